@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The one place that says how a Normscope target is compiled. A folder's CMakeLists.txt is then only a list of
+# sources and of the rooms it may look into; that list of DEPS is what keeps the dependencies pointing down.
+
+function(_normscope_compile_rules target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wimplicit-fallthrough)
+  if(NORMSCOPE_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(NORMSCOPE_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${NORMSCOPE_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(${target} PRIVATE -fsanitize=${NORMSCOPE_SANITIZE})
+  endif()
+endfunction()
+
+# normscope_library(<name> SOURCES … DEPS … [QT]): a static library; QT turns on moc and resources.
+function(normscope_library name)
+  cmake_parse_arguments(ARG "QT" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  _normscope_compile_rules(${name})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPS})
+  if(ARG_QT)
+    set_target_properties(${name} PROPERTIES AUTOMOC ON AUTORCC ON)
+    target_compile_definitions(${name} PRIVATE QT_NO_KEYWORDS QT_NO_FOREACH QT_NO_CAST_FROM_BYTEARRAY)
+  endif()
+endfunction()
+
+# normscope_program(<name> SOURCES … DEPS … [QT])
+function(normscope_program name)
+  cmake_parse_arguments(ARG "QT" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  _normscope_compile_rules(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+  if(ARG_QT)
+    set_target_properties(${name} PROPERTIES AUTOMOC ON AUTORCC ON)
+    target_compile_definitions(${name} PRIVATE QT_NO_KEYWORDS QT_NO_FOREACH QT_NO_CAST_FROM_BYTEARRAY)
+  endif()
+endfunction()
+
+# normscope_test(<name> SOURCES … DEPS … [WINDOW]): a Qt Test program registered with CTest under its own name.
+# WINDOW tests open real windows: tests/with_display gives them an X server (Xvfb where there is none).
+function(normscope_test name)
+  cmake_parse_arguments(ARG "WINDOW" "" "SOURCES;DEPS;ARGS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  _normscope_compile_rules(${name})
+  set_target_properties(${name} PROPERTIES AUTOMOC ON)
+  target_compile_definitions(${name} PRIVATE QT_NO_KEYWORDS NORMSCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                             NORMSCOPE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} Qt6::Test)
+  if(ARG_WINDOW)
+    add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/with_display $<TARGET_FILE:${name}> ${ARG_ARGS})
+  else()
+    add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "QT_QPA_PLATFORM=offscreen")
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()

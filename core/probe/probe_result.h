@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace normscope {
+
+/// One measured array of one probe sample, row-major, always float64 whatever the engine's precision. The names and
+/// shapes are a contract with other programs (README, "Session files"); the leading sample axis [S] is not part of it.
+struct NamedArray {
+    std::string name;                 ///< e.g. "rms"
+    std::vector<std::size_t> shape;   ///< without the sample axis; empty for a scalar
+    std::vector<double> data;         ///< product(shape) values; NaN where the quantity is not defined
+    std::vector<std::string> axes;    ///< one name per entry of shape, e.g. {"depth"} or {"layer", "head"}
+    std::string unit;                 ///< "1" when dimensionless
+};
+
+/// What one probe measured at one step. Immutable once made; safe to share between threads.
+struct ProbeResult {
+    std::string probe;  ///< id: growth, gradients, theta, null_space, jacobian
+    std::int64_t step = 0;
+    std::vector<NamedArray> arrays;
+    std::map<std::string, std::vector<std::string>> labels;  ///< attribute -> names, e.g. "sites" of null_space
+    double cost_ms = 0;                                      ///< wall time this sample took
+
+    /// The array of that name, or nullptr.
+    const NamedArray* find(const std::string& name) const {
+        for (const auto& a : arrays)
+            if (a.name == name) return &a;
+        return nullptr;
+    }
+};
+
+}  // namespace normscope

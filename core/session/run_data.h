@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/probe/probe_result.h"
+#include "core/train/outcome.h"
+
+namespace normscope {
+
+/// One row of the step table. Names are the contract of the session file: loss, val_loss, grad_norm, lr, temperature,
+/// tokens_per_s, step_ms, probe_ms. Every row of a run carries the same names in the same order.
+struct StepRecord {
+    std::int64_t step = 0;
+    std::vector<std::pair<std::string, double>> values;
+};
+
+/// The step table of a run, one vector per column, all of the same length. NaN where a value was not taken.
+struct StepTable {
+    std::vector<std::int64_t> step;
+    std::vector<std::string> names;            ///< column order
+    std::vector<std::vector<double>> columns;  ///< columns[c][row]
+
+    std::size_t rows() const { return step.size(); }
+    void append(const StepRecord& record);
+    const std::vector<double>* find(const std::string& name) const;  ///< nullptr when absent
+};
+
+/// A knob move, a spike, an outcome. In the file: kind S16, text S240 (UTF-8, cut at a character boundary).
+struct RunEvent {
+    std::int64_t step = 0;
+    std::string kind;  ///< "knob", "spike", "outcome", "checkpoint", "resume"
+    std::string text;
+};
+
+/// Everything recorded about one run: what the panels draw and what a session file holds, the same whether it was
+/// trained a moment ago or reopened. Plain data, owned by one thread.
+struct RunData {
+    std::string id;           ///< unique in the session: "a", "b", …
+    std::string name;         ///< "Pre-LN"
+    std::string recipe_json;  ///< the complete recipe
+    std::string backend;      ///< "cpu"
+    std::string device;       ///< e.g. the processor's name
+    std::uint64_t seed = 0;
+    Outcome outcome;
+    /// Loss floors in nat, NaN where unknown: uniform ln V, unigram entropy, entropy rate of the source.
+    double ln_vocab = 0, unigram_entropy = 0, entropy_rate = 0;
+    StepTable steps;
+    std::map<std::string, std::vector<ProbeResult>> probes;  ///< id -> samples in order of step
+    std::vector<RunEvent> events;
+
+    /// The newest sample of a probe at or before a step, or nullptr.
+    const ProbeResult* sample_at(const std::string& probe, std::int64_t step) const;
+};
+
+}  // namespace normscope

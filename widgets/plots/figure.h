@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace normscope::widgets {
+
+/// What a panel wants drawn, as plain data in data coordinates. A panel builds a Figure; PlotView draws it on screen,
+/// the exporter draws the same Figure on paper, the CSV writer writes the same numbers, and tests compare it. So what
+/// is seen, exported and tested can not differ. A Figure holds raw values: decimation, log scales, gaps at NaN or at
+/// non-positive values on a log axis, and colours are the renderer's business.
+
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+enum class Scale { Linear, Log };
+
+/// Who a mark belongs to. The renderer turns roles into colours and dashes, so light, dark and print differ only there.
+struct Role {
+    enum class Kind {
+        Run,        ///< hue and dash by run index (0 blue solid, 1 orange dashed, …)
+        Sequential  ///< position in [0, 1] of one sequential map (layers when x is the step), dash by run index
+    };
+    Kind kind = Kind::Run;
+    int run = 0;
+    double position = 0;
+};
+
+enum class LineKind {
+    Measured,  ///< exact value: solid weight
+    Draft,     ///< first estimate while refining: thin, half strength
+    Ghost,     ///< the old curve while a knob is dragged: grey
+    Preview,   ///< dotted: what a structural knob would give at step 0
+    Bound      ///< theory: thin, own dash
+};
+
+/// How a run ended, drawn at the curve's last finite point.
+struct EndMark {
+    enum class Kind { None, Diverged, Stalled };
+    Kind kind = Kind::None;
+    QString label;  ///< "step 212 · L7 ffn.w2 · inf"
+};
+
+struct Curve {
+    QString name;  ///< run label, e.g. "Pre-LN"; shown at the line's end
+    Role role;
+    LineKind kind = LineKind::Measured;
+    std::vector<double> x, y;  ///< same length; NaN/Inf y is a gap with a mark
+    bool markers = false;      ///< a dot at each point
+    EndMark end;
+    bool label_at_end = true;
+};
+
+/// A filled band between two curves over the same x (spectra fans, min–max of seeds).
+struct Band {
+    QString name;
+    Role role;
+    std::vector<double> x, low, high;
+    double strength = 0.25;  ///< opacity of the fill
+};
+
+/// Lollipops: a stem from the base to each value.
+struct Stems {
+    QString name;
+    Role role;
+    std::vector<double> x, y;
+    double base = 0;  ///< on a log axis the stem starts at the axis' lower end
+};
+
+struct ReferenceLine {
+    Qt::Orientation orientation = Qt::Horizontal;
+    double value = 0;
+    QString label;
+};
+
+/// A flat shaded band across the plot (a stalled run at the unigram entropy).
+struct Plateau {
+    double low = 0, high = 0;
+    QString label;
+    Role role;
+};
+
+/// A tick that the panel names itself ("emb", "1", …). Where an axis has none, the renderer picks 4–8 nice ones.
+struct NamedTick {
+    double value = 0;
+    QString label;
+    bool minor = false;
+};
+
+struct Axis {
+    QString label;  ///< "layer"
+    QString unit;   ///< "nat"; empty when dimensionless
+    Scale scale = Scale::Linear;
+    std::optional<std::pair<double, double>> range;  ///< fixed by the panel; else the data with 5 % margin
+    std::vector<NamedTick> ticks;
+    bool integers = false;  ///< steps, layers: ticks at whole numbers only
+};
+
+/// A grid of cells with the value's text in it where it fits (layer × head tiles).
+struct HeatMap {
+    enum class Colour { Magnitude, Ratio };  ///< cividis on the value given; blue–grey–orange centred at 0
+    QString name;                            ///< run label
+    Role role;
+    int rows = 0, columns = 0;
+    std::vector<double> value;      ///< rows × columns, row 0 at the bottom; drives the colour (e.g. log10(1 − θ))
+    std::vector<double> raw;        ///< rows × columns: what the hover and the CSV say (e.g. θ); empty = value
+    QStringList text;               ///< rows × columns, printed in the cell; may be empty
+    QStringList row_names, column_names;
+    std::vector<bool> neutral;      ///< cells drawn neutral grey ("1"); may be empty
+    Colour colour = Colour::Magnitude;
+    double low = 0, high = 1;       ///< the colour scale, the same across runs
+    QString scale_label;            ///< "log₁₀(1 − θ)"
+    int selected_row = -1, selected_column = -1;
+};
+
+/// Text at the frame: a bound far outside ("bound 3e9 ↑"), a printed ratio, a hint.
+struct Chip {
+    enum class Edge { TopLeft, TopRight, BottomLeft, BottomRight };
+    Edge edge = Edge::TopRight;
+    QString text;
+    std::optional<Role> role;  ///< coloured as a run; absent = neutral text
+};
+
+/// A mark ▲ at the frame under x (first bad layer) or inside a zero lane (count of exact nulls).
+struct FrameMark {
+    double x = 0;
+    QString glyph;  ///< "▲" or a number
+    Role role;
+};
+
+/// One plot: axes and what lies on them.
+struct Plot {
+    QString heading;  ///< small text above this plot when a figure has several (run name); may be empty
+    Axis x, y;
+    std::vector<Band> bands;
+    std::vector<Curve> curves;
+    std::vector<Stems> stems;
+    std::vector<ReferenceLine> references;
+    std::vector<Plateau> plateaus;
+    std::vector<HeatMap> maps;  ///< at most one; fills the plot area
+    std::vector<Chip> chips;
+    std::vector<FrameMark> frame_marks;  ///< in a lane under the plot area
+    QString lane_label;                  ///< name of that lane ("0"); empty = no lane
+    double height_share = 1;             ///< of the figure, among its plots
+};
+
+/// The whole picture of a panel.
+struct Figure {
+    QString panel;     ///< id: growth, gradients, jacobian, training, null_space, theta
+    QString title;     ///< "Growth"
+    QString subtitle;  ///< "at step 0"
+    QString quantity;  ///< what the y value is, for hover and CSV: "RMS of the hidden state"
+    QString unit;      ///< of the quantity; empty when dimensionless
+    QString formula;   ///< plain text, shown by "?"
+    QString source;    ///< paper and equation
+    QString erratum;   ///< where the paper is wrong, or empty
+    QStringList x_names;             ///< name of each whole-number x, e.g. "layer 3 · ffn"; may be empty
+    std::vector<double> x_name_at;   ///< the x each name belongs to; same length as x_names
+    bool side_by_side = false;       ///< plots share rows (one per run) rather than stand below one another
+    std::vector<Plot> plots;         ///< the first is the main one; strips (ratio B/A) follow below it
+    QString summary;                 ///< one sentence for screen readers: "Post-LN: gradient falls 1e-7 from …"
+    QString empty_text;              ///< shown instead when there is nothing to draw, and why
+};
+
+}  // namespace normscope::widgets
