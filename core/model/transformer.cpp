@@ -17,6 +17,14 @@ std::vector<SublayerRule> all_rules(const StackSpec& spec) {
     return rules;
 }
 
+// In float64, since the square of a gradient that vanished is below float32's smallest number.
+template <class T>
+double sum_of_squares(const std::vector<T>& values) {
+    double sum = 0;
+    for (T v : values) sum += static_cast<double>(v) * static_cast<double>(v);
+    return sum;
+}
+
 // Buffers are kept by the thread that used them: a step allocates nothing once every thread has worked once.
 template <class T>
 SublayerScratch<T>& scratch() {
@@ -156,6 +164,8 @@ template <class T>
 void Transformer<T>::clear(Gradients<T>& gradients, int sequences) const {
     gradients.shards.resize(static_cast<std::size_t>(shard_count(sequences)));
     for (auto& shard : gradients.shards) shard.assign(table_.size(), T(0));
+    gradients.first_square.assign(gradients.shards.size(), 0);
+    gradients.last_square.assign(gradients.shards.size(), 0);
 }
 
 template <class T>
@@ -187,11 +197,13 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
         };
         head_backward(batch, rows, tape, factor, gradient.data(), into, record);
         note(rules_.size());
+        gradients.last_square[static_cast<std::size_t>(i)] += sum_of_squares(gradient);
         for (std::size_t k = rules_.size(); k-- > 0;) {
             sublayer_backward(p, static_cast<int>(k), rules_[k], rows, tape, Jacobian::Backprop, gradient.data(), into,
                               noted[k], scratch<T>());
             note(k);
         }
+        gradients.first_square[static_cast<std::size_t>(i)] += sum_of_squares(gradient);
         embed_backward(batch, rows, gradient.data(), into);
     });
 }
