@@ -101,7 +101,8 @@ def main():
             tokens, targets = file["tokens"][()], file["targets"][()]
         with h5py.File(options.out) as file:
             got = read_tree(file)
-        want = evaluate(recipe, params, tokens, targets)
+        needs_jacobians = any(path.startswith(("jacobian/", "singular/", "probes/jacobian/")) for path in got)
+        want = evaluate(recipe, params, tokens, targets, needs_jacobians)
     except (OSError, KeyError, ValueError) as problem:  # Unsupported and bad JSON are ValueErrors
         parser.exit(2, f"{parser.prog}: {problem}\n")
 

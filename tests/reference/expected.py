@@ -44,9 +44,11 @@ def jacobians(model, hidden):
     return sublayers, dense_jacobian(model.blocks, states[0])
 
 
-def evaluate(recipe, params, tokens, targets):
+def evaluate(recipe, params, tokens, targets, with_jacobians=True):
     """recipe: parsed JSON; params: name -> array; tokens, targets: [B, n] integers. Returns path -> array.
 
+    Without with_jacobians, which are slow beyond a few hundred n·d, all that hangs on them is left out; so is θ
+    where rows are too long to enumerate.
     The norm sites' names come under "probes/null_space/sites"; a stack without norms has no such group.
     """
     stack = Stack.from_recipe(recipe)
@@ -62,7 +64,6 @@ def evaluate(recipe, params, tokens, targets):
     grads = dict(zip(wanted, torch.autograd.grad(trace.loss, list(wanted.values()), retain_graph=True)))
     param_grads = {name: grads[name] for name in leaves}
     stepped = adamw_step(leaves, param_grads, recipe.get("optimizer", {}))
-    sublayers, end_to_end = jacobians(model, trace.hidden)
 
     out = {
         "hidden": torch.stack(trace.hidden),
@@ -74,19 +75,21 @@ def evaluate(recipe, params, tokens, targets):
         **{f"step/{name}": p for name, p in stepped.items()},
     }
     out = {path: value.detach().numpy() for path, value in out.items()}
-    named = [(f"sublayer/{i}", j) for i, j in enumerate(sublayers)] + [("end_to_end", end_to_end)]
-    for name, jacobian in named:
-        out[f"jacobian/{name}"] = jacobian
-        out[f"singular/{name}"] = np.linalg.svd(jacobian, compute_uv=False)
-
     hidden_grads = [grads["hidden", k].numpy() for k in range(len(trace.hidden))]
     site_grads = [grads["site", k].numpy() for k in range(len(trace.sites))]
     values = {
         "growth": probes.growth(model, out["hidden"]),
         "gradients": probes.gradients(stack, hidden_grads, {n: g.numpy() for n, g in param_grads.items()}),
-        "theta": probes.theta(out["attention"], stack.causal),
-        "jacobian": probes.jacobian(stack, sublayers, end_to_end),
     }
+    if tokens.shape[1] <= probes.LONGEST_ROW:
+        values["theta"] = probes.theta(out["attention"], stack.causal)
+    if with_jacobians:
+        sublayers, end_to_end = jacobians(model, trace.hidden)
+        named = {**{f"sublayer/{i}": j for i, j in enumerate(sublayers)}, "end_to_end": end_to_end}
+        for name, jacobian in named.items():
+            out[f"jacobian/{name}"] = jacobian
+            out[f"singular/{name}"] = np.linalg.svd(jacobian, compute_uv=False)
+        values["jacobian"] = probes.jacobian(stack, sublayers, end_to_end)
     if trace.sites:
         values["null_space"] = probes.null_space(model, trace.sites, site_grads)
     for probe, arrays in values.items():

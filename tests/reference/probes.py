@@ -61,6 +61,9 @@ def gradients(stack, hidden_grads, param_grads):
     }
 
 
+LONGEST_ROW = 13  # 2^12 subsets a row
+
+
 def theta_of_row(p):
     """θ(p) = 4·max over subsets S of p(S)(1 − p(S)), by enumeration of the subsets without the last entry."""
     subsets = np.array(list(itertools.product((0.0, 1.0), repeat=len(p) - 1)))
@@ -71,8 +74,8 @@ def theta_of_row(p):
 def theta(attention, causal):
     """attention [D, B, H, n, n]. Statistics over batch and rows of two entries or more; NaN if none."""
     depth, batch, heads, n, _ = attention.shape
-    if n > 13:
-        raise ValueError(f"theta: rows of {n} entries, enumeration takes at most 13")
+    if n > LONGEST_ROW:
+        raise ValueError(f"theta: rows of {n} entries, enumeration takes at most {LONGEST_ROW}")
     values = {name: np.full((depth, heads), np.nan) for name in ("max", "mean", "below_099")}
     rows = range(1, n) if causal else range(n)
     if n == 1:
