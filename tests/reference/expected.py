@@ -47,9 +47,9 @@ def jacobians(model, hidden):
 def evaluate(recipe, params, tokens, targets, with_jacobians=True):
     """recipe: parsed JSON; params: name -> array; tokens, targets: [B, n] integers. Returns path -> array.
 
-    Without with_jacobians, which are slow beyond a few hundred n·d, all that hangs on them is left out; so is θ
-    where rows are too long to enumerate.
-    The norm sites' names come under "probes/null_space/sites"; a stack without norms has no such group.
+    Without with_jacobians (slow beyond a few hundred n·d) all that hangs on them is left out; so is θ where
+    rows are too long to enumerate. The norm sites' names come under "probes/null_space/sites"; a stack without
+    norms has no such group.
     """
     stack = Stack.from_recipe(recipe)
     leaves = {n: torch.tensor(value, dtype=torch.float64).requires_grad_() for n, value in params.items()}
