@@ -26,16 +26,10 @@ namespace normscope::detail {
     const double k = std::bit_cast<double>(two_to_52 | (shifted >> 52)) - (4503599627370496.0 + 1023.0);
     const double m = std::bit_cast<double>((shifted & mantissa) + sqrt_half);
     const double s = (m - 1.0) / (m + 1.0), z = s * s;
-    double p = 1.0 / 21;
-    p = p * z + 1.0 / 19;
-    p = p * z + 1.0 / 17;
-    p = p * z + 1.0 / 15;
-    p = p * z + 1.0 / 13;
-    p = p * z + 1.0 / 11;
-    p = p * z + 1.0 / 9;
-    p = p * z + 1.0 / 7;
-    p = p * z + 1.0 / 5;
-    p = p * z + 1.0 / 3;
+    const double w = z * z;
+    const double even = (((1.0 / 19 * w + 1.0 / 15) * w + 1.0 / 11) * w + 1.0 / 7) * w + 1.0 / 3;
+    const double odd = (((1.0 / 21 * w + 1.0 / 17) * w + 1.0 / 13) * w + 1.0 / 9) * w + 1.0 / 5;
+    const double p = odd * z + even;
     return k * 0x1.62e42fefa39efp-1 + 2.0 * (s + s * (z * p));
 }
 

@@ -8,16 +8,17 @@
 
 /// Counter-based random numbers: every number is a pure function of (seed, name, row, column), with no state
 /// to carry. A layer keeps its normals when depth moves, a block of a matrix when width moves, and threads
-/// need no agreement. The generator is Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1,
-/// 2, 3", SC 2011); one call of it (philox.h) with the counter (column / 2, row) serves two neighbouring
-/// columns of a row with 64 bits each. The results are the same bits on every CPU (counter_rng.cpp is
-/// compiled without contraction into fused multiply-adds). Every function here may be called from any thread.
+/// need no agreement.
+///
+/// The generator is Threefry2x64-20 (threefry.h); one call of it serves two neighbouring columns of a row
+/// with 64 bits each. The results are the same bits on every CPU: counter_rng.cpp is compiled without
+/// contraction into fused multiply-adds. Every function here may be called from any thread.
 namespace normscope {
 
 /// Names one family of random numbers, such as a tensor of a run: seed 42, "blocks.3.attn.wq".
 struct NormalKey {
     NormalKey(std::uint64_t seed, std::string_view name);
-    std::uint64_t value;  ///< Philox's 64-bit key
+    std::uint64_t value;  ///< the first word of the generator's key
 };
 
 /// 64 random bits.
