@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/data/data_spec.h"
 
+#include "core/stack/error.h"
+
 #include <array>
 #include <utility>
-
-#include "core/stack/error.h"
 
 namespace normscope {
 namespace {
 
 constexpr std::array<std::pair<DataSource, const char*>, 4> kWords{{{DataSource::Markov, "markov"},
-                                                                     {DataSource::Copy, "copy"},
-                                                                     {DataSource::Induction, "induction"},
-                                                                     {DataSource::Text, "text"}}};
+                                                                    {DataSource::Copy, "copy"},
+                                                                    {DataSource::Induction, "induction"},
+                                                                    {DataSource::Text, "text"}}};
 
 }  // namespace
 

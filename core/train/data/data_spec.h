@@ -16,8 +16,9 @@ DataSource data_source_from_word(const std::string& word);
 /// A recipe's "data".
 struct DataSpec {
     DataSource source = DataSource::Markov;
-    std::string path;       ///< Text only
-    double held_out = 0.1;  ///< Text only: the share of the file, its end, that training never sees; in (0, 1)
+    std::string path;  ///< Text only
+    double held_out =
+        0.1;  ///< Text only: the share of the file, its end, that training never sees; in (0, 1)
 };
 
 }  // namespace normscope
