@@ -30,7 +30,6 @@ ChartFrame::ChartFrame(QGraphicsScene* scene)
     : chart_(new QChart), x_(new QValueAxis(chart_)), y_(new QValueAxis(chart_)) {
     chart_->legend()->hide();
     chart_->setBackgroundVisible(false);
-    chart_->setPlotAreaBackgroundVisible(true);
     chart_->layout()->setContentsMargins(0, 0, 0, 0);
     chart_->setMargins(QMargins());
     chart_->setAcceptedMouseButtons(Qt::NoButton);
@@ -51,12 +50,12 @@ void ChartFrame::place(const PlotLayout& plot, const QSizeF& size, const RenderS
     if (chart_->plotArea() != plot.area) chart_->setPlotArea(plot.area);
     placeAxis(*x_, plot.x, plot.x_grid);
     placeAxis(*y_, plot.y, plot.y_grid);
+    // Qt Charts would lay out at the next turn of the event loop, a frame after the curves, and on paper
+    // never.
+    chart_->layout()->activate();
 }
 
 void ChartFrame::setStyle(const RenderStyle& style) {
-    const QBrush back(style.theme.plot_background);
-    if (chart_->plotAreaBackgroundBrush() != back) chart_->setPlotAreaBackgroundBrush(back);
-    if (chart_->plotAreaBackgroundPen().style() != Qt::NoPen) chart_->setPlotAreaBackgroundPen(Qt::NoPen);
     const QPen line(style.theme.axis, 0.8 * style.thin), grid(style.theme.grid, 0.8 * style.thin);
     for (QValueAxis* axis : {x_, y_}) {
         if (axis->linePen() != line) axis->setLinePen(line);

@@ -25,8 +25,8 @@ QColor cividis(double t) {
 }
 
 QColor sequentialColour(double position, bool dark) {
-    const double t = 0.1 + 0.8 * std::clamp(position, 0.0, 1.0);
-    return cividis(dark ? 1 - t : t);
+    position = std::clamp(position, 0.0, 1.0);
+    return cividis(dark ? 0.9 - 0.65 * position : 0.1 + 0.8 * position);
 }
 
 QColor divergingColour(double t, bool dark) {
@@ -46,12 +46,20 @@ double luminance(const QColor& colour) {
 }
 
 double contrast(const QColor& a, const QColor& b) {
-    const auto [low, high] = std::minmax(luminance(a), luminance(b));
-    return (high + 0.05) / (low + 0.05);
+    const double la = luminance(a), lb = luminance(b);
+    return (std::max(la, lb) + 0.05) / (std::min(la, lb) + 0.05);
 }
 
 QColor textOn(const QColor& background) {
     return contrast(background, Qt::white) >= contrast(background, Qt::black) ? Qt::white : Qt::black;
+}
+
+QColor readable(const QColor& colour, const QColor& background) {
+    QColor text = colour;
+    for (int step = 1; step <= 20 && contrast(text, background) < 4.5; ++step) {
+        text = blend(colour, textOn(background), step / 20.0);
+    }
+    return text;
 }
 
 QColor blend(const QColor& a, const QColor& b, double t) {

@@ -26,6 +26,9 @@ double contrast(const QColor& a, const QColor& b);
 /// Black or white, whichever reads better on this colour.
 QColor textOn(const QColor& background);
 
+/// The colour, moved towards black or white as far as text on this background needs (contrast 4.5).
+QColor readable(const QColor& colour, const QColor& background);
+
 /// a + t (b − a) in sRGB.
 QColor blend(const QColor& a, const QColor& b, double t);
 

@@ -21,9 +21,13 @@ bool isFinite(const QPointF& p) {
 
 void addGapMarks(const Curve& curve, const RenderStyle& style, const QColor& colour, PlotLayout& layout) {
     const QRectF& area = layout.area;
+    std::size_t count = std::min(curve.x.size(), curve.y.size());
+    if (curve.end.kind != EndMark::Kind::None) {  // what comes after the end is told by the end mark
+        while (count > 0 && !std::isfinite(curve.y[count - 1])) --count;
+    }
     bool in_gap = false;
     double last_column = kNaN;
-    for (std::size_t i = 0; i < std::min(curve.x.size(), curve.y.size()); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
         const double y = curve.y[i], x = layout.x.toPixel(curve.x[i]);
         const bool bad = !std::isfinite(y) || (layout.y.scale == Scale::Log && y <= 0);
         const bool first = bad && !in_gap;
@@ -142,10 +146,8 @@ void addEndMark(const Curve& curve, const RenderStyle& style, PlotLayout& layout
     if (curve.end.kind == EndMark::Kind::Diverged) {
         mark.lines = {QLineF(at - a, at + a), QLineF(at - b, at + b)};
         const QRectF after(at.x(), layout.area.top(), layout.area.right() - at.x(), layout.area.height());
-        layout.under.push_back({hatch(after, 7 * style.unit),
-                                blend(style.theme.plot_background, colour, 0.3),
-                                0.6 * style.thin,
-                                {}});
+        layout.under.push_back(
+            {hatch(after, 7 * style.unit), blend(style.theme.background, colour, 0.3), 0.6 * style.thin, {}});
     } else {  // stalled: a short flat bar
         mark.lines = {QLineF(at - QPointF(r, 0), at + QPointF(r, 0)),
                       QLineF(at - QPointF(r, r / 2), at + QPointF(-r, r / 2)),
@@ -162,7 +164,7 @@ LineShape curvePen(const Curve& curve, const RenderStyle& style) {
         case LineKind::Measured:
             break;
         case LineKind::Draft:
-            pen.colour = blend(style.theme.plot_background, pen.colour, 0.5);
+            pen.colour = blend(style.theme.background, pen.colour, 0.5);
             pen.width = style.thin;
             break;
         case LineKind::Ghost:

@@ -328,32 +328,44 @@ class Layouter {
                     {rect, flags, metrics.elidedText(text, Qt::ElideRight, rect.width()), colour, font, {}});
         };
         // The y label stands above the axis, where it reads without turning one's head and needs no width.
-        const double begin = figure_.side_by_side ? area.left() : room_.left();
-        const double heading =
-            plot.heading.isEmpty() ? 0 : textSize(plot.heading, Font::Text, style_).width() + 8 * unit_;
-        const double top = area.top() - around.top - (around.lane > 0 ? 0 : 0),
-                     end = area.right() + around.right;
-        axisTitle(QRectF(begin, top, end - begin, row_), Qt::AlignLeft | Qt::AlignVCenter, plot.heading,
-                  style_.theme.text, Font::Text);
-        double label_end = end;
-        if (!plot.maps.empty() && !plot.maps.front().scale_label.isEmpty()) {
-            const double width = textSize(plot.maps.front().scale_label, Font::Small, style_).width();
-            label_end = end - width - 8 * unit_;
-            axisTitle(QRectF(end - width - unit_, top, width + unit_, row_),
-                      Qt::AlignRight | Qt::AlignVCenter, plot.maps.front().scale_label, style_.theme.muted,
-                      Font::Small);
+        const double end = area.right() + around.right, top = area.top() - around.top;
+        LabelRoom room;
+        room.right = end;
+        if (around.lane > 0) room.lane = QRectF(area.left(), area.bottom(), area.width(), around.lane);
+        if (around.top >= row_) {
+            room.above = QRectF(QPointF(figure_.side_by_side ? area.left() : room_.left(), top),
+                                QPointF(end, top + row_));
         }
-        axisTitle(QRectF(begin + heading, top, std::max(0.0, label_end - begin - heading), row_),
-                  Qt::AlignLeft | Qt::AlignVCenter, axisText(plot.y), style_.theme.muted, Font::Small);
-        if (around.x_labels) {
-            axisTitle(QRectF(area.left(), area.bottom() + around.bottom - row_, area.width(), row_),
-                      Qt::AlignHCenter | Qt::AlignVCenter, axisText(plot.x), style_.theme.muted, Font::Small);
+        const auto takeLeft = [&](const QString& text, const QColor& colour, Font font) {
+            if (text.isEmpty()) return;
+            const double width = std::min(textSize(text, font, style_).width() + unit_, room.above.width());
+            axisTitle(QRectF(room.above.topLeft(), QSizeF(width, row_)), Qt::AlignLeft | Qt::AlignVCenter,
+                      text, colour, font);
+            room.above.setLeft(std::min(room.above.right(), room.above.left() + width + 8 * unit_));
+        };
+        takeLeft(plot.heading, style_.theme.text, Font::Text);
+        takeLeft(axisText(plot.y), style_.theme.muted, Font::Small);
+        if (!plot.maps.empty() && !plot.maps.front().scale_label.isEmpty()) {
+            const QString& label = plot.maps.front().scale_label;
+            const double width =
+                std::min(textSize(label, Font::Small, style_).width() + unit_, room.above.width());
+            axisTitle(QRectF(end - width, top, width, row_), Qt::AlignRight | Qt::AlignVCenter, label,
+                      style_.theme.muted, Font::Small);
+            room.above.setRight(end - width - 8 * unit_);
+        }
+        if (around.x_labels && !plot.x.label.isEmpty()) {
+            const QRectF row(area.left(), area.bottom() + around.bottom - row_, area.width(), row_);
+            const QString text = axisText(plot.x);
+            axisTitle(row, Qt::AlignHCenter | Qt::AlignVCenter, text, style_.theme.muted, Font::Small);
+            // Chips take the half that they name; the wider free half is enough for the usual one.
+            const double half = (row.width() - textSize(text, Font::Small, style_).width()) / 2 - 8 * unit_;
+            room.below_left = QRectF(row.left(), row.top(), std::max(0.0, half), row_);
+            room.below_right =
+                QRectF(row.right() - std::max(0.0, half), row.top(), std::max(0.0, half), row_);
         }
         if (!plot.maps.empty()) addHeatMap(plot.maps.front(), style_, out);
         addShapes(plot, style_, out);
-        const QRectF lane =
-            around.lane > 0 ? QRectF(area.left(), area.bottom(), area.width(), around.lane) : QRectF();
-        addLabels(plot, style_, end, lane, out);
+        addLabels(plot, style_, room, out);
     }
 
     const Figure& figure_;

@@ -7,7 +7,7 @@
 
 namespace normscope::widgets {
 
-/// Draws all of a layout except the frames (background, axis lines, grid), which Qt Charts draws below it.
+/// Draws all of a layout except the frames (axis lines, grid), which Qt Charts draws below it.
 void paintFigure(QPainter& painter, const FigureLayout& layout, const RenderStyle& style);
 
 }  // namespace normscope::widgets

@@ -110,11 +110,12 @@ void addHeatMap(const HeatMap& map, const RenderStyle& style, PlotLayout& layout
             else if (std::isinf(value) && value > 0)
                 cell.mark = CellShape::Mark::Inf;
             cell.fill =
-                cell.mark == CellShape::Mark::NaN ? style.theme.plot_background
+                cell.mark == CellShape::Mark::NaN ? style.theme.background
                 : neutral
                     ? style.theme.neutral
                     : cellColour(map, std::isinf(value) ? (value > 0 ? map.high : map.low) : value, style);
-            if (merged == 1 && static_cast<qsizetype>(i) < map.text.size()) {
+            if (merged == 1 && cell.mark == CellShape::Mark::None &&
+                static_cast<qsizetype>(i) < map.text.size()) {
                 const QString& text = map.text[static_cast<qsizetype>(i)];
                 const QSizeF size = textSize(text, TextShape::Font::Small, style);
                 if (size.width() + 4 * style.unit <= cell.rect.width() && size.height() <= cell.rect.height())
@@ -127,7 +128,7 @@ void addHeatMap(const HeatMap& map, const RenderStyle& style, PlotLayout& layout
     }
     addColourBar(map, style, layout);
     if (merged > 1) {
-        QColor backing = style.theme.plot_background;
+        QColor backing = style.theme.background;
         backing.setAlphaF(0.88F);
         const QString text = QStringLiteral("largest of %1 × %1 cells").arg(merged);
         const QSizeF size = textSize(text, TextShape::Font::Small, style);

@@ -49,7 +49,7 @@ QString HoverCard::text() const {
 
 void HoverCard::paintEvent(QPaintEvent*) {
     QPainter painter(this);
-    QColor back = style_.theme.plot_background;
+    QColor back = style_.theme.background;
     back.setAlphaF(0.95F);
     painter.setPen(style_.theme.axis);
     painter.setBrush(back);

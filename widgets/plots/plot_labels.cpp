@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/plot_labels.h"
 
+#include "widgets/plots/colour_map.h"
 #include "widgets/plots/curve_shapes.h"
 #include "widgets/plots/label_spread.h"
 
@@ -13,84 +14,100 @@ namespace {
 
 using Font = TextShape::Font;
 
+QColor translucent(QColor colour) {
+    colour.setAlphaF(0.85F);
+    return colour;
+}
+
 bool isLabelled(const Curve& curve) {
     return curve.label_at_end && !curve.name.isEmpty();
 }
 
+/// Names stand right of the plot, at the height where their line ends, moved apart as far as they must.
 void addEndLabels(const Plot& plot, const RenderStyle& style, double right, PlotLayout& layout) {
+    const QRectF& area = layout.area;
     const double gap = 6 * style.unit, height = textSize(QStringLiteral("X"), Font::Small, style).height();
     struct Label {
-        const Curve* curve;
+        QString text;
         QPointF end;
+        QColor colour;
     };
     std::vector<Label> labels;
     std::vector<double> wanted;
-    for (const auto& curve : plot.curves) {
-        if (!isLabelled(curve)) continue;
-        const QPointF end = lastVisiblePoint(curve, layout);
-        if (!std::isfinite(end.y())) continue;
-        labels.push_back({&curve, end});
+    const auto add = [&](const QString& text, const QPointF& end, const QColor& colour) {
+        if (!(end.y() >= area.top() && end.y() <= area.bottom())) return;
+        labels.push_back({text, end, readable(colour, style.theme.background)});
         wanted.push_back(end.y());
+    };
+    if (style.legend == LegendPlace::Direct) {
+        for (const auto& curve : plot.curves) {
+            const bool ghost = curve.kind == LineKind::Ghost;
+            if (isLabelled(curve))
+                add(curve.name, lastVisiblePoint(curve, layout),
+                    ghost ? style.theme.muted : style.theme.colour(curve.role));
+        }
     }
-    const auto at =
-        spreadLabels(wanted, height, layout.area.top() - height / 2, layout.area.bottom() + height / 2);
+    for (const auto& line : plot.references) {
+        const QPointF end(area.right(), layout.y.toPixel(line.value));
+        if (line.orientation == Qt::Horizontal && !line.label.isEmpty())
+            add(line.label, end, style.theme.muted);
+    }
+    for (const auto& plateau : plot.plateaus) {
+        const QPointF end(area.right(), (layout.y.toPixel(plateau.low) + layout.y.toPixel(plateau.high)) / 2);
+        if (!plateau.label.isEmpty()) add(plateau.label, end, style.theme.colour(plateau.role));
+    }
+    const auto at = spreadLabels(wanted, height, area.top() - height / 2, area.bottom() + height / 2);
     const QFontMetricsF metrics(style.small);
     for (std::size_t i = 0; i < labels.size(); ++i) {
-        const QColor colour = labels[i].curve->kind == LineKind::Ghost
-                                  ? style.theme.muted
-                                  : style.theme.colour(labels[i].curve->role);
-        const QRectF rect(layout.area.right() + gap, at[i] - height / 2, right - layout.area.right() - gap,
+        const QRectF rect(area.right() + gap, at[i] - height / 2, std::max(0.0, right - area.right() - gap),
                           height);
         layout.texts.push_back({rect,
                                 Qt::AlignLeft | Qt::AlignVCenter,
-                                metrics.elidedText(labels[i].curve->name, Qt::ElideRight, rect.width()),
-                                colour,
+                                metrics.elidedText(labels[i].text, Qt::ElideRight, rect.width()),
+                                labels[i].colour,
                                 Font::Small,
                                 {}});
         // A leader says which line a moved label belongs to.
         const bool far = std::abs(at[i] - labels[i].end.y()) > height / 2;
-        if (far && labels[i].end.x() > layout.area.right() - 2 * gap) {
-            layout.over.push_back(
-                {{QLineF(labels[i].end, {rect.left() - style.unit, at[i]})}, colour, 0.6 * style.thin, {}});
+        if (far && labels[i].end.x() > area.right() - 4 * gap) {
+            layout.over.push_back({{QLineF(labels[i].end, {rect.left() - style.unit, at[i]})},
+                                   labels[i].colour,
+                                   0.6 * style.thin,
+                                   {}});
         }
     }
 }
 
-/// Names of horizontal lines and ends of runs stand inside, at the right, and share that edge without
-/// overlapping.
-void addInnerLabels(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
+/// How runs ended: inside, above their last point, where their own curve has nothing more to show.
+void addEndMarkLabels(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
     const QRectF& area = layout.area;
-    QColor backing = style.theme.plot_background;
-    backing.setAlphaF(0.8F);
+    const double height = textSize(QStringLiteral("X"), Font::Small, style).height();
     std::vector<TextShape> labels;
     std::vector<double> wanted;
-    const auto add = [&](const QString& text, double y, const QColor& colour) {
-        if (text.isEmpty() || !(y >= area.top() && y <= area.bottom())) return;
-        const QSizeF size = textSize(text, Font::Small, style);
-        const double width = std::min(size.width() + 4 * style.unit, area.width());
-        labels.push_back({QRectF(area.right() - width - 2 * style.unit, 0, width, size.height()),
-                          Qt::AlignRight | Qt::AlignVCenter, text, colour, Font::Small, backing});
-        wanted.push_back(y - size.height() / 2 - 1.5 * style.unit);
-    };
-    for (const auto& line : plot.references) {
-        if (line.orientation == Qt::Horizontal)
-            add(line.label, layout.y.toPixel(line.value), style.theme.muted);
-    }
-    for (const auto& plateau : plot.plateaus) {
-        add(plateau.label, layout.y.toPixel(plateau.high), style.theme.colour(plateau.role));
-    }
     for (const auto& curve : plot.curves) {
-        if (curve.end.kind == EndMark::Kind::None || curve.end.label.isEmpty()) continue;
+        const QPointF end = lastVisiblePoint(curve, layout);
+        if (curve.end.kind == EndMark::Kind::None || curve.end.label.isEmpty() || std::isnan(end.y()))
+            continue;
         const QString glyph =
             curve.end.kind == EndMark::Kind::Diverged ? QStringLiteral("✕ ") : QStringLiteral("▬ ");
-        add(glyph + curve.end.label, lastVisiblePoint(curve, layout).y(), style.theme.colour(curve.role));
+        const QString text =
+            QFontMetricsF(style.small).elidedText(glyph + curve.end.label, Qt::ElideRight, area.width());
+        const double width = textSize(text, Font::Small, style).width() + 4 * style.unit;
+        const double left =
+            std::clamp(end.x() + 6 * style.unit, area.left(), std::max(area.left(), area.right() - width));
+        labels.push_back({QRectF(left, 0, width, height), Qt::AlignCenter, text,
+                          style.theme.colour(curve.role), Font::Small, translucent(style.theme.background)});
+        wanted.push_back(end.y() - height / 2 - 6 * style.unit);
     }
-    const double height = textSize(QStringLiteral("X"), Font::Small, style).height();
     const auto at = spreadLabels(wanted, height, area.top(), area.bottom());
     for (std::size_t i = 0; i < labels.size(); ++i) {
         labels[i].rect.moveTop(at[i] - height / 2);
         layout.texts.push_back(labels[i]);
     }
+}
+
+void addVerticalNames(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
+    const QRectF& area = layout.area;
     for (const auto& line : plot.references) {
         const double x = layout.x.toPixel(line.value);
         if (line.orientation != Qt::Vertical || line.label.isEmpty() ||
@@ -100,30 +117,40 @@ void addInnerLabels(const Plot& plot, const RenderStyle& style, PlotLayout& layo
         const bool fits = x + size.width() + 4 * style.unit < area.right();
         const double left = fits ? x + 3 * style.unit : x - size.width() - 3 * style.unit;
         layout.texts.push_back({QRectF({left, area.top()}, size), Qt::AlignLeft | Qt::AlignTop, line.label,
-                                style.theme.muted, Font::Small, backing});
+                                style.theme.muted, Font::Small, translucent(style.theme.background)});
     }
 }
 
-void addChips(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
-    const double gap = 4 * style.unit;
-    double used[4] = {gap, gap, gap, gap};
+void addChips(const Plot& plot, const RenderStyle& style, const LabelRoom& room, PlotLayout& layout) {
+    const double gap = 5 * style.unit;
+    QRectF above = room.above, below_left = room.below_left,
+           below_right = room.below_right;  // what is left of them
+    double stacked[4] = {};                 // height used inside, by corner
     for (const auto& chip : plot.chips) {
-        const QSizeF text = textSize(chip.text, Font::Small, style);
-        const double width = std::min(text.width() + 2 * gap, layout.area.width() - 2 * gap),
-                     height = text.height() + gap / 2;
         const bool left = chip.edge == Chip::Edge::TopLeft || chip.edge == Chip::Edge::BottomLeft;
         const bool top = chip.edge == Chip::Edge::TopLeft || chip.edge == Chip::Edge::TopRight;
-        double& offset = used[static_cast<int>(chip.edge)];
-        const double x = left ? layout.area.left() + gap : layout.area.right() - gap - width;
-        const double y = top ? layout.area.top() + offset : layout.area.bottom() - offset - height;
-        offset += height + gap / 2;
-        QColor backing = style.theme.plot_background;
-        backing.setAlphaF(0.88F);
-        const QFontMetricsF metrics(style.small);
-        layout.texts.push_back({QRectF(x, y, width, height), Qt::AlignCenter,
-                                metrics.elidedText(chip.text, Qt::ElideRight, width),
-                                chip.role ? style.theme.colour(*chip.role) : style.theme.muted, Font::Small,
-                                backing});
+        const QSizeF size = textSize(chip.text, Font::Small, style);
+        TextShape shape{{},          Qt::AlignCenter,
+                        chip.text,   chip.role ? style.theme.colour(*chip.role) : style.theme.muted,
+                        Font::Small, {}};
+        shape.colour = readable(shape.colour, style.theme.background);
+        QRectF& row = top ? above : left ? below_left : below_right;
+        const double width = size.width() + 2 * gap;
+        if (!row.isNull() && width <= row.width()) {
+            shape.rect = QRectF(left ? row.left() : row.right() - width, row.top(), width, row.height());
+            left ? row.setLeft(row.left() + width) : row.setRight(row.right() - width);
+        } else {
+            double& used = stacked[static_cast<int>(chip.edge)];
+            const QRectF area = layout.area.adjusted(gap, gap, -gap, -gap);
+            const double inside = std::min(width, area.width());
+            shape.rect =
+                QRectF(left ? area.left() : area.right() - inside,
+                       top ? area.top() + used : area.bottom() - used - size.height(), inside, size.height());
+            shape.text = QFontMetricsF(style.small).elidedText(chip.text, Qt::ElideRight, inside);
+            shape.background = translucent(style.theme.background);
+            used += size.height();
+        }
+        layout.texts.push_back(shape);
     }
 }
 
@@ -169,22 +196,27 @@ QSizeF textSize(const QString& text, Font font, const RenderStyle& style) {
 }
 
 double endLabelWidth(const Plot& plot, const RenderStyle& style) {
-    if (style.legend != LegendPlace::Direct) return 0;
     const QFontMetricsF metrics(style.small);
     double widest = 0;
+    const auto add = [&](const QString& text) {
+        if (!text.isEmpty()) widest = std::max(widest, metrics.horizontalAdvance(text) + 8 * style.unit);
+    };
     for (const auto& curve : plot.curves) {
-        if (isLabelled(curve))
-            widest = std::max(widest, metrics.horizontalAdvance(curve.name) + 8 * style.unit);
+        if (isLabelled(curve) && style.legend == LegendPlace::Direct) add(curve.name);
     }
+    for (const auto& line : plot.references) {
+        if (line.orientation == Qt::Horizontal) add(line.label);
+    }
+    for (const auto& plateau : plot.plateaus) add(plateau.label);
     return widest;
 }
 
-void addLabels(const Plot& plot, const RenderStyle& style, double right, const QRectF& lane,
-               PlotLayout& layout) {
-    if (style.legend == LegendPlace::Direct) addEndLabels(plot, style, right, layout);
-    addInnerLabels(plot, style, layout);
-    addChips(plot, style, layout);
-    addFrameMarks(plot, style, lane, layout);
+void addLabels(const Plot& plot, const RenderStyle& style, const LabelRoom& room, PlotLayout& layout) {
+    addEndLabels(plot, style, room.right, layout);
+    addEndMarkLabels(plot, style, layout);
+    addVerticalNames(plot, style, layout);
+    addChips(plot, style, room, layout);
+    addFrameMarks(plot, style, room.lane, layout);
 }
 
 }  // namespace normscope::widgets

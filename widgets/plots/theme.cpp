@@ -31,7 +31,6 @@ Theme Theme::make(Kind kind) {
     t.kind = kind;
     if (kind == Kind::Dark) {
         t.background = QColor(0x1a, 0x1d, 0x21);
-        t.plot_background = QColor(0x1a, 0x1d, 0x21);
         t.text = QColor(0xe8, 0xea, 0xed);
         t.muted = QColor(0xa6, 0xad, 0xb5);
         t.grid = QColor(0x2e, 0x33, 0x39);
@@ -43,7 +42,7 @@ Theme Theme::make(Kind kind) {
         return t;
     }
     const bool print = kind == Kind::Print;
-    t.background = t.plot_background = Qt::white;
+    t.background = Qt::white;
     t.text = print ? QColor(Qt::black) : QColor(0x1f, 0x23, 0x28);
     t.muted = print ? QColor(0x40, 0x40, 0x40) : QColor(0x5a, 0x62, 0x6b);
     t.grid = QColor(0xe6, 0xe8, 0xeb);

@@ -17,7 +17,7 @@ struct Theme {
     enum class Kind { Light, Dark, Print };
 
     Kind kind = Kind::Light;
-    QColor background, plot_background, text, muted, grid, axis;
+    QColor background, text, muted, grid, axis;
     QColor ghost;      ///< old curves while a knob is dragged
     QColor bad;        ///< NaN: magenta
     QColor neutral;    ///< cells without news
