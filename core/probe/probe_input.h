@@ -19,9 +19,9 @@ struct Cancelled {};
 template <class T>
 class ProbeInput {
   public:
-    ProbeInput(const Transformer<T>& model, const Batch& batch, ThreadPool& pool, std::int64_t step,
+    ProbeInput(const Transformer<T>& at_model, const Batch& at_batch, ThreadPool& with_pool, std::int64_t at_step,
                const std::atomic<bool>* cancel = nullptr)
-        : model(model), batch(batch), pool(pool), step(step), cancel_(cancel) {}
+        : model(at_model), batch(at_batch), pool(with_pool), step(at_step), cancel_(cancel) {}
 
     const Transformer<T>& model;
     const Batch& batch;

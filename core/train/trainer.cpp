@@ -16,11 +16,6 @@ namespace {
 constexpr int kProbeSequences = 2;
 constexpr int kHeldOutBatches = 4;
 
-template <class T>
-void assign(std::span<T> to, const std::vector<double>& from) {
-    std::transform(from.begin(), from.end(), to.begin(), [](double v) { return static_cast<T>(v); });
-}
-
 }  // namespace
 
 template <class T>
@@ -106,19 +101,23 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
 }
 
 template <class T>
-TrainerState Trainer<T>::save() const {
-    const AdamW<T>& optimizer = optimizer_;
-    const auto wide = [](auto&& from) { return std::vector<double>(from.begin(), from.end()); };
-    return {step_,           wide(model_.parameters()), wide(optimizer.moment1()), wide(optimizer.moment2()),
-            optimizer.steps, verdict_.state(),          knobs_};
+TrainerState<T> Trainer<T>::save() const {
+    const auto parameters = model_.parameters();
+    return {step_,
+            {parameters.begin(), parameters.end()},
+            optimizer_.moment1(),
+            optimizer_.moment2(),
+            optimizer_.steps,
+            verdict_.state(),
+            knobs_};
 }
 
 template <class T>
-void Trainer<T>::restore(const TrainerState& state) {
+void Trainer<T>::restore(const TrainerState<T>& state) {
     step_ = state.step;
-    assign(model_.parameters(), state.parameters);
-    assign(std::span<T>(optimizer_.moment1()), state.moment1);
-    assign(std::span<T>(optimizer_.moment2()), state.moment2);
+    std::copy(state.parameters.begin(), state.parameters.end(), model_.parameters().begin());
+    optimizer_.moment1() = state.moment1;
+    optimizer_.moment2() = state.moment2;
     optimizer_.steps = state.optimizer_steps;
     verdict_.restore(state.verdict);
     knobs_ = state.knobs;
@@ -129,8 +128,7 @@ void Trainer<T>::restore(const TrainerState& state) {
 template class Trainer<float>;
 template class Trainer<double>;
 
-AnyTrainer make_trainer(const StackSpec& stack, const TrainSpec& train) {
-    std::shared_ptr<const Corpus> corpus = make_corpus(train.data, stack.context);
+AnyTrainer make_trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus) {
     if (train.precision == Precision::Fp64) return std::make_unique<Trainer<double>>(stack, train, std::move(corpus));
     return std::make_unique<Trainer<float>>(stack, train, std::move(corpus));
 }

@@ -35,10 +35,10 @@ struct StepNumbers {
 };
 
 /// The whole state between two steps, as plain bytes and numbers: restoring it continues bit for bit.
+template <class T>
 struct TrainerState {
-    std::int64_t step = 0;             ///< steps done
-    std::vector<double> parameters;    ///< of the arena; float32 values are exact in float64
-    std::vector<double> moment1, moment2;
+    std::int64_t step = 0;  ///< steps done
+    std::vector<T> parameters, moment1, moment2;  ///< arenas, laid out by the parameter table
     std::int64_t optimizer_steps = 0;
     std::vector<double> verdict;
     HotKnobs knobs{};
@@ -49,6 +49,7 @@ struct TrainerState {
 template <class T>
 class Trainer {
   public:
+    using Scalar = T;
     Trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus);
 
     const Transformer<T>& model() const { return model_; }
@@ -66,8 +67,9 @@ class Trainer {
     /// the parameters stay the last good ones.
     StepNumbers step(ThreadPool&);
 
-    TrainerState save() const;
-    void restore(const TrainerState&);
+    TrainerState<T> save() const;
+    /// The state of a trainer of the same stack.
+    void restore(const TrainerState<T>&);
 
     /// The fixed batch that probes look at: held-out text, at most two sequences, the same at every step.
     Batch probe_batch() const;
@@ -89,6 +91,6 @@ class Trainer {
 
 /// A trainer of either precision.
 using AnyTrainer = std::variant<std::unique_ptr<Trainer<float>>, std::unique_ptr<Trainer<double>>>;
-AnyTrainer make_trainer(const StackSpec& stack, const TrainSpec& train);
+AnyTrainer make_trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus);
 
 }  // namespace normscope
