@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/probe/probe_result.h"
+#include "core/train/outcome.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "core/probe/probe_result.h"
-#include "core/train/outcome.h"
-
 namespace normscope {
 
-/// One row of the step table. Names are the contract of the session file: loss, val_loss, grad_norm, lr, temperature,
-/// tokens_per_s, step_ms, probe_ms. Every row of a run carries the same names in the same order.
+/// One row of the step table. Names are the contract of the session file: loss, val_loss, grad_norm, lr,
+/// temperature, tokens_per_s, step_ms, probe_ms. Every row of a run carries the same names in the same order.
 struct StepRecord {
     std::int64_t step = 0;
     std::vector<std::pair<std::string, double>> values;
@@ -37,8 +37,8 @@ struct RunEvent {
     std::string text;
 };
 
-/// Everything recorded about one run: what the panels draw and what a session file holds, the same whether it was
-/// trained a moment ago or reopened. Plain data, owned by one thread.
+/// Everything recorded about one run: what the panels draw and what a session file holds, the same whether it
+/// was trained a moment ago or reopened. Plain data, owned by one thread.
 struct RunData {
     std::string id;           ///< unique in the session: "a", "b", …
     std::string name;         ///< "Pre-LN"

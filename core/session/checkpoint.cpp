@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/checkpoint.h"
+
+#include "core/session/checkpoint_group.h"
+#include "core/session/replacing_file.h"
+#include "core/session/run_group.h"
+#include "core/stack/error.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace normscope {
+namespace layout {
+namespace {
+
+using hdf5::Handle;
+
+void write_tensors(hid_t parent, const std::string& name, const std::vector<StoredTensor>& tensors) {
+    const Handle group = hdf5::make_group(parent, name);
+    for (const auto& tensor : tensors) write_tensor(group, tensor.name, tensor);
+}
+
+std::vector<StoredTensor> read_tensors(hid_t parent, const std::string& name) {
+    const Handle group = hdf5::open_group(parent, name);
+    std::vector<StoredTensor> tensors;
+    for (const auto& child : hdf5::children(group)) tensors.push_back(read_tensor(group, child));
+    return tensors;
+}
+
+template <typename T>
+void write_pairs(hid_t parent, const std::string& name, const std::vector<std::pair<std::string, T>>& pairs) {
+    std::vector<std::string> names;
+    std::vector<T> values;
+    for (const auto& [key, value] : pairs) {
+        names.push_back(key);
+        values.push_back(value);
+    }
+    hdf5::write_array(parent, name, {values.size()}, values.data());
+    hdf5::write_attribute(hdf5::open_dataset(parent, name), "names", names);
+}
+
+template <typename T>
+std::vector<std::pair<std::string, T>> read_pairs(hid_t parent, const std::string& name) {
+    const auto values = hdf5::read_array<T>(parent, name, 1);
+    const auto names = hdf5::read_texts_attribute(hdf5::open_dataset(parent, name), "names");
+    if (names.size() != values.data.size())
+        hdf5::fail_reading(parent, name, "names and values differ in number");
+    std::vector<std::pair<std::string, T>> pairs;
+    for (std::size_t i = 0; i < names.size(); ++i) pairs.emplace_back(names[i], values.data[i]);
+    return pairs;
+}
+
+}  // namespace
+
+void write_tensor(hid_t parent, const std::string& name, const StoredTensor& tensor) {
+    const std::size_t size = hdf5::scalar_size(tensor.type);
+    if (size == 0 || tensor.bytes.size() != hdf5::element_count(tensor.shape) * size)
+        throw InputError("tensor " + tensor.name + ": " + std::to_string(tensor.bytes.size()) +
+                         " bytes do not fill " + hdf5::scalar_name(tensor.type) + " " +
+                         hdf5::shape_text(tensor.shape));
+    hdf5::write_array(parent, name, tensor.type, tensor.shape, tensor.bytes.data());
+}
+
+StoredTensor read_tensor(hid_t parent, const std::string& name) {
+    const Handle dataset = hdf5::open_dataset(parent, name);
+    StoredTensor tensor{name, {}, hdf5::dataset_scalar(dataset), {}};
+    if (tensor.type == StoredType::Other)
+        hdf5::fail_reading(parent, name, "is not float32, float64, int32, int64 or uint64");
+    tensor.shape = hdf5::check_array(dataset, tensor.type, -1);
+    tensor.bytes.resize(hdf5::element_count(tensor.shape) * hdf5::scalar_size(tensor.type));
+    hdf5::read_rows(dataset, hdf5::native_type(tensor.type), tensor.shape.empty() ? 1 : tensor.shape[0],
+                    tensor.bytes.data());
+    return tensor;
+}
+
+void write_checkpoint_group(hid_t parent, const std::string& name, const Checkpoint& checkpoint) {
+    const Handle group = hdf5::make_group(parent, name);
+    hdf5::write_attribute(group, "step", checkpoint.step);
+    hdf5::write_attribute(group, "recipe", checkpoint.recipe_json);
+    write_tensors(group, "params", checkpoint.params);
+    write_tensors(group, "moment1", checkpoint.moment1);
+    write_tensors(group, "moment2", checkpoint.moment2);
+    write_pairs(group, "scalars", checkpoint.scalars);
+    write_pairs(group, "integers", checkpoint.integers);
+}
+
+Checkpoint read_checkpoint_group(hid_t parent, const std::string& name) {
+    const Handle group = hdf5::open_group(parent, name);
+    Checkpoint checkpoint;
+    checkpoint.step = hdf5::read_int_attribute(group, "step");
+    checkpoint.recipe_json = hdf5::read_text_attribute(group, "recipe");
+    checkpoint.params = read_tensors(group, "params");
+    checkpoint.moment1 = read_tensors(group, "moment1");
+    checkpoint.moment2 = read_tensors(group, "moment2");
+    checkpoint.scalars = read_pairs<double>(group, "scalars");
+    checkpoint.integers = read_pairs<std::int64_t>(group, "integers");
+    return checkpoint;
+}
+
+Handle open_checkpoint(const std::string& path) {
+    auto opened = hdf5::open_for_reading(path);
+    if (!hdf5::has_attribute(opened.file, "format") ||
+        hdf5::read_text_attribute(opened.file, "format") != "normscope-checkpoint")
+        throw InputError(path + ": is not a Normscope checkpoint");
+    const std::int64_t version = hdf5::read_int_attribute(opened.file, "version");
+    if (version != format_version)
+        throw InputError(path, "version " + std::to_string(version) + " is unknown",
+                         std::to_string(format_version));
+    return std::move(opened.file);
+}
+
+}  // namespace layout
+
+namespace {
+
+/// A file's place in the order of writing; 0 where there is no readable file. Steps cannot tell the order: a
+/// run that was set back writes smaller ones.
+std::int64_t sequence_of(const std::string& path) {
+    if (!std::filesystem::exists(path)) return 0;
+    try {
+        return hdf5::read_int_attribute(layout::open_checkpoint(path), "sequence");
+    } catch (const InputError&) {
+        return 0;  // the slot to write next; newest() is where damage is reported
+    }
+}
+
+void write_numbered(const std::string& path, const Checkpoint& checkpoint, std::int64_t sequence) {
+    ReplacingFile place(path);
+    hdf5::Handle file = hdf5::create_file(place.temporary());
+    hdf5::write_attribute(file, "format", std::string("normscope-checkpoint"));
+    hdf5::write_attribute(file, "version", layout::format_version);
+    hdf5::write_attribute(file, "sequence", sequence);
+    layout::write_checkpoint_group(file, layout::checkpoint_root, checkpoint);
+    hdf5::close_file(std::move(file), path);
+    place.commit();
+}
+
+}  // namespace
+
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
+    write_numbered(path, checkpoint, 1);
+}
+
+Checkpoint read_checkpoint(const std::string& path) {
+    return layout::read_checkpoint_group(layout::open_checkpoint(path), layout::checkpoint_root);
+}
+
+CheckpointPair::CheckpointPair(const std::string& recording_path) {
+    std::filesystem::path stem = recording_path;
+    if (stem.extension() == ".h5") stem.replace_extension();
+    slots_[0] = stem.string() + ".ckpt.a.h5";
+    slots_[1] = stem.string() + ".ckpt.b.h5";
+}
+
+void CheckpointPair::save(const Checkpoint& checkpoint) {
+    const std::int64_t a = sequence_of(slots_[0]), b = sequence_of(slots_[1]);
+    write_numbered(slots_[a <= b ? 0 : 1], checkpoint, std::max(a, b) + 1);
+}
+
+std::vector<std::string> CheckpointPair::paths() const {
+    std::vector<std::string> found;
+    const bool a_first = sequence_of(slots_[0]) >= sequence_of(slots_[1]);
+    for (const auto& slot : {slots_[a_first ? 0 : 1], slots_[a_first ? 1 : 0]})
+        if (std::filesystem::exists(slot)) found.push_back(slot);
+    return found;
+}
+
+std::optional<Checkpoint> CheckpointPair::newest() const {
+    std::optional<InputError> first_error;
+    for (const auto& path : paths()) {
+        try {
+            return read_checkpoint(path);
+        } catch (const InputError& error) {
+            if (!first_error) first_error = error;
+        }
+    }
+    if (first_error) throw *first_error;
+    return std::nullopt;
+}
+
+Checkpoint load_checkpoint(const std::string& session_path, const std::string& run_id, std::int64_t step) {
+    const auto opened = hdf5::open_for_reading(session_path);
+    layout::check_root(opened.file, session_path);
+    layout::check_id(run_id);
+    const std::string group = "runs/" + run_id + "/checkpoints";
+    if (!hdf5::is_group(opened.file, group) || !hdf5::exists(opened.file, group + "/" + std::to_string(step)))
+        throw InputError(session_path + ": run \"" + run_id + "\" has no checkpoint of step " +
+                         std::to_string(step));
+    return layout::read_checkpoint_group(opened.file, group + "/" + std::to_string(step));
+}
+
+}  // namespace normscope

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/session/stored_tensor.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace normscope {
+
+/// Everything that a run needs to go on bit for bit.
+struct Checkpoint {
+    std::int64_t step = 0;
+    std::string recipe_json;
+    std::vector<StoredTensor> params, moment1, moment2;   ///< by the names of the tensor table, in its order
+    std::vector<std::pair<std::string, double>> scalars;  ///< loss scale, smoothed losses, …
+    std::vector<std::pair<std::string, std::int64_t>> integers;  ///< generator, data position, …
+
+    bool operator==(const Checkpoint&) const = default;
+};
+
+/// One file, put in place atomically. Throws SystemError.
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
+/// Throws InputError for a missing, foreign or damaged file.
+Checkpoint read_checkpoint(const std::string& path);
+
+/// The live checkpoints beside a recording RUN.h5: RUN.ckpt.a.h5 and RUN.ckpt.b.h5, written in turn, so that
+/// the last but one is always there too.
+class CheckpointPair {
+  public:
+    explicit CheckpointPair(const std::string& recording_path);
+
+    /// Over the older of the two (or the one that cannot be read). Throws SystemError.
+    void save(const Checkpoint& checkpoint);
+    /// The newest that can be read whole; none where there are no files. Throws InputError where there are
+    /// only damaged ones.
+    std::optional<Checkpoint> newest() const;
+    /// The files that exist, newest first.
+    std::vector<std::string> paths() const;
+
+  private:
+    std::string slots_[2];
+};
+
+/// A checkpoint embedded in a saved session.
+Checkpoint load_checkpoint(const std::string& session_path, const std::string& run_id, std::int64_t step);
+
+}  // namespace normscope

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/describe.h"
+
+#include "core/session/run_group.h"
+#include "core/stack/error.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace normscope {
+namespace {
+
+using hdf5::Handle;
+
+ProbeSummary summarize_probe(hid_t probes, const std::string& id, bool recording) {
+    const Handle group = hdf5::open_group(probes, id);
+    ProbeSummary summary{id, layout::common_rows(group, recording), {}};
+    for (const auto& name : hdf5::children(group)) {
+        if (name == "step" || name == "cost_ms") continue;
+        hdf5::Shape shape = hdf5::dataset_shape(hdf5::open_dataset(group, name));
+        shape.erase(shape.begin());
+        summary.arrays.emplace_back(name, shape);
+    }
+    return summary;
+}
+
+/// The value in row `row`, read alone: tables may be long.
+template <typename T>
+T value_at(hid_t group, const std::string& name, std::size_t row) {
+    const Handle dataset = hdf5::open_dataset(group, name);
+    hdf5::check_array(dataset, hdf5::scalar_of<T>(), 1, row + 1);
+    const hsize_t start = row, count = 1;
+    const Handle in_file(H5Dget_space(dataset)), in_memory(H5Screate_simple(1, &count, nullptr));
+    T value{};
+    if (H5Sselect_hyperslab(in_file, H5S_SELECT_SET, &start, nullptr, &count, nullptr) < 0 ||
+        H5Dread(dataset, hdf5::native_type(hdf5::scalar_of<T>()), in_memory, in_file, H5P_DEFAULT, &value) <
+            0)
+        hdf5::fail_reading(group, name, hdf5::last_error());
+    return value;
+}
+
+RunSummary summarize_run(hid_t runs, const std::string& id, bool marked) {
+    const Handle run = hdf5::open_group(runs, id), steps = hdf5::open_group(run, "steps");
+    const bool recording = marked || hdf5::is_group(run, "writer");
+    RunSummary summary;
+    summary.id = id;
+    summary.name = hdf5::read_text_attribute(run, "name");
+    summary.backend = hdf5::read_text_attribute(run, "backend");
+    summary.device = hdf5::read_text_attribute(run, "device");
+    summary.outcome = layout::read_outcome(run);
+    summary.rows = layout::common_rows(steps, recording);
+    summary.last_loss = std::nan("");
+    if (summary.rows > 0) {
+        summary.last_step = value_at<std::int64_t>(steps, "step", summary.rows - 1);
+        if (hdf5::exists(steps, "loss"))
+            summary.last_loss = value_at<double>(steps, "loss", summary.rows - 1);
+    }
+    const Handle probes = hdf5::open_group(run, "probes");
+    for (const auto& probe : hdf5::children(probes))
+        summary.probes.push_back(summarize_probe(probes, probe, recording));
+    if (hdf5::is_group(run, "checkpoints"))
+        summary.checkpoints = hdf5::children(hdf5::open_group(run, "checkpoints"));
+    return summary;
+}
+
+std::string number_text(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g", value);
+    return text;
+}
+
+void describe_run(const RunSummary& run, std::vector<std::string>& lines) {
+    std::string line = "run " + run.id + "  \"" + run.name + "\"  " + run_state_word(run.outcome.state);
+    if (!run.outcome.text.empty()) line += " (" + run.outcome.text + ")";
+    lines.push_back(line);
+    line = "  steps " + std::to_string(run.rows);
+    if (run.rows > 0)
+        line += ", last " + std::to_string(run.last_step) + ", loss " + number_text(run.last_loss);
+    lines.push_back(line + "; " + run.backend + (run.device.empty() ? "" : " on " + run.device));
+    for (const auto& probe : run.probes) {
+        line = "  probe " + probe.id + ": " + std::to_string(probe.samples) + " samples of";
+        for (std::size_t i = 0; i < probe.arrays.size(); ++i)
+            line += (i ? ", " : " ") + probe.arrays[i].first + " " + hdf5::shape_text(probe.arrays[i].second);
+        lines.push_back(line);
+    }
+    for (const auto& step : run.checkpoints) lines.push_back("  checkpoint of step " + step);
+}
+
+void list_datasets(hid_t group, const std::string& prefix, int depth, std::vector<std::string>& lines) {
+    if (depth > 16) return hdf5::fail_reading(group, "", "groups are nested more than 16 deep");
+    for (const auto& name : hdf5::children(group)) {
+        const std::string full = prefix + "/" + name;
+        if (hdf5::is_group(group, name)) {
+            list_datasets(hdf5::open_group(group, name), full, depth + 1, lines);
+            continue;
+        }
+        const Handle dataset = hdf5::open_dataset(group, name);
+        const auto type = hdf5::dataset_scalar(dataset);
+        lines.push_back(full + "  " + hdf5::scalar_name(type) + " " +
+                        hdf5::shape_text(hdf5::dataset_shape(dataset)));
+    }
+}
+
+std::string format_of(hid_t file) {
+    return hdf5::has_attribute(file, "format") ? hdf5::read_text_attribute(file, "format") : "";
+}
+
+}  // namespace
+
+std::vector<RunSummary> summarize_session(const std::string& path) {
+    const auto opened = hdf5::open_for_reading(path);
+    layout::check_root(opened.file, path);
+    const Handle runs = hdf5::open_group(opened.file, "runs");
+    std::vector<RunSummary> summaries;
+    for (const auto& id : hdf5::children(runs))
+        summaries.push_back(summarize_run(runs, id, opened.recording));
+    return summaries;
+}
+
+std::vector<std::string> describe(const std::string& path) {
+    std::vector<std::string> lines;
+    const auto opened = hdf5::open_for_reading(path);
+    const std::string format = format_of(opened.file);
+    if (format == "normscope-session") {
+        layout::check_root(opened.file, path);
+        lines.push_back("Normscope session, version 1, written " +
+                        hdf5::read_text_attribute(opened.file, "created") + " by Normscope " +
+                        hdf5::read_text_attribute(opened.file, "app_version"));
+        for (const auto& run : summarize_session(path)) describe_run(run, lines);
+    } else {
+        lines.push_back(format == "normscope-checkpoint" ? "Normscope checkpoint" : "HDF5 file");
+        list_datasets(opened.file, "", 0, lines);
+    }
+    return lines;
+}
+
+}  // namespace normscope

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/train/outcome.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace normscope {
+
+struct ProbeSummary {
+    std::string id;
+    std::size_t samples = 0;
+    std::vector<std::pair<std::string, std::vector<std::size_t>>>
+        arrays;  ///< name, shape without the sample axis
+};
+
+struct RunSummary {
+    std::string id, name, backend, device;
+    Outcome outcome;
+    std::size_t rows = 0;         ///< of the step table
+    std::int64_t last_step = -1;  ///< −1 before the first
+    double last_loss = 0;         ///< NaN where there is none
+    std::vector<ProbeSummary> probes;
+    std::vector<std::string> checkpoints;  ///< steps
+};
+
+/// What a session or recording holds, without reading its arrays. Throws InputError.
+std::vector<RunSummary> summarize_session(const std::string& path);
+
+/// The text of `info`, lines without line ends: for a session each run's name, state, steps, last loss,
+/// probes and checkpoints; for any other HDF5 file its data sets with type and shape. Throws InputError.
+std::vector<std::string> describe(const std::string& path);
+
+}  // namespace normscope

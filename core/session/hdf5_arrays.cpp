@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The data sets of core/session/hdf5.h: whole arrays, growing arrays, and how much of one can be trusted.
+#include "core/session/hdf5.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace normscope::hdf5 {
+namespace {
+
+constexpr std::size_t chunk_bytes = 4096;
+
+std::vector<hsize_t> extents(const Shape& shape) {
+    return {shape.begin(), shape.end()};
+}
+
+Handle make_space(const std::vector<hsize_t>& dims) {
+    return Handle(dims.empty() ? H5Screate(H5S_SCALAR)
+                               : H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr));
+}
+
+void write_plain(hid_t parent, const std::string& name, hid_t type, hid_t space, hid_t creation, bool empty,
+                 const void* data) {
+    const Handle dataset(H5Dcreate2(parent, name.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    if (!dataset.valid()) fail_writing(parent, name);
+    if (!empty && H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+        fail_writing(parent, name);
+}
+
+bool chunked(hid_t dataset) {
+    const Handle creation(H5Dget_create_plist(dataset));
+    return H5Pget_layout(creation) == H5D_CHUNKED;
+}
+
+bool filtered(hid_t dataset) {
+    const Handle creation(H5Dget_create_plist(dataset));
+    return H5Pget_nfilters(creation) > 0;
+}
+
+}  // namespace
+
+/// A damaged shape must not ask for more memory than the file can fill. Deflate shrinks at most 1032-fold.
+void check_storage(hid_t dataset, const Shape& shape, std::size_t element_bytes) {
+    std::size_t bytes = element_bytes;
+    for (const std::size_t extent : shape) {
+        if (extent == 0) return;
+        if (bytes > std::numeric_limits<std::size_t>::max() / extent)
+            fail_reading(dataset, "", "is impossibly large");
+        bytes *= extent;
+    }
+    const std::size_t stored = H5Dget_storage_size(dataset);
+    if (bytes / (filtered(dataset) ? 1032 : 1) > stored)
+        fail_reading(dataset, "", "its values are not in the file");
+}
+
+Shape dataset_shape(hid_t dataset) {
+    const Handle space(H5Dget_space(dataset));
+    const int rank = H5Sget_simple_extent_ndims(space);
+    if (rank < 0) fail_reading(dataset, "", last_error());
+    std::vector<hsize_t> dims(static_cast<std::size_t>(rank));
+    H5Sget_simple_extent_dims(space, dims.data(), nullptr);
+    return {dims.begin(), dims.end()};
+}
+
+Scalar dataset_scalar(hid_t dataset) {
+    const Handle type(H5Dget_type(dataset));
+    const std::size_t size = H5Tget_size(type);
+    if (H5Tget_class(type) == H5T_FLOAT) {
+        if (size == 4) return Scalar::Float32;
+        if (size == 8) return Scalar::Float64;
+    }
+    if (H5Tget_class(type) == H5T_INTEGER) {
+        const bool sign = H5Tget_sign(type) == H5T_SGN_2;
+        if (size == 4 && sign) return Scalar::Int32;
+        if (size == 8) return sign ? Scalar::Int64 : Scalar::UInt64;
+    }
+    return Scalar::Other;
+}
+
+void write_array(hid_t parent, const std::string& name, Scalar type, const Shape& shape, const void* data,
+                 bool compress) {
+    const std::vector<hsize_t> dims = extents(shape);
+    const std::size_t count = element_count(shape);
+    const Handle creation(H5Pcreate(H5P_DATASET_CREATE));
+    if (compress && count > 0 && dims.size() > 1 && count / shape[0] * scalar_size(type) >= chunk_bytes) {
+        std::vector<hsize_t> chunk = dims;
+        chunk[0] = 1;
+        H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data());
+        H5Pset_shuffle(creation);
+        H5Pset_deflate(creation, 1);
+    }
+    write_plain(parent, name, native_type(type), make_space(dims), creation, count == 0, data);
+}
+
+Handle make_growing(hid_t parent, const std::string& name, hid_t type, const Shape& row_shape) {
+    std::vector<hsize_t> dims = extents(row_shape), chunk;
+    for (const hsize_t extent : dims) chunk.push_back(std::max<hsize_t>(extent, 1));
+    const std::size_t row_bytes = std::max<std::size_t>(element_count(row_shape) * H5Tget_size(type), 1);
+    chunk.insert(chunk.begin(), std::max<hsize_t>(chunk_bytes / row_bytes, 1));
+    std::vector<hsize_t> most = dims;
+    dims.insert(dims.begin(), 0);
+    most.insert(most.begin(), H5S_UNLIMITED);
+    const int rank = static_cast<int>(dims.size());
+    const Handle space(H5Screate_simple(rank, dims.data(), most.data())),
+        creation(H5Pcreate(H5P_DATASET_CREATE));
+    H5Pset_chunk(creation, rank, chunk.data());
+    Handle dataset(H5Dcreate2(parent, name.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    if (!dataset.valid()) fail_writing(parent, name);
+    return dataset;
+}
+
+std::size_t sound_rows(hid_t dataset) {
+    const Shape shape = dataset_shape(dataset);
+    if (shape.empty()) return 0;
+    const std::size_t rows = shape[0];
+    if (rows == 0 || !chunked(dataset) || element_count(shape) == 0) return rows;
+    const Handle file(H5Iget_file_id(dataset)), creation(H5Dget_create_plist(dataset));
+    int* descriptor = nullptr;
+    struct stat status {};
+    std::vector<hsize_t> chunk(shape.size()), at(shape.size(), 0);
+    if (H5Fget_vfd_handle(file, H5P_DEFAULT, reinterpret_cast<void**>(&descriptor)) < 0 ||
+        ::fstat(*descriptor, &status) != 0 ||
+        H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()) < 0)
+        fail_reading(dataset, "", last_error());
+    const auto file_bytes = static_cast<haddr_t>(status.st_size);
+    for (std::size_t axis = 1; axis < shape.size(); ++axis)
+        if (chunk[axis] < shape[axis]) return rows;  // not laid out by us; reading reports what is wrong
+    for (; at[0] < rows; at[0] += chunk[0]) {
+        unsigned mask = 0;
+        haddr_t address = HADDR_UNDEF;
+        hsize_t bytes = 0;
+        if (H5Dget_chunk_info_by_coord(dataset, at.data(), &mask, &address, &bytes) < 0) return at[0];
+        if (address == HADDR_UNDEF || address + bytes > file_bytes) return at[0];
+    }
+    return rows;
+}
+
+void read_rows(hid_t dataset, hid_t type, std::size_t rows, void* data) {
+    Shape shape = dataset_shape(dataset);
+    const bool whole = shape.empty() || rows == shape[0];
+    if (!shape.empty()) shape[0] = rows;
+    if (element_count(shape) == 0) return;
+    const std::vector<hsize_t> count = extents(shape), start(shape.size(), 0);
+    const Handle in_file(H5Dget_space(dataset)), in_memory = make_space(count);
+    if (!whole &&
+        H5Sselect_hyperslab(in_file, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0)
+        fail_reading(dataset, "", last_error());
+    if (H5Dread(dataset, type, in_memory, in_file, H5P_DEFAULT, data) < 0)
+        fail_reading(dataset, "", last_error());
+}
+
+Shape check_array(hid_t dataset, Scalar type, int rank, std::size_t rows) {
+    const Shape shape = dataset_shape(dataset);
+    const Scalar stored = dataset_scalar(dataset);
+    const bool same_class = (stored == Scalar::Float32 || stored == Scalar::Float64) ==
+                            (type == Scalar::Float32 || type == Scalar::Float64);
+    const bool fits = same_class && scalar_size(stored) <= scalar_size(type);
+    if (stored == Scalar::Other || !fits)
+        fail_reading(dataset, "",
+                     std::string("holds ") + scalar_name(stored) + ", needs " + scalar_name(type));
+    if (rank >= 0 && shape.size() != static_cast<std::size_t>(rank))
+        fail_reading(dataset, "",
+                     "has shape " + shape_text(shape) + ", needs " + std::to_string(rank) + " axes");
+    Shape used = shape;
+    if (!used.empty()) used[0] = std::min(used[0], rows);
+    check_storage(dataset, used, scalar_size(stored));
+    return shape;
+}
+
+}  // namespace normscope::hdf5

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/probe/probe_result.h"
+#include "core/session/stored_tensor.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace normscope {
+
+/// Plain HDF5 files of named arrays, the way other programs exchange numbers with ours: weights
+/// (/params/NAME), tokens
+/// (/tokens), attention rows (/p), outputs (/hidden, /grad/NAME, /probes/…).
+
+template <typename T>
+struct FileArray {
+    std::vector<std::size_t> shape;
+    std::vector<T> data;  ///< row-major
+};
+/// The array at `object` ("/tokens"), T = float, double or std::int32_t. float32 is widened to double;
+/// everything else must match. InputError names file, object, and the type and number of axes (−1: any) that
+/// it needs.
+template <typename T>
+FileArray<T> read_file_array(const std::string& path, const std::string& object, int rank = -1);
+
+/// All arrays of a group ("/params") in the order in which they were made, names without the group; any type.
+std::vector<StoredTensor> read_named_arrays(const std::string& path, const std::string& group);
+bool has_object(const std::string& path, const std::string& object);
+
+/// A new file with these arrays, names being paths ("/grad/tok_emb"), and these probe samples under /probes,
+/// laid out as in a session. Put in place atomically. Throws SystemError.
+void write_named_arrays(const std::string& path, const std::vector<StoredTensor>& arrays,
+                        const std::vector<ProbeResult>& probes = {});
+
+/// Packs values for write_named_arrays; T = float, double, std::int32_t or std::int64_t.
+template <typename T>
+StoredTensor stored(const std::string& name, const std::vector<std::size_t>& shape, const T* data);
+/// The numbers of a floating-point array as float64; InputError for integers.
+std::vector<double> as_float64(const StoredTensor& tensor);
+
+}  // namespace normscope

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/session/run_data.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace normscope {
+
+/// What is known of a run before its first step; the members mean what they mean in RunData.
+struct RunHeader {
+    std::string id, name, recipe_json, backend, device;
+    std::uint64_t seed = 0;
+    double ln_vocab = 0, unigram_entropy = 0, entropy_rate = 0;
+};
+RunHeader header_of(const RunData& run);
+
+/// A NamedArray without its values.
+struct ArraySchema {
+    std::string name;
+    std::vector<std::size_t> shape;  ///< without the sample axis
+    std::vector<std::string> axes;
+    std::string unit;
+};
+
+/// A ProbeResult without its values.
+struct ProbeSchema {
+    std::string probe;
+    std::vector<ArraySchema> arrays;
+    std::map<std::string, std::vector<std::string>> labels;
+};
+ProbeSchema schema_of(const ProbeResult& result);
+
+/// Everything that must be fixed before a recording starts: under SWMR nothing can be added later.
+struct RecordingSchema {
+    RunHeader run;
+    std::vector<std::string> columns;  ///< of the step table, without "step"
+    std::vector<ProbeSchema> probes;
+};
+
+}  // namespace normscope

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/session/hdf5.h"
+#include "core/session/process_identity.h"
+#include "core/session/recording_schema.h"
+#include "core/session/step_overview.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// The layout of one run in a file, /runs/{id}: the only place that knows it, shared by recorder, session and
+/// recovery.
+namespace normscope::layout {
+
+inline constexpr std::size_t state_bytes = 16, kind_bytes = 16, text_bytes = 240;
+
+// --- the root
+// -----------------------------------------------------------------------------------------------------
+inline constexpr std::int64_t format_version = 1;
+void write_root(hid_t file);
+/// Throws InputError unless this is a Normscope session of a version that we know.
+void check_root(hid_t file, const std::string& path);
+
+// --- pieces that recorder and session share
+// -----------------------------------------------------------------------
+/// Throws InputError for an id that cannot name a group.
+void check_id(const std::string& id);
+void write_header(hid_t run, const RunHeader& header);
+void write_labels(hid_t probe, const ProbeSchema& schema);
+void write_array_attributes(hid_t probe, const ArraySchema& array);
+void write_writer(hid_t run, const ProcessIdentity& writer);
+/// Throws InputError where an array's name would hide the probe's own data sets or appears twice.
+void check_schema(const ProbeSchema& schema);
+
+/// One row of `events`, the same bytes in memory and in the file.
+struct EventRow {
+    std::int64_t step;
+    char kind[kind_bytes];
+    char text[text_bytes];
+};
+hdf5::Handle event_type();
+EventRow event_row(const RunEvent& event);
+
+// --- whole runs
+// ---------------------------------------------------------------------------------------------------
+/// All samples of one probe as the group probes/{probe}. They must agree in their arrays and shapes.
+void write_probe(hid_t probes, const std::vector<ProbeResult>& samples);
+void write_run(hid_t runs, const RunData& run);
+
+struct ReadOptions {
+    /// Take the shortest sound length of each group instead of refusing unequal ones. A run that names its
+    /// writer is always read so.
+    bool recording = false;
+    std::size_t full_rows =
+        std::numeric_limits<std::size_t>::max();  ///< longer step tables come as an overview
+};
+struct ReadRun {
+    RunData data;
+    std::optional<StepOverview> overview;  ///< set when data.steps was left empty
+    std::vector<std::string> warnings;     ///< what a damaged recording lost, one line each
+};
+/// A run whose state is running or paused while nobody writes it any more is interrupted.
+ReadRun read_run(hid_t runs, const std::string& id, const ReadOptions& options);
+StepTable read_steps(hid_t run, bool recording);
+Outcome read_outcome(hid_t run);
+
+/// The rows that every data set of a group can give. Throws InputError where they differ, unless it is a
+/// recording.
+std::size_t common_rows(hid_t group, bool recording);
+
+}  // namespace normscope::layout

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The reading half of core/session/run_group.h.
+#include "core/session/run_group.h"
+#include "core/stack/error.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace normscope::layout {
+namespace {
+
+using hdf5::Handle;
+
+/// The first `rows` rows of a one-axis data set.
+template <typename T>
+std::vector<T> column(hid_t group, const std::string& name, std::size_t rows) {
+    const Handle dataset = hdf5::open_dataset(group, name);
+    if (hdf5::check_array(dataset, hdf5::scalar_of<T>(), 1, rows)[0] < rows)
+        hdf5::fail_reading(group, name, "is shorter than its group");
+    std::vector<T> values(rows);
+    hdf5::read_rows(dataset, hdf5::native_type(hdf5::scalar_of<T>()), rows, values.data());
+    return values;
+}
+
+std::vector<std::string> columns_of(hid_t steps) {
+    std::vector<std::string> names = hdf5::children(steps);
+    std::erase(names, "step");
+    return names;
+}
+
+std::vector<ProbeResult> read_probe(hid_t probes, const std::string& id, bool recording) {
+    const Handle group = hdf5::open_group(probes, id);
+    const std::size_t rows = common_rows(group, recording);
+    const auto steps = column<std::int64_t>(group, "step", rows);
+    const auto costs = column<double>(group, "cost_ms", rows);
+    ProbeResult pattern;
+    pattern.probe = id;
+    for (const auto& name : hdf5::attribute_names(group))
+        pattern.labels[name] = hdf5::read_texts_attribute(group, name);
+    std::vector<ProbeResult> samples(rows, pattern);
+    for (std::size_t s = 0; s < rows; ++s) {
+        samples[s].step = steps[s];
+        samples[s].cost_ms = costs[s];
+    }
+    for (const auto& name : hdf5::children(group)) {
+        if (name == "step" || name == "cost_ms") continue;
+        const Handle dataset = hdf5::open_dataset(group, name);
+        hdf5::Shape shape = hdf5::check_array(dataset, hdf5::Scalar::Float64, -1, rows);
+        NamedArray array{name, {shape.begin() + 1, shape.end()}, {}, {}, {}};
+        if (hdf5::has_attribute(dataset, "axes")) array.axes = hdf5::read_texts_attribute(dataset, "axes");
+        if (!array.axes.empty()) array.axes.erase(array.axes.begin());  // "sample"
+        if (hdf5::has_attribute(dataset, "unit")) array.unit = hdf5::read_text_attribute(dataset, "unit");
+        const std::size_t count = hdf5::element_count(array.shape);
+        std::vector<double> values(rows * count);
+        hdf5::read_rows(dataset, H5T_NATIVE_DOUBLE, rows, values.data());
+        for (std::size_t s = 0; s < rows; ++s) {
+            const auto begin = values.begin() + static_cast<std::ptrdiff_t>(s * count);
+            array.data.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+            samples[s].arrays.push_back(array);
+        }
+    }
+    return samples;
+}
+
+std::vector<RunEvent> read_events(hid_t run, bool recording) {
+    const Handle dataset = hdf5::open_dataset(run, "events"), type = event_type(),
+                 stored(H5Dget_type(dataset));
+    const hdf5::Shape shape = hdf5::dataset_shape(dataset);
+    if (H5Tget_class(stored) != H5T_COMPOUND || shape.size() != 1)
+        hdf5::fail_reading(run, "events", "is not a list of {step, kind, text}");
+    const std::size_t count = recording ? hdf5::sound_rows(dataset) : shape[0];
+    hdf5::check_storage(dataset, {count}, H5Tget_size(stored));
+    std::vector<EventRow> rows(count);
+    hdf5::read_rows(dataset, type, rows.size(), rows.data());
+    std::vector<RunEvent> events;
+    for (const auto& row : rows)
+        events.push_back({row.step, std::string(row.kind, strnlen(row.kind, sizeof row.kind)),
+                          std::string(row.text, strnlen(row.text, sizeof row.text))});
+    return events;
+}
+
+/// The finest level of the pyramid with at most `most` blocks; the coarsest where none is that small.
+std::optional<StepOverview> read_overview(hid_t run, std::size_t most) {
+    if (!hdf5::is_group(run, "steps_overview")) return std::nullopt;
+    const Handle levels = hdf5::open_group(run, "steps_overview");
+    StepOverview level;
+    for (const auto& name : hdf5::children(levels)) {
+        const Handle group = hdf5::open_group(levels, name);
+        level.factor *= StepOverview::base_factor;
+        if (name != std::to_string(level.factor)) hdf5::fail_reading(levels, name, "is not the next level");
+        level.step = hdf5::read_array<std::int64_t>(group, "step", 1).data;
+        level.names = columns_of(group);
+        level.low.clear();
+        level.high.clear();
+        for (const auto& column_name : level.names) {
+            const auto pairs = hdf5::read_array<double>(group, column_name, 2);
+            if (pairs.shape != hdf5::Shape{level.blocks(), 2})
+                hdf5::fail_reading(group, column_name, "has shape " + hdf5::shape_text(pairs.shape));
+            auto& low = level.low.emplace_back();
+            auto& high = level.high.emplace_back();
+            for (std::size_t i = 0; i < level.blocks(); ++i) {
+                low.push_back(pairs.data[2 * i]);
+                high.push_back(pairs.data[2 * i + 1]);
+            }
+        }
+        if (level.blocks() <= most) break;
+    }
+    if (level.names.empty()) return std::nullopt;
+    return level;
+}
+
+bool somebody_writes(hid_t run) {
+    if (!hdf5::is_group(run, "writer")) return false;  // a saved session: nobody goes on with it
+    const Handle group = hdf5::open_group(run, "writer");
+    const ProcessIdentity writer{
+        hdf5::read_text_attribute(group, "host"), hdf5::read_text_attribute(group, "boot_id"),
+        hdf5::read_int_attribute(group, "pid"), hdf5::read_int_attribute(group, "start")};
+    return is_alive(writer, column<std::int64_t>(run, "heartbeat", 1)[0]);
+}
+
+}  // namespace
+
+std::size_t common_rows(hid_t group, bool recording) {
+    std::size_t shortest = std::numeric_limits<std::size_t>::max();
+    for (const auto& name : hdf5::children(group)) {
+        const Handle dataset = hdf5::open_dataset(group, name);
+        const hdf5::Shape shape = hdf5::dataset_shape(dataset);
+        if (shape.empty()) hdf5::fail_reading(group, name, "has no axis");
+        const std::size_t rows = recording ? hdf5::sound_rows(dataset) : shape[0];
+        if (!recording && shortest != std::numeric_limits<std::size_t>::max() && rows != shortest)
+            hdf5::fail_reading(
+                group, name, "has " + std::to_string(rows) + " rows, its group " + std::to_string(shortest));
+        shortest = std::min(shortest, rows);
+    }
+    if (shortest == std::numeric_limits<std::size_t>::max()) hdf5::fail_reading(group, "", "is empty");
+    return shortest;
+}
+
+StepTable read_steps(hid_t run, bool recording) {
+    const Handle group = hdf5::open_group(run, "steps");
+    const std::size_t rows = common_rows(group, recording);
+    StepTable table;
+    table.step = column<std::int64_t>(group, "step", rows);
+    table.names = columns_of(group);
+    for (const auto& name : table.names) table.columns.push_back(column<double>(group, name, rows));
+    return table;
+}
+
+Outcome read_outcome(hid_t run) {
+    Outcome outcome;
+    const auto words = hdf5::read_texts(run, "state");
+    if (words.size() != 1) hdf5::fail_reading(run, "state", "is not one word");
+    try {
+        outcome.state = run_state_from_word(words[0]);
+    } catch (const InputError& error) {
+        hdf5::fail_reading(run, "", error.what());
+    }
+    const Handle group = hdf5::open_group(run, "outcome");
+    outcome.step = column<std::int64_t>(group, "step", 1)[0];
+    outcome.layer = column<std::int32_t>(group, "layer", 1)[0];
+    const auto texts = hdf5::read_texts(group, "text");
+    if (texts.size() != 1) hdf5::fail_reading(group, "text", "is not one text");
+    outcome.text = texts[0];
+    const bool unfinished = outcome.state == RunState::Running || outcome.state == RunState::Paused;
+    if (unfinished && !somebody_writes(run)) outcome.state = RunState::Interrupted;
+    return outcome;
+}
+
+ReadRun read_run(hid_t runs, const std::string& id, const ReadOptions& options) {
+    const Handle group = hdf5::open_group(runs, id);
+    const bool recording = options.recording || hdf5::is_group(group, "writer");
+    ReadRun read;
+    RunData& run = read.data;
+    run.id = id;
+    run.name = hdf5::read_text_attribute(group, "name");
+    run.recipe_json = hdf5::read_text_attribute(group, "recipe");
+    run.backend = hdf5::read_text_attribute(group, "backend");
+    run.device = hdf5::read_text_attribute(group, "device");
+    run.seed = hdf5::read_uint_attribute(group, "seed");
+    run.ln_vocab = hdf5::read_double_attribute(group, "ln_vocab");
+    run.unigram_entropy = hdf5::read_double_attribute(group, "unigram_entropy");
+    run.entropy_rate = hdf5::read_double_attribute(group, "entropy_rate");
+    run.outcome = read_outcome(group);
+
+    const Handle steps = hdf5::open_group(group, "steps");
+    if (hdf5::element_count(hdf5::dataset_shape(hdf5::open_dataset(steps, "step"))) > options.full_rows)
+        read.overview = read_overview(group, options.full_rows);
+    if (!read.overview) run.steps = read_steps(group, recording);
+    if (run.outcome.state == RunState::Interrupted && run.outcome.step < 0 && run.steps.rows() > 0)
+        run.outcome.step = run.steps.step.back();
+
+    const Handle probes = hdf5::open_group(group, "probes");
+    for (const auto& probe : hdf5::children(probes)) {
+        try {
+            auto samples = read_probe(probes, probe, recording);
+            if (!samples.empty()) run.probes[probe] = std::move(samples);
+        } catch (const InputError& error) {
+            if (!recording) throw;  // a saved session is sound or refused; of a wreck we take what is left
+            read.warnings.push_back(error.what());
+        }
+    }
+    run.events = read_events(group, recording);
+    return read;
+}
+
+}  // namespace normscope::layout

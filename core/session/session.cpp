@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/session.h"
+
+#include "core/session/checkpoint_group.h"
+#include "core/session/replacing_file.h"
+#include "core/session/run_group.h"
+#include "core/stack/error.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace normscope {
+namespace {
+
+using hdf5::Handle;
+
+void embed(hid_t runs, const CheckpointSource& source) {
+    if (!hdf5::is_group(runs, source.run_id))
+        throw InputError("checkpoint: there is no run \"" + source.run_id + "\" in this session");
+    const Handle run = hdf5::open_group(runs, source.run_id);
+    const Handle group = hdf5::exists(run, "checkpoints") ? hdf5::open_group(run, "checkpoints")
+                                                          : hdf5::make_group(run, "checkpoints");
+    const auto put = [&](const Checkpoint& checkpoint) {
+        const std::string name = std::to_string(checkpoint.step);
+        if (!hdf5::exists(group, name)) layout::write_checkpoint_group(group, name, checkpoint);
+    };
+    if (const auto* memory = std::get_if<std::shared_ptr<const Checkpoint>>(&source.from)) {
+        put(**memory);
+    } else if (const auto* path = std::get_if<std::string>(&source.from)) {
+        put(read_checkpoint(*path));
+    } else {
+        const auto& other = std::get<EmbeddedCheckpoint>(source.from);
+        put(load_checkpoint(other.session_path, other.run_id, other.step));
+    }
+}
+
+std::vector<EmbeddedCheckpoint> list_checkpoints(const std::string& path, hid_t run, const std::string& id) {
+    std::vector<EmbeddedCheckpoint> found;
+    if (!hdf5::is_group(run, "checkpoints")) return found;
+    const Handle group = hdf5::open_group(run, "checkpoints");
+    for (const auto& name : hdf5::children(group)) {
+        std::int64_t step = 0;
+        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
+        if (error != std::errc() || end != name.data() + name.size())
+            hdf5::fail_reading(group, name, "is not named by a step");
+        found.push_back({path, id, step});
+    }
+    return found;
+}
+
+}  // namespace
+
+void save_session(const std::string& path, const std::vector<const RunData*>& runs,
+                  const std::string& view_json, const std::vector<CheckpointSource>& checkpoints) {
+    std::set<std::string> ids;
+    for (const auto* run : runs)
+        if (!ids.insert(run->id).second)
+            throw InputError("run id", "\"" + run->id + "\" appears twice", "distinct ids");
+    ReplacingFile place(path);
+    Handle file = hdf5::create_file(place.temporary());
+    layout::write_root(file);
+    {
+        const Handle group = hdf5::make_group(file, "runs");
+        for (const auto* run : runs) layout::write_run(group, *run);
+        for (const auto& checkpoint : checkpoints) embed(group, checkpoint);
+        const Handle view = hdf5::make_group(file, "view");
+        hdf5::write_text(view, "json", view_json);
+    }
+    hdf5::close_file(std::move(file), path);
+    place.commit();
+}
+
+void save_session(const std::string& path, const std::vector<RunData>& runs, const std::string& view_json,
+                  const std::vector<CheckpointSource>& checkpoints) {
+    std::vector<const RunData*> pointers;
+    for (const auto& run : runs) pointers.push_back(&run);
+    save_session(path, pointers, view_json, checkpoints);
+}
+
+Session open_session(const std::string& path, std::size_t full_rows) {
+    const auto opened = hdf5::open_for_reading(path);
+    layout::check_root(opened.file, path);
+    Session session;
+    session.app_version = hdf5::read_text_attribute(opened.file, "app_version");
+    session.created = hdf5::read_text_attribute(opened.file, "created");
+    const Handle runs = hdf5::open_group(opened.file, "runs");
+    for (const auto& id : hdf5::children(runs)) {
+        layout::ReadRun read = layout::read_run(runs, id, {opened.recording, full_rows});
+        session.runs.push_back(std::move(read.data));
+        if (read.overview) session.overviews.emplace(id, std::move(*read.overview));
+        std::move(read.warnings.begin(), read.warnings.end(), std::back_inserter(session.warnings));
+        const auto checkpoints = list_checkpoints(path, hdf5::open_group(runs, id), id);
+        session.checkpoints.insert(session.checkpoints.end(), checkpoints.begin(), checkpoints.end());
+    }
+    if (hdf5::is_group(opened.file, "view"))
+        session.view_json = hdf5::read_text(hdf5::open_group(opened.file, "view"), "json");
+    return session;
+}
+
+StepTable load_steps(const std::string& path, const std::string& run_id) {
+    const auto opened = hdf5::open_for_reading(path);
+    layout::check_root(opened.file, path);
+    layout::check_id(run_id);
+    const Handle run = hdf5::open_group(hdf5::open_group(opened.file, "runs"), run_id);
+    return layout::read_steps(run, opened.recording || hdf5::is_group(run, "writer"));
+}
+
+}  // namespace normscope

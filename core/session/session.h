@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/session/checkpoint.h"
+#include "core/session/run_data.h"
+#include "core/session/step_overview.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace normscope {
+
+/// A checkpoint that lies in a saved session.
+struct EmbeddedCheckpoint {
+    std::string session_path, run_id;
+    std::int64_t step = 0;
+};
+
+/// A checkpoint to put into a session: under which run, and where it comes from (memory, a live checkpoint
+/// file, another or the same session). Copied one at a time, so that memory holds one at most.
+struct CheckpointSource {
+    std::string run_id;
+    std::variant<std::shared_ptr<const Checkpoint>, std::string, EmbeddedCheckpoint> from;
+};
+
+/// Writes runs, checkpoints and the window's view (an opaque JSON text) as one session file: beside the
+/// target, synced, renamed, so that the old file or the new one is there whatever happens. Run ids must
+/// differ. Texts of events and outcomes are cut to 240 bytes at a character. All samples of a probe must have
+/// the same arrays. Throws InputError for what cannot be stored, SystemError for what the disk refuses.
+void save_session(const std::string& path, const std::vector<const RunData*>& runs,
+                  const std::string& view_json, const std::vector<CheckpointSource>& checkpoints = {});
+void save_session(const std::string& path, const std::vector<RunData>& runs, const std::string& view_json,
+                  const std::vector<CheckpointSource>& checkpoints = {});
+
+struct Session {
+    std::vector<RunData> runs;         ///< in the order in which they were saved
+    std::string view_json;             ///< empty in a recording
+    std::string app_version, created;  ///< of the program that wrote it; UTC, ISO 8601
+    /// Runs whose step table was longer than asked for: their `steps` is empty, see load_steps().
+    std::map<std::string, StepOverview> overviews;
+    std::vector<EmbeddedCheckpoint> checkpoints;
+    std::vector<std::string> warnings;  ///< what a damaged recording lost, one line each
+};
+
+/// Opens a saved session or a single recording, live, finished or left by a killed process. Format and
+/// version are checked first. Throws InputError, one line with the path, for everything that it cannot read.
+/// `full_rows`: step tables longer than that come as an overview of at most so many blocks, which opens at
+/// once.
+Session open_session(const std::string& path,
+                     std::size_t full_rows = std::numeric_limits<std::size_t>::max());
+
+/// The full step table of one run.
+StepTable load_steps(const std::string& path, const std::string& run_id);
+
+}  // namespace normscope

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/validate.h"
+
+#include "core/session/run_group.h"
+#include "core/stack/error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace normscope {
+namespace {
+
+using hdf5::Handle;
+
+struct ArrayRule {
+    const char* name;
+    std::size_t rank;  ///< without the sample axis
+    bool may_be_nan = false;
+    bool per_hidden_state = false;  ///< last axis is 2·depth + 1
+};
+
+const std::map<std::string, std::vector<ArrayRule>>& probe_rules() {
+    static const std::map<std::string, std::vector<ArrayRule>> rules{
+        {"growth",
+         {{"ma", 1, false, true},
+          {"var", 1, false, true},
+          {"rms", 1, false, true},
+          {"block_rms", 1, false, true},
+          {"bound_ma", 1, true, true},
+          {"bound_var", 1, true, true}}},
+        {"gradients", {{"hidden", 1, false, true}, {"params", 2}, {"total", 0}}},
+        {"theta", {{"max", 2}, {"mean", 2}, {"below_099", 2}, {"width", 0}}},
+        {"null_space", {{"gain", 1}, {"erased_backward", 1}, {"erased_forward", 1}}},
+        {"jacobian", {{"sublayer_sv", 2}, {"layer_sv", 2}, {"end_to_end_sv", 1}, {"branch_norm", 1, true}}}};
+    return rules;
+}
+
+/// Depth of the stack, 0 where the recipe does not tell.
+std::size_t depth_of(const std::string& recipe) {
+    const auto json = nlohmann::json::parse(recipe, nullptr, false);
+    if (json.is_discarded() || !json.is_object() || !json.contains("stack") || !json["stack"].is_object())
+        return 0;
+    const auto& stack = json["stack"];
+    return stack.contains("depth") && stack["depth"].is_number_unsigned() ? stack["depth"].get<std::size_t>()
+                                                                          : 0;
+}
+
+template <typename Items, typename StepOf>
+bool rising(const Items& items, StepOf step_of, bool strictly) {
+    for (std::size_t i = 1; i < items.size(); ++i)
+        if (step_of(items[i]) < step_of(items[i - 1]) ||
+            (strictly && step_of(items[i]) == step_of(items[i - 1])))
+            return false;
+    return true;
+}
+
+class RunCheck {
+  public:
+    RunCheck(const RunData& run, std::vector<std::string>& problems)
+        : run_(run), problems_(problems), diverged_(run.outcome.state == RunState::Diverged) {}
+
+    void check() {
+        if (run_.recipe_json.empty() ||
+            nlohmann::json::parse(run_.recipe_json, nullptr, false).is_discarded())
+            report("recipe", "is not JSON");
+        check_steps();
+        for (const auto& [id, samples] : run_.probes) check_probe(id, samples);
+        if (!rising(
+                run_.events, [](const RunEvent& event) { return event.step; }, false))
+            report("events", "steps do not rise");
+    }
+
+  private:
+    void report(const std::string& object, const std::string& what) {
+        problems_.push_back("run " + run_.id + ": " + object + ": " + what);
+    }
+
+    void check_steps() {
+        const StepTable& table = run_.steps;
+        if (!rising(
+                table.step, [](std::int64_t step) { return step; }, true))
+            report("steps/step", "does not rise");
+        for (const char* name : {"loss", "val_loss", "grad_norm", "lr", "temperature", "tokens_per_s"})
+            if (!table.find(name)) report(std::string("steps/") + name, "missing");
+        for (std::size_t c = 0; c < table.names.size(); ++c) check_column(table.names[c], table.columns[c]);
+    }
+
+    void check_column(const std::string& name, const std::vector<double>& values) {
+        const bool may_be_nan = name != "loss" && name != "lr" && name != "temperature";
+        const bool measured = name == "loss" || name == "grad_norm" || name == "val_loss";
+        for (std::size_t row = 0; row < values.size(); ++row) {
+            if (std::isfinite(values[row]) || (may_be_nan && std::isnan(values[row])) ||
+                (measured && diverged_))
+                continue;
+            report("steps/" + name, "is not finite at step " + std::to_string(run_.steps.step[row]));
+            return;
+        }
+    }
+
+    void check_probe(const std::string& id, const std::vector<ProbeResult>& samples) {
+        if (!rising(
+                samples, [](const ProbeResult& sample) { return sample.step; }, true))
+            report("probes/" + id + "/step", "does not rise");
+        const auto known = probe_rules().find(id);
+        const std::vector<ArrayRule> none;
+        const auto& rules = known == probe_rules().end() ? none : known->second;
+        for (const auto& rule : rules)
+            if (const NamedArray* array = samples.front().find(rule.name))
+                check_shape("probes/" + id + "/" + rule.name, rule, *array);
+            else
+                report("probes/" + id + "/" + rule.name, "missing");
+        for (const auto& array : samples.front().arrays) {
+            const auto rule =
+                std::find_if(rules.begin(), rules.end(), [&](const auto& r) { return array.name == r.name; });
+            // What an unknown probe may leave undefined is not ours to judge; infinities are.
+            check_values("probes/" + id + "/" + array.name, samples, array.name,
+                         rule == rules.end() || rule->may_be_nan);
+        }
+        if (id == "null_space") check_sites(samples.front());
+    }
+
+    void check_shape(const std::string& object, const ArrayRule& rule, const NamedArray& array) {
+        const std::size_t depth = depth_of(run_.recipe_json);
+        if (array.shape.size() != rule.rank)
+            report(object, "has " + std::to_string(array.shape.size() + 1) +
+                               " axes with the samples', needs " + std::to_string(rule.rank + 1));
+        else if (rule.per_hidden_state && depth > 0 && array.shape.back() != 2 * depth + 1)
+            report(object, "has " + std::to_string(array.shape.back()) + " hidden states, a stack of depth " +
+                               std::to_string(depth) + " has " + std::to_string(2 * depth + 1));
+    }
+
+    void check_values(const std::string& object, const std::vector<ProbeResult>& samples,
+                      const std::string& name, bool may_be_nan) {
+        if (diverged_) return;
+        for (const auto& sample : samples)
+            for (const double value : sample.find(name)->data)
+                if (std::isinf(value) || (std::isnan(value) && !may_be_nan))
+                    return report(object, "is not finite at step " + std::to_string(sample.step));
+    }
+
+    void check_sites(const ProbeResult& sample) {
+        const auto sites = sample.labels.find("sites");
+        const NamedArray* gain = sample.find("gain");
+        if (sites == sample.labels.end())
+            report("probes/null_space", "has no attribute sites");
+        else if (gain && gain->shape.size() == 1 && gain->shape[0] != sites->second.size())
+            report("probes/null_space", "names " + std::to_string(sites->second.size()) +
+                                            " sites, measures " + std::to_string(gain->shape[0]));
+    }
+
+    const RunData& run_;
+    std::vector<std::string>& problems_;
+    const bool diverged_;
+};
+
+}  // namespace
+
+std::vector<std::string> validate_session(const std::string& path) {
+    std::vector<std::string> problems;
+    try {
+        const auto opened = hdf5::open_for_reading(path);
+        layout::check_root(opened.file, path);
+        for (const char* name : {"app_version", "created"})
+            if (!hdf5::has_attribute(opened.file, name))
+                problems.push_back(path + ": /" + name + ": missing");
+        const Handle runs = hdf5::open_group(opened.file, "runs");
+        for (const auto& id : hdf5::children(runs)) {
+            try {
+                const auto read = layout::read_run(runs, id, {.recording = opened.recording});
+                problems.insert(problems.end(), read.warnings.begin(), read.warnings.end());
+                RunCheck(read.data, problems).check();
+            } catch (const InputError& error) {
+                problems.push_back(error.what());
+            }
+        }
+    } catch (const InputError& error) {
+        problems.push_back(error.what());
+    }
+    return problems;
+}
+
+}  // namespace normscope
