@@ -4,6 +4,7 @@
 #include "core/stack/error.h"
 #include "tests/widgets/plots/sample_figures.h"
 #include "tests/widgets/warnings_fail.h"
+#include "widgets/export/save_bytes.h"
 
 #include <sys/resource.h>
 
@@ -169,9 +170,12 @@ class FigureExporterTest : public QObject {
         setrlimit(RLIMIT_FSIZE, &small);
         const QString full = messageOf<SystemError>(
             [&] { exportFigure(samples::gradients(), options(FileFormat::Svg), path); });
+        // Small enough to fail only when the file is closed.
+        const QString late = messageOf<SystemError>([&] { saveBytes(path, QByteArray(5000, 'x')); });
         setrlimit(RLIMIT_FSIZE, &before);
         std::signal(SIGXFSZ, old_handler);
         QVERIFY2(full.startsWith(path + ": cannot write"), qPrintable(full));
+        QVERIFY2(late.startsWith(path + ": cannot write"), qPrintable(late));
         QVERIFY(!full.contains(u'\n'));
         file.seek(0);
         QCOMPARE(file.readAll(), good);
