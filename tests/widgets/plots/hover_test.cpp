@@ -44,8 +44,8 @@ class HoverTest : public QObject {
         f.plots[0].curves[2].y[6] = 0.75;
         QCOMPARE(texts(f, {0, 3.0, 0, -1, -1}),
                  QStringList({"layer 3 · ffn · at step 0", "gradient norm ‖∂L/∂h‖ (1/tok)",
-                              "Pre-LN  0.25 1/tok", "Post-LN  0.0001235 1/tok  draft",
-                              "bound  bound 0.75 1/tok", "Post-LN / Pre-LN = 0.0004938"}));
+                              "Pre-LN  0.25 1/tok", "Post-LN  0.0001235 1/tok  draft", "bound  0.75 1/tok",
+                              "Post-LN / Pre-LN = 0.0004938"}));
         QCOMPARE(hoverLines(f, {0, 3.0, 0, -1, -1})[3].role->run, 1);
     }
 
