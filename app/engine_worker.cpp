@@ -52,7 +52,8 @@ void EngineWorker::shutDown() {
     cancel_ = true;
 }
 
-// --- exploring -------------------------------------------------------------------------------------------------------
+// --- exploring
+// -------------------------------------------------------------------------------------------------------
 
 void EngineWorker::explore(ExploreRequest request) {
     {
@@ -120,13 +121,14 @@ void EngineWorker::answer(const ExploreRequest& request) {
 
     const auto send = [&](std::vector<RunFrame> content, bool complete) {
         frames_waiting_.fetch_add(1);
-        Q_EMIT frameReady(std::make_shared<const Frame>(Frame{request.generation, Frame::Kind::Explore,
-                                                              std::move(content), complete,
-                                                              milliseconds(Clock::now() - begin), 0}));
+        Q_EMIT frameReady(
+            std::make_shared<const Frame>(Frame{request.generation, Frame::Kind::Explore, std::move(content),
+                                                complete, milliseconds(Clock::now() - begin), 0}));
     };
     for (std::size_t i = 0; i < runs.size(); ++i)
-        explored_[i].experiment->measure(cheap, pool_, &shutting_down_,
-                                         [&](ProbeResult r) { runs[i].delta.probes.push_back(std::move(r)); });
+        explored_[i].experiment->measure(cheap, pool_, &shutting_down_, [&](ProbeResult r) {
+            runs[i].delta.probes.push_back(std::move(r));
+        });
     send(runs, dear.empty());
     for (std::size_t p = 0; p < dear.size(); ++p) {
         for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -138,7 +140,8 @@ void EngineWorker::answer(const ExploreRequest& request) {
     }
 }
 
-// --- training --------------------------------------------------------------------------------------------------------
+// --- training
+// --------------------------------------------------------------------------------------------------------
 
 void EngineWorker::train(std::uint64_t generation, std::vector<RunPlan> runs) {
     QMetaObject::invokeMethod(
@@ -163,7 +166,8 @@ void EngineWorker::start(std::uint64_t generation, std::vector<RunPlan> plans) {
             if (plan.start) {
                 run.experiment->restore(*plan.start);
                 if (plan.knobs) first = run.experiment->set_knobs(*plan.knobs);
-                first.events.insert(first.events.begin(), {plan.start->step, "resume", "from the checkpoint"});
+                first.events.insert(first.events.begin(),
+                                    {plan.start->step, "resume", "from the checkpoint"});
             }
             header.outcome = {RunState::Running, -1, "", -1};
             first.outcome = header.outcome;
@@ -174,7 +178,8 @@ void EngineWorker::start(std::uint64_t generation, std::vector<RunPlan> plans) {
         for (Trained& run : started) {
             Q_EMIT runStarted(run.pending.header);
             if (!run.pending.delta.empty())
-                Q_EMIT advanced(QString::fromStdString(run.id), std::make_shared<const RunDelta>(run.pending.delta));
+                Q_EMIT advanced(QString::fromStdString(run.id),
+                                std::make_shared<const RunDelta>(run.pending.delta));
             trained_.push_back(std::move(run));
         }
     } catch (const std::exception& error) {
@@ -197,7 +202,8 @@ void EngineWorker::scheduleChunk() {
 void EngineWorker::chunk() {
     const auto end = Clock::now() + kChunk;
     bool running = true;
-    while (running && !shutting_down_ && (!paused_ || single_steps_ > 0) && Clock::now() < end) running = advanceOne();
+    while (running && !shutting_down_ && (!paused_ || single_steps_ > 0) && Clock::now() < end)
+        running = advanceOne();
     sendTrainFrame(!running || (paused_ && single_steps_ == 0));
     if (running) scheduleChunk();
 }
@@ -297,8 +303,8 @@ void EngineWorker::singleStep() {
         this,
         [this] {
             paused_ = true;
-            single_steps_ = static_cast<int>(
-                std::count_if(trained_.begin(), trained_.end(), [](const Trained& run) { return !run.ended(); }));
+            single_steps_ = static_cast<int>(std::count_if(trained_.begin(), trained_.end(),
+                                                           [](const Trained& run) { return !run.ended(); }));
             turn_ = 0;
             scheduleChunk();
         },
@@ -314,7 +320,8 @@ void EngineWorker::stop() {
                 checkpointIfDue(run, true);
                 RunDelta delta;
                 const auto step = run.experiment->steps_done();
-                delta.outcome = Outcome{RunState::Interrupted, step, "stopped at step " + std::to_string(step), -1};
+                delta.outcome =
+                    Outcome{RunState::Interrupted, step, "stopped at step " + std::to_string(step), -1};
                 delta.events.push_back({step, "outcome", "interrupted: stopped by hand"});
                 take(run, std::move(delta));
                 Q_EMIT runEnded(QString::fromStdString(run.id));

@@ -12,15 +12,16 @@
 
 namespace normscope::app {
 
-/// The engine: owns the experiments and lives in a thread of its own (the thread it was moved to). The public functions
-/// may be called from any thread and return at once; answers come as signals.
+/// The engine: owns the experiments and lives in a thread of its own (the thread it was moved to). The public
+/// functions may be called from any thread and return at once; answers come as signals.
 ///
-/// Exploring: the latest request wins, one is in flight. Experiments are kept while only hot knobs move, so that no
-/// weights are drawn again. Cheap probes of all runs make the first frame; dearer ones follow, and the next request
-/// cancels them.
+/// Exploring: the latest request wins, one is in flight. Experiments are kept while only hot knobs move, so
+/// that no weights are drawn again. Cheap probes of all runs make the first frame; dearer ones follow, and
+/// the next request cancels them.
 ///
-/// Training: all runs step in turn, chunk by chunk of about 16 ms, with the event loop in between. Frames are sent at
-/// most every 16 ms and only while fewer than two of them wait to be shown; meanwhile what happens gathers in the next.
+/// Training: all runs step in turn, chunk by chunk of about 16 ms, with the event loop in between. Frames are
+/// sent at most every 16 ms and only while fewer than two of them wait to be shown; meanwhile what happens
+/// gathers in the next.
 class EngineWorker : public QObject {
     Q_OBJECT
   public:
@@ -39,7 +40,8 @@ class EngineWorker : public QObject {
     void stop();
     /// The receiver has dealt with one frame.
     void frameShown() { frames_waiting_.fetch_sub(1); }
-    /// Makes the work under way end soon; nothing is started afterwards. Called before the thread is asked to quit.
+    /// Makes the work under way end soon; nothing is started afterwards. Called before the thread is asked to
+    /// quit.
     void shutDown();
 
   Q_SIGNALS:

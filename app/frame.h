@@ -15,14 +15,14 @@ namespace normscope::app {
 /// What the engine has to say about one run.
 struct RunFrame {
     std::string id;
-    /// Set when the run was built or started: its identity, its completed recipe, its floors, and, when it continues,
-    /// its history. Replaces what was known of the run.
+    /// Set when the run was built or started: its identity, its completed recipe, its floors, and, when it
+    /// continues, its history. Replaces what was known of the run.
     std::shared_ptr<const RunData> header;
     RunDelta delta;
 };
 
-/// One answer of the engine, immutable. It carries the generation of the request it answers; who asked for something
-/// newer since drops it.
+/// One answer of the engine, immutable. It carries the generation of the request it answers; who asked for
+/// something newer since drops it.
 struct Frame {
     enum class Kind { Explore, Train };
 
@@ -30,7 +30,7 @@ struct Frame {
     Kind kind = Kind::Explore;
     std::vector<RunFrame> runs;
     bool complete = false;  ///< explore: the last frame of its request; train: every run has ended
-    double ms = 0;          ///< explore: since the request was taken up; train: of the last step of all runs together
+    double ms = 0;  ///< explore: since the request was taken up; train: of the last step of all runs together
     double probe_overhead = 0;  ///< train: share of the training time
 };
 using FramePtr = std::shared_ptr<const Frame>;

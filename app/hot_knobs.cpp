@@ -7,7 +7,11 @@ namespace normscope::app {
 
 HotKnobs hotKnobs(const Recipe& recipe) {
     const OptimizerSpec& o = recipe.train.optimizer;
-    return {recipe.stack.residual_step, recipe.stack.temperature, recipe.stack.norm.eps, o.lr, o.weight_decay,
+    return {recipe.stack.residual_step,
+            recipe.stack.temperature,
+            recipe.stack.norm.eps,
+            o.lr,
+            o.weight_decay,
             o.clip};
 }
 
@@ -17,8 +21,8 @@ HotKnobs hotKnobs(const Checkpoint& checkpoint) {
             if (key == name) return number;
         throw InputError(std::string("checkpoint: ") + name + " is missing");
     };
-    return {value("residual_step"), value("temperature"),  value("eps"),
-            value("lr"),            value("weight_decay"), value("clip")};
+    return {value("residual_step"), value("temperature"), value("eps"), value("lr"),
+            value("weight_decay"),  value("clip")};
 }
 
 void setHotKnobs(Recipe& recipe, const HotKnobs& knobs) {
@@ -30,7 +34,9 @@ void setHotKnobs(Recipe& recipe, const HotKnobs& knobs) {
     recipe.train.optimizer.clip = knobs.clip;
 }
 
-bool sameRecipe(const Recipe& a, const Recipe& b) { return recipe_json(a, -1) == recipe_json(b, -1); }
+bool sameRecipe(const Recipe& a, const Recipe& b) {
+    return recipe_json(a, -1) == recipe_json(b, -1);
+}
 
 bool sameButHot(const Recipe& a, const Recipe& b) {
     Recipe follower = a;

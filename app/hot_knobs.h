@@ -20,8 +20,8 @@ bool sameRecipe(const Recipe& a, const Recipe& b);
 /// Two recipes that differ in hot knobs at most: a running experiment can follow from one to the other.
 bool sameButHot(const Recipe& a, const Recipe& b);
 
-/// What the weights and the probe batch of step 0 depend on, as text: equal texts, equal weights. Neither hot knobs
-/// nor anything of the optimizer and the schedule is in it.
+/// What the weights and the probe batch of step 0 depend on, as text: equal texts, equal weights. Neither hot
+/// knobs nor anything of the optimizer and the schedule is in it.
 std::string initialStateKey(Recipe recipe);
 
 }  // namespace normscope::app

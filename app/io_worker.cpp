@@ -11,7 +11,8 @@
 
 namespace normscope::app {
 
-/// One live recording. The recorder is opened with the first samples: under SWMR their shapes must be known before.
+/// One live recording. The recorder is opened with the first samples: under SWMR their shapes must be known
+/// before.
 struct IoWorker::Recording {
     Recording(const QString& file, RunDataPtr first_header)
         : path(file), header(std::move(first_header)), checkpoints(file.toStdString()) {}
@@ -53,12 +54,15 @@ QString IoWorker::newPath(const std::string& id) const {
     return QDir(folder_).filePath(stem + QStringLiteral(".h5"));
 }
 
-void IoWorker::continueAt(const QString& id, const QString& path) { continued_[id] = path; }
+void IoWorker::continueAt(const QString& id, const QString& path) {
+    continued_[id] = path;
+}
 
 void IoWorker::beginRecording(const RunDataPtr& header) {
     const QString id = QString::fromStdString(header->id);
     if (!QDir().mkpath(folder_)) {
-        Q_EMIT problem(tr("%1: the folder of recordings can not be made; this run is not recorded").arg(folder_));
+        Q_EMIT problem(
+            tr("%1: the folder of recordings can not be made; this run is not recorded").arg(folder_));
         return;
     }
     const auto known = continued_.extract(id);
@@ -78,9 +82,9 @@ void IoWorker::record(const QString& id, const RunDeltaPtr& delta) {
                 return;
             }
             const bool continues = r.header->steps.rows() > 0;
-            r.recorder = std::make_unique<Recorder>(r.path.toStdString(),
-                                                    recording_schema(*r.header, delta->probes),
-                                                    continues ? r.header.get() : nullptr);
+            r.recorder =
+                std::make_unique<Recorder>(r.path.toStdString(), recording_schema(*r.header, delta->probes),
+                                           continues ? r.header.get() : nullptr);
             append(*r.recorder, r.waiting);
         }
         append(*r.recorder, *delta);
@@ -114,7 +118,8 @@ void IoWorker::heartbeat() {
 void IoWorker::saveSession(const SaveRequest& request) {
     std::vector<const RunData*> runs;
     for (const auto& run : request.runs) runs.push_back(run.get());
-    if (guarded([&] { save_session(request.path.toStdString(), runs, request.view_json, request.checkpoints); }))
+    if (guarded(
+            [&] { save_session(request.path.toStdString(), runs, request.view_json, request.checkpoints); }))
         Q_EMIT sessionSaved(request.path);
 }
 

@@ -43,8 +43,9 @@ struct SaveRequest {
     std::vector<CheckpointSource> checkpoints;
 };
 
-/// Owns every HDF5 call of the window: live recordings with their checkpoints, sessions. Lives in a thread of its own;
-/// the slots are called through queued connections. Nothing here throws: what the disk refuses becomes problem().
+/// Owns every HDF5 call of the window: live recordings with their checkpoints, sessions. Lives in a thread of
+/// its own; the slots are called through queued connections. Nothing here throws: what the disk refuses
+/// becomes problem().
 class IoWorker : public QObject {
     Q_OBJECT
   public:

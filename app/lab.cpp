@@ -30,14 +30,20 @@ void setKey(Recipe& recipe, const QString& key, const QVariant& value) {
     widgets::setRecipeKey(recipe, key, value);
     if (key.startsWith(QLatin1String("data."))) recipe.stack.vocab = 0;  // the new source says
     if (key == QLatin1String("stack.depth"))
-        std::erase_if(recipe.stack.layers, [&](const LayerOverride& o) { return o.index >= recipe.stack.depth; });
+        std::erase_if(recipe.stack.layers,
+                      [&](const LayerOverride& o) { return o.index >= recipe.stack.depth; });
 }
 
-/// Room for one more: the second oldest goes when there are too many, so that the first and the newest ones stay.
+/// Room for one more: the second oldest goes when there are too many, so that the first and the newest ones
+/// stay.
 void keep(std::vector<KnownCheckpoint>& list, KnownCheckpoint checkpoint) {
     std::erase_if(list, [&](const KnownCheckpoint& known) { return known.step == checkpoint.step; });
     list.push_back(std::move(checkpoint));
     if (list.size() > kCheckpointsKept) list.erase(list.begin() + 1);
+}
+
+std::vector<LabRun> defaultRuns() {
+    return {makeRun("a", load_recipe("pre-ln")), makeRun("b", load_recipe("post-ln"))};
 }
 
 }  // namespace
@@ -76,27 +82,32 @@ Lab::Lab(Options options, QObject* parent)
         replaceBySession(opened->session, opened->path);
         Q_EMIT sessionOpened(opened);
     });
-    connect(io, &IoWorker::checkpointLoaded, this, [this](const QString& id, const CheckpointPtr& checkpoint) {
-        if (!fork_ || QString::fromStdString(fork_->id) != id) return;
-        LabRun run = *std::exchange(fork_, std::nullopt);
-        auto history = std::make_shared<RunData>(*run.data);
-        cut_after(*history, checkpoint->step - 1);
-        history->outcome = {RunState::Running, -1, "", -1};
-        run.data = history;
-        run.preview.reset();
-        run.checkpoints = {{checkpoint->step, {run.id, checkpoint}}};
-        RunPlan continued{run.id, run.data->name, parse_recipe(run.data->recipe_json, "run " + run.id),
-                          std::make_shared<const RunData>(*history), checkpoint, hotKnobs(run.recipe)};
-        run.live = run.recipe;
-        std::vector<LabRun> after = runs_;
-        after[static_cast<std::size_t>(selected_run_)].recipe = after[static_cast<std::size_t>(selected_run_)].live;
-        after.push_back(std::move(run));
-        changeRuns(std::move(after), tr("fork"));
-        begin({continued});
-    });
+    connect(io, &IoWorker::checkpointLoaded, this,
+            [this](const QString& id, const CheckpointPtr& checkpoint) {
+                if (!fork_ || QString::fromStdString(fork_->id) != id) return;
+                LabRun run = *std::exchange(fork_, std::nullopt);
+                auto history = std::make_shared<RunData>(*run.data);
+                cut_after(*history, checkpoint->step - 1);
+                history->outcome = {RunState::Running, -1, "", -1};
+                run.data = history;
+                run.preview.reset();
+                run.checkpoints = {{checkpoint->step, {run.id, checkpoint}}};
+                RunPlan continued{run.id,
+                                  run.data->name,
+                                  parse_recipe(run.data->recipe_json, "run " + run.id),
+                                  std::make_shared<const RunData>(*history),
+                                  checkpoint,
+                                  hotKnobs(run.recipe)};
+                run.live = run.recipe;
+                std::vector<LabRun> after = runs_;
+                after[static_cast<std::size_t>(selected_run_)].recipe =
+                    after[static_cast<std::size_t>(selected_run_)].live;
+                after.push_back(std::move(run));
+                changeRuns(std::move(after), tr("fork"));
+                begin({continued});
+            });
 
-    runs_ = {makeRun("a", load_recipe("pre-ln")), makeRun("b", load_recipe("post-ln"))};
-    nameUntrained();
+    runs_ = defaultRuns();
 }
 
 Lab::~Lab() {
@@ -106,7 +117,8 @@ Lab::~Lab() {
     io_.drain();
 }
 
-// --- the comparison --------------------------------------------------------------------------------------------------
+// --- the comparison
+// --------------------------------------------------------------------------------------------------
 
 LabRun* Lab::find(const std::string& id) {
     const auto run = std::find_if(runs_.begin(), runs_.end(), [&](const LabRun& r) { return r.id == id; });
@@ -117,7 +129,8 @@ std::string Lab::freshId() const {
     for (int i = 0;; ++i) {
         std::string id;
         for (int n = i; n >= 0; n = n / 26 - 1) id.insert(id.begin(), static_cast<char>('a' + n % 26));
-        const bool taken = std::any_of(runs_.begin(), runs_.end(), [&](const LabRun& r) { return r.id == id; });
+        const bool taken =
+            std::any_of(runs_.begin(), runs_.end(), [&](const LabRun& r) { return r.id == id; });
         const bool waits = fork_ && fork_->id == id;
         if (!taken && !waits && !used_ids_.count(id)) return id;
     }
@@ -168,14 +181,19 @@ void Lab::restoreRuns(const std::vector<LabRun>& runs) {
             run.pinned = pinned;
         }
     const bool lost = std::any_of(runs_.begin(), runs_.end(), [&](const LabRun& now) {
-        return now.underWay() &&
-               std::none_of(restored.begin(), restored.end(), [&](const LabRun& r) { return r.id == now.id; });
+        return now.underWay() && std::none_of(restored.begin(), restored.end(),
+                                              [&](const LabRun& r) { return r.id == now.id; });
     });
     if (lost) stop();
     runs_ = std::move(restored);
     selected_run_ = std::clamp(selected_run_, 0, static_cast<int>(runs_.size()) - 1);
     applyRecipes();
     Q_EMIT viewChanged();
+}
+
+void Lab::startOver() {
+    replaceRuns(defaultRuns());
+    requestExplore();
 }
 
 void Lab::addRun(const Recipe& recipe) {
@@ -193,7 +211,9 @@ void Lab::removeRun(int index) {
     }
     std::vector<LabRun> after = runs_;
     after.erase(after.begin() + index);
-    changeRuns(std::move(after), tr("remove %1").arg(QString::fromStdString(runs_[static_cast<std::size_t>(index)].data->name)));
+    changeRuns(
+        std::move(after),
+        tr("remove %1").arg(QString::fromStdString(runs_[static_cast<std::size_t>(index)].data->name)));
 }
 
 void Lab::loadPreset(const QString& name) {
@@ -236,12 +256,15 @@ void Lab::forkSelected() {
     for (const auto& known : run.checkpoints)
         if (known.step <= step_ && (!best || known.step > best->step)) best = &known;
     if (!best) {
-        Q_EMIT problem(tr("%1 has no checkpoint at or before this step: one is taken every ten seconds, at a pause "
-                          "and at the end").arg(QString::fromStdString(run.data->name)));
+        Q_EMIT problem(
+            tr("%1 has no checkpoint at or before this step: one is taken every ten seconds, at a pause "
+               "and at the end")
+                .arg(QString::fromStdString(run.data->name)));
         return;
     }
     if (!sameButHot(run.live, run.recipe)) {
-        Q_EMIT problem(tr("A fork keeps the stack: only Δt, τ, ε, learning rate, weight decay and clip may differ"));
+        Q_EMIT problem(
+            tr("A fork keeps the stack: only Δt, τ, ε, learning rate, weight decay and clip may differ"));
         return;
     }
     LabRun fork = run;
@@ -257,7 +280,8 @@ void Lab::forkSelected() {
     });
 }
 
-// --- knobs -----------------------------------------------------------------------------------------------------------
+// --- knobs
+// -----------------------------------------------------------------------------------------------------------
 
 void Lab::beginDrag() {
     if (before_drag_) return;
@@ -300,7 +324,8 @@ void Lab::commitKey(const QString& key, const QVariant& value) {
     if (changed) {
         const QString shown = value.typeId() == QMetaType::Double ? QString::number(value.toDouble(), 'g', 4)
                                                                   : value.toString();
-        undo_.push(new ChangeRuns(*this, before, runs_, key.section(QLatin1Char('.'), -1) + QLatin1Char(' ') + shown));
+        undo_.push(new ChangeRuns(*this, before, runs_,
+                                  key.section(QLatin1Char('.'), -1) + QLatin1Char(' ') + shown));
     }
     Q_EMIT draggingChanged(false);
     Q_EMIT viewChanged();
@@ -311,9 +336,10 @@ void Lab::setNorm(int layer, Sublayer kind, widgets::NormPlace place, bool on, b
     Recipe& recipe = after[static_cast<std::size_t>(selected_run_)].recipe;
     recipe.stack = widgets::withNorm(recipe.stack, layer, kind, place, on, all_layers);
     const QString where = all_layers ? tr("all layers") : tr("layer %1").arg(layer + 1);
-    changeRuns(std::move(after), tr("norm %1 %2 of %3, %4")
-                                     .arg(QLatin1String(widgets::normPlaceName(place)), on ? tr("on") : tr("off"),
-                                          QLatin1String(sublayer_name(kind)), where));
+    changeRuns(std::move(after),
+               tr("norm %1 %2 of %3, %4")
+                   .arg(QLatin1String(widgets::normPlaceName(place)), on ? tr("on") : tr("off"),
+                        QLatin1String(sublayer_name(kind)), where));
 }
 
 void Lab::applyRecipes() {
@@ -340,7 +366,8 @@ void Lab::nameUntrained() {
         if (!run.trained() && !run.underWay() && !run.pinned) {
             const std::string name = default_run_name(run.recipe);
             if (run.data->name != name) {
-                run.data = std::make_shared<RunData>(*run.data);  // a ghost or an undo entry may hold the old one
+                run.data =
+                    std::make_shared<RunData>(*run.data);  // a ghost or an undo entry may hold the old one
                 run.data->name = name;
             }
         }
@@ -352,7 +379,9 @@ void Lab::nameUntrained() {
     }
 }
 
-RunPlan Lab::plan(const LabRun& run) const { return {run.id, run.data->name, run.recipe, nullptr, nullptr, {}}; }
+RunPlan Lab::plan(const LabRun& run) const {
+    return {run.id, run.data->name, run.recipe, nullptr, nullptr, {}};
+}
 
 void Lab::requestExplore() {
     ExploreRequest request;
@@ -378,7 +407,8 @@ void Lab::setVisibleProbes(const std::vector<std::string>& probes) {
     if (missing) requestExplore();
 }
 
-// --- training --------------------------------------------------------------------------------------------------------
+// --- training
+// --------------------------------------------------------------------------------------------------------
 
 bool Lab::exploring() const {
     return std::none_of(runs_.begin(), runs_.end(), [](const LabRun& run) { return run.trained(); });
@@ -443,7 +473,9 @@ void Lab::pause() {
     Q_EMIT trainingChanged();
 }
 
-void Lab::togglePlay() { playing_ ? pause() : play(); }
+void Lab::togglePlay() {
+    playing_ ? pause() : play();
+}
 
 void Lab::singleStep() {
     if (!anyUnderWay()) {
@@ -465,9 +497,8 @@ void Lab::stop() {
 void Lab::startAsNewRun() {
     std::vector<LabRun> after = runs_;
     std::vector<RunPlan> plans;
-    if (std::any_of(after.begin(), after.end(), [](const LabRun& run) {
-            return run.underWay() && !sameRecipe(run.recipe, run.live);
-        }))
+    if (std::any_of(after.begin(), after.end(),
+                    [](const LabRun& run) { return run.underWay() && !sameRecipe(run.recipe, run.live); }))
         stop();
     for (LabRun& run : after) {
         if (run.pinned || !(run.trained() || run.underWay()) || sameRecipe(run.recipe, run.live)) continue;
@@ -488,13 +519,15 @@ void Lab::startAsNewRun() {
     begin(plans);
 }
 
-// --- frames ----------------------------------------------------------------------------------------------------------
+// --- frames
+// ----------------------------------------------------------------------------------------------------------
 
 void Lab::takeFrame(const FramePtr& frame) {
     engine_->frameShown();
     QSet<QString> panels;
     const bool explored = frame->kind == Frame::Kind::Explore;
-    const bool stale = explored ? frame->generation != explore_generation_ : frame->generation < oldest_training_;
+    const bool stale =
+        explored ? frame->generation != explore_generation_ : frame->generation < oldest_training_;
     if (stale) return;
     if (explored)
         takeExplored(*frame, panels);
@@ -565,7 +598,8 @@ void Lab::takeTrained(const Frame& frame, QSet<QString>& panels) {
             for (const auto& panel : probes_) panels.insert(QString::fromStdString(panel));
         }
         append(*run->data, part.delta);
-        for (const ProbeResult& result : part.delta.probes) panels.insert(QString::fromStdString(result.probe));
+        for (const ProbeResult& result : part.delta.probes)
+            panels.insert(QString::fromStdString(result.probe));
         if (!part.delta.steps.empty() || part.delta.outcome) panels.insert(QStringLiteral("training"));
         if (part.delta.outcome) {
             outcome = true;
@@ -582,7 +616,8 @@ void Lab::takeCheckpoint(const QString& id, const CheckpointPtr& checkpoint) {
         keep(run->checkpoints, {checkpoint->step, {run->id, checkpoint}});
 }
 
-// --- what is looked at -----------------------------------------------------------------------------------------------
+// --- what is looked at
+// -----------------------------------------------------------------------------------------------
 
 void Lab::setStep(qint64 step) {
     const qint64 next = step >= lastStep() ? kNewest : std::max<qint64>(0, step);
@@ -605,15 +640,20 @@ QString Lab::hint() const {
         if (run.trained() || run.pinned) continue;
         ++untrained;
         const TrainSpec& train = run.recipe.train;
-        // The two cheap probes are one forward and one backward pass over two sequences; a step takes a whole batch.
+        // The two cheap probes are one forward and one backward pass over two sequences; a step takes a whole
+        // batch.
         for (const char* probe : {"growth", "gradients"})
             if (const ProbeResult* sample = run.data->sample_at(probe, 0))
-                seconds += sample->cost_ms / 1e3 * train.steps * train.accumulate * train.batch / std::min(train.batch, 2);
+                seconds += sample->cost_ms / 1e3 * train.steps * train.accumulate * train.batch /
+                           std::min(train.batch, 2);
     }
     if (untrained == 0) return {};
-    const QString who = untrained == 1 ? tr("Space trains it") : untrained == 2 ? tr("Space trains both")
-                                                                             : tr("Space trains all");
-    return seconds > 0 ? tr("%1, about %2 s").arg(who).arg(std::max(1, static_cast<int>(std::lround(seconds)))) : who;
+    const QString who = untrained == 1   ? tr("Space trains it")
+                        : untrained == 2 ? tr("Space trains both")
+                                         : tr("Space trains all");
+    return seconds > 0
+               ? tr("%1, about %2 s").arg(who).arg(std::max(1, static_cast<int>(std::lround(seconds))))
+               : who;
 }
 
 widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::PanelOptions& options) const {

@@ -18,9 +18,9 @@
 
 namespace normscope::app {
 
-/// The laboratory: the runs of the comparison, their knobs, their data, training and the undo stack. It turns intentions
-/// into requests to the engine and frames into data; it draws nothing. Lives in the interface thread and owns the
-/// engine's thread and the one of the files.
+/// The laboratory: the runs of the comparison, their knobs, their data, training and the undo stack. It turns
+/// intentions into requests to the engine and frames into data; it draws nothing. Lives in the interface
+/// thread and owns the engine's thread and the one of the files.
 class Lab : public QObject {
     Q_OBJECT
   public:
@@ -44,13 +44,16 @@ class Lab : public QObject {
     /// Keys in which the runs of the comparison differ.
     QSet<QString> differingKeys() const;
 
+    /// The default comparison, Pre-LN | Post-LN; not undoable, like opening a session.
+    void startOver();
     void addRun(const Recipe& recipe);
     void removeRun(int index);
     /// Replaces the selected run by a preset.
     void loadPreset(const QString& name);
     /// Keeps a copy of the selected run as it is, beside it.
     void pinSelected();
-    /// A new run from the selected run's newest checkpoint at or before the shown step, with the knobs as they are.
+    /// A new run from the selected run's newest checkpoint at or before the shown step, with the knobs as
+    /// they are.
     void forkSelected();
 
     // --- knobs. A drag is any number of dragKey() and one commitKey(); it makes one undo entry.
@@ -63,10 +66,10 @@ class Lab : public QObject {
     void restoreRuns(const std::vector<LabRun>& runs);
 
     // --- training
-    bool exploring() const;        ///< no run is trained
+    bool exploring() const;  ///< no run is trained
     bool playing() const { return playing_; }
     bool anyUnderWay() const;
-    bool changesPending() const;   ///< a trained run's knobs ask for a new run
+    bool changesPending() const;  ///< a trained run's knobs ask for a new run
     void play();
     void pause();
     void togglePlay();
@@ -104,10 +107,10 @@ class Lab : public QObject {
     void setKnobRecipes(const std::map<std::string, RunKnobs>& knobs);
 
   Q_SIGNALS:
-    void runsChanged();                          ///< the list, names, recipes, outcomes
-    void dataChanged(const QStringList& panels); ///< new numbers for these panels
-    void viewChanged();                          ///< step, selection: every picture looks different
-    void trainingChanged();                      ///< playing, pending changes, speed
+    void runsChanged();                           ///< the list, names, recipes, outcomes
+    void dataChanged(const QStringList& panels);  ///< new numbers for these panels
+    void viewChanged();                           ///< step, selection: every picture looks different
+    void trainingChanged();                       ///< playing, pending changes, speed
     void draggingChanged(bool dragging);
     void problem(const QString& message);
     void sessionSaved(const QString& path);
@@ -145,12 +148,13 @@ class Lab : public QObject {
     QString dragged_key_;
     std::vector<std::size_t> drag_targets_;
     std::map<std::string, std::shared_ptr<const RunData>> ghosts_;
-    std::set<std::string> used_ids_;      ///< an id is never given twice: recordings and undo entries hold them
+    std::set<std::string> used_ids_;  ///< an id is never given twice: recordings and undo entries hold them
     std::set<std::string> drafts_drawn_;  ///< probes shown as drafts since they were last measured
-    std::optional<LabRun> fork_;  ///< waits for its checkpoint to be read
+    std::optional<LabRun> fork_;          ///< waits for its checkpoint to be read
 
     std::uint64_t generation_ = 0, explore_generation_ = 0, train_generation_ = 0;
-    std::uint64_t oldest_training_ = 0;  ///< frames of trainings before this one speak of runs that were replaced
+    std::uint64_t oldest_training_ =
+        0;  ///< frames of trainings before this one speak of runs that were replaced
     double step_ms_ = 0, probe_overhead_ = 0, explore_ms_ = 0;
     bool exact_ = false;
 

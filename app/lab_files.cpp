@@ -26,7 +26,9 @@ void Lab::openSession(const QString& path) {
     QMetaObject::invokeMethod(io_.get(), [io = io_.get(), path] { io->openSession(path); });
 }
 
-void Lab::findInterrupted() { QMetaObject::invokeMethod(io_.get(), &IoWorker::findInterrupted); }
+void Lab::findInterrupted() {
+    QMetaObject::invokeMethod(io_.get(), &IoWorker::findInterrupted);
+}
 
 void Lab::resume(const QStringList& recordings) {
     resume_when_recovered_ = true;
@@ -43,7 +45,8 @@ void Lab::replaceRuns(std::vector<LabRun> runs) {
     undo_.clear();
     ghosts_.clear();
     before_drag_.reset();
-    oldest_training_ = train_generation_ = explore_generation_ = ++generation_;  // nothing under way belongs to these runs
+    oldest_training_ = train_generation_ = explore_generation_ =
+        ++generation_;  // nothing under way belongs to these runs
     runs_ = std::move(runs);
     selected_run_ = 0;
     selected_layer_ = selected_head_ = -1;
@@ -68,9 +71,11 @@ void Lab::replaceBySession(const Session& session, const QString& path) {
         std::vector<LabRun> runs;
         for (const RunData& data : session.runs) {
             const Recipe recipe = parse_recipe(data.recipe_json, path.toStdString() + ", run " + data.id);
-            runs.push_back({data.id, recipe, recipe, std::make_shared<RunData>(data), nullptr, false, {}, {}});
+            runs.push_back(
+                {data.id, recipe, recipe, std::make_shared<RunData>(data), nullptr, false, {}, {}});
             for (const EmbeddedCheckpoint& inside : session.checkpoints)
-                if (inside.run_id == data.id) runs.back().checkpoints.push_back({inside.step, {data.id, inside}});
+                if (inside.run_id == data.id)
+                    runs.back().checkpoints.push_back({inside.step, {data.id, inside}});
         }
         replaceRuns(std::move(runs));
     } catch (const std::exception& error) {
@@ -97,7 +102,8 @@ void Lab::resumeRecovered(const QList<RecoveredRun>& recovered, bool continue_tr
         for (const RecoveredRun& found : recovered) {
             auto data = std::make_shared<RunData>(*found.data);
             std::string id = data->id;
-            while (std::any_of(runs.begin(), runs.end(), [&](const LabRun& r) { return r.id == id; })) id += "'";
+            while (std::any_of(runs.begin(), runs.end(), [&](const LabRun& r) { return r.id == id; }))
+                id += "'";
             data->id = id;
             const Recipe recipe = parse_recipe(data->recipe_json, found.path.toStdString());
             LabRun run{id, recipe, recipe, data, nullptr, false, {}, {}};
@@ -106,7 +112,8 @@ void Lab::resumeRecovered(const QList<RecoveredRun>& recovered, bool continue_tr
                 run.live = run.recipe;
                 run.checkpoints.push_back({found.checkpoint->step, {id, found.checkpoint}});
                 cut_after(*data, found.checkpoint->step - 1);
-                plans.push_back({id, data->name, recipe, std::make_shared<const RunData>(*data), found.checkpoint, {}});
+                plans.push_back(
+                    {id, data->name, recipe, std::make_shared<const RunData>(*data), found.checkpoint, {}});
             } else if (continue_training) {
                 Q_EMIT problem(tr("%1: no checkpoint was taken, it can only be looked at").arg(found.path));
             }
@@ -123,9 +130,8 @@ void Lab::resumeRecovered(const QList<RecoveredRun>& recovered, bool continue_tr
     for (qsizetype i = 0; i < recovered.size(); ++i)
         if (recovered[i].checkpoint) {
             const QString id = QString::fromStdString(runs_[static_cast<std::size_t>(i)].id);
-            QMetaObject::invokeMethod(io_.get(), [io = io_.get(), id, path = recovered[i].path] {
-                io->continueAt(id, path);
-            });
+            QMetaObject::invokeMethod(
+                io_.get(), [io = io_.get(), id, path = recovered[i].path] { io->continueAt(id, path); });
         }
     begin(plans);
 }

@@ -23,11 +23,12 @@ struct KnownCheckpoint {
 /// One run of the comparison. Cheap to copy: an undo entry is a list of these.
 struct LabRun {
     std::string id;
-    Recipe recipe;  ///< what the knobs say
-    Recipe live;    ///< what `data` was made with, hot knobs moved on the way included
-    std::shared_ptr<RunData> data;           ///< never null; grows while the run trains
-    std::shared_ptr<const RunData> preview;  ///< a trained run whose knobs moved on: what they would give at step 0
-    bool pinned = false;                     ///< keeps its data: knobs and training pass it by
+    Recipe recipe;                  ///< what the knobs say
+    Recipe live;                    ///< what `data` was made with, hot knobs moved on the way included
+    std::shared_ptr<RunData> data;  ///< never null; grows while the run trains
+    std::shared_ptr<const RunData>
+        preview;          ///< a trained run whose knobs moved on: what they would give at step 0
+    bool pinned = false;  ///< keeps its data: knobs and training pass it by
     std::vector<KnownCheckpoint> checkpoints;
     /// For which request each probe was measured; a probe that waits for a newer one is drawn as a draft.
     std::map<std::string, std::uint64_t> measured_for;

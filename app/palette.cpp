@@ -11,7 +11,8 @@ QPalette windowPalette(bool dark) {
     const QColor window = dark ? theme.background.lighter(125) : QColor(0xf0, 0xf1, 0xf3);
     const QColor button = dark ? theme.background.lighter(160) : QColor(0xe4, 0xe6, 0xea);
     QPalette palette(button, window);
-    for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::ToolTipText})
+    for (const auto role :
+         {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::ToolTipText})
         palette.setColor(role, theme.text);
     palette.setColor(QPalette::Base, theme.background);
     palette.setColor(QPalette::AlternateBase, window);

@@ -17,7 +17,8 @@ namespace normscope::app {
 
 namespace {
 
-QToolButton* headerButton(QWidget* parent, const QString& text, const QString& name, const char* object_name) {
+QToolButton* headerButton(QWidget* parent, const QString& text, const QString& name,
+                          const char* object_name) {
     auto* button = new QToolButton(parent);
     button->setText(text);
     button->setToolTip(name);
@@ -35,7 +36,7 @@ QString words(const std::string& text) {
 }  // namespace
 
 PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
-    : QFrame(parent), lab_(lab), panel_(panel), plot_(new widgets::PlotView(this)) {
+    : QFrame(parent), lab_(lab), panel_(panel), options_{{panel, {}}}, plot_(new widgets::PlotView(this)) {
     header_ = new QWidget(this);
     header_->setObjectName(QStringLiteral("header"));
     header_->setFixedHeight(26);
@@ -82,10 +83,10 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     plot_->setTitleShown(false);
     connect(plot_, &widgets::PlotView::focusRequested, this, &PanelCell::focusRequested);
     connect(plot_, &widgets::PlotView::helpRequested, this, &PanelCell::helpRequested);
-    connect(plot_, &widgets::PlotView::viewStateChanged, this, [this] { views_[panel_] = plot_->viewState(); });
-    connect(plot_, &widgets::PlotView::cellClicked, this, [this](int row_index, int column_index, int) {
-        lab_.selectLayer(row_index, column_index);
-    });
+    connect(plot_, &widgets::PlotView::viewStateChanged, this,
+            [this] { views_[panel_] = plot_->viewState(); });
+    connect(plot_, &widgets::PlotView::cellClicked, this,
+            [this](int row_index, int column_index, int) { lab_.selectLayer(row_index, column_index); });
     fillPanelMenu();
     fillOptionsMenu();
 }
@@ -128,6 +129,7 @@ void PanelCell::fillOptionsMenu() {
 void PanelCell::setPanel(const std::string& panel) {
     if (panel == panel_) return fillPanelMenu();  // a click on the checked entry unchecked it
     panel_ = widgets::panelInfo(panel).id;
+    options_.try_emplace(panel_);
     plot_->setViewState(views_[panel_]);
     fillPanelMenu();
     fillOptionsMenu();
@@ -156,7 +158,9 @@ void PanelCell::refresh() {
     plot_->setFigure(std::move(figure));
 }
 
-QByteArray PanelCell::csv() const { return widgets::csvText(*plot_->figure(), plot_->viewState()); }
+QByteArray PanelCell::csv() const {
+    return widgets::csvText(*plot_->figure(), plot_->viewState());
+}
 
 void PanelCell::showEvent(QShowEvent* event) {
     QFrame::showEvent(event);

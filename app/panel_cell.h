@@ -15,8 +15,8 @@ namespace normscope::app {
 
 class Lab;
 
-/// One cell of the grid: a panel with its menus above its plot. Builds the panel's picture from the lab's data when it
-/// is told to, and only while it can be seen.
+/// One cell of the grid: a panel with its menus above its plot. Builds the panel's picture from the lab's
+/// data when it is told to, and only while it can be seen.
 class PanelCell : public QFrame {
     Q_OBJECT
   public:
@@ -24,7 +24,7 @@ class PanelCell : public QFrame {
 
     const std::string& panel() const { return panel_; }
     void setPanel(const std::string& panel);
-    const widgets::PanelOptions& options() const { return options_[panel_]; }
+    const widgets::PanelOptions& options() const { return options_.at(panel_); }
     void setOptions(const widgets::PanelOptions& options);
     widgets::PlotView* plot() const { return plot_; }
     /// Zoom and log switches by panel, also of panels that this cell showed before.

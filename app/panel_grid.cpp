@@ -16,12 +16,13 @@ namespace {
 constexpr const char* kPanels[] = {"growth", "gradients", "jacobian", "training", "null_space", "theta"};
 
 bool sharesX(const widgets::Figure& a, const widgets::Figure& b) {
-    return !a.plots.empty() && !b.plots.empty() && a.plots.front().maps.empty() && b.plots.front().maps.empty() &&
-           a.plots.front().x.label == b.plots.front().x.label;
+    return !a.plots.empty() && !b.plots.empty() && a.plots.front().maps.empty() &&
+           b.plots.front().maps.empty() && a.plots.front().x.label == b.plots.front().x.label;
 }
 
 bool overDepth(const widgets::Figure& figure) {
-    return !figure.plots.empty() && figure.plots.front().maps.empty() && figure.plots.front().x.label == QLatin1String("layer");
+    return !figure.plots.empty() && figure.plots.front().maps.empty() &&
+           figure.plots.front().x.label == QLatin1String("layer");
 }
 
 }  // namespace
@@ -33,15 +34,18 @@ PanelGrid::PanelGrid(Lab& lab, QWidget* parent) : QWidget(parent), lab_(lab) {
         const int index = static_cast<int>(cells_.size());
         cells_.push_back(cell);
         connect(cell, &PanelCell::panelChanged, this, &PanelGrid::reportProbes);
-        connect(cell, &PanelCell::focusRequested, this, [this, index] { focusCell(focused_ == index ? -1 : index); });
+        connect(cell, &PanelCell::focusRequested, this,
+                [this, index] { focusCell(focused_ == index ? -1 : index); });
         connect(cell, &PanelCell::helpRequested, this, [this, cell] { Q_EMIT helpRequested(cell); });
         connect(cell, &PanelCell::exportRequested, this, [this, cell] { Q_EMIT exportRequested(cell); });
         connect(cell, &PanelCell::csvRequested, this, [this, cell] { Q_EMIT csvRequested(cell); });
         connect(cell, &PanelCell::copyRequested, this, [this, cell] { Q_EMIT copyRequested(cell); });
-        connect(cell->plot(), &widgets::PlotView::hovered, this, [this, cell](const widgets::HoverPoint& point) {
-            shareCrosshair(cell, std::isnan(point.x) ? std::nullopt : std::optional(point.x));
-        });
-        connect(cell->plot(), &widgets::PlotView::left, this, [this, cell] { shareCrosshair(cell, std::nullopt); });
+        connect(cell->plot(), &widgets::PlotView::hovered, this,
+                [this, cell](const widgets::HoverPoint& point) {
+                    shareCrosshair(cell, std::isnan(point.x) ? std::nullopt : std::optional(point.x));
+                });
+        connect(cell->plot(), &widgets::PlotView::left, this,
+                [this, cell] { shareCrosshair(cell, std::nullopt); });
     }
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(0, 0, 0, 0);
@@ -128,7 +132,9 @@ void PanelGrid::setTextSizes(int text_px, double line_px) {
 
 void PanelGrid::shareCrosshair(PanelCell* from, std::optional<double> x) {
     for (PanelCell* cell : cells_)
-        if (cell != from) cell->plot()->setCrosshair(sharesX(*cell->plot()->figure(), *from->plot()->figure()) ? x : std::nullopt);
+        if (cell != from)
+            cell->plot()->setCrosshair(
+                sharesX(*cell->plot()->figure(), *from->plot()->figure()) ? x : std::nullopt);
     // The hidden state at x = k/2 is what layer ⌈x⌉ made of its input; at 0 stands the embedding.
     const bool depth = x && overDepth(*from->plot()->figure());
     Q_EMIT layerHovered(depth ? static_cast<int>(std::ceil(*x)) - 1 : -1);
@@ -136,8 +142,9 @@ void PanelGrid::shareCrosshair(PanelCell* from, std::optional<double> x) {
 
 void PanelGrid::showLayer(int layer) {
     for (PanelCell* cell : cells_)
-        cell->plot()->setCrosshair(layer >= 0 && overDepth(*cell->plot()->figure()) ? std::optional<double>(layer + 1)
-                                                                                   : std::nullopt);
+        cell->plot()->setCrosshair(layer >= 0 && overDepth(*cell->plot()->figure())
+                                       ? std::optional<double>(layer + 1)
+                                       : std::nullopt);
 }
 
 }  // namespace normscope::app

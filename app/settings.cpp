@@ -11,7 +11,9 @@ namespace {
 constexpr int kRecentFiles = 9;  // Ctrl+1 … Ctrl+9
 }
 
-QStringList Settings::recentFiles() const { return settings_.value(QStringLiteral("recent")).toStringList(); }
+QStringList Settings::recentFiles() const {
+    return settings_.value(QStringLiteral("recent")).toStringList();
+}
 
 void Settings::addRecentFile(const QString& path) {
     QStringList recent = recentFiles();
@@ -21,13 +23,19 @@ void Settings::addRecentFile(const QString& path) {
     settings_.setValue(QStringLiteral("recent"), QStringList(recent.mid(0, kRecentFiles)));
 }
 
-bool Settings::dark() const { return settings_.value(QStringLiteral("dark"), false).toBool(); }
-void Settings::setDark(bool dark) { settings_.setValue(QStringLiteral("dark"), dark); }
+bool Settings::dark() const {
+    return settings_.value(QStringLiteral("dark"), false).toBool();
+}
+void Settings::setDark(bool dark) {
+    settings_.setValue(QStringLiteral("dark"), dark);
+}
 
 QString Settings::lastFolder() const {
     return settings_.value(QStringLiteral("folder"), QDir::homePath()).toString();
 }
-void Settings::setLastFolder(const QString& folder) { settings_.setValue(QStringLiteral("folder"), folder); }
+void Settings::setLastFolder(const QString& folder) {
+    settings_.setValue(QStringLiteral("folder"), folder);
+}
 
 QStringList Settings::dismissedRecordings() const {
     return settings_.value(QStringLiteral("dismissed")).toStringList();
@@ -41,7 +49,8 @@ void Settings::dismissRecordings(const QStringList& paths) {
 }
 
 QString Settings::recordingsFolder() {
-    return QDir(QStandardPaths::writableLocation(QStandardPaths::AppDataLocation)).filePath(QStringLiteral("recordings"));
+    return QDir(QStandardPaths::writableLocation(QStandardPaths::AppDataLocation))
+        .filePath(QStringLiteral("recordings"));
 }
 
 }  // namespace normscope::app

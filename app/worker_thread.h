@@ -7,13 +7,14 @@
 
 namespace normscope::app {
 
-/// A QObject and the thread it lives in. Ends honestly: everything that was queued for the worker is done before its
-/// thread quits, and the destructor waits for it.
+/// A QObject and the thread it lives in. Ends honestly: everything that was queued for the worker is done
+/// before its thread quits, and the destructor waits for it.
 template <class Worker>
 class WorkerThread {
   public:
     template <class... Args>
-    explicit WorkerThread(const char* name, Args&&... args) : worker_(new Worker(std::forward<Args>(args)...)) {
+    explicit WorkerThread(const char* name, Args&&... args)
+        : worker_(new Worker(std::forward<Args>(args)...)) {
         worker_->moveToThread(&thread_);
         QObject::connect(&thread_, &QThread::finished, worker_, &QObject::deleteLater);
         thread_.setObjectName(QString::fromLatin1(name));
@@ -30,7 +31,10 @@ class WorkerThread {
     Worker* operator->() const { return worker_; }
     Worker* get() const { return worker_; }
     /// Waits until everything queued so far is done.
-    void drain() { QMetaObject::invokeMethod(worker_, [] {}, Qt::BlockingQueuedConnection); }
+    void drain() {
+        QMetaObject::invokeMethod(
+            worker_, [] {}, Qt::BlockingQueuedConnection);
+    }
 
   private:
     QThread thread_;

@@ -9,8 +9,8 @@ namespace normscope::app {
 
 class Lab;
 
-/// The one kind of undo entry: the comparison before and after. A knob's whole drag, a switched norm, a preset, a run
-/// that was added, pinned or started anew all come down to it.
+/// The one kind of undo entry: the comparison before and after. A knob's whole drag, a switched norm, a
+/// preset, a run that was added, pinned or started anew all come down to it.
 class ChangeRuns : public QUndoCommand {
   public:
     /// `after` is in force already: the first redo() does nothing.
