@@ -351,7 +351,7 @@ class GrowthPanelTest : public QObject {
                      "var, block_rms");
         }
         input.options = {{"colour", "red"}};
-        QVERIFY_EXCEPTION_THROWN(buildGrowth(input), InputError);
+        QVERIFY_THROWS_EXCEPTION(InputError, buildGrowth(input));
     }
 };
 
