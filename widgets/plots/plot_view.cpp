@@ -90,7 +90,14 @@ void PlotView::setTheme(const Theme& theme) {
 }
 
 void PlotView::setSizes(int text_px, double line_px) {
+    const bool title = style_.show_title;
     style_ = screenStyle(style_.theme, text_px, line_px);
+    style_.show_title = title;
+    rebuild();
+}
+
+void PlotView::setTitleShown(bool shown) {
+    style_.show_title = shown;
     rebuild();
 }
 
