@@ -61,6 +61,8 @@ void ChoiceKnob::setAvailable(const QStringList& words) {
     }
 }
 
-QString ChoiceKnob::value() const { return value_; }
+QString ChoiceKnob::value() const {
+    return value_;
+}
 
 }  // namespace normscope::widgets

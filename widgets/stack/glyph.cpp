@@ -31,7 +31,9 @@ QPainterPath filledPath(Glyph glyph) {
             triangle(path, 3, 7, false);
             path.addRect(11, 3, 2, 10);
             break;
-        case Glyph::Play: triangle(path, 4, 10, true); break;
+        case Glyph::Play:
+            triangle(path, 4, 10, true);
+            break;
         case Glyph::Pause:
             path.addRect(4, 3, 3, 10);
             path.addRect(9, 3, 3, 10);
@@ -44,8 +46,12 @@ QPainterPath filledPath(Glyph glyph) {
             triangle(path, 2.5, 8, true);
             path.addRect(11, 3, 2, 10);
             break;
-        case Glyph::Dot: path.addEllipse(QPointF(8, 8), 4, 4); break;
-        case Glyph::Bar: path.addRect(2.5, 6, 11, 4); break;
+        case Glyph::Dot:
+            path.addEllipse(QPointF(8, 8), 4, 4);
+            break;
+        case Glyph::Bar:
+            path.addRect(2.5, 6, 11, 4);
+            break;
         case Glyph::Bang:
             path.addRect(7, 2.5, 2, 7);
             path.addEllipse(QPointF(8, 12.2), 1.3, 1.3);
@@ -65,7 +71,8 @@ QPainterPath filledPath(Glyph glyph) {
             path.closeSubpath();
             break;
         }
-        default: break;
+        default:
+            break;
     }
     return path;
 }
@@ -84,7 +91,9 @@ QPainterPath strokedPath(Glyph glyph) {
             path.moveTo(12, 4);
             path.lineTo(4, 12);
             break;
-        case Glyph::Theme: path.addEllipse(QPointF(8, 8), 5.5, 5.5); break;
+        case Glyph::Theme:
+            path.addEllipse(QPointF(8, 8), 5.5, 5.5);
+            break;
         case Glyph::Restart:
             path.arcMoveTo(3, 3, 10, 10, 40);
             path.arcTo(3, 3, 10, 10, 40, 290);
@@ -120,7 +129,8 @@ QPainterPath strokedPath(Glyph glyph) {
             path.lineTo(8, 10.5);
             path.lineTo(12, 6);
             break;
-        default: break;
+        default:
+            break;
     }
     return path;
 }
@@ -140,14 +150,21 @@ void paintGlyph(QPainter& painter, const QRectF& rect, Glyph glyph, const QColor
 
 Glyph outcomeGlyph(RunState state) {
     switch (state) {
-        case RunState::Finished: return Glyph::Check;
-        case RunState::Diverged: return Glyph::Cross;
-        case RunState::Stalled: return Glyph::Bar;
+        case RunState::Finished:
+            return Glyph::Check;
+        case RunState::Diverged:
+            return Glyph::Cross;
+        case RunState::Stalled:
+            return Glyph::Bar;
         case RunState::Paused:
-        case RunState::Interrupted: return Glyph::Pause;
-        case RunState::Failed: return Glyph::Bang;
-        case RunState::Prepared: return Glyph::Play;
-        case RunState::Running: break;
+        case RunState::Interrupted:
+            return Glyph::Pause;
+        case RunState::Failed:
+            return Glyph::Bang;
+        case RunState::Prepared:
+            return Glyph::Play;
+        case RunState::Running:
+            break;
     }
     return Glyph::Dot;
 }
@@ -155,14 +172,22 @@ Glyph outcomeGlyph(RunState state) {
 QString outcomeWord(RunState state) {
     const auto word = [](const char* text) { return QCoreApplication::translate("Outcome", text); };
     switch (state) {
-        case RunState::Prepared: return word(QT_TRANSLATE_NOOP("Outcome", "ready"));
-        case RunState::Running: break;
-        case RunState::Paused: return word(QT_TRANSLATE_NOOP("Outcome", "paused"));
-        case RunState::Finished: return word(QT_TRANSLATE_NOOP("Outcome", "finished"));
-        case RunState::Diverged: return word(QT_TRANSLATE_NOOP("Outcome", "diverged"));
-        case RunState::Stalled: return word(QT_TRANSLATE_NOOP("Outcome", "stalled"));
-        case RunState::Interrupted: return word(QT_TRANSLATE_NOOP("Outcome", "interrupted"));
-        case RunState::Failed: return word(QT_TRANSLATE_NOOP("Outcome", "failed"));
+        case RunState::Prepared:
+            return word(QT_TRANSLATE_NOOP("Outcome", "ready"));
+        case RunState::Running:
+            break;
+        case RunState::Paused:
+            return word(QT_TRANSLATE_NOOP("Outcome", "paused"));
+        case RunState::Finished:
+            return word(QT_TRANSLATE_NOOP("Outcome", "finished"));
+        case RunState::Diverged:
+            return word(QT_TRANSLATE_NOOP("Outcome", "diverged"));
+        case RunState::Stalled:
+            return word(QT_TRANSLATE_NOOP("Outcome", "stalled"));
+        case RunState::Interrupted:
+            return word(QT_TRANSLATE_NOOP("Outcome", "interrupted"));
+        case RunState::Failed:
+            return word(QT_TRANSLATE_NOOP("Outcome", "failed"));
     }
     return word(QT_TRANSLATE_NOOP("Outcome", "running"));
 }
@@ -185,7 +210,9 @@ void GlyphButton::setGlyph(Glyph glyph, const QString& name) {
     update();
 }
 
-QSize GlyphButton::sizeHint() const { return {24, 24}; }
+QSize GlyphButton::sizeHint() const {
+    return {24, 24};
+}
 
 bool GlyphButton::event(QEvent* event) {
     if (keepsSpace(this, event)) {

@@ -14,9 +14,25 @@ namespace normscope::widgets {
 
 /// Small pictures drawn by path rather than taken from a font, because the fonts at hand lack half of them.
 enum class Glyph {
-    First, Back, Play, Pause, Forward, Last,             // transport
-    Dot, Check, Cross, Bar, Bang,                        // outcomes (and Pause: interrupted)
-    Reset, Restart, Linked, Unlinked, Theme, Search, Plus, Caret
+    First,
+    Back,
+    Play,
+    Pause,
+    Forward,
+    Last,  // transport
+    Dot,
+    Check,
+    Cross,
+    Bar,
+    Bang,  // outcomes (and Pause: interrupted)
+    Reset,
+    Restart,
+    Linked,
+    Unlinked,
+    Theme,
+    Search,
+    Plus,
+    Caret
 };
 
 /// Draws inside the largest centred square of `rect`.
@@ -27,8 +43,8 @@ Glyph outcomeGlyph(RunState state);
 /// The word beside it, translated.
 QString outcomeWord(RunState state);
 
-/// A flat button that shows a glyph in the palette's text colour. A mouse click does not take the focus; where the
-/// keyboard gave it the focus, Space presses it rather than starting a run.
+/// A flat button that shows a glyph in the palette's text colour. A mouse click does not take the focus;
+/// where the keyboard gave it the focus, Space presses it rather than starting a run.
 class GlyphButton : public QToolButton {
     Q_OBJECT
   public:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/stack/knob.h"
 
-#include "widgets/plots/colour_map.h"
 #include "widgets/stack/knob_slider.h"
 #include "widgets/stack/palette_theme.h"
 
@@ -34,7 +33,9 @@ class NumberField : public QLineEdit {
 };
 
 // People write 1e-5, 0.2 and 0,2.
-double parsed(QString text, bool* ok) { return text.trimmed().replace(u',', u'.').toDouble(ok); }
+double parsed(QString text, bool* ok) {
+    return text.trimmed().replace(u',', u'.').toDouble(ok);
+}
 
 }  // namespace
 
@@ -75,11 +76,17 @@ void Knob::setDefaultValue(double value) {
     setChanged(this->value() != default_);
 }
 
-double Knob::value() const { return slider_->value(); }
+double Knob::value() const {
+    return slider_->value();
+}
 
-const KnobScale& Knob::scale() const { return slider_->scale(); }
+const KnobScale& Knob::scale() const {
+    return slider_->scale();
+}
 
-bool Knob::isDragging() const { return slider_->isDragging(); }
+bool Knob::isDragging() const {
+    return slider_->isDragging();
+}
 
 void Knob::showValue() {
     const QString text = valueText(scale(), value());
@@ -89,24 +96,40 @@ void Knob::showValue() {
     check();
 }
 
-void Knob::check() {
+Knob::Verdict Knob::verdict() const {
     bool number = false;
     const double typed = parsed(field_->text(), &number);
-    const bool allowed = number && (!field_->isModified() || isAllowed(scale(), typed));
-    const bool usual = number && ((scale().zero && typed == 0) || (typed >= scale().low && typed <= scale().high));
-    QString why;
-    if (!allowed) {
-        why = tr("Allowed: %1").arg(allowedText(scale()));
-    } else if (!usual) {
-        why = tr("Outside the slider's range; allowed: %1").arg(allowedText(scale()));
-    }
-    field_->setToolTip(why);
+    if (!number || (field_->isModified() && !isAllowed(scale(), typed))) return Verdict::Refused;
+    // The field shows four digits, and a slider's end may have more.
+    const double shown = field_->isModified() ? typed : value();
+    const bool usual = (scale().zero && shown == 0) || (shown >= scale().low && shown <= scale().high);
+    return usual ? Verdict::Usual : Verdict::Unusual;
+}
+
+void Knob::check() {
+    const Verdict now = verdict();
+    if (now == verdict_) return;
+    verdict_ = now;
+    const QString allowed = allowedText(scale());
+    field_->setToolTip(now == Verdict::Usual ? QString()
+                       : now == Verdict::Refused
+                           ? tr("Allowed: %1").arg(allowed)
+                           : tr("Outside the slider's range; allowed: %1").arg(allowed));
+    colourField();
+}
+
+void Knob::colourField() {
     // Refused values in the colour of bad numbers, unusual ones in the second run's amber.
     const Theme theme = themeOf(palette());
-    QPalette colours = palette();
-    if (!allowed) colours.setColor(QPalette::Text, theme.bad);
-    else if (!usual) colours.setColor(QPalette::Text, theme.run(1));
+    QPalette colours;
+    if (verdict_ != Verdict::Usual)
+        colours.setColor(QPalette::Text, verdict_ == Verdict::Refused ? theme.bad : theme.run(1));
     field_->setPalette(colours);
+}
+
+void Knob::changeEvent(QEvent* event) {
+    KnobRow::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange && verdict_ != Verdict::Usual) colourField();
 }
 
 void Knob::commitText() {

@@ -20,7 +20,9 @@
 namespace normscope::widgets {
 namespace {
 
-QString translated(const char* text) { return QCoreApplication::translate("KnobTable", text); }
+QString translated(const char* text) {
+    return QCoreApplication::translate("KnobTable", text);
+}
 
 /// A number as its key wants it.
 QVariant numberValue(const KnobScale& scale, double value) {
@@ -90,10 +92,16 @@ KnobPanel::Row KnobPanel::makeRow(const KnobSpec& spec) {
     Row row;
     switch (recipeDomains().value(key).kind) {
         case KeyDomain::Kind::Word:
-        case KeyDomain::Kind::Flag: row = makeChoice(spec); break;
-        case KeyDomain::Kind::Text: row = makePath(spec); break;
+        case KeyDomain::Kind::Flag:
+            row = makeChoice(spec);
+            break;
+        case KeyDomain::Kind::Text:
+            row = makePath(spec);
+            break;
         case KeyDomain::Kind::Integer:
-        case KeyDomain::Kind::Real: row = makeNumber(spec); break;
+        case KeyDomain::Kind::Real:
+            row = makeNumber(spec);
+            break;
     }
     row.widget->setObjectName(key);
     row.widget->setToolTip(translated(spec.tip));
@@ -129,12 +137,13 @@ KnobPanel::Row KnobPanel::makeChoice(const KnobSpec& spec) {
     QStringList titles;
     for (const QString& word : words) titles << choiceTitle(key, word);
     auto* knob = new ChoiceKnob(translated(spec.label), translated(spec.name), words, titles);
-    connect(knob, &ChoiceKnob::valueCommitted, this, [this, key, flag](const QString& from, const QString& to) {
-        if (flag)
-            Q_EMIT keyCommitted(key, from == u"true", to == u"true");
-        else
-            Q_EMIT keyCommitted(key, from, to);
-    });
+    connect(knob, &ChoiceKnob::valueCommitted, this,
+            [this, key, flag](const QString& from, const QString& to) {
+                if (flag)
+                    Q_EMIT keyCommitted(key, from == u"true", to == u"true");
+                else
+                    Q_EMIT keyCommitted(key, from, to);
+            });
     const auto show = [knob](const QVariant& value, const QVariant& default_value) {
         knob->setValue(value.toString());
         knob->setDefaultValue(default_value.toString());
@@ -181,11 +190,14 @@ void KnobPanel::setAvailable(const QString& key, const QStringList& words) {
 
 void KnobPanel::setLinked(bool linked) {
     link_->setChecked(linked);
-    link_->setGlyph(linked ? Glyph::Linked : Glyph::Unlinked,
-                    linked ? tr("Linked: the knobs act on all runs") : tr("Unlinked: the knobs act on the chosen run"));
+    link_->setGlyph(
+        linked ? Glyph::Linked : Glyph::Unlinked,
+        linked ? tr("Linked: the knobs act on all runs") : tr("Unlinked: the knobs act on the chosen run"));
 }
 
-bool KnobPanel::isLinked() const { return link_->isChecked(); }
+bool KnobPanel::isLinked() const {
+    return link_->isChecked();
+}
 
 void KnobPanel::setMoreShown(bool shown) {
     const QSignalBlocker quiet(more_);

@@ -17,16 +17,18 @@ class GlyphButton;
 class KnobRow;
 struct KnobSpec;
 
-/// The column of knobs: one row for each line of knobTable(), those out of sight under "More". Shows a recipe, tells
-/// what a person wants changed, changes nothing itself.
+/// The column of knobs: one row for each line of knobTable(), those out of sight under "More". Shows a
+/// recipe, tells what a person wants changed, changes nothing itself.
 class KnobPanel : public QWidget {
     Q_OBJECT
   public:
     explicit KnobPanel(QWidget* parent = nullptr);
 
-    /// Shows a recipe; dots mark what differs from `defaults`. Sends no signal and leaves a knob in hand alone.
+    /// Shows a recipe; dots mark what differs from `defaults`. Sends no signal and leaves a knob in hand
+    /// alone.
     void setRecipe(const Recipe& shown, const Recipe& defaults);
-    /// The recipes of all compared runs: a knob on which they do not agree says "differs". One or none: nothing differs.
+    /// The recipes of all compared runs: a knob on which they do not agree says "differs". One or none:
+    /// nothing differs.
     void setCompared(const std::vector<Recipe>& recipes);
     /// Greys out the words of a choice that this machine can not do.
     void setAvailable(const QString& key, const QStringList& words);
@@ -40,8 +42,9 @@ class KnobPanel : public QWidget {
   Q_SIGNALS:
     void keyDragStarted(const QString& key);
     void keyChanging(const QString& key, const QVariant& value);  ///< every move of a drag
-    /// One for each change: the end of a drag (also back at the old value), a key, an edit, a choice, a reset. Whole
-    /// numbers are qlonglong, reals double, words and paths QString, switches bool: what setRecipeKey takes.
+    /// One for each change: the end of a drag (also back at the old value), a key, an edit, a choice, a
+    /// reset. Whole numbers are qlonglong, reals double, words and paths QString, switches bool: what
+    /// setRecipeKey takes.
     void keyCommitted(const QString& key, const QVariant& old_value, const QVariant& new_value);
     void linkToggled(bool linked);
 

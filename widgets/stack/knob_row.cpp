@@ -72,15 +72,25 @@ KnobRow::KnobRow(const QString& label, const QString& name, QWidget* parent) : Q
     setChanged(false);
 }
 
-void KnobRow::setRestarts(bool restarts) { restart_->setVisible(restarts); }
+void KnobRow::setRestarts(bool restarts) {
+    restart_->setVisible(restarts);
+}
 
-void KnobRow::setDiffering(bool differing) { differs_->setVisible(differing); }
+void KnobRow::setDiffering(bool differing) {
+    differs_->setVisible(differing);
+}
 
-bool KnobRow::isDiffering() const { return !differs_->isHidden(); }
+bool KnobRow::isDiffering() const {
+    return !differs_->isHidden();
+}
 
-bool KnobRow::isChanged() const { return !dot_->isHidden(); }
+bool KnobRow::isChanged() const {
+    return !dot_->isHidden();
+}
 
-QString KnobRow::label() const { return label_->text(); }
+QString KnobRow::label() const {
+    return label_->text();
+}
 
 void KnobRow::setChanged(bool changed) {
     dot_->setVisible(changed);

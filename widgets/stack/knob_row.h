@@ -14,8 +14,9 @@ class GlyphButton;
 /// Width of the editors that hold words rather than numbers, in pixels.
 inline constexpr int kChoiceWidth = 132;
 
-/// What every knob of the column has around its editor: label, a dot where it differs from the default and the button
-/// that resets it, ⟳ where a change restarts a run, and a word where the compared runs do not agree.
+/// What every knob of the column has around its editor: label, a dot where it differs from the default and
+/// the button that resets it, ⟳ where a change restarts a run, and a word where the compared runs do not
+/// agree.
 class KnobRow : public QWidget {
     Q_OBJECT
   public:
@@ -33,7 +34,8 @@ class KnobRow : public QWidget {
 
   protected:
     void setChanged(bool changed);
-    /// The editor at the right end of the first line; it takes the row's accessible name, and the label its clicks.
+    /// The editor at the right end of the first line; it takes the row's accessible name, and the label its
+    /// clicks.
     void setEditor(QWidget* editor);
     /// A second line.
     void setBody(QWidget* body);

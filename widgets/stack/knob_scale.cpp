@@ -27,7 +27,8 @@ double rounded(const KnobScale& s, double value) {
     const double size = s.kind == KnobScale::Kind::Log ? std::abs(value) : s.high - s.low;
     if (value == 0 || size == 0) return 0;
     const double digits = std::floor(std::log10(size)) - 2;
-    // Dividing by a power of ten rather than multiplying by its inverse gives the double that "0.003" reads as.
+    // Dividing by a power of ten rather than multiplying by its inverse gives the double that "0.003" reads
+    // as.
     return digits < 0 ? std::round(value * std::pow(10, -digits)) / std::pow(10, -digits)
                       : std::round(value / std::pow(10, digits)) * std::pow(10, digits);
 }

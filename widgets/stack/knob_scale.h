@@ -34,8 +34,8 @@ double valueAt(const KnobScale& scale, double position);
 /// valueAt, but a detent nearer than `radius` (in positions) wins.
 double snappedValueAt(const KnobScale& scale, double position, double radius);
 
-/// The value `count` small steps (arrow keys: 1/100 of the slider, for integers at least one multiple) further; count
-/// may be negative. Stays inside the slider's ends, or where it is when it is already beyond.
+/// The value `count` small steps (arrow keys: 1/100 of the slider, for integers at least one multiple)
+/// further; count may be negative. Stays inside the slider's ends, or where it is when it is already beyond.
 double stepped(const KnobScale& scale, double value, int count);
 
 /// The next detent up (direction 1) or down (−1); a tenth of the slider where there is none on that side.

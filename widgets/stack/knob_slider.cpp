@@ -19,7 +19,8 @@ constexpr int kWheelNotch = 120;
 /// What a screen reader hears: a slider, its value, its ends.
 class SliderAccess : public QAccessibleWidget, public QAccessibleValueInterface {
   public:
-    explicit SliderAccess(KnobSlider* slider) : QAccessibleWidget(slider, QAccessible::Slider), slider_(slider) {}
+    explicit SliderAccess(KnobSlider* slider)
+        : QAccessibleWidget(slider, QAccessible::Slider), slider_(slider) {}
     void* interface_cast(QAccessible::InterfaceType type) override {
         if (type == QAccessible::ValueInterface) return static_cast<QAccessibleValueInterface*>(this);
         return QAccessibleWidget::interface_cast(type);
@@ -58,7 +59,7 @@ void KnobSlider::setScale(const KnobScale& scale) {
     update();
 }
 
-void KnobSlider::show(double value) {
+void KnobSlider::changeTo(double value) {
     value_ = value;
     update();
     if (QAccessible::isActive()) {
@@ -68,7 +69,7 @@ void KnobSlider::show(double value) {
 }
 
 void KnobSlider::setValue(double value) {
-    if (!dragging_ && value != value_) show(value);
+    if (!dragging_ && value != value_) changeTo(value);
 }
 
 void KnobSlider::setDefaultValue(double value) {
@@ -83,14 +84,14 @@ double KnobSlider::xOf(double value) const {
 
 void KnobSlider::moveTo(double value) {
     if (value == value_) return;
-    show(value);
+    changeTo(value);
     Q_EMIT valueChanging(value);
 }
 
 void KnobSlider::commit(double value) {
     if (value == value_) return;
     const double old = value_;
-    show(value);
+    changeTo(value);
     Q_EMIT valueCommitted(old, value);
 }
 
@@ -119,7 +120,8 @@ void KnobSlider::mouseMoveEvent(QMouseEvent* event) {
     const double position = (event->position().x() - grip_ - kMargin) / length;
     const bool on_thumb = std::abs(event->position().x() - grip_ - xOf(value_)) < 0.5;
     const bool free = event->modifiers() & Qt::ShiftModifier;
-    if (!on_thumb) moveTo(free ? valueAt(scale_, position) : snappedValueAt(scale_, position, kSnapPixels / length));
+    if (!on_thumb)
+        moveTo(free ? valueAt(scale_, position) : snappedValueAt(scale_, position, kSnapPixels / length));
     showBubble();
 }
 
@@ -175,14 +177,21 @@ void KnobSlider::keyPressEvent(QKeyEvent* event) {
     }
     switch (event->key()) {
         case Qt::Key_Right:
-        case Qt::Key_Up: return commit(stepped(scale_, value_, 1));
+        case Qt::Key_Up:
+            return commit(stepped(scale_, value_, 1));
         case Qt::Key_Left:
-        case Qt::Key_Down: return commit(stepped(scale_, value_, -1));
-        case Qt::Key_PageUp: return commit(paged(scale_, value_, 1));
-        case Qt::Key_PageDown: return commit(paged(scale_, value_, -1));
-        case Qt::Key_Home: return commit(valueAt(scale_, 0));
-        case Qt::Key_End: return commit(valueAt(scale_, 1));
-        default: QWidget::keyPressEvent(event);
+        case Qt::Key_Down:
+            return commit(stepped(scale_, value_, -1));
+        case Qt::Key_PageUp:
+            return commit(paged(scale_, value_, 1));
+        case Qt::Key_PageDown:
+            return commit(paged(scale_, value_, -1));
+        case Qt::Key_Home:
+            return commit(valueAt(scale_, 0));
+        case Qt::Key_End:
+            return commit(valueAt(scale_, 1));
+        default:
+            QWidget::keyPressEvent(event);
     }
 }
 

@@ -10,9 +10,9 @@ class QLabel;
 
 namespace normscope::widgets {
 
-/// The bare slider of a knob: a groove with ticks at its detents, a mark at the default, a thumb, and the value at the
-/// thumb while it is dragged. Speaks in values, not positions. Shift while dragging passes the detents by, Esc takes a
-/// drag back.
+/// The bare slider of a knob: a groove with ticks at its detents, a mark at the default, a thumb, and the
+/// value at the thumb while it is dragged. Speaks in values, not positions. Shift while dragging passes the
+/// detents by, Esc takes a drag back.
 class KnobSlider : public QWidget {
     Q_OBJECT
   public:
@@ -35,8 +35,9 @@ class KnobSlider : public QWidget {
 
   Q_SIGNALS:
     void dragStarted();
-    void valueChanging(double value);                          ///< every move that changes the value
-    void valueCommitted(double old_value, double new_value);   ///< once at the end of a drag, or a key, or a wheel step
+    void valueChanging(double value);  ///< every move that changes the value
+    void valueCommitted(double old_value,
+                        double new_value);  ///< once at the end of a drag, or a key, or a wheel step
 
   protected:
     bool event(QEvent* event) override;
@@ -53,15 +54,16 @@ class KnobSlider : public QWidget {
     double xOf(double value) const;
     double grooveY() const { return height() / 2.0; }
     void moveTo(double value);
-    void show(double value);
+    void changeTo(double value);
     void showBubble();
     void endDrag();
 
     KnobScale scale_;
     double value_ = 0, default_ = 0, before_drag_ = 0;
-    double grip_ = 0;  ///< the pointer's distance from the thumb at the press, so that taking it moves nothing
+    double grip_ =
+        0;  ///< the pointer's distance from the thumb at the press, so that taking it moves nothing
     bool dragging_ = false;
-    int wheel_ = 0;  ///< angle not yet used, for fine wheels
+    int wheel_ = 0;            ///< angle not yet used, for fine wheels
     QPointer<QLabel> bubble_;  ///< a child of the window, so that no neighbour clips it
 };
 

@@ -11,8 +11,8 @@ struct Recipe;
 
 namespace normscope::widgets {
 
-/// One knob of the column. What its key may hold comes from the recipe itself (recipeDomains); here stands only how it
-/// is shown. Texts are source texts of the context "KnobTable".
+/// One knob of the column. What its key may hold comes from the recipe itself (recipeDomains); here stands
+/// only how it is shown. Texts are source texts of the context "KnobTable".
 struct KnobSpec {
     const char* key;    ///< "stack.residual_step"
     const char* label;  ///< "Δt"
@@ -29,8 +29,8 @@ struct KnobSpec {
 /// In the order of the column.
 std::span<const KnobSpec> knobTable();
 
-/// A number's scale for this recipe. Some depend on other keys: Δt has a detent at 1/√(2·depth), the width moves in
-/// multiples of the heads, the heads over divisors of the width, the warm-up up to the steps.
+/// A number's scale for this recipe. Some depend on other keys: Δt has a detent at 1/√(2·depth), the width
+/// moves in multiples of the heads, the heads over divisors of the width, the warm-up up to the steps.
 KnobScale knobScale(const KnobSpec& spec, const Recipe& recipe);
 
 /// What a person reads for a word: "Pre-LN" for scheme pre.

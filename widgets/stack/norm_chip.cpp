@@ -12,17 +12,20 @@ namespace normscope::widgets {
 
 NormChip::NormChip(QWidget* parent) : QAbstractButton(parent) {
     setCheckable(true);
+    setAttribute(Qt::WA_Hover);
     setFocusPolicy(Qt::NoFocus);  // the stack has the focus: arrows and I, O, P
     setMouseTracking(true);       // moves go on to the stack, which tells the hovered layer
     setCursor(Qt::PointingHandCursor);
     QFont font = this->font();
     font.setPixelSize(11);
     setFont(font);
-    connect(this, &QAbstractButton::clicked, this, [this] { Q_EMIT toggleRequested(std::exchange(shift_, false)); });
+    connect(this, &QAbstractButton::clicked, this,
+            [this] { Q_EMIT toggleRequested(std::exchange(shift_, false)); });
 }
 
-void NormChip::show(int layer, Sublayer kind, NormPlace place, bool on, bool overridden) {
-    if (layer == layer_ && kind == kind_ && place == place_ && on == isChecked() && overridden == overridden_) return;
+void NormChip::setNorm(int layer, Sublayer kind, NormPlace place, bool on, bool overridden) {
+    if (layer == layer_ && kind == kind_ && place == place_ && on == isChecked() && overridden == overridden_)
+        return;
     layer_ = layer;
     kind_ = kind;
     place_ = place;
@@ -41,8 +44,9 @@ void NormChip::show(int layer, Sublayer kind, NormPlace place, bool on, bool ove
 bool NormChip::event(QEvent* event) {
     if (event->type() != QEvent::ToolTip) return QAbstractButton::event(event);
     const QString state = isChecked() ? tr("on") : tr("off");
-    const QString text = QStringLiteral("%1: %2 (%3)\n%4").arg(accessibleName(), state, accessibleDescription(),
-                                                             tr("Click: this layer. Shift+click: all layers."));
+    const QString text = QStringLiteral("%1: %2 (%3)\n%4")
+                             .arg(accessibleName(), state, accessibleDescription(),
+                                  tr("Click: this layer. Shift+click: all layers."));
     QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), text, this);
     return true;
 }

@@ -7,14 +7,14 @@
 
 namespace normscope::widgets {
 
-/// One norm of one sub-layer: filled where it stands, a dashed outline where it does not, a corner dot where a person
-/// overrode the scheme. Shows what it is told; a click only asks.
+/// One norm of one sub-layer: filled where it stands, a dashed outline where it does not, a corner dot where
+/// a person overrode the scheme. Shows what it is told; a click only asks.
 class NormChip : public QAbstractButton {
     Q_OBJECT
   public:
     explicit NormChip(QWidget* parent = nullptr);
 
-    void show(int layer, Sublayer kind, NormPlace place, bool on, bool overridden);
+    void setNorm(int layer, Sublayer kind, NormPlace place, bool on, bool overridden);
     int layer() const { return layer_; }
     Sublayer sublayer() const { return kind_; }
     NormPlace place() const { return place_; }

@@ -17,8 +17,9 @@ bool hasNorm(const SublayerRule& rule, NormPlace place);
 /// The scheme's own rule of a sub-layer: what it would be had nobody overridden anything.
 SublayerRule schemeRule(const StackSpec& spec, int layer, Sublayer kind);
 
-/// The spec with one norm switched in one layer, or in all: an override under layers[index], taken away again where it
-/// says what the scheme says anyway. Other overrides (of other norms, of a and b) stay. `layer` in [0, depth).
+/// The spec with one norm switched in one layer, or in all: an override under layers[index], taken away again
+/// where it says what the scheme says anyway. Other overrides (of other norms, of a and b) stay. `layer` in
+/// [0, depth).
 StackSpec withNorm(StackSpec spec, int layer, Sublayer kind, NormPlace place, bool on, bool all_layers);
 
 }  // namespace normscope::widgets

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/stack/recipe_keys.h"
-
 #include "core/recipe/recipe.h"
+#include "widgets/stack/recipe_keys.h"
 
 namespace normscope::widgets {
 namespace {
@@ -15,7 +14,9 @@ class DomainLister final : public Fields {
   public:
     QHash<QString, KeyDomain> domains;
 
-    void integer(const char* key, int&, int low, int high) override { add(key, number(Kind::Integer, low, high)); }
+    void integer(const char* key, int&, int low, int high) override {
+        add(key, number(Kind::Integer, low, high));
+    }
     void integer_or_auto(const char* key, int&, int low, int high) override {
         add(key, number(Kind::Integer, low, high));
     }
@@ -47,7 +48,9 @@ class DomainLister final : public Fields {
 
   private:
     static KeyDomain number(Kind kind, double low, double high) { return {kind, low, high, false, {}}; }
-    void add(const char* key, const KeyDomain& domain) { domains.insert(path_ + QString::fromUtf8(key), domain); }
+    void add(const char* key, const KeyDomain& domain) {
+        domains.insert(path_ + QString::fromUtf8(key), domain);
+    }
 
     QString path_;
 };

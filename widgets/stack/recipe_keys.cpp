@@ -24,21 +24,24 @@ QVariant toVariant(const ordered_json& value) {
 
 json toJson(const QVariant& value) {
     switch (value.typeId()) {
-        case QMetaType::Bool: return value.toBool();
+        case QMetaType::Bool:
+            return value.toBool();
         case QMetaType::Int:
         case QMetaType::LongLong: {
             const qlonglong number = value.toLongLong();
             return number < 0 ? json(number) : json(static_cast<qulonglong>(number));
         }
         case QMetaType::UInt:
-        case QMetaType::ULongLong: return value.toULongLong();
+        case QMetaType::ULongLong:
+            return value.toULongLong();
         case QMetaType::Double: {
             // A slider speaks in doubles; 24.0 is a whole number wherever one is asked for.
             const double number = value.toDouble();
             const bool whole = number >= 0 && number <= 9007199254740992.0 && number == std::floor(number);
             return whole ? json(static_cast<qulonglong>(number)) : json(number);
         }
-        default: return value.toString().toStdString();
+        default:
+            return value.toString().toStdString();
     }
 }
 
@@ -69,21 +72,26 @@ QHash<QString, QVariant> recipeValues(const Recipe& recipe) {
     return values;
 }
 
-QVariant recipeKey(const Recipe& recipe, const QString& key) { return recipeValues(recipe).value(key); }
+QVariant recipeKey(const Recipe& recipe, const QString& key) {
+    return recipeValues(recipe).value(key);
+}
 
 void setRecipeKey(Recipe& recipe, const QString& key, const QVariant& value) {
     // A reader leaves what its object does not name, so an object with this one key changes this one key.
     json object = toJson(value);
     const QStringList names = key.split(u'.');
-    for (auto name = names.rbegin(); name != names.rend(); ++name) object = json{{name->toStdString(), object}};
+    for (auto name = names.rbegin(); name != names.rend(); ++name)
+        object = json{{name->toStdString(), object}};
     Recipe changed = recipe;
     JsonReader reader(object, "");
     listKnobKeys(reader, changed);
     reader.refuse_unknown_keys();
 
     const StackSpec& before = recipe.stack;
-    if (key == u"stack.d_model" && before.d_ff == 4 * before.d_model) changed.stack.d_ff = 4 * changed.stack.d_model;
-    if (key == u"stack.heads" && before.kv_heads == before.heads) changed.stack.kv_heads = changed.stack.heads;
+    if (key == u"stack.d_model" && before.d_ff == 4 * before.d_model)
+        changed.stack.d_ff = 4 * changed.stack.d_model;
+    if (key == u"stack.heads" && before.kv_heads == before.heads)
+        changed.stack.kv_heads = changed.stack.heads;
     recipe = std::move(changed);
 }
 

@@ -11,10 +11,12 @@ using Kind = StackLayout::Part::Kind;
 
 constexpr double kEnd = 20;     // head, final norm, embedding
 constexpr double kGap = 3;      // between parts
+constexpr double kMargin = 6;   // left and right of everything
 constexpr double kNumber = 32;  // left of the boxes: colour strip and layer number
 
 bool isFull(int layer, int depth, int selected) {
-    return depth <= StackLayout::kFullLayers || layer == 0 || layer == depth - 1 || std::abs(layer - selected) <= 1;
+    return depth <= StackLayout::kFullLayers || layer == 0 || layer == depth - 1 ||
+           std::abs(layer - selected) <= 1;
 }
 
 }  // namespace
@@ -27,7 +29,7 @@ StackLayout layoutStack(int depth, int selected, double width, bool final_norm) 
 
     double y = 0;
     const auto add = [&](Kind kind, int first, int last, double height) {
-        layout.parts.push_back({kind, first, last, QRectF(0, y, width, height)});
+        layout.parts.push_back({kind, first, last, QRectF(kMargin, y, width - 2 * kMargin, height)});
         y += height + kGap;
     };
     add(Kind::Head, -1, -1, kEnd);
@@ -79,7 +81,7 @@ const QRectF& SublayerBoxes::chip(NormPlace place) const {
 SublayerBoxes sublayerBoxes(const QRectF& line) {
     constexpr double kIn = 30, kOut = 34, kSum = 14, kPost = 40, kSpace = 5;
     const double top = line.top() + 2, height = line.height() - 4;
-    const double map = std::max(40.0, line.width() - kNumber - kIn - kOut - kSum - kPost - 4 * kSpace - 4);
+    const double map = std::max(40.0, line.width() - kNumber - kIn - kOut - kSum - kPost - 4 * kSpace);
     double x = line.left() + kNumber;
     const auto next = [&](double width) {
         const QRectF box(x, top, width, height);

@@ -8,8 +8,8 @@
 
 namespace normscope::widgets {
 
-/// Where the parts of a stack stand, in pixels, output on top. Up to kFullLayers layers all are drawn in full; above,
-/// only the first, the selected ± 1 and the last, and the others as thin rows.
+/// Where the parts of a stack stand, in pixels, output on top. Up to kFullLayers layers all are drawn in
+/// full; above, only the first, the selected ± 1 and the last, and the others as thin rows.
 struct StackLayout {
     static constexpr int kFullLayers = 8;
     static constexpr double kLine = 21;        ///< height of one sub-layer

@@ -85,7 +85,8 @@ void StackView::pick(int layer, Sublayer kind) {
     for (QWidget* up = parentWidget(); up; up = up->parentWidget())
         if (auto* scroll = qobject_cast<QScrollArea*>(up)) {
             const QPoint at = layout_.layerRect(layer_).center().toPoint();
-            scroll->ensureVisible(0, mapTo(scroll->widget(), at).y(), 0, static_cast<int>(2 * StackLayout::kLine));
+            scroll->ensureVisible(0, mapTo(scroll->widget(), at).y(), 0,
+                                  static_cast<int>(2 * StackLayout::kLine));
             break;
         }
     if (layer_ != before) Q_EMIT layerSelected(layer_);
@@ -113,7 +114,9 @@ QSize StackView::sizeHint() const {
     return {256, static_cast<int>(std::ceil(layout_.height + (values_.empty() ? 0 : kKeyHeight)))};
 }
 
-QSize StackView::minimumSizeHint() const { return {220, sizeHint().height()}; }
+QSize StackView::minimumSizeHint() const {
+    return {220, sizeHint().height()};
+}
 
 void StackView::rebuild() {
     layout_ = layoutStack(spec_.depth, layer_, width(), has_final_norm(spec_));
@@ -145,28 +148,33 @@ void StackView::showChips() {
             for (NormPlace place : kPlaces) {
                 NormChip* chip = chips_[next++];
                 const bool on = hasNorm(rule, place);
-                chip->show(part.first, kind, place, on, on != hasNorm(by_scheme, place));
+                chip->setNorm(part.first, kind, place, on, on != hasNorm(by_scheme, place));
                 chip->setGeometry(boxes.chip(place).toRect());
             }
         }
     }
 }
 
-void StackView::resizeEvent(QResizeEvent*) { rebuild(); }
+void StackView::resizeEvent(QResizeEvent*) {
+    rebuild();
+}
 
 QString StackView::tipAt(const QPointF& at) const {
     const int layer = layout_.layerAt(at.y());
     if (layer < 0) return {};
     QString text;
     if (layout_.partOf(layer).kind == Kind::Layer) {
-        const Sublayer kind = at.y() < layout_.layerRect(layer).center().y() ? Sublayer::FeedForward : Sublayer::Attention;
-        const QString name = kind == Sublayer::Attention ? tr("Layer %1, attention") : tr("Layer %1, feed-forward");
+        const Sublayer kind =
+            at.y() < layout_.layerRect(layer).center().y() ? Sublayer::FeedForward : Sublayer::Attention;
+        const QString name =
+            kind == Sublayer::Attention ? tr("Layer %1, attention") : tr("Layer %1, feed-forward");
         text = name.arg(layer + 1) + u'\n' + sublayerFormula(spec_, layer, kind);
     } else {
         text = tr("Layer %1").arg(layer + 1);
     }
     if (static_cast<std::size_t>(layer) < values_.size())
-        text += u'\n' + QStringLiteral("%1: %2").arg(values_label_, numberText(values_[static_cast<std::size_t>(layer)]));
+        text += u'\n' + QStringLiteral("%1: %2").arg(values_label_,
+                                                     numberText(values_[static_cast<std::size_t>(layer)]));
     return text;
 }
 
@@ -185,9 +193,13 @@ void StackView::mousePressEvent(QMouseEvent* event) {
     pick(layer, full && upper ? Sublayer::FeedForward : Sublayer::Attention);
 }
 
-void StackView::mouseMoveEvent(QMouseEvent* event) { hover(layout_.layerAt(event->position().y())); }
+void StackView::mouseMoveEvent(QMouseEvent* event) {
+    hover(layout_.layerAt(event->position().y()));
+}
 
-void StackView::leaveEvent(QEvent*) { hover(-1); }
+void StackView::leaveEvent(QEvent*) {
+    hover(-1);
+}
 
 void StackView::keyPressEvent(QKeyEvent* event) {
     const int last = 2 * spec_.depth - 1;
@@ -199,20 +211,34 @@ void StackView::keyPressEvent(QKeyEvent* event) {
     const bool all_layers = event->modifiers() & Qt::ShiftModifier;
     if (event->modifiers() & ~(Qt::ShiftModifier | Qt::KeypadModifier)) return QWidget::keyPressEvent(event);
     switch (event->key()) {
-        case Qt::Key_Up: return go(here + 1);
-        case Qt::Key_Down: return go(here - 1);
-        case Qt::Key_PageUp: return go(here + 2);
-        case Qt::Key_PageDown: return go(here - 2);
-        case Qt::Key_Home: return go(0);
-        case Qt::Key_End: return go(last);
-        case Qt::Key_I: return toggle(NormPlace::In, all_layers);
-        case Qt::Key_O: return toggle(NormPlace::Out, all_layers);
-        case Qt::Key_P: return toggle(NormPlace::Post, all_layers);
-        default: QWidget::keyPressEvent(event);
+        case Qt::Key_Up:
+            return go(here + 1);
+        case Qt::Key_Down:
+            return go(here - 1);
+        case Qt::Key_PageUp:
+            return go(here + 2);
+        case Qt::Key_PageDown:
+            return go(here - 2);
+        case Qt::Key_Home:
+            return go(0);
+        case Qt::Key_End:
+            return go(last);
+        case Qt::Key_I:
+            return toggle(NormPlace::In, all_layers);
+        case Qt::Key_O:
+            return toggle(NormPlace::Out, all_layers);
+        case Qt::Key_P:
+            return toggle(NormPlace::Post, all_layers);
+        default:
+            QWidget::keyPressEvent(event);
     }
 }
 
-void StackView::focusInEvent(QFocusEvent*) { update(); }
-void StackView::focusOutEvent(QFocusEvent*) { update(); }
+void StackView::focusInEvent(QFocusEvent*) {
+    update();
+}
+void StackView::focusOutEvent(QFocusEvent*) {
+    update();
+}
 
 }  // namespace normscope::widgets

@@ -11,10 +11,10 @@ namespace normscope::widgets {
 
 class NormChip;
 
-/// The stack as a picture: embedding at the bottom, the layers with their norms, final norm and head on top. A chip
-/// switches a norm; the layers can carry the colour of a measured quantity. Keyboard: Up and Down move over the
-/// sub-layers, PageUp and PageDown over the layers, Home and End to the ends; I, O, P switch the selected sub-layer's
-/// norms (with Shift in all layers).
+/// The stack as a picture: embedding at the bottom, the layers with their norms, final norm and head on top.
+/// A chip switches a norm; the layers can carry the colour of a measured quantity. Keyboard: Up and Down move
+/// over the sub-layers, PageUp and PageDown over the layers, Home and End to the ends; I, O, P switch the
+/// selected sub-layer's norms (with Shift in all layers).
 class StackView : public QWidget {
     Q_OBJECT
   public:
@@ -22,8 +22,8 @@ class StackView : public QWidget {
 
     /// The setters send no signal.
     void setSpec(const StackSpec& spec);
-    /// One value for each layer and what it is ("RMS at step 40"), coloured by cividis, on a log scale where all finite
-    /// values are positive. An empty list takes the colours away.
+    /// One value for each layer and what it is ("RMS at step 40"), coloured by cividis, on a log scale where
+    /// all finite values are positive. An empty list takes the colours away.
     void setLayerValues(std::vector<double> values, const QString& label);
     void setHoveredLayer(int layer);  ///< from 0; −1 = none
     void select(int layer, Sublayer kind);
@@ -70,7 +70,8 @@ class StackView : public QWidget {
 
     StackSpec spec_;
     StackLayout layout_;
-    std::vector<NormChip*> chips_;  ///< six for each full layer, in the order of the layout; hidden spares at the end
+    std::vector<NormChip*>
+        chips_;  ///< six for each full layer, in the order of the layout; hidden spares at the end
     std::vector<double> values_;
     QString values_label_;
     double low_ = 0, high_ = 0;  ///< of the finite values

@@ -38,19 +38,30 @@ void StackView::paintEvent(QPaintEvent*) {
     painter.setRenderHint(QPainter::Antialiasing);
 
     // The residual stream runs through every sum.
-    const double x = sublayerBoxes(QRectF(0, 0, width(), StackLayout::kLine)).sum.center().x();
+    const QRectF line(layout_.parts.front().rect.topLeft(),
+                      QSizeF(layout_.parts.front().rect.width(), StackLayout::kLine));
+    const double x = sublayerBoxes(line).sum.center().x();
     painter.setPen(QPen(theme.axis, 2));
-    painter.drawLine(QPointF(x, layout_.parts.front().rect.bottom()), QPointF(x, layout_.parts.back().rect.top()));
+    painter.drawLine(QPointF(x, layout_.parts.front().rect.bottom()),
+                     QPointF(x, layout_.parts.back().rect.top()));
 
     for (const auto& part : layout_.parts) {
         switch (part.kind) {
-            case Kind::Head: paintEnd(painter, part.rect, spec_.tied_head ? tr("head (tied)") : tr("head")); break;
-            case Kind::FinalNorm: paintEnd(painter, part.rect, tr("final norm")); break;
+            case Kind::Head:
+                paintEnd(painter, part.rect, spec_.tied_head ? tr("head (tied)") : tr("head"));
+                break;
+            case Kind::FinalNorm:
+                paintEnd(painter, part.rect, tr("final norm"));
+                break;
             case Kind::Embedding:
                 paintEnd(painter, part.rect, spec_.embedding_norm ? tr("embedding + norm") : tr("embedding"));
                 break;
-            case Kind::Layer: paintLayer(painter, part.first); break;
-            case Kind::Thin: paintThin(painter, part); break;
+            case Kind::Layer:
+                paintLayer(painter, part.first);
+                break;
+            case Kind::Thin:
+                paintThin(painter, part);
+                break;
         }
     }
     if (!values_.empty()) paintKey(painter);
@@ -58,7 +69,7 @@ void StackView::paintEvent(QPaintEvent*) {
 
 void StackView::paintEnd(QPainter& painter, const QRectF& rect, const QString& text) const {
     const Theme theme = themeOf(palette());
-    const QRectF box = rect.adjusted(32, 0.5, -4, -0.5);
+    const QRectF box = rect.adjusted(32, 0.5, 0, -0.5);
     painter.setPen(QPen(theme.axis, 1));
     painter.setBrush(theme.background);
     painter.drawRoundedRect(box, 4, 4);
@@ -96,12 +107,13 @@ void StackView::paintLayer(QPainter& painter, int layer) const {
         const QPointF c = circle.center();
         painter.drawLine(c - QPointF(3, 0), c + QPointF(3, 0));
         painter.drawLine(c - QPointF(0, 3), c + QPointF(0, 3));
-        painter.drawText(boxes.map, Qt::AlignCenter, kind == Sublayer::Attention ? tr("attention") : tr("FFN"));
+        painter.drawText(boxes.map, Qt::AlignCenter,
+                         kind == Sublayer::Attention ? tr("attention") : tr("FFN"));
 
         if (layer == layer_ && kind == kind_) {
             painter.setBrush(Qt::NoBrush);
             painter.setPen(QPen(hasFocus() ? theme.text : theme.muted, hasFocus() ? 1.5 : 1));
-            painter.drawRoundedRect(line.adjusted(28.5, 0.5, -0.5, -0.5), 4, 4);
+            painter.drawRoundedRect(line.adjusted(28.5, 0.5, 3.5, -0.5), 4, 4);
         }
     }
 }
@@ -110,8 +122,9 @@ void StackView::paintThin(QPainter& painter, const StackLayout::Part& part) cons
     const Theme theme = themeOf(palette());
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing, false);
-    const double left = part.rect.left(), right = part.rect.right() - 4;
-    // Rows that share a pixel are drawn as the largest of them (NaN before all), so that no bad layer can hide.
+    const double left = part.rect.left(), right = part.rect.right();
+    // Rows that share a pixel are drawn as the largest of them (NaN before all), so that no bad layer can
+    // hide.
     const int step = layout_.thin < 2 ? static_cast<int>(std::ceil(2 / layout_.thin)) : 1;
     for (int last = part.last; last >= part.first; last -= step) {
         const int first = std::max(part.first, last - step + 1);
@@ -129,20 +142,21 @@ void StackView::paintThin(QPainter& painter, const StackLayout::Part& part) cons
     if (hovered_ >= part.first && hovered_ <= part.last) {
         painter.setPen(QPen(theme.text, 1));
         painter.setBrush(Qt::NoBrush);
-        painter.drawRect(layout_.layerRect(hovered_).adjusted(0, -1, -5, -1));
+        painter.drawRect(layout_.layerRect(hovered_).adjusted(0, -1, -1, -1));
     }
     painter.restore();
 }
 
 void StackView::paintKey(QPainter& painter) const {
     const Theme theme = themeOf(palette());
-    const double top = layout_.height + 4;
-    QLinearGradient gradient(0, 0, width() - 4, 0);
+    const QRectF end = layout_.parts.back().rect;
+    const QRectF bar(end.left(), layout_.height + 4, end.width(), 6);
+    QLinearGradient gradient(bar.topLeft(), bar.topRight());
     for (int i = 0; i <= 10; ++i) gradient.setColorAt(i / 10.0, cividis(i / 10.0));
-    painter.fillRect(QRectF(0, top, width() - 4, 6), gradient);
+    painter.fillRect(bar, gradient);
     painter.setFont(sized(font(), 11));
     painter.setPen(theme.muted);
-    const QRectF text(0, top + 8, width() - 4, 16);
+    const QRectF text = bar.translated(0, 8).adjusted(0, 0, 0, 10);
     if (high_ < low_) {  // not one finite value
         painter.drawText(text, Qt::AlignCenter, tr("%1: no finite value").arg(values_label_));
         return;

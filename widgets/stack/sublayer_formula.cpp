@@ -43,12 +43,15 @@ QString sublayerFormula(const StackSpec& spec, int layer, Sublayer kind) {
     QString text = QStringLiteral("x' = ") + gate(GateSite::Output, sum);
 
     text += u'\n' + numbers.join(QStringLiteral(",  "));
-    const auto note = [&](const char* words) { text += u'\n' + QCoreApplication::translate("SublayerFormula", words); };
+    const auto note = [&](const char* words) {
+        text += u'\n' + QCoreApplication::translate("SublayerFormula", words);
+    };
     if (kind == Sublayer::Attention) text += QStringLiteral(",  τ = %1").arg(numberText(spec.temperature));
     if (scaled) note(QT_TRANSLATE_NOOP("SublayerFormula", "λ is learnt"));
     if (spec.gpas.enabled) note(QT_TRANSLATE_NOOP("SublayerFormula", "P(x) = x − act(g)·sg(x), GPAS"));
     if (spec.layout == Layout::Parallel)
-        note(QT_TRANSLATE_NOOP("SublayerFormula", "parallel: both sub-layers read the same x and share one sum"));
+        note(QT_TRANSLATE_NOOP("SublayerFormula",
+                               "parallel: both sub-layers read the same x and share one sum"));
     return text;
 }
 

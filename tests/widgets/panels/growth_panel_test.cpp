@@ -108,6 +108,9 @@ class GrowthPanelTest : public QObject {
         QVERIFY(strip.y.range.has_value());
         QVERIFY(std::abs(strip.y.range->first * strip.y.range->second - 1) < 1e-12);
         QVERIFY(strip.y.range->second > 4);
+        QStringList ticks;
+        for (const NamedTick& tick : strip.y.ticks) ticks << tick.label;
+        QCOMPARE(ticks, QStringList({"0.5", "1", "2"}));
     }
 
     void runsOfDifferentDepthCompareWhereBothAre() {
@@ -348,7 +351,7 @@ class GrowthPanelTest : public QObject {
                      "var, block_rms");
         }
         input.options = {{"colour", "red"}};
-        QVERIFY_EXCEPTION_THROWN(buildGrowth(input), InputError);
+        QVERIFY_THROWS_EXCEPTION(InputError, buildGrowth(input));
     }
 };
 

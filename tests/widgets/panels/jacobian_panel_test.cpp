@@ -187,6 +187,7 @@ class JacobianPanelTest : public QObject {
         QCOMPARE(f.plots[0].bands.size(), 2u);
         const Band& ridge = f.plots[0].bands[1];
         QCOMPARE(ridge.name, "layer 2");
+        QCOMPARE(f.plots[0].y.ticks.front().label, "1");
         double mass = 0;
         for (std::size_t i = 0; i < ridge.x.size(); ++i) {
             QCOMPARE(ridge.low[i], 2.0);

@@ -54,8 +54,8 @@ class RunDiffTest : public QObject {
     }
 
     void brokenTextIsRefused() {
-        QVERIFY_EXCEPTION_THROWN(runDifferences({"{}", "{"}), InputError);
-        QVERIFY_EXCEPTION_THROWN(runDifferences({"[]"}), InputError);
+        QVERIFY_THROWS_EXCEPTION(InputError, runDifferences({"{}", "{"}));
+        QVERIFY_THROWS_EXCEPTION(InputError, runDifferences({"[]"}));
     }
 };
 

@@ -52,6 +52,8 @@ class AxisRangeTest : public QObject {
 
     void denormalAndHugeValuesStayUsable() {
         QVERIFY(isUsable(yRange(plotOf({5e-324, 1e308}, Scale::Log)), Scale::Log));
+        QVERIFY(isUsable(yRange(plotOf({-1.7e308, 1.7e308})), Scale::Linear));
+        QVERIFY(!isUsable({-1.7e308, 1.7e308}, Scale::Linear));
     }
 
     void farBoundsNeverDriveTheRange() {

@@ -183,6 +183,19 @@ class PlotViewTest : public QObject {
         QVERIFY2(view_->hoverText().contains("Pre-LN  2.718 nat"), qPrintable(view_->hoverText()));
     }
 
+    void aPlaceThatIsGoneIsLeft() {
+        show(samples::gradients());
+        const QSignalSpy left(view_.get(), &PlotView::left);
+        hover(plot(1).area.center().toPoint());
+        show(samples::losses());  // one plot only; the mouse may now be over it or beside it
+        QTest::keyClick(view_.get(), Qt::Key_Y);
+        show(Figure());
+        QCOMPARE(left.count(), 1);
+        QVERIFY(view_->hoverText().isEmpty());
+        QTest::keyClick(view_.get(), Qt::Key_X);
+        QTest::keyClick(view_.get(), Qt::Key_Right);
+    }
+
     void arrowKeysMoveTheCrosshair() {
         QTest::keyClick(view_.get(), Qt::Key_Right);
         QVERIFY(view_->hoverText().startsWith("step 0"));
