@@ -62,7 +62,7 @@ Results<T> compute(const RowKernels<T>& k, NormKind kind, Activation activation,
     r.norm_tangent.resize(n);
     k.norm_tangent(kind, rows, d, x.data(), statistics, gamma.data(), u.data(), T(0.5), r.norm_tangent.data());
     r.probabilities = x;
-    k.softmax(rows, d, std::max(0, d - rows), true, T(0.8), r.probabilities.data());
+    k.softmax(rows, d, std::max(0, d - rows), d >= rows, T(0.8), r.probabilities.data());
     r.projected.resize(n);
     k.softmax_project(rows, d, r.probabilities.data(), u.data(), T(0.8), r.projected.data());
     r.activated.resize(n);

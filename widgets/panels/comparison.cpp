@@ -24,6 +24,12 @@ bool usable(double value) {
     return std::isfinite(value) && value > 0;
 }
 
+/// 1/t, 1, t with t the largest of 2, 5, 10, 100, 1000, … within the span: a strip has room for three labels.
+std::vector<NamedTick> stripTicks(double span) {
+    const double t = span >= 10 ? std::pow(10, std::floor(std::log10(span))) : span >= 5 ? 5 : 2;
+    return {{1 / t, brief(1 / t), false}, {1, "1", false}, {t, brief(t), false}};
+}
+
 struct Extent {
     double low = std::numeric_limits<double>::infinity(), high = 0;
     void include(const std::vector<double>& values) {
@@ -69,6 +75,7 @@ std::optional<Plot> ratioStrip(const Plot& plot) {
     strip.x = plot.x;
     strip.y.label = strip.curves.size() == 1 ? strip.curves.front().name : "/ " + base->name;
     strip.y.scale = Scale::Log;
+    strip.y.ticks = stripTicks(span);
     span = std::pow(span, 1.05);  // 5 % margin on the log axis
     strip.y.range = {1 / span, span};
     strip.references.push_back({Qt::Horizontal, 1, QString()});

@@ -84,7 +84,8 @@ Plot ridgePlot(const Run& run, const Bins& bins, bool sublayers, int tallest) {
     plot.x.scale = Scale::Log;
     plot.x.range = {std::pow(10.0, bins.low), std::pow(10.0, bins.high)};
     plot.y = depthAxis(depth);
-    plot.y.range = {0.0, depth + 1.0};
+    plot.y.ticks.erase(plot.y.ticks.begin());  // the embedding has no Jacobian
+    plot.y.range = {sublayers ? 0.4 : 0.8, depth + 1.0};
     plot.references.push_back({Qt::Vertical, 1, "σ = 1"});
     if (nulls > 0)
         plot.chips.push_back({Chip::Edge::BottomLeft, QString("%1 exact nulls").arg(nulls),

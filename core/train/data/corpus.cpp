@@ -16,7 +16,7 @@ Batch Corpus::train_batch(std::uint64_t seed, std::int64_t step, int micro_batch
                           int length) const {
     if (step < 0 || micro_batch < 0)
         throw InputError("train_batch", "step or micro-batch is negative", "0 and above");
-    return batch(Split::Train, seed, step, micro_batch * sequences, sequences, length);
+    return batch(Split::Train, seed, step, std::int64_t{micro_batch} * sequences, sequences, length);
 }
 
 Batch Corpus::held_out_batch(std::uint64_t seed, std::int64_t index, int sequences, int length) const {
@@ -24,8 +24,8 @@ Batch Corpus::held_out_batch(std::uint64_t seed, std::int64_t index, int sequenc
     return batch(Split::HeldOut, seed, index, 0, sequences, length);
 }
 
-Batch Corpus::batch(Split split, std::uint64_t seed, std::int64_t row, int first_sequence, int sequences,
-                    int length) const {
+Batch Corpus::batch(Split split, std::uint64_t seed, std::int64_t row, std::int64_t first_sequence,
+                    int sequences, int length) const {
     if (sequences < 1 || length < 1)
         throw InputError("batch",
                          std::to_string(sequences) + " sequences of length " + std::to_string(length),

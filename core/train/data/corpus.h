@@ -47,7 +47,7 @@ class Corpus {
     virtual void draw(Split split, RandomRow random, std::span<std::int32_t> text) const = 0;
 
   private:
-    Batch batch(Split split, std::uint64_t seed, std::int64_t row, int first_sequence, int sequences,
+    Batch batch(Split split, std::uint64_t seed, std::int64_t row, std::int64_t first_sequence, int sequences,
                 int length) const;
 };
 
