@@ -53,8 +53,7 @@ class BadInputTest : public QObject {
         QByteArray damaged = whole;
         for (qsizetype i = damaged.size() / 3; i < damaged.size() / 3 + 2000; ++i) damaged[i] = char(0xa5);
         write("damaged.h5", damaged);
-        write("locked.h5", "");
-        QVERIFY(QDir(path("")).mkdir("a_folder"));
+        QVERIFY(QDir(folder_.path()).mkdir("a_folder"));
     }
 
     void oneLine_data() {
@@ -115,7 +114,7 @@ class BadInputTest : public QObject {
         QFETCH(QString, arguments);
         QFETCH(int, code);
         QFETCH(QString, says);
-        arguments.replace('%', path(""));
+        arguments.replace('%', folder_.path() + '/');
         const CliResult result = run_cli(arguments.split(' ', Qt::SkipEmptyParts));
         QVERIFY2(result.code == code, qPrintable(QString::number(result.code) + ": " + result.error));
         QVERIFY2(result.error_lines().size() == 1, qPrintable(result.error));
