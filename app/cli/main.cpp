@@ -17,6 +17,13 @@ std::string one_line(std::string text) {
     return text;
 }
 
+std::string unknown_command(const CLI::App& program, const std::string& word) {
+    std::string allowed;
+    for (const CLI::App* command : program.get_subcommands(nullptr))
+        allowed += (allowed.empty() ? "" : ", ") + command->get_name();
+    return word + ": no such command, allowed: " + allowed;
+}
+
 int fail(const std::string& message, int code) {
     complain(message);
     return code;
@@ -32,6 +39,9 @@ int run(int argc, char** argv) {
         add(program, task);
     try {
         program.parse(argc, argv);
+    } catch (const CLI::RequiredError& error) {
+        if (argc > 1 && program.get_subcommands().empty()) return fail(unknown_command(program, argv[1]), kWrongInput);
+        return fail(error.what(), kWrongInput);
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return program.exit(error);
         return fail(error.what(), kWrongInput);

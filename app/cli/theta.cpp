@@ -20,6 +20,14 @@ struct ThetaOptions {
     int threads = 0;
 };
 
+Sensitivity solve_row(SoftmaxSensitivity& solver, std::span<const double> row, const std::string& path, std::size_t index) {
+    try {
+        return solver.solve(row);
+    } catch (const InputError& error) {
+        throw InputError(path + ": /p: row " + std::to_string(index) + ": " + error.what());
+    }
+}
+
 int run_theta(const ThetaOptions& options) {
     require_writable(options.out, {options.input});
     const FileArray<double> p = read_file_array<double>(options.input, "/p", 2);
@@ -30,14 +38,12 @@ int run_theta(const ThetaOptions& options) {
     pool.run(static_cast<int>((rows + kPiece - 1) / kPiece), [&](int piece) {
         SoftmaxSensitivity solver;
         const std::size_t begin = static_cast<std::size_t>(piece) * kPiece;
-        for (std::size_t r = begin; r < std::min(begin + kPiece, rows); ++r) try {
-                const Sensitivity s = solver.solve(std::span(p.data).subspan(r * n, n));
-                theta[r] = s.value;
-                lower[r] = s.lower;
-                upper[r] = s.upper;
-            } catch (const InputError& error) {
-                throw InputError(options.input + ": /p: row " + std::to_string(r) + ": " + error.what());
-            }
+        for (std::size_t r = begin; r < std::min(begin + kPiece, rows); ++r) {
+            const Sensitivity s = solve_row(solver, std::span(p.data).subspan(r * n, n), options.input, r);
+            theta[r] = s.value;
+            lower[r] = s.lower;
+            upper[r] = s.upper;
+        }
     });
     write_named_arrays(options.out, {stored("/theta", {rows}, theta.data()), stored("/lower", {rows}, lower.data()),
                                      stored("/upper", {rows}, upper.data())});

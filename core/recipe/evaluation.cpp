@@ -128,22 +128,22 @@ Transformer<T> model_with_weights(const StackSpec& stack, const std::vector<Stor
     return model;
 }
 
-Batch read_batch(const std::string& path, const StackSpec& stack) {
-    const auto read = [&](const std::string& object, int vocab) {
+Batch read_batch(const std::string& path, const StackSpec& stack, const std::string& group) {
+    const auto read = [&](const std::string& object) {
         FileArray<std::int32_t> array = read_file_array<std::int32_t>(path, object, 2);
         if (array.shape[0] < 1 || array.shape[1] < 1 || array.shape[0] > 1 << 20 ||
             array.shape[1] > static_cast<std::size_t>(stack.context))
             throw InputError(path + ": " + object, "has the shape " + shape_text(array.shape),
                              "[B, n] with B from 1 and n from 1 to the context " + std::to_string(stack.context));
         for (std::int32_t id : array.data)
-            if (id < 0 || id >= vocab)
+            if (id < 0 || id >= stack.vocab)
                 throw InputError(path + ": " + object, std::to_string(id) + " is not a token",
-                                 "0 … " + std::to_string(vocab - 1));
+                                 "0 … " + std::to_string(stack.vocab - 1));
         return array;
     };
-    FileArray<std::int32_t> tokens = read("/tokens", stack.vocab), targets = read("/targets", stack.vocab);
+    FileArray<std::int32_t> tokens = read(group + "/tokens"), targets = read(group + "/targets");
     if (tokens.shape != targets.shape)
-        throw InputError(path + ": /targets", "has the shape " + shape_text(targets.shape),
+        throw InputError(path + ": " + group + "/targets", "has the shape " + shape_text(targets.shape),
                          "that of /tokens, " + shape_text(tokens.shape));
     return {static_cast<int>(tokens.shape[0]), static_cast<int>(tokens.shape[1]), std::move(tokens.data),
             std::move(targets.data)};

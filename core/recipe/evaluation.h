@@ -24,8 +24,9 @@ template <class T>
 Transformer<T> model_with_weights(const StackSpec& stack, const std::vector<StoredTensor>& weights,
                                   const std::string& where);
 
-/// /tokens and /targets, int32 [B, n], of an HDF5 file; checked against the stack's context and vocabulary.
-Batch read_batch(const std::string& path, const StackSpec& stack);
+/// /tokens and /targets, int32 [B, n], of an HDF5 file (or of a group in it); checked against the stack's context and
+/// vocabulary.
+Batch read_batch(const std::string& path, const StackSpec& stack, const std::string& group = "");
 
 struct EvaluationParts {
     bool step = false;      ///< the parameters after one step of AdamW
