@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
-/// Two random words → two standard normals, by polynomials of our own: libm's last digits differ between versions, and
-/// its functions do not become vector code. Straight-line arithmetic without branches, so that a loop over it does;
-/// always inlined, so that it takes the instruction set of the caller.
+/// Two random words → two standard normals, by polynomials of our own: libm's last digits differ between
+/// versions, and its functions do not become vector code. Straight-line arithmetic without branches, so that
+/// a loop over it does; always inlined, so that it takes the instruction set of the caller.
 namespace normscope::detail {
 
 /// The upper 52 bits of a word as a double in [1, 2).
@@ -16,7 +16,8 @@ namespace normscope::detail {
 }
 
 /// Natural logarithm of a positive normal double, within 2e-16 + 2 ulp.
-/// x = 2^k m with m in [√½, √2); log m = 2 artanh(s), s = (m − 1)/(m + 1), |s| ≤ 0.172: ten terms of its series.
+/// x = 2^k m with m in [√½, √2); log m = 2 artanh(s), s = (m − 1)/(m + 1), |s| ≤ 0.172: ten terms of its
+/// series.
 [[gnu::always_inline]] inline double log_positive(double x) {
     constexpr std::uint64_t one = 0x3ff0000000000000u, mantissa = 0x000fffffffffffffu;
     constexpr std::uint64_t sqrt_half = 0x3fe6a09e667f3bcdu, two_to_52 = 0x4330000000000000u;
@@ -25,16 +26,10 @@ namespace normscope::detail {
     const double k = std::bit_cast<double>(two_to_52 | (shifted >> 52)) - (4503599627370496.0 + 1023.0);
     const double m = std::bit_cast<double>((shifted & mantissa) + sqrt_half);
     const double s = (m - 1.0) / (m + 1.0), z = s * s;
-    double p = 1.0 / 21;
-    p = p * z + 1.0 / 19;
-    p = p * z + 1.0 / 17;
-    p = p * z + 1.0 / 15;
-    p = p * z + 1.0 / 13;
-    p = p * z + 1.0 / 11;
-    p = p * z + 1.0 / 9;
-    p = p * z + 1.0 / 7;
-    p = p * z + 1.0 / 5;
-    p = p * z + 1.0 / 3;
+    const double w = z * z;
+    const double even = (((1.0 / 19 * w + 1.0 / 15) * w + 1.0 / 11) * w + 1.0 / 7) * w + 1.0 / 3;
+    const double odd = (((1.0 / 21 * w + 1.0 / 17) * w + 1.0 / 13) * w + 1.0 / 9) * w + 1.0 / 5;
+    const double p = odd * z + even;
     return k * 0x1.62e42fefa39efp-1 + 2.0 * (s + s * (z * p));
 }
 
@@ -61,10 +56,10 @@ namespace normscope::detail {
     cosine = 1.0 + z * c;
 }
 
-/// Box–Muller: the radius √(−2 ln u) from 52 bits of `radius_word`, u in (0, 1]; the direction from 52 bits of
-/// `angle_word` as an angle in [0, π/4) and from its three lowest bits as the octant (swap, two signs).
-[[gnu::always_inline]] inline void box_muller(std::uint64_t radius_word, std::uint64_t angle_word, double& first,
-                                              double& second) {
+/// Box–Muller: the radius √(−2 ln u) from 52 bits of `radius_word`, u in (0, 1]; the direction from 52 bits
+/// of `angle_word` as an angle in [0, π/4) and from its three lowest bits as the octant (swap, two signs).
+[[gnu::always_inline]] inline void box_muller(std::uint64_t radius_word, std::uint64_t angle_word,
+                                              double& first, double& second) {
     const double radius = std::sqrt(-2.0 * log_positive(2.0 - one_to_two(radius_word)));
     double sine, cosine;
     sin_cos_eighth((one_to_two(angle_word) - 1.0) * 0x1.921fb54442d18p-1, sine, cosine);

@@ -1,47 +1,28 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/counter_rng.h"
 
-#include <algorithm>
-
 #include "core/backend/box_muller.h"
+#include "core/backend/threefry.h"
+
+#include <algorithm>
 
 namespace normscope {
 namespace {
 
-/// One call of Philox yields two words, for the columns 2 · pair and 2 · pair + 1.
-struct WordPair {
-    std::uint64_t even, odd;
-};
+constexpr std::uint64_t kAtOnce = detail::kNormalsAtOnce;
 
-[[gnu::always_inline]] inline WordPair philox(std::uint64_t key, std::uint64_t row, std::uint64_t pair) {
-    std::uint32_t c0 = static_cast<std::uint32_t>(pair), c1 = static_cast<std::uint32_t>(pair >> 32);
-    std::uint32_t c2 = static_cast<std::uint32_t>(row), c3 = static_cast<std::uint32_t>(row >> 32);
-    std::uint32_t k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
-#pragma GCC unroll 10
-    for (int round = 0; round < 10; ++round) {
-        const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * c0, p1 = std::uint64_t{0xCD9E8D57u} * c2;
-        c0 = static_cast<std::uint32_t>(p1 >> 32) ^ c1 ^ k0;
-        c2 = static_cast<std::uint32_t>(p0 >> 32) ^ c3 ^ k1;
-        c1 = static_cast<std::uint32_t>(p1);
-        c3 = static_cast<std::uint32_t>(p0);
-        k0 += 0x9E3779B9u;  // the Weyl sequence of the golden ratio and of √3 − 1
-        k1 += 0xBB67AE85u;
+[[gnu::always_inline]] inline void draw_normals(std::uint64_t key, std::uint64_t row,
+                                                std::uint64_t first_pair, double* __restrict out) {
+    // Two loops, for the processor overlaps more turns of a short one.
+    std::uint64_t even[kAtOnce / 2], odd[kAtOnce / 2];
+    for (std::uint64_t i = 0; i < kAtOnce / 2; ++i) {
+        const detail::WordPair words = detail::threefry(key, 0, first_pair + i, row);
+        even[i] = words.even;
+        odd[i] = words.odd;
     }
-    return {std::uint64_t{c1} << 32 | c0, std::uint64_t{c3} << 32 | c2};
+    for (std::uint64_t i = 0; i < kAtOnce / 2; ++i)
+        detail::box_muller(even[i], odd[i], out[2 * i], out[2 * i + 1]);
 }
-
-constexpr int kPairs = 32;  // pairs drawn at once: a row of 64 columns
-
-/// out[0 … 2·kPairs): the standard normals of the pairs first_pair … first_pair + kPairs − 1 of a row.
-[[gnu::always_inline]] inline void draw_normals(std::uint64_t key, std::uint64_t row, std::uint64_t first_pair,
-                                                double* __restrict out) {
-    for (int i = 0; i < kPairs; ++i) {
-        const WordPair words = philox(key, row, first_pair + static_cast<std::uint64_t>(i));
-        detail::box_muller(words.even, words.odd, out[2 * i], out[2 * i + 1]);
-    }
-}
-
-using DrawNormals = void (*)(std::uint64_t, std::uint64_t, std::uint64_t, double*);
 
 void draw_normals_portable(std::uint64_t key, std::uint64_t row, std::uint64_t first_pair, double* out) {
     draw_normals(key, row, first_pair, out);
@@ -59,23 +40,14 @@ void draw_normals_portable(std::uint64_t key, std::uint64_t row, std::uint64_t f
 }
 #endif
 
-DrawNormals best_draw_normals() {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
-        return draw_normals_avx512;
-    if (__builtin_cpu_supports("avx2")) return draw_normals_avx2;
-#endif
-    return draw_normals_portable;
-}
-
 template <class Real>
-void fill_row(NormalKey key, std::uint64_t row, std::uint64_t col_begin, std::uint64_t count, double std, Real* out) {
-    static const DrawNormals draw = best_draw_normals();
-    alignas(64) double normals[2 * kPairs];
+void fill_row(NormalKey key, std::uint64_t row, std::uint64_t col_begin, std::uint64_t count, double std,
+              Real* out) {
+    static const detail::DrawNormals draw = detail::draw_normals_versions().front();
+    alignas(64) double normals[kAtOnce];
     while (count > 0) {
         draw(key.value, row, col_begin / 2, normals);
-        const std::uint64_t skip = col_begin % 2, take = std::min<std::uint64_t>(count, 2 * kPairs - skip);
+        const std::uint64_t skip = col_begin % 2, take = std::min<std::uint64_t>(count, kAtOnce - skip);
         for (std::uint64_t i = 0; i < take; ++i) out[i] = static_cast<Real>(std * normals[skip + i]);
         col_begin += take;
         count -= take;
@@ -93,6 +65,17 @@ std::uint64_t mix(std::uint64_t x) {
 
 }  // namespace
 
+std::vector<detail::DrawNormals> detail::draw_normals_versions() {
+    std::vector<DrawNormals> versions{draw_normals_portable};
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) versions.insert(versions.begin(), draw_normals_avx2);
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+        versions.insert(versions.begin(), draw_normals_avx512);
+#endif
+    return versions;
+}
+
 NormalKey::NormalKey(std::uint64_t seed, std::string_view name) {
     std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
     for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
@@ -100,7 +83,7 @@ NormalKey::NormalKey(std::uint64_t seed, std::string_view name) {
 }
 
 std::uint64_t random_bits(NormalKey key, std::uint64_t row, std::uint64_t column) {
-    const WordPair words = philox(key.value, row, column / 2);
+    const detail::WordPair words = detail::threefry(key.value, 0, column / 2, row);
     return column % 2 == 0 ? words.even : words.odd;
 }
 
@@ -113,13 +96,13 @@ std::uint64_t uniform_below(NormalKey key, std::uint64_t row, std::uint64_t colu
     return static_cast<std::uint64_t>(Wide{random_bits(key, row, column)} * bound >> 64);
 }
 
-void fill_normal_row(NormalKey key, std::uint64_t row, std::uint64_t col_begin, std::uint64_t count, double std,
-                     double* out) {
+void fill_normal_row(NormalKey key, std::uint64_t row, std::uint64_t col_begin, std::uint64_t count,
+                     double std, double* out) {
     fill_row(key, row, col_begin, count, std, out);
 }
 
-void fill_normal_row(NormalKey key, std::uint64_t row, std::uint64_t col_begin, std::uint64_t count, double std,
-                     float* out) {
+void fill_normal_row(NormalKey key, std::uint64_t row, std::uint64_t col_begin, std::uint64_t count,
+                     double std, float* out) {
     fill_row(key, row, col_begin, count, std, out);
 }
 

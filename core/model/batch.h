@@ -6,8 +6,8 @@
 
 namespace normscope {
 
-/// What a model is trained or measured on: token numbers and the token that follows each, both [sequences, length],
-/// row-major.
+/// What a model is trained or measured on: token numbers and the token that follows each, both [sequences,
+/// length], row-major.
 struct Batch {
     int sequences = 0, length = 0;
     std::vector<std::int32_t> tokens, targets;

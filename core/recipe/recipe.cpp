@@ -128,10 +128,14 @@ void complete_and_validate(Recipe& r) {
                          "at least " + std::to_string(source_vocab));
 }
 
-Recipe load_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings) {
+Recipe read_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings) {
     const Preset* preset = find_preset(file_or_preset);
     const std::string text = preset ? preset->json : read_text(file_or_preset);
-    Recipe recipe = parse_recipe(with_settings(text, settings, file_or_preset), file_or_preset);
+    return parse_recipe(with_settings(text, settings, file_or_preset), file_or_preset);
+}
+
+Recipe load_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings) {
+    Recipe recipe = read_recipe(file_or_preset, settings);
     complete_and_validate(recipe);
     return recipe;
 }

@@ -36,7 +36,10 @@ std::string recipe_json(const Recipe& recipe, int indent = 2);
 std::string with_settings(const std::string& json_text, const std::vector<std::string>& settings,
                           const std::string& where);
 
-/// A recipe's file, or a preset's name, with settings; completed and validated.
+/// A recipe's file, or a preset's name, with settings; neither completed nor validated as a whole.
+Recipe read_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings = {});
+
+/// The same, completed and validated.
 Recipe load_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings = {});
 
 /// Fills what was left out or "auto" (vocab from the source, d_ff, the probe list) and checks the whole.

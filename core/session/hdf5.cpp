@@ -8,15 +8,20 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <numeric>
 
 namespace normscope::hdf5 {
 namespace {
 
-/// HDF5 keeps its printer per thread, so every door into a file turns it off.
-void silence() {
+/// Called by every door into a file. HDF5 keeps its error printer per thread, so each turns it off.
+void enter() {
+    // At the end of the process HDF5 would close what was abandoned.
+    static const herr_t no_clean_up_at_exit = H5dont_atexit();
+    static_cast<void>(no_clean_up_at_exit);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    Abandon::active() = false;
 }
 
 std::string full_name(hid_t loc, const std::string& name) {
@@ -25,14 +30,26 @@ std::string full_name(hid_t loc, const std::string& name) {
     if (H5Fget_name(loc, buffer, sizeof buffer) > 0) where = without_temporary_ending(buffer);
     std::string object;
     if (H5Iget_type(loc) != H5I_FILE && H5Iget_name(loc, buffer, sizeof buffer) > 0) object = buffer;
-    if (!name.empty()) object += (object.ends_with('/') ? "" : "/") + name;
+    if (name.starts_with('/'))
+        object = name;
+    else if (!name.empty())
+        object += (object.ends_with('/') ? "" : "/") + name;
     return object.empty() ? where : where + ": " + object;
+}
+
+/// Whether a writer has not closed the file, by the consistency flags of a superblock of version 3 (byte 11).
+bool marked_by_writer(const std::string& path) {
+    char head[12] = {};
+    std::ifstream(path, std::ios::binary).read(head, sizeof head);
+    return head[8] == 3 && head[11] != 0;
 }
 
 Handle file_access() {
     Handle access(H5Pcreate(H5P_FILE_ACCESS));
     H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
     H5Pset_file_locking(access, true, true);  // file systems without locks are used without
+    // The waits between attempts double: 24 are 17 ms in all, the 100 of the library would be for ever.
+    H5Pset_metadata_read_attempts(access, 24);
     return access;
 }
 
@@ -44,6 +61,11 @@ herr_t innermost(unsigned, const H5E_error2_t* record, void* out) {
 }
 
 }  // namespace
+
+bool& Abandon::active() {
+    thread_local bool abandoning = false;
+    return abandoning;
+}
 
 std::string last_error() {
     std::string text;
@@ -61,24 +83,38 @@ void fail_reading(hid_t loc, const std::string& name, const std::string& what) {
 
 void fail_writing(hid_t loc, const std::string& name) {
     const std::string reason = last_error();
-    throw SystemError(full_name(loc, name) + ": cannot write: " + reason);
+    const std::string where = full_name(loc, name);
+    Abandon::active() = true;
+    throw SystemError(where + ": cannot write: " + reason);
 }
 
-Handle create_file(const std::string& path) {
-    silence();
-    Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, file_access()));
+Handle create_file(const std::string& path, Purpose purpose) {
+    enter();
+    const Handle creation(H5Pcreate(H5P_FILE_CREATE));
+    H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);  // of the root group
+    if (purpose == Purpose::Recording) {
+        H5Pset_file_space_strategy(creation, H5F_FSPACE_STRATEGY_PAGE, false, 1);
+        H5Pset_file_space_page_size(creation, 4096);
+    }
+    Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, file_access()));
     if (!file.valid()) throw SystemError(without_temporary_ending(path) + ": cannot write: " + last_error());
     return file;
 }
 
 void close_file(Handle file, const std::string& path) {
-    silence();
+    enter();
+    // Flushed first: a close that fails leaves the library in disorder, a flush that fails does not.
+    if (H5Fflush(file, H5F_SCOPE_LOCAL) < 0) {
+        const std::string reason = last_error();
+        static_cast<void>(file.release());
+        throw SystemError(without_temporary_ending(path) + ": cannot write: " + reason);
+    }
     if (H5Fclose(file.release()) < 0)
         throw SystemError(without_temporary_ending(path) + ": cannot write: " + last_error());
 }
 
 OpenedFile open_for_reading(const std::string& path) {
-    silence();
+    enter();
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) throw InputError(path + ": " + std::strerror(errno));
     if (S_ISDIR(status.st_mode)) throw InputError(path + ": is a directory, not a file");
@@ -88,10 +124,10 @@ OpenedFile open_for_reading(const std::string& path) {
     opened.file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access));
     if (opened.file.valid()) return opened;
     const std::string reason = last_error();
-    if (H5Fis_hdf5(path.c_str()) <= 0) {
-        if (status.st_size == 0) throw InputError(path + ": is empty");
+    if (status.st_size == 0) throw InputError(path + ": is empty");
+    if (H5Fis_hdf5(path.c_str()) <= 0)
         throw InputError(path + ": is not an HDF5 file, or its beginning is damaged");
-    }
+    if (!marked_by_writer(path)) throw InputError(path + ": cannot be opened: " + reason);
     opened.file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access));
     if (!opened.file.valid()) throw InputError(path + ": cannot be opened: " + reason);
     opened.recording = true;
@@ -101,8 +137,6 @@ OpenedFile open_for_reading(const std::string& path) {
 Handle make_group(hid_t parent, const std::string& name) {
     const Handle creation(H5Pcreate(H5P_GROUP_CREATE));
     H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
-    H5Pset_attr_phase_change(creation, 0,
-                             0);  // long recipes and label lists: more than 64 KiB in one attribute
     Handle group(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT));
     if (!group.valid()) fail_writing(parent, name);
     return group;
@@ -134,11 +168,12 @@ Handle open_group(hid_t parent, const std::string& name) {
 Handle open_dataset(hid_t parent, const std::string& name) {
     if (!exists(parent, name)) fail_reading(parent, name, "missing");
     Handle dataset(H5Dopen2(parent, name.c_str(), H5P_DEFAULT));
-    if (!dataset.valid()) fail_reading(parent, name, "is not a readable data set");
+    if (!dataset.valid()) fail_reading(parent, name, "is not a readable data set (" + last_error() + ")");
     return dataset;
 }
 
-std::vector<std::string> children(hid_t group) {
+std::vector<std::string> children(hid_t parent) {
+    const Handle group(H5Gopen2(parent, ".", H5P_DEFAULT));  // of a file: its root
     H5G_info_t info{};
     if (H5Gget_info(group, &info) < 0) fail_reading(group, "", last_error());
     unsigned order = 0;

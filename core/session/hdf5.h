@@ -20,6 +20,16 @@
 /// "file: object: reason"; HDF5's own error stack never prints. Shapes are row-major, as in h5py.
 namespace normscope::hdf5 {
 
+/// While one of these lives, and from a failed write until the next file is opened, handles are forgotten
+/// instead of closed. HDF5 1.10 frees twice what it could not write on closing (a full disk), so such objects
+/// must stay as they are.
+class Abandon {
+  public:
+    Abandon() { active() = true; }
+    ~Abandon() { active() = false; }
+    static bool& active();
+};
+
 /// Owns one HDF5 identifier of any kind: file, group, data set, data space, type, attribute, property list.
 class Handle {
   public:
@@ -31,7 +41,7 @@ class Handle {
         return *this;
     }
     ~Handle() {
-        if (id_ >= 0) H5Idec_ref(id_);
+        if (id_ >= 0 && !Abandon::active()) H5Idec_ref(id_);
     }
     operator hid_t() const { return id_; }
     bool valid() const { return id_ >= 0; }
@@ -45,12 +55,17 @@ class Handle {
 /// failure.
 std::string last_error();
 
-/// Throw InputError / SystemError "file: object: what" where loc is any handle of the file.
+/// Throw InputError / SystemError "file: object: what" where loc is any handle of the file. After
+/// fail_writing the file's handles are abandoned.
 [[noreturn]] void fail_reading(hid_t loc, const std::string& name, const std::string& what);
 [[noreturn]] void fail_writing(hid_t loc, const std::string& name);
 
-/// A new file (an old one of that name is emptied), readable by HDF5 1.10 and later, fit for SWMR.
-Handle create_file(const std::string& path);
+/// A new file (an old one of that name is emptied), readable by HDF5 1.10 and later. A recording's parts keep
+/// within pages of the operating system: a process that is killed while it writes may leave a write undone at
+/// a page's end, and what lies within one page is then old or new, never torn (seen without: about once in
+/// 1500 kills).
+enum class Purpose { Whole, Recording };
+Handle create_file(const std::string& path, Purpose purpose = Purpose::Whole);
 /// Flushes and closes; throws SystemError where the destructor would keep silent.
 void close_file(Handle file, const std::string& path);
 
@@ -69,7 +84,7 @@ Handle open_dataset(hid_t parent, const std::string& name);
 bool exists(hid_t parent, const std::string& name);
 bool is_group(hid_t parent, const std::string& name);
 /// Names in the order of creation where the group has kept it, else by name.
-std::vector<std::string> children(hid_t group);
+std::vector<std::string> children(hid_t parent);
 
 using Scalar = StoredType;
 const char* scalar_name(Scalar type);  ///< "float32", …

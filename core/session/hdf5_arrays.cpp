@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace normscope::hdf5 {
 namespace {
@@ -29,30 +30,58 @@ void write_plain(hid_t parent, const std::string& name, hid_t type, hid_t space,
         fail_writing(parent, name);
 }
 
-bool chunked(hid_t dataset) {
-    const Handle creation(H5Dget_create_plist(dataset));
-    return H5Pget_layout(creation) == H5D_CHUNKED;
-}
-
 bool filtered(hid_t dataset) {
     const Handle creation(H5Dget_create_plist(dataset));
     return H5Pget_nfilters(creation) > 0;
 }
 
+/// The leading rows whose chunks are in the file; none where a data set has no chunks that span whole rows.
+std::optional<std::size_t> rows_with_chunks(hid_t dataset, const Shape& shape) {
+    const Handle file(H5Iget_file_id(dataset)), creation(H5Dget_create_plist(dataset));
+    if (shape.empty() || H5Pget_layout(creation) != H5D_CHUNKED) return std::nullopt;
+    int* descriptor = nullptr;
+    struct stat status {};
+    std::vector<hsize_t> chunk(shape.size()), at(shape.size(), 0);
+    if (H5Fget_vfd_handle(file, H5P_DEFAULT, reinterpret_cast<void**>(&descriptor)) < 0 ||
+        ::fstat(*descriptor, &status) != 0 ||
+        H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()) < 0)
+        fail_reading(dataset, "", last_error());
+    const auto file_bytes = static_cast<haddr_t>(status.st_size);
+    for (std::size_t axis = 1; axis < shape.size(); ++axis)
+        if (chunk[axis] < shape[axis]) return std::nullopt;
+    for (; at[0] < shape[0]; at[0] += chunk[0]) {
+        unsigned mask = 0;
+        haddr_t address = HADDR_UNDEF;
+        hsize_t bytes = 0;
+        if (H5Dget_chunk_info_by_coord(dataset, at.data(), &mask, &address, &bytes) < 0) return at[0];
+        if (address == HADDR_UNDEF || address + bytes > file_bytes) return at[0];
+    }
+    return shape[0];
+}
+
 }  // namespace
 
-/// A damaged shape must not ask for more memory than the file can fill. Deflate shrinks at most 1032-fold.
 void check_storage(hid_t dataset, const Shape& shape, std::size_t element_bytes) {
     std::size_t bytes = element_bytes;
+    if (std::find(shape.begin(), shape.end(), 0u) != shape.end()) return;
     for (const std::size_t extent : shape) {
-        if (extent == 0) return;
         if (bytes > std::numeric_limits<std::size_t>::max() / extent)
             fail_reading(dataset, "", "is impossibly large");
         bytes *= extent;
     }
-    const std::size_t stored = H5Dget_storage_size(dataset);
-    if (bytes / (filtered(dataset) ? 1032 : 1) > stored)
-        fail_reading(dataset, "", "its values are not in the file");
+    // The stored size lags behind the chunks in a recording, and says little of compressed data: deflate
+    // shrinks at most 1032-fold.
+    const bool compressed = filtered(dataset);
+    const auto by_chunks = compressed ? std::nullopt : rows_with_chunks(dataset, shape);
+    const bool there =
+        by_chunks ? *by_chunks == shape[0] : bytes / (compressed ? 1032 : 1) <= H5Dget_storage_size(dataset);
+    if (!there) fail_reading(dataset, "", "its values are not in the file");
+}
+
+std::size_t sound_rows(hid_t dataset) {
+    const Shape shape = dataset_shape(dataset);
+    if (shape.empty() || element_count(shape) == 0) return shape.empty() ? 0 : shape[0];
+    return rows_with_chunks(dataset, shape).value_or(shape[0]);
 }
 
 Shape dataset_shape(hid_t dataset) {
@@ -109,32 +138,6 @@ Handle make_growing(hid_t parent, const std::string& name, hid_t type, const Sha
     Handle dataset(H5Dcreate2(parent, name.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT));
     if (!dataset.valid()) fail_writing(parent, name);
     return dataset;
-}
-
-std::size_t sound_rows(hid_t dataset) {
-    const Shape shape = dataset_shape(dataset);
-    if (shape.empty()) return 0;
-    const std::size_t rows = shape[0];
-    if (rows == 0 || !chunked(dataset) || element_count(shape) == 0) return rows;
-    const Handle file(H5Iget_file_id(dataset)), creation(H5Dget_create_plist(dataset));
-    int* descriptor = nullptr;
-    struct stat status {};
-    std::vector<hsize_t> chunk(shape.size()), at(shape.size(), 0);
-    if (H5Fget_vfd_handle(file, H5P_DEFAULT, reinterpret_cast<void**>(&descriptor)) < 0 ||
-        ::fstat(*descriptor, &status) != 0 ||
-        H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()) < 0)
-        fail_reading(dataset, "", last_error());
-    const auto file_bytes = static_cast<haddr_t>(status.st_size);
-    for (std::size_t axis = 1; axis < shape.size(); ++axis)
-        if (chunk[axis] < shape[axis]) return rows;  // not laid out by us; reading reports what is wrong
-    for (; at[0] < rows; at[0] += chunk[0]) {
-        unsigned mask = 0;
-        haddr_t address = HADDR_UNDEF;
-        hsize_t bytes = 0;
-        if (H5Dget_chunk_info_by_coord(dataset, at.data(), &mask, &address, &bytes) < 0) return at[0];
-        if (address == HADDR_UNDEF || address + bytes > file_bytes) return at[0];
-    }
-    return rows;
 }
 
 void read_rows(hid_t dataset, hid_t type, std::size_t rows, void* data) {

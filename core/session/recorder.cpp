@@ -227,7 +227,7 @@ Recorder::Recorder(const std::string& path, const RecordingSchema& schema, const
     ReplacingFile place(path);
     impl_->path = path;
     impl_->columns = schema.columns;
-    impl_->file = hdf5::create_file(place.temporary());
+    impl_->file = hdf5::create_file(place.temporary(), hdf5::Purpose::Recording);
     impl_->build(schema);
     if (history) impl_->add(*history);
     impl_->write_state({RunState::Running, -1, {}, -1});
@@ -240,9 +240,11 @@ Recorder::Recorder(const std::string& path, const RecordingSchema& schema, const
 
 Recorder::~Recorder() {
     try {
-        if (impl_->file.valid()) close();
+        close();
     } catch (const std::exception&) {
         // A destructor cannot report; close() is there for those who want to know.
+        const hdf5::Abandon forget;
+        impl_.reset();
     }
 }
 
@@ -287,14 +289,9 @@ void Recorder::flush() {
 
 void Recorder::close() {
     if (!impl_->file.valid()) return;
-    Handle file = std::move(impl_->file);
-    if (!impl_->failure.empty()) {
-        impl_->release();
-        throw SystemError(impl_->failure);
-    }
     impl_->guarded([&] { impl_->flush(); });
     impl_->release();
-    hdf5::close_file(std::move(file), impl_->path);
+    hdf5::close_file(std::move(impl_->file), impl_->path);
 }
 
 const std::string& Recorder::path() const {

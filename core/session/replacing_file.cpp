@@ -85,7 +85,10 @@ ReplacingFile::ReplacingFile(const std::string& target)
 }
 
 ReplacingFile::~ReplacingFile() {
-    if (!committed_) ::unlink(temporary_.c_str());
+    if (committed_) return;
+    // Emptied first: on a full disk the library may keep it open, and its room should be free again.
+    [[maybe_unused]] const int emptied = ::truncate(temporary_.c_str(), 0);
+    ::unlink(temporary_.c_str());
 }
 
 void ReplacingFile::commit() {

@@ -243,7 +243,6 @@ std::size_t NumberPartition::heaviest_step() const {
 bool NumberPartition::search(std::size_t work_limit) {
     const std::size_t size = value_.size();
     const std::size_t tail = std::min(size, search_tail);
-    tabulate_tail(tail);
     prefix_.resize(size + 1);
     prefix_[0] = 0;
     std::partial_sum(value_.begin(), value_.end(), prefix_.begin() + 1);
@@ -253,6 +252,7 @@ bool NumberPartition::search(std::size_t work_limit) {
     settled_.resize(size);
 
     std::size_t depth = 0;
+    bool tabulated = false;  // many a search never needs a leaf
     const auto place = [&](std::int8_t sign) {
         sign_[depth] = sign;
         difference_[depth + 1] = difference_[depth] + sign * value_[depth];
@@ -261,6 +261,8 @@ bool NumberPartition::search(std::size_t work_limit) {
     for (std::size_t work = 0; work < work_limit; ++work) {
         bool closed = close_node(depth, difference_[depth]);
         if (!closed && depth == size - tail && best_ > good_enough_) {
+            if (!tabulated) tabulate_tail(tail);
+            tabulated = true;
             balance_with_tail(depth, difference_[depth]);
             work += leaf_work;
             closed = true;

@@ -22,8 +22,7 @@ class NumberPartition {
   public:
     struct Result {
         double difference = 0;  ///< |sum of one side − sum of the other| of the split found
-        double lower =
-            0;  ///< no split has a smaller difference; equals `difference` when the search is complete
+        double lower = 0;       ///< no split has a smaller one; equals `difference` after a complete search
     };
 
     /// values: at least one, each in (0, 1], in any order. Stops at a difference <= good_enough, or after

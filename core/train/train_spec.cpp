@@ -9,13 +9,11 @@ namespace {
 constexpr const char* kOptimizers[] = {"adamw", "adam", "sgd", "muon"};
 constexpr const char* kSchedules[] = {"cosine", "linear", "constant"};
 constexpr const char* kPrecisions[] = {"fp32", "tf32", "bf16", "fp16", "fp64"};
-constexpr const char* kSources[] = {"markov", "copy", "induction", "text"};
 constexpr int kManySteps = 1'000'000'000;
 }  // namespace
 
 template <> std::span<const char* const> words_of<OptimizerKind>() { return kOptimizers; }
 template <> std::span<const char* const> words_of<LearningRateSchedule>() { return kSchedules; }
-template <> std::span<const char* const> words_of<DataSource>() { return kSources; }
 template <> std::span<const char* const> words_of<Precision>() { return kPrecisions; }
 
 void list_fields(Fields& f, TrainSpec& s) {

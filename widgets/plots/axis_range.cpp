@@ -32,13 +32,15 @@ class Extent {
             return {std::max(std::pow(10.0, a - margin), std::numeric_limits<double>::min()),
                     std::min(std::pow(10.0, b + margin), std::numeric_limits<double>::max())};
         }
-        double a = low_, b = high_;
+        // A quarter of the largest double keeps the span and its margin finite.
+        constexpr double kFar = std::numeric_limits<double>::max() / 4;
+        double a = std::max(low_, -kFar), b = std::min(high_, kFar);
         const double size = std::max(std::abs(a), std::abs(b));
         if (b - a <= 1e-12 * size || b == a) {
             const double half = size > 0 ? 0.5 * size : 0.5;
             a -= half, b += half;
         }
-        const double margin = std::isfinite(b - a) ? kMargin * (b - a) : 0;
+        const double margin = kMargin * (b - a);
         return {a - margin, b + margin};
     }
 
@@ -125,7 +127,7 @@ Range yRange(const Plot& plot, std::optional<Range> x_view) {
 
 bool isUsable(const Range& range, Scale scale) {
     const auto [low, high] = range;
-    return std::isfinite(low) && std::isfinite(high) && low < high && (scale == Scale::Linear || low > 0);
+    return std::isfinite(high - low) && low < high && (scale == Scale::Linear || low > 0);
 }
 
 }  // namespace normscope::widgets

@@ -29,7 +29,7 @@ struct AxisMap {
 Range xRange(const Plot& plot);
 Range yRange(const Plot& plot, std::optional<Range> x_view = std::nullopt);
 
-/// Whether an axis can show this range: finite, low < high, low > 0 on a log axis.
+/// Whether an axis can show this range: low < high, a finite span, low > 0 on a log axis.
 bool isUsable(const Range& range, Scale scale);
 
 }  // namespace normscope::widgets

@@ -6,6 +6,8 @@
 #include "widgets/plots/plot_labels.h"
 
 #include <QPainterPath>
+#include <algorithm>
+#include <cmath>
 
 namespace normscope::widgets {
 namespace {
@@ -34,9 +36,10 @@ void paintCurve(QPainter& painter, const CurveShape& curve, const RenderStyle& s
         painter.strokePath(path, line);
     } else if (!curve.pieces.empty()) {
         // Segments, not a polyline: with a pen wider than a pixel they are an order of magnitude faster.
+        // Square caps fill the joints, twice as fast as round ones.
         QVector<qreal> pattern = curve.dash;
         for (qreal& length : pattern) length *= curve.width;
-        painter.setPen(pen(curve.colour, curve.width, pattern.isEmpty() ? Qt::RoundCap : Qt::FlatCap));
+        painter.setPen(pen(curve.colour, curve.width, pattern.isEmpty() ? Qt::SquareCap : Qt::FlatCap));
         for (const QPolygonF& piece : curve.pieces) painter.drawLines(dashes(piece, pattern));
     }
     if (!curve.dots.isEmpty()) {
@@ -65,11 +68,12 @@ void paintGap(QPainter& painter, const GapMark& mark, double unit) {
             painter.drawPolygon(
                 QPolygonF{p - QPointF(0, unit), p - QPointF(r, 2 * r), p - QPointF(-r, 2 * r)});
             break;
-        case GapMark::Kind::NotPositive:
-            painter.setBrush(Qt::NoBrush);
-            painter.drawPolygon(
-                QPolygonF{p - QPointF(0, unit), p - QPointF(r, 2 * r), p - QPointF(-r, 2 * r)});
+        case GapMark::Kind::NotPositive: {
+            const QPointF tip = p - QPointF(0, unit), right = p - QPointF(-r, 2 * r),
+                          left = p - QPointF(r, 2 * r);
+            painter.drawLines(QVector<QLineF>{{tip, left}, {left, right}, {right, tip}});
             break;
+        }
     }
     painter.setBrush(Qt::NoBrush);
 }
@@ -104,7 +108,9 @@ void paintCells(QPainter& painter, const PlotLayout& plot, const RenderStyle& st
     });
     if (even) {
         painter.setRenderHint(QPainter::SmoothPixmapTransform, false);
-        painter.drawImage(target, image);
+        // Programs that show paper smooth small images: a cell of many dots stays sharp.
+        const int dots = style.paths ? std::clamp(1024 / std::max(rows, columns), 1, 32) : 1;
+        painter.drawImage(target, dots > 1 ? image.scaled(columns * dots, rows * dots) : image);
     } else {
         for (const auto& cell : plot.cells) painter.fillRect(cell.rect, cell.fill);
     }

@@ -190,7 +190,11 @@ std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point)
         if (curve.kind == LineKind::Bound) {
             if (std::isfinite(*value))
                 lines.push_back(
-                    {curve.name + QStringLiteral("  bound ") + withUnit(*value, unit), curve.role});
+                    {curve.name +
+                         (curve.name.contains(QLatin1String("bound")) ? QStringLiteral("  ")
+                                                                      : QStringLiteral("  bound ")) +
+                         withUnit(*value, unit),
+                     curve.role});
             continue;
         }
         QString text = curve.name + QStringLiteral("  ") + withUnit(*value, unit);

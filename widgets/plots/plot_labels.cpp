@@ -47,6 +47,15 @@ void addEndLabels(const Plot& plot, const RenderStyle& style, double right, Plot
                     ghost ? style.theme.muted : style.theme.colour(curve.role));
         }
     }
+    if (style.legend == LegendPlace::Direct) {
+        for (const auto& stems : plot.stems) {
+            QPointF end(kNaN, kNaN);
+            for (std::size_t i = std::min(stems.x.size(), stems.y.size()); i-- > 0 && std::isnan(end.y());) {
+                end = QPointF(layout.x.toPixel(stems.x[i]), layout.y.toPixel(stems.y[i]));
+            }
+            if (!stems.name.isEmpty()) add(stems.name, end, style.theme.colour(stems.role));
+        }
+    }
     for (const auto& line : plot.references) {
         const QPointF end(area.right(), layout.y.toPixel(line.value));
         if (line.orientation == Qt::Horizontal && !line.label.isEmpty())
@@ -157,13 +166,14 @@ void addChips(const Plot& plot, const RenderStyle& style, const LabelRoom& room,
 void addFrameMarks(const Plot& plot, const RenderStyle& style, const QRectF& lane, PlotLayout& layout) {
     const double height = textSize(QStringLiteral("X"), Font::Small, style).height();
     if (!lane.isNull()) {
-        layout.texts.push_back({QRectF(lane.left() - 60 * style.unit, lane.top(),
-                                       60 * style.unit - 6 * style.unit, lane.height()),
-                                Qt::AlignRight | Qt::AlignVCenter,
-                                plot.lane_label,
-                                style.theme.muted,
-                                Font::Small,
-                                {}});
+        const double width = textSize(plot.lane_label, Font::Small, style).width() + style.unit;
+        layout.texts.push_back(
+            {QRectF(lane.left() - 6 * style.unit - width, lane.top(), width, lane.height()),
+             Qt::AlignRight | Qt::AlignVCenter,
+             plot.lane_label,
+             style.theme.muted,
+             Font::Small,
+             {}});
         layout.under.push_back(
             {{QLineF(lane.bottomLeft(), lane.bottomRight())}, style.theme.grid, style.thin, {}});
     }
@@ -203,6 +213,9 @@ double endLabelWidth(const Plot& plot, const RenderStyle& style) {
     };
     for (const auto& curve : plot.curves) {
         if (isLabelled(curve) && style.legend == LegendPlace::Direct) add(curve.name);
+    }
+    for (const auto& stems : plot.stems) {
+        if (style.legend == LegendPlace::Direct) add(stems.name);
     }
     for (const auto& line : plot.references) {
         if (line.orientation == Qt::Horizontal) add(line.label);

@@ -90,7 +90,14 @@ void PlotView::setTheme(const Theme& theme) {
 }
 
 void PlotView::setSizes(int text_px, double line_px) {
+    const bool title = style_.show_title;
     style_ = screenStyle(style_.theme, text_px, line_px);
+    style_.show_title = title;
+    rebuild();
+}
+
+void PlotView::setTitleShown(bool shown) {
+    style_.show_title = shown;
     rebuild();
 }
 
@@ -129,8 +136,11 @@ void PlotView::rebuild() {
     if (frozen_) shown_ = applyViewState(std::move(shown_), *frozen_);
     scene_.setFigure(shown_, viewport()->size(), style_);
     overlay_->update();
-    if (mouse_inside_) hover_ = hoverAt(shown_, figureLayout(), hover_position_);
-    showHover();
+    // The card lives on over the new figure; a place that this figure does not have is left.
+    std::optional<HoverPoint> point = hover_;
+    if (mouse_inside_) point = hoverAt(shown_, figureLayout(), hover_position_);
+    if (point && static_cast<std::size_t>(point->plot) >= figureLayout().plots.size()) point.reset();
+    setHover(point);
 }
 
 void PlotView::changeView(PlotViewState state) {

@@ -35,6 +35,8 @@ class PlotView : public QGraphicsView {
     void setTheme(const Theme& theme);
     /// Text and line size, e.g. 13 and 1.5, or 24 and 3 in presentation mode.
     void setSizes(int text_px, double line_px);
+    /// Off where the surrounding window shows the title itself.
+    void setTitleShown(bool shown);
 
     /// While frozen (a knob is held down) the ranges stay as they are on screen; they follow again at
     /// release.

@@ -16,8 +16,8 @@ constexpr std::array<QRgb, 8> kOnWhite = {0xff0b5cad, 0xffb35400, 0xff007a5e, 0x
 constexpr std::array<QRgb, 8> kOnBlack = {0xff6cb4f5, 0xffffa657, 0xff4fd0a5, 0xfff295c8,
                                           0xffb3a8f7, 0xffe3c65c, 0xff5fd3e8, 0xffb5b9bf};
 
-QFont font(double pixels, bool bold = false) {
-    QFont font(QStringLiteral("DejaVu Sans"));
+QFont font(const QString& family, double pixels, bool bold = false) {
+    QFont font(family);
     font.setStyleHint(QFont::SansSerif);
     font.setPixelSize(std::max(1, static_cast<int>(std::lround(pixels))));
     font.setBold(bold);
@@ -73,9 +73,10 @@ QVector<qreal> runDash(int index) {
 RenderStyle screenStyle(const Theme& theme, int text_px, double line_px) {
     RenderStyle style;
     style.theme = theme;
-    style.text = font(text_px - 1);
-    style.small = font(text_px - 2);
-    style.title = font(text_px, true);
+    const QString family = QStringLiteral("DejaVu Sans");
+    style.text = font(family, text_px - 1);
+    style.small = font(family, text_px - 2);
+    style.title = font(family, text_px, true);
     style.line = line_px;
     style.thin = std::max(1.0, line_px / 1.5);
     style.unit = text_px / 13.0;
@@ -85,9 +86,10 @@ RenderStyle screenStyle(const Theme& theme, int text_px, double line_px) {
 RenderStyle paperStyle(const Theme& theme, double font_pt) {
     RenderStyle style;
     style.theme = theme;
-    style.text = font(10 * font_pt);
-    style.small = font(10 * font_pt * 7 / 8);
-    style.title = font(10 * font_pt, true);
+    const QString family = QStringLiteral("DejaVu Sans Condensed");  // narrow and open
+    style.text = font(family, 10 * font_pt);
+    style.small = font(family, 10 * font_pt * 7 / 8);
+    style.title = font(family, 10 * font_pt, true);
     style.line = 7.5;
     style.thin = 5;
     style.column = 1.2;  // 600 per inch

@@ -31,17 +31,21 @@ std::vector<double> choose(const Candidates& candidates, int most) {
 }
 
 std::vector<double> linearValues(double low, double high, bool integers, int most) {
-    std::vector<std::vector<double>> candidates;
     const int top = static_cast<int>(std::ceil(std::log10(high - low)));
-    for (int exponent = top; exponent >= top - 3; --exponent) {
-        for (const double factor : {5.0, 2.0, 1.0}) {
-            const double step = factor * std::pow(10.0, exponent);
-            if (integers && step < 1) continue;
-            candidates.push_back(multiples(low, high, step));
+    const auto with = [&](std::initializer_list<double> factors) {
+        std::vector<std::vector<double>> candidates;
+        for (int exponent = top; exponent >= top - 3; --exponent) {
+            for (const double factor : factors) {
+                const double step = factor * std::pow(10.0, exponent);
+                if (!integers || (step >= 1 && step == std::round(step)))
+                    candidates.push_back(multiples(low, high, step));
+            }
         }
-    }
-    if (integers && candidates.empty()) candidates.push_back(multiples(low, high, 1));
-    return choose(candidates, most);
+        return choose(candidates, most);
+    };
+    const auto values = with({5, 2, 1});
+    // From 5 to 2 the count can jump from 3 to 9; quarters lie between.
+    return static_cast<int>(values.size()) >= std::min(4, most) ? values : with({5, 2.5, 2, 1});
 }
 
 std::vector<double> decadeValues(double low, double high, const std::vector<double>& factors) {
@@ -70,6 +74,7 @@ std::vector<double> logValues(double low, double high, bool integers, int most) 
     }
     candidates.push_back(decadeValues(low, high, {1, 3}));
     candidates.push_back(decadeValues(low, high, {1, 2, 5}));
+    candidates.push_back(decadeValues(low, high, {1, 2, 3, 5}));
     candidates.push_back(linearValues(low, high, integers, most));
     if (integers) {
         for (auto& values : candidates) std::erase_if(values, [](double v) { return v != std::round(v); });
@@ -81,15 +86,17 @@ std::vector<double> logValues(double low, double high, bool integers, int most) 
 /// long.
 QString linearLabel(double value, double step, double largest) {
     if (value == 0) return QStringLiteral("0");
-    const int step_exponent = static_cast<int>(std::floor(std::log10(step) + kSlack));
+    // The exponent of the step's last digit: −1 for 0.2, −2 for 0.25, 2 for 100.
+    int last = static_cast<int>(std::floor(std::log10(step) + kSlack));
+    const double mantissa = step / std::pow(10.0, last);
+    if (std::abs(mantissa - std::round(mantissa)) > 1e-3) --last;
     if (largest >= 1e6 || largest < 1e-3) {
-        const int digits =
-            static_cast<int>(std::floor(std::log10(std::abs(value)) + kSlack)) - step_exponent + 1;
-        QString text = QString::number(value, 'e', std::max(0, digits - 1));
+        const int first = static_cast<int>(std::floor(std::log10(std::abs(value)) + kSlack));
+        const QString text = QString::number(value, 'e', std::max(0, first - last));
         const auto e = text.indexOf(u'e');
         return text.left(e + 1) + QString::number(text.mid(e + 1).toInt());
     }
-    return QString::number(value, 'f', std::max(0, -step_exponent));
+    return QString::number(value, 'f', std::max(0, -last));
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 namespace normscope {
 namespace {
 
-int symbols_to_copy(int length) { return std::max(1, length / 2); }
+int symbols_to_copy(int length) {
+    return std::max(1, length / 2);
+}
 
 }  // namespace
 

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/data/corpus.h"
 
-#include <string>
-#include <vector>
-
 #include "core/stack/error.h"
 #include "core/train/data/copy.h"
 #include "core/train/data/induction.h"
 #include "core/train/data/markov.h"
 #include "core/train/data/text.h"
 
+#include <string>
+#include <vector>
+
 namespace normscope {
 
-Batch Corpus::train_batch(std::uint64_t seed, std::int64_t step, int micro_batch, int sequences, int length) const {
+Batch Corpus::train_batch(std::uint64_t seed, std::int64_t step, int micro_batch, int sequences,
+                          int length) const {
     if (step < 0 || micro_batch < 0)
         throw InputError("train_batch", "step or micro-batch is negative", "0 and above");
-    return batch(Split::Train, seed, step, micro_batch * sequences, sequences, length);
+    return batch(Split::Train, seed, step, std::int64_t{micro_batch} * sequences, sequences, length);
 }
 
 Batch Corpus::held_out_batch(std::uint64_t seed, std::int64_t index, int sequences, int length) const {
@@ -23,10 +24,11 @@ Batch Corpus::held_out_batch(std::uint64_t seed, std::int64_t index, int sequenc
     return batch(Split::HeldOut, seed, index, 0, sequences, length);
 }
 
-Batch Corpus::batch(Split split, std::uint64_t seed, std::int64_t row, int first_sequence, int sequences,
-                    int length) const {
+Batch Corpus::batch(Split split, std::uint64_t seed, std::int64_t row, std::int64_t first_sequence,
+                    int sequences, int length) const {
     if (sequences < 1 || length < 1)
-        throw InputError("batch", std::to_string(sequences) + " sequences of length " + std::to_string(length),
+        throw InputError("batch",
+                         std::to_string(sequences) + " sequences of length " + std::to_string(length),
                          "1 and above");
     const NormalKey key(seed, split == Split::Train ? "data.train" : "data.held_out");
     const std::size_t width = static_cast<std::size_t>(length);
@@ -45,7 +47,8 @@ Batch Corpus::batch(Split split, std::uint64_t seed, std::int64_t row, int first
 }
 
 std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, int context) {
-    if (context < 1) throw InputError("stack.context", std::to_string(context) + " is out of range", "1 and above");
+    if (context < 1)
+        throw InputError("stack.context", std::to_string(context) + " is out of range", "1 and above");
     switch (spec.source) {
         case DataSource::Markov:
             return std::make_unique<MarkovCorpus>();

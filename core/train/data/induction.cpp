@@ -12,7 +12,8 @@ InductionCorpus::InductionCorpus(int context) {
     for (int pair = 0; pair < values; ++pair) expected_new += std::pow(1 - 1.0 / kKeys, pair);
     entropy_rate_ = (keys + expected_new) * std::log(kKeys) / context;
     const double share = static_cast<double>(values) / context;
-    unigram_entropy_ = std::log(kKeys) - share * std::log(share) - (keys > 0 ? (1 - share) * std::log(1 - share) : 0.0);
+    unigram_entropy_ =
+        std::log(kKeys) - share * std::log(share) - (keys > 0 ? (1 - share) * std::log(1 - share) : 0.0);
 }
 
 void InductionCorpus::draw(Split, RandomRow random, std::span<std::int32_t> text) const {

@@ -5,13 +5,13 @@
 
 namespace normscope {
 
-/// In-context association, the task of induction heads: every sequence draws its own random map from kKeys keys to
-/// kKeys values and shows pairs [key][value] of uniformly drawn keys, so a value is certain once its key has been
-/// seen ([A][B] … [A] → [B]) and noise before. Keys are always noise.
+/// In-context association, the task of induction heads: every sequence draws its own random map from kKeys
+/// keys to kKeys values and shows pairs [key][value] of uniformly drawn keys, so a value is certain once its
+/// key has been seen ([A][B] … [A] → [B]) and noise before. Keys are always noise.
 ///
-/// The floor for sequences of `context` tokens is exact: the target after t tokens, t odd, is a value with j = (t − 1)/2
-/// pairs before it, its key is new with probability (1 − 1/kKeys)^j, so its entropy is that times ln kKeys; the other
-/// targets are keys with ln kKeys each.
+/// The floor for sequences of `context` tokens is exact: the target after t tokens, t odd, is a value with j
+/// = (t − 1)/2 pairs before it, its key is new with probability (1 − 1/kKeys)^j, so its entropy is that times
+/// ln kKeys; the other targets are keys with ln kKeys each.
 class InductionCorpus final : public Corpus {
   public:
     explicit InductionCorpus(int context);

@@ -26,33 +26,42 @@ std::vector<double> running_sums(std::span<const double> weights) {
     return sums;
 }
 
-double entropy_term(double p) { return p > 0 ? -p * std::log(p) : 0.0; }
+double entropy_term(double p) {
+    return p > 0 ? -p * std::log(p) : 0.0;
+}
 
+// The language. Chosen so that the default experiment tells its story within 200 steps: a working stack of 12
+// layers gets far below the unigram entropy, and still has more to learn.
 constexpr std::uint64_t kLanguageSeed = 1;
+constexpr int kWords = 100, kMinLetters = 2, kMaxLetters = 6;
+constexpr double kZipfExponent = 1.0;    // of the words' common frequencies
+constexpr double kLetterExponent = 0.5;  // of the letters' frequencies
+constexpr int kFollowers = 3;            // favourite followers of each word, in falling weight,
+constexpr double kFollowerShare = 0.5;   // and the probability that the next word is drawn from them
 
 }  // namespace
 
-MarkovCorpus::MarkovCorpus(const Shape& shape) {
-    spell_words(shape);
-    link_words(shape);
+MarkovCorpus::MarkovCorpus() {
+    spell_words();
+    link_words();
     find_stationary_state();
     find_entropies();
 }
 
-void MarkovCorpus::spell_words(const Shape& shape) {
-    // Letters in the order of their frequency in English; consonants and vowels take turns, so words can be said.
+void MarkovCorpus::spell_words() {
+    // Letters in the order of their frequency in English; consonants and vowels take turns, so words can be
+    // said.
     constexpr std::array<std::string_view, 2> alphabets{"tnshrdlcmwfgpbvkjxqz", "eaoiuy"};
     std::array<std::vector<double>, 2> letters;
     for (std::size_t i = 0; i < 2; ++i)
-        letters[i] = running_sums(zipf(static_cast<int>(alphabets[i].size()), shape.letter_exponent));
+        letters[i] = running_sums(zipf(static_cast<int>(alphabets[i].size()), kLetterExponent));
     RandomRow random(NormalKey(kLanguageSeed, "markov.words"), 0);
     std::set<std::string> known;
-    while (static_cast<int>(words_.size()) < shape.words) {
+    while (static_cast<int>(words_.size()) < kWords) {
         // Frequent words are short (Zipf's law of abbreviation).
-        const double rank = static_cast<double>(words_.size()) / shape.words;
-        const int length = shape.min_letters +
-                           static_cast<int>((shape.max_letters - shape.min_letters + 1) *
-                                            (0.5 * rank + 0.5 * random.uniform()));
+        const double rank = static_cast<double>(words_.size()) / kWords;
+        const int length = kMinLetters + static_cast<int>((kMaxLetters - kMinLetters + 1) *
+                                                          (0.5 * rank + 0.5 * random.uniform()));
         std::string word;
         for (std::size_t kind = random.below(2); static_cast<int>(word.size()) < length; kind = 1 - kind)
             word += alphabets[kind][static_cast<std::size_t>(random.categorical(letters[kind]))];
@@ -60,24 +69,24 @@ void MarkovCorpus::spell_words(const Shape& shape) {
     }
 }
 
-void MarkovCorpus::link_words(const Shape& shape) {
+void MarkovCorpus::link_words() {
     const std::size_t count = words_.size();
-    const std::vector<double> common = zipf(shape.words, shape.zipf_exponent);
-    const std::vector<double> favour = zipf(shape.followers, 1.0);
+    const std::vector<double> common = zipf(kWords, kZipfExponent);
+    const std::vector<double> favour = zipf(kFollowers, 1.0);
     cumulative_.reserve(count * count);
     for (std::size_t word = 0; word < count; ++word) {
         RandomRow random(NormalKey(kLanguageSeed, "markov.followers"), word);
         std::vector<double> next(count);
-        for (std::size_t i = 0; i < count; ++i) next[i] = (1 - shape.follower_share) * common[i];
-        for (const double weight : favour) next[random.below(count)] += shape.follower_share * weight;
+        for (std::size_t i = 0; i < count; ++i) next[i] = (1 - kFollowerShare) * common[i];
+        for (const double weight : favour) next[random.below(count)] += kFollowerShare * weight;
         const std::vector<double> sums = running_sums(next);
         cumulative_.insert(cumulative_.end(), sums.begin(), sums.end());
     }
 }
 
 void MarkovCorpus::find_stationary_state() {
-    // Power iteration. Every row holds a share of the same Zipf law, so the distance to the stationary state falls at
-    // least by the factor follower_share in each turn.
+    // Power iteration. Every row holds a share of the same Zipf law, so the distance to the stationary state
+    // falls at least by the factor kFollowerShare in each turn.
     const std::size_t count = words_.size();
     stationary_.assign(count, 1.0 / static_cast<double>(count));
     for (double change = 1; change > 1e-15;) {

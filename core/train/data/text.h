@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <string>
-
 #include "core/train/data/corpus.h"
+
+#include <string>
 
 namespace normscope {
 
-/// The bytes of a file as tokens 0 … 255. Training draws windows from the front part, held-out batches from the last
-/// `held_out` share. unigram_entropy() is that of all bytes of the file; the entropy rate is not known (NaN).
+/// The bytes of a file as tokens 0 … 255. Training draws windows from the front part, held-out batches from
+/// the last `held_out` share. unigram_entropy() is that of all bytes of the file; the entropy rate is not
+/// known (NaN).
 class TextCorpus final : public Corpus {
   public:
-    /// Throws InputError where the file is missing, unreadable, no regular file, or too short: both parts need
-    /// context + 1 bytes.
+    /// Throws InputError where the file is missing, unreadable, no regular file, or too short: both parts
+    /// need context + 1 bytes.
     TextCorpus(const std::string& path, double held_out, int context);
 
     int vocab() const override { return 256; }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cmath>
-
 #include "widgets/plots/figure.h"
+
+#include <cmath>
 
 namespace normscope::widgets::samples {
 
@@ -52,7 +52,8 @@ inline Figure gradients() {
     main.curves[2].kind = LineKind::Bound;
     main.curves[2].label_at_end = false;
     main.curves[0].markers = true;
-    main.chips = {{Chip::Edge::TopLeft, "bound 3e9 ↑", Role{}}, {Chip::Edge::BottomRight, "first/last 1.0e-7", Role{Role::Kind::Run, 1, 0}}};
+    main.chips = {{Chip::Edge::TopLeft, "bound 3e9 ↑", Role{}},
+                  {Chip::Edge::BottomRight, "first/last 1.0e-7", Role{Role::Kind::Run, 1, 0}}};
     main.frame_marks = {{7.0, "▲", Role{Role::Kind::Run, 1, 0}}};
     main.height_share = 4;
     Plot strip;
@@ -65,7 +66,8 @@ inline Figure gradients() {
     strip.height_share = 1;
     f.plots = {main, strip};
     for (int k = 0; k <= 24; ++k) {
-        f.x_names.append(k == 0 ? QString("embedding") : QString("layer %1 · %2").arg((k + 1) / 2).arg(k % 2 ? "attn" : "ffn"));
+        f.x_names.append(k == 0 ? QString("embedding")
+                                : QString("layer %1 · %2").arg((k + 1) / 2).arg(k % 2 ? "attn" : "ffn"));
         f.x_name_at.push_back(k / 2.0);
     }
     return f;
@@ -88,13 +90,17 @@ inline Figure losses() {
     for (int s = 0; s < 200; ++s) {
         x.push_back(s);
         a.push_back(1.65 + 3.9 * std::exp(-s / 25.0) + 0.08 * std::sin(s * 1.7) * std::sin(s * 0.9));
-        b.push_back(s < 120 ? 2.2 + 3.3 * std::exp(-s / 30.0) + (s > 90 ? 0.05 * (s - 90) : 0) + 0.06 * std::cos(s * 2.3) : kNaN);
+        b.push_back(s < 120 ? 2.2 + 3.3 * std::exp(-s / 30.0) + (s > 90 ? 0.05 * (s - 90) : 0) +
+                                  0.06 * std::cos(s * 2.3)
+                            : kNaN);
         c.push_back(3.09 + 2.4 * std::exp(-s / 8.0) + 0.02 * std::sin(s * 3.0));
     }
     p.curves = {curve("Pre-LN", 0, x, a), curve("No norm", 1, x, b), curve("Post-LN", 2, x, c)};
     p.curves[1].end = {EndMark::Kind::Diverged, "step 119 · L7 ffn.w2 · inf"};
     p.curves[2].end = {EndMark::Kind::Stalled, "stalled"};
-    p.references = {{Qt::Horizontal, 5.545, "ln V"}, {Qt::Horizontal, 3.09, "unigram entropy"}, {Qt::Horizontal, 1.35, "entropy rate"}};
+    p.references = {{Qt::Horizontal, 5.545, "ln V"},
+                    {Qt::Horizontal, 3.09, "unigram entropy"},
+                    {Qt::Horizontal, 1.35, "entropy rate"}};
     p.plateaus = {{3.03, 3.15, "", Role{Role::Kind::Run, 2, 0}}};
     f.plots = {p};
     return f;
@@ -192,7 +198,8 @@ inline Figure sites() {
         Stems s;
         s.name = run ? "Post-LN" : "Pre-LN";
         s.role.run = run;
-        for (int i = 0; i < 25; ++i) s.x.push_back(i + 0.3 * run), s.y.push_back(run ? 0.7 + 0.01 * i : 1.2 / std::sqrt(1.0 + i));
+        for (int i = 0; i < 25; ++i)
+            s.x.push_back(i + 0.3 * run), s.y.push_back(run ? 0.7 + 0.01 * i : 1.2 / std::sqrt(1.0 + i));
         p.stems.push_back(s);
     }
     f.plots = {p};
@@ -215,7 +222,8 @@ inline Figure layersOverSteps() {
         c.name = QString("layer %1").arg(l);
         c.role = {Role::Kind::Sequential, 0, l / 12.0};
         c.label_at_end = l == 0 || l == 6 || l == 12;
-        for (int s = 0; s <= 100; ++s) c.x.push_back(s), c.y.push_back((1 + 0.3 * l) * std::exp(0.002 * l * s));
+        for (int s = 0; s <= 100; ++s)
+            c.x.push_back(s), c.y.push_back((1 + 0.3 * l) * std::exp(0.002 * l * s));
         if (l == 6) c.y[40] = kNaN, c.y[60] = 0, c.y[80] = std::numeric_limits<double>::infinity();
         p.curves.push_back(c);
     }
