@@ -22,6 +22,7 @@ void add_probe(CLI::App& program, Task& task);
 void add_evaluate(CLI::App& program, Task& task);
 void add_theta(CLI::App& program, Task& task);
 void add_bench(CLI::App& program, Task& task);
+void add_gather(CLI::App& program, Task& task);
 void add_info(CLI::App& program, Task& task);
 void add_validate(CLI::App& program, Task& task);
 

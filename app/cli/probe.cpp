@@ -21,7 +21,7 @@ namespace {
 
 struct ProbeOptions {
     std::string subject, out, weights, tokens, dtype = "float64", run;
-    std::vector<std::string> probes;
+    std::vector<std::string> probes, settings;
     int threads = 0;
 };
 
@@ -84,6 +84,7 @@ Subject subject_of(const ProbeOptions& options) {
     Recipe& recipe = subject.recipe;
     const auto [path, step] = split_step(options.subject);
     if (is_hdf5(path)) {
+        if (!options.settings.empty()) throw InputError("--set", "is given, but a run has its own recipe", "only with a recipe");
         if (!options.weights.empty()) throw InputError("--weights", "are given, but a run has its own", "only with a recipe");
         const Checkpoint checkpoint = find_checkpoint(path, options.run, step);
         recipe = parse_recipe(checkpoint.recipe_json, path);
@@ -97,7 +98,7 @@ Subject subject_of(const ProbeOptions& options) {
                                        scalar_of(checkpoint, "eps", s.norm.eps));
         return subject;
     }
-    recipe = read_recipe(options.subject);
+    recipe = read_recipe(options.subject, options.settings);
     complete_for_evaluation(recipe);
     const StackSpec& s = recipe.stack;
     subject.numerics = {s.residual_step, s.temperature, s.norm.eps};
@@ -158,6 +159,9 @@ void add_probe(CLI::App& program, Task& task) {
     command->add_option("RECIPE|RUN.h5[@STEP]", options->subject, "a recipe, a preset's name, or a run's checkpoint")
         ->required();
     command->add_option("--probes", options->probes, "which, separated by commas; default all")->delimiter(',');
+    command->add_option("--set", options->settings, "KEY=VALUE of the recipe, e.g. stack.residual_step=0.1")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     command->add_option("--out", options->out, "HDF5 file for /probes/…")->required();
     command->add_option("--weights", options->weights, "HDF5 file with /params/NAME");
     command->add_option("--tokens", options->tokens, "HDF5 file with /tokens, /targets [B, n] int32");

@@ -27,7 +27,7 @@ class KnobPanel : public QWidget {
     /// Shows a recipe; dots mark what differs from `defaults`. Sends no signal and leaves a knob in hand
     /// alone.
     void setRecipe(const Recipe& shown, const Recipe& defaults);
-    /// The recipes of all compared runs: a knob on which they do not agree says "differs". One or none:
+    /// The recipes of all compared runs: a knob on which they do not agree shows ≠. One or none:
     /// nothing differs.
     void setCompared(const std::vector<Recipe>& recipes);
     /// Greys out the words of a choice that this machine can not do.

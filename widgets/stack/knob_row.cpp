@@ -44,12 +44,12 @@ KnobRow::KnobRow(const QString& label, const QString& name, QWidget* parent) : Q
     restart_ = new RestartMark(this);
     restart_->setToolTip(tr("A change starts a new run"));
     restart_->setVisible(false);
-    differs_ = new QLabel(tr("differs"), this);
-    differs_->setToolTip(tr("The compared runs do not agree; a change sets all that are linked"));
-    QFont italic = differs_->font();
-    italic.setItalic(true);
-    italic.setPixelSize(11);
-    differs_->setFont(italic);
+    differs_ = new QLabel(QStringLiteral("≠"), this);
+    differs_->setAccessibleName(tr("differs"));
+    differs_->setToolTip(tr("Differs: the compared runs do not agree. A change sets all that are linked."));
+    QFont bold = differs_->font();
+    bold.setBold(true);
+    differs_->setFont(bold);
     differs_->setVisible(false);
     reset_ = new GlyphButton(Glyph::Reset, tr("Reset %1 to its default").arg(name), this);
     reset_->setFixedSize(18, 18);
@@ -57,7 +57,7 @@ KnobRow::KnobRow(const QString& label, const QString& name, QWidget* parent) : Q
     connect(reset_, &QToolButton::clicked, this, &KnobRow::resetRequested);
 
     line_ = new QHBoxLayout;
-    line_->setSpacing(4);
+    line_->setSpacing(3);
     line_->addWidget(dot_);
     line_->addWidget(label_);
     line_->addWidget(restart_);

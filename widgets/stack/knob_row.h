@@ -12,10 +12,10 @@ namespace normscope::widgets {
 class GlyphButton;
 
 /// Width of the editors that hold words rather than numbers, in pixels.
-inline constexpr int kChoiceWidth = 132;
+inline constexpr int kChoiceWidth = 116;
 
 /// What every knob of the column has around its editor: label, a dot where it differs from the default and
-/// the button that resets it, ⟳ where a change restarts a run, and a word where the compared runs do not
+/// the button that resets it, ⟳ where a change restarts a run, and ≠ where the compared runs do not
 /// agree.
 class KnobRow : public QWidget {
     Q_OBJECT
@@ -24,7 +24,7 @@ class KnobRow : public QWidget {
     KnobRow(const QString& label, const QString& name, QWidget* parent = nullptr);
 
     void setRestarts(bool restarts);    ///< shows ⟳
-    void setDiffering(bool differing);  ///< shows "differs"
+    void setDiffering(bool differing);  ///< shows ≠
     bool isDiffering() const;
     bool isChanged() const;  ///< the value is not the default: dot and reset button are shown
     QString label() const;

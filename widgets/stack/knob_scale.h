@@ -16,10 +16,10 @@ struct KnobScale {
     bool zero = false;         ///< log scales: the left end means 0 ("off"), the rest runs from low to high
     double allowed_low = 0;    ///< what may be typed: the slider's ends warn, these forbid
     double allowed_high = std::numeric_limits<double>::infinity();
-    bool low_open = false;        ///< allowed_low itself is not allowed
-    std::vector<double> detents;  ///< snap points, ascending
-    bool detents_only = false;    ///< nothing else is allowed (divisors)
-    int multiple = 1;             ///< integers: only multiples of this (> 0) are allowed
+    bool low_open = false;             ///< allowed_low itself is not allowed
+    std::vector<double> detents = {};  ///< snap points, ascending
+    bool detents_only = false;         ///< nothing else is allowed (divisors)
+    int multiple = 1;                  ///< integers: only multiples of this (> 0) are allowed
 
     bool isInteger() const { return kind == Kind::Integer || kind == Kind::LogInteger; }
     bool isLog() const { return kind == Kind::Log || kind == Kind::LogInteger; }

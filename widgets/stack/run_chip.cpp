@@ -50,7 +50,7 @@ QSize RunChip::sizeHint() const {
 }
 
 QSize RunChip::minimumSizeHint() const {
-    return {std::min(sizeHint().width(), 2 * kPad + kSwatch + kGap + 60 + 2 * kGap + kGlyph), 30};
+    return {std::min(sizeHint().width(), 2 * kPad + kSwatch + kGap + 30 + 2 * kGap + kGlyph), 30};
 }
 
 bool RunChip::event(QEvent* event) {

@@ -115,7 +115,7 @@ QSize StackView::sizeHint() const {
 }
 
 QSize StackView::minimumSizeHint() const {
-    return {220, sizeHint().height()};
+    return {240, sizeHint().height()};
 }
 
 void StackView::rebuild() {

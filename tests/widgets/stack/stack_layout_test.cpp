@@ -61,7 +61,7 @@ class StackLayoutTest : public QObject {
     }
 
     void boxesStandInOrderInsideTheLine() {
-        for (double width : {220.0, 256.0, 400.0}) {
+        for (double width : {240.0, 256.0, 400.0}) {
             const QRectF line =
                 sublayerRect(layoutStack(4, 0, width, true).layerRect(2), Sublayer::Attention);
             const SublayerBoxes b = sublayerBoxes(line);
