@@ -61,9 +61,12 @@ void remove_live_checkpoints(const std::string& path) {
     }
 }
 
-bool Resumption::ended() const {
-    const RunState state = history.outcome.state;
-    return state == RunState::Finished || state == RunState::Stalled || state == RunState::Diverged;
+void save_as_session(const std::string& path, const std::string& view_json, std::optional<Checkpoint> last) {
+    const RunData run = recover(path);
+    std::vector<CheckpointSource> checkpoints;
+    if (last) checkpoints.push_back({run.id, std::make_shared<const Checkpoint>(std::move(*last))});
+    save_session(path, std::vector<const RunData*>{&run}, view_json, checkpoints);
+    remove_live_checkpoints(path);
 }
 
 std::optional<Resumption> find_resumption(const std::string& path, const Recipe& recipe) {
@@ -73,16 +76,20 @@ std::optional<Resumption> find_resumption(const std::string& path, const Recipe&
         throw InputError(path, "holds " + std::to_string(session.runs.size()) + " runs", "--resume on a single run");
     Resumption found{std::move(session.runs[0]), std::nullopt, std::move(session.view_json)};
     require_same_recipe(found.history.recipe_json, recipe, path);
-    if (found.ended()) return found;
+    const RunState state = found.history.outcome.state;
+    const bool final_state = state == RunState::Finished || state == RunState::Stalled || state == RunState::Diverged;
+    found.ended = found.saved = final_state && !session.checkpoints.empty();
+    if (found.saved) return found;
 
     found.checkpoint = CheckpointPair(path).newest();
     for (const EmbeddedCheckpoint& embedded : session.checkpoints)
         if (!found.checkpoint || embedded.step > found.checkpoint->step)
             found.checkpoint = load_checkpoint(embedded.session_path, embedded.run_id, embedded.step);
-    if (found.checkpoint) {
-        require_same_recipe(found.checkpoint->recipe_json, recipe, path);
-        cut_after(found.history, found.checkpoint->step - 1);
-    }
+    if (found.checkpoint) require_same_recipe(found.checkpoint->recipe_json, recipe, path);
+    // Killed after the last step and before the last checkpoint: what lies between is computed once more.
+    const auto& steps = found.history.steps.step;
+    found.ended = final_state && (!found.checkpoint || steps.empty() || found.checkpoint->step >= steps.back());
+    if (found.checkpoint && !found.ended) cut_after(found.history, found.checkpoint->step - 1);
     return found;
 }
 

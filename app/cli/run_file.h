@@ -19,11 +19,16 @@ void remove_live_checkpoints(const std::string& path);
 
 /// Where a stopped run goes on.
 struct Resumption {
-    RunData history;  ///< cut before the checkpoint's step
-    std::optional<Checkpoint> checkpoint;  ///< none where the run ended (history.outcome), or stopped before its first
+    RunData history;                       ///< cut before the checkpoint's step, whole where the run ended
+    std::optional<Checkpoint> checkpoint;  ///< none where the run stopped before its first
     std::string view_json;
-    bool ended() const;
+    bool ended = false;  ///< history.outcome is final
+    bool saved = false;  ///< and the file is a session with its last checkpoint already
 };
+
+/// Turns the recording of a run that ended into a session with its last checkpoint (none: without), in its place, and
+/// removes the live checkpoints.
+void save_as_session(const std::string& path, const std::string& view_json, std::optional<Checkpoint> last);
 
 /// What --resume finds at `path`: nothing where there is no file. Throws InputError when its recipe is another one,
 /// naming the first key that differs.

@@ -9,8 +9,6 @@
 #include "app/cli/progress.h"
 #include "app/cli/run_file.h"
 #include "core/recipe/experiment.h"
-#include "core/session/recovery.h"
-#include "core/session/session.h"
 #include "core/stack/error.h"
 
 namespace normscope::app {
@@ -105,16 +103,18 @@ Outcome record(Experiment& experiment, Recorder& recorder, CheckpointPair& check
 
 int run_train(const TrainOptions& options) {
     require_backend(options.backend);
+    require_writable(options.out, {options.recipe});
     std::vector<std::string> settings = options.settings;
     if (options.steps >= 0) settings.push_back("steps=" + std::to_string(options.steps));
     const Recipe recipe = load_recipe(options.recipe, settings);
-    require_writable(options.out, {options.recipe});
     require_replaceable(options.out);
     Progress progress(options.json, recipe.train.steps);
 
     std::optional<Resumption> resumed;
     if (options.resume) resumed = find_resumption(options.out, recipe);
-    if (resumed && resumed->ended()) {
+    if (resumed && resumed->ended) {
+        if (!resumed->saved) save_as_session(options.out, resumed->view_json, std::move(resumed->checkpoint));
+        remove_live_checkpoints(options.out);
         progress.end(resumed->history.outcome, static_cast<std::int64_t>(resumed->history.steps.rows()), options.out);
         return exit_code(resumed->history.outcome.state);
     }
@@ -156,10 +156,7 @@ int run_train(const TrainOptions& options) {
         complain(options.out + ": interrupted at step " + std::to_string(outcome.step) + ", --resume continues");
         return kFailed;
     }
-    const RunData run = recover(options.out);
-    const auto last = std::make_shared<const Checkpoint>(experiment.checkpoint());
-    save_session(options.out, std::vector<const RunData*>{&run}, resumed ? resumed->view_json : "", {{run.id, last}});
-    remove_live_checkpoints(options.out);
+    save_as_session(options.out, resumed ? resumed->view_json : "", experiment.checkpoint());
     progress.end(outcome, experiment.steps_done(), options.out);
     return exit_code(outcome.state);
 }

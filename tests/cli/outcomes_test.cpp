@@ -38,6 +38,8 @@ class OutcomesTest : public QObject {
         const CliResult info = run_cli({"info", out});
         QCOMPARE(info.code, 0);
         QVERIFY2(info.out.contains("\"  " + state), qPrintable(info.out));
+        const CliResult validate = run_cli({"validate", out});
+        QVERIFY2(validate.code == 0, qPrintable(validate.error));
         const Session session = open_session(out.toStdString());
         QCOMPARE(session.runs.size(), std::size_t{1});
         const RunData& run = session.runs[0];
