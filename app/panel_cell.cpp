@@ -29,6 +29,14 @@ QToolButton* headerButton(QWidget* parent, const QString& text, const QString& n
     return button;
 }
 
+/// A menu that a click opens below the button, without the little arrow that Qt draws for a menu of the button's own.
+QMenu* popUpMenu(QToolButton* button) {
+    auto* menu = new QMenu(button);
+    QObject::connect(button, &QToolButton::clicked, menu,
+                     [button, menu] { menu->popup(button->mapToGlobal(QPoint(0, button->height()))); });
+    return menu;
+}
+
 QString words(const std::string& text) {
     return QString::fromStdString(text).replace(QLatin1Char('_'), QLatin1Char(' '));
 }
@@ -42,31 +50,25 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     header_->setFixedHeight(26);
     header_->installEventFilter(this);
     menu_ = headerButton(header_, {}, tr("Choose the panel of this cell"), "panelMenu");
-    menu_->setPopupMode(QToolButton::InstantPopup);
     QFont bold = menu_->font();
     bold.setBold(true);
     menu_->setFont(bold);
-    menu_->setMenu(new QMenu(menu_));
+    panel_menu_ = popUpMenu(menu_);
     subtitle_ = new QLabel(header_);
     subtitle_->setObjectName(QStringLiteral("subtitle"));
     subtitle_->setAttribute(Qt::WA_TransparentForMouseEvents);
     subtitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     options_button_ = headerButton(header_, QStringLiteral("⋯"), tr("Options of the panel"), "panelOptions");
-    options_button_->setPopupMode(QToolButton::InstantPopup);
-    options_button_->setMenu(new QMenu(options_button_));
+    options_menu_ = popUpMenu(options_button_);
     auto* save = headerButton(header_, QStringLiteral("⇩"), tr("Export or copy this picture"), "panelExport");
-    save->setPopupMode(QToolButton::InstantPopup);
-    auto* save_menu = new QMenu(save);
+    QMenu* save_menu = popUpMenu(save);
     save_menu->addAction(tr("Export figure…"), this, &PanelCell::exportRequested);
     save_menu->addAction(tr("Save CSV…"), this, &PanelCell::csvRequested);
     save_menu->addAction(tr("Copy figure"), this, &PanelCell::copyRequested);
-    save->setMenu(save_menu);
     auto* help = headerButton(header_, QStringLiteral("?"), tr("Formula, source and erratum"), "panelHelp");
     connect(help, &QToolButton::clicked, this, &PanelCell::helpRequested);
     auto* expand = headerButton(header_, QStringLiteral("⤢"), tr("Fill the centre (F)"), "panelExpand");
     connect(expand, &QToolButton::clicked, this, &PanelCell::focusRequested);
-    for (QToolButton* button : {menu_, options_button_, save})
-        button->setStyleSheet(QStringLiteral("QToolButton::menu-indicator { image: none; width: 0; }"));
 
     auto* row = new QHBoxLayout(header_);
     row->setContentsMargins(6, 0, 4, 0);
@@ -92,10 +94,9 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
 }
 
 void PanelCell::fillPanelMenu() {
-    QMenu* menu = menu_->menu();
-    menu->clear();
+    panel_menu_->clear();
     for (const widgets::PanelInfo& info : widgets::panels()) {
-        QAction* action = menu->addAction(info.title, this, [this, id = info.id] { setPanel(id); });
+        QAction* action = panel_menu_->addAction(info.title, this, [this, id = info.id] { setPanel(id); });
         action->setCheckable(true);
         action->setChecked(info.id == panel_);
     }
@@ -103,7 +104,7 @@ void PanelCell::fillPanelMenu() {
 }
 
 void PanelCell::fillOptionsMenu() {
-    QMenu* menu = options_button_->menu();
+    QMenu* menu = options_menu_;
     menu->clear();
     const widgets::PanelInfo& info = widgets::panelInfo(panel_);
     const widgets::PanelOptions now = widgets::resolveOptions(info, options_[panel_]);

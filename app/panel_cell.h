@@ -9,6 +9,7 @@
 #include <string>
 
 class QLabel;
+class QMenu;
 class QToolButton;
 
 namespace normscope::app {
@@ -59,6 +60,7 @@ class PanelCell : public QFrame {
     bool dirty_ = true;
     QWidget* header_;
     QToolButton *menu_, *options_button_;
+    QMenu *panel_menu_, *options_menu_;
     QLabel* subtitle_;
     widgets::PlotView* plot_;
 };
