@@ -37,4 +37,4 @@ class TestOutcome : public QObject {
 };
 
 QTEST_GUILESS_MAIN(TestOutcome)
-#include "outcome.moc"
+#include "outcome_test.moc"

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/command.h"
+#include "core/recipe/experiment.h"
+#include "core/train/data/corpus.h"
+
+namespace normscope::app {
+
+namespace {
+
+struct BenchOptions {
+    std::string backend = "auto";
+    int threads = 0;
+    bool json = false;
+};
+
+/// Median of what `once` returns, after warm-up, over at least 7 calls and about a second.
+double median_of(const std::function<double()>& once) {
+    for (int i = 0; i < 3; ++i) once();
+    std::vector<double> values;
+    const auto start = std::chrono::steady_clock::now();
+    while (values.size() < 7 || (std::chrono::steady_clock::now() - start < std::chrono::seconds(1) && values.size() < 1000))
+        values.push_back(once());
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+    return values[values.size() / 2];
+}
+
+class Report {
+  public:
+    Report(bool json, int threads) : json_(json), threads_(threads) {
+        if (!json) std::cout << cpu_name() << ", " << threads << " threads; medians\n";
+    }
+    void add(const std::string& what, double ms, double tokens) {
+        if (json_) {
+            nlohmann::ordered_json line{{"what", what}, {"ms", ms}, {"threads", threads_}};
+            if (tokens > 0) line["tokens_per_s"] = tokens / ms * 1e3;
+            std::cout << line.dump() << std::endl;
+            return;
+        }
+        char text[160];
+        std::snprintf(text, sizeof text, "%-40s %9.3f ms", what.c_str(), ms);
+        std::cout << text;
+        if (tokens > 0) std::cout << "  " << static_cast<long>(1e3 / ms) << " steps/s  " << static_cast<long>(tokens / ms * 1e3) << " tokens/s";
+        std::cout << std::endl;
+    }
+
+  private:
+    bool json_;
+    int threads_;
+};
+
+double step_ms(const Recipe& recipe, ThreadPool& pool) {
+    const auto trainer = make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context));
+    return median_of([&] { return std::visit([&](const auto& t) { return t->step(pool).seconds; }, trainer) * 1e3; });
+}
+
+int run_bench(const BenchOptions& options) {
+    require_backend(options.backend);
+    ThreadPool pool(options.threads);
+    Report report(options.json, pool.threads());
+    const std::vector<std::string> long_run{"steps=1000000", "validate.every=0"};
+    const auto bench_step = [&](const std::string& what, std::vector<std::string> settings) {
+        settings.insert(settings.end(), long_run.begin(), long_run.end());
+        const Recipe recipe = load_recipe("pre-ln", settings);
+        report.add(what, step_ms(recipe, pool), static_cast<double>(recipe.train.batch) * recipe.stack.context);
+    };
+    bench_step("step L4 d128 T64 B12 V65 pre fp32", {"stack.depth=4", "stack.d_model=128", "stack.heads=4", "stack.context=64",
+                                                     "stack.vocab=65", "batch=12"});
+    bench_step("step L12 d64 T64 B8 V27 pre fp32 (default)", {});
+    Experiment experiment(load_recipe("pre-ln"), "a", "bench");
+    for (const ProbeInfo& probe : probe_registry())
+        report.add(std::string("probe ") + probe.id + " (default stack)",
+                   median_of([&] { return experiment.measure(probe.id, pool).cost_ms; }), 0);
+    return kDone;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& program, Task& task) {
+    auto options = std::make_shared<BenchOptions>();
+    auto* command = program.add_subcommand("bench", "time of a training step and of each probe on fixed shapes");
+    command->add_flag("--json", options->json, "one JSON object a line");
+    add_backend_option(*command, options->backend);
+    add_threads_option(*command, options->threads);
+    command->callback([options, &task] { task = [options] { return run_bench(*options); }; });
+}
+
+}  // namespace normscope::app

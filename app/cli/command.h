@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+namespace normscope::app {
+
+/// What the shell is told. A stalled run is done; its state is named.
+enum ExitCode { kDone = 0, kFailed = 1, kWrongInput = 2, kDiverged = 3 };
+
+/// What the chosen subcommand does, run after the arguments are read, so that an error of the work is never taken for
+/// one of the arguments. Returns the exit code; throws InputError (2) or SystemError (1).
+using Task = std::function<int()>;
+
+// One file a command. Each adds its subcommand, which sets the task when it is chosen.
+void add_devices(CLI::App& program, Task& task);
+void add_presets(CLI::App& program, Task& task);
+void add_train(CLI::App& program, Task& task);
+void add_probe(CLI::App& program, Task& task);
+void add_evaluate(CLI::App& program, Task& task);
+void add_theta(CLI::App& program, Task& task);
+void add_bench(CLI::App& program, Task& task);
+void add_gather(CLI::App& program, Task& task);
+void add_info(CLI::App& program, Task& task);
+void add_validate(CLI::App& program, Task& task);
+
+/// --threads N, 0 = all cores.
+void add_threads_option(CLI::App& command, int& threads);
+/// --backend auto|cpu|cuda; what is not there is refused by require_backend.
+void add_backend_option(CLI::App& command, std::string& backend);
+void require_backend(const std::string& backend);
+
+/// One line on stderr.
+void complain(const std::string& message);
+
+}  // namespace normscope::app

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <iostream>
+#include <thread>
+
+#include "app/cli/command.h"
+#include "core/recipe/experiment.h"
+
+namespace normscope::app {
+
+void add_devices(CLI::App& program, Task& task) {
+    program.add_subcommand("devices", "what can run here")->callback([&task] {
+        task = [] {
+            std::cout << "cpu   " << cpu_name() << ", " << std::thread::hardware_concurrency()
+                      << " threads; precision fp32, fp64\n"
+                      << "cuda  not available in this build\n";
+            return kDone;
+        };
+    });
+}
+
+}  // namespace normscope::app

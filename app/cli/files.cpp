@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/files.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "core/stack/error.h"
+
+namespace normscope::app {
+
+namespace fs = std::filesystem;
+
+bool is_hdf5(const std::string& path) {
+    constexpr std::array<char, 8> kSignature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+    std::array<char, 8> begin{};
+    std::ifstream in(path, std::ios::binary);
+    return in.read(begin.data(), begin.size()) && begin == kSignature;
+}
+
+void require_writable(const std::string& path, const std::vector<std::string>& inputs) {
+    std::error_code error;
+    const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+    if (access(folder.c_str(), W_OK | X_OK) != 0)
+        throw SystemError(path + ": can not be written: " + folder.string() + ": " + std::strerror(errno));
+    for (const std::string& input : inputs)
+        if (fs::equivalent(path, input, error))
+            throw InputError(path, "is also an input", "an output of its own");
+    if (!fs::exists(path, error)) return;
+    if (!fs::is_regular_file(path, error)) throw InputError(path, "is no regular file", "a new file or an HDF5 file");
+    if (!fs::is_empty(path, error) && !is_hdf5(path))
+        throw InputError(path, "holds something else and is not overwritten", "a new file or an HDF5 file");
+}
+
+}  // namespace normscope::app

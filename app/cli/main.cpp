@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include "app/cli/command.h"
+#include "core/stack/error.h"
+
+namespace normscope::app {
+
+namespace {
+
+std::string one_line(std::string text) {
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+}
+
+std::string unknown_command(const CLI::App& program, const std::string& word) {
+    std::string allowed;
+    for (const CLI::App* command : program.get_subcommands(nullptr))
+        allowed += (allowed.empty() ? "" : ", ") + command->get_name();
+    return word + ": no such command, allowed: " + allowed;
+}
+
+int fail(const std::string& message, int code) {
+    complain(message);
+    return code;
+}
+
+int run(int argc, char** argv) {
+    CLI::App program("Normscope's command line: trains, measures and compares transformer stacks.", "normscope-cli");
+    program.set_version_flag("--version", NORMSCOPE_VERSION);
+    program.require_subcommand(1);
+    Task task;
+    for (const auto add : {add_devices, add_presets, add_train, add_probe, add_evaluate, add_theta, add_bench,
+                           add_gather, add_info, add_validate})
+        add(program, task);
+    try {
+        program.parse(argc, argv);
+    } catch (const CLI::RequiredError& error) {
+        if (argc > 1 && program.get_subcommands().empty()) return fail(unknown_command(program, argv[1]), kWrongInput);
+        return fail(error.what(), kWrongInput);
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return program.exit(error);
+        return fail(error.what(), kWrongInput);
+    }
+    const int code = task();
+    if (!std::cout.flush()) return fail("stdout: can not be written", kFailed);
+    return code;
+}
+
+int guarded(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const InputError& error) {
+        return fail(error.what(), kWrongInput);
+    } catch (const std::bad_alloc&) {
+        return fail("out of memory", kFailed);
+    } catch (const std::exception& error) {
+        return fail(error.what(), kFailed);
+    }
+}
+
+}  // namespace
+
+void complain(const std::string& message) {
+    std::cout.flush();
+    std::cerr << "normscope-cli: " + one_line(message) + "\n";
+}
+
+void add_threads_option(CLI::App& command, int& threads) {
+    command.add_option("--threads", threads, "threads to compute with, 0 = all cores")->check(CLI::Range(0, 1024));
+}
+
+void add_backend_option(CLI::App& command, std::string& backend) {
+    command.add_option("--backend", backend, "auto, cpu or cuda")->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+}
+
+void require_backend(const std::string& backend) {
+    if (backend == "cuda") throw InputError("--backend", "cuda is not available in this build", "auto, cpu");
+}
+
+}  // namespace normscope::app
+
+int main(int argc, char** argv) { return normscope::app::guarded(argc, argv); }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/command.h"
+#include "core/recipe/presets.h"
+#include "core/recipe/recipe.h"
+#include "core/stack/error.h"
+
+namespace normscope::app {
+
+namespace {
+
+int list_presets() {
+    for (const Preset& preset : presets()) {
+        const auto recipe = nlohmann::json::parse(preset.json);
+        char line[512];
+        std::snprintf(line, sizeof line, "%-20s %s\n", preset.name, recipe.value("description", "").c_str());
+        std::cout << line;
+    }
+    return kDone;
+}
+
+/// Every key, so that the output is a recipe to edit; sizes that follow from others stay "auto".
+int print_preset(const std::string& name) {
+    const Preset* preset = find_preset(name);
+    if (!preset) {
+        std::string allowed;
+        for (const Preset& known : presets()) allowed += (allowed.empty() ? "" : ", ") + std::string(known.name);
+        throw InputError("presets", "\"" + name + "\" is not known", allowed);
+    }
+    std::cout << recipe_json(parse_recipe(preset->json, name)) << "\n";
+    return kDone;
+}
+
+}  // namespace
+
+void add_presets(CLI::App& program, Task& task) {
+    auto name = std::make_shared<std::string>();
+    auto* command = program.add_subcommand("presets", "list the recipes that come with the program, or print one");
+    command->add_option("NAME", *name, "a preset's name");
+    command->callback([name, &task] { task = [name] { return name->empty() ? list_presets() : print_preset(*name); }; });
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "app/cli/command.h"
+#include "app/cli/files.h"
+#include "core/probe/registry.h"
+#include "core/recipe/evaluation.h"
+#include "core/session/checkpoint.h"
+#include "core/session/describe.h"
+#include "core/session/named_arrays.h"
+#include "core/stack/error.h"
+#include "core/train/schedule.h"
+#include "core/train/trainer.h"
+
+namespace normscope::app {
+
+namespace {
+
+struct ProbeOptions {
+    std::string subject, out, weights, tokens, dtype = "float64", run;
+    std::vector<std::string> probes, settings;
+    int threads = 0;
+};
+
+/// What is measured: a recipe, whose weights they are (none: the recipe's initial ones), and at which step.
+struct Subject {
+    Recipe recipe;
+    std::optional<std::vector<StoredTensor>> weights;
+    std::string weights_from;
+    Numerics numerics;
+    std::int64_t step = 0;
+};
+
+Numerics numerics_at(const Recipe& recipe, std::int64_t step, double residual_step, double target, double eps) {
+    return {residual_step, temperature(recipe.train.schedule, target, step), eps};
+}
+
+/// "RUN.h5@120" -> "RUN.h5", 120; without a step, or where the whole is a file's name, just the path.
+std::pair<std::string, std::optional<std::int64_t>> split_step(const std::string& text) {
+    const auto at = text.rfind('@');
+    if (at == std::string::npos || is_hdf5(text)) return {text, std::nullopt};
+    const std::string digits = text.substr(at + 1);
+    if (digits.empty() || digits.size() > 18 || !std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return c >= '0' && c <= '9'; }))
+        return {text, std::nullopt};
+    return {text.substr(0, at), std::stoll(digits)};
+}
+
+double scalar_of(const Checkpoint& checkpoint, const std::string& name, double otherwise) {
+    for (const auto& [key, value] : checkpoint.scalars)
+        if (key == name) return value;
+    return otherwise;
+}
+
+/// A checkpoint in the session, or beside the recording; the newest where no step is asked for.
+Checkpoint find_checkpoint(const std::string& path, const std::string& run, std::optional<std::int64_t> step) {
+    std::vector<std::pair<std::int64_t, std::string>> embedded;  // step, run
+    std::string runs;
+    for (const RunSummary& summary : summarize_session(path)) {
+        runs += (runs.empty() ? "" : ", ") + summary.id;
+        if (!run.empty() && summary.id != run) continue;
+        for (const std::string& at : summary.checkpoints) embedded.emplace_back(std::stoll(at), summary.id);
+    }
+    if (run.empty() && runs.find(',') != std::string::npos)
+        throw InputError(path, "holds several runs", "--run with one of " + runs);
+    std::string known;
+    std::optional<Checkpoint> best = CheckpointPair(path).newest();
+    if (best) known = std::to_string(best->step);
+    if (best && step && best->step != *step) best.reset();
+    for (const auto& [at, id] : embedded) {
+        known += (known.empty() ? "" : ", ") + std::to_string(at);
+        if (step ? at == *step : !best || at > best->step) best = load_checkpoint(path, id, at);
+    }
+    if (!best)
+        throw InputError(path, step ? "holds no checkpoint of step " + std::to_string(*step) : "holds no checkpoint",
+                         known.empty() ? "a run with checkpoints" : "@ and one of " + known);
+    return *best;
+}
+
+Subject subject_of(const ProbeOptions& options) {
+    Subject subject;
+    Recipe& recipe = subject.recipe;
+    const auto [path, step] = split_step(options.subject);
+    if (is_hdf5(path)) {
+        if (!options.settings.empty()) throw InputError("--set", "is given, but a run has its own recipe", "only with a recipe");
+        if (!options.weights.empty()) throw InputError("--weights", "are given, but a run has its own", "only with a recipe");
+        const Checkpoint checkpoint = find_checkpoint(path, options.run, step);
+        recipe = parse_recipe(checkpoint.recipe_json, path);
+        complete_for_evaluation(recipe);
+        subject.weights = checkpoint.params;
+        subject.weights_from = path + ": checkpoint " + std::to_string(checkpoint.step);
+        subject.step = checkpoint.step;
+        const StackSpec& s = recipe.stack;  // knobs may have moved while the run went on
+        subject.numerics = numerics_at(recipe, subject.step, scalar_of(checkpoint, "residual_step", s.residual_step),
+                                       scalar_of(checkpoint, "temperature", s.temperature),
+                                       scalar_of(checkpoint, "eps", s.norm.eps));
+        return subject;
+    }
+    recipe = read_recipe(options.subject, options.settings);
+    complete_for_evaluation(recipe);
+    const StackSpec& s = recipe.stack;
+    subject.numerics = {s.residual_step, s.temperature, s.norm.eps};
+    if (options.weights.empty()) {
+        subject.numerics = numerics_at(recipe, 0, s.residual_step, s.temperature, s.norm.eps);
+    } else {
+        subject.weights = read_named_arrays(options.weights, "/params");
+        subject.weights_from = options.weights + ": /params";
+    }
+    return subject;
+}
+
+Batch batch_of(const ProbeOptions& options, Recipe recipe) {
+    if (!options.tokens.empty()) return read_batch(options.tokens, recipe.stack);
+    complete_and_validate(recipe);
+    const auto trainer = make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context));
+    return std::visit([](const auto& t) { return t->probe_batch(); }, trainer);
+}
+
+std::vector<const ProbeInfo*> chosen_probes(const std::vector<std::string>& ids) {
+    std::vector<const ProbeInfo*> probes;
+    std::string allowed;
+    for (const ProbeInfo& probe : probe_registry()) {
+        allowed += (allowed.empty() ? "" : ", ") + std::string(probe.id);
+        if (ids.empty() || std::find(ids.begin(), ids.end(), probe.id) != ids.end()) probes.push_back(&probe);
+    }
+    for (const std::string& id : ids)
+        if (!find_probe(id)) throw InputError("--probes", "\"" + id + "\" is not known", allowed);
+    return probes;
+}
+
+template <class T>
+int run_probes(const ProbeOptions& options) {
+    const auto probes = chosen_probes(options.probes);
+    require_writable(options.out, {split_step(options.subject).first, options.weights, options.tokens});
+    const Subject subject = subject_of(options);
+    auto model = subject.weights ? model_with_weights<T>(subject.recipe.stack, *subject.weights, subject.weights_from)
+                                 : Transformer<T>(subject.recipe.stack, subject.recipe.train.seed);
+    model.numerics = subject.numerics;
+    const Batch batch = batch_of(options, subject.recipe);
+    ThreadPool pool(options.threads);
+    ProbeInput<T> input(model, batch, pool, subject.step);
+    std::vector<ProbeResult> results;
+    for (const ProbeInfo* probe : probes) {
+        results.push_back(run_probe(*probe, input));
+        std::cout << probe->id << ": " << results.back().cost_ms << " ms" << std::endl;
+    }
+    write_named_arrays(options.out, {}, results);
+    std::cout << options.out << ": " << results.size() << " probes at step " << subject.step << "\n";
+    return kDone;
+}
+
+}  // namespace
+
+void add_probe(CLI::App& program, Task& task) {
+    auto options = std::make_shared<ProbeOptions>();
+    auto* command = program.add_subcommand("probe", "measures once: initial weights, given weights or a checkpoint");
+    command->add_option("RECIPE|RUN.h5[@STEP]", options->subject, "a recipe, a preset's name, or a run's checkpoint")
+        ->required();
+    command->add_option("--probes", options->probes, "which, separated by commas; default all")->delimiter(',');
+    command->add_option("--set", options->settings, "KEY=VALUE of the recipe, e.g. stack.residual_step=0.1")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    command->add_option("--out", options->out, "HDF5 file for /probes/…")->required();
+    command->add_option("--weights", options->weights, "HDF5 file with /params/NAME");
+    command->add_option("--tokens", options->tokens, "HDF5 file with /tokens, /targets [B, n] int32");
+    command->add_option("--dtype", options->dtype, "float64 or float32")->check(CLI::IsMember({"float64", "float32"}));
+    command->add_option("--run", options->run, "which run of a session that holds several");
+    add_threads_option(*command, options->threads);
+    command->callback([options, &task] {
+        task = [options] { return options->dtype == "float32" ? run_probes<float>(*options) : run_probes<double>(*options); };
+    });
+}
+
+}  // namespace normscope::app

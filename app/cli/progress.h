@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "core/recipe/experiment.h"
+
+namespace normscope::app {
+
+/// Tells on stdout how a run goes: a bar on a terminal, plain lines elsewhere (with every held-out loss, and once a
+/// second), or one JSON object a line for other programs.
+class Progress {
+  public:
+    Progress(bool json, std::int64_t steps);
+    void begin(const std::string& name, const std::string& path, std::int64_t first_step);
+    void show(const RunDelta& delta);
+    void note(const std::string& text);
+    void end(const Outcome& outcome, std::int64_t steps_done, const std::string& path);
+
+  private:
+    void show_json(const RunDelta& delta) const;
+    void show_step(const StepRecord& record);
+
+    const bool json_, terminal_;
+    const std::int64_t steps_;
+    bool bar_open_ = false;
+    std::string last_loss_ = "—";
+    std::chrono::steady_clock::time_point shown_{};
+};
+
+}  // namespace normscope::app

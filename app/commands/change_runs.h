@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/lab_run.h"
+
+#include <QUndoCommand>
+
+namespace normscope::app {
+
+class Lab;
+
+/// The one kind of undo entry: the comparison before and after. A knob's whole drag, a switched norm, a
+/// preset, a run that was added, pinned or started anew all come down to it.
+class ChangeRuns : public QUndoCommand {
+  public:
+    /// `after` is in force already: the first redo() does nothing.
+    ChangeRuns(Lab& lab, std::vector<LabRun> before, std::vector<LabRun> after, const QString& text);
+
+    void undo() override;
+    void redo() override;
+
+  private:
+    Lab& lab_;
+    std::vector<LabRun> before_, after_;
+    bool in_force_ = true;
+};
+
+}  // namespace normscope::app

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/engine_worker.h"
+
+#include "app/hot_knobs.h"
+
+#include <QTimer>
+#include <algorithm>
+
+namespace normscope::app {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kChunk = 16ms;
+constexpr auto kFrameInterval = 16ms;
+constexpr auto kCheckpointInterval = 10s;
+constexpr int kFramesWaiting = 2;
+
+double milliseconds(std::chrono::steady_clock::duration d) {
+    return std::chrono::duration<double, std::milli>(d).count();
+}
+
+void merge(RunDelta& into, const RunDelta& more) {
+    into.steps.insert(into.steps.end(), more.steps.begin(), more.steps.end());
+    into.probes.insert(into.probes.end(), more.probes.begin(), more.probes.end());
+    into.events.insert(into.events.end(), more.events.begin(), more.events.end());
+    if (more.outcome) into.outcome = more.outcome;
+}
+
+/// The header of a run that continues: what was recorded so far belongs to it.
+RunData withHistory(RunData header, const RunData& history) {
+    header.steps = history.steps;
+    header.probes = history.probes;
+    header.events = history.events;
+    return header;
+}
+
+}  // namespace
+
+EngineWorker::EngineWorker(int threads, QObject* parent) : QObject(parent), pool_(threads) {
+    qRegisterMetaType<FramePtr>();
+    qRegisterMetaType<RunDataPtr>();
+    qRegisterMetaType<RunDeltaPtr>();
+    qRegisterMetaType<CheckpointPtr>();
+}
+
+EngineWorker::~EngineWorker() = default;
+
+void EngineWorker::shutDown() {
+    shutting_down_ = true;
+    cancel_ = true;
+}
+
+// --- exploring
+// -------------------------------------------------------------------------------------------------------
+
+void EngineWorker::explore(ExploreRequest request) {
+    {
+        const std::lock_guard lock(mutex_);
+        request_ = std::move(request);
+        cancel_ = true;
+    }
+    QMetaObject::invokeMethod(this, &EngineWorker::takeExploreRequest, Qt::QueuedConnection);
+}
+
+void EngineWorker::takeExploreRequest() {
+    ExploreRequest request;
+    {
+        const std::lock_guard lock(mutex_);
+        if (!request_ || shutting_down_) return;  // an earlier wake-up took it already
+        request = std::move(*request_);
+        request_.reset();
+        cancel_ = false;
+    }
+    try {
+        answer(request);
+    } catch (const Cancelled&) {
+        // A newer request is on its way: its answer replaces this one.
+    } catch (const std::exception& error) {
+        Q_EMIT refused(request.generation, QString::fromUtf8(error.what()));
+    }
+}
+
+std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
+    std::vector<RunFrame> frames;
+    std::vector<Explored> next;
+    for (const RunPlan& plan : request.runs) {
+        RunFrame frame{plan.id, nullptr, {}};
+        const std::string key = initialStateKey(plan.recipe);
+        const auto same = std::find_if(explored_.begin(), explored_.end(), [&](const Explored& e) {
+            return e.experiment && e.id == plan.id && e.key == key;
+        });
+        Recipe recipe = plan.recipe;
+        if (same != explored_.end()) {
+            next.push_back(std::move(*same));
+            recipe.stack = next.back().experiment->recipe().stack;  // what completion filled in
+            setHotKnobs(recipe, hotKnobs(plan.recipe));
+            next.back().experiment->set_knobs(hotKnobs(plan.recipe));
+        } else {
+            complete_and_validate(recipe);
+            next.push_back({key, plan.id, std::make_unique<Experiment>(recipe, plan.id, plan.name)});
+        }
+        RunData header = next.back().experiment->header();
+        header.name = plan.name;
+        header.recipe_json = recipe_json(recipe, -1);
+        frame.header = std::make_shared<const RunData>(std::move(header));
+        frames.push_back(std::move(frame));
+    }
+    explored_ = std::move(next);
+    return frames;
+}
+
+void EngineWorker::answer(const ExploreRequest& request) {
+    const auto begin = Clock::now();
+    std::vector<RunFrame> runs = prepare(request);
+    std::vector<std::string> cheap, dear;
+    for (const ProbeInfo& probe : probe_registry())
+        if (std::count(request.probes.begin(), request.probes.end(), probe.id))
+            (probe.cost == ProbeCost::Dear ? dear : cheap).push_back(probe.id);
+
+    const auto send = [&](std::vector<RunFrame> content, bool complete) {
+        frames_waiting_.fetch_add(1);
+        Q_EMIT frameReady(
+            std::make_shared<const Frame>(Frame{request.generation, Frame::Kind::Explore, std::move(content),
+                                                complete, milliseconds(Clock::now() - begin), 0}));
+    };
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        explored_[i].experiment->measure(cheap, pool_, &shutting_down_, [&](ProbeResult r) {
+            runs[i].delta.probes.push_back(std::move(r));
+        });
+    send(runs, dear.empty());
+    for (std::size_t p = 0; p < dear.size(); ++p) {
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            runs[i].header.reset();
+            runs[i].delta = {};
+            runs[i].delta.probes.push_back(explored_[i].experiment->measure(dear[p], pool_, &cancel_));
+        }
+        send(runs, p + 1 == dear.size());
+    }
+}
+
+// --- training
+// --------------------------------------------------------------------------------------------------------
+
+void EngineWorker::train(std::uint64_t generation, std::vector<RunPlan> runs) {
+    QMetaObject::invokeMethod(
+        this, [this, generation, plans = std::move(runs)]() mutable { start(generation, std::move(plans)); },
+        Qt::QueuedConnection);
+}
+
+void EngineWorker::start(std::uint64_t generation, std::vector<RunPlan> plans) {
+    if (shutting_down_) return;
+    train_generation_ = generation;
+    std::erase_if(trained_, [](const Trained& run) { return run.ended(); });
+    try {
+        std::vector<Trained> started;
+        for (RunPlan& plan : plans) {
+            complete_and_validate(plan.recipe);
+            Trained run;
+            run.id = plan.id;
+            run.experiment = std::make_unique<Experiment>(plan.recipe, plan.id, plan.name);
+            RunData header = run.experiment->header();
+            if (plan.history) header = withHistory(std::move(header), *plan.history);
+            RunDelta first;
+            if (plan.start) {
+                run.experiment->restore(*plan.start);
+                if (plan.knobs) first = run.experiment->set_knobs(*plan.knobs);
+                first.events.insert(first.events.begin(),
+                                    {plan.start->step, "resume", "from the checkpoint"});
+            }
+            header.outcome = {RunState::Running, -1, "", -1};
+            first.outcome = header.outcome;
+            run.pending = {plan.id, std::make_shared<const RunData>(std::move(header)), std::move(first)};
+            run.last_checkpoint = Clock::now();
+            started.push_back(std::move(run));
+        }
+        for (Trained& run : started) {
+            Q_EMIT runStarted(run.pending.header);
+            if (!run.pending.delta.empty())
+                Q_EMIT advanced(QString::fromStdString(run.id),
+                                std::make_shared<const RunDelta>(run.pending.delta));
+            trained_.push_back(std::move(run));
+        }
+    } catch (const std::exception& error) {
+        Q_EMIT refused(generation, QString::fromUtf8(error.what()));
+        return;
+    }
+    paused_ = false;
+    scheduleChunk();
+}
+
+void EngineWorker::scheduleChunk() {
+    if (chunk_scheduled_ || shutting_down_ || trained_.empty() || (paused_ && single_steps_ == 0)) return;
+    chunk_scheduled_ = true;
+    QTimer::singleShot(0, this, [this] {
+        chunk_scheduled_ = false;
+        chunk();
+    });
+}
+
+void EngineWorker::chunk() {
+    const auto end = Clock::now() + kChunk;
+    bool running = true;
+    while (running && !shutting_down_ && (!paused_ || single_steps_ > 0) && Clock::now() < end)
+        running = advanceOne();
+    sendTrainFrame(!running || (paused_ && single_steps_ == 0));
+    if (running) scheduleChunk();
+}
+
+/// One step of the run whose turn it is; false when all have ended.
+bool EngineWorker::advanceOne() {
+    for (std::size_t tried = 0; tried < trained_.size(); ++tried) {
+        Trained& run = trained_[turn_ % trained_.size()];
+        turn_ = (turn_ + 1) % trained_.size();
+        if (run.ended()) continue;
+        try {
+            take(run, run.experiment->advance(pool_));
+        } catch (const std::exception& error) {
+            run.failed = true;
+            RunDelta delta;
+            const auto step = run.experiment->steps_done();
+            delta.outcome = Outcome{RunState::Failed, step, error.what(), -1};
+            delta.events.push_back({step, "outcome", std::string("failed: ") + error.what()});
+            take(run, std::move(delta));
+        }
+        checkpointIfDue(run, run.experiment->ended());
+        if (run.ended() && !run.announced) {
+            run.announced = true;
+            Q_EMIT runEnded(QString::fromStdString(run.id));
+        }
+        if (single_steps_ > 0) --single_steps_;
+        return true;
+    }
+    return false;
+}
+
+void EngineWorker::take(Trained& run, RunDelta delta) {
+    merge(run.pending.delta, delta);
+    Q_EMIT advanced(QString::fromStdString(run.id), std::make_shared<const RunDelta>(std::move(delta)));
+}
+
+void EngineWorker::checkpointIfDue(Trained& run, bool now) {
+    const int every = run.experiment->recipe().train.checkpoint_every;
+    const bool due = every > 0 ? run.experiment->steps_done() % every == 0
+                               : Clock::now() - run.last_checkpoint >= kCheckpointInterval;
+    if (!due && !now) return;
+    run.last_checkpoint = Clock::now();
+    Q_EMIT checkpointed(QString::fromStdString(run.id),
+                        std::make_shared<const Checkpoint>(run.experiment->checkpoint()));
+}
+
+bool EngineWorker::allEnded() const {
+    return std::all_of(trained_.begin(), trained_.end(), [](const Trained& run) { return run.ended(); });
+}
+
+void EngineWorker::sendTrainFrame(bool always) {
+    if (!always && (Clock::now() - last_frame_ < kFrameInterval || frames_waiting_ >= kFramesWaiting)) return;
+    Frame frame;
+    frame.generation = train_generation_;
+    frame.kind = Frame::Kind::Train;
+    frame.complete = allEnded();
+    for (Trained& run : trained_) {
+        frame.ms += run.ended() ? 0 : run.experiment->last_step_seconds() * 1e3;
+        frame.probe_overhead = std::max(frame.probe_overhead, run.experiment->probe_overhead());
+        if (!run.pending.header && run.pending.delta.empty()) continue;
+        frame.runs.push_back(std::exchange(run.pending, RunFrame{run.id, nullptr, {}}));
+    }
+    if (frame.runs.empty()) return;
+    last_frame_ = Clock::now();
+    frames_waiting_.fetch_add(1);
+    Q_EMIT frameReady(std::make_shared<const Frame>(std::move(frame)));
+}
+
+void EngineWorker::setKnobs(const std::string& id, const HotKnobs& knobs) {
+    QMetaObject::invokeMethod(
+        this,
+        [this, id, knobs] {
+            for (Trained& run : trained_)
+                if (run.id == id && !run.ended()) take(run, run.experiment->set_knobs(knobs));
+            sendTrainFrame(paused_);
+        },
+        Qt::QueuedConnection);
+}
+
+void EngineWorker::setPaused(bool paused) {
+    QMetaObject::invokeMethod(
+        this,
+        [this, paused] {
+            paused_ = paused;
+            single_steps_ = 0;
+            if (paused)
+                for (Trained& run : trained_)
+                    if (!run.ended()) checkpointIfDue(run, true);
+            sendTrainFrame(true);
+            scheduleChunk();
+        },
+        Qt::QueuedConnection);
+}
+
+void EngineWorker::singleStep() {
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            paused_ = true;
+            single_steps_ = static_cast<int>(std::count_if(trained_.begin(), trained_.end(),
+                                                           [](const Trained& run) { return !run.ended(); }));
+            turn_ = 0;
+            scheduleChunk();
+        },
+        Qt::QueuedConnection);
+}
+
+void EngineWorker::stop() {
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            for (Trained& run : trained_) {
+                if (run.ended()) continue;
+                checkpointIfDue(run, true);
+                RunDelta delta;
+                const auto step = run.experiment->steps_done();
+                delta.outcome =
+                    Outcome{RunState::Interrupted, step, "stopped at step " + std::to_string(step), -1};
+                delta.events.push_back({step, "outcome", "interrupted: stopped by hand"});
+                take(run, std::move(delta));
+                Q_EMIT runEnded(QString::fromStdString(run.id));
+            }
+            sendTrainFrame(true);
+            trained_.clear();
+            turn_ = 0;
+        },
+        Qt::QueuedConnection);
+}
+
+}  // namespace normscope::app

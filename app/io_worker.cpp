@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/io_worker.h"
+
+#include "core/session/checkpoint.h"
+#include "core/session/recovery.h"
+
+#include <QDateTime>
+#include <QDir>
+#include <QFileInfo>
+#include <QTimer>
+
+namespace normscope::app {
+
+/// One live recording. The recorder is opened with the first samples: under SWMR their shapes must be known
+/// before.
+struct IoWorker::Recording {
+    Recording(const QString& file, RunDataPtr first_header)
+        : path(file), header(std::move(first_header)), checkpoints(file.toStdString()) {}
+
+    QString path;
+    RunDataPtr header;
+    std::unique_ptr<Recorder> recorder;
+    CheckpointPair checkpoints;
+    RunDelta waiting;  ///< what came before the first samples
+};
+
+IoWorker::IoWorker(QString recordings_folder) : folder_(std::move(recordings_folder)) {
+    qRegisterMetaType<SaveRequest>();
+    qRegisterMetaType<OpenedSessionPtr>();
+    qRegisterMetaType<QList<InterruptedRun>>();
+    qRegisterMetaType<QList<RecoveredRun>>();
+    qRegisterMetaType<CheckpointSource>();
+    heartbeat_ = new QTimer(this);
+    heartbeat_->setInterval(1000);
+    connect(heartbeat_, &QTimer::timeout, this, &IoWorker::heartbeat);
+}
+
+IoWorker::~IoWorker() = default;
+
+template <class Work>
+bool IoWorker::guarded(Work&& work) {
+    try {
+        work();
+        return true;
+    } catch (const std::exception& error) {
+        Q_EMIT problem(QString::fromUtf8(error.what()));
+        return false;
+    }
+}
+
+QString IoWorker::newPath(const std::string& id) const {
+    const QString stem = QDateTime::currentDateTime().toString(QStringLiteral("yyyy-MM-dd'T'HH-mm-ss-zzz")) +
+                         QLatin1Char('-') + QString::fromStdString(id);
+    return QDir(folder_).filePath(stem + QStringLiteral(".h5"));
+}
+
+void IoWorker::continueAt(const QString& id, const QString& path) {
+    continued_[id] = path;
+}
+
+void IoWorker::beginRecording(const RunDataPtr& header) {
+    const QString id = QString::fromStdString(header->id);
+    if (!QDir().mkpath(folder_)) {
+        Q_EMIT problem(
+            tr("%1: the folder of recordings can not be made; this run is not recorded").arg(folder_));
+        return;
+    }
+    const auto known = continued_.extract(id);
+    recordings_[id] = std::make_unique<Recording>(known ? known.mapped() : newPath(header->id), header);
+    if (!heartbeat_->isActive()) heartbeat_->start();
+}
+
+void IoWorker::record(const QString& id, const RunDeltaPtr& delta) {
+    const auto found = recordings_.find(id);
+    if (found == recordings_.end()) return;  // recording failed earlier and was reported then
+    Recording& r = *found->second;
+    const bool ok = guarded([&] {
+        if (!r.recorder) {
+            if (delta->probes.empty()) {
+                r.waiting.events.insert(r.waiting.events.end(), delta->events.begin(), delta->events.end());
+                if (delta->outcome) r.waiting.outcome = delta->outcome;
+                return;
+            }
+            const bool continues = r.header->steps.rows() > 0;
+            r.recorder =
+                std::make_unique<Recorder>(r.path.toStdString(), recording_schema(*r.header, delta->probes),
+                                           continues ? r.header.get() : nullptr);
+            append(*r.recorder, r.waiting);
+        }
+        append(*r.recorder, *delta);
+    });
+    if (!ok) recordings_.erase(found);
+}
+
+void IoWorker::saveCheckpoint(const QString& id, const CheckpointPtr& checkpoint) {
+    const auto found = recordings_.find(id);
+    if (found != recordings_.end()) guarded([&] { found->second->checkpoints.save(*checkpoint); });
+}
+
+void IoWorker::endRecording(const QString& id) {
+    const auto found = recordings_.find(id);
+    if (found == recordings_.end()) return;
+    guarded([&] {
+        if (found->second->recorder) found->second->recorder->close();
+    });
+    recordings_.erase(found);
+    if (recordings_.empty()) heartbeat_->stop();
+}
+
+void IoWorker::heartbeat() {
+    for (auto it = recordings_.begin(); it != recordings_.end();) {
+        Recorder* recorder = it->second->recorder.get();
+        const bool ok = !recorder || guarded([&] { recorder->heartbeat(); });
+        it = ok ? std::next(it) : recordings_.erase(it);
+    }
+}
+
+void IoWorker::saveSession(const SaveRequest& request) {
+    std::vector<const RunData*> runs;
+    for (const auto& run : request.runs) runs.push_back(run.get());
+    if (guarded(
+            [&] { save_session(request.path.toStdString(), runs, request.view_json, request.checkpoints); }))
+        Q_EMIT sessionSaved(request.path);
+}
+
+void IoWorker::openSession(const QString& path) {
+    guarded([&] {
+        auto opened = std::make_shared<OpenedSession>(OpenedSession{path, open_session(path.toStdString())});
+        for (const auto& warning : opened->session.warnings) Q_EMIT problem(QString::fromStdString(warning));
+        Q_EMIT sessionOpened(opened);
+    });
+}
+
+void IoWorker::findInterrupted() {
+    QList<InterruptedRun> found;
+    const QDir folder(folder_);
+    for (const QFileInfo& file : folder.entryInfoList({QStringLiteral("*.h5")}, QDir::Files, QDir::Name)) {
+        if (file.fileName().contains(QLatin1String(".ckpt."))) continue;
+        try {
+            const RunData run = recover(file.filePath().toStdString());
+            if (run.outcome.state == RunState::Interrupted && run.steps.rows() > 0)
+                found.append({file.filePath(), QString::fromStdString(run.name), run.steps.step.back()});
+        } catch (const std::exception&) {
+            // Not a recording that can be offered: a person who opens it by hand is told why.
+        }
+    }
+    Q_EMIT interruptedFound(found);
+}
+
+void IoWorker::recoverRuns(const QStringList& paths) {
+    QList<RecoveredRun> runs;
+    for (const QString& path : paths)
+        guarded([&] {
+            RecoveredRun run{path, nullptr, nullptr};
+            run.data = std::make_shared<const RunData>(recover(path.toStdString()));
+            if (auto checkpoint = CheckpointPair(path.toStdString()).newest())
+                run.checkpoint = std::make_shared<const Checkpoint>(std::move(*checkpoint));
+            runs.append(std::move(run));
+        });
+    Q_EMIT runsRecovered(runs);
+}
+
+void IoWorker::loadCheckpoint(const QString& id, const CheckpointSource& source) {
+    guarded([&] {
+        CheckpointPtr checkpoint;
+        if (const auto* memory = std::get_if<std::shared_ptr<const Checkpoint>>(&source.from)) {
+            checkpoint = *memory;
+        } else if (const auto* file = std::get_if<std::string>(&source.from)) {
+            checkpoint = std::make_shared<const Checkpoint>(read_checkpoint(*file));
+        } else {
+            const auto& inside = std::get<EmbeddedCheckpoint>(source.from);
+            checkpoint = std::make_shared<const Checkpoint>(
+                normscope::load_checkpoint(inside.session_path, inside.run_id, inside.step));
+        }
+        Q_EMIT checkpointLoaded(id, checkpoint);
+    });
+}
+
+}  // namespace normscope::app

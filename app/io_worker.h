@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/frame.h"
+#include "core/session/recorder.h"
+#include "core/session/session.h"
+
+#include <QMetaType>
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <map>
+#include <memory>
+#include <vector>
+
+class QTimer;
+
+namespace normscope::app {
+
+/// A run that some other process left unfinished in the folder of recordings.
+struct InterruptedRun {
+    QString path, name;
+    qint64 step = -1;  ///< the last recorded one
+};
+
+/// A run read back from its recording, to be looked at or to be continued.
+struct RecoveredRun {
+    QString path;
+    RunDataPtr data;
+    CheckpointPtr checkpoint;  ///< the newest; null where there is none
+};
+
+struct OpenedSession {
+    QString path;
+    Session session;
+};
+using OpenedSessionPtr = std::shared_ptr<const OpenedSession>;
+
+struct SaveRequest {
+    QString path;
+    std::vector<RunDataPtr> runs;
+    std::string view_json;
+    std::vector<CheckpointSource> checkpoints;
+};
+
+/// Owns every HDF5 call of the window: live recordings with their checkpoints, sessions. Lives in a thread of
+/// its own; the slots are called through queued connections. Nothing here throws: what the disk refuses
+/// becomes problem().
+class IoWorker : public QObject {
+    Q_OBJECT
+  public:
+    explicit IoWorker(QString recordings_folder);
+    ~IoWorker() override;
+
+  public Q_SLOTS:
+    /// The next recording of this run replaces that file instead of making a new one.
+    void continueAt(const QString& id, const QString& path);
+    void beginRecording(const normscope::app::RunDataPtr& header);
+    void record(const QString& id, const normscope::app::RunDeltaPtr& delta);
+    void saveCheckpoint(const QString& id, const normscope::app::CheckpointPtr& checkpoint);
+    void endRecording(const QString& id);
+
+    void saveSession(const normscope::app::SaveRequest& request);
+    void openSession(const QString& path);
+    void findInterrupted();
+    void recoverRuns(const QStringList& paths);
+    void loadCheckpoint(const QString& id, const normscope::CheckpointSource& source);
+
+  Q_SIGNALS:
+    void problem(const QString& message);
+    void sessionSaved(const QString& path);
+    void sessionOpened(const normscope::app::OpenedSessionPtr& session);
+    void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
+    void runsRecovered(const QList<normscope::app::RecoveredRun>& runs);
+    void checkpointLoaded(const QString& id, const normscope::app::CheckpointPtr& checkpoint);
+
+  private:
+    struct Recording;
+    QString newPath(const std::string& id) const;
+    void heartbeat();
+    template <class Work>
+    bool guarded(Work&& work);
+
+    QString folder_;
+    std::map<QString, std::unique_ptr<Recording>> recordings_;
+    std::map<QString, QString> continued_;
+    QTimer* heartbeat_ = nullptr;
+};
+
+}  // namespace normscope::app
+
+Q_DECLARE_METATYPE(normscope::app::InterruptedRun)
+Q_DECLARE_METATYPE(normscope::app::RecoveredRun)
+Q_DECLARE_METATYPE(normscope::app::OpenedSessionPtr)
+Q_DECLARE_METATYPE(normscope::app::SaveRequest)
+Q_DECLARE_METATYPE(normscope::CheckpointSource)

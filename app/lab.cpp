@@ -1,0 +1,680 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/lab.h"
+
+#include "app/commands/change_runs.h"
+#include "app/hot_knobs.h"
+#include "core/probe/registry.h"
+#include "core/session/recovery.h"
+#include "core/stack/error.h"
+#include "widgets/stack/recipe_keys.h"
+
+#include <QHash>
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+namespace normscope::app {
+
+namespace {
+
+constexpr std::size_t kCheckpointsKept = 8;  // per run, in memory
+
+int engineThreads(int wanted) {
+    return wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
+}
+
+const QString kSchemeKey = QStringLiteral("stack.scheme");
+
+/// A key and what must follow it for the recipe to stay buildable.
+void setKey(Recipe& recipe, const QString& key, const QVariant& value) {
+    widgets::setRecipeKey(recipe, key, value);
+    if (key.startsWith(QLatin1String("data."))) recipe.stack.vocab = 0;  // the new source says
+    if (key == QLatin1String("stack.depth"))
+        std::erase_if(recipe.stack.layers,
+                      [&](const LayerOverride& o) { return o.index >= recipe.stack.depth; });
+}
+
+/// Room for one more: the second oldest goes when there are too many, so that the first and the newest ones
+/// stay.
+void keep(std::vector<KnownCheckpoint>& list, KnownCheckpoint checkpoint) {
+    std::erase_if(list, [&](const KnownCheckpoint& known) { return known.step == checkpoint.step; });
+    list.push_back(std::move(checkpoint));
+    if (list.size() > kCheckpointsKept) list.erase(list.begin() + 1);
+}
+
+std::vector<LabRun> defaultRuns() {
+    return {makeRun("a", load_recipe("pre-ln")), makeRun("b", load_recipe("post-ln"))};
+}
+
+}  // namespace
+
+Lab::Lab(Options options, QObject* parent)
+    : QObject(parent),
+      io_("files", options.recordings_folder),
+      engine_("engine", engineThreads(options.threads)) {
+    EngineWorker* engine = engine_.get();
+    IoWorker* io = io_.get();
+    connect(engine, &EngineWorker::frameReady, this, &Lab::takeFrame);
+    connect(engine, &EngineWorker::refused, this, [this](quint64 generation, const QString& message) {
+        if (generation == explore_generation_) exact_ = true;
+        if (generation == train_generation_) {
+            playing_ = false;
+            for (LabRun& run : runs_)
+                if (!run.trained() && run.underWay()) run.data->outcome.state = RunState::Prepared;
+            Q_EMIT trainingChanged();
+        }
+        if (generation == explore_generation_ || generation == train_generation_) Q_EMIT problem(message);
+    });
+    connect(engine, &EngineWorker::checkpointed, this, &Lab::takeCheckpoint);
+    // What a run does goes straight to its recording: an interface that is busy must not hold it up.
+    connect(engine, &EngineWorker::runStarted, io, &IoWorker::beginRecording);
+    connect(engine, &EngineWorker::advanced, io, &IoWorker::record);
+    connect(engine, &EngineWorker::checkpointed, io, &IoWorker::saveCheckpoint);
+    connect(engine, &EngineWorker::runEnded, io, &IoWorker::endRecording);
+
+    connect(io, &IoWorker::problem, this, &Lab::problem);
+    connect(io, &IoWorker::sessionSaved, this, &Lab::sessionSaved);
+    connect(io, &IoWorker::interruptedFound, this, &Lab::interruptedFound);
+    connect(io, &IoWorker::runsRecovered, this, [this](const QList<RecoveredRun>& recovered) {
+        resumeRecovered(recovered, resume_when_recovered_);
+    });
+    connect(io, &IoWorker::sessionOpened, this, [this](const OpenedSessionPtr& opened) {
+        replaceBySession(opened->session, opened->path);
+        Q_EMIT sessionOpened(opened);
+    });
+    connect(io, &IoWorker::checkpointLoaded, this,
+            [this](const QString& id, const CheckpointPtr& checkpoint) {
+                if (!fork_ || QString::fromStdString(fork_->id) != id) return;
+                LabRun run = *std::exchange(fork_, std::nullopt);
+                auto history = std::make_shared<RunData>(*run.data);
+                cut_after(*history, checkpoint->step - 1);
+                history->outcome = {RunState::Running, -1, "", -1};
+                run.data = history;
+                run.preview.reset();
+                run.checkpoints = {{checkpoint->step, {run.id, checkpoint}}};
+                RunPlan continued{run.id,
+                                  run.data->name,
+                                  parse_recipe(run.data->recipe_json, "run " + run.id),
+                                  std::make_shared<const RunData>(*history),
+                                  checkpoint,
+                                  hotKnobs(run.recipe)};
+                run.live = run.recipe;
+                std::vector<LabRun> after = runs_;
+                after[static_cast<std::size_t>(selected_run_)].recipe =
+                    after[static_cast<std::size_t>(selected_run_)].live;
+                after.push_back(std::move(run));
+                changeRuns(std::move(after), tr("fork"));
+                begin({continued});
+            });
+
+    runs_ = defaultRuns();
+}
+
+Lab::~Lab() {
+    engine_->shutDown();
+    engine_->stop();
+    engine_.drain();
+    io_.drain();
+}
+
+// --- the comparison
+// --------------------------------------------------------------------------------------------------
+
+LabRun* Lab::find(const std::string& id) {
+    const auto run = std::find_if(runs_.begin(), runs_.end(), [&](const LabRun& r) { return r.id == id; });
+    return run == runs_.end() ? nullptr : &*run;
+}
+
+std::string Lab::freshId() const {
+    for (int i = 0;; ++i) {
+        std::string id;
+        for (int n = i; n >= 0; n = n / 26 - 1) id.insert(id.begin(), static_cast<char>('a' + n % 26));
+        const bool taken =
+            std::any_of(runs_.begin(), runs_.end(), [&](const LabRun& r) { return r.id == id; });
+        const bool waits = fork_ && fork_->id == id;
+        if (!taken && !waits && !used_ids_.count(id)) return id;
+    }
+}
+
+void Lab::selectRun(int index) {
+    if (index < 0 || index >= static_cast<int>(runs_.size()) || index == selected_run_) return;
+    selected_run_ = index;
+    Q_EMIT runsChanged();
+    Q_EMIT viewChanged();
+}
+
+void Lab::setLinked(bool linked) {
+    if (linked_ == linked) return;
+    linked_ = linked;
+    Q_EMIT runsChanged();
+}
+
+QSet<QString> Lab::differingKeys() const {
+    QSet<QString> differing;
+    const auto first = widgets::recipeValues(runs_.front().recipe);
+    for (std::size_t i = 1; i < runs_.size(); ++i) {
+        const auto other = widgets::recipeValues(runs_[i].recipe);
+        for (auto it = other.begin(); it != other.end(); ++it)
+            if (first.value(it.key()) != it.value()) differing.insert(it.key());
+    }
+    return differing;
+}
+
+void Lab::changeRuns(std::vector<LabRun> after, const QString& text) {
+    std::vector<LabRun> before = runs_;
+    runs_ = after;
+    undo_.push(new ChangeRuns(*this, std::move(before), std::move(after), text));
+    selected_run_ = std::clamp(selected_run_, 0, static_cast<int>(runs_.size()) - 1);
+    applyRecipes();
+    Q_EMIT viewChanged();
+}
+
+void Lab::restoreRuns(const std::vector<LabRun>& runs) {
+    std::vector<LabRun> restored = runs;
+    for (LabRun& run : restored)
+        if (const LabRun* now = find(run.id)) {
+            // What was recorded meanwhile stays: undo speaks of knobs, not of the past.
+            const Recipe recipe = run.recipe;
+            const bool pinned = run.pinned;
+            run = *now;
+            run.recipe = recipe;
+            run.pinned = pinned;
+        }
+    const bool lost = std::any_of(runs_.begin(), runs_.end(), [&](const LabRun& now) {
+        return now.underWay() && std::none_of(restored.begin(), restored.end(),
+                                              [&](const LabRun& r) { return r.id == now.id; });
+    });
+    if (lost) stop();
+    runs_ = std::move(restored);
+    selected_run_ = std::clamp(selected_run_, 0, static_cast<int>(runs_.size()) - 1);
+    applyRecipes();
+    Q_EMIT viewChanged();
+}
+
+void Lab::startOver() {
+    replaceRuns(defaultRuns());
+    requestExplore();
+}
+
+void Lab::addRun(const Recipe& recipe) {
+    std::vector<LabRun> after = runs_;
+    after.push_back(makeRun(freshId(), recipe));
+    used_ids_.insert(after.back().id);
+    changeRuns(std::move(after), tr("compare with %1").arg(QString::fromStdString(default_run_name(recipe))));
+}
+
+void Lab::removeRun(int index) {
+    if (runs_.size() < 2 || index < 0 || index >= static_cast<int>(runs_.size())) return;
+    if (runs_[static_cast<std::size_t>(index)].underWay()) {
+        Q_EMIT problem(tr("A run in training can not be removed: stop it first"));
+        return;
+    }
+    std::vector<LabRun> after = runs_;
+    after.erase(after.begin() + index);
+    changeRuns(
+        std::move(after),
+        tr("remove %1").arg(QString::fromStdString(runs_[static_cast<std::size_t>(index)].data->name)));
+}
+
+void Lab::loadPreset(const QString& name) {
+    try {
+        const Recipe recipe = load_recipe(name.toStdString());
+        std::vector<LabRun> after = runs_;
+        LabRun& run = after[static_cast<std::size_t>(selected_run_)];
+        if (run.trained() || run.underWay() || run.pinned) {
+            run.recipe = recipe;  // a preview beside what was trained, until it is started as a new run
+            run.pinned = false;
+        } else {
+            run = makeRun(run.id, recipe);
+        }
+        changeRuns(std::move(after), tr("preset %1").arg(name));
+    } catch (const std::exception& error) {
+        Q_EMIT problem(QString::fromUtf8(error.what()));
+    }
+}
+
+void Lab::pinSelected() {
+    LabRun copy = selected();
+    copy.id = freshId();
+    used_ids_.insert(copy.id);
+    copy.data = std::make_shared<RunData>(*copy.data);
+    copy.data->id = copy.id;
+    copy.data->name += " (pinned)";
+    if (copy.underWay())
+        copy.data->outcome = {RunState::Interrupted, lastStep(), "pinned while it trained", -1};
+    copy.recipe = copy.live;
+    copy.preview.reset();
+    copy.pinned = true;
+    std::vector<LabRun> after = runs_;
+    after.insert(after.begin() + selected_run_ + 1, std::move(copy));
+    changeRuns(std::move(after), tr("pin"));
+}
+
+void Lab::forkSelected() {
+    const LabRun& run = selected();
+    const KnownCheckpoint* best = nullptr;
+    for (const auto& known : run.checkpoints)
+        if (known.step <= step_ && (!best || known.step > best->step)) best = &known;
+    if (!best) {
+        Q_EMIT problem(
+            tr("%1 has no checkpoint at or before this step: one is taken every ten seconds, at a pause "
+               "and at the end")
+                .arg(QString::fromStdString(run.data->name)));
+        return;
+    }
+    if (!sameButHot(run.live, run.recipe)) {
+        Q_EMIT problem(
+            tr("A fork keeps the stack: only Δt, τ, ε, learning rate, weight decay and clip may differ"));
+        return;
+    }
+    LabRun fork = run;
+    fork.id = freshId();
+    used_ids_.insert(fork.id);
+    fork.data = std::make_shared<RunData>(*run.data);
+    fork.data->id = fork.id;
+    fork.data->name = default_run_name(fork.recipe) + ", fork at " + std::to_string(best->step);
+    const CheckpointSource source = best->source;
+    fork_ = std::move(fork);
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), id = QString::fromStdString(fork_->id), source] {
+        io->loadCheckpoint(id, source);
+    });
+}
+
+// --- knobs
+// -----------------------------------------------------------------------------------------------------------
+
+void Lab::beginDrag() {
+    if (before_drag_) return;
+    before_drag_ = runs_;
+    dragged_key_.clear();
+    ghosts_.clear();
+    for (const LabRun& run : runs_)
+        if (!run.trained() && !run.underWay()) ghosts_[run.id] = run.data;
+    Q_EMIT draggingChanged(true);
+}
+
+void Lab::dragKey(const QString& key, const QVariant& value) {
+    beginDrag();
+    if (dragged_key_ != key) {
+        dragged_key_ = key;
+        drag_targets_.clear();
+        const bool own = !linked_ || key == kSchemeKey || differingKeys().contains(key);
+        for (std::size_t i = 0; i < runs_.size(); ++i)
+            if (own ? static_cast<int>(i) == selected_run_ : !runs_[i].pinned) drag_targets_.push_back(i);
+    }
+    try {
+        for (const std::size_t i : drag_targets_) {
+            Recipe recipe = (*before_drag_)[i].recipe;
+            setKey(recipe, key, value);
+            runs_[i].recipe = std::move(recipe);
+        }
+    } catch (const std::exception& error) {
+        Q_EMIT problem(QString::fromUtf8(error.what()));
+        return;
+    }
+    applyRecipes();
+}
+
+void Lab::commitKey(const QString& key, const QVariant& value) {
+    dragKey(key, value);
+    const std::vector<LabRun> before = *std::exchange(before_drag_, std::nullopt);
+    ghosts_.clear();
+    bool changed = false;
+    for (std::size_t i = 0; i < runs_.size(); ++i) changed |= !sameRecipe(before[i].recipe, runs_[i].recipe);
+    if (changed) {
+        const QString shown = value.typeId() == QMetaType::Double ? QString::number(value.toDouble(), 'g', 4)
+                                                                  : value.toString();
+        undo_.push(new ChangeRuns(*this, before, runs_,
+                                  key.section(QLatin1Char('.'), -1) + QLatin1Char(' ') + shown));
+    }
+    Q_EMIT draggingChanged(false);
+    Q_EMIT viewChanged();
+}
+
+void Lab::setNorm(int layer, Sublayer kind, widgets::NormPlace place, bool on, bool all_layers) {
+    std::vector<LabRun> after = runs_;
+    Recipe& recipe = after[static_cast<std::size_t>(selected_run_)].recipe;
+    recipe.stack = widgets::withNorm(recipe.stack, layer, kind, place, on, all_layers);
+    const QString where = all_layers ? tr("all layers") : tr("layer %1").arg(layer + 1);
+    changeRuns(std::move(after),
+               tr("norm %1 %2 of %3, %4")
+                   .arg(QLatin1String(widgets::normPlaceName(place)), on ? tr("on") : tr("off"),
+                        QLatin1String(sublayer_name(kind)), where));
+}
+
+void Lab::applyRecipes() {
+    for (LabRun& run : runs_) {
+        const bool committed = run.trained() || run.underWay();
+        if (!committed) {
+            run.live = run.recipe;
+        } else if (run.underWay() && !run.pinned && !sameRecipe(run.recipe, run.live) &&
+                   sameButHot(run.live, run.recipe)) {
+            engine_->setKnobs(run.id, hotKnobs(run.recipe));
+            run.live = run.recipe;
+        }
+        if (run.preview && sameRecipe(run.recipe, run.live)) run.preview.reset();
+    }
+    nameUntrained();
+    requestExplore();
+    Q_EMIT runsChanged();
+    Q_EMIT trainingChanged();
+}
+
+void Lab::nameUntrained() {
+    QHash<QString, int> count;
+    for (LabRun& run : runs_) {
+        if (!run.trained() && !run.underWay() && !run.pinned) {
+            const std::string name = default_run_name(run.recipe);
+            if (run.data->name != name) {
+                run.data =
+                    std::make_shared<RunData>(*run.data);  // a ghost or an undo entry may hold the old one
+                run.data->name = name;
+            }
+        }
+        const int same = ++count[QString::fromStdString(run.data->name)];
+        if (same > 1) {
+            run.data = std::make_shared<RunData>(*run.data);
+            run.data->name += " · " + std::to_string(same);
+        }
+    }
+}
+
+RunPlan Lab::plan(const LabRun& run) const {
+    return {run.id, run.data->name, run.recipe, nullptr, nullptr, {}};
+}
+
+void Lab::requestExplore() {
+    ExploreRequest request;
+    request.generation = explore_generation_ = ++generation_;
+    request.probes = probes_;
+    for (const LabRun& run : runs_) {
+        const bool committed = run.trained() || run.underWay();
+        if (run.pinned || (committed && sameRecipe(run.recipe, run.live))) continue;
+        request.runs.push_back(plan(run));
+        if (committed) request.runs.back().name = default_run_name(run.recipe);
+    }
+    exact_ = request.runs.empty() || probes_.empty();
+    if (!exact_) engine_->explore(std::move(request));
+}
+
+void Lab::setVisibleProbes(const std::vector<std::string>& probes) {
+    probes_ = probes;
+    const bool missing = std::any_of(runs_.begin(), runs_.end(), [&](const LabRun& run) {
+        if (run.trained() || run.underWay() || run.pinned) return false;
+        return std::any_of(probes.begin(), probes.end(),
+                           [&](const std::string& probe) { return !run.data->probes.count(probe); });
+    });
+    if (missing) requestExplore();
+}
+
+// --- training
+// --------------------------------------------------------------------------------------------------------
+
+bool Lab::exploring() const {
+    return std::none_of(runs_.begin(), runs_.end(), [](const LabRun& run) { return run.trained(); });
+}
+
+bool Lab::anyUnderWay() const {
+    return std::any_of(runs_.begin(), runs_.end(), [](const LabRun& run) { return run.underWay(); });
+}
+
+bool Lab::changesPending() const {
+    return std::any_of(runs_.begin(), runs_.end(), [](const LabRun& run) {
+        return (run.trained() || run.underWay()) && !run.pinned && !sameRecipe(run.recipe, run.live);
+    });
+}
+
+qint64 Lab::lastStep() const {
+    qint64 last = -1;
+    for (const LabRun& run : runs_)
+        if (run.trained()) last = std::max<qint64>(last, run.data->steps.step.back());
+    return last;
+}
+
+void Lab::begin(const std::vector<RunPlan>& plans) {
+    for (const RunPlan& p : plans) {
+        LabRun* run = find(p.id);
+        run->data = std::make_shared<RunData>(*run->data);  // an undo entry may hold the one before training
+        run->data->outcome = {RunState::Running, -1, "", -1};
+        used_ids_.insert(run->id);
+    }
+    train_generation_ = ++generation_;
+    playing_ = true;
+    step_ = kNewest;
+    engine_->train(train_generation_, plans);
+    Q_EMIT runsChanged();
+    Q_EMIT trainingChanged();
+}
+
+void Lab::play() {
+    if (playing_) return;
+    if (anyUnderWay()) {
+        playing_ = true;
+        step_ = kNewest;
+        engine_->setPaused(false);
+        Q_EMIT trainingChanged();
+        return;
+    }
+    std::vector<RunPlan> plans;
+    for (const LabRun& run : runs_)
+        if (!run.trained() && !run.pinned) plans.push_back(plan(run));
+    if (!plans.empty())
+        begin(plans);
+    else if (changesPending())
+        startAsNewRun();
+    else
+        Q_EMIT problem(tr("Every run has ended: move a knob and start it as a new run, or fork one (K)"));
+}
+
+void Lab::pause() {
+    if (!playing_) return;
+    playing_ = false;
+    engine_->setPaused(true);
+    Q_EMIT trainingChanged();
+}
+
+void Lab::togglePlay() {
+    playing_ ? pause() : play();
+}
+
+void Lab::singleStep() {
+    if (!anyUnderWay()) {
+        play();
+        if (!playing_) return;
+    }
+    playing_ = false;
+    step_ = kNewest;
+    engine_->singleStep();
+    Q_EMIT trainingChanged();
+}
+
+void Lab::stop() {
+    playing_ = false;
+    engine_->stop();
+    Q_EMIT trainingChanged();
+}
+
+void Lab::startAsNewRun() {
+    std::vector<LabRun> after = runs_;
+    std::vector<RunPlan> plans;
+    if (std::any_of(after.begin(), after.end(),
+                    [](const LabRun& run) { return run.underWay() && !sameRecipe(run.recipe, run.live); }))
+        stop();
+    for (LabRun& run : after) {
+        if (run.pinned || !(run.trained() || run.underWay()) || sameRecipe(run.recipe, run.live)) continue;
+        LabRun fresh = makeRun(freshId(), run.recipe);
+        used_ids_.insert(fresh.id);
+        if (run.preview) {
+            fresh.data->probes = run.preview->probes;  // its step 0 is on screen already
+            fresh.data->ln_vocab = run.preview->ln_vocab;
+            fresh.data->unigram_entropy = run.preview->unigram_entropy;
+            fresh.data->entropy_rate = run.preview->entropy_rate;
+        }
+        plans.push_back(plan(fresh));
+        run = std::move(fresh);
+    }
+    if (plans.empty()) return;
+    changeRuns(std::move(after), tr("start as new run"));
+    for (RunPlan& p : plans) p.name = find(p.id)->data->name;
+    begin(plans);
+}
+
+// --- frames
+// ----------------------------------------------------------------------------------------------------------
+
+void Lab::takeFrame(const FramePtr& frame) {
+    engine_->frameShown();
+    QSet<QString> panels;
+    const bool explored = frame->kind == Frame::Kind::Explore;
+    const bool stale =
+        explored ? frame->generation != explore_generation_ : frame->generation < oldest_training_;
+    if (stale) return;
+    if (explored)
+        takeExplored(*frame, panels);
+    else
+        takeTrained(*frame, panels);
+    Q_EMIT dataChanged(QStringList(panels.begin(), panels.end()));
+    Q_EMIT frameTaken(frame);
+}
+
+void Lab::takeExplored(const Frame& frame, QSet<QString>& panels) {
+    explore_ms_ = frame.ms;
+    exact_ = frame.complete;
+    bool names_or_floors = false;
+    for (const RunFrame& part : frame.runs) {
+        LabRun* run = find(part.id);
+        if (!run) continue;
+        const bool committed = run->trained() || run->underWay();
+        if (committed && sameRecipe(run->recipe, run->live)) continue;  // training began while this was measured
+        const RunData& old = committed && run->preview ? *run->preview : *run->data;
+        auto next = std::make_shared<RunData>(part.header ? *part.header : old);
+        if (!committed || run->preview) next->probes = old.probes;
+        for (const ProbeResult& result : part.delta.probes) {
+            next->probes[result.probe] = {result};
+            run->measured_for[result.probe] = frame.generation;
+            panels.insert(QString::fromStdString(result.probe));
+        }
+        if (committed) {
+            run->preview = std::move(next);
+        } else {
+            next->name = run->data->name;
+            names_or_floors |= std::isnan(run->data->ln_vocab) != std::isnan(next->ln_vocab) ||
+                               run->data->ln_vocab != next->ln_vocab;
+            run->data = std::move(next);
+        }
+    }
+    panels.insert(QStringLiteral("training"));  // floors, names, the hint
+    if (!frame.complete)
+        for (const std::string& probe : probes_)  // redrawn once as drafts, until their own frame comes
+            if (std::any_of(runs_.begin(), runs_.end(), [&](const LabRun& run) {
+                    const auto measured = run.measured_for.find(probe);
+                    return measured != run.measured_for.end() && measured->second < frame.generation &&
+                           !drafts_drawn_.count(probe);
+                })) {
+                drafts_drawn_.insert(probe);
+                panels.insert(QString::fromStdString(probe));
+            }
+    for (const RunFrame& part : frame.runs)
+        for (const ProbeResult& result : part.delta.probes) drafts_drawn_.erase(result.probe);
+    if (names_or_floors) Q_EMIT runsChanged();
+    Q_EMIT trainingChanged();
+}
+
+void Lab::takeTrained(const Frame& frame, QSet<QString>& panels) {
+    step_ms_ = frame.ms;
+    probe_overhead_ = frame.probe_overhead;
+    bool outcome = false;
+    for (const RunFrame& part : frame.runs) {
+        LabRun* run = find(part.id);
+        if (!run) continue;
+        if (part.header) {
+            const RunData shown = *run->data;
+            run->data = std::make_shared<RunData>(*part.header);
+            if (part.delta.probes.empty() && !part.header->probes.size()) run->data->probes = shown.probes;
+            outcome = true;
+        }
+        if (!part.delta.steps.empty() && run->data->steps.rows() == 0) {
+            // From its first step on everything shown was recorded in training; what was explored goes.
+            run->data->probes.clear();
+            for (const auto& panel : probes_) panels.insert(QString::fromStdString(panel));
+        }
+        append(*run->data, part.delta);
+        for (const ProbeResult& result : part.delta.probes)
+            panels.insert(QString::fromStdString(result.probe));
+        if (!part.delta.steps.empty() || part.delta.outcome) panels.insert(QStringLiteral("training"));
+        if (part.delta.outcome) {
+            outcome = true;
+            for (const ProbeInfo& probe : probe_registry()) panels.insert(QLatin1String(probe.id));
+        }
+    }
+    if (frame.complete) playing_ = false;
+    if (outcome) Q_EMIT runsChanged();
+    Q_EMIT trainingChanged();
+}
+
+void Lab::takeCheckpoint(const QString& id, const CheckpointPtr& checkpoint) {
+    if (LabRun* run = find(id.toStdString()))
+        keep(run->checkpoints, {checkpoint->step, {run->id, checkpoint}});
+}
+
+// --- what is looked at
+// -----------------------------------------------------------------------------------------------
+
+void Lab::setStep(qint64 step) {
+    const qint64 next = step >= lastStep() ? kNewest : std::max<qint64>(0, step);
+    if (next == step_) return;
+    step_ = next;
+    Q_EMIT viewChanged();
+}
+
+void Lab::selectLayer(int layer, int head) {
+    if (layer == selected_layer_ && head == selected_head_) return;
+    selected_layer_ = layer;
+    selected_head_ = head;
+    Q_EMIT viewChanged();
+}
+
+QString Lab::hint() const {
+    double seconds = 0;
+    int untrained = 0;
+    for (const LabRun& run : runs_) {
+        if (run.trained() || run.pinned) continue;
+        ++untrained;
+        const TrainSpec& train = run.recipe.train;
+        // The two cheap probes are one forward and one backward pass over two sequences; a step takes a whole
+        // batch.
+        for (const char* probe : {"growth", "gradients"})
+            if (const ProbeResult* sample = run.data->sample_at(probe, 0))
+                seconds += sample->cost_ms / 1e3 * train.steps * train.accumulate * train.batch /
+                           std::min(train.batch, 2);
+    }
+    if (untrained == 0) return {};
+    const QString who = untrained == 1   ? tr("Space trains it")
+                        : untrained == 2 ? tr("Space trains both")
+                                         : tr("Space trains all");
+    return seconds > 0
+               ? tr("%1, about %2 s").arg(who).arg(std::max(1, static_cast<int>(std::lround(seconds))))
+               : who;
+}
+
+widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::PanelOptions& options) const {
+    widgets::PanelInput input;
+    for (const LabRun& run : runs_) {
+        input.runs.push_back(run.data.get());
+        const auto ghost = ghosts_.find(run.id);
+        input.ghosts.push_back(ghost == ghosts_.end() ? nullptr : ghost->second.get());
+        input.previews.push_back(run.preview.get());
+        const auto measured = run.measured_for.find(panel);
+        input.draft.push_back(!run.trained() && !run.underWay() && !run.pinned &&
+                              measured != run.measured_for.end() && measured->second < explore_generation_);
+    }
+    input.step = step_;
+    input.exploring = exploring();
+    input.hint = hint();
+    input.selected_layer = selected_layer_;
+    input.selected_head = selected_head_;
+    input.options = options;
+    return input;
+}
+
+}  // namespace normscope::app

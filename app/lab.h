@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/engine_worker.h"
+#include "app/io_worker.h"
+#include "app/lab_run.h"
+#include "app/worker_thread.h"
+#include "widgets/panels/panel.h"
+#include "widgets/stack/norm_override.h"
+
+#include <QObject>
+#include <QSet>
+#include <QUndoStack>
+#include <QVariant>
+#include <limits>
+#include <optional>
+#include <set>
+
+namespace normscope::app {
+
+/// The laboratory: the runs of the comparison, their knobs, their data, training and the undo stack. It turns
+/// intentions into requests to the engine and frames into data; it draws nothing. Lives in the interface
+/// thread and owns the engine's thread and the one of the files.
+class Lab : public QObject {
+    Q_OBJECT
+  public:
+    struct Options {
+        int threads = 0;  ///< of the engine; 0 = the machine's cores but one, at least one
+        QString recordings_folder;
+    };
+    explicit Lab(Options options, QObject* parent = nullptr);
+    ~Lab() override;
+
+    static constexpr qint64 kNewest = std::numeric_limits<qint64>::max();
+
+    // --- the comparison
+    const std::vector<LabRun>& runs() const { return runs_; }
+    const LabRun& selected() const { return runs_[static_cast<std::size_t>(selected_run_)]; }
+    int selectedRun() const { return selected_run_; }
+    void selectRun(int index);
+    bool linked() const { return linked_; }
+    void setLinked(bool linked);
+    QUndoStack* undoStack() { return &undo_; }
+    /// Keys in which the runs of the comparison differ.
+    QSet<QString> differingKeys() const;
+
+    /// The default comparison, Pre-LN | Post-LN; not undoable, like opening a session.
+    void startOver();
+    void addRun(const Recipe& recipe);
+    void removeRun(int index);
+    /// Replaces the selected run by a preset.
+    void loadPreset(const QString& name);
+    /// Keeps a copy of the selected run as it is, beside it.
+    void pinSelected();
+    /// A new run from the selected run's newest checkpoint at or before the shown step, with the knobs as
+    /// they are.
+    void forkSelected();
+
+    // --- knobs. A drag is any number of dragKey() and one commitKey(); it makes one undo entry.
+    void beginDrag();
+    void dragKey(const QString& key, const QVariant& value);
+    void commitKey(const QString& key, const QVariant& value);
+    bool dragging() const { return before_drag_.has_value(); }
+    void setNorm(int layer, Sublayer kind, widgets::NormPlace place, bool on, bool all_layers);
+    /// For ChangeRuns.
+    void restoreRuns(const std::vector<LabRun>& runs);
+
+    // --- training
+    bool exploring() const;  ///< no run is trained
+    bool playing() const { return playing_; }
+    bool anyUnderWay() const;
+    bool changesPending() const;  ///< a trained run's knobs ask for a new run
+    void play();
+    void pause();
+    void togglePlay();
+    void singleStep();
+    void stop();
+    void startAsNewRun();
+
+    // --- what is looked at
+    qint64 step() const { return step_; }  ///< scrubbed step; kNewest follows the run
+    qint64 lastStep() const;               ///< the largest recorded step; -1 before training
+    void setStep(qint64 step);
+    int selectedLayer() const { return selected_layer_; }
+    void selectLayer(int layer, int head = -1);
+    int selectedHead() const { return selected_head_; }
+    void setVisibleProbes(const std::vector<std::string>& probes);
+    widgets::PanelInput panelInput(const std::string& panel, const widgets::PanelOptions& options) const;
+
+    double stepMs() const { return step_ms_; }
+    double probeOverhead() const { return probe_overhead_; }
+    double exploreMs() const { return explore_ms_; }
+    bool exact() const { return exact_; }  ///< nothing that was asked for is still being measured
+
+    // --- files
+    /// Runs, their checkpoints and a view, as they are now.
+    void saveSession(const QString& path, const std::string& view_json);
+    void openSession(const QString& path);
+    void findInterrupted();
+    void resume(const QStringList& recordings);
+    void reopen(const QStringList& recordings);
+    /// The knobs of each run as a session's view kept them beside its data; ids not known are ignored.
+    struct RunKnobs {
+        Recipe recipe, live;
+        bool pinned = false;
+    };
+    void setKnobRecipes(const std::map<std::string, RunKnobs>& knobs);
+
+  Q_SIGNALS:
+    void runsChanged();                           ///< the list, names, recipes, outcomes
+    void dataChanged(const QStringList& panels);  ///< new numbers for these panels
+    void viewChanged();                           ///< step, selection: every picture looks different
+    void trainingChanged();                       ///< playing, pending changes, speed
+    void draggingChanged(bool dragging);
+    void problem(const QString& message);
+    void sessionSaved(const QString& path);
+    void sessionOpened(const normscope::app::OpenedSessionPtr& session);
+    void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
+    /// For the interface's own measurements: a frame was put into force.
+    void frameTaken(const normscope::app::FramePtr& frame);
+
+  private:
+    LabRun* find(const std::string& id);
+    std::string freshId() const;
+    void changeRuns(std::vector<LabRun> after, const QString& text);
+    void applyRecipes();
+    void nameUntrained();
+    void requestExplore();
+    void begin(const std::vector<RunPlan>& plans);
+    RunPlan plan(const LabRun& run) const;
+    void takeFrame(const FramePtr& frame);
+    void takeExplored(const Frame& frame, QSet<QString>& panels);
+    void takeTrained(const Frame& frame, QSet<QString>& panels);
+    void takeCheckpoint(const QString& id, const CheckpointPtr& checkpoint);
+    void replaceRuns(std::vector<LabRun> runs);
+    void replaceBySession(const Session& session, const QString& path);
+    void resumeRecovered(const QList<RecoveredRun>& recovered, bool continue_training);
+    QString hint() const;
+
+    std::vector<LabRun> runs_;
+    int selected_run_ = 0, selected_layer_ = -1, selected_head_ = -1;
+    bool linked_ = true, playing_ = false;
+    bool resume_when_recovered_ = false;
+    qint64 step_ = kNewest;
+    std::vector<std::string> probes_;
+    QUndoStack undo_;
+    std::optional<std::vector<LabRun>> before_drag_;
+    QString dragged_key_;
+    std::vector<std::size_t> drag_targets_;
+    std::map<std::string, std::shared_ptr<const RunData>> ghosts_;
+    std::set<std::string> used_ids_;  ///< an id is never given twice: recordings and undo entries hold them
+    std::set<std::string> drafts_drawn_;  ///< probes shown as drafts since they were last measured
+    std::optional<LabRun> fork_;          ///< waits for its checkpoint to be read
+
+    std::uint64_t generation_ = 0, explore_generation_ = 0, train_generation_ = 0;
+    std::uint64_t oldest_training_ =
+        0;  ///< frames of trainings before this one speak of runs that were replaced
+    double step_ms_ = 0, probe_overhead_ = 0, explore_ms_ = 0;
+    bool exact_ = false;
+
+    // Ended in reverse order: the engine first, whose last words the files still take.
+    WorkerThread<IoWorker> io_;
+    WorkerThread<EngineWorker> engine_;
+};
+
+}  // namespace normscope::app

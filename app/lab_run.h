@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/recipe/recipe.h"
+#include "core/session/run_data.h"
+#include "core/session/session.h"
+
+#include <QString>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace normscope::app {
+
+/// A checkpoint of a run that can still be had, and from where.
+struct KnownCheckpoint {
+    std::int64_t step = 0;
+    CheckpointSource source;
+};
+
+/// One run of the comparison. Cheap to copy: an undo entry is a list of these.
+struct LabRun {
+    std::string id;
+    Recipe recipe;                  ///< what the knobs say
+    Recipe live;                    ///< what `data` was made with, hot knobs moved on the way included
+    std::shared_ptr<RunData> data;  ///< never null; grows while the run trains
+    std::shared_ptr<const RunData>
+        preview;          ///< a trained run whose knobs moved on: what they would give at step 0
+    bool pinned = false;  ///< keeps its data: knobs and training pass it by
+    std::vector<KnownCheckpoint> checkpoints;
+    /// For which request each probe was measured; a probe that waits for a newer one is drawn as a draft.
+    std::map<std::string, std::uint64_t> measured_for;
+
+    bool trained() const { return data->steps.rows() > 0; }
+    /// Training has begun and not ended.
+    bool underWay() const {
+        return data->outcome.state == RunState::Running || data->outcome.state == RunState::Paused;
+    }
+};
+
+/// A run that nobody measured yet.
+LabRun makeRun(std::string id, const Recipe& recipe);
+
+}  // namespace normscope::app

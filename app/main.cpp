@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/figure_command.h"
+#include "app/main_window.h"
+#include "app/screenshot.h"
+#include "app/settings.h"
+
+#include <CLI/CLI.hpp>
+
+#include <QApplication>
+#include <QStyleFactory>
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+
+namespace {
+
+using namespace normscope::app;
+
+bool hasDisplay() {
+    const auto set = [](const char* name) {
+        const char* value = std::getenv(name);
+        return value && *value;
+    };
+    return set("DISPLAY") || set("WAYLAND_DISPLAY") || set("QT_QPA_PLATFORM");
+}
+
+void setUp(QApplication& app) {
+    app.setOrganizationName(QStringLiteral("Normscope"));
+    app.setApplicationName(QStringLiteral("Normscope"));
+    app.setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+}
+
+QSize sizeOf(const std::string& text) {
+    int width = 0, height = 0;
+    char rest = 0;
+    if (std::sscanf(text.c_str(), "%dx%d%c", &width, &height, &rest) != 2 || width < 400 || height < 300)
+        throw CLI::ValidationError("--size",
+                                   "\"" + text + "\" is not understood, allowed: WIDTHxHEIGHT from 400x300");
+    return {width, height};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc > 1 && std::strcmp(argv[1], "figure") == 0) {
+        if (!hasDisplay()) setenv("QT_QPA_PLATFORM", "offscreen", 1);
+        QApplication app(argc, argv);
+        setUp(app);
+        return runFigureCommand(argc - 1, argv + 1);
+    }
+
+    std::string session, screenshot, size = "1440x900", theme;
+    int train = 0, threads = 0;
+    double after = 0;
+    CLI::App cli{
+        "Normscope: a laboratory for transformer training stability\n\n"
+        "normscope [SESSION.h5]        opens the window\n"
+        "normscope figure --help       renders one picture without a display"};
+    cli.add_option("session", session, "A session or recording to open");
+    cli.add_option("--threads", threads, "Of the engine; 0 = all cores but one")
+        ->check(CLI::NonNegativeNumber);
+    cli.add_option("--screenshot", screenshot, "Save a picture of the window to this PNG and quit");
+    cli.add_option("--size", size, "Of the window for --screenshot");
+    cli.add_option("--theme", theme, "light or dark")->check(CLI::IsMember({"light", "dark"}));
+    cli.add_option("--train", train, "For --screenshot: train so many steps first")
+        ->check(CLI::NonNegativeNumber);
+    cli.add_option("--after", after, "For --screenshot: wait so many seconds more")
+        ->check(CLI::NonNegativeNumber);
+    ScreenshotOrder order;
+    try {
+        cli.parse(argc, argv);
+        order = {QString::fromStdString(screenshot), sizeOf(size), train, after, theme == "dark"};
+    } catch (const CLI::CallForHelp&) {
+        std::cout << cli.help();
+        return 0;
+    } catch (const CLI::ParseError& error) {
+        std::string line = error.what();
+        std::replace(line.begin(), line.end(), '\n', ' ');
+        std::cerr << "normscope: " << line << '\n';
+        return 2;
+    }
+    if (!hasDisplay()) {
+        std::cerr << "normscope: no display (DISPLAY and WAYLAND_DISPLAY are not set); use normscope-cli, or "
+                     "normscope "
+                     "figure for pictures\n";
+        return 2;
+    }
+    QApplication app(argc, argv);
+    setUp(app);
+    MainWindow window(Settings::recordingsFolder(), threads);
+    if (!theme.empty()) window.setDark(theme == "dark");
+    if (!session.empty()) window.openSession(QString::fromStdString(session));
+    window.show();
+    if (!screenshot.empty())
+        takeScreenshot(window, order);
+    else
+        window.offerInterrupted();
+    return app.exec();
+}

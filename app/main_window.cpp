@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/main_window.h"
+
+#include "app/banner.h"
+#include "app/command_search.h"
+#include "app/export_dialog.h"
+#include "app/lab.h"
+#include "app/palette.h"
+#include "app/panel_grid.h"
+#include "app/settings.h"
+#include "app/side_rail.h"
+#include "app/window_actions.h"
+#include "app/window_view.h"
+#include "core/recipe/presets.h"
+#include "widgets/export/csv.h"
+#include "widgets/panels/run_diff.h"
+#include "widgets/stack/knob_panel.h"
+#include "widgets/stack/run_strip.h"
+#include "widgets/stack/stack_view.h"
+#include "widgets/stack/transport_bar.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QAction>
+#include <QApplication>
+#include <QBoxLayout>
+#include <QClipboard>
+#include <QCloseEvent>
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenu>
+#include <QMimeData>
+#include <QScrollArea>
+#include <QShortcut>
+#include <cmath>
+
+namespace normscope::app {
+
+namespace {
+
+constexpr int kWideFrom = 1700;  // window width at which the third column and the rail fit
+constexpr int kRailWidth = 280;
+constexpr int kBarsInterval = 100;
+const QString kSessionFilter = QStringLiteral("Normscope sessions (*.h5)");
+
+/// The preset's title for a person.
+QString presetTitle(const Preset& preset) {
+    return QString::fromStdString(nlohmann::json::parse(preset.json).value("title", preset.name));
+}
+
+double last(const RunData& run, const char* column) {
+    const auto* values = run.steps.find(column);
+    return values && !values->empty() ? values->back() : std::nan("");
+}
+
+}  // namespace
+
+MainWindow::MainWindow(const QString& recordings_folder, int threads)
+    : lab_(new Lab({threads, recordings_folder}, this)) {
+    setObjectName(QStringLiteral("mainWindow"));
+    buildLayout();
+    connectStrip();
+    connectKnobs();
+    connectStack();
+    connectTransport();
+    connect(lab_, &Lab::problem, this, [this](const QString& message) { banner_->tell(message); });
+    connect(lab_, &Lab::runsChanged, this, &MainWindow::showRuns);
+    connect(lab_, &Lab::viewChanged, this, [this] {
+        showTransport();
+        showStackColours();
+    });
+    show_later_.setSingleShot(true);
+    show_later_.setInterval(kBarsInterval);
+    connect(&show_later_, &QTimer::timeout, this, [this] {
+        showTransport();
+        showStackColours();
+    });
+    const auto later = [this] {
+        if (!show_later_.isActive()) show_later_.start();
+    };
+    connect(lab_, &Lab::trainingChanged, this, later);
+    connect(lab_, &Lab::dataChanged, this, later);
+    connect(lab_, &Lab::sessionOpened, this, &MainWindow::afterOpening);
+    connect(lab_, &Lab::sessionSaved, this, [this](const QString& path) {
+        session_path_ = path;
+        Settings().addRecentFile(path);
+        updateRecentFiles(*this);
+        lab_->undoStack()->setClean();
+        showTitle();
+        banner_->tell(tr("Saved %1").arg(path));
+    });
+    connect(lab_, &Lab::interruptedFound, this, [this](const QList<InterruptedRun>& found) {
+        const QStringList dismissed = Settings().dismissedRecordings();
+        QStringList paths, names;
+        for (const InterruptedRun& run : found) {
+            if (dismissed.contains(run.path)) continue;
+            paths << run.path;
+            names << tr("%1 at step %2").arg(run.name).arg(run.step);
+        }
+        if (paths.isEmpty()) return;
+        const auto settled = [paths] { Settings().dismissRecordings(paths); };
+        banner_->tell(tr("Not finished when the program ended: %1").arg(names.join(QStringLiteral(", "))),
+                      {{tr("Resume"),
+                        [this, paths, settled] {
+                            settled();
+                            lab_->resume(paths);
+                        }},
+                       {tr("Look at it"),
+                        [this, paths, settled] {
+                            settled();
+                            lab_->reopen(paths);
+                        }},
+                       {tr("Do not offer again"), settled}});
+    });
+    connect(lab_->undoStack(), &QUndoStack::cleanChanged, this, &MainWindow::showTitle);
+    addWindowActions(*this);
+    setDark(Settings().dark());
+    showRuns();
+    showTransport();
+    showTitle();
+    resize(1440, 900);
+}
+
+MainWindow::~MainWindow() = default;
+
+// --- layout
+// ----------------------------------------------------------------------------------------------------------
+
+void MainWindow::buildLayout() {
+    strip_ = new widgets::RunStrip(this);
+    strip_->setObjectName(QStringLiteral("runStrip"));
+    stack_ = new widgets::StackView(this);
+    stack_->setObjectName(QStringLiteral("stackView"));
+    knobs_ = new widgets::KnobPanel(this);
+    knobs_->setObjectName(QStringLiteral("knobPanel"));
+    transport_ = new widgets::TransportBar(this);
+    transport_->setObjectName(QStringLiteral("transportBar"));
+    grid_ = new PanelGrid(*lab_, this);
+    grid_->setObjectName(QStringLiteral("panelGrid"));
+    rail_ = new SideRail(*lab_, this);
+    rail_->setFixedWidth(kRailWidth);
+    rail_->hide();
+    banner_ = new Banner(this);
+
+    auto* knob_scroll = new QScrollArea(this);
+    knob_scroll->setWidget(knobs_);
+    knob_scroll->setWidgetResizable(true);
+    knob_scroll->setFrameShape(QFrame::NoFrame);
+    knob_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    left_ = new QWidget(this);
+    auto* left = new QVBoxLayout(left_);
+    left->setContentsMargins(8, 6, 0, 0);
+    left->setSpacing(0);
+    left->addWidget(stack_, 1);
+    left->addWidget(knob_scroll, 1);
+
+    auto* centre = new QVBoxLayout;
+    centre->setContentsMargins(0, 0, 0, 0);
+    centre->setSpacing(0);
+    centre->addWidget(banner_);
+    centre->addWidget(grid_, 1);
+    auto* middle = new QHBoxLayout;
+    middle->setContentsMargins(0, 0, 0, 0);
+    middle->setSpacing(1);
+    middle->addWidget(left_);
+    middle->addLayout(centre, 1);
+    middle->addWidget(rail_);
+    auto* all = new QWidget(this);
+    auto* column = new QVBoxLayout(all);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(1);
+    column->addWidget(strip_);
+    column->addLayout(middle, 1);
+    column->addWidget(transport_);
+    setCentralWidget(all);
+
+    // The window's own actions hold Space and Ctrl+K, also while the bars are hidden.
+    for (QWidget* bar : {static_cast<QWidget*>(strip_), static_cast<QWidget*>(transport_)})
+        for (QShortcut* shortcut : bar->findChildren<QShortcut*>()) shortcut->setEnabled(false);
+
+    connect(grid_, &PanelGrid::helpRequested, this, &MainWindow::explainCurrent);
+    connect(grid_, &PanelGrid::exportRequested, this, &MainWindow::exportCurrent);
+    connect(grid_, &PanelGrid::csvRequested, this, &MainWindow::saveCsv);
+    connect(grid_, &PanelGrid::copyRequested, this, &MainWindow::copyFigure);
+    connect(grid_, &PanelGrid::layerHovered, stack_, &widgets::StackView::setHoveredLayer);
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+    QMainWindow::resizeEvent(event);
+    arrangeForSize();
+}
+
+void MainWindow::arrangeForSize() {
+    left_->setFixedWidth(width() >= kWideFrom ? 320 : 280);
+    if (!wide_by_hand_ && !presenting_ && grid_->isWide() != (width() >= kWideFrom)) {
+        grid_->setWide(width() >= kWideFrom);
+        rail_->setVisible(width() >= kWideFrom);
+    }
+}
+
+void MainWindow::setWide(bool wide) {
+    wide_by_hand_ = wide != (width() >= kWideFrom);
+    grid_->setWide(wide);
+    rail_->setVisible(wide && !presenting_);
+}
+
+void MainWindow::setDark(bool dark) {
+    dark_ = dark;
+    QApplication::setPalette(windowPalette(dark));
+    grid_->setTheme(widgets::Theme::make(dark ? widgets::Theme::Kind::Dark : widgets::Theme::Kind::Light));
+    Settings().setDark(dark);
+}
+
+// --- wiring
+// ----------------------------------------------------------------------------------------------------------
+
+void MainWindow::connectStrip() {
+    QStringList names, titles;
+    for (const Preset& preset : presets()) {
+        names << QString::fromLatin1(preset.name);
+        titles << presetTitle(preset);
+    }
+    strip_->setPresets(names, titles);
+    connect(strip_, &widgets::RunStrip::runSelected, this, [this](const QString& id) {
+        for (std::size_t i = 0; i < lab_->runs().size(); ++i)
+            if (QString::fromStdString(lab_->runs()[i].id) == id) lab_->selectRun(static_cast<int>(i));
+    });
+    connect(strip_, &widgets::RunStrip::runMenuRequested, this, [this](const QString& id, const QPoint& at) {
+        Q_EMIT strip_->runSelected(id);
+        QMenu menu(this);
+        for (const char* name : {"pin", "fork", "removeRun", "copyExperiment"})
+            menu.addAction(findChild<QAction*>(QLatin1String(name)));
+        menu.exec(at);
+    });
+    connect(strip_, &widgets::RunStrip::compareRequested, this, &MainWindow::addComparison);
+    connect(strip_, &widgets::RunStrip::presetChosen, lab_, &Lab::loadPreset);
+    connect(strip_, &widgets::RunStrip::commandSearchRequested, this, &MainWindow::searchCommands);
+    connect(strip_, &widgets::RunStrip::themeToggled, this, &MainWindow::toggleTheme);
+}
+
+void MainWindow::connectKnobs() {
+    connect(knobs_, &widgets::KnobPanel::keyDragStarted, lab_, &Lab::beginDrag);
+    connect(knobs_, &widgets::KnobPanel::keyChanging, lab_, &Lab::dragKey);
+    connect(
+        knobs_, &widgets::KnobPanel::keyCommitted, this,
+        [this](const QString& key, const QVariant&, const QVariant& value) { lab_->commitKey(key, value); });
+    connect(knobs_, &widgets::KnobPanel::linkToggled, lab_, &Lab::setLinked);
+}
+
+void MainWindow::connectStack() {
+    connect(stack_, &widgets::StackView::normToggled, lab_, &Lab::setNorm);
+    connect(stack_, &widgets::StackView::layerHovered, grid_, &PanelGrid::showLayer);
+    connect(stack_, &widgets::StackView::layerSelected, this,
+            [this](int layer) { lab_->selectLayer(layer); });
+}
+
+void MainWindow::connectTransport() {
+    connect(transport_, &widgets::TransportBar::play, lab_, &Lab::play);
+    connect(transport_, &widgets::TransportBar::pause, lab_, &Lab::pause);
+    connect(transport_, &widgets::TransportBar::singleStep, lab_, &Lab::singleStep);
+    connect(transport_, &widgets::TransportBar::scrubbed, lab_, &Lab::setStep);
+    connect(transport_, &widgets::TransportBar::startNewRun, lab_, &Lab::startAsNewRun);
+}
+
+void MainWindow::showRuns() {
+    std::vector<std::string> recipes;
+    for (const LabRun& run : lab_->runs()) recipes.push_back(recipe_json(run.recipe, -1));
+    const auto differences = widgets::runDifferences(recipes);
+    std::vector<widgets::RunLabel> labels;
+    for (std::size_t i = 0; i < lab_->runs().size(); ++i) {
+        const RunData& run = *lab_->runs()[i].data;
+        RunState state = run.outcome.state;
+        if (state == RunState::Running && !lab_->playing()) state = RunState::Paused;
+        labels.push_back({QString::fromStdString(run.id), QString::fromStdString(run.name),
+                          static_cast<int>(i), differences[i].join(QStringLiteral(" · ")), state,
+                          QString::fromStdString(run.outcome.text)});
+    }
+    strip_->setRuns(labels);
+    strip_->setSelected(QString::fromStdString(lab_->selected().id));
+    showKnobs();
+}
+
+void MainWindow::showKnobs() {
+    Recipe defaults;
+    complete(defaults.stack, lab_->selected().recipe.stack.vocab);
+    knobs_->setRecipe(lab_->selected().recipe, defaults);
+    std::vector<Recipe> compared;
+    for (const LabRun& run : lab_->runs()) compared.push_back(run.recipe);
+    knobs_->setCompared(compared);
+    knobs_->setLinked(lab_->linked());
+    stack_->setSpec(lab_->selected().recipe.stack);
+}
+
+void MainWindow::showTransport() {
+    std::vector<widgets::StepMark> marks;
+    qint64 planned = 0;
+    double tokens = 0;
+    for (std::size_t i = 0; i < lab_->runs().size(); ++i) {
+        const LabRun& run = lab_->runs()[i];
+        planned = std::max<qint64>(planned, run.live.train.steps - 1);
+        for (const RunEvent& event : run.data->events)
+            marks.push_back({event.step, static_cast<int>(i),
+                             event.kind == "outcome" ? run.data->outcome.state : RunState::Running,
+                             QString::fromStdString(event.text)});
+        if (run.underWay() && run.trained()) tokens += last(*run.data, "tokens_per_s");
+    }
+    const double unknown = std::nan("");
+    transport_->setRange(lab_->lastStep(), planned);
+    transport_->setMarks(std::move(marks));
+    transport_->setStep(lab_->exploring() ? 0 : std::min(lab_->step(), lab_->lastStep()));
+    transport_->setPlaying(lab_->playing());
+    transport_->setPreviewPending(lab_->changesPending());
+    const bool rates = lab_->anyUnderWay() && !lab_->exploring();
+    transport_->setRates(rates ? tokens : unknown, rates ? lab_->stepMs() : unknown,
+                         rates ? 100 * lab_->probeOverhead() : unknown);
+}
+
+void MainWindow::showStackColours() {
+    const LabRun& run = lab_->selected();
+    const qint64 step = lab_->exploring() ? 0 : lab_->step();
+    const ProbeResult* sample = run.data->sample_at("growth", step);
+    const NamedArray* rms = sample ? sample->find("rms") : nullptr;
+    const int depth = run.recipe.stack.depth;
+    if (!rms || rms->data.size() != static_cast<std::size_t>(2 * depth + 1))
+        return stack_->setLayerValues({}, {});
+    std::vector<double> after_layer;
+    for (int layer = 0; layer < depth; ++layer)
+        after_layer.push_back(rms->data[static_cast<std::size_t>(2 * layer + 2)]);
+    stack_->setLayerValues(std::move(after_layer), tr("RMS at step %1").arg(sample->step));
+}
+
+void MainWindow::showTitle() {
+    const QString name = session_path_.isEmpty() ? tr("untitled") : QFileInfo(session_path_).fileName();
+    setWindowTitle(QStringLiteral("%1[*] — Normscope").arg(name));
+    setWindowModified(!lab_->undoStack()->isClean());
+}
+
+// --- files
+// -----------------------------------------------------------------------------------------------------------
+
+void MainWindow::openSession(const QString& path) {
+    lab_->openSession(path);
+}
+
+void MainWindow::afterOpening(const OpenedSessionPtr& opened) {
+    session_path_ = opened->path;
+    Settings().addRecentFile(opened->path);
+    updateRecentFiles(*this);
+    if (!opened->session.view_json.empty()) {
+        try {
+            applyViewJson(*this, opened->session.view_json);
+        } catch (const std::exception& error) {
+            banner_->tell(tr("%1: %2").arg(opened->path, QString::fromUtf8(error.what())));
+        }
+    }
+    showTitle();
+}
+
+void MainWindow::saveSession(const QString& path) {
+    lab_->saveSession(path, viewJson(*this));
+}
+
+void MainWindow::save() {
+    if (session_path_.isEmpty())
+        saveAs();
+    else
+        saveSession(session_path_);
+}
+
+void MainWindow::saveAs() {
+    Settings settings;
+    QString path =
+        QFileDialog::getSaveFileName(this, tr("Save the session"), settings.lastFolder(), kSessionFilter);
+    if (path.isEmpty()) return;
+    if (QFileInfo(path).suffix().isEmpty()) path += QStringLiteral(".h5");
+    settings.setLastFolder(QFileInfo(path).absolutePath());
+    saveSession(path);
+}
+
+void MainWindow::open() {
+    Settings settings;
+    const QString path =
+        QFileDialog::getOpenFileName(this, tr("Open a session"), settings.lastFolder(), kSessionFilter);
+    if (path.isEmpty()) return;
+    settings.setLastFolder(QFileInfo(path).absolutePath());
+    openSession(path);
+}
+
+void MainWindow::newComparison() {
+    lab_->startOver();
+    session_path_.clear();
+    showTitle();
+}
+
+void MainWindow::offerInterrupted() {
+    lab_->findInterrupted();
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+    // What was trained is in the recordings: nothing is lost, so nothing is asked.
+    event->accept();
+}
+
+// --- commands
+// --------------------------------------------------------------------------------------------------------
+
+void MainWindow::searchCommands() {
+    auto* search = new CommandSearch(actions(), this);
+    search->move(mapToGlobal(QPoint((width() - search->width()) / 2, strip_->height() + 8)));
+    search->show();
+}
+
+void MainWindow::showShortcuts() {
+    searchCommands();
+}
+
+void MainWindow::exportCurrent() {
+    const PanelCell* cell = grid_->currentCell();
+    auto* dialog = new ExportDialog(cell->plot()->figure(), cell->plot()->viewState(), recipeText(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->open();
+}
+
+void MainWindow::saveCsv() {
+    const PanelCell* cell = grid_->currentCell();
+    Settings settings;
+    const QString proposal =
+        QDir(settings.lastFolder()).filePath(QString::fromStdString(cell->panel()) + QStringLiteral(".csv"));
+    const QString path =
+        QFileDialog::getSaveFileName(this, tr("Save CSV"), proposal, QStringLiteral("*.csv"));
+    if (path.isEmpty()) return;
+    settings.setLastFolder(QFileInfo(path).absolutePath());
+    try {
+        widgets::exportCsv(*cell->plot()->figure(), cell->plot()->viewState(), path);
+    } catch (const std::exception& error) {
+        banner_->tell(QString::fromUtf8(error.what()));
+    }
+}
+
+void MainWindow::copyFigure() {
+    const PanelCell* cell = grid_->currentCell();
+    widgets::ExportOptions options;
+    options.view = cell->plot()->viewState();
+    options.metadata = recipeText();
+    auto* content = new QMimeData;
+    content->setData(QStringLiteral("image/svg+xml"),
+                     widgets::renderFigure(*cell->plot()->figure(), options));
+    options.format = widgets::FileFormat::Png;
+    QImage image;
+    image.loadFromData(widgets::renderFigure(*cell->plot()->figure(), options), "PNG");
+    content->setImageData(image);
+    QApplication::clipboard()->setMimeData(content);
+    banner_->tell(tr("Copied the figure: SVG and PNG"));
+}
+
+QString MainWindow::recipeText() const {
+    std::string text;
+    for (const LabRun& run : lab_->runs()) text += (text.empty() ? "" : "\n") + run.data->recipe_json;
+    return QString::fromStdString(text);
+}
+
+void MainWindow::copyExperiment() {
+    QApplication::clipboard()->setText(QString::fromStdString(recipe_json(lab_->selected().recipe)));
+    banner_->tell(tr("Copied the recipe of %1").arg(QString::fromStdString(lab_->selected().data->name)));
+}
+
+void MainWindow::explainCurrent() {
+    const widgets::Figure& figure = *grid_->currentCell()->plot()->figure();
+    QStringList lines{figure.quantity +
+                      (figure.unit.isEmpty() ? QString() : QStringLiteral(" [%1]").arg(figure.unit))};
+    for (const QString& line : {figure.formula, figure.source}) lines << line;
+    if (!figure.erratum.isEmpty()) lines << tr("Erratum: %1").arg(figure.erratum);
+    lines << figure.summary;
+    lines.removeAll(QString());
+    banner_->tell(
+        lines.join(QLatin1Char('\n')),
+        {{tr("Copy"), [lines] { QApplication::clipboard()->setText(lines.join(QLatin1Char('\n'))); }}});
+}
+
+void MainWindow::toggleTheme() {
+    setDark(!dark_);
+}
+
+void MainWindow::togglePresentation() {
+    presenting_ = !presenting_;
+    if (presenting_ && grid_->focusedCell() < 0) focusCurrent();
+    if (!presenting_) grid_->focusCell(-1);
+    strip_->setVisible(!presenting_);
+    stack_->setVisible(!presenting_);
+    transport_->setVisible(!presenting_);
+    rail_->setVisible(!presenting_ && grid_->isWide());
+    grid_->setTextSizes(presenting_ ? 24 : 13, presenting_ ? 3 : 1.5);
+    setWindowState(presenting_ ? windowState() | Qt::WindowFullScreen
+                               : windowState() & ~Qt::WindowFullScreen);
+}
+
+void MainWindow::toggleRail() {
+    setWide(!grid_->isWide());
+}
+
+void MainWindow::focusCurrent() {
+    const PanelCell* current = grid_->currentCell();
+    const auto& cells = grid_->cells();
+    const int index = static_cast<int>(std::find(cells.begin(), cells.end(), current) - cells.begin());
+    grid_->focusCell(grid_->focusedCell() == index && !presenting_ ? -1 : index);
+}
+
+void MainWindow::leaveFocus() {
+    if (presenting_)
+        togglePresentation();
+    else
+        grid_->focusCell(-1);
+}
+
+void MainWindow::addComparison() {
+    lab_->addRun(lab_->selected().recipe);
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+    if (event->key() == Qt::Key_Home)
+        lab_->setStep(0);
+    else if (event->key() == Qt::Key_End)
+        lab_->setStep(Lab::kNewest);
+    else
+        QMainWindow::keyPressEvent(event);
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/io_worker.h"
+
+#include <QMainWindow>
+#include <QTimer>
+
+namespace normscope::widgets {
+class KnobPanel;
+class RunStrip;
+class StackView;
+class TransportBar;
+}  // namespace normscope::widgets
+
+namespace normscope::app {
+
+class Banner;
+class Lab;
+class PanelCell;
+class PanelGrid;
+class SideRail;
+
+/// The one window. It wires: intentions of the widgets to the lab, the lab's signals to the widgets. Nothing
+/// is decided here.
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+  public:
+    /// `recordings_folder`: where runs are recorded live; `threads` of the engine, 0 = all cores but one.
+    MainWindow(const QString& recordings_folder, int threads);
+    ~MainWindow() override;
+
+    Lab* lab() const { return lab_; }
+    PanelGrid* grid() const { return grid_; }
+    Banner* banner() const { return banner_; }
+    widgets::StackView* stack() const { return stack_; }
+    bool isDark() const { return dark_; }
+    void setDark(bool dark);
+    /// Three columns and the right rail, whatever the width.
+    void setWide(bool wide);
+
+    void openSession(const QString& path);
+    /// Writes the session there and remembers the path.
+    void saveSession(const QString& path);
+    /// Offers runs that a killed program left behind.
+    void offerInterrupted();
+
+  public Q_SLOTS:
+    void save();
+    void saveAs();
+    void open();
+    void newComparison();
+    void searchCommands();
+    void showShortcuts();
+    void exportCurrent();
+    void saveCsv();
+    void copyFigure();
+    void copyExperiment();
+    void explainCurrent();
+    void toggleTheme();
+    void togglePresentation();
+    void toggleRail();
+    void focusCurrent();
+    void leaveFocus();
+    void addComparison();
+
+  protected:
+    void resizeEvent(QResizeEvent* event) override;
+    void closeEvent(QCloseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+  private:
+    void buildLayout();
+    void connectStrip();
+    void connectKnobs();
+    void connectStack();
+    void connectTransport();
+    void showRuns();
+    void showKnobs();
+    void showTransport();
+    void showStackColours();
+    void showTitle();
+    void afterOpening(const OpenedSessionPtr& opened);
+    void arrangeForSize();
+    QString recipeText() const;
+
+    Lab* lab_;
+    PanelGrid* grid_;
+    widgets::RunStrip* strip_;
+    widgets::StackView* stack_;
+    widgets::KnobPanel* knobs_;
+    widgets::TransportBar* transport_;
+    SideRail* rail_;
+    Banner* banner_;
+    QWidget* left_;
+    QString session_path_;
+    bool dark_ = false, presenting_ = false, wide_by_hand_ = false;
+    QTimer show_later_;  ///< the bars follow a training at a few frames a second
+};
+
+}  // namespace normscope::app

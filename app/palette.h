@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QPalette>
+
+namespace normscope::app {
+
+/// The widgets' colours, to go with the plots' light and dark themes.
+QPalette windowPalette(bool dark);
+
+}  // namespace normscope::app

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/panel_cell.h"
+
+#include "app/lab.h"
+#include "widgets/export/csv.h"
+#include "widgets/panels/panel_registry.h"
+
+#include <QActionGroup>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QMouseEvent>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+namespace normscope::app {
+
+namespace {
+
+QToolButton* headerButton(QWidget* parent, const QString& text, const QString& name,
+                          const char* object_name) {
+    auto* button = new QToolButton(parent);
+    button->setText(text);
+    button->setToolTip(name);
+    button->setAccessibleName(name);
+    button->setObjectName(QLatin1String(object_name));
+    button->setAutoRaise(true);
+    button->setFocusPolicy(Qt::TabFocus);
+    return button;
+}
+
+/// A menu that a click opens below the button, without the little arrow that Qt draws for a menu of the button's own.
+QMenu* popUpMenu(QToolButton* button) {
+    auto* menu = new QMenu(button);
+    QObject::connect(button, &QToolButton::clicked, menu,
+                     [button, menu] { menu->popup(button->mapToGlobal(QPoint(0, button->height()))); });
+    return menu;
+}
+
+QString words(const std::string& text) {
+    return QString::fromStdString(text).replace(QLatin1Char('_'), QLatin1Char(' '));
+}
+
+}  // namespace
+
+PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
+    : QFrame(parent), lab_(lab), panel_(panel), options_{{panel, {}}}, plot_(new widgets::PlotView(this)) {
+    header_ = new QWidget(this);
+    header_->setObjectName(QStringLiteral("header"));
+    header_->setFixedHeight(26);
+    header_->installEventFilter(this);
+    menu_ = headerButton(header_, {}, tr("Choose the panel of this cell"), "panelMenu");
+    QFont bold = menu_->font();
+    bold.setBold(true);
+    menu_->setFont(bold);
+    panel_menu_ = popUpMenu(menu_);
+    subtitle_ = new QLabel(header_);
+    subtitle_->setObjectName(QStringLiteral("subtitle"));
+    subtitle_->setAttribute(Qt::WA_TransparentForMouseEvents);
+    subtitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    options_button_ = headerButton(header_, QStringLiteral("⋯"), tr("Options of the panel"), "panelOptions");
+    options_menu_ = popUpMenu(options_button_);
+    auto* save = headerButton(header_, QStringLiteral("⇩"), tr("Export or copy this picture"), "panelExport");
+    QMenu* save_menu = popUpMenu(save);
+    save_menu->addAction(tr("Export figure…"), this, &PanelCell::exportRequested);
+    save_menu->addAction(tr("Save CSV…"), this, &PanelCell::csvRequested);
+    save_menu->addAction(tr("Copy figure"), this, &PanelCell::copyRequested);
+    auto* help = headerButton(header_, QStringLiteral("?"), tr("Formula, source and erratum"), "panelHelp");
+    connect(help, &QToolButton::clicked, this, &PanelCell::helpRequested);
+    auto* expand = headerButton(header_, QStringLiteral("⤢"), tr("Fill the centre (F)"), "panelExpand");
+    connect(expand, &QToolButton::clicked, this, &PanelCell::focusRequested);
+
+    auto* row = new QHBoxLayout(header_);
+    row->setContentsMargins(6, 0, 4, 0);
+    row->setSpacing(2);
+    row->addWidget(menu_);
+    row->addWidget(subtitle_, 1);
+    for (QToolButton* button : {options_button_, save, help, expand}) row->addWidget(button);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(header_);
+    column->addWidget(plot_, 1);
+
+    plot_->setTitleShown(false);
+    connect(plot_, &widgets::PlotView::focusRequested, this, &PanelCell::focusRequested);
+    connect(plot_, &widgets::PlotView::helpRequested, this, &PanelCell::helpRequested);
+    connect(plot_, &widgets::PlotView::viewStateChanged, this,
+            [this] { views_[panel_] = plot_->viewState(); });
+    connect(plot_, &widgets::PlotView::cellClicked, this,
+            [this](int row_index, int column_index, int) { lab_.selectLayer(row_index, column_index); });
+    fillPanelMenu();
+    fillOptionsMenu();
+}
+
+void PanelCell::fillPanelMenu() {
+    panel_menu_->clear();
+    for (const widgets::PanelInfo& info : widgets::panels()) {
+        QAction* action = panel_menu_->addAction(info.title, this, [this, id = info.id] { setPanel(id); });
+        action->setCheckable(true);
+        action->setChecked(info.id == panel_);
+    }
+    menu_->setText(widgets::panelInfo(panel_).title + QStringLiteral(" ▾"));
+}
+
+void PanelCell::fillOptionsMenu() {
+    QMenu* menu = options_menu_;
+    menu->clear();
+    const widgets::PanelInfo& info = widgets::panelInfo(panel_);
+    const widgets::PanelOptions now = widgets::resolveOptions(info, options_[panel_]);
+    for (const widgets::PanelOption& option : info.options) {
+        menu->addSection(option.label);
+        auto* group = new QActionGroup(menu);
+        for (const std::string& value : option.values) {
+            QAction* action = menu->addAction(words(value), this, [this, key = option.key, value] {
+                options_[panel_][key] = value;
+                // The axes mean something else now: an old zoom would show nothing.
+                plot_->resetView();
+                fillOptionsMenu();
+                refresh();
+            });
+            action->setCheckable(true);
+            action->setChecked(now.at(option.key) == value);
+            group->addAction(action);
+        }
+    }
+    options_button_->setEnabled(!info.options.empty());
+}
+
+void PanelCell::setPanel(const std::string& panel) {
+    if (panel == panel_) return fillPanelMenu();  // a click on the checked entry unchecked it
+    panel_ = widgets::panelInfo(panel).id;
+    options_.try_emplace(panel_);
+    plot_->setViewState(views_[panel_]);
+    fillPanelMenu();
+    fillOptionsMenu();
+    refresh();
+    Q_EMIT panelChanged();
+}
+
+void PanelCell::setOptions(const widgets::PanelOptions& options) {
+    widgets::resolveOptions(widgets::panelInfo(panel_), options);  // throws on what the panel does not know
+    options_[panel_] = options;
+    fillOptionsMenu();
+    refresh();
+}
+
+void PanelCell::setViews(const std::map<std::string, widgets::PlotViewState>& views) {
+    views_ = views;
+    plot_->setViewState(views_[panel_]);
+}
+
+void PanelCell::refresh() {
+    dirty_ = !isVisible();
+    if (dirty_) return;
+    auto figure = std::make_shared<const widgets::Figure>(
+        widgets::buildPanel(panel_, lab_.panelInput(panel_, options_[panel_])));
+    subtitle_->setText(figure->subtitle);
+    plot_->setFigure(std::move(figure));
+}
+
+QByteArray PanelCell::csv() const {
+    return widgets::csvText(*plot_->figure(), plot_->viewState());
+}
+
+void PanelCell::showEvent(QShowEvent* event) {
+    QFrame::showEvent(event);
+    if (dirty_) refresh();
+}
+
+bool PanelCell::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == header_ && event->type() == QEvent::MouseButtonDblClick) {
+        Q_EMIT focusRequested();
+        return true;
+    }
+    return QFrame::eventFilter(watched, event);
+}
+
+}  // namespace normscope::app

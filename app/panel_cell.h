@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/panels/panel.h"
+#include "widgets/plots/plot_view.h"
+
+#include <QFrame>
+#include <map>
+#include <string>
+
+class QLabel;
+class QMenu;
+class QToolButton;
+
+namespace normscope::app {
+
+class Lab;
+
+/// One cell of the grid: a panel with its menus above its plot. Builds the panel's picture from the lab's
+/// data when it is told to, and only while it can be seen.
+class PanelCell : public QFrame {
+    Q_OBJECT
+  public:
+    PanelCell(Lab& lab, const std::string& panel, QWidget* parent = nullptr);
+
+    const std::string& panel() const { return panel_; }
+    void setPanel(const std::string& panel);
+    const widgets::PanelOptions& options() const { return options_.at(panel_); }
+    void setOptions(const widgets::PanelOptions& options);
+    widgets::PlotView* plot() const { return plot_; }
+    /// Zoom and log switches by panel, also of panels that this cell showed before.
+    const std::map<std::string, widgets::PlotViewState>& views() const { return views_; }
+    void setViews(const std::map<std::string, widgets::PlotViewState>& views);
+
+    /// Builds the picture anew; later, when it is hidden now.
+    void refresh();
+    /// The CSV of what is shown.
+    QByteArray csv() const;
+
+  Q_SIGNALS:
+    void panelChanged();
+    void focusRequested();
+    void helpRequested();
+    void exportRequested();
+    void csvRequested();
+    void copyRequested();
+
+  protected:
+    void showEvent(QShowEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+  private:
+    void fillPanelMenu();
+    void fillOptionsMenu();
+
+    Lab& lab_;
+    std::string panel_;
+    std::map<std::string, widgets::PanelOptions> options_;
+    std::map<std::string, widgets::PlotViewState> views_;
+    bool dirty_ = true;
+    QWidget* header_;
+    QToolButton *menu_, *options_button_;
+    QMenu *panel_menu_, *options_menu_;
+    QLabel* subtitle_;
+    widgets::PlotView* plot_;
+};
+
+}  // namespace normscope::app

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/screenshot.h"
+
+#include "app/lab.h"
+#include "app/main_window.h"
+
+#include <QApplication>
+#include <QTimer>
+#include <cstdio>
+
+namespace normscope::app {
+
+namespace {
+
+/// Everything that was asked for is on screen.
+bool ready(const Lab& lab, const ScreenshotOrder& order) {
+    if (order.train_steps == 0) return lab.exact();
+    for (const LabRun& run : lab.runs())
+        if (!run.pinned &&
+            (!run.trained() || (run.underWay() && run.data->steps.step.back() + 1 < order.train_steps)))
+            return false;
+    return true;
+}
+
+}  // namespace
+
+void takeScreenshot(MainWindow& window, const ScreenshotOrder& order) {
+    window.setDark(order.dark);
+    window.resize(order.size);
+    if (order.train_steps > 0) QTimer::singleShot(0, window.lab(), &Lab::play);
+    auto* poll = new QTimer(&window);
+    QObject::connect(poll, &QTimer::timeout, &window, [&window, order, poll] {
+        if (!ready(*window.lab(), order)) return;
+        poll->stop();
+        // One more turn of the event loop and a moment for the bars, which follow a few times a second.
+        QTimer::singleShot(300 + static_cast<int>(1000 * order.after), &window, [&window, order] {
+            const bool ok = window.grab().save(order.out);
+            if (!ok) std::fprintf(stderr, "normscope: %s: can not be written\n", qPrintable(order.out));
+            QApplication::exit(ok ? 0 : 1);
+        });
+    });
+    poll->start(20);
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QSettings>
+#include <QString>
+#include <QStringList>
+
+namespace normscope::app {
+
+/// What the program remembers between starts.
+class Settings {
+  public:
+    QStringList recentFiles() const;
+    void addRecentFile(const QString& path);
+    bool dark() const;
+    void setDark(bool dark);
+    QString lastFolder() const;
+    void setLastFolder(const QString& folder);
+    /// Interrupted recordings that are not to be offered again.
+    QStringList dismissedRecordings() const;
+    void dismissRecordings(const QStringList& paths);
+
+    /// Where live recordings are written.
+    static QString recordingsFolder();
+
+  private:
+    QSettings settings_;
+};
+
+}  // namespace normscope::app

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window_actions.h"
+
+#include "app/lab.h"
+#include "app/main_window.h"
+#include "app/settings.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QFileInfo>
+#include <functional>
+
+namespace normscope::app {
+
+namespace {
+
+const QString kRecent = QStringLiteral("recentFile");
+
+}  // namespace
+
+void addWindowActions(MainWindow& window) {
+    Lab* lab = window.lab();
+    MainWindow* w = &window;
+    const auto add = [w](const char* name, const QString& text, const QList<QKeySequence>& keys,
+                         std::function<void()> run) {
+        auto* action = new QAction(text, w);
+        action->setObjectName(QLatin1String(name));
+        action->setShortcuts(keys);
+        QObject::connect(action, &QAction::triggered, w, [run = std::move(run)] { run(); });
+        w->addAction(action);
+        return action;
+    };
+    const auto tr = [](const char* text) { return MainWindow::tr(text); };
+
+    add("play", tr("Train or pause"), {Qt::Key_Space}, [lab] { lab->togglePlay(); });
+    add("singleStep", tr("Train one step"), {Qt::Key_Period}, [lab] { lab->singleStep(); });
+    add("stop", tr("Stop training"), {QKeySequence(QStringLiteral("Ctrl+."))}, [lab] { lab->stop(); });
+    add("startAsNewRun", tr("Start as new run"), {QKeySequence(QStringLiteral("Ctrl+Return"))},
+        [lab] { lab->startAsNewRun(); });
+    add("firstStep", tr("Show the first step (Home)"), {}, [lab] { lab->setStep(0); });
+    add("newestStep", tr("Show the newest step (End)"), {}, [lab] { lab->setStep(Lab::kNewest); });
+    add("previousStep", tr("Show the step before"), {QKeySequence(QStringLiteral(","))},
+        [lab] { lab->setStep(std::min(lab->step(), lab->lastStep()) - 1); });
+    add("pin", tr("Pin the selected run beside itself"), {Qt::Key_B}, [lab] { lab->pinSelected(); });
+    add("fork", tr("Fork the selected run here, with the knobs as they are"), {Qt::Key_K},
+        [lab] { lab->forkSelected(); });
+    add("compare", tr("Compare with another run"), {QKeySequence(QStringLiteral("Ctrl+="))},
+        [w] { w->addComparison(); });
+    add("removeRun", tr("Remove the selected run"), {QKeySequence(QStringLiteral("Ctrl+Backspace"))},
+        [lab] { lab->removeRun(lab->selectedRun()); });
+    add("nextRun", tr("Select the next run"), {QKeySequence(QStringLiteral("Ctrl+R"))},
+        [lab] { lab->selectRun((lab->selectedRun() + 1) % static_cast<int>(lab->runs().size())); });
+    add("link", tr("Link or unlink the knobs"), {QKeySequence(QStringLiteral("Ctrl+L"))},
+        [lab] { lab->setLinked(!lab->linked()); });
+
+    QAction* undo = lab->undoStack()->createUndoAction(w, tr("Undo"));
+    undo->setShortcut(QKeySequence::Undo);
+    QAction* redo = lab->undoStack()->createRedoAction(w, tr("Redo"));
+    redo->setShortcuts(
+        {QKeySequence(QStringLiteral("Ctrl+Shift+Z")), QKeySequence(QStringLiteral("Ctrl+Y"))});
+    w->addAction(undo);
+    w->addAction(redo);
+
+    add("new", tr("New comparison"), {QKeySequence::New}, [w] { w->newComparison(); });
+    add("open", tr("Open a session…"), {QKeySequence::Open}, [w] { w->open(); });
+    add("save", tr("Save the session"), {QKeySequence::Save}, [w] { w->save(); });
+    add("saveAs", tr("Save the session as…"), {QKeySequence(QStringLiteral("Ctrl+Shift+S"))},
+        [w] { w->saveAs(); });
+    add("export", tr("Export the figure…"), {QKeySequence(QStringLiteral("Ctrl+E"))},
+        [w] { w->exportCurrent(); });
+    add("csv", tr("Save what the panel shows as CSV…"), {QKeySequence(QStringLiteral("Ctrl+Shift+E"))},
+        [w] { w->saveCsv(); });
+    add("copyFigure", tr("Copy figure"), {QKeySequence(QStringLiteral("Ctrl+Shift+C"))},
+        [w] { w->copyFigure(); });
+    add("copyExperiment", tr("Copy experiment (recipe as JSON)"),
+        {QKeySequence(QStringLiteral("Ctrl+Shift+J"))}, [w] { w->copyExperiment(); });
+    add("search", tr("Search commands"), {QKeySequence(QStringLiteral("Ctrl+K"))},
+        [w] { w->searchCommands(); });
+    add("shortcuts", tr("All commands and their keys"), {QKeySequence(QStringLiteral("Ctrl+/"))},
+        [w] { w->showShortcuts(); });
+    add("explain", tr("Explain the panel: formula, source, erratum"), {QKeySequence(QStringLiteral("F1"))},
+        [w] { w->explainCurrent(); });
+    add("focus", tr("Panel fills the centre"), {Qt::Key_F}, [w] { w->focusCurrent(); });
+    add("leaveFocus", tr("Back to all panels"), {Qt::Key_Escape}, [w] { w->leaveFocus(); });
+    add("presentation", tr("Presentation mode"), {Qt::Key_F11}, [w] { w->togglePresentation(); });
+    add("rail", tr("Right rail and third column"), {QKeySequence(QStringLiteral("F9"))},
+        [w] { w->toggleRail(); });
+    add("theme", tr("Light or dark"), {QKeySequence(QStringLiteral("Ctrl+T"))}, [w] { w->toggleTheme(); });
+    add("quit", tr("Quit"), {QKeySequence::Quit}, [w] { w->close(); });
+    updateRecentFiles(window);
+}
+
+void updateRecentFiles(MainWindow& window) {
+    const auto actions = window.actions();
+    for (QAction* action : actions)
+        if (action->objectName() == kRecent) delete action;
+    const QStringList recent = Settings().recentFiles();
+    for (qsizetype i = 0; i < recent.size(); ++i) {
+        auto* action = new QAction(MainWindow::tr("Open %1").arg(QFileInfo(recent[i]).fileName()), &window);
+        action->setObjectName(kRecent);
+        action->setToolTip(recent[i]);
+        action->setShortcut(QKeySequence(QStringLiteral("Ctrl+%1").arg(i + 1)));
+        QObject::connect(action, &QAction::triggered, &window,
+                         [w = &window, path = recent[i]] { w->openSession(path); });
+        window.addAction(action);
+    }
+}
+
+}  // namespace normscope::app

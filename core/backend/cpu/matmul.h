@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+namespace normscope {
+
+/// The one door to matrix products on the CPU (OpenBLAS, which picks its kernel at run time). Row-major; the ld* are
+/// the distances between rows. Each call runs on the calling thread alone: passes are split over sequences instead,
+/// so a product's result never depends on the number of threads.
+
+/// C[M,N] = alpha·A[M,K]·B[N,K]ᵀ + beta·C — a linear layer's forward, B being [out, in].
+template <class T>
+void matmul_nt(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc);
+/// C[M,N] = alpha·A[M,K]·B[K,N] + beta·C.
+template <class T>
+void matmul_nn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc);
+/// C[M,N] = alpha·A[K,M]ᵀ·B[K,N] + beta·C.
+template <class T>
+void matmul_tn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc);
+
+/// Singular values of a dense row-major [rows, columns] matrix, descending, min(rows, columns) of them. Throws
+/// SystemError when the iteration does not converge; a matrix with a non-finite entry gives NaN.
+void singular_values(int rows, int columns, const double* matrix, double* values);
+
+}  // namespace normscope

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/backend/row/adamw.h"
+#include "core/stack/stack_spec.h"
+
+namespace normscope {
+
+/// The statistics a norm keeps from its forward pass, per row.
+template <class T>
+struct NormStatistics {
+    T* mean;
+    T* rstd;  ///< 1/σ_ε
+};
+
+/// Thin loops over row math, one table per instruction set; every function works on `rows` consecutive rows, is
+/// re-entrant, and gives the same bits for a row whatever the other rows are. Shapes: [rows, d] row-major.
+template <class T>
+struct RowKernels {
+    void (*norm_forward)(NormKind, int rows, int d, const T* x, T eps, const T* gamma, const T* beta, T scale,
+                         NormStatistics<T> out_statistics, T* y);
+    /// dx = (add ? dx : 0) + scale·Jᵀdy; dgamma, dbeta accumulate over the rows in order (null: not wanted).
+    void (*norm_backward)(NormKind, int rows, int d, const T* x, NormStatistics<T>, const T* gamma, const T* dy,
+                          T scale, bool add, T* dx, T* dgamma, T* dbeta);
+    /// ty = scale·J tx.
+    void (*norm_tangent)(NormKind, int rows, int d, const T* x, NormStatistics<T>, const T* gamma, const T* tx,
+                         T scale, T* ty);
+    /// Row r of [rows, n] (leading dimension n) becomes softmax(scale·s); causal rows keep first_row + r + 1 entries and
+    /// are zero behind them.
+    void (*softmax)(int rows, int n, int first_row, bool causal, T scale, T* s);
+    /// out = scale·(diag(p) − ppᵀ)·g row by row; out may be g.
+    void (*softmax_project)(int rows, int n, const T* p, const T* g, T scale, T* out);
+    void (*activation)(Activation, std::size_t count, const T* h, T* a);
+    /// out = g ∘ φ'(h); out may be g.
+    void (*activation_derivative)(Activation, std::size_t count, const T* h, const T* g, T* out);
+    /// losses[r] in nat; dlogits may be null or logits.
+    void (*cross_entropy)(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T* losses,
+                          T* dlogits);
+    void (*adamw)(std::size_t count, const row::AdamWStep<T>&, T* p, const T* g, T* m, T* v);
+    void (*combine)(std::size_t count, T a, const T* x, T b, const T* y, T* out);
+    void (*scale)(std::size_t count, T a, const T* x, T* out);
+    T (*dot)(std::size_t count, const T* x, const T* y);
+    /// x[r, :] += bias.
+    void (*add_bias)(int rows, int d, const T* bias, T* x);
+    /// sums[:] += Σ_r x[r, :], rows in order.
+    void (*column_sums)(int rows, int d, const T* x, T* sums);
+};
+
+enum class Isa { Serial, Baseline, Avx2, Avx512 };
+const char* isa_name(Isa isa);
+
+/// The best instruction set of this processor.
+Isa best_isa();
+
+template <class T>
+const RowKernels<T>& row_kernels(Isa isa = best_isa());
+
+}  // namespace normscope

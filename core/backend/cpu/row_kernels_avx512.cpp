@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/backend/cpu/row_kernels_impl.h"
+#include "core/backend/cpu/row_kernels_isa.h"
+
+namespace normscope {
+
+struct Avx512Tag;
+
+template <class T>
+const RowKernels<T>& row_kernels_avx512() {
+    return RowKernelSet<Simd<T, Avx512Tag>>::table;
+}
+template const RowKernels<float>& row_kernels_avx512<float>();
+template const RowKernels<double>& row_kernels_avx512<double>();
+
+}  // namespace normscope

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Included by one source file per instruction set, compiled with that set's flags.
+#pragma once
+
+#include "core/backend/cpu/row_kernels.h"
+#include "core/backend/row/activation.h"
+#include "core/backend/row/cross_entropy.h"
+#include "core/backend/row/elementwise.h"
+#include "core/backend/row/norm.h"
+#include "core/backend/row/softmax.h"
+
+namespace normscope {
+
+template <class L>
+struct RowKernelSet {
+    using T = typename L::scalar;
+
+    template <bool Centred>
+    static void norm_forward_as(int rows, int d, const T* x, T eps, const T* gamma, const T* beta, T scale,
+                                NormStatistics<T> s, T* y) {
+        for (int r = 0; r < rows; ++r, x += d, y += d) {
+            row::norm_statistics<L, Centred>(x, d, eps, s.mean[r], s.rstd[r]);
+            row::norm_apply<L>(x, d, s.mean[r], s.rstd[r], gamma, beta, scale, y);
+        }
+    }
+    static void norm_forward(NormKind kind, int rows, int d, const T* x, T eps, const T* gamma, const T* beta, T scale,
+                             NormStatistics<T> s, T* y) {
+        kind == NormKind::LayerNorm ? norm_forward_as<true>(rows, d, x, eps, gamma, beta, scale, s, y)
+                                    : norm_forward_as<false>(rows, d, x, eps, gamma, beta, scale, s, y);
+    }
+
+    template <bool Centred>
+    static void norm_backward_as(int rows, int d, const T* x, NormStatistics<T> s, const T* gamma, const T* dy, T scale,
+                                 bool add, T* dx, T* dgamma, T* dbeta) {
+        for (int r = 0; r < rows; ++r, x += d, dy += d, dx += d) {
+            if (dgamma) row::norm_parameter_gradient<L>(x, d, s.mean[r], s.rstd[r], dy, scale, dgamma, dbeta);
+            row::norm_project<L, Centred>(x, d, s.mean[r], s.rstd[r], gamma, dy, scale, add, dx);
+        }
+    }
+    static void norm_backward(NormKind kind, int rows, int d, const T* x, NormStatistics<T> s, const T* gamma,
+                              const T* dy, T scale, bool add, T* dx, T* dgamma, T* dbeta) {
+        kind == NormKind::LayerNorm
+            ? norm_backward_as<true>(rows, d, x, s, gamma, dy, scale, add, dx, dgamma, dbeta)
+            : norm_backward_as<false>(rows, d, x, s, gamma, dy, scale, add, dx, dgamma, dbeta);
+    }
+
+    static void norm_tangent(NormKind kind, int rows, int d, const T* x, NormStatistics<T> s, const T* gamma,
+                             const T* tx, T scale, T* ty) {
+        for (int r = 0; r < rows; ++r, x += d, tx += d, ty += d) {
+            if (kind == NormKind::LayerNorm)
+                row::norm_project<L, true>(x, d, s.mean[r], s.rstd[r], nullptr, tx, scale, false, ty);
+            else
+                row::norm_project<L, false>(x, d, s.mean[r], s.rstd[r], nullptr, tx, scale, false, ty);
+            if (gamma)
+                for_lanes<L>(d, [&](int i, auto part) {
+                    L::store(ty + i, L::load(ty + i, part) * L::load(gamma + i, part), part);
+                });
+        }
+    }
+
+    static void softmax(int rows, int n, int first_row, bool causal, T scale, T* s) {
+        for (int r = 0; r < rows; ++r, s += n) {
+            const int length = causal ? first_row + r + 1 : n;
+            row::softmax<L>(s, length, scale);
+            for (int i = length; i < n; ++i) s[i] = 0;
+        }
+    }
+
+    static void softmax_project(int rows, int n, const T* p, const T* g, T scale, T* out) {
+        for (int r = 0; r < rows; ++r, p += n, g += n, out += n) row::softmax_project<L>(p, g, n, scale, out);
+    }
+
+    template <Activation A>
+    static void activation_as(std::size_t count, const T* h, T* a) {
+        for_lanes<L>(static_cast<int>(count), [&](int i, auto part) {
+            L::store(a + i, row::ActivationMath<L, A>::value(L::load(h + i, part)), part);
+        });
+    }
+    static void activation(Activation kind, std::size_t count, const T* h, T* a) {
+        switch (kind) {
+            case Activation::GeluTanh: return activation_as<Activation::GeluTanh>(count, h, a);
+            case Activation::GeluErf: return activation_as<Activation::GeluErf>(count, h, a);
+            case Activation::Relu: return activation_as<Activation::Relu>(count, h, a);
+            case Activation::Silu:
+            case Activation::SwiGlu: return activation_as<Activation::Silu>(count, h, a);
+        }
+    }
+
+    template <Activation A>
+    static void derivative_as(std::size_t count, const T* h, const T* g, T* out) {
+        for_lanes<L>(static_cast<int>(count), [&](int i, auto part) {
+            L::store(out + i, L::load(g + i, part) * row::ActivationMath<L, A>::derivative(L::load(h + i, part)), part);
+        });
+    }
+    static void activation_derivative(Activation kind, std::size_t count, const T* h, const T* g, T* out) {
+        switch (kind) {
+            case Activation::GeluTanh: return derivative_as<Activation::GeluTanh>(count, h, g, out);
+            case Activation::GeluErf: return derivative_as<Activation::GeluErf>(count, h, g, out);
+            case Activation::Relu: return derivative_as<Activation::Relu>(count, h, g, out);
+            case Activation::Silu:
+            case Activation::SwiGlu: return derivative_as<Activation::Silu>(count, h, g, out);
+        }
+    }
+
+    static void cross_entropy(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T* losses,
+                              T* dlogits) {
+        for (int r = 0; r < rows; ++r)
+            losses[r] = row::cross_entropy<L>(logits + static_cast<std::size_t>(r) * V, V, targets[r], scale,
+                                              dlogits ? dlogits + static_cast<std::size_t>(r) * V : nullptr);
+    }
+
+    static void adamw(std::size_t count, const row::AdamWStep<T>& step, T* p, const T* g, T* m, T* v) {
+        row::adamw<L>(static_cast<int>(count), step, p, g, m, v);
+    }
+    static void combine(std::size_t count, T a, const T* x, T b, const T* y, T* out) {
+        row::combine<L>(static_cast<int>(count), a, x, b, y, out);
+    }
+    static void scale(std::size_t count, T a, const T* x, T* out) {
+        row::scale<L>(static_cast<int>(count), a, x, out);
+    }
+    static T dot(std::size_t count, const T* x, const T* y) { return row::dot<L>(static_cast<int>(count), x, y); }
+    static void add_bias(int rows, int d, const T* bias, T* x) {
+        for (int r = 0; r < rows; ++r, x += d) row::combine<L>(d, 1, x, 1, bias, x);
+    }
+    static void column_sums(int rows, int d, const T* x, T* sums) {
+        for (int r = 0; r < rows; ++r, x += d) row::combine<L>(d, 1, sums, 1, x, sums);
+    }
+
+    static constexpr RowKernels<T> table{norm_forward, norm_backward, norm_tangent,          softmax, softmax_project,
+                                         activation,   activation_derivative, cross_entropy, adamw,   combine,
+                                         scale,        dot,                   add_bias,      column_sums};
+};
+
+}  // namespace normscope

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace normscope {
+
+/// Row math is written once, over a lanes policy that says how many neighbouring entries of a row are handled together
+/// and how they are reduced. `Serial` is the reference (one entry, any scalar); `Simd` is the CPU's production policy.
+/// A policy offers: scalar, vec, size, load, store, all, sum, max, keep, select_less, exp, map.
+///
+/// The loops run over full groups and one tail; Full and Tail tell a policy which it is.
+struct Full {};
+struct Tail {
+    int count;  ///< entries of the last, partial group: 1 … size − 1
+};
+
+/// Calls body(i, Full{}) for each full group of a row of n entries and body(i, Tail{…}) for the rest.
+template <class L, class Body>
+inline __attribute__((always_inline)) void for_lanes(int n, Body&& body) {
+    int i = 0;
+    for (; i + L::size <= n; i += L::size) body(i, Full{});
+    if constexpr (L::size > 1)
+        if (i < n) body(i, Tail{n - i});
+}
+
+template <class T>
+struct Serial {
+    using scalar = T;
+    using vec = T;
+    static constexpr int size = 1;
+    static T load(const T* p, Full) { return *p; }
+    static void store(T* p, T v, Full) { *p = v; }
+    static T all(T v) { return v; }
+    static T sum(T v) { return v; }
+    static T max(T v) { return v; }
+    static T keep(T v, Full) { return v; }
+    static T larger(T a, T b) { return a > b ? a : b; }
+    static T exp(T v) { return std::exp(v); }
+    template <class F>
+    static T map(T v, F f) { return f(v); }
+};
+
+/// GCC vectors of 64 bytes on every instruction set, so reductions run in the same order whatever the processor. `Isa`
+/// is only a tag: it keeps the instantiations of files compiled for different processors apart.
+template <class T, class Isa>
+struct Simd {
+    using scalar = T;
+    typedef T vec __attribute__((vector_size(64)));
+    using word = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    typedef word ivec __attribute__((vector_size(64)));
+    static constexpr int size = 64 / sizeof(T);
+
+#define NORMSCOPE_INLINE static inline __attribute__((always_inline))
+    NORMSCOPE_INLINE vec load(const T* p, Full) {
+        vec v;
+        std::memcpy(&v, p, sizeof v);
+        return v;
+    }
+    NORMSCOPE_INLINE vec load(const T* p, Tail t) {
+        vec v = {};
+        std::memcpy(&v, p, static_cast<std::size_t>(t.count) * sizeof(T));
+        return v;
+    }
+    NORMSCOPE_INLINE void store(T* p, vec v, Full) { std::memcpy(p, &v, sizeof v); }
+    NORMSCOPE_INLINE void store(T* p, vec v, Tail t) {
+        std::memcpy(p, &v, static_cast<std::size_t>(t.count) * sizeof(T));
+    }
+    NORMSCOPE_INLINE vec all(T v) { return v - vec{}; }
+    NORMSCOPE_INLINE vec keep(vec v, Full) { return v; }
+    NORMSCOPE_INLINE vec keep(vec v, Tail t) {  // zero beyond the tail
+        for (int i = 0; i < size; ++i)
+            if (i >= t.count) v[i] = 0;
+        return v;
+    }
+    NORMSCOPE_INLINE vec larger(vec a, vec b) { return a > b ? a : b; }
+    NORMSCOPE_INLINE T sum(vec v) {  // a fixed tree: halves, quarters, …
+        for (int half = size / 2; half >= 1; half /= 2)
+            for (int i = 0; i < half; ++i) v[i] += v[i + half];
+        return v[0];
+    }
+    NORMSCOPE_INLINE T max(vec v) {
+        T m = v[0];
+        for (int i = 1; i < size; ++i) m = v[i] > m ? v[i] : m;
+        return m;
+    }
+    template <class F>
+    NORMSCOPE_INLINE vec map(vec v, F f) {
+        for (int i = 0; i < size; ++i) v[i] = f(v[i]);
+        return v;
+    }
+    /// e^x by 2^n·e^r, |r| ≤ ln2/2, Taylor polynomial in r; relative error about one unit in the last place. Returns 0
+    /// below the smallest normal number and saturates (finite) at the upper end; NaN stays NaN.
+    NORMSCOPE_INLINE vec exp(vec x) {
+        constexpr bool single = sizeof(T) == 4;
+        constexpr T low = single ? T(-87.0) : T(-708.0), high = single ? T(88.0) : T(709.0);
+        constexpr T log2e = T(1.44269504088896340736);
+        constexpr T ln2_high = single ? T(0.693359375) : T(6.93147180369123816490e-01);
+        constexpr T ln2_low = single ? T(-2.12194440e-4) : T(1.90821492927058770002e-10);
+        constexpr T round = single ? T(12582912.0) : T(6755399441055744.0);  // 1.5·2^23, 1.5·2^52
+        const vec lo = all(low), hi = all(high);
+        vec c = x < lo ? lo : x;
+        c = c > hi ? hi : c;
+        const vec n = (c * log2e + round) - round;
+        const vec r = (c - n * ln2_high) - n * ln2_low;
+        constexpr int degree = single ? 7 : 13;
+        vec p = all(T(1) / factorial(degree));
+        for (int k = degree - 1; k >= 0; --k) p = p * r + T(1) / factorial(k);
+        const ivec e = (__builtin_convertvector(n, ivec) + (single ? 127 : 1023)) << (single ? 23 : 52);
+        vec scale;
+        std::memcpy(&scale, &e, sizeof scale);
+        const vec zero = {};
+        return x < lo ? zero : p * scale;
+    }
+#undef NORMSCOPE_INLINE
+
+  private:
+    static constexpr T factorial(int k) { return k <= 1 ? T(1) : T(k) * factorial(k - 1); }
+};
+
+}  // namespace normscope

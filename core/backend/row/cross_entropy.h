@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cmath>
+
+#include "core/backend/lanes.h"
+
+namespace normscope::row {
+
+/// Cross-entropy of one row of V logits against a target, in nat. With dlogits (may be null, may be logits):
+/// dlogits = scale·(softmax(logits) − onehot(target)).
+template <class L>
+inline typename L::scalar cross_entropy(const typename L::scalar* logits, int V, int target,
+                                        typename L::scalar scale, typename L::scalar* dlogits) {
+    using T = typename L::scalar;
+    T largest = logits[0];
+    for (int i = 1; i < V; ++i) largest = logits[i] > largest ? logits[i] : largest;
+    const T chosen = logits[target];
+    auto sum = L::all(0);
+    for_lanes<L>(V, [&](int i, auto part) {
+        const auto e = L::exp(L::load(logits + i, part) - largest);
+        sum += L::keep(e, part);
+        if (dlogits) L::store(dlogits + i, e, part);
+    });
+    const T total = L::sum(sum);
+    if (dlogits) {
+        const T factor = scale / total;
+        for_lanes<L>(V, [&](int i, auto part) { L::store(dlogits + i, L::load(dlogits + i, part) * factor, part); });
+        dlogits[target] -= scale;
+    }
+    // A logit that is not finite must not pass for a finite loss.
+    if (!std::isfinite(largest)) return largest - largest;
+    return std::log(total) + largest - chosen;
+}
+
+}  // namespace normscope::row

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/attention.h"
+
+#include <cmath>
+
+#include "core/backend/cpu/matmul.h"
+
+namespace normscope {
+
+namespace {
+
+/// Sizes and places inside the fused [q | k | v] rows.
+template <class T>
+struct Shape {
+    explicit Shape(const Pass<T>& pass, int length)
+        : d(pass.spec.d_model),
+          dh(pass.spec.d_head()),
+          heads(pass.spec.heads),
+          width(pass.spec.d_model + 2 * pass.spec.d_kv()),
+          n(length),
+          scale(static_cast<T>(1.0 / (pass.numerics.temperature * std::sqrt(static_cast<double>(pass.spec.d_head()))))) {}
+    int d, dh, heads, width, n;
+    T scale;
+    std::size_t q(int h) const { return static_cast<std::size_t>(h) * dh; }
+    std::size_t k(int h) const { return static_cast<std::size_t>(d + h * dh); }
+    std::size_t v(int h) const { return static_cast<std::size_t>(2 * d + h * dh); }
+    std::size_t rows(int sequence) const { return static_cast<std::size_t>(sequence) * n; }
+    std::size_t map(int sequence, int h) const {
+        return (static_cast<std::size_t>(sequence) * heads + h) * static_cast<std::size_t>(n) * n;
+    }
+};
+
+}  // namespace
+
+template <class T>
+void attention_forward(const Pass<T>& pass, const AttentionOffsets& at, Shard shard, int n, const T* u,
+                       const SublayerTape<T>& tape) {
+    const Shape<T> s(pass, n);
+    const int R = shard.sequences * n;
+    const std::size_t first = s.rows(shard.first_sequence);
+    T* qkv = tape.qkv + first * s.width;
+    matmul_nt<T>(R, s.width, s.d, 1, u, s.d, pass.at(at.wqkv), s.d, 0, qkv, s.width);
+    if (const T* bias = pass.at(at.bqkv)) pass.kernels.add_bias(R, s.width, bias, qkv);
+
+    for (int b = shard.first_sequence; b < shard.first_sequence + shard.sequences; ++b) {
+        const T* rows = tape.qkv + s.rows(b) * s.width;
+        for (int h = 0; h < s.heads; ++h) {
+            T* p = tape.probabilities + s.map(b, h);
+            matmul_nt<T>(n, n, s.dh, 1, rows + s.q(h), s.width, rows + s.k(h), s.width, 0, p, n);
+            pass.kernels.softmax(n, n, 0, pass.spec.causal, s.scale, p);
+            matmul_nn<T>(n, s.dh, n, 1, p, n, rows + s.v(h), s.width, 0, tape.mixed + s.rows(b) * s.d + s.q(h), s.d);
+        }
+    }
+    matmul_nt<T>(R, s.d, s.d, 1, tape.mixed + first * s.d, s.d, pass.at(at.wo), s.d, 0, tape.f + first * s.d, s.d);
+    if (const T* bias = pass.at(at.bo)) pass.kernels.add_bias(R, s.d, bias, tape.f + first * s.d);
+}
+
+template <class T>
+void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard shard, int n, const T* u,
+                        const SublayerTape<T>& tape, const T* df, T* du, T* gradients, AttentionScratch<T>& scratch) {
+    const Shape<T> s(pass, n);
+    const int R = shard.sequences * n;
+    const std::size_t first = s.rows(shard.first_sequence);
+    scratch.mixed.resize(static_cast<std::size_t>(R) * s.d);
+    scratch.qkv.resize(static_cast<std::size_t>(R) * s.width);
+    scratch.scores.resize(static_cast<std::size_t>(n) * n);
+    T* dmixed = scratch.mixed.data();
+    T* dqkv = scratch.qkv.data();
+    T* ds = scratch.scores.data();
+
+    matmul_nn<T>(R, s.d, s.d, 1, df, s.d, pass.at(at.wo), s.d, 0, dmixed, s.d);
+    if (gradients) {
+        matmul_tn<T>(s.d, s.d, R, 1, df, s.d, tape.mixed + first * s.d, s.d, 1, gradients + at.wo, s.d);
+        if (T* bias = gradient_at(gradients, at.bo)) pass.kernels.column_sums(R, s.d, df, bias);
+    }
+    for (int b = 0; b < shard.sequences; ++b) {
+        const T* rows = tape.qkv + s.rows(shard.first_sequence + b) * s.width;
+        T* drows = dqkv + s.rows(b) * s.width;
+        for (int h = 0; h < s.heads; ++h) {
+            const T* p = tape.probabilities + s.map(shard.first_sequence + b, h);
+            const T* dout = dmixed + s.rows(b) * s.d + s.q(h);
+            matmul_nt<T>(n, n, s.dh, 1, dout, s.d, rows + s.v(h), s.width, 0, ds, n);
+            matmul_tn<T>(n, s.dh, n, 1, p, n, dout, s.d, 0, drows + s.v(h), s.width);
+            pass.kernels.softmax_project(n, n, p, ds, s.scale, ds);
+            matmul_nn<T>(n, s.dh, n, 1, ds, n, rows + s.k(h), s.width, 0, drows + s.q(h), s.width);
+            matmul_tn<T>(n, s.dh, n, 1, ds, n, rows + s.q(h), s.width, 0, drows + s.k(h), s.width);
+        }
+    }
+    matmul_nn<T>(R, s.d, s.width, 1, dqkv, s.width, pass.at(at.wqkv), s.d, 0, du, s.d);
+    if (gradients) {
+        matmul_tn<T>(s.width, s.d, R, 1, dqkv, s.width, u, s.d, 1, gradients + at.wqkv, s.d);
+        if (T* bias = gradient_at(gradients, at.bqkv)) pass.kernels.column_sums(R, s.width, dqkv, bias);
+    }
+}
+
+template <class T>
+void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequence, int n, int first_token,
+                       int directions, const SublayerTape<T>& tape, const T* tu, T* tf, AttentionScratch<T>& scratch) {
+    const Shape<T> s(pass, n);
+    const int m = n - first_token, R = directions * m;
+    scratch.mixed.resize(static_cast<std::size_t>(R) * s.d);
+    scratch.qkv.resize(static_cast<std::size_t>(R) * s.width);
+    scratch.scores.resize(static_cast<std::size_t>(m) * n);
+    T* tqkv = scratch.qkv.data();
+    T* tscores = scratch.scores.data();
+    matmul_nt<T>(R, s.width, s.d, 1, tu, s.d, pass.at(at.wqkv), s.d, 0, tqkv, s.width);
+
+    const T* rows = tape.qkv + s.rows(sequence) * s.width;
+    const T* moved = rows + static_cast<std::size_t>(first_token) * s.width;  // the tokens that the directions touch
+    for (int k = 0; k < directions; ++k) {
+        const T* trows = tqkv + static_cast<std::size_t>(k) * m * s.width;
+        for (int h = 0; h < s.heads; ++h) {
+            const T* p = tape.probabilities + s.map(sequence, h) + static_cast<std::size_t>(first_token) * n;
+            T* tout = scratch.mixed.data() + static_cast<std::size_t>(k) * m * s.d + s.q(h);
+            // S' = Q'Kᵀ + QK'ᵀ; the keys before first_token do not move.
+            matmul_nt<T>(m, n, s.dh, 1, trows + s.q(h), s.width, rows + s.k(h), s.width, 0, tscores, n);
+            matmul_nt<T>(m, m, s.dh, 1, moved + s.q(h), s.width, trows + s.k(h), s.width, 1, tscores + first_token, n);
+            pass.kernels.softmax_project(m, n, p, tscores, s.scale, tscores);
+            matmul_nn<T>(m, s.dh, n, 1, tscores, n, rows + s.v(h), s.width, 0, tout, s.d);
+            matmul_nn<T>(m, s.dh, m, 1, p + first_token, n, trows + s.v(h), s.width, 1, tout, s.d);
+        }
+    }
+    matmul_nt<T>(R, s.d, s.d, 1, scratch.mixed.data(), s.d, pass.at(at.wo), s.d, 0, tf, s.d);
+}
+
+#define NORMSCOPE_INSTANTIATE(T)                                                                                     \
+    template void attention_forward<T>(const Pass<T>&, const AttentionOffsets&, Shard, int, const T*,                \
+                                       const SublayerTape<T>&);                                                      \
+    template void attention_backward<T>(const Pass<T>&, const AttentionOffsets&, Shard, int, const T*,               \
+                                        const SublayerTape<T>&, const T*, T*, T*, AttentionScratch<T>&);             \
+    template void attention_tangent<T>(const Pass<T>&, const AttentionOffsets&, int, int, int, int,                  \
+                                       const SublayerTape<T>&, const T*, T*, AttentionScratch<T>&);
+NORMSCOPE_INSTANTIATE(float)
+NORMSCOPE_INSTANTIATE(double)
+#undef NORMSCOPE_INSTANTIATE
+
+}  // namespace normscope

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace normscope {
+
+/// What a model is trained or measured on: token numbers and the token that follows each, both [sequences,
+/// length], row-major.
+struct Batch {
+    int sequences = 0, length = 0;
+    std::vector<std::int32_t> tokens, targets;
+};
+
+}  // namespace normscope

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/stack/scheme.h"
+#include "core/stack/stack_spec.h"
+
+namespace normscope {
+
+/// Where a tensor lies in the arena; kAbsent for one that the spec does not use.
+inline constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
+
+/// One named tensor of the arena. Names and shapes ([out, in]) are the contract with other programs.
+struct TensorInfo {
+    std::string name;
+    std::vector<int> shape;  ///< empty for a scalar
+    std::size_t offset = 0;  ///< in elements
+    std::size_t count = 1;
+    int layer = -1;     ///< from 0; −1 outside the layers
+    int sublayer = -1;  ///< 0 attention, 1 feed-forward; −1 otherwise
+    bool decays() const { return shape.size() >= 2; }
+};
+
+struct NormOffsets {
+    std::size_t weight = kAbsent, bias = kAbsent;
+    bool present() const { return weight != kAbsent; }
+};
+
+struct SublayerOffsets {
+    NormOffsets norm_in, norm_out, norm_post;
+    std::size_t gate = kAbsent;  ///< shared by the layer's two sub-layers
+};
+
+struct AttentionOffsets : SublayerOffsets {
+    std::size_t wqkv = kAbsent;  ///< wq, wk, wv stand one behind the other: [d + 2·d_kv, d]
+    std::size_t bqkv = kAbsent;
+    std::size_t wo = kAbsent, bo = kAbsent;
+};
+
+struct FeedForwardOffsets : SublayerOffsets {
+    std::size_t w1 = kAbsent, b1 = kAbsent, w2 = kAbsent, b2 = kAbsent;
+};
+
+/// The table of named tensors of a stack: one arena, each tensor at a fixed place.
+class ParameterTable {
+  public:
+    explicit ParameterTable(const StackSpec& spec);
+
+    std::size_t size() const { return size_; }  ///< elements
+    const std::vector<TensorInfo>& tensors() const { return tensors_; }
+    const TensorInfo* find(const std::string& name) const;
+
+    std::size_t tok_emb = kAbsent, pos_emb = kAbsent, head = kAbsent;
+    NormOffsets final_norm;
+    std::vector<AttentionOffsets> attention;
+    std::vector<FeedForwardOffsets> feed_forward;
+
+  private:
+    std::size_t add(std::string name, std::vector<int> shape, int layer = -1, int sublayer = -1);
+    NormOffsets add_norm(const StackSpec&, const std::string& name, bool present, int layer = -1, int sublayer = -1);
+
+    std::vector<TensorInfo> tensors_;
+    std::size_t size_ = 0;
+};
+
+/// Initial weights, drawn entry by entry from (seed, tensor name, row, column): a layer keeps its numbers when depth
+/// moves, a block when width moves. Norm weights 1, biases 0, gates 0. Standard deviations by the spec's init rule.
+template <class T>
+void initialise(const StackSpec& spec, const ParameterTable& table, std::uint64_t seed, T* parameters);
+
+/// The standard deviation the init rule gives to a tensor; 0 for those that are constant.
+double initial_std(const StackSpec& spec, const TensorInfo& tensor);
+
+}  // namespace normscope

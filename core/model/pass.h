@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/backend/cpu/row_kernels.h"
+#include "core/model/parameters.h"
+#include "core/stack/stack_spec.h"
+
+namespace normscope {
+
+/// Under GPAS with stop-gradient the back-propagated Jacobian differs from the derivative of the forward map: per gate
+/// the factor is 1 instead of 1 − act(g) ([G] §3). Passes that multiply by a Jacobian are told which one.
+enum class Jacobian { Backprop, Forward };
+
+/// The numbers of the forward map that may move while a run goes on.
+struct Numerics {
+    double residual_step = 1;  ///< Δt
+    double temperature = 1;    ///< τ
+    double eps = 1e-5;         ///< of every norm
+};
+
+/// Rows of the batch that one thread works on: whole sequences, cut from the shape alone.
+struct Shard {
+    int first_sequence = 0, sequences = 0;
+};
+
+/// What every part of a pass looks at: the stack, its numbers, its parameters, and the kernels to compute with.
+template <class T>
+struct Pass {
+    const StackSpec& spec;
+    const Numerics& numerics;
+    const ParameterTable& table;
+    const T* parameters;
+    const RowKernels<T>& kernels;
+
+    const T* at(std::size_t offset) const { return offset == kAbsent ? nullptr : parameters + offset; }
+    T eps() const { return static_cast<T>(numerics.eps); }
+};
+
+/// A place in a gradient buffer that may not be wanted.
+template <class T>
+inline T* gradient_at(T* gradients, std::size_t offset) {
+    return gradients && offset != kAbsent ? gradients + offset : nullptr;
+}
+
+}  // namespace normscope

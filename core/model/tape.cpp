@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/tape.h"
+
+namespace normscope {
+
+namespace {
+
+/// Hands out consecutive pieces; with no block it only counts.
+template <class T>
+class Cutter {
+  public:
+    explicit Cutter(T* block) : block_(block) {}
+    T* take(std::size_t count) {
+        T* piece = block_ ? block_ + used_ : nullptr;
+        used_ += (count + 15) / 16 * 16;  // whole cache lines
+        return piece;
+    }
+    NormStatistics<T> statistics(bool wanted, std::size_t rows) {
+        return wanted ? NormStatistics<T>{take(rows), take(rows)} : NormStatistics<T>{};
+    }
+    std::size_t used() const { return used_; }
+
+  private:
+    T* block_;
+    std::size_t used_ = 0;
+};
+
+template <class T>
+std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<SublayerRule>& rules, T* block) {
+    Cutter<T> cut(block);
+    const std::size_t R = static_cast<std::size_t>(tape.rows()), d = static_cast<std::size_t>(s.d_model);
+    const std::size_t n = static_cast<std::size_t>(tape.length), ff = static_cast<std::size_t>(s.d_ff);
+    tape.hidden.assign(rules.size() + 1, nullptr);
+    tape.sublayers.assign(rules.size(), {});
+    for (auto& h : tape.hidden) h = cut.take(R * d);
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const SublayerRule& rule = rules[i];
+        SublayerTape<T>& t = tape.sublayers[i];
+        if (rule.in || rule.s_in != 1) t.u = cut.take(R * d);
+        t.f = cut.take(R * d);
+        if (rule.post) t.z = cut.take(R * d);
+        if (s.gpas.enabled && rule.gate == GateSite::Output) t.ungated = cut.take(R * d);
+        t.in = cut.statistics(rule.in, R);
+        t.out = cut.statistics(rule.out, R);
+        t.post = cut.statistics(rule.post, R);
+        if (i % 2 == 0) {
+            t.qkv = cut.take(R * (d + 2 * static_cast<std::size_t>(s.d_kv())));
+            t.probabilities = cut.take(R * static_cast<std::size_t>(s.heads) * n);
+            t.mixed = cut.take(R * d);
+        } else {
+            t.pre = cut.take(R * ff);
+            t.activated = cut.take(R * ff);
+        }
+    }
+    tape.final_statistics = cut.statistics(has_final_norm(s), R);
+    tape.final_hidden = has_final_norm(s) ? cut.take(R * d) : tape.hidden.back();
+    tape.logits = cut.take(R * static_cast<std::size_t>(s.vocab));
+    tape.losses = cut.take(R);
+    return cut.used();
+}
+
+}  // namespace
+
+template <class T>
+void Tape<T>::reserve(const StackSpec& spec, const std::vector<SublayerRule>& rules, int new_sequences,
+                      int new_length) {
+    sequences = new_sequences;
+    length = new_length;
+    const std::size_t needed = lay_out<T>(*this, spec, rules, nullptr);
+    if (memory_.size() < needed) memory_.resize(needed);
+    lay_out<T>(*this, spec, rules, memory_.data());
+}
+
+template <class T>
+double Tape<T>::mean_loss() const {
+    double sum = 0;
+    for (int r = 0; r < rows(); ++r) sum += static_cast<double>(losses[r]);
+    return sum / rows();
+}
+
+template struct Tape<float>;
+template struct Tape<double>;
+
+}  // namespace normscope

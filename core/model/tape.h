@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "core/backend/cpu/row_kernels.h"
+#include "core/stack/scheme.h"
+
+namespace normscope {
+
+/// What one sub-layer keeps of its forward pass, for the whole batch. R = B·n rows. Null where the rule has no use.
+template <class T>
+struct SublayerTape {
+    T* u = nullptr;     ///< [R, d] input of f where a norm or a factor stands before it; else the hidden state serves
+    T* f = nullptr;     ///< [R, d] output of f
+    T* z = nullptr;     ///< [R, d] the sum, where a post norm reads it
+    T* ungated = nullptr;  ///< [R, d] before a gate at the output
+    NormStatistics<T> in{}, out{}, post{};  ///< [R] each
+    // attention
+    T* qkv = nullptr;    ///< [R, d + 2·d_kv]
+    T* probabilities = nullptr;  ///< [B, H, n, n], zero where masked
+    T* mixed = nullptr;  ///< [R, d] heads' outputs, before W^O
+    // feed-forward
+    T* pre = nullptr;        ///< [R, d_ff] before the activation
+    T* activated = nullptr;  ///< [R, d_ff]
+};
+
+/// Everything a forward pass leaves behind; one block of memory, laid out again only when a shape changes.
+template <class T>
+struct Tape {
+    int sequences = 0, length = 0;
+    std::vector<T*> hidden;  ///< 2D+1 of [R, d]: input of the first sub-layer, then after every sub-layer
+    std::vector<SublayerTape<T>> sublayers;  ///< 2D
+    NormStatistics<T> final_statistics{};
+    T* final_hidden = nullptr;  ///< [R, d]; hidden[2D] where there is no final norm
+    T* logits = nullptr;        ///< [R, V]
+    T* losses = nullptr;        ///< [R] cross-entropy per token, nat
+
+    int rows() const { return sequences * length; }
+    /// Makes room for [sequences, length] tokens of this stack.
+    void reserve(const StackSpec& spec, const std::vector<SublayerRule>& rules, int sequences, int length);
+    /// Mean loss over all tokens, summed in order in float64.
+    double mean_loss() const;
+
+  private:
+    std::vector<T> memory_;
+};
+
+/// What a backward pass writes down for probes, where wanted; shards write disjoint rows.
+template <class T>
+struct BackwardRecord {
+    std::vector<std::vector<T>> hidden;       ///< 2D+1 of [R, d]: ∂loss/∂h_k
+    std::vector<std::vector<T>> norm_output;  ///< per norm site in forward order, [R, d]: ∂loss/∂(norm output)
+};
+
+}  // namespace normscope

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/transformer.h"
+
+#include <algorithm>
+
+#include "core/backend/cpu/matmul.h"
+#include "core/stack/error.h"
+
+namespace normscope {
+
+namespace {
+
+std::vector<SublayerRule> all_rules(const StackSpec& spec) {
+    std::vector<SublayerRule> rules;
+    for (int l = 0; l < spec.depth; ++l)
+        for (auto kind : {Sublayer::Attention, Sublayer::FeedForward}) rules.push_back(sublayer_rule(spec, l, kind));
+    return rules;
+}
+
+// In float64, since the square of a gradient that vanished is below float32's smallest number.
+template <class T>
+double sum_of_squares(const std::vector<T>& values) {
+    double sum = 0;
+    for (T v : values) sum += static_cast<double>(v) * static_cast<double>(v);
+    return sum;
+}
+
+// Buffers are kept by the thread that used them: a step allocates nothing once every thread has worked once.
+template <class T>
+SublayerScratch<T>& scratch() {
+    thread_local SublayerScratch<T> buffers;
+    return buffers;
+}
+
+}  // namespace
+
+template <class T>
+Transformer<T>::Transformer(const StackSpec& spec, std::uint64_t seed)
+    : numerics{spec.residual_step, spec.temperature, spec.norm.eps},
+      spec_(spec),
+      table_(spec),
+      rules_(all_rules(spec)),
+      sites_(norm_sites(spec, table_)),
+      parameters_(table_.size()),
+      kernels_(row_kernels<T>()) {
+    initialise(spec_, table_, seed, parameters_.data());
+}
+
+template <class T>
+int Transformer<T>::shard_count(int sequences) {
+    return std::min(sequences, 4);
+}
+
+template <class T>
+Pass<T> Transformer<T>::pass() const {
+    return {spec_, numerics, table_, parameters_.data(), kernels_};
+}
+
+template <class T>
+Shard Transformer<T>::shard(int index, int sequences) const {
+    const int count = shard_count(sequences);
+    const int begin = sequences * index / count, end = sequences * (index + 1) / count;
+    return {begin, end - begin};
+}
+
+template <class T>
+void Transformer<T>::embed(const Batch& batch, Shard shard, const Tape<T>& tape) const {
+    const int d = spec_.d_model, n = batch.length;
+    for (int b = shard.first_sequence; b < shard.first_sequence + shard.sequences; ++b)
+        for (int t = 0; t < n; ++t) {
+            const std::size_t row = static_cast<std::size_t>(b) * n + t;
+            const T* token = parameters_.data() + table_.tok_emb + static_cast<std::size_t>(batch.tokens[row]) * d;
+            T* x = tape.hidden.front() + row * d;
+            if (table_.pos_emb == kAbsent)
+                std::copy(token, token + d, x);
+            else
+                kernels_.combine(static_cast<std::size_t>(d), 1, token, 1,
+                                 parameters_.data() + table_.pos_emb + static_cast<std::size_t>(t) * d, x);
+        }
+}
+
+template <class T>
+void Transformer<T>::head_forward(const Batch& batch, Shard shard, const Tape<T>& tape) const {
+    const int d = spec_.d_model, V = spec_.vocab, R = shard.sequences * batch.length;
+    const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * batch.length;
+    const T* x = tape.hidden.back() + row * d;
+    if (table_.final_norm.present()) {
+        const Pass<T> p = pass();
+        T* y = tape.final_hidden + row * d;
+        kernels_.norm_forward(spec_.norm.kind, R, d, x, p.eps(), p.at(table_.final_norm.weight),
+                              p.at(table_.final_norm.bias), 1,
+                              {tape.final_statistics.mean + row, tape.final_statistics.rstd + row}, y);
+        x = y;
+    }
+    const T* head = parameters_.data() + (spec_.tied_head ? table_.tok_emb : table_.head);
+    matmul_nt<T>(R, V, d, 1, x, d, head, d, 0, tape.logits + row * V, V);
+    if (!batch.targets.empty())
+        kernels_.cross_entropy(R, V, tape.logits + row * V, batch.targets.data() + row, 1, tape.losses + row, nullptr);
+}
+
+template <class T>
+void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool) const {
+    if (batch.length > spec_.context)
+        throw InputError("tokens", std::to_string(batch.length) + " a sequence are more than the context",
+                         "1 … " + std::to_string(spec_.context));
+    for (const auto* ids : {&batch.tokens, &batch.targets})
+        for (std::int32_t id : *ids)
+            if (id < 0 || id >= spec_.vocab)
+                throw InputError(ids == &batch.tokens ? "tokens" : "targets", std::to_string(id) + " is not a token",
+                                 "0 … " + std::to_string(spec_.vocab - 1));
+    tape.reserve(spec_, rules_, batch.sequences, batch.length);
+    pool.run(shard_count(batch.sequences), [&](int i) {
+        const Shard rows = shard(i, batch.sequences);
+        const Pass<T> p = pass();
+        embed(batch, rows, tape);
+        for (int k = 0; k < static_cast<int>(rules_.size()); ++k)
+            sublayer_forward(p, k, rules_[static_cast<std::size_t>(k)], rows, tape, scratch<T>());
+        head_forward(batch, rows, tape);
+    });
+}
+
+template <class T>
+void Transformer<T>::head_backward(const Batch& batch, Shard shard, const Tape<T>& tape, T factor, T* gradient,
+                                   T* gradients, BackwardRecord<T>* record) const {
+    const int d = spec_.d_model, V = spec_.vocab, R = shard.sequences * batch.length;
+    const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * batch.length;
+    thread_local std::vector<T> dlogits, losses, dfinal;
+    dlogits.resize(static_cast<std::size_t>(R) * V);
+    losses.resize(static_cast<std::size_t>(R));
+    kernels_.cross_entropy(R, V, tape.logits + row * V, batch.targets.data() + row,
+                           factor / static_cast<T>(tape.rows()), losses.data(), dlogits.data());
+    const std::size_t head = spec_.tied_head ? table_.tok_emb : table_.head;
+    matmul_tn<T>(V, d, R, 1, dlogits.data(), V, tape.final_hidden + row * d, d, 1, gradients + head, d);
+    if (!table_.final_norm.present()) {
+        matmul_nn<T>(R, d, V, 1, dlogits.data(), V, parameters_.data() + head, d, 0, gradient, d);
+        return;
+    }
+    dfinal.resize(static_cast<std::size_t>(R) * d);
+    matmul_nn<T>(R, d, V, 1, dlogits.data(), V, parameters_.data() + head, d, 0, dfinal.data(), d);
+    if (record) std::copy(dfinal.begin(), dfinal.end(), record->norm_output.back().begin() + static_cast<std::ptrdiff_t>(row * d));
+    kernels_.norm_backward(spec_.norm.kind, R, d, tape.hidden.back() + row * d,
+                           {tape.final_statistics.mean + row, tape.final_statistics.rstd + row},
+                           parameters_.data() + table_.final_norm.weight, dfinal.data(), 1, false, gradient,
+                           gradients + table_.final_norm.weight, gradient_at(gradients, table_.final_norm.bias));
+}
+
+template <class T>
+void Transformer<T>::embed_backward(const Batch& batch, Shard shard, const T* gradient, T* gradients) const {
+    const auto d = static_cast<std::size_t>(spec_.d_model);
+    std::size_t local = 0;
+    for (int b = shard.first_sequence; b < shard.first_sequence + shard.sequences; ++b)
+        for (int t = 0; t < batch.length; ++t, local += d) {
+            const std::size_t row = static_cast<std::size_t>(b) * batch.length + t;
+            T* token = gradients + table_.tok_emb + static_cast<std::size_t>(batch.tokens[row]) * d;
+            kernels_.combine(d, 1, token, 1, gradient + local, token);
+            if (table_.pos_emb != kAbsent) {
+                T* position = gradients + table_.pos_emb + static_cast<std::size_t>(t) * d;
+                kernels_.combine(d, 1, position, 1, gradient + local, position);
+            }
+        }
+}
+
+template <class T>
+void Transformer<T>::clear(Gradients<T>& gradients, int sequences) const {
+    gradients.shards.resize(static_cast<std::size_t>(shard_count(sequences)));
+    for (auto& shard : gradients.shards) shard.assign(table_.size(), T(0));
+    gradients.first_square.assign(gradients.shards.size(), 0);
+    gradients.last_square.assign(gradients.shards.size(), 0);
+}
+
+template <class T>
+void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor, Gradients<T>& gradients,
+                              ThreadPool& pool, BackwardRecord<T>* record) const {
+    const std::size_t whole = static_cast<std::size_t>(tape.rows()) * spec_.d_model;
+    // Which record entry belongs to which norm of which sub-layer.
+    std::vector<NormOutputGradients<T>> noted(rules_.size());
+    if (record) {
+        record->hidden.assign(rules_.size() + 1, std::vector<T>(whole));
+        record->norm_output.assign(sites_.size(), std::vector<T>(whole));
+        for (std::size_t i = 0; i < sites_.size(); ++i) {
+            if (sites_[i].place == NormSite::Place::Final) continue;
+            NormOutputGradients<T>& to = noted[static_cast<std::size_t>(sites_[i].sublayer)];
+            (sites_[i].place == NormSite::Place::In ? to.in : sites_[i].place == NormSite::Place::Out ? to.out : to.post) =
+                record->norm_output[i].data();
+        }
+    }
+    pool.run(shard_count(batch.sequences), [&](int i) {
+        const Shard rows = shard(i, batch.sequences);
+        const Pass<T> p = pass();
+        const std::size_t first = static_cast<std::size_t>(rows.first_sequence) * batch.length * spec_.d_model;
+        const std::size_t count = static_cast<std::size_t>(rows.sequences) * batch.length * spec_.d_model;
+        T* into = gradients.shards[static_cast<std::size_t>(i)].data();
+        thread_local std::vector<T> gradient;
+        gradient.resize(count);
+        const auto note = [&](std::size_t k) {
+            if (record) std::copy(gradient.begin(), gradient.end(), record->hidden[k].begin() + static_cast<std::ptrdiff_t>(first));
+        };
+        head_backward(batch, rows, tape, factor, gradient.data(), into, record);
+        note(rules_.size());
+        gradients.last_square[static_cast<std::size_t>(i)] += sum_of_squares(gradient);
+        for (std::size_t k = rules_.size(); k-- > 0;) {
+            sublayer_backward(p, static_cast<int>(k), rules_[k], rows, tape, Jacobian::Backprop, gradient.data(), into,
+                              noted[k], scratch<T>());
+            note(k);
+        }
+        gradients.first_square[static_cast<std::size_t>(i)] += sum_of_squares(gradient);
+        embed_backward(batch, rows, gradient.data(), into);
+    });
+}
+
+template <class T>
+void Transformer<T>::reduce(Gradients<T>& gradients, ThreadPool& pool) const {
+    if (gradients.shards.size() < 2) return;
+    constexpr std::size_t kPiece = 1 << 16;
+    const int pieces = static_cast<int>((table_.size() + kPiece - 1) / kPiece);
+    pool.run(pieces, [&](int i) {
+        const std::size_t begin = static_cast<std::size_t>(i) * kPiece, count = std::min(kPiece, table_.size() - begin);
+        T* total = gradients.total().data() + begin;
+        for (std::size_t s = 1; s < gradients.shards.size(); ++s)
+            kernels_.combine(count, 1, total, 1, gradients.shards[s].data() + begin, total);
+    });
+}
+
+template <class T>
+void Transformer<T>::tangent(const Tape<T>& tape, int sequence, int begin, int end, int first_token, int directions,
+                             Jacobian kind, T* tangent) const {
+    const Pass<T> p = pass();
+    for (int k = begin; k < end; ++k)
+        sublayer_tangent(p, k, rules_[static_cast<std::size_t>(k)], sequence, first_token, directions, tape, kind,
+                         tangent, scratch<T>());
+}
+
+template <class T>
+void Transformer<T>::pull_back(const Tape<T>& tape, int begin, int end, Jacobian kind, T* gradient) const {
+    const Pass<T> p = pass();
+    for (int k = end; k-- > begin;)
+        sublayer_backward<T>(p, k, rules_[static_cast<std::size_t>(k)], {0, tape.sequences}, tape, kind, gradient, nullptr,
+                             {}, scratch<T>());
+}
+
+template class Transformer<float>;
+template class Transformer<double>;
+
+}  // namespace normscope

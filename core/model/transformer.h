@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/backend/cpu/thread_pool.h"
+#include "core/model/batch.h"
+#include "core/model/norm_site.h"
+#include "core/model/parameters.h"
+#include "core/model/pass.h"
+#include "core/model/sublayer.h"
+#include "core/model/tape.h"
+
+namespace normscope {
+
+/// Gradients of one step. Passes are cut into shards of whole sequences; each shard adds into its own buffer and the
+/// buffers are summed in order, so the result has the same bits on one thread or many.
+template <class T>
+struct Gradients {
+    std::vector<std::vector<T>> shards;
+    /// Per shard Σ‖∂loss/∂h‖² at the first and the last hidden state: their ratio says whether the gradient still
+    /// reaches the first layer.
+    std::vector<double> first_square, last_square;
+    std::vector<T>& total() { return shards.front(); }
+    const std::vector<T>& total() const { return shards.front(); }
+};
+
+/// A causal language model: embedding, 2·depth sub-layers, final norm, head, cross-entropy. Holds the parameters; all
+/// passes are const and leave their results in a Tape, so probes and training share one model without touching each
+/// other. T is float or double. Not thread-safe against a concurrent change of parameters or numerics.
+template <class T>
+class Transformer {
+  public:
+    /// A completed, validated, supported spec; weights drawn from `seed`.
+    Transformer(const StackSpec& spec, std::uint64_t seed);
+
+    const StackSpec& spec() const { return spec_; }
+    const ParameterTable& table() const { return table_; }
+    const std::vector<SublayerRule>& rules() const { return rules_; }  ///< 2D
+    const std::vector<NormSite>& sites() const { return sites_; }
+    std::span<T> parameters() { return parameters_; }
+    std::span<const T> parameters() const { return parameters_; }
+    Numerics numerics;  ///< may be changed between passes
+
+    /// Tokens [B, n], n ≤ context, every token below vocab (InputError otherwise). Fills the tape; losses too when the
+    /// batch has targets.
+    void forward(const Batch&, Tape<T>&, ThreadPool&) const;
+
+    /// Adds ∂(factor·mean loss)/∂θ to `gradients` (reserved and zeroed by clear()). `record` may be null.
+    void backward(const Batch&, const Tape<T>&, T factor, Gradients<T>&, ThreadPool&,
+                  BackwardRecord<T>* record = nullptr) const;
+    void clear(Gradients<T>&, int sequences) const;
+    /// Sums the shards' buffers, in order, into total().
+    void reduce(Gradients<T>&, ThreadPool&) const;
+
+    /// The Jacobian of the sub-layers begin … end − 1 times K directions (JVP), at one sequence of the tape:
+    /// tangent [K, m, d] at the tokens first_token … n − 1, replaced by its image. In a causal stack those tokens
+    /// depend on each other and the earlier ones alone; otherwise first_token must be 0.
+    void tangent(const Tape<T>&, int sequence, int begin, int end, int first_token, int directions, Jacobian,
+                 T* tangent) const;
+    /// Its transpose (VJP) for the whole batch: gradient [R, d] at h_end, replaced by the gradient at h_begin.
+    void pull_back(const Tape<T>&, int begin, int end, Jacobian, T* gradient) const;
+
+    /// How many shards a batch of B sequences is cut into: a function of B alone.
+    static int shard_count(int sequences);
+
+  private:
+    Pass<T> pass() const;
+    Shard shard(int index, int sequences) const;
+    void embed(const Batch&, Shard, const Tape<T>&) const;
+    void head_forward(const Batch&, Shard, const Tape<T>&) const;
+    /// Gradient at the last hidden state from the loss.
+    void head_backward(const Batch&, Shard, const Tape<T>&, T factor, T* gradient, T* gradients,
+                       BackwardRecord<T>*) const;
+    void embed_backward(const Batch&, Shard, const T* gradient, T* gradients) const;
+
+    StackSpec spec_;
+    ParameterTable table_;
+    std::vector<SublayerRule> rules_;
+    std::vector<NormSite> sites_;
+    std::vector<T> parameters_;
+    const RowKernels<T>& kernels_;
+};
+
+}  // namespace normscope

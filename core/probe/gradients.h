@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/probe/probe_input.h"
+#include "core/probe/probe_result.h"
+
+namespace normscope {
+
+/// How much gradient reaches each depth: hidden [2D+1] = ‖∂loss/∂h_k‖_F over the batch, params [D, 2] = L2 norm over the
+/// attention / feed-forward sub-layer's tensors, total [] = over all parameters. Loss: mean cross-entropy.
+template <class T>
+ProbeResult probe_gradients(ProbeInput<T>& input);
+
+}  // namespace normscope

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/probe/null_space.h"
+
+#include <limits>
+
+#include "core/theory/norm_jacobian.h"
+
+namespace normscope {
+
+namespace {
+
+template <class T>
+std::vector<double> widened(const T* values, std::size_t count) {
+    return std::vector<double>(values, values + count);
+}
+
+/// The branch δ = Δt·b·y that joined the stream before a post norm, [R, d]: z − a·r, taken from what the tape holds.
+template <class T>
+std::vector<double> branch(const ProbeInput<T>& input, const Tape<T>& tape, int sublayer, std::size_t row) {
+    const auto k = static_cast<std::size_t>(sublayer);
+    const StackSpec& s = input.model.spec();
+    const auto d = static_cast<std::size_t>(s.d_model);
+    const SublayerRule& rule = input.model.rules()[k];
+    const SublayerTape<T>& t = tape.sublayers[k];
+    const SublayerOffsets& at = k % 2 == 0 ? static_cast<const SublayerOffsets&>(input.model.table().attention[k / 2])
+                                           : static_cast<const SublayerOffsets&>(input.model.table().feed_forward[k / 2]);
+    std::vector<double> y = widened(t.f + row * d, d);
+    if (rule.out) {
+        const double mean = static_cast<double>(t.out.mean[row]), rstd = static_cast<double>(t.out.rstd[row]);
+        const auto parameter = [&](std::size_t offset, std::size_t i, double otherwise) {
+            return offset == kAbsent ? otherwise : static_cast<double>(input.model.parameters()[offset + i]);
+        };
+        for (std::size_t i = 0; i < d; ++i)
+            y[i] = (y[i] - mean) * rstd * parameter(at.norm_out.weight, i, 1) + parameter(at.norm_out.bias, i, 0);
+    }
+    for (double& v : y) v *= input.model.numerics.residual_step * rule.b;
+    return y;
+}
+
+}  // namespace
+
+template <class T>
+ProbeResult probe_null_space(ProbeInput<T>& input) {
+    const Tape<T>& tape = input.tape();
+    const BackwardRecord<T>& record = input.backward();
+    const auto& sites = input.model.sites();
+    const StackSpec& s = input.model.spec();
+    const auto d = static_cast<std::size_t>(s.d_model), rows = static_cast<std::size_t>(tape.rows());
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    std::vector<double> gain(sites.size()), backward(sites.size()), forward(sites.size(), nan);
+
+    input.pool.run(static_cast<int>(sites.size()), [&](int index) {
+        input.check_cancelled();
+        const auto i = static_cast<std::size_t>(index);
+        const auto [x, statistics] = norm_site_input(sites[i], tape);
+        const auto gamma = widened(input.model.parameters().data() + sites[i].offsets.weight, d);
+        ErasedEnergy lost_backward, lost_forward;
+        for (std::size_t r = 0; r < rows; ++r) {
+            gain[i] += static_cast<double>(statistics.rstd[r]) / static_cast<double>(rows);
+            const auto token = widened(x + r * d, d);
+            const auto jacobian = s.norm.kind == NormKind::LayerNorm
+                                      ? NormJacobian::layer_norm(token, gamma, input.model.numerics.eps)
+                                      : NormJacobian::rms_norm(token, gamma, input.model.numerics.eps);
+            lost_backward += jacobian.erased_backward(widened(record.norm_output[i].data() + r * d, d));
+            if (sites[i].place == NormSite::Place::Post)
+                lost_forward += jacobian.erased_forward(branch(input, tape, sites[i].sublayer, r));
+        }
+        backward[i] = lost_backward.share();
+        if (sites[i].place == NormSite::Place::Post) forward[i] = lost_forward.share();
+    });
+
+    ProbeResult result;
+    const auto add = [&](const char* name, std::vector<double> values) {
+        result.arrays.push_back({name, {sites.size()}, std::move(values), {"site"}, "1"});
+    };
+    add("gain", std::move(gain));
+    add("erased_backward", std::move(backward));
+    add("erased_forward", std::move(forward));
+    for (const NormSite& site : sites) result.labels["sites"].push_back(site.name);
+    return result;
+}
+template ProbeResult probe_null_space<float>(ProbeInput<float>&);
+template ProbeResult probe_null_space<double>(ProbeInput<double>&);
+
+}  // namespace normscope

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "core/backend/cpu/thread_pool.h"
+#include "core/model/transformer.h"
+
+namespace normscope {
+
+/// Thrown inside a probe when the person moved on; caught by whoever asked for the measurement.
+struct Cancelled {};
+
+/// What a probe looks at: a model at one moment and the fixed probe batch. The forward and the backward pass run when
+/// the first probe asks for them, on tapes of their own, so a measurement never disturbs training. One thread drives
+/// it; the model must not change while it lives.
+template <class T>
+class ProbeInput {
+  public:
+    ProbeInput(const Transformer<T>& at_model, const Batch& at_batch, ThreadPool& with_pool, std::int64_t at_step,
+               const std::atomic<bool>* cancel = nullptr)
+        : model(at_model), batch(at_batch), pool(with_pool), step(at_step), cancel_(cancel) {}
+
+    const Transformer<T>& model;
+    const Batch& batch;
+    ThreadPool& pool;
+    const std::int64_t step;
+
+    const Tape<T>& tape() {
+        if (!tape_) {
+            tape_.emplace();
+            model.forward(batch, *tape_, pool);
+            check_cancelled();
+        }
+        return *tape_;
+    }
+    const BackwardRecord<T>& backward() {
+        run_backward();
+        return record_;
+    }
+    /// Gradients of the mean loss over the probe batch.
+    const std::vector<T>& parameter_gradients() {
+        run_backward();
+        return gradients_.total();
+    }
+
+    /// Between pieces of long work; throws Cancelled.
+    void check_cancelled() const {
+        if (cancel_ && cancel_->load(std::memory_order_relaxed)) throw Cancelled{};
+    }
+
+  private:
+    void run_backward() {
+        if (!gradients_.shards.empty()) return;
+        const Tape<T>& forward = tape();
+        model.clear(gradients_, batch.sequences);
+        model.backward(batch, forward, T(1), gradients_, pool, &record_);
+        model.reduce(gradients_, pool);
+        check_cancelled();
+    }
+
+    const std::atomic<bool>* cancel_;
+    std::optional<Tape<T>> tape_;
+    BackwardRecord<T> record_;
+    Gradients<T> gradients_;
+};
+
+}  // namespace normscope

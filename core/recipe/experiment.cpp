@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/recipe/experiment.h"
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+#include "core/backend/cpu/row_kernels.h"
+#include "core/stack/error.h"
+
+namespace normscope {
+
+namespace {
+
+/// Calls f with the trainer of whichever precision.
+template <class F>
+decltype(auto) with(const AnyTrainer& any, F&& f) {
+    return std::visit([&](const auto& trainer) -> decltype(auto) { return f(*trainer); }, any);
+}
+
+std::string short_number(double v) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g", v);
+    return text;
+}
+
+std::string changes(const HotKnobs& from, const HotKnobs& to) {
+    std::string text;
+    const auto add = [&](const char* name, double before, double after) {
+        if (before != after)
+            text += (text.empty() ? "" : ", ") + std::string(name) + " " + short_number(before) + " → " + short_number(after);
+    };
+    add("Δt", from.residual_step, to.residual_step);
+    add("τ", from.temperature, to.temperature);
+    add("ε", from.eps, to.eps);
+    add("learning rate", from.lr, to.lr);
+    add("weight decay", from.weight_decay, to.weight_decay);
+    add("clip", from.clip, to.clip);
+    return text;
+}
+
+}  // namespace
+
+void append(RunData& run, const RunDelta& delta) {
+    for (const auto& record : delta.steps) run.steps.append(record);
+    for (const auto& probe : delta.probes) run.probes[probe.probe].push_back(probe);
+    run.events.insert(run.events.end(), delta.events.begin(), delta.events.end());
+    if (delta.outcome) run.outcome = *delta.outcome;
+}
+
+void append(Recorder& recorder, const RunDelta& delta) {
+    for (const auto& probe : delta.probes) recorder.append(probe);
+    for (const auto& record : delta.steps) recorder.append(record);
+    for (const auto& event : delta.events) recorder.append(event);
+    if (delta.outcome) recorder.set_state(*delta.outcome);
+}
+
+Experiment::Experiment(const Recipe& recipe, std::string id, std::string name)
+    : recipe_(recipe),
+      id_(std::move(id)),
+      name_(std::move(name)),
+      corpus_(make_corpus(recipe.train.data, recipe.stack.context)),
+      trainer_(make_trainer(recipe.stack, recipe.train, corpus_)) {}
+
+RunData Experiment::header() const {
+    RunData run;
+    run.id = id_;
+    run.name = name_;
+    run.recipe_json = recipe_json(recipe_, -1);
+    run.backend = "cpu";
+    run.device = cpu_name();
+    run.seed = recipe_.train.seed;
+    run.outcome = outcome();
+    run.ln_vocab = std::log(static_cast<double>(recipe_.stack.vocab));
+    run.unigram_entropy = corpus_->unigram_entropy();
+    run.entropy_rate = corpus_->entropy_rate();
+    run.steps.names = columns();
+    run.steps.columns.resize(columns().size());
+    return run;
+}
+
+std::int64_t Experiment::steps_done() const {
+    return with(trainer_, [](auto& t) { return t.steps_done(); });
+}
+const Outcome& Experiment::outcome() const {
+    return with(trainer_, [](auto& t) -> const Outcome& { return t.outcome(); });
+}
+bool Experiment::ended() const {
+    return with(trainer_, [](auto& t) { return t.ended(); });
+}
+HotKnobs Experiment::knobs() const {
+    return with(trainer_, [](auto& t) { return t.knobs(); });
+}
+
+void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& pool, const std::atomic<bool>* cancel,
+                         const std::function<void(ProbeResult)>& done) {
+    with(trainer_, [&](auto& trainer) {
+        using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
+        trainer.prepare_numerics();
+        const Batch batch = trainer.probe_batch();
+        ProbeInput<Scalar> input(trainer.model(), batch, pool, trainer.steps_done(), cancel);
+        for (const auto& id : probes) {
+            const ProbeInfo* probe = find_probe(id);
+            if (!probe) throw InputError("probe", "\"" + id + "\" is not known", "see normscope-cli probe --help");
+            input.check_cancelled();
+            done(run_probe(*probe, input));
+        }
+    });
+}
+
+ProbeResult Experiment::measure(const std::string& probe, ThreadPool& pool, const std::atomic<bool>* cancel) {
+    ProbeResult result;
+    measure(std::vector<std::string>{probe}, pool, cancel, [&](ProbeResult r) { result = std::move(r); });
+    return result;
+}
+
+RunDelta Experiment::advance(ThreadPool& pool) {
+    RunDelta delta;
+    const std::int64_t step = steps_done(), last = recipe_.train.steps - 1;
+    std::vector<std::string> due;
+    for (const auto& plan : recipe_.probes)
+        if (scheduler_.due(plan.id, plan.every, step, last)) due.push_back(plan.id);
+    double probe_ms = 0;
+    measure(due, pool, nullptr, [&](ProbeResult result) {
+        probe_ms += result.cost_ms;
+        for (const auto& plan : recipe_.probes)
+            if (plan.id == result.probe) scheduler_.spent_probe(plan.id, result.cost_ms / 1e3, plan.every);
+        delta.probes.push_back(std::move(result));
+    });
+
+    const RunState before = outcome().state;
+    const StepNumbers now = with(trainer_, [&](auto& t) { return t.step(pool); });
+    scheduler_.spent_training(now.seconds);
+    last_step_seconds_ = now.seconds;
+    const double tokens = static_cast<double>(recipe_.train.batch) * recipe_.train.accumulate * recipe_.stack.context;
+    delta.steps.push_back({now.step,
+                           {{"loss", now.loss},
+                            {"val_loss", now.val_loss},
+                            {"grad_norm", now.grad_norm},
+                            {"grad_ratio", now.gradient_ratio},
+                            {"lr", now.lr},
+                            {"temperature", now.temperature},
+                            {"tokens_per_s", tokens / now.seconds},
+                            {"step_ms", now.seconds * 1e3},
+                            {"probe_ms", probe_ms}}});
+    if (outcome().state != before) {
+        delta.outcome = outcome();
+        if (ended()) {
+            const std::string why = outcome().text.empty() ? "" : ": " + outcome().text;
+            delta.events.push_back({now.step, "outcome", run_state_word(outcome().state) + why});
+        }
+    }
+    return delta;
+}
+
+RunDelta Experiment::set_knobs(const HotKnobs& knobs) {
+    RunDelta delta;
+    const std::string what = changes(this->knobs(), knobs);
+    if (!what.empty()) delta.events.push_back({steps_done(), "knob", what});
+    with(trainer_, [&](auto& t) {
+        t.set_knobs(knobs);
+        t.prepare_numerics();
+    });
+    return delta;
+}
+
+const std::vector<std::string>& Experiment::columns() {
+    static const std::vector<std::string> names{"loss",        "val_loss",     "grad_norm", "grad_ratio", "lr",
+                                                "temperature", "tokens_per_s", "step_ms",   "probe_ms"};
+    return names;
+}
+
+// --- checkpoints -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr const char* kKnobNames[] = {"residual_step", "temperature", "eps", "lr", "weight_decay", "clip"};
+
+template <class T>
+std::vector<StoredTensor> stored(const ParameterTable& table, std::span<const T> arena) {
+    std::vector<StoredTensor> tensors;
+    for (const TensorInfo& t : table.tensors()) {
+        StoredTensor stored{t.name, {t.shape.begin(), t.shape.end()},
+                            sizeof(T) == 4 ? StoredType::Float32 : StoredType::Float64, {}};
+        stored.bytes.resize(t.count * sizeof(T));
+        std::memcpy(stored.bytes.data(), arena.data() + t.offset, stored.bytes.size());
+        tensors.push_back(std::move(stored));
+    }
+    return tensors;
+}
+
+template <class T>
+void load(const ParameterTable& table, const std::vector<StoredTensor>& tensors, std::span<T> arena) {
+    const auto type = sizeof(T) == 4 ? StoredType::Float32 : StoredType::Float64;
+    if (tensors.size() != table.tensors().size()) throw InputError("checkpoint: its tensors are not those of this stack");
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        const TensorInfo& t = table.tensors()[i];
+        const std::vector<std::size_t> shape(t.shape.begin(), t.shape.end());
+        if (tensors[i].name != t.name || tensors[i].shape != shape || tensors[i].type != type ||
+            tensors[i].bytes.size() != t.count * sizeof(T))
+            throw InputError("checkpoint: tensor " + tensors[i].name + " does not fit " + t.name + " of this stack");
+        std::memcpy(arena.data() + t.offset, tensors[i].bytes.data(), tensors[i].bytes.size());
+    }
+}
+
+template <class Pairs>
+auto value_of(const Pairs& pairs, const std::string& name) {
+    for (const auto& [key, value] : pairs)
+        if (key == name) return value;
+    throw InputError("checkpoint: " + name + " is missing");
+}
+
+}  // namespace
+
+Checkpoint Experiment::checkpoint() const {
+    return with(trainer_, [&](auto& trainer) {
+        using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
+        const TrainerState<Scalar> state = trainer.save();
+        const ParameterTable& table = trainer.model().table();
+        Checkpoint c;
+        c.step = state.step;
+        c.recipe_json = recipe_json(recipe_, -1);
+        c.params = stored<Scalar>(table, state.parameters);
+        c.moment1 = stored<Scalar>(table, state.moment1);
+        c.moment2 = stored<Scalar>(table, state.moment2);
+        const double knobs[] = {state.knobs.residual_step, state.knobs.temperature,  state.knobs.eps,
+                                state.knobs.lr,            state.knobs.weight_decay, state.knobs.clip};
+        for (std::size_t i = 0; i < std::size(knobs); ++i) c.scalars.emplace_back(kKnobNames[i], knobs[i]);
+        for (std::size_t i = 0; i < state.verdict.size(); ++i)
+            c.scalars.emplace_back("verdict." + std::to_string(i), state.verdict[i]);
+        c.integers.emplace_back("optimizer_steps", state.optimizer_steps);
+        c.integers.emplace_back("verdict_size", static_cast<std::int64_t>(state.verdict.size()));
+        return c;
+    });
+}
+
+void Experiment::restore(const Checkpoint& c) {
+    with(trainer_, [&](auto& trainer) {
+        using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
+        const ParameterTable& table = trainer.model().table();
+        TrainerState<Scalar> state;
+        state.step = c.step;
+        for (auto* arena : {&state.parameters, &state.moment1, &state.moment2}) arena->resize(table.size());
+        load<Scalar>(table, c.params, state.parameters);
+        load<Scalar>(table, c.moment1, state.moment1);
+        load<Scalar>(table, c.moment2, state.moment2);
+        double* const knobs[] = {&state.knobs.residual_step, &state.knobs.temperature,  &state.knobs.eps,
+                                 &state.knobs.lr,            &state.knobs.weight_decay, &state.knobs.clip};
+        for (std::size_t i = 0; i < std::size(knobs); ++i) *knobs[i] = value_of(c.scalars, kKnobNames[i]);
+        const auto size = value_of(c.integers, "verdict_size");
+        for (std::int64_t i = 0; i < size; ++i)
+            state.verdict.push_back(value_of(c.scalars, "verdict." + std::to_string(i)));
+        state.optimizer_steps = value_of(c.integers, "optimizer_steps");
+        trainer.restore(state);
+    });
+}
+
+RecordingSchema recording_schema(const RunData& header, const std::vector<ProbeResult>& first) {
+    RecordingSchema schema{header_of(header), Experiment::columns(), {}};
+    for (const auto& result : first) schema.probes.push_back(schema_of(result));
+    return schema;
+}
+
+std::string default_run_name(const Recipe& recipe) {
+    std::string name = scheme_row(recipe.stack.scheme).title;
+    if (recipe.stack.residual_step != 1) name += " Δt " + short_number(recipe.stack.residual_step);
+    if (recipe.stack.temperature != 1) name += " τ " + short_number(recipe.stack.temperature);
+    return name;
+}
+
+std::string cpu_name() {
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; std::getline(info, line);)
+        if (line.rfind("model name", 0) == 0)
+            return line.substr(line.find(':') + 2) + " (" + isa_name(best_isa()) + ")";
+    return std::string("CPU (") + isa_name(best_isa()) + ")";
+}
+
+}  // namespace normscope

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/probe/registry.h"
+#include "core/probe/scheduler.h"
+#include "core/recipe/recipe.h"
+#include "core/session/checkpoint.h"
+#include "core/session/recorder.h"
+#include "core/session/run_data.h"
+#include "core/train/trainer.h"
+
+namespace normscope {
+
+/// What happened in a run since the last look: what a recorder writes down and what a window appends.
+struct RunDelta {
+    std::vector<StepRecord> steps;
+    std::vector<ProbeResult> probes;
+    std::vector<RunEvent> events;
+    std::optional<Outcome> outcome;  ///< when the state changed
+    bool empty() const { return steps.empty() && probes.empty() && events.empty() && !outcome; }
+};
+
+/// Appends a delta to what is known of a run.
+void append(RunData& run, const RunDelta& delta);
+/// Writes a delta to a recording, the outcome last.
+void append(Recorder& recorder, const RunDelta& delta);
+
+/// One run: a trainer, the probes that watch it and the schedule they keep. It only computes; who holds it sends its
+/// deltas to a recorder, a window, or both. One thread drives it. The same object explores (measure() at step 0, after
+/// every knob) and trains.
+class Experiment {
+  public:
+    /// A completed and validated recipe (load_recipe, complete_and_validate). Draws the initial weights.
+    Experiment(const Recipe& recipe, std::string id, std::string name);
+
+    const Recipe& recipe() const { return recipe_; }
+    /// Identity, recipe, floors and state; no steps, no samples.
+    RunData header() const;
+
+    std::int64_t steps_done() const;
+    const Outcome& outcome() const;
+    bool ended() const;
+
+    /// Measures the present weights with one probe, now. May throw Cancelled.
+    ProbeResult measure(const std::string& probe, ThreadPool& pool, const std::atomic<bool>* cancel = nullptr);
+    /// Several probes on one forward and backward pass, in the order given; `done` hears each result at once.
+    void measure(const std::vector<std::string>& probes, ThreadPool& pool, const std::atomic<bool>* cancel,
+                 const std::function<void(ProbeResult)>& done);
+
+    /// The probes that are due, then one step. The delta carries both.
+    RunDelta advance(ThreadPool& pool);
+
+    HotKnobs knobs() const;
+    /// Acts from the next step (or measurement) on; the event names what changed.
+    RunDelta set_knobs(const HotKnobs& knobs);
+
+    Checkpoint checkpoint() const;
+    /// Continues from a checkpoint of the same stack; InputError when tensors or shapes differ.
+    void restore(const Checkpoint& checkpoint);
+
+    /// What was on probes, as a share of training time.
+    double probe_overhead() const { return scheduler_.overhead(); }
+    /// Seconds of the last step.
+    double last_step_seconds() const { return last_step_seconds_; }
+
+    /// The names of the step table's columns, in order.
+    static const std::vector<std::string>& columns();
+
+  private:
+    Recipe recipe_;
+    std::string id_, name_;
+    std::shared_ptr<const Corpus> corpus_;
+    AnyTrainer trainer_;
+    ProbeScheduler scheduler_;
+    double last_step_seconds_ = 0;
+};
+
+/// What a recording must know before it starts; `first` are the samples of step 0, whose shapes it takes.
+RecordingSchema recording_schema(const RunData& header, const std::vector<ProbeResult>& first);
+
+/// "Pre-LN", or "Post-LN Δt 0.2": the scheme's title and what is unusual about it.
+std::string default_run_name(const Recipe& recipe);
+
+/// The processor's name and instruction set, for a run's `device`.
+std::string cpu_name();
+
+}  // namespace normscope

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace normscope {
+
+/// A recipe that comes with the program (resources/presets/NAME.json, compiled in).
+struct Preset {
+    const char* name;
+    const char* json;
+};
+
+std::span<const Preset> presets();
+
+/// nullptr when there is no such preset.
+const Preset* find_preset(const std::string& name);
+
+}  // namespace normscope

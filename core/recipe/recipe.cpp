@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/recipe/recipe.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "core/model/supported.h"
+#include "core/probe/registry.h"
+#include "core/recipe/presets.h"
+#include "core/stack/error.h"
+#include "core/stack/json_fields.h"
+#include "core/train/data/corpus.h"
+
+namespace normscope {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+namespace {
+
+constexpr const char* kFormat = "normscope-recipe";
+constexpr int kVersion = 1;
+
+json parse_json(const std::string& text, const std::string& where) {
+    try {
+        return json::parse(text);
+    } catch (const json::parse_error& error) {
+        throw InputError(where + ": not valid JSON at byte " + std::to_string(error.byte));
+    }
+}
+
+void check_header(json& object, const std::string& where) {
+    if (!object.is_object() || object.value("format", json()) != kFormat)
+        throw InputError(where, "not a recipe", std::string("an object with \"format\": \"") + kFormat + "\"");
+    if (object.value("version", json()) != kVersion)
+        throw InputError(where + ": version", object.value("version", json()).dump() + " is not known", "1");
+    object.erase("format");
+    object.erase("version");
+    object.erase("title");
+    object.erase("description");
+}
+
+void list_probes(Fields& f, std::vector<ProbePlan>& probes) {
+    f.list("probes", probes.size(), [&](std::size_t n) { probes.assign(n, {}); },
+           [&](std::size_t i) {
+               f.text("id", probes[i].id);
+               f.integer_or_auto("every", probes[i].every, 1, 1'000'000'000);
+           });
+}
+
+void validate_probes(const std::vector<ProbePlan>& plans) {
+    std::string allowed;
+    for (const auto& probe : probe_registry()) allowed += (allowed.empty() ? "" : ", ") + std::string(probe.id);
+    for (std::size_t i = 0; i < plans.size(); ++i)
+        if (!find_probe(plans[i].id))
+            throw InputError("probes[" + std::to_string(i) + "].id", "\"" + plans[i].id + "\" is not known", allowed);
+}
+
+std::string read_text(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) throw InputError(path, "no such preset, and no readable file", "a recipe's path or a preset's name");
+    std::ostringstream text;
+    text << in.rdbuf();
+    if (!in) throw InputError(path + ": can not be read");
+    return text.str();
+}
+
+}  // namespace
+
+void list_fields(Fields& f, Recipe& r) {
+    f.group("stack", [&] { list_fields(f, r.stack); });
+    list_fields(f, r.train);
+    list_probes(f, r.probes);
+}
+
+Recipe parse_recipe(const std::string& text, const std::string& where) {
+    json object = parse_json(text, where);
+    check_header(object, where);
+    Recipe recipe;
+    JsonReader reader(object, "");
+    list_fields(reader, recipe);
+    reader.refuse_unknown_keys();
+    return recipe;
+}
+
+std::string recipe_json(const Recipe& recipe, int indent) {
+    Recipe copy = recipe;  // Fields visits by reference
+    JsonWriter writer;
+    list_fields(writer, copy);
+    ordered_json out = {{"format", kFormat}, {"version", kVersion}};
+    out.update(writer.take());
+    return out.dump(indent);
+}
+
+std::string with_settings(const std::string& text, const std::vector<std::string>& settings, const std::string& where) {
+    json object = parse_json(text, where);
+    for (const auto& setting : settings) {
+        const auto equals = setting.find('=');
+        if (equals == std::string::npos || equals == 0)
+            throw InputError("--set " + setting, "has no value", "key.path=value");
+        json value = json::parse(setting.substr(equals + 1), nullptr, false);
+        if (value.is_discarded()) value = setting.substr(equals + 1);
+        json* at = &object;
+        std::istringstream path(setting.substr(0, equals));
+        for (std::string key; std::getline(path, key, '.');) {
+            if (!at->is_object() && !at->is_null())
+                throw InputError("--set " + setting, "\"" + key + "\" is inside a value", "key.path=value");
+            at = &(*at)[key];
+        }
+        *at = value;
+    }
+    return object.dump();
+}
+
+void complete_and_validate(Recipe& r) {
+    if (r.probes.empty())
+        for (const auto& probe : probe_registry()) r.probes.push_back({probe.id, 0});
+    validate_probes(r.probes);
+    validate(r.train);
+    const int source_vocab = make_corpus(r.train.data, r.stack.context)->vocab();
+    complete(r.stack, source_vocab);
+    validate(r.stack);
+    require_supported(r.stack);
+    if (r.stack.vocab < source_vocab)
+        throw InputError("stack.vocab",
+                         std::to_string(r.stack.vocab) + " is smaller than the vocabulary of data.source " +
+                             word_of(r.train.data.source),
+                         "at least " + std::to_string(source_vocab));
+}
+
+Recipe read_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings) {
+    const Preset* preset = find_preset(file_or_preset);
+    const std::string text = preset ? preset->json : read_text(file_or_preset);
+    return parse_recipe(with_settings(text, settings, file_or_preset), file_or_preset);
+}
+
+Recipe load_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings) {
+    Recipe recipe = read_recipe(file_or_preset, settings);
+    complete_and_validate(recipe);
+    return recipe;
+}
+
+}  // namespace normscope

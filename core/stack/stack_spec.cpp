@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/stack/stack_spec.h"
+
+#include <set>
+
+#include "core/stack/error.h"
+
+namespace normscope {
+
+namespace {
+constexpr const char* kBlocks[] = {"gpt2", "llama"};
+constexpr const char* kActivations[] = {"gelu_tanh", "gelu_erf", "relu", "silu", "swiglu"};
+constexpr const char* kPositions[] = {"learned", "rope", "none"};
+constexpr const char* kLayouts[] = {"serial", "parallel"};
+constexpr const char* kSchemes[] = {"none",     "post", "pre", "peri",   "sandwich",
+                                    "deepnorm", "mix",  "lns", "output", "custom"};
+constexpr const char* kLnsForms[] = {"factor", "gamma"};
+constexpr const char* kNormKinds[] = {"layernorm", "rmsnorm"};
+constexpr const char* kFinalNorms[] = {"auto", "on", "off"};
+constexpr const char* kQkNorms[] = {"off", "head", "full"};
+constexpr const char* kBranchScales[] = {"none", "scalar", "channel"};
+constexpr const char* kGateActivations[] = {"silu", "identity", "relu", "leaky_relu", "tanh", "silu8"};
+constexpr const char* kGateSites[] = {"auto", "output", "shortcut", "input", "norm", "branch"};
+constexpr const char* kInitRules[] = {"lab", "gpt2", "plain", "xavier", "deepnorm", "path_length"};
+}  // namespace
+
+template <> std::span<const char* const> words_of<Block>() { return kBlocks; }
+template <> std::span<const char* const> words_of<Activation>() { return kActivations; }
+template <> std::span<const char* const> words_of<Position>() { return kPositions; }
+template <> std::span<const char* const> words_of<Layout>() { return kLayouts; }
+template <> std::span<const char* const> words_of<Scheme>() { return kSchemes; }
+template <> std::span<const char* const> words_of<LnsForm>() { return kLnsForms; }
+template <> std::span<const char* const> words_of<NormKind>() { return kNormKinds; }
+template <> std::span<const char* const> words_of<FinalNorm>() { return kFinalNorms; }
+template <> std::span<const char* const> words_of<QkNorm>() { return kQkNorms; }
+template <> std::span<const char* const> words_of<BranchScale>() { return kBranchScales; }
+template <> std::span<const char* const> words_of<GateActivation>() { return kGateActivations; }
+template <> std::span<const char* const> words_of<GateSite>() { return kGateSites; }
+template <> std::span<const char* const> words_of<InitRule>() { return kInitRules; }
+
+namespace {
+
+constexpr RealRange kPositive{0, std::numeric_limits<double>::infinity(), true};
+constexpr RealRange kAny{-std::numeric_limits<double>::infinity()};
+
+void list_rule(Fields& f, RuleOverride& rule) {
+    f.optional_flag("in", rule.in);
+    f.optional_flag("out", rule.out);
+    f.optional_flag("post", rule.post);
+    f.optional_real("a", rule.a, kAny);
+    f.optional_real("b", rule.b, kAny);
+}
+
+}  // namespace
+
+void list_fields(Fields& f, StackSpec& s) {
+    // The block stands first: it sets the defaults of the keys after it, which a recipe may then override.
+    const Block before = s.block;
+    f.choice("block", s.block);
+    if (s.block != before) apply_block_preset(s, s.block);
+
+    f.integer("depth", s.depth, 1, 4096);
+    f.integer("d_model", s.d_model, 1, 65536);
+    f.integer("heads", s.heads, 1, 4096);
+    f.integer_or_auto("kv_heads", s.kv_heads, 1, 4096);
+    f.integer_or_auto("d_ff", s.d_ff, 1, 1 << 20);
+    f.integer("context", s.context, 1, 1 << 20);
+    f.integer_or_auto("vocab", s.vocab, 2, 1 << 24);
+    f.choice("activation", s.activation);
+    f.flag("bias", s.bias);
+    f.choice("position", s.position);
+    f.real("rope_base", s.rope_base, kPositive);
+    f.flag("tied_head", s.tied_head);
+    f.flag("causal", s.causal);
+    f.choice("layout", s.layout);
+    f.choice("scheme", s.scheme);
+    f.real("mix_post_fraction", s.mix_post_fraction, {0, 1});
+    f.choice("lns_form", s.lns_form);
+    f.group("norm", [&] {
+        f.choice("kind", s.norm.kind);
+        f.real("eps", s.norm.eps, {0});
+    });
+    f.choice("final_norm", s.final_norm);
+    f.flag("embedding_norm", s.embedding_norm);
+    f.choice("qk_norm", s.qk_norm);
+    f.real("residual_step", s.residual_step, {0});
+    f.real("temperature", s.temperature, kPositive);
+    f.choice("branch_scale", s.branch_scale);
+    f.real("branch_scale_init", s.branch_scale_init, kAny);
+    f.real("logit_soft_cap", s.logit_soft_cap, {0});
+    f.real("z_loss", s.z_loss, {0});
+    f.group("gpas", [&] {
+        f.flag("enabled", s.gpas.enabled);
+        f.choice("activation", s.gpas.activation);
+        f.choice("site", s.gpas.site);
+        f.flag("stop_gradient", s.gpas.stop_gradient);
+        f.flag("learnable", s.gpas.learnable);
+        f.real("clip", s.gpas.clip, {0});
+    });
+    f.group("init", [&] {
+        f.choice("rule", s.init.rule);
+        f.real("std", s.init.std, {0});
+        f.real("embedding_std", s.init.embedding_std, {0});
+        f.integer("path_maps", s.init.path_maps, 1, 8);
+    });
+    f.list("layers", s.layers.size(), [&](std::size_t n) { s.layers.resize(n); },
+           [&](std::size_t i) {
+               f.integer("index", s.layers[i].index, 0, 4095);
+               f.group("attn", [&] { list_rule(f, s.layers[i].attn); });
+               f.group("ffn", [&] { list_rule(f, s.layers[i].ffn); });
+           });
+}
+
+void apply_block_preset(StackSpec& s, Block block) {
+    const bool llama = block == Block::Llama;
+    s.block = block;
+    s.activation = llama ? Activation::SwiGlu : Activation::GeluTanh;
+    s.bias = !llama;
+    s.position = llama ? Position::Rope : Position::Learned;
+    s.rope_base = 10000;
+    s.tied_head = false;
+    s.norm.kind = llama ? NormKind::RmsNorm : NormKind::LayerNorm;
+    s.norm.eps = llama ? 1e-6 : 1e-5;
+}
+
+void complete(StackSpec& s, int source_vocab) {
+    if (s.kv_heads == 0) s.kv_heads = s.heads;
+    if (s.d_ff == 0) s.d_ff = 4 * s.d_model;
+    if (s.vocab == 0) s.vocab = source_vocab;
+}
+
+void validate(const StackSpec& s) {
+    if (s.d_model % s.heads != 0)
+        throw InputError("stack.heads", std::to_string(s.heads) + " does not divide d_model " + std::to_string(s.d_model),
+                         "divisors of d_model");
+    if (s.heads % s.kv_heads != 0)
+        throw InputError("stack.kv_heads",
+                         std::to_string(s.kv_heads) + " does not divide heads " + std::to_string(s.heads),
+                         "divisors of heads");
+    if (s.position == Position::Rope && s.d_head() % 2 != 0)
+        throw InputError("stack.position",
+                         "rope rotates pairs, but the head width is odd (" + std::to_string(s.d_head()) + ")",
+                         "an even d_model / heads, or learned, none");
+    std::set<int> seen;
+    for (const auto& layer : s.layers) {
+        if (layer.index >= s.depth)
+            throw InputError("stack.layers.index", std::to_string(layer.index) + " is not a layer",
+                             "0 … " + std::to_string(s.depth - 1));
+        if (!seen.insert(layer.index).second)
+            throw InputError("stack.layers.index", std::to_string(layer.index) + " appears twice", "each layer once");
+    }
+}
+
+bool has_final_norm(const StackSpec& s) {
+    if (s.final_norm != FinalNorm::Auto) return s.final_norm == FinalNorm::On;
+    const bool bare = s.scheme == Scheme::Post || s.scheme == Scheme::DeepNorm || s.scheme == Scheme::None;
+    return !(s.block == Block::Gpt2 && bare);
+}
+
+}  // namespace normscope

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/stack/fields.h"
+
+namespace normscope {
+
+enum class Block { Gpt2, Llama };
+enum class Activation { GeluTanh, GeluErf, Relu, Silu, SwiGlu };
+enum class Position { Learned, Rope, None };
+enum class Layout { Serial, Parallel };
+enum class Scheme { None, Post, Pre, Peri, Sandwich, DeepNorm, Mix, Lns, Output, Custom };
+enum class LnsForm { Factor, Gamma };
+enum class NormKind { LayerNorm, RmsNorm };
+enum class FinalNorm { Auto, On, Off };
+enum class QkNorm { Off, Head, Full };
+enum class BranchScale { None, Scalar, Channel };
+enum class GateActivation { Silu, Identity, Relu, LeakyRelu, Tanh, Silu8 };
+enum class GateSite { Auto, Output, Shortcut, Input, Norm, Branch };
+enum class InitRule { Lab, Gpt2, Plain, Xavier, DeepNorm, PathLength };
+
+struct NormSpec {
+    NormKind kind = NormKind::LayerNorm;
+    double eps = 1e-5;  ///< added to the variance (mean square) inside the root
+};
+
+/// Gradient-preserving activation scaling ([G] §3): P_g(x) = x − act(g)·sg(x).
+struct GpasSpec {
+    bool enabled = false;
+    GateActivation activation = GateActivation::Silu;
+    GateSite site = GateSite::Auto;
+    bool stop_gradient = true;
+    bool learnable = true;
+    double clip = 0;  ///< norm at which the gates' own gradient is clipped; 0 = off
+};
+
+struct InitSpec {
+    InitRule rule = InitRule::Lab;
+    double std = 0.02;
+    double embedding_std = 0.02;
+    int path_maps = 4;
+};
+
+/// What a person switched by hand in one sub-layer; absent = what the scheme says.
+struct RuleOverride {
+    std::optional<bool> in, out, post;
+    std::optional<double> a, b;
+    bool empty() const { return !in && !out && !post && !a && !b; }
+};
+
+struct LayerOverride {
+    int index = 0;  ///< layer, from 0
+    RuleOverride attn, ffn;
+};
+
+/// What is built: the architecture of one transformer stack (recipe key "stack"). Plain data; sizes in elements.
+struct StackSpec {
+    int depth = 12;     ///< layers; each is an attention sub-layer, then a feed-forward sub-layer
+    int d_model = 64;
+    int heads = 4;
+    int kv_heads = 0;   ///< 0: as many as heads
+    int d_ff = 0;       ///< 0: 4 · d_model
+    int context = 64;
+    int vocab = 0;      ///< 0: what the data source has
+    Block block = Block::Gpt2;
+    Activation activation = Activation::GeluTanh;
+    bool bias = true;   ///< of every linear map and every norm
+    Position position = Position::Learned;
+    double rope_base = 10000;
+    bool tied_head = false;
+    bool causal = true;
+    Layout layout = Layout::Serial;
+    Scheme scheme = Scheme::Pre;
+    double mix_post_fraction = 0.25;
+    LnsForm lns_form = LnsForm::Factor;
+    NormSpec norm;
+    FinalNorm final_norm = FinalNorm::Auto;
+    bool embedding_norm = false;
+    QkNorm qk_norm = QkNorm::Off;
+    double residual_step = 1.0;  ///< Δt ([K] eq. 8)
+    double temperature = 1.0;    ///< τ: scores are q·k/(τ√d_h)
+    BranchScale branch_scale = BranchScale::None;
+    double branch_scale_init = 1.0;
+    double logit_soft_cap = 0;
+    double z_loss = 0;
+    GpasSpec gpas;
+    InitSpec init;
+    std::vector<LayerOverride> layers;
+
+    int d_head() const { return d_model / heads; }
+    int d_kv() const { return d_model / heads * kv_heads; }
+};
+
+/// Names every key of "stack" once; see Fields.
+void list_fields(Fields& fields, StackSpec& spec);
+
+/// What a block family stands for: sets activation, bias, position, tied head and norm to its defaults.
+void apply_block_preset(StackSpec& spec, Block block);
+
+/// Replaces every "auto" size by its value (kv_heads, d_ff); `source_vocab` fills vocab.
+void complete(StackSpec& spec, int source_vocab);
+
+/// Throws InputError when a completed spec can not be built (heads must divide d_model, and so on).
+void validate(const StackSpec& spec);
+
+/// Whether the final norm stands before the head: auto means on, except for GPT-2 blocks under post, deepnorm, none.
+bool has_final_norm(const StackSpec& spec);
+
+}  // namespace normscope

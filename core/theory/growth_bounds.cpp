@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/theory/growth_bounds.h"
+
+#include "core/stack/error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace normscope {
+namespace {
+
+double require_size(double value, const std::string& where) {
+    if (!(value >= 0 && std::isfinite(value)))
+        throw InputError(where, std::to_string(value), "finite numbers >= 0");
+    return value;
+}
+
+double entries(std::size_t tokens, std::size_t width) {
+    if (tokens == 0 || width == 0) throw InputError("shape", "no entries", "tokens and width >= 1");
+    return static_cast<double>(tokens) * static_cast<double>(width);
+}
+
+/// Δt|b|√(nd)(‖γ‖∞ + ‖β‖∞), [K] eq. 112.
+double branch_bound(const OutputNormSublayer& s, double entry_count, const std::string& where) {
+    return require_size(s.step, where + ".step") * require_size(s.branch_scale, where + ".branch_scale") *
+           std::sqrt(entry_count) *
+           (require_size(s.gamma_max, where + ".gamma_max") + require_size(s.beta_max, where + ".beta_max"));
+}
+
+std::string sublayer_name(std::size_t k) {
+    return "sublayers[" + std::to_string(k) + "]";
+}
+
+}  // namespace
+
+std::vector<double> output_norm_bounds(double initial_norm, std::size_t tokens, std::size_t width,
+                                       std::span<const OutputNormSublayer> sublayers) {
+    const double entry_count = entries(tokens, width);
+    std::vector<double> bounds{require_size(initial_norm, "initial_norm")};
+    for (std::size_t k = 0; k < sublayers.size(); ++k) {
+        const OutputNormSublayer& s = sublayers[k];
+        const std::string where = sublayer_name(k);
+        bounds.push_back(require_size(s.gate_scale, where + ".gate_scale") *
+                         (require_size(s.shortcut_scale, where + ".shortcut_scale") * bounds.back() +
+                          branch_bound(s, entry_count, where)));
+    }
+    return bounds;
+}
+
+std::vector<double> output_norm_bounds_uniform(double initial_norm, std::size_t tokens, std::size_t width,
+                                               std::span<const OutputNormSublayer> sublayers) {
+    const double entry_count = entries(tokens, width);
+    OutputNormSublayer largest{0, 0, 0, 0, 1, 1};
+    for (std::size_t k = 0; k < sublayers.size(); ++k) {
+        const OutputNormSublayer& s = sublayers[k];
+        branch_bound(s, entry_count, sublayer_name(k));  // checks the numbers
+        if (s.gate_scale != 1 || s.shortcut_scale != 1)
+            throw InputError(sublayer_name(k), "a gated or scaled residual",
+                             "gate_scale = shortcut_scale = 1");
+        largest.step = std::max(largest.step, s.step);
+        largest.branch_scale = std::max(largest.branch_scale, s.branch_scale);
+        largest.gamma_max = std::max(largest.gamma_max, s.gamma_max);
+        largest.beta_max = std::max(largest.beta_max, s.beta_max);
+    }
+    const std::vector<OutputNormSublayer> uniform(sublayers.size(), largest);
+    return output_norm_bounds(initial_norm, tokens, width, uniform);
+}
+
+double mean_absolute_bound(double norm_bound, std::size_t tokens, std::size_t width) {
+    return require_size(norm_bound, "norm_bound") / std::sqrt(entries(tokens, width));
+}
+
+double variance_bound(double norm_bound, std::size_t tokens, std::size_t width) {
+    const double entry_count = entries(tokens, width);
+    if (entry_count < 2) throw InputError("shape", "one entry has no variance", "tokens · width >= 2");
+    return require_size(norm_bound, "norm_bound") * norm_bound / (entry_count - 1);
+}
+
+std::vector<double> pre_norm_attention_bounds(double initial_norm, std::size_t context, std::size_t width,
+                                              std::span<const PreNormAttention> layers) {
+    const double entry_count = entries(context, width);
+    std::vector<double> bounds{require_size(initial_norm, "initial_norm")};
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+        const PreNormAttention& layer = layers[i];
+        const std::string where = "layers[" + std::to_string(i) + "]";
+        const double token_norm = require_size(layer.smallest_token_norm, where + ".smallest_token_norm");
+        const double eps = require_size(layer.eps, where + ".eps");
+        if (token_norm == 0 && eps == 0)
+            throw InputError(where + ".smallest_token_norm", "0 at eps 0: the norm is undefined",
+                             "one of them > 0");
+        const double factor = 1 + require_size(layer.step, where + ".step") * std::sqrt(entry_count) *
+                                      require_size(layer.gamma_max, where + ".gamma_max") *
+                                      require_size(layer.value_output_norm, where + ".value_output_norm") /
+                                      std::sqrt(token_norm * token_norm + static_cast<double>(width) * eps);
+        bounds.push_back(factor * bounds.back());
+    }
+    return bounds;
+}
+
+double gpas_variance_step(double variance, double gate_activation) {
+    const double sigma = std::sqrt(require_size(variance, "variance"));
+    if (!std::isfinite(gate_activation)) throw InputError("gate_activation", "not finite", "finite numbers");
+    const double scale = 1 - gate_activation;
+    return scale * scale * (variance + sigma);
+}
+
+}  // namespace normscope

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace normscope {
+
+/// How a positive quantity (MA, Var, …) grows with depth ℓ = 0, 1, …; the four models, all with additive
+/// error in the log, so that a layer counts by its relative error ([K] §3 claims exponential for Pre-LN,
+/// linear and quadratic for Peri-LN):
+enum class GrowthModel {
+    constant,     ///< log v = log a
+    linear,       ///< log v = log(a + bℓ),          b >= 0
+    quadratic,    ///< log v = log(a + bℓ + cℓ²),    b, c >= 0: the square of a linear bound has such
+                  ///< coefficients
+    exponential,  ///< log v = log a + rℓ;           r < 0 is decay
+};
+inline constexpr std::size_t growth_model_count = 4;
+
+std::string_view growth_model_name(GrowthModel model);
+
+struct GrowthFit {
+    /// a, b, c; for the exponential model a, r. Unused ones are 0.
+    std::array<double, 3> parameters{};
+    double rms = 0;   ///< of the residuals of log v: the relative error per layer
+    double aicc = 0;  ///< n·ln(rss/n) + 2K + 2K(K+1)/(n−K−1), K = parameters + 1 for the error's variance
+};
+
+struct GrowthClass {
+    enum class Verdict { decided, undecided, too_few_layers };
+    Verdict verdict = Verdict::undecided;
+    GrowthModel best = GrowthModel::constant;  ///< lowest AICc; the class only when decided
+    double lead = 0;                           ///< AICc of the runner-up, rival or not, minus that of `best`
+    std::array<GrowthFit, growth_model_count>
+        fits{};  ///< by GrowthModel; all zero when there are too few layers
+};
+
+inline constexpr std::size_t growth_minimum_layers = 8;
+inline constexpr double growth_decisive_lead = 2;
+
+/// Fits all models to values[ℓ], one per layer, and compares them by AICc. Decided when the best leads every
+/// rival by 2. A model that contains the best one as a special case is no rival: it can never trail by more
+/// than its parameter penalty, so a lead would be a matter of luck. So constant needs to beat nobody by a
+/// margin (all contain it), linear is not held against quadratic, and whatever is more complex must earn its
+/// parameters by 2. InputError on a value that is not finite and > 0.
+GrowthClass classify_growth(std::span<const double> values);
+
+/// The fitted value of a model at layer ℓ, for drawing it beside the data.
+double growth_model_value(GrowthModel model, const GrowthFit& fit, double layer);
+
+}  // namespace normscope

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/train/data/corpus.h"
+
+#include "core/stack/error.h"
+#include "core/train/data/copy.h"
+#include "core/train/data/induction.h"
+#include "core/train/data/markov.h"
+#include "core/train/data/text.h"
+
+#include <string>
+#include <vector>
+
+namespace normscope {
+
+Batch Corpus::train_batch(std::uint64_t seed, std::int64_t step, int micro_batch, int sequences,
+                          int length) const {
+    if (step < 0 || micro_batch < 0)
+        throw InputError("train_batch", "step or micro-batch is negative", "0 and above");
+    return batch(Split::Train, seed, step, std::int64_t{micro_batch} * sequences, sequences, length);
+}
+
+Batch Corpus::held_out_batch(std::uint64_t seed, std::int64_t index, int sequences, int length) const {
+    if (index < 0) throw InputError("held_out_batch", "the index is negative", "0 and above");
+    return batch(Split::HeldOut, seed, index, 0, sequences, length);
+}
+
+Batch Corpus::batch(Split split, std::uint64_t seed, std::int64_t row, std::int64_t first_sequence,
+                    int sequences, int length) const {
+    if (sequences < 1 || length < 1)
+        throw InputError("batch",
+                         std::to_string(sequences) + " sequences of length " + std::to_string(length),
+                         "1 and above");
+    const NormalKey key(seed, split == Split::Train ? "data.train" : "data.held_out");
+    const std::size_t width = static_cast<std::size_t>(length);
+    Batch result{sequences, length, {}, {}};
+    result.tokens.reserve(static_cast<std::size_t>(sequences) * width);
+    result.targets.reserve(static_cast<std::size_t>(sequences) * width);
+    std::vector<std::int32_t> text(width + 1);
+    for (int i = 0; i < sequences; ++i) {
+        // Every sequence owns 2^32 columns of its step's row of random numbers.
+        const std::uint64_t first_column = static_cast<std::uint64_t>(first_sequence + i) << 32;
+        draw(split, RandomRow(key, static_cast<std::uint64_t>(row), first_column), text);
+        result.tokens.insert(result.tokens.end(), text.begin(), text.end() - 1);
+        result.targets.insert(result.targets.end(), text.begin() + 1, text.end());
+    }
+    return result;
+}
+
+std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, int context) {
+    if (context < 1)
+        throw InputError("stack.context", std::to_string(context) + " is out of range", "1 and above");
+    switch (spec.source) {
+        case DataSource::Markov:
+            return std::make_unique<MarkovCorpus>();
+        case DataSource::Copy:
+            return std::make_unique<CopyCorpus>(context);
+        case DataSource::Induction:
+            return std::make_unique<InductionCorpus>(context);
+        case DataSource::Text:
+            return std::make_unique<TextCorpus>(spec.path, spec.held_out, context);
+    }
+    throw InputError("data.source", "unknown source", "");
+}
+
+}  // namespace normscope

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/backend/counter_rng.h"
+#include "core/model/batch.h"
+#include "core/train/data/data_spec.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace normscope {
+
+/// A source of training text. Batches are pure functions of their arguments, so that resuming a run and
+/// holding several runs to identical batches need no stored position. Constant after construction, for use
+/// from any thread.
+class Corpus {
+  public:
+    virtual ~Corpus() = default;
+    Corpus(const Corpus&) = delete;
+    Corpus& operator=(const Corpus&) = delete;
+
+    /// Tokens are 0 … vocab() − 1.
+    virtual int vocab() const = 0;
+
+    /// Entropy of a single target token (nat): the loss of the best model that ignores its input.
+    virtual double unigram_entropy() const = 0;
+
+    /// Mean entropy of a target token given all that precedes it (nat), the floor of the loss; NaN when
+    /// unknown.
+    virtual double entropy_rate() const = 0;
+
+    /// The batch of one micro-step. Sequence i of micro-batch m is sequence m · sequences + i of the step:
+    /// two micro-batches of 4 hold the same text as one of 8. Throws InputError where the sizes cannot be
+    /// served.
+    Batch train_batch(std::uint64_t seed, std::int64_t step, int micro_batch, int sequences,
+                      int length) const;
+
+    /// Text that train_batch never returns; of the generated sources: other draws from the same language.
+    Batch held_out_batch(std::uint64_t seed, std::int64_t index, int sequences, int length) const;
+
+  protected:
+    enum class Split { Train, HeldOut };
+    Corpus() = default;
+
+    /// Fills text (length + 1 tokens) with one sequence made of the numbers in `random`.
+    virtual void draw(Split split, RandomRow random, std::span<std::int32_t> text) const = 0;
+
+  private:
+    Batch batch(Split split, std::uint64_t seed, std::int64_t row, std::int64_t first_sequence, int sequences,
+                int length) const;
+};
+
+/// Makes the corpus that a recipe names; `context` is the length that its floors are stated for and that both
+/// parts of a file must be able to serve. Throws InputError.
+std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, int context);
+
+}  // namespace normscope

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/train/data/text.h"
+
+#include "core/stack/error.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+namespace normscope {
+namespace {
+
+std::string read_bytes(const std::string& path) {
+    namespace fs = std::filesystem;
+    if (path.empty()) throw InputError("data.path", "no file is named", "the path of a text file");
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (status.type() == fs::file_type::not_found) throw InputError(path, "no such file", "");
+    if (status.type() == fs::file_type::directory) throw InputError(path, "is a directory", "a file");
+    if (error) throw InputError(path, "cannot be read: " + error.message(), "");
+    if (status.type() != fs::file_type::regular) throw InputError(path, "is not a regular file", "a file");
+    std::ifstream file(path, std::ios::binary);
+    if (!file) throw InputError(path, "cannot be opened for reading", "");
+    std::ostringstream bytes;
+    if (fs::file_size(path, error) > 0) bytes << file.rdbuf();  // an empty buffer would set the failure bit
+    if (error || !bytes || file.bad()) throw InputError(path, "reading it failed", "");
+    return std::move(bytes).str();
+}
+
+double byte_entropy(std::string_view bytes) {
+    std::array<std::size_t, 256> counts{};
+    for (const char byte : bytes) ++counts[static_cast<unsigned char>(byte)];
+    double entropy = 0;
+    for (const std::size_t count : counts) {
+        const double p = static_cast<double>(count) / static_cast<double>(bytes.size());
+        if (count > 0) entropy -= p * std::log(p);
+    }
+    return entropy;
+}
+
+}  // namespace
+
+TextCorpus::TextCorpus(const std::string& path, double held_out, int context) : path_(path) {
+    if (!(held_out > 0 && held_out < 1))
+        throw InputError("data.held_out", std::to_string(held_out) + " is out of range",
+                         "above 0 and below 1");
+    bytes_ = read_bytes(path);
+    if (bytes_.empty()) throw InputError(path, "is empty", "");
+    const std::size_t held =
+        static_cast<std::size_t>(std::ceil(held_out * static_cast<double>(bytes_.size())));
+    train_size_ = bytes_.size() - held;
+    const std::size_t need = static_cast<std::size_t>(context) + 1;
+    if (std::min(train_size_, held) < need)
+        throw InputError(path + ": too short: of its " + std::to_string(bytes_.size()) + " bytes " +
+                         std::to_string(train_size_) + " are for training and " + std::to_string(held) +
+                         " held out; each part needs context + 1 = " + std::to_string(need));
+    unigram_entropy_ = byte_entropy(bytes_);
+}
+
+double TextCorpus::entropy_rate() const {
+    return std::numeric_limits<double>::quiet_NaN();
+}
+
+void TextCorpus::draw(Split split, RandomRow random, std::span<std::int32_t> text) const {
+    const std::string_view part = split == Split::Train ? std::string_view(bytes_).substr(0, train_size_)
+                                                        : std::string_view(bytes_).substr(train_size_);
+    if (text.size() > part.size())
+        throw InputError(path_ + ": a sequence needs " + std::to_string(text.size()) +
+                         " bytes, this part has " + std::to_string(part.size()));
+    const std::size_t start = random.below(part.size() - text.size() + 1);
+    for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<unsigned char>(part[start + i]);
+}
+
+}  // namespace normscope

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+
+#include "core/train/train_spec.h"
+
+namespace normscope {
+
+/// Learning rate of step s (from 0) of `steps`, for a peak rate: linear warm-up peak·(s+1)/(warmup+1) as in nanoGPT,
+/// then cosine, linear or constant down to min_ratio·peak at the last step.
+double learning_rate(const ScheduleSpec& schedule, double peak, std::int64_t step, std::int64_t steps);
+
+/// τ of step s: linear from temperature_from to the stack's τ over temperature_warmup steps ([E] §7), then τ.
+double temperature(const ScheduleSpec& schedule, double target, std::int64_t step);
+
+}  // namespace normscope

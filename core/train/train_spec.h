@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+
+#include "core/stack/fields.h"
+#include "core/train/data/data_spec.h"
+
+namespace normscope {
+
+enum class OptimizerKind { AdamW, Adam, Sgd, Muon };
+enum class LearningRateSchedule { Cosine, Linear, Constant };
+enum class Precision { Fp32, Tf32, Bf16, Fp16, Fp64 };
+
+struct OptimizerSpec {
+    OptimizerKind kind = OptimizerKind::AdamW;
+    double lr = 3e-3;
+    double betas[2] = {0.9, 0.95};
+    double eps = 1e-8;
+    double weight_decay = 0.1;  ///< decoupled, on tensors of two or more dimensions
+    double clip = 1.0;          ///< global gradient norm; 0 = off
+};
+
+struct ScheduleSpec {
+    LearningRateSchedule lr = LearningRateSchedule::Cosine;
+    int warmup = 0;          ///< steps of linear warm-up
+    double min_ratio = 0.1;  ///< last learning rate over the peak
+    double temperature_from = 1.0;
+    int temperature_warmup = 0;  ///< steps from temperature_from to the stack's τ ([E] §7)
+};
+
+/// Everything about training that is not the stack (the recipe's other keys).
+struct TrainSpec {
+    DataSpec data;
+    int batch = 8;       ///< sequences a micro-batch
+    int accumulate = 1;  ///< micro-batches a step
+    OptimizerSpec optimizer;
+    ScheduleSpec schedule;
+    Precision precision = Precision::Fp32;
+    int steps = 200;
+    std::uint64_t seed = 42;
+    int validate_every = 50;   ///< steps between held-out losses; 0 = never
+    int checkpoint_every = 0;  ///< steps between live checkpoints; 0 = the program chooses
+    int checkpoint_keep = 2;
+};
+
+void list_fields(Fields& fields, TrainSpec& spec);
+
+/// Throws InputError for what this program can not do yet, naming the key and what is allowed.
+void validate(const TrainSpec& spec);
+
+}  // namespace normscope

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/train/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "core/train/first_bad.h"
+#include "core/train/schedule.h"
+
+namespace normscope {
+
+namespace {
+
+constexpr int kProbeSequences = 2;
+constexpr int kHeldOutBatches = 4;
+
+}  // namespace
+
+template <class T>
+Trainer<T>::Trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus)
+    : train_(train),
+      corpus_(std::move(corpus)),
+      model_(stack, train.seed),
+      optimizer_(model_.table()),
+      knobs_{stack.residual_step, stack.temperature,           stack.norm.eps,
+             train.optimizer.lr,  train.optimizer.weight_decay, train.optimizer.clip},
+      verdict_(std::log(static_cast<double>(stack.vocab)), corpus_->unigram_entropy(), train.schedule.warmup) {
+    prepare_numerics();
+}
+
+template <class T>
+void Trainer<T>::prepare_numerics() {
+    model_.numerics = {knobs_.residual_step, temperature(train_.schedule, knobs_.temperature, step_), knobs_.eps};
+}
+
+template <class T>
+Batch Trainer<T>::probe_batch() const {
+    return corpus_->held_out_batch(train_.seed, 0, std::min(train_.batch, kProbeSequences), model_.spec().context);
+}
+
+template <class T>
+double Trainer<T>::held_out_loss(ThreadPool& pool) {
+    double sum = 0;
+    for (int i = 0; i < kHeldOutBatches; ++i) {
+        const Batch batch = corpus_->held_out_batch(train_.seed, 1 + i, train_.batch, model_.spec().context);
+        model_.forward(batch, held_out_tape_, pool);
+        sum += held_out_tape_.mean_loss();
+    }
+    return sum / kHeldOutBatches;
+}
+
+template <class T>
+StepNumbers Trainer<T>::step(ThreadPool& pool) {
+    outcome_.state = RunState::Running;
+    prepare_numerics();
+    StepNumbers now;
+    now.step = step_;
+    now.val_loss = std::numeric_limits<double>::quiet_NaN();
+    const bool last = step_ + 1 >= train_.steps;
+    if (train_.validate_every > 0 && (step_ % train_.validate_every == 0 || last)) now.val_loss = held_out_loss(pool);
+
+    const auto start = std::chrono::steady_clock::now();
+    model_.clear(gradients_, train_.batch);
+    for (int micro = 0; micro < train_.accumulate; ++micro) {
+        const Batch batch = corpus_->train_batch(train_.seed, step_, micro, train_.batch, model_.spec().context);
+        model_.forward(batch, tape_, pool);
+        now.loss += tape_.mean_loss() / train_.accumulate;
+        model_.backward(batch, tape_, T(1) / static_cast<T>(train_.accumulate), gradients_, pool);
+    }
+    model_.reduce(gradients_, pool);
+    now.grad_norm = gradient_norm(model_.table(), gradients_.total().data(), pool);
+    double first = 0, at_last = 0;
+    for (std::size_t i = 0; i < gradients_.shards.size(); ++i) {
+        first += gradients_.first_square[i];
+        at_last += gradients_.last_square[i];
+    }
+    now.gradient_ratio = std::sqrt(first / at_last);
+    now.lr = learning_rate(train_.schedule, knobs_.lr, step_, train_.steps);
+    now.temperature = model_.numerics.temperature;
+
+    if (!std::isfinite(now.loss) || !std::isfinite(now.grad_norm)) {
+        const auto bad = first_bad_value(model_, tape_, &gradients_.total(), step_);
+        outcome_ = bad ? *bad
+                       : Outcome{RunState::Diverged, step_,
+                                 "step " + std::to_string(step_) + " · gradient norm · overflow", -1};
+    } else {
+        OptimizerSpec optimizer = train_.optimizer;
+        optimizer.weight_decay = knobs_.weight_decay;
+        optimizer_.step(optimizer, now.lr, clip_factor(now.grad_norm, knobs_.clip), gradients_.total().data(),
+                        model_.parameters().data(), pool);
+        if (const auto diverged = verdict_.add(step_, now.loss, now.gradient_ratio))
+            outcome_ = *diverged;
+        else if (last)
+            outcome_ = verdict_.at_end(step_);
+        ++step_;
+    }
+    now.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return now;
+}
+
+template <class T>
+TrainerState<T> Trainer<T>::save() const {
+    const auto parameters = model_.parameters();
+    return {step_,
+            {parameters.begin(), parameters.end()},
+            optimizer_.moment1(),
+            optimizer_.moment2(),
+            optimizer_.steps,
+            verdict_.state(),
+            knobs_};
+}
+
+template <class T>
+void Trainer<T>::restore(const TrainerState<T>& state) {
+    step_ = state.step;
+    std::copy(state.parameters.begin(), state.parameters.end(), model_.parameters().begin());
+    optimizer_.moment1() = state.moment1;
+    optimizer_.moment2() = state.moment2;
+    optimizer_.steps = state.optimizer_steps;
+    verdict_.restore(state.verdict);
+    knobs_ = state.knobs;
+    outcome_ = {};
+    prepare_numerics();
+}
+
+template class Trainer<float>;
+template class Trainer<double>;
+
+AnyTrainer make_trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus) {
+    if (train.precision == Precision::Fp64) return std::make_unique<Trainer<double>>(stack, train, std::move(corpus));
+    return std::make_unique<Trainer<float>>(stack, train, std::move(corpus));
+}
+
+}  // namespace normscope

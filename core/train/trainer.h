@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/backend/cpu/thread_pool.h"
+#include "core/model/transformer.h"
+#include "core/train/adamw.h"
+#include "core/train/data/corpus.h"
+#include "core/train/outcome.h"
+#include "core/train/train_spec.h"
+#include "core/train/verdict.h"
+
+namespace normscope {
+
+/// The knobs that act on a run without restarting it. ε, Δt, τ move the forward map, the others the optimizer.
+struct HotKnobs {
+    double residual_step, temperature, eps, lr, weight_decay, clip;
+    bool operator==(const HotKnobs&) const = default;
+};
+
+/// The numbers of one step. `loss` and the gradient belong to the weights before the step's update.
+struct StepNumbers {
+    std::int64_t step = 0;
+    double loss = 0;            ///< mean over the step's tokens, nat
+    double val_loss = 0;        ///< held-out loss where it is due, else NaN
+    double grad_norm = 0;       ///< before clipping
+    double gradient_ratio = 0;  ///< ‖∂L/∂h₀‖ / ‖∂L/∂h₂D‖
+    double lr = 0, temperature = 0;
+    double seconds = 0;  ///< of the step, held-out loss not included
+};
+
+/// The whole state between two steps, as plain bytes and numbers: restoring it continues bit for bit.
+template <class T>
+struct TrainerState {
+    std::int64_t step = 0;  ///< steps done
+    std::vector<T> parameters, moment1, moment2;  ///< arenas, laid out by the parameter table
+    std::int64_t optimizer_steps = 0;
+    std::vector<double> verdict;
+    HotKnobs knobs{};
+};
+
+/// Trains one stack, one step after another. T is float (fp32) or double (fp64). One thread drives it; the pool's
+/// threads help inside a call.
+template <class T>
+class Trainer {
+  public:
+    using Scalar = T;
+    Trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus);
+
+    const Transformer<T>& model() const { return model_; }
+    const TrainSpec& spec() const { return train_; }
+    std::int64_t steps_done() const { return step_; }
+    const Outcome& outcome() const { return outcome_; }
+    bool ended() const { return outcome_.state != RunState::Running && outcome_.state != RunState::Prepared; }
+
+    HotKnobs knobs() const { return knobs_; }
+    void set_knobs(const HotKnobs& knobs) { knobs_ = knobs; }
+    /// Puts Δt, τ (with its warm-up) and ε of the coming step into the model, so that probes see what the step will.
+    void prepare_numerics();
+
+    /// One step; sets the outcome when the run ends with it. On a value that is not finite the update is left out, so
+    /// the parameters stay the last good ones.
+    StepNumbers step(ThreadPool&);
+
+    TrainerState<T> save() const;
+    /// The state of a trainer of the same stack.
+    void restore(const TrainerState<T>&);
+
+    /// The fixed batch that probes look at: held-out text, at most two sequences, the same at every step.
+    Batch probe_batch() const;
+
+  private:
+    double held_out_loss(ThreadPool&);
+
+    TrainSpec train_;
+    std::shared_ptr<const Corpus> corpus_;
+    Transformer<T> model_;
+    AdamW<T> optimizer_;
+    Tape<T> tape_, held_out_tape_;
+    Gradients<T> gradients_;
+    HotKnobs knobs_;
+    Verdict verdict_;
+    Outcome outcome_;
+    std::int64_t step_ = 0;
+};
+
+/// A trainer of either precision.
+using AnyTrainer = std::variant<std::unique_ptr<Trainer<float>>, std::unique_ptr<Trainer<double>>>;
+AnyTrainer make_trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus);
+
+}  // namespace normscope

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/backend/cpu/row_kernels.h"
+
+#include <QtTest>
+#include <cmath>
+#include <vector>
+
+using namespace normscope;
+
+namespace {
+
+/// Smooth, reproducible numbers of both signs.
+template <class T>
+std::vector<T> wave(std::size_t count, double frequency, double offset = 0) {
+    std::vector<T> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(offset + 1.5 * std::sin(frequency * static_cast<double>(i + 1)));
+    return values;
+}
+
+template <class T>
+double worst(const std::vector<T>& got, const std::vector<double>& wanted) {
+    double error = 0, scale = 1e-30;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        error = std::max(error, std::abs(static_cast<double>(got[i]) - wanted[i]));
+        scale = std::max(scale, std::abs(wanted[i]));
+    }
+    return error / scale;
+}
+
+std::vector<Isa> available() {
+    std::vector<Isa> sets{Isa::Serial, Isa::Baseline};
+    if (best_isa() >= Isa::Avx2) sets.push_back(Isa::Avx2);
+    if (best_isa() >= Isa::Avx512) sets.push_back(Isa::Avx512);
+    return sets;
+}
+
+constexpr Activation kActivations[] = {Activation::GeluTanh, Activation::GeluErf, Activation::Relu, Activation::Silu};
+constexpr NormKind kNorms[] = {NormKind::LayerNorm, NormKind::RmsNorm};
+constexpr double kTight = 1e-13;
+
+/// Everything the table computes, for one scalar type and one instruction set.
+template <class T>
+struct Results {
+    std::vector<T> norm, norm_dx, norm_dgamma, norm_dbeta, norm_tangent, probabilities, projected, activated, slope, dlogits,
+        losses, parameters;
+};
+
+template <class T>
+Results<T> compute(const RowKernels<T>& k, NormKind kind, Activation activation, int rows, int d) {
+    const auto n = static_cast<std::size_t>(rows) * static_cast<std::size_t>(d), w = static_cast<std::size_t>(d);
+    const auto x = wave<T>(n, 0.7, 0.3), u = wave<T>(n, 1.3), gamma = wave<T>(w, 0.4, 2), beta = wave<T>(w, 0.9);
+    std::vector<T> mean(static_cast<std::size_t>(rows)), rstd(mean.size());
+    const NormStatistics<T> statistics{mean.data(), rstd.data()};
+    Results<T> r;
+    r.norm.resize(n);
+    k.norm_forward(kind, rows, d, x.data(), T(1e-5), gamma.data(), beta.data(), T(0.5), statistics, r.norm.data());
+    r.norm_dx = wave<T>(n, 0.2);
+    r.norm_dgamma.resize(w);
+    r.norm_dbeta.resize(w);
+    k.norm_backward(kind, rows, d, x.data(), statistics, gamma.data(), u.data(), T(0.5), true, r.norm_dx.data(),
+                    r.norm_dgamma.data(), r.norm_dbeta.data());
+    r.norm_tangent.resize(n);
+    k.norm_tangent(kind, rows, d, x.data(), statistics, gamma.data(), u.data(), T(0.5), r.norm_tangent.data());
+    r.probabilities = x;
+    k.softmax(rows, d, std::max(0, d - rows), d >= rows, T(0.8), r.probabilities.data());
+    r.projected.resize(n);
+    k.softmax_project(rows, d, r.probabilities.data(), u.data(), T(0.8), r.projected.data());
+    r.activated.resize(n);
+    k.activation(activation, n, x.data(), r.activated.data());
+    r.slope.resize(n);
+    k.activation_derivative(activation, n, x.data(), u.data(), r.slope.data());
+    r.dlogits.resize(n);
+    r.losses.resize(static_cast<std::size_t>(rows));
+    std::vector<std::int32_t> targets(static_cast<std::size_t>(rows));
+    for (int i = 0; i < rows; ++i) targets[static_cast<std::size_t>(i)] = (3 * i) % d;
+    k.cross_entropy(rows, d, x.data(), targets.data(), T(0.25), r.losses.data(), r.dlogits.data());
+    r.parameters = x;
+    auto m = wave<T>(n, 0.11), v = wave<T>(n, 0.13, 2);
+    k.adamw(n, {T(1e-2), T(0.9), T(0.95), T(1e-8), T(0.999), T(0.7), T(0.19), T(0.31)}, r.parameters.data(), u.data(),
+            m.data(), v.data());
+    return r;
+}
+
+}  // namespace
+
+class RowKernelsTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    /// Every instruction set computes what the one-entry reference computes, whatever the length of the tail.
+    void everyInstructionSetAgreesWithSerialFloat64() {
+        for (int d : {2, 3, 7, 8, 15, 16, 17, 33, 64, 100})
+            for (NormKind kind : kNorms)
+                for (Activation activation : kActivations) {
+                    const auto wanted = compute(row_kernels<double>(Isa::Serial), kind, activation, 5, d);
+                    for (Isa isa : available()) compare(compute(row_kernels<double>(isa), kind, activation, 5, d), wanted, kTight);
+                    for (Isa isa : available()) compare(compute(row_kernels<float>(isa), kind, activation, 5, d), wanted, 2e-5);
+                }
+    }
+
+    void normIsNormalised() {
+        const int d = 37;
+        const auto x = wave<double>(d, 0.7, 5);
+        double mean = 0, rstd = 0;
+        std::vector<double> y(d);
+        row_kernels<double>().norm_forward(NormKind::LayerNorm, 1, d, x.data(), 0, nullptr, nullptr, 1, {&mean, &rstd},
+                                           y.data());
+        double sum = 0, squares = 0;
+        for (double v : y) sum += v, squares += v * v;
+        QVERIFY(std::abs(sum / d) < kTight);
+        QVERIFY(std::abs(squares / d - 1) < kTight);
+    }
+
+    /// JVP against central differences, and ⟨u, Jv⟩ = ⟨Jᵀu, v⟩, for both norms with ε > 0 and γ ≠ 1.
+    void normJacobian() {
+        const int d = 19;
+        const auto& k = row_kernels<double>();
+        const auto x = wave<double>(d, 0.7, 0.3), v = wave<double>(d, 1.1), u = wave<double>(d, 0.6), gamma = wave<double>(d, 0.4, 2);
+        for (NormKind kind : kNorms) {
+            double mean = 0, rstd = 0;
+            std::vector<double> y(d), jv(d), jtu(d);
+            const auto value = [&](double h) {
+                auto moved = x;
+                for (int i = 0; i < d; ++i) moved[static_cast<std::size_t>(i)] += h * v[static_cast<std::size_t>(i)];
+                double m = 0, r = 0;
+                k.norm_forward(kind, 1, d, moved.data(), 0.1, gamma.data(), nullptr, 1, {&m, &r}, y.data());
+                return y;
+            };
+            value(0);
+            k.norm_forward(kind, 1, d, x.data(), 0.1, gamma.data(), nullptr, 1, {&mean, &rstd}, y.data());
+            k.norm_tangent(kind, 1, d, x.data(), {&mean, &rstd}, gamma.data(), v.data(), 1, jv.data());
+            k.norm_backward(kind, 1, d, x.data(), {&mean, &rstd}, gamma.data(), u.data(), 1, false, jtu.data(), nullptr, nullptr);
+            const auto up = value(1e-6), down = value(-1e-6);
+            double left = 0, right = 0;
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                QVERIFY(std::abs((up[i] - down[i]) / 2e-6 - jv[i]) < 1e-8);
+                left += u[i] * jv[i];
+                right += jtu[i] * v[i];
+            }
+            QVERIFY(std::abs(left - right) < 1e-12 * std::abs(left));
+        }
+    }
+
+    void softmaxMasksAndSumsToOne() {
+        std::vector<float> s(8 * 8);
+        for (std::size_t i = 0; i < s.size(); ++i) s[i] = static_cast<float>(i % 7) * 30;  // large scores must not overflow
+        row_kernels<float>().softmax(8, 8, 0, true, 3.0f, s.data());
+        for (int r = 0; r < 8; ++r) {
+            double sum = 0;
+            for (int c = 0; c < 8; ++c) {
+                const float p = s[static_cast<std::size_t>(r * 8 + c)];
+                if (c > r) QCOMPARE(p, 0.0f);
+                QVERIFY(p >= 0 && p <= 1);
+                sum += static_cast<double>(p);
+            }
+            QVERIFY(std::abs(sum - 1) < 1e-6);
+        }
+    }
+
+    void activationSlopeIsTheDerivative() {
+        const auto& k = row_kernels<double>();
+        for (Activation kind : kActivations)
+            for (double h = -6.05; h < 6; h += 0.37) {
+                const double one = 1, points[] = {h - 1e-6, h + 1e-6};
+                double values[2], slope = 0;
+                k.activation(kind, 2, points, values);
+                k.activation_derivative(kind, 1, &h, &one, &slope);
+                QVERIFY(std::abs((values[1] - values[0]) / 2e-6 - slope) < 1e-8);
+            }
+    }
+
+    /// No loss that is not a number may pass for one.
+    void crossEntropyKeepsNonFinite() {
+        const std::int32_t target = 1;
+        for (float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+            const float logits[] = {0, 1, bad};
+            float loss = 0;
+            row_kernels<float>().cross_entropy(1, 3, logits, &target, 1, &loss, nullptr);
+            QVERIFY(!std::isfinite(loss));
+        }
+    }
+
+    void aRowDoesNotDependOnItsNeighbours() {
+        const int d = 33;
+        const auto x = wave<float>(4 * d, 0.7);
+        std::vector<float> mean(4), rstd(4), all(4 * d), alone(d);
+        const auto& k = row_kernels<float>();
+        k.norm_forward(NormKind::LayerNorm, 4, d, x.data(), 1e-5f, nullptr, nullptr, 1, {mean.data(), rstd.data()}, all.data());
+        k.norm_forward(NormKind::LayerNorm, 1, d, x.data() + 2 * d, 1e-5f, nullptr, nullptr, 1, {mean.data(), rstd.data()}, alone.data());
+        QVERIFY(std::equal(alone.begin(), alone.end(), all.begin() + 2 * d));
+    }
+
+  private:
+    template <class T>
+    void compare(const Results<T>& got, const Results<double>& wanted, double tolerance) {
+        QVERIFY(worst(got.norm, wanted.norm) < tolerance);
+        QVERIFY(worst(got.norm_dx, wanted.norm_dx) < tolerance);
+        QVERIFY(worst(got.norm_dgamma, wanted.norm_dgamma) < tolerance);
+        QVERIFY(worst(got.norm_dbeta, wanted.norm_dbeta) < tolerance);
+        QVERIFY(worst(got.norm_tangent, wanted.norm_tangent) < tolerance);
+        QVERIFY(worst(got.probabilities, wanted.probabilities) < tolerance);
+        QVERIFY(worst(got.projected, wanted.projected) < tolerance);
+        QVERIFY(worst(got.activated, wanted.activated) < tolerance);
+        QVERIFY(worst(got.slope, wanted.slope) < tolerance);
+        QVERIFY(worst(got.dlogits, wanted.dlogits) < tolerance);
+        QVERIFY(worst(got.losses, wanted.losses) < tolerance);
+        QVERIFY(worst(got.parameters, wanted.parameters) < tolerance);
+    }
+};
+
+QTEST_GUILESS_MAIN(RowKernelsTest)
+#include "row_kernels_test.moc"

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Holds the output of `normscope-cli evaluate` (or `probe`) against the PyTorch model on the same inputs.
+
+Prints the worst relative error of every output. Exits with 1 when one is above --tol, missing or misshapen,
+with 2 when an input can not be used.
+
+The error of an array is max|got − want| / max|want|. A gradient or step tensor whose entries are all below
+1e-3 of the largest among its kind is measured against that floor instead: the key bias has a gradient of
+exactly zero (softmax does not see a shift), and two programs agree there in no digit of their round-off.
+AdamW's first step, lr·g/(|g| + eps), magnifies such round-off by lr/eps (3e5), so the step gets ten times
+--tol, and a float32 step can not be compared there.
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+
+import h5py
+import numpy as np
+
+from expected import evaluate
+
+OPTIONAL = ("step", "jacobian", "singular", "probes")
+FLOOR = 1e-3
+SLACK = {"step": 10}
+
+
+def read_tree(file):
+    """path -> array of every data set; the list of norm sites as the array probes/null_space/sites."""
+    arrays = {}
+
+    def visit(path, item):
+        if isinstance(item, h5py.Dataset):
+            arrays[path] = item[()]
+
+    file.visititems(visit)
+    group = file.get("probes/null_space")
+    if group is not None and "sites" in group.attrs:
+        sites = group.attrs["sites"]
+        names = [s.decode() if isinstance(s, bytes) else s for s in np.ravel(sites)]
+        arrays["probes/null_space/sites"] = np.array([n.rstrip("\0") for n in names], "S")
+    return arrays
+
+
+def relative_error(got, want, scale):
+    if got.dtype.kind == "S" or want.dtype.kind == "S":
+        return 0.0 if np.array_equal(got, want) else np.inf
+    undefined = np.isnan(want)
+    if not np.array_equal(undefined, np.isnan(got)):
+        return np.inf
+    worst = np.abs(got - want)[~undefined].max(initial=0.0)
+    return worst / scale if worst > 0 else 0.0
+
+
+def group_of(path):
+    """grad/NAME and step/NAME are reported as one output each, everything else on its own."""
+    return path.split("/")[0] if path.startswith(("grad/", "step/")) else path
+
+
+def compare(want, got):
+    """want, got: path -> array. Returns output -> (worst error, its path); inf: missing, misshapen or NaN."""
+    floors = {}
+    for path, value in want.items():
+        if value.dtype.kind == "f":
+            output = group_of(path)
+            floors[output] = max(floors.get(output, 0.0), FLOOR * np.nanmax(np.abs(value), initial=0.0))
+    worst = {}
+    for path, value in want.items():
+        output = group_of(path)
+        found = got.get(path)
+        if found is not None and path.startswith("probes/") and found.shape == (1, *value.shape):
+            found = found[0]  # the sample axis of a recording
+        if found is None or found.shape != value.shape:
+            error = np.inf
+        else:
+            scale = 1.0
+            if value.dtype.kind == "f":
+                scale = max(np.nanmax(np.abs(value), initial=0.0), floors[output]) or 1.0
+            error = relative_error(found, value, scale)
+        if output not in worst or error > worst[output][0]:
+            worst[output] = (error, path)
+    return worst
+
+
+def main():
+    formatter = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=formatter)
+    for name in ("recipe", "weights", "tokens", "out"):
+        parser.add_argument(name, type=pathlib.Path)
+    parser.add_argument("--tol", type=float, default=1e-10, help="default 1e-10; for float32 outputs 1e-4")
+    parser.add_argument("--only", nargs="*", help="only outputs that begin so, e.g. hidden probes/growth")
+    options = parser.parse_args()
+
+    try:
+        recipe = json.loads(options.recipe.read_text())
+        with h5py.File(options.weights) as file:
+            params = {name: data[()] for name, data in file["params"].items()}
+        with h5py.File(options.tokens) as file:
+            tokens, targets = file["tokens"][()], file["targets"][()]
+        with h5py.File(options.out) as file:
+            got = read_tree(file)
+        needs_jacobians = any(path.startswith(("jacobian/", "singular/", "probes/jacobian/")) for path in got)
+        want = evaluate(recipe, params, tokens, targets, needs_jacobians)
+    except (OSError, KeyError, ValueError) as problem:  # Unsupported and bad JSON are ValueErrors
+        parser.exit(2, f"{parser.prog}: {problem}\n")
+
+    # What evaluate writes only when asked may be absent as a whole, and a probe that did not run likewise.
+    def expected(path):
+        parts = path.split("/")
+        whole = parts[0] + "/" + (parts[1] + "/" if parts[0] == "probes" else "")
+        asked = parts[0] not in OPTIONAL or any(p.startswith(whole) for p in got)
+        return asked and (options.only is None or path.startswith(tuple(options.only)))
+
+    worst = compare({path: value for path, value in want.items() if expected(path)}, got)
+    for output, (error, path) in worst.items():
+        print(f"{error:9.2e}  {output}" + (f"  ({path})" if path != output else ""))
+    failed = [name for name, (error, _) in worst.items() if not error <= options.tol * SLACK.get(name, 1)]
+    if failed or not worst:
+        sys.exit(f"above {options.tol:g}, missing or misshapen: {', '.join(failed) or 'nothing to compare'}")
+
+
+if __name__ == "__main__":
+    main()

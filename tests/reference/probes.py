@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Probe values from their definitions: enumeration, autograd and SVD instead of closed forms where possible.
+
+Shapes without the sample axis. D layers, so 2·D sub-layers; N = B·n tokens of width d.
+"""
+
+import itertools
+
+import numpy as np
+import torch
+
+from model import normalise
+
+
+def growth(model, hidden):
+    """hidden [2D+1, B, n, d]. The batch's N tokens together take the place of the n tokens of one sequence.
+
+    Bounds (Kan et al., "Stability under layer normalization", Peri-LN): R_0 = ‖X_0‖_F and
+    R_k = R_{k−1} + Δt·√(N·d)·(max|γ_out| + max|β_out|); MA ≤ R_k/√(N·d), Var ≤ R_k²/(N·d − 1).
+    """
+    stack, d = model.stack, hidden.shape[-1]
+    x = hidden.reshape(len(hidden), -1)
+    size = x.shape[1]
+    token_norms = np.sqrt((hidden**2).sum(-1)).reshape(len(hidden), -1)
+
+    radius = np.full(len(hidden), np.nan)
+    if stack.scheme == "peri":
+        radius[0] = np.sqrt((x[0] ** 2).sum())
+        for k in range(1, len(hidden)):
+            norm = f"blocks.{(k - 1) // 2}." + ("attn", "ffn")[(k - 1) % 2] + ".norm_out."
+            reach = sum(
+                model.params[norm + part].abs().max().item()
+                for part in ("weight", "bias")
+                if norm + part in model.params
+            )
+            radius[k] = radius[k - 1] + stack.residual_step * np.sqrt(size) * reach
+    return {
+        "ma": np.abs(x).mean(1),
+        "var": ((x - x.mean(1, keepdims=True)) ** 2).sum(1) / (size - 1),
+        "rms": np.sqrt((x**2).mean(1)),
+        "block_rms": token_norms.max(1) / np.sqrt(d),
+        "bound_ma": radius / np.sqrt(size),
+        "bound_var": radius**2 / (size - 1),
+    }
+
+
+def gradients(stack, hidden_grads, param_grads):
+    """hidden_grads: ∂loss/∂h_k [B, n, d] each; param_grads: name -> gradient before clipping."""
+
+    def norm(arrays):
+        return np.sqrt(sum((a**2).sum() for a in arrays))
+
+    def sublayer(layer, kind):
+        return norm(g for name, g in param_grads.items() if name.startswith(f"blocks.{layer}.{kind}."))
+
+    layers = range(stack.depth)
+    return {
+        "hidden": np.array([norm([g]) for g in hidden_grads]),
+        "params": np.array([[sublayer(layer, kind) for kind in ("attn", "ffn")] for layer in layers]),
+        "total": np.array(norm(param_grads.values())),
+    }
+
+
+LONGEST_ROW = 13  # 2^12 subsets a row
+
+
+def theta_of_row(p):
+    """θ(p) = 4·max over subsets S of p(S)(1 − p(S)), by enumeration of the subsets without the last entry."""
+    subsets = np.array(list(itertools.product((0.0, 1.0), repeat=len(p) - 1)))
+    mass = subsets @ p[:-1]
+    return (4 * mass * (1 - mass)).max()
+
+
+def theta(attention, causal):
+    """attention [D, B, H, n, n]. Statistics over batch and rows of two entries or more; NaN if none."""
+    depth, batch, heads, n, _ = attention.shape
+    if n > LONGEST_ROW:
+        raise ValueError(f"theta: rows of {n} entries, enumeration takes at most {LONGEST_ROW}")
+    values = {name: np.full((depth, heads), np.nan) for name in ("max", "mean", "below_099")}
+    rows = range(1, n) if causal else range(n)
+    if n == 1:
+        return values
+    for layer, head in np.ndindex(depth, heads):
+        found = np.array(
+            [
+                theta_of_row(attention[layer, b, head, i, : i + 1 if causal else n])
+                for b in range(batch)
+                for i in rows
+            ]
+        )
+        values["max"][layer, head] = found.max()
+        values["mean"][layer, head] = found.mean()
+        values["below_099"][layer, head] = (found < 0.99).mean()
+    return values
+
+
+def null_vectors(matrix):
+    """Orthonormal rows that span the null space of a square matrix (empty where it has none)."""
+    _, s, vt = np.linalg.svd(matrix)
+    return vt[s <= 1e-10 * s[0]]
+
+
+def erased_share(matrices, vectors):
+    """Σ‖P v‖²/Σ‖v‖² over tokens, P the orthogonal projector on the null space of each token's matrix."""
+    erased = sum(((null_vectors(m) @ v) ** 2).sum() for m, v in zip(matrices, vectors))
+    return erased / (vectors**2).sum()
+
+
+def null_space(model, sites, site_grads):
+    """sites: the norms in forward order; site_grads: ∂loss/∂(norm output) [B, n, d] each.
+
+    gain: mean over tokens of 1/σ_ε. erased_backward: the share of the arriving gradient in the null space of
+    Jᵀ, J the token's norm Jacobian at ε = 0 with the gain γ (also where some γ are 0). erased_forward: the
+    share of the branch δ = Δt·y in the null space of the normalisation without γ, at the post norm where δ
+    joined; NaN at other sites.
+    """
+    kind, eps = model.stack.norm["kind"], model.stack.norm["eps"]
+    values = {name: np.full(len(sites), np.nan) for name in ("gain", "erased_backward", "erased_forward")}
+    for k, (site, grad) in enumerate(zip(sites, site_grads)):
+        z = site.input.detach().reshape(-1, site.input.shape[-1])
+        spread = z - z.mean(-1, keepdim=True) if kind == "layernorm" else z
+        values["gain"][k] = (1 / torch.sqrt((spread**2).mean(-1) + eps)).mean().item()
+
+        leaf = z.clone().requires_grad_()
+        y = normalise(leaf, kind, 0.0)
+        core = torch.stack(  # [N, d, d]: rows are outputs; tokens do not mix, so one sum serves all of them
+            [torch.autograd.grad(y[:, c].sum(), leaf, retain_graph=True)[0] for c in range(y.shape[1])], 1
+        ).numpy()
+        gamma = model.params[site.name + ".weight"].detach().numpy()
+        full = gamma[:, None] * core
+        values["erased_backward"][k] = erased_share(full.transpose(0, 2, 1), grad.reshape(z.shape))
+        if site.delta is not None:
+            values["erased_forward"][k] = erased_share(core, site.delta.detach().reshape(z.shape).numpy())
+    values["sites"] = np.array([site.name for site in sites], "S")
+    return values
+
+
+def jacobian(stack, sublayers, end_to_end):
+    """Of the block ∂(last token out)/∂(last token in) of sequence 0. A layer's block is cut from the product
+    of the two full Jacobians, so that it is right without a causal mask too."""
+    d = stack.d_model
+
+    def singular_values(matrix):
+        return np.linalg.svd(matrix[-d:, -d:], compute_uv=False)
+
+    layers = [sublayers[2 * i + 1] @ sublayers[2 * i] for i in range(stack.depth)]
+    branch = [np.linalg.norm(j[-d:, -d:] - stack.rule.a * np.eye(d), 2) for j in sublayers]
+    return {
+        "sublayer_sv": np.array([singular_values(j) for j in sublayers]),
+        "layer_sv": np.array([singular_values(j) for j in layers]),
+        "end_to_end_sv": singular_values(end_to_end),
+        "branch_norm": np.full(len(branch), np.nan) if stack.rule.norm_post else np.array(branch),
+    }

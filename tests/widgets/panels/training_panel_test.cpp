@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/panels/training_panel.h"
+
+#include "tests/widgets/panels/synthetic_run.h"
+
+#include <QtTest>
+#include <cmath>
+
+using namespace normscope;
+using namespace normscope::widgets;
+namespace syn = normscope::synthetic;
+
+namespace {
+
+RunData trained(const std::string& name, std::vector<double> loss) {
+    RunData r = syn::run(name, R"({"steps": 200})");
+    r.ln_vocab = 3.3;
+    r.unigram_entropy = 3.0;
+    r.entropy_rate = 1.5;
+    r.steps.names = {"loss", "val_loss", "grad_norm", "lr", "tokens_per_s"};
+    r.steps.columns.resize(5);
+    for (std::size_t i = 0; i < loss.size(); ++i) {
+        r.steps.step.push_back(std::int64_t(i) + 1);
+        r.steps.columns[0].push_back(loss[i]);
+        r.steps.columns[1].push_back(i % 2 ? loss[i] + 1 : kNaN);
+        r.steps.columns[2].push_back(10);
+        r.steps.columns[3].push_back(3e-3);
+        r.steps.columns[4].push_back(1e4);
+    }
+    return r;
+}
+
+QStringList labels(const Plot& plot) {
+    QStringList texts;
+    for (const ReferenceLine& line : plot.references) texts << line.label;
+    return texts;
+}
+
+}  // namespace
+
+class TrainingPanelTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void beforeTrainingTheFloorsStandByName() {
+        const RunData a = trained("A", {}), b = trained("B", {});
+        PanelInput input;
+        input.runs = {&a, &b};
+        input.exploring = true;
+        input.hint = "Space trains both, about 12 s";
+        const Figure f = buildTraining(input);
+        QCOMPARE(f.title, "Loss");
+        QCOMPARE(f.subtitle, "at step 0");
+        QVERIFY(f.empty_text.isEmpty());
+        QCOMPARE(labels(f.plots[0]), QStringList({"ln V 3.3", "unigram entropy 3", "entropy rate 1.5"}));
+        QCOMPARE(f.plots[0].references[2].value, 1.5);
+        QCOMPARE(f.plots[0].chips[0].text, input.hint);
+        QCOMPARE(*f.plots[0].x.range, (std::pair<double, double>(0, 200)));
+        QVERIFY(f.plots[0].y.range->first < 1.5 && f.plots[0].y.range->second > 3.3);
+        input.options = {{"quantity", "lr"}};
+        QCOMPARE(buildTraining(input).empty_text, "No step taken yet");
+    }
+
+    void floorsOfDifferentSourcesCarryTheRun() {
+        const RunData a = trained("A", {});
+        RunData b = trained("B", {});
+        b.unigram_entropy = 2;
+        b.entropy_rate = kNaN;
+        PanelInput input;
+        input.runs = {&a, &b};
+        QCOMPARE(
+            labels(buildTraining(input).plots[0]),
+            QStringList({"ln V 3.3", "unigram entropy 3 (A)", "unigram entropy 2 (B)", "entropy rate 1.5"}));
+    }
+
+    void drawsTheRawLossAndTheHeldOutDots() {
+        const RunData a = trained("A", {3, 2.5, 2.75, 2});
+        PanelInput input;
+        input.runs = {&a};
+        Figure f = buildTraining(input);
+        QCOMPARE(f.plots[0].curves.size(), 2u);
+        QCOMPARE(f.plots[0].curves[0].x, std::vector<double>({1, 2, 3, 4}));
+        QCOMPARE(f.plots[0].curves[0].y, std::vector<double>({3, 2.5, 2.75, 2}));
+        QCOMPARE(f.plots[0].curves[1].x, std::vector<double>({2, 4}));
+        QCOMPARE(f.plots[0].curves[1].y, std::vector<double>({3.5, 3}));
+        QVERIFY(f.plots[0].curves[1].markers);
+        QCOMPARE(f.plots[0].y.scale, Scale::Linear);
+        QCOMPARE(f.unit, "nat");
+        QVERIFY(f.plots[0].x.integers);
+        QVERIFY(!f.plots[0].y.range);
+        QVERIFY(f.summary.contains("A 2 at step 4"));
+        input.options = {{"validation", "off"}};
+        QCOMPARE(buildTraining(input).plots[0].curves.size(), 1u);
+    }
+
+    void otherQuantities() {
+        const RunData a = trained("A", {3, 2});
+        PanelInput input;
+        input.runs = {&a};
+        const std::vector<std::tuple<std::string, double, Scale>> cases = {
+            {"grad_norm", 10, Scale::Log}, {"lr", 3e-3, Scale::Linear}, {"tokens_per_s", 1e4, Scale::Linear}};
+        for (const auto& [quantity, value, scale] : cases) {
+            input.options = {{"quantity", quantity}};
+            const Figure f = buildTraining(input);
+            QCOMPARE(f.plots[0].curves.size(), 1u);
+            QCOMPARE(f.plots[0].curves[0].y, std::vector<double>(2, value));
+            QCOMPARE(f.plots[0].y.scale, scale);
+            QVERIFY(f.plots[0].references.empty());
+        }
+    }
+
+    void theScrubbedStepIsMarked() {
+        const RunData a = trained("A", {3, 2, 1});
+        PanelInput input;
+        input.runs = {&a};
+        input.step = 2;
+        const Figure f = buildTraining(input);
+        QCOMPARE(f.plots[0].references.back().orientation, Qt::Vertical);
+        QCOMPARE(f.plots[0].references.back().value, 2.0);
+        input.step = 3;
+        QCOMPARE(buildTraining(input).plots[0].references.back().orientation, Qt::Horizontal);
+    }
+
+    void outcomesEndTheirCurves() {
+        RunData a = trained("A", {3, 50, INFINITY}), b = trained("B", {3, 3, 3});
+        a.outcome = {RunState::Diverged, 3, "step 3 · L7 ffn.w2 · inf", 6};
+        b.outcome = {RunState::Stalled, 3, "", -1};
+        PanelInput input;
+        input.runs = {&a, &b};
+        input.options = {{"validation", "off"}};
+        const Figure f = buildTraining(input);
+        const auto& curves = f.plots[0].curves;
+        QCOMPARE(curves[0].end.kind, EndMark::Kind::Diverged);
+        QCOMPARE(curves[0].end.label, "step 3 · L7 ffn.w2 · inf");
+        QVERIFY(std::isinf(curves[0].y[2]));
+        QCOMPARE(curves[1].end.kind, EndMark::Kind::Stalled);
+        QCOMPARE(f.plots[0].plateaus.size(), 1u);
+        QVERIFY(std::abs(f.plots[0].plateaus[0].low - 2.91) < 1e-12);
+        QVERIFY(std::abs(f.plots[0].plateaus[0].high - 3.09) < 1e-12);
+        QCOMPARE(f.plots[0].plateaus[0].role.run, 1);
+        QVERIFY(f.summary.contains("A 50 at step 2, diverged: step 3 · L7 ffn.w2 · inf"));
+        QVERIFY(f.summary.contains("B 3 at step 3, stalled"));
+    }
+
+    void aRunWithoutStepsIsNamed() {
+        const RunData a = trained("A", {3, 2}), b = trained("B", {});
+        PanelInput input;
+        input.runs = {&a, &b};
+        QCOMPARE(buildTraining(input).plots[0].chips[0].text, "B: no step taken yet");
+        input.runs = {};
+        QCOMPARE(buildTraining(input).empty_text, "No run to show");
+    }
+};
+
+QTEST_GUILESS_MAIN(TrainingPanelTest)
+#include "training_panel_test.moc"

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/plots/axis_range.h"
+
+#include "tests/widgets/plots/sample_figures.h"
+
+#include <QtTest>
+#include <cmath>
+
+using namespace normscope::widgets;
+
+namespace {
+Plot plotOf(std::vector<double> y, Scale scale = Scale::Linear) {
+    Plot plot;
+    std::vector<double> x;
+    for (std::size_t i = 0; i < y.size(); ++i) x.push_back(static_cast<double>(i));
+    plot.y.scale = scale;
+    plot.curves = {samples::curve("a", 0, x, std::move(y))};
+    return plot;
+}
+constexpr double kInf = std::numeric_limits<double>::infinity();
+}  // namespace
+
+class AxisRangeTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void linearHasFivePercentMargin() { QCOMPARE(yRange(plotOf({0, 10})), Range(-0.5, 10.5)); }
+
+    void logHasFivePercentOfItsDecades() {
+        const auto [low, high] = yRange(plotOf({1, 100}, Scale::Log));
+        QCOMPARE(low, std::pow(10.0, -0.1));
+        QCOMPARE(high, std::pow(10.0, 2.1));
+    }
+
+    void badValuesDoNotCount() {
+        QCOMPARE(yRange(plotOf({0, kNaN, kInf, -kInf, 10})), Range(-0.5, 10.5));
+        const auto [low, high] = yRange(plotOf({0, -5, 1, 100}, Scale::Log));
+        QCOMPARE(low, std::pow(10.0, -0.1));
+        QVERIFY(high > 100 && high < 200);
+    }
+
+    void zeroSpanAndNothingAreWidened() {
+        for (const auto& y : {std::vector<double>{3, 3}, {0}, {-1e300}, {kNaN}, {}}) {
+            for (const Scale scale : {Scale::Linear, Scale::Log}) {
+                const Range range = yRange(plotOf(y, scale));
+                QVERIFY(isUsable(range, scale));
+                if (!y.empty() && std::isfinite(y[0]) && (scale == Scale::Linear || y[0] > 0)) {
+                    QVERIFY(range.first < y[0] && y[0] < range.second);
+                }
+            }
+        }
+    }
+
+    void denormalAndHugeValuesStayUsable() {
+        QVERIFY(isUsable(yRange(plotOf({5e-324, 1e308}, Scale::Log)), Scale::Log));
+        QVERIFY(isUsable(yRange(plotOf({-1.7e308, 1.7e308})), Scale::Linear));
+        QVERIFY(!isUsable({-1.7e308, 1.7e308}, Scale::Linear));
+    }
+
+    void farBoundsNeverDriveTheRange() {
+        Plot plot = plotOf({1, 2}, Scale::Log);
+        plot.curves.push_back(samples::curve("bound", 0, {0, 1}, {5, 3e9}));
+        plot.curves.back().kind = LineKind::Bound;
+        const auto [low, high] = yRange(plot);
+        QVERIFY(high > 5 && high < 10);
+        plot.curves.back().kind = LineKind::Measured;
+        QVERIFY(yRange(plot).second > 3e9);
+    }
+
+    void yFollowsAZoomInX() {
+        const Plot plot = plotOf({0, 1, 2, 100});
+        QVERIFY(yRange(plot, Range{0, 2}).second < 3);
+        QVERIFY(yRange(plot).second > 100);
+    }
+
+    void referencesPlateausStemsAndBandsCount() {
+        Plot plot = plotOf({1, 2});
+        plot.references = {{Qt::Horizontal, 7, ""}, {Qt::Vertical, 50, ""}};
+        QVERIFY(yRange(plot).second > 7);
+        QVERIFY(xRange(plot).second > 50);
+        plot.plateaus = {{8, 9, "", {}}};
+        QVERIFY(yRange(plot).second > 9);
+        plot.bands = {{"", {}, {0}, {-4}, {20}, 0.2}};
+        QVERIFY(yRange(plot).first < -4 && yRange(plot).second > 20);
+        plot.stems = {{"", {}, {3}, {30}, 0}};
+        QVERIFY(yRange(plot).second > 30);
+    }
+
+    void mapGoesThereAndBack() {
+        for (const Scale scale : {Scale::Linear, Scale::Log}) {
+            const AxisMap map{0.01, 100, scale, 300, 20};
+            for (const double v : {0.01, 0.5, 1.0, 99.0})
+                QVERIFY(std::abs(map.toValue(map.toPixel(v)) / v - 1) < 1e-9);
+        }
+        const AxisMap log{0.01, 100, Scale::Log, 0, 4};
+        QVERIFY(std::abs(log.toPixel(1) - 2) < 1e-12);
+        QVERIFY(std::isnan(log.toPixel(0)) && std::isnan(log.toPixel(-1)));
+    }
+};
+
+QTEST_GUILESS_MAIN(AxisRangeTest)
+#include "axis_range_test.moc"

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/plots/hover.h"
+
+#include "tests/widgets/plots/sample_figures.h"
+
+#include <QtTest>
+
+using namespace normscope::widgets;
+
+namespace {
+QStringList texts(const Figure& figure, const HoverPoint& point) {
+    QStringList out;
+    for (const auto& line : hoverLines(figure, point)) out.append(line.text);
+    return out;
+}
+
+FigureLayout lay(const Figure& figure) {
+    return layoutFigure(figure, QSizeF(500, 350), screenStyle(Theme::make(Theme::Kind::Light)));
+}
+}  // namespace
+
+class HoverTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void nearestPointAndCurve() {
+        const Figure f = samples::gradients();
+        const FigureLayout layout = lay(f);
+        const PlotLayout& plot = layout.plots[0];
+        const double y = f.plots[0].curves[1].y[7];
+        const auto point = hoverAt(f, layout, QPointF(plot.x.toPixel(3.5) + 2, plot.y.toPixel(y) - 3));
+        QVERIFY(point);
+        QCOMPARE(point->plot, 0);
+        QCOMPARE(point->x, 3.5);
+        QCOMPARE(point->curve, 1);
+        QVERIFY(!hoverAt(f, layout, QPointF(2, 2)));
+    }
+
+    void cardTellsEveryRunRatioAndBound() {
+        Figure f = samples::gradients();
+        f.unit = "1/tok";
+        f.plots[0].curves[0].y[6] = 0.25;
+        f.plots[0].curves[1].y[6] = 0.0001234567;
+        f.plots[0].curves[1].kind = LineKind::Draft;
+        f.plots[0].curves[2].y[6] = 0.75;
+        QCOMPARE(texts(f, {0, 3.0, 0, -1, -1}),
+                 QStringList({"layer 3 · ffn · at step 0", "gradient norm ‖∂L/∂h‖ (1/tok)",
+                              "Pre-LN  0.25 1/tok", "Post-LN  0.0001235 1/tok  draft", "bound  0.75 1/tok",
+                              "Post-LN / Pre-LN = 0.0004938"}));
+        QCOMPARE(hoverLines(f, {0, 3.0, 0, -1, -1})[3].role->run, 1);
+    }
+
+    void badValuesAreSaid() {
+        Figure f = samples::losses();
+        const auto lines = texts(f, {0, 150, -1, -1, -1});
+        QVERIFY(lines.contains("No norm  NaN nat"));
+        QVERIFY(lines[0].startsWith("step 150"));
+    }
+
+    void stripsSpeakOfTheirOwnQuantity() {
+        const auto lines = texts(samples::gradients(), {1, 3.0, -1, -1, -1});
+        QCOMPARE(lines[1], QString("Post-LN / Pre-LN"));
+    }
+
+    void cellsTellBothRuns() {
+        const Figure f = samples::theta();
+        const auto lines = texts(f, {1, kNaN, -1, 2, 1});
+        QCOMPARE(lines[0], QString("layer 3 · head 2 · at step 100"));
+        QVERIFY(lines[2].startsWith("Pre-LN  ") && lines[3].startsWith("Post-LN  "));
+        QVERIFY(lines[4].startsWith("Post-LN / Pre-LN = "));
+    }
+
+    void runsOfDifferentDepthAnswerWhereTheyHavePoints() {
+        Curve c = samples::curve("a", 0, {0, 1, 2}, {5, 6, 7});
+        QCOMPARE(valueAt(c, 1.4), std::optional<double>(6));
+        QCOMPARE(valueAt(c, 2), std::optional<double>(7));
+        QVERIFY(!valueAt(c, 5));
+        QVERIFY(!valueAt(samples::curve("b", 0, {}, {}), 0));
+    }
+
+    void keysStepThroughThePoints() {
+        const Figure f = samples::gradients();
+        const auto first = hoverBeside(f, {0, kNaN, -1, -1, -1}, 1);
+        QCOMPARE(first->x, 0.0);
+        QCOMPARE(hoverBeside(f, *first, 1)->x, 0.5);
+        QVERIFY(!hoverBeside(f, *first, -1));
+        const auto cell = hoverBeside(samples::theta(), {0, kNaN, -1, 2, 3}, -1);
+        QCOMPARE(cell->column, 2);
+        QVERIFY(!hoverBeside(samples::theta(), {0, kNaN, -1, 2, 3}, 1));
+    }
+
+    void staleAndForeignPointsGiveNothing() {
+        QVERIFY(hoverLines(samples::gradients(), {7, 0, -1, -1, -1}).empty());
+        QVERIFY(hoverLines(samples::gradients(), {0, 0, -1, 3, 3}).empty());
+        QVERIFY(hoverLines(samples::theta(), {0, kNaN, -1, 99, 0}).empty());
+        QVERIFY(hoverLines(Figure(), {0, 0, -1, -1, -1}).empty());
+    }
+};
+
+QTEST_MAIN(HoverTest)
+#include "hover_test.moc"

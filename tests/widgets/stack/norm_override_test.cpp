@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/stack/norm_override.h"
+
+#include "widgets/stack/sublayer_formula.h"
+
+#include <QTest>
+
+using namespace normscope;
+using namespace normscope::widgets;
+
+class NormOverrideTest : public QObject {
+    Q_OBJECT
+
+    static StackSpec stack(Scheme scheme) {
+        StackSpec spec;
+        spec.depth = 4;
+        spec.scheme = scheme;
+        return spec;
+    }
+
+  private Q_SLOTS:
+    void oneLayerAndBack() {
+        const StackSpec spec = stack(Scheme::Pre);
+        const StackSpec changed = withNorm(spec, 2, Sublayer::FeedForward, NormPlace::Post, true, false);
+        QCOMPARE(changed.layers.size(), std::size_t(1));
+        QCOMPARE(changed.layers[0].index, 2);
+        QVERIFY(changed.layers[0].ffn.post == true);
+        QVERIFY(changed.layers[0].attn.empty());
+        QVERIFY(sublayer_rule(changed, 2, Sublayer::FeedForward).post);
+        QVERIFY(!sublayer_rule(changed, 1, Sublayer::FeedForward).post);
+        const StackSpec back = withNorm(changed, 2, Sublayer::FeedForward, NormPlace::Post, false, false);
+        QVERIFY(back.layers.empty());
+    }
+
+    void allLayers() {
+        const StackSpec changed =
+            withNorm(stack(Scheme::Pre), 1, Sublayer::Attention, NormPlace::In, false, true);
+        QCOMPARE(changed.layers.size(), std::size_t(4));
+        for (int layer = 0; layer < 4; ++layer) {
+            QVERIFY(!sublayer_rule(changed, layer, Sublayer::Attention).in);
+            QVERIFY(sublayer_rule(changed, layer, Sublayer::FeedForward).in);
+        }
+        QVERIFY(withNorm(changed, 1, Sublayer::Attention, NormPlace::In, true, true).layers.empty());
+    }
+
+    void otherOverridesStay() {
+        StackSpec spec = stack(Scheme::Pre);
+        LayerOverride by_hand;
+        by_hand.index = 1;
+        by_hand.attn.a = 2;
+        by_hand.attn.out = true;
+        spec.layers.push_back(by_hand);
+        const StackSpec changed = withNorm(spec, 1, Sublayer::Attention, NormPlace::Out, false, false);
+        QCOMPARE(changed.layers.size(), std::size_t(1));
+        QVERIFY(!changed.layers[0].attn.out);
+        QVERIFY(changed.layers[0].attn.a == 2.0);
+    }
+
+    void layersStayInOrder() {
+        StackSpec spec = withNorm(stack(Scheme::None), 3, Sublayer::Attention, NormPlace::In, true, false);
+        spec = withNorm(spec, 0, Sublayer::Attention, NormPlace::In, true, false);
+        spec = withNorm(spec, 2, Sublayer::Attention, NormPlace::In, true, false);
+        QCOMPARE(spec.layers.size(), std::size_t(3));
+        QCOMPARE(spec.layers[0].index, 0);
+        QCOMPARE(spec.layers[1].index, 2);
+        QCOMPARE(spec.layers[2].index, 3);
+    }
+
+    void mixComparesWithItsOwnLayer() {
+        // Mix-LN with 4 layers and 1/4: layer 0 is Post-LN, the others Pre-LN.
+        const StackSpec spec = stack(Scheme::Mix);
+        QVERIFY(schemeRule(spec, 0, Sublayer::Attention).post);
+        QVERIFY(schemeRule(spec, 1, Sublayer::Attention).in);
+        const StackSpec changed = withNorm(spec, 2, Sublayer::Attention, NormPlace::In, true, true);
+        QCOMPARE(changed.layers.size(), std::size_t(1));  // the others have it
+        QCOMPARE(changed.layers[0].index, 0);
+    }
+
+    void formulas() {
+        StackSpec spec = stack(Scheme::Pre);
+        spec.residual_step = 0.2;
+        const auto first = [](const QString& text) { return text.section(u'\n', 0, 0); };
+        QCOMPARE(first(sublayerFormula(spec, 0, Sublayer::Attention)),
+                 QStringLiteral("x' = x + Δt·attn(N_in(x))"));
+        QVERIFY(sublayerFormula(spec, 0, Sublayer::Attention).contains(QStringLiteral("Δt = 0.2")));
+        spec.scheme = Scheme::DeepNorm;
+        QCOMPARE(first(sublayerFormula(spec, 0, Sublayer::FeedForward)),
+                 QStringLiteral("x' = N_post(a·x + Δt·ffn(x))"));
+        QVERIFY(sublayerFormula(spec, 0, Sublayer::FeedForward).contains(QStringLiteral("a = 1.682")));
+        spec.scheme = Scheme::Lns;
+        QCOMPARE(first(sublayerFormula(spec, 3, Sublayer::FeedForward)),
+                 QStringLiteral("x' = x + Δt·ffn(s·N_in(x))"));
+        QVERIFY(sublayerFormula(spec, 3, Sublayer::FeedForward).contains(QStringLiteral("s = 0.5")));
+        spec.scheme = Scheme::Peri;
+        spec.gpas.enabled = true;
+        QCOMPARE(first(sublayerFormula(spec, 0, Sublayer::FeedForward)),
+                 QStringLiteral("x' = P(x + Δt·N_out(ffn(N_in(x))))"));
+        spec.scheme = Scheme::Post;
+        QCOMPARE(first(sublayerFormula(spec, 0, Sublayer::FeedForward)),
+                 QStringLiteral("x' = N_post(P(x) + Δt·ffn(x))"));
+    }
+};
+
+QTEST_GUILESS_MAIN(NormOverrideTest)
+#include "norm_override_test.moc"

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/export/csv.h"
+
+#include "widgets/export/save_bytes.h"
+#include "widgets/plots/number_text.h"
+
+#include <QStringList>
+#include <algorithm>
+#include <cmath>
+
+namespace normscope::widgets {
+namespace {
+
+QString quoted(const QString& text) {
+    const bool plain =
+        !text.contains(u',') && !text.contains(u'"') && !text.contains(u'\n') && !text.contains(u'\r');
+    return plain ? text : u'"' + QString(text).replace(u'"', QStringLiteral("\"\"")) + u'"';
+}
+
+bool inside(double value, const std::optional<Range>& range) {
+    return !range || std::isnan(value) || (value >= range->first && value <= range->second);
+}
+
+/// One line; only the columns that its kind has.
+struct Row {
+    QString kind, series;
+    QString x, x_name, y, value, low, high;
+};
+
+class Table {
+  public:
+    explicit Table(const Figure& figure) : figure_(figure) {}
+
+    QByteArray text() {
+        out_ = QStringLiteral("plot,kind,series,x,x_name,y,value,low,high\n");
+        for (std::size_t i = 0; i < figure_.plots.size(); ++i) addPlot(i);
+        return out_.toUtf8();
+    }
+
+  private:
+    void add(std::size_t plot, const Row& r) {
+        const QStringList cells = {QString::number(plot),
+                                   r.kind,
+                                   quoted(r.series),
+                                   r.x,
+                                   quoted(r.x_name),
+                                   r.y,
+                                   r.value,
+                                   r.low,
+                                   r.high};
+        out_ += cells.join(u',') + u'\n';
+    }
+
+    QString nameAt(double x) const {
+        const std::size_t names =
+            std::min(figure_.x_name_at.size(), static_cast<std::size_t>(figure_.x_names.size()));
+        for (std::size_t i = 0; i < names; ++i) {
+            if (figure_.x_name_at[i] == x) return figure_.x_names[static_cast<qsizetype>(i)];
+        }
+        return {};
+    }
+
+    void addPoints(std::size_t index, const QString& kind, const QString& series,
+                   const std::vector<double>& x, const std::vector<double>& y) {
+        const Plot& plot = figure_.plots[index];
+        for (std::size_t k = 0; k < std::min(x.size(), y.size()); ++k) {
+            const bool seen =
+                inside(x[k], plot.x.range) && (!std::isfinite(y[k]) || inside(y[k], plot.y.range));
+            if (seen) add(index, {kind, series, exactText(x[k]), nameAt(x[k]), {}, exactText(y[k]), {}, {}});
+        }
+    }
+
+    void addPlot(std::size_t index) {
+        static const QString kinds[] = {QStringLiteral("measured"), QStringLiteral("draft"),
+                                        QStringLiteral("ghost"), QStringLiteral("preview"),
+                                        QStringLiteral("bound")};
+        const Plot& plot = figure_.plots[index];
+        for (const auto& c : plot.curves) addPoints(index, kinds[static_cast<int>(c.kind)], c.name, c.x, c.y);
+        for (const auto& s : plot.stems) addPoints(index, QStringLiteral("stem"), s.name, s.x, s.y);
+        for (const auto& b : plot.bands) {
+            for (std::size_t k = 0; k < std::min({b.x.size(), b.low.size(), b.high.size()}); ++k) {
+                if (inside(b.x[k], plot.x.range)) {
+                    add(index, {QStringLiteral("band"),
+                                b.name,
+                                exactText(b.x[k]),
+                                nameAt(b.x[k]),
+                                {},
+                                {},
+                                exactText(b.low[k]),
+                                exactText(b.high[k])});
+                }
+            }
+        }
+        for (const auto& r : plot.references) {
+            const bool flat = r.orientation == Qt::Horizontal;
+            if (!inside(r.value, flat ? plot.y.range : plot.x.range)) continue;
+            const QString value = exactText(r.value);
+            add(index, {QStringLiteral("reference"),
+                        r.label,
+                        flat ? QString() : value,
+                        {},
+                        {},
+                        flat ? value : QString(),
+                        {},
+                        {}});
+        }
+        for (const auto& m : plot.maps) addCells(index, m);
+    }
+
+    void addCells(std::size_t index, const HeatMap& map) {
+        const auto& source = map.raw.empty() ? map.value : map.raw;
+        for (int row = 0; row < map.rows; ++row) {
+            for (int column = 0; column < map.columns; ++column) {
+                const std::size_t i = static_cast<std::size_t>(row) * static_cast<std::size_t>(map.columns) +
+                                      static_cast<std::size_t>(column);
+                if (i >= source.size()) continue;
+                const QString name = column < map.column_names.size() ? map.column_names[column] : QString();
+                add(index, {QStringLiteral("cell"),
+                            map.name,
+                            QString::number(column),
+                            name,
+                            QString::number(row),
+                            exactText(source[i]),
+                            {},
+                            {}});
+            }
+        }
+    }
+
+    const Figure& figure_;
+    QString out_;
+};
+
+}  // namespace
+
+QByteArray csvText(const Figure& figure, const PlotViewState& view) {
+    return Table(applyViewState(figure, view)).text();
+}
+
+void exportCsv(const Figure& figure, const PlotViewState& view, const QString& path) {
+    saveBytes(path, csvText(figure, view));
+}
+
+}  // namespace normscope::widgets

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/plots/figure.h"
+#include "widgets/plots/view_state.h"
+
+#include <QByteArray>
+#include <QString>
+
+namespace normscope::widgets {
+
+/// What the figure shows, as a table (UTF-8, one header, a line per point), the same text for the same
+/// figure:
+///     plot,kind,series,x,x_name,y,value,low,high
+/// kind is measured, draft, ghost, preview, bound, stem, reference (value, or x where it stands upright),
+/// band (low, high) or cell (x, y = column, row from 0; value = the raw one). y is for cells alone. Numbers
+/// read back as the same doubles; a gap is NaN or inf. Points outside a range that a person or the panel set
+/// are left out.
+QByteArray csvText(const Figure& figure, const PlotViewState& view = {});
+
+/// Writes csvText() to a file, whole or not at all. Throws SystemError where it cannot be written.
+void exportCsv(const Figure& figure, const PlotViewState& view, const QString& path);
+
+}  // namespace normscope::widgets

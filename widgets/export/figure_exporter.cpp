@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/export/figure_exporter.h"
+
+#include "core/stack/error.h"
+#include "widgets/export/save_bytes.h"
+#include "widgets/plots/figure_scene.h"
+
+#include <QBuffer>
+#include <QFileInfo>
+#include <QImage>
+#include <QImageWriter>
+#include <QPageSize>
+#include <QPainter>
+#include <QPdfWriter>
+#include <QSvgGenerator>
+#include <cmath>
+
+namespace normscope::widgets {
+namespace {
+
+constexpr double kMmPerInch = 25.4;
+
+void checkRange(const char* name, double value, double low, double high) {
+    if (value >= low && value <= high) return;
+    const QString allowed = QStringLiteral("%1 … %2").arg(low).arg(high);
+    throw InputError(name, QString::number(value).toStdString() + " is out of range", allowed.toStdString());
+}
+
+/// Paints into a device that is open for writing; the painter works in tenths of a point after `scale`.
+void paintInto(QPaintDevice& device, FigureScene& scene, double scale) {
+    QPainter painter;
+    if (!painter.begin(&device)) throw SystemError("export: cannot start painting");
+    painter.scale(scale, scale);
+    painter.setRenderHint(QPainter::LosslessImageRendering);  // else PDF stores maps as JPEG
+    scene.paint(painter);
+    if (!painter.end()) throw SystemError("export: painting failed");
+}
+
+QByteArray titleOf(const Figure& figure) {
+    return (figure.subtitle.isEmpty() ? figure.title : figure.title + u' ' + figure.subtitle)
+        .toHtmlEscaped()
+        .toUtf8();
+}
+
+QByteArray svg(const Figure& figure, const ExportOptions& options, FigureScene& scene) {
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    QSvgGenerator generator;
+    generator.setOutputDevice(&buffer);
+    // The size is in whole dots: dots of a micrometre make it true. The drawing goes by the view box.
+    generator.setResolution(static_cast<int>(1000 * kMmPerInch));
+    generator.setSize((options.size_mm * 1000).toSize());
+    generator.setViewBox(scene.sceneRect());
+    // QSvgGenerator copies both into the XML as they are.
+    generator.setTitle(QString::fromUtf8(titleOf(figure)));
+    generator.setDescription(options.metadata.toHtmlEscaped());
+    paintInto(generator, scene, 1);
+    return bytes;
+}
+
+QByteArray pdf(const Figure& figure, const ExportOptions& options, FigureScene& scene) {
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::WriteOnly);
+    QPdfWriter writer(&buffer);
+    writer.setResolution(static_cast<int>(kPaperUnitsPerInch));
+    writer.setPageSize(QPageSize(options.size_mm, QPageSize::Millimeter, QString(), QPageSize::ExactMatch));
+    writer.setPageMargins(QMarginsF());
+    writer.setTitle(figure.title + (figure.subtitle.isEmpty() ? QString() : u' ' + figure.subtitle));
+    writer.setCreator(QStringLiteral("Normscope"));
+    writer.setDocumentXmpMetadata(
+        "<?xpacket begin='\xEF\xBB\xBF' id='W5M0MpCehiHzreSzNTczkc9d'?>\n"
+        "<x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF "
+        "xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>"
+        "<rdf:Description rdf:about='' xmlns:dc='http://purl.org/dc/elements/1.1/'>"
+        "<dc:title><rdf:Alt><rdf:li xml:lang='x-default'>" +
+        titleOf(figure) +
+        "</rdf:li></rdf:Alt></dc:title>"
+        "<dc:description><rdf:Alt><rdf:li xml:lang='x-default'>" +
+        options.metadata.toHtmlEscaped().toUtf8() +
+        "</rdf:li></rdf:Alt></dc:description></rdf:Description></rdf:RDF></x:xmpmeta>\n<?xpacket end='w'?>");
+    paintInto(writer, scene, 1);
+    return bytes;
+}
+
+QByteArray png(const Figure& figure, const ExportOptions& options, FigureScene& scene) {
+    const double scale = options.dpi / kPaperUnitsPerInch;
+    const QSizeF pixels = options.size_mm / kMmPerInch * options.dpi;
+    QImage image(pixels.toSize(), QImage::Format_RGB32);
+    if (image.isNull()) throw SystemError("export: no memory for a picture of this size");
+    image.fill(scene.style().theme.background);
+    image.setDotsPerMeterX(static_cast<int>(std::lround(options.dpi * 1000 / kMmPerInch)));
+    image.setDotsPerMeterY(image.dotsPerMeterX());
+    image.setText(QStringLiteral("Title"), figure.title);
+    image.setText(QStringLiteral("Software"), QStringLiteral("Normscope"));
+    if (!options.metadata.isEmpty()) image.setText(QStringLiteral("Description"), options.metadata);
+    paintInto(image, scene, scale);
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    QImageWriter writer(&buffer, "png");
+    if (!writer.write(image)) throw SystemError("export: PNG: " + writer.errorString().toStdString());
+    return bytes;
+}
+
+}  // namespace
+
+QByteArray renderFigure(const Figure& figure, const ExportOptions& options) {
+    checkRange("width in mm", options.size_mm.width(), 10, 2000);
+    checkRange("height in mm", options.size_mm.height(), 10, 2000);
+    checkRange("font in pt", options.font_pt, 2, 100);
+    checkRange("dpi", options.dpi, 30, 2400);
+
+    RenderStyle style = paperStyle(Theme::make(options.theme), options.font_pt);
+    style.legend = options.legend;
+    style.show_title = options.title;
+    FigureScene scene;
+    scene.setFigure(applyViewState(figure, options.view), options.size_mm / kMmPerInch * kPaperUnitsPerInch,
+                    style);
+    switch (options.format) {
+        case FileFormat::Svg:
+            return svg(figure, options, scene);
+        case FileFormat::Pdf:
+            return pdf(figure, options, scene);
+        case FileFormat::Png:
+            return png(figure, options, scene);
+    }
+    throw InputError("format: unknown, allowed: svg, pdf, png");
+}
+
+void exportFigure(const Figure& figure, const ExportOptions& options, const QString& path) {
+    saveBytes(path, renderFigure(figure, options));
+}
+
+FileFormat formatOf(const QString& path) {
+    const QString ending = QFileInfo(path).suffix().toLower();
+    if (ending == QLatin1String("svg")) return FileFormat::Svg;
+    if (ending == QLatin1String("pdf")) return FileFormat::Pdf;
+    if (ending == QLatin1String("png")) return FileFormat::Png;
+    throw InputError(path.toStdString(), "unknown kind of picture", ".svg, .pdf, .png");
+}
+
+}  // namespace normscope::widgets

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/plots/figure.h"
+
+#include <optional>
+
+namespace normscope::widgets {
+
+/// The strip under a depth plot: each later run's measured curve divided by run 0's at the same x, on a log
+/// axis that is symmetric around 1. NaN where either is missing, non-finite or not positive. Nothing where no
+/// x is shared.
+std::optional<Plot> ratioStrip(const Plot& plot);
+
+/// Adds a curve of theory to a plot of measured ones. Points more than ten times outside the measured values
+/// are cut, and a chip names the farthest ("bound 3e9 ↑"), so that a loose bound never drives the range.
+/// Points that are not positive or not finite are gaps.
+void addBound(Plot& plot, Curve bound);
+
+}  // namespace normscope::widgets

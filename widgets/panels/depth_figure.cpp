@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/panels/depth_figure.h"
+
+#include "widgets/panels/comparison.h"
+#include "widgets/panels/depth_axis.h"
+#include "widgets/panels/panel_text.h"
+
+#include <algorithm>
+
+namespace normscope::widgets {
+
+namespace {
+
+constexpr int kMostMarkers = 129;  // dots at sub-layers up to 64 layers
+constexpr int kMostStepCurves = 64;
+
+Axis logAxis(const Figure& figure) {
+    Axis axis;
+    axis.label = figure.quantity;
+    axis.unit = figure.unit;
+    axis.scale = Scale::Log;
+    return axis;
+}
+
+/// The curves of one run over the steps, one per depth position.
+struct StepCurves {
+    int depth = 0;
+    std::vector<double> position;  // along the depth
+    std::vector<double> steps;
+    std::vector<std::vector<double>> values;  // [position][sample]
+};
+
+std::optional<StepCurves> stepCurves(const PanelInput& input, const RunData& run, const std::string& probe,
+                                     const ProfileOf& profile) {
+    const auto samples = run.probes.find(probe);
+    if (samples == run.probes.end()) return std::nullopt;
+    StepCurves curves;
+    for (const ProbeResult& sample : samples->second) {
+        if (input.exploring && sample.step > 0) break;
+        const auto p = profile(sample);
+        if (!p) continue;
+        if (curves.position.empty()) {
+            curves.depth = p->depth;
+            curves.position = p->x;
+            curves.values.resize(p->x.size());
+        }
+        if (p->x.size() != curves.position.size()) continue;  // a run has one depth; a foreign file may not
+        curves.steps.push_back(double(sample.step));
+        for (std::size_t i = 0; i < p->y.size(); ++i) curves.values[i].push_back(p->y[i]);
+    }
+    if (curves.steps.empty()) return std::nullopt;
+    return curves;
+}
+
+Plot stepPlot(const Figure& figure, const PanelInput& input, const RunData& run, int index,
+              const StepCurves& curves) {
+    Plot plot;
+    plot.heading = nameOf(run);
+    plot.x.label = "step";
+    plot.x.integers = true;
+    plot.y = logAxis(figure);
+    const int count = int(curves.position.size());
+    const int stride = (count + kMostStepCurves - 1) / kMostStepCurves;
+    for (int i = 0; i < count; ++i) {
+        if (i % stride != 0 && i != count - 1) continue;
+        const double x = curves.position[i];
+        Curve curve;
+        curve.name = depthName(int(2 * x));
+        curve.role = {Role::Kind::Sequential, index, x / std::max(1, curves.depth)};
+        curve.x = curves.steps;
+        curve.y = curves.values[i];
+        curve.markers = curves.steps.size() == 1;  // one sample makes no line
+        curve.label_at_end = i == 0 || i == count - 1 || i == count / 2 / stride * stride ||
+                             (input.selected_layer >= 0 && x == input.selected_layer + 1);
+        plot.curves.push_back(std::move(curve));
+    }
+    if (stride > 1)
+        plot.chips.push_back({Chip::Edge::BottomLeft, QString("1 in %1 sub-layers").arg(stride), {}});
+    return plot;
+}
+
+}  // namespace
+
+std::optional<Profile> hiddenProfile(const ProbeResult& sample, const std::string& array) {
+    const NamedArray* a = arrayOf(sample, array, 1);
+    if (!a || a->data.size() % 2 == 0) return std::nullopt;
+    Profile profile;
+    profile.depth = int(a->data.size() / 2);
+    profile.y = a->data;
+    for (int k = 0; k < int(a->data.size()); ++k) profile.x.push_back(depthX(k));
+    return profile;
+}
+
+std::optional<Profile> sublayerProfile(const ProbeResult& sample, const std::string& array) {
+    const NamedArray* a = arrayOf(sample, array, 2);
+    if (!a || a->shape[1] != 2) return std::nullopt;
+    Profile profile;
+    profile.depth = int(a->shape[0]);
+    profile.y = a->data;
+    for (int k = 1; k <= int(a->data.size()); ++k) profile.x.push_back(depthX(k));
+    return profile;
+}
+
+void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& probe,
+                   const ProfileOf& profile) {
+    const auto samples = shownSamples(input, probe);
+    std::vector<bool> drawn(input.runs.size(), false);
+    Plot plot;
+    int depth = 0, first = 1;
+    for (const ShownSample& shown : samples) {
+        const auto p = profile(*shown.sample);
+        if (!p) continue;
+        depth = std::max(depth, p->depth);
+        if (p->x.front() == 0) first = 0;
+        Curve curve;
+        curve.name = nameOf(*shown.run);
+        curve.role = {Role::Kind::Run, shown.index, 0};
+        curve.kind = shown.kind;
+        curve.x = p->x;
+        curve.y = p->y;
+        curve.markers = shown.own() && p->x.size() <= kMostMarkers;
+        curve.label_at_end = shown.own();
+        plot.curves.push_back(std::move(curve));
+        if (shown.own()) drawn[shown.index] = true;
+    }
+    plot.x = depthAxis(depth);
+    plot.y = logAxis(figure);
+    markBadLayers(plot, input);
+    figure.subtitle = atStep(samples);
+    nameDepths(figure, depth, first);
+    figure.plots = {std::move(plot)};
+    if (auto strip = ratioStrip(figure.plots.front())) figure.plots.push_back(std::move(*strip));
+    sayWhatIsMissing(figure, input, probe, drawn);
+}
+
+void drawOverSteps(Figure& figure, const PanelInput& input, const std::string& probe,
+                   const ProfileOf& profile) {
+    figure.side_by_side = true;
+    std::vector<bool> drawn(input.runs.size(), false);
+    for (std::size_t i = 0; i < input.runs.size(); ++i) {
+        const RunData& run = *input.runs[i];
+        const auto curves = stepCurves(input, run, probe, profile);
+        if (!curves) continue;
+        drawn[i] = true;
+        figure.plots.push_back(stepPlot(figure, input, run, int(i), *curves));
+        figure.summary += QString("%1%2: %3 samples over the steps %4 to %5")
+                              .arg(figure.summary.isEmpty() ? "" : "; ", nameOf(run))
+                              .arg(curves->steps.size())
+                              .arg(curves->steps.front())
+                              .arg(curves->steps.back());
+    }
+    figure.subtitle = "over the steps";
+    sayWhatIsMissing(figure, input, probe, drawn);
+}
+
+PanelOption depthOrStepOption() {
+    return {"x", "Horizontal axis", {"depth", "step"}};
+}
+
+}  // namespace normscope::widgets

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/panels/samples.h"
+
+#include <functional>
+#include <optional>
+
+namespace normscope::widgets {
+
+/// One quantity of one sample along the depth.
+struct Profile {
+    int depth = 0;             ///< layers D
+    std::vector<double> x, y;  ///< x as in depth_axis.h
+};
+
+/// How a panel reads its quantity from a sample; nothing where the sample does not hold it.
+using ProfileOf = std::function<std::optional<Profile>(const ProbeResult&)>;
+
+/// An array over hidden states, [2D+1].
+std::optional<Profile> hiddenProfile(const ProbeResult& sample, const std::string& array);
+
+/// An array over sub-layers, [D, 2], each at the x of the hidden state that it produces.
+std::optional<Profile> sublayerProfile(const ProbeResult& sample, const std::string& array);
+
+/// x = depth: one line a run in the first plot on a log axis, ▲ at bad layers, and below it the ratio strip.
+/// Fills subtitle, x names and empty_text. The y axis is labelled by figure.quantity and figure.unit.
+void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& probe,
+                   const ProfileOf& profile);
+
+/// x = step: a plot per run side by side, a line per depth position in one sequential map; the first, middle,
+/// last and selected layers carry their name. More than 64 positions are thinned evenly, and a chip says so.
+void drawOverSteps(Figure& figure, const PanelInput& input, const std::string& probe,
+                   const ProfileOf& profile);
+
+/// The option "x" that both panels over the depth have: "depth" or "step".
+PanelOption depthOrStepOption();
+
+}  // namespace normscope::widgets

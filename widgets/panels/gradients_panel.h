@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/panels/panel.h"
+
+#include <optional>
+
+namespace normscope::widgets {
+
+/// Gradient norms by depth, with the first-to-last-layer ratio of each run.
+/// Options: quantity hidden | params; x depth | step.
+PanelInfo gradientsPanel();
+Figure buildGradients(const PanelInput& input);
+
+/// ‖∂L/∂h‖ at the output of layer 1 over that at the output of layer D, from a sample of the gradients probe.
+/// Nothing where the sample lacks `hidden` or D < 2; NaN or Inf where the quotient is.
+std::optional<double> gradientRatio(const ProbeResult& sample);
+
+}  // namespace normscope::widgets

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/session/run_data.h"
+#include "widgets/plots/figure.h"
+
+#include <QString>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace normscope::widgets {
+
+/// The switches of a panel, by key. Plain text, so that a session file and the command line can hold them.
+using PanelOptions = std::map<std::string, std::string>;
+
+/// What a panel is asked to draw. Nothing is owned: the runs must outlive the call.
+struct PanelInput {
+    std::vector<const RunData*> runs;  ///< drawn as run 0, 1, …; none is null
+    std::vector<const RunData*>
+        ghosts;  ///< the old state of run i while a knob is dragged: grey; null = none
+    std::vector<const RunData*>
+        previews;             ///< what a structural knob would give run i at step 0: dotted; null = none
+    std::vector<bool> draft;  ///< run i is a first estimate; shorter than runs = exact
+    std::int64_t step = std::numeric_limits<std::int64_t>::max();  ///< newest sample at or before it is shown
+    bool exploring = false;                                        ///< not trained: everything is at step 0
+    QString hint;  ///< what the Loss panel says before the first step ("Space trains both, about 12 s")
+    int selected_layer = -1;  ///< from 0; -1 = none
+    int selected_head = -1;   ///< from 0; -1 = none
+    PanelOptions options;     ///< keys left out take their default
+
+    std::int64_t shownStep() const { return exploring ? 0 : step; }
+};
+
+/// One switch of a panel and the values that it takes; the first is the default.
+struct PanelOption {
+    std::string key;
+    QString label;
+    std::vector<std::string> values;
+};
+
+/// A panel: a pure function from recorded data to a picture, and what a menu needs to know about it.
+struct PanelInfo {
+    std::string id;
+    QString title;
+    std::vector<PanelOption> options;
+    Figure (*build)(const PanelInput&) = nullptr;
+};
+
+/// Every option of the panel with its value, defaults filled in. Throws InputError, naming the allowed set,
+/// for a key or a value that the panel does not know.
+PanelOptions resolveOptions(const PanelInfo& panel, const PanelOptions& given);
+
+/// A figure with the panel's id and title set.
+Figure startFigure(const PanelInfo& panel);
+
+}  // namespace normscope::widgets

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/panels/panel_registry.h"
+
+#include "core/stack/error.h"
+#include "widgets/panels/gradients_panel.h"
+#include "widgets/panels/growth_panel.h"
+#include "widgets/panels/jacobian_panel.h"
+#include "widgets/panels/null_space_panel.h"
+#include "widgets/panels/theta_panel.h"
+#include "widgets/panels/training_panel.h"
+
+namespace normscope::widgets {
+
+const std::vector<PanelInfo>& panels() {
+    static const std::vector<PanelInfo> all = {
+        growthPanel(),     //
+        gradientsPanel(),  //
+        jacobianPanel(),   //
+        trainingPanel(),   //
+        nullSpacePanel(),  //
+        thetaPanel(),
+    };
+    return all;
+}
+
+const PanelInfo& panelInfo(const std::string& id) {
+    std::string known;
+    for (const auto& panel : panels()) {
+        if (panel.id == id) return panel;
+        known += (known.empty() ? "" : ", ") + panel.id;
+    }
+    throw InputError("panel", "unknown id '" + id + "'", known);
+}
+
+Figure buildPanel(const std::string& id, const PanelInput& input) {
+    return panelInfo(id).build(input);
+}
+
+}  // namespace normscope::widgets

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/panels/panel.h"
+
+namespace normscope::widgets {
+
+/// All panels, in the order in which menus and the window list them.
+const std::vector<PanelInfo>& panels();
+
+/// The panel of that id; throws InputError naming the known ones.
+const PanelInfo& panelInfo(const std::string& id);
+
+/// The picture of one panel; throws InputError for an unknown id or option.
+Figure buildPanel(const std::string& id, const PanelInput& input);
+
+}  // namespace normscope::widgets

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/session/run_data.h"
+#include "widgets/plots/number_text.h"
+
+#include <QString>
+
+namespace normscope::widgets {
+
+/// A number as short as chips and sentences want it: "4.2e-9", "0.71", "3e9".
+inline QString brief(double value) {
+    return numberText(value, 2);
+}
+
+inline QString nameOf(const RunData& run) {
+    return QString::fromStdString(run.name);
+}
+
+}  // namespace normscope::widgets

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace normscope::widgets {
+
+/// The few facts of a recipe that a picture depends on. A key that the recipe leaves out has the recipe
+/// format's default, or is unset here where no number follows from a default.
+struct RecipeFacts {
+    /// Machine epsilon of the precision the run computes in: 2^-52 for fp64, 2^-23 fp32, 2^-10 tf32 and fp16,
+    /// 2^-7 bf16.
+    double epsilon = 0;
+    /// What a norm erases of a random gradient's energy: 2/d for LayerNorm, 1/d for RMSNorm.
+    std::optional<double> random_erased;
+    std::optional<std::int64_t> steps;
+    /// A layer's Jacobian block is the product of its two sub-layers' blocks: causal attention, serial
+    /// layout.
+    bool blocks_multiply = true;
+    /// Every shortcut is the identity (a = 1, no gate), so that J = I + A in a sub-layer without post norm.
+    bool identity_shortcut = true;
+};
+
+/// Reads them; an empty text gives the defaults. Throws InputError where the text is no JSON object.
+RecipeFacts recipeFacts(const std::string& recipe_json);
+
+}  // namespace normscope::widgets

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/panels/training_panel.h"
+
+#include "widgets/panels/panel_text.h"
+#include "widgets/panels/recipe_facts.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace normscope::widgets {
+
+namespace {
+
+constexpr double kStallShare = 0.03;  // a stalled loss stays within 3 % of the unigram entropy
+
+struct Quantity {
+    QString name, unit, formula;
+    Scale scale = Scale::Linear;
+};
+
+Quantity quantityOf(const std::string& id) {
+    if (id == "loss")
+        return {"loss", "nat", "mean cross-entropy of the step's batch, before the update; not smoothed"};
+    if (id == "grad_norm")
+        return {"gradient norm", "", "‖∂L/∂W‖₂ over all parameters, before clipping", Scale::Log};
+    if (id == "lr") return {"learning rate", "", "as the schedule gives it"};
+    if (id == "temperature") return {"softmax temperature τ", "", "scores are q·k / (τ·√d_h)"};
+    return {"throughput", "tokens/s", "tokens of the batch / wall time of the step"};
+}
+
+struct Floor {
+    const char* name;
+    double RunData::*value;
+};
+
+constexpr Floor kFloors[] = {{"ln V", &RunData::ln_vocab},
+                             {"unigram entropy", &RunData::unigram_entropy},
+                             {"entropy rate", &RunData::entropy_rate}};
+
+/// Each distinct floor once; a run's name beside it where the runs' sources differ.
+void addFloors(Plot& plot, const PanelInput& input) {
+    for (const Floor& floor : kFloors) {
+        std::vector<std::pair<double, QString>> distinct;
+        for (const RunData* run : input.runs) {
+            const double value = run->*floor.value;
+            const auto same = [value](const auto& entry) { return entry.first == value; };
+            if (std::isfinite(value) && std::none_of(distinct.begin(), distinct.end(), same))
+                distinct.emplace_back(value, nameOf(*run));
+        }
+        for (const auto& [value, run_name] : distinct) {
+            const QString label = QString("%1 %2").arg(floor.name, numberText(value, 3));
+            plot.references.push_back(
+                {Qt::Horizontal, value, distinct.size() == 1 ? label : label + " (" + run_name + ')'});
+        }
+    }
+}
+
+EndMark endMark(const RunData& run) {
+    if (run.outcome.state == RunState::Diverged)
+        return {EndMark::Kind::Diverged, QString::fromStdString(run.outcome.text)};
+    if (run.outcome.state == RunState::Stalled) return {EndMark::Kind::Stalled, "stalled"};
+    return {};
+}
+
+Curve curveOf(const RunData& run, int index, const std::string& column) {
+    Curve curve;
+    curve.name = nameOf(run);
+    curve.role = {Role::Kind::Run, index, 0};
+    if (const auto* values = run.steps.find(column)) {
+        curve.x.assign(run.steps.step.begin(), run.steps.step.end());
+        curve.y = *values;
+    }
+    return curve;
+}
+
+/// Only the steps at which the held-out loss was taken, as dots joined by a line.
+Curve validationOf(const RunData& run, int index) {
+    const Curve all = curveOf(run, index, "val_loss");
+    Curve taken;
+    taken.name = all.name + " held-out";
+    taken.role = all.role;
+    taken.markers = true;
+    taken.label_at_end = false;
+    for (std::size_t i = 0; i < all.y.size(); ++i)
+        if (!std::isnan(all.y[i])) {
+            taken.x.push_back(all.x[i]);
+            taken.y.push_back(all.y[i]);
+        }
+    return taken;
+}
+
+/// Before the first step there is no curve to give the axes a range.
+void rangeBeforeTraining(Plot& plot, const PanelInput& input) {
+    std::int64_t steps = 1;
+    for (const RunData* run : input.runs)
+        steps = std::max(steps, recipeFacts(run->recipe_json).steps.value_or(1));
+    plot.x.range = {0.0, double(steps)};
+    double low = std::numeric_limits<double>::infinity(), high = 0;
+    for (const ReferenceLine& floor : plot.references) {
+        low = std::min(low, floor.value);
+        high = std::max(high, floor.value);
+    }
+    if (low <= high) plot.y.range = {0.9 * low, 1.1 * high};
+    if (!input.hint.isEmpty()) plot.chips.push_back({Chip::Edge::TopLeft, input.hint, {}});
+}
+
+/// The last finite value and its step.
+QString spoken(const Curve& curve, const EndMark& end) {
+    for (std::size_t i = curve.y.size(); i-- > 0;)
+        if (std::isfinite(curve.y[i])) {
+            const QString text = QString("%1 %2 at step %3")
+                                     .arg(curve.name, numberText(curve.y[i], 3))
+                                     .arg(std::int64_t(curve.x[i]));
+            return end.kind == EndMark::Kind::None       ? text
+                   : end.kind == EndMark::Kind::Diverged ? text + ", diverged: " + end.label
+                                                         : text + ", stalled";
+        }
+    return curve.name + ": no finite value";
+}
+
+}  // namespace
+
+PanelInfo trainingPanel() {
+    return {"training",
+            "Loss",
+            {{"quantity", "Quantity", {"loss", "grad_norm", "lr", "temperature", "tokens_per_s"}},
+             {"validation", "Held-out", {"on", "off"}}},
+            &buildTraining};
+}
+
+Figure buildTraining(const PanelInput& input) {
+    const PanelInfo panel = trainingPanel();
+    const PanelOptions options = resolveOptions(panel, input.options);
+    const std::string& column = options.at("quantity");
+    const bool loss = column == "loss";
+    const Quantity quantity = quantityOf(column);
+
+    Figure figure = startFigure(panel);
+    figure.quantity = quantity.name;
+    figure.unit = quantity.unit;
+    figure.formula = quantity.formula;
+    if (loss) {
+        figure.formula += "\nfloors: ln V (uniform), unigram entropy, entropy rate of the source";
+        figure.source = "Emadi, Section 7 (training dynamics)";
+    }
+    if (input.runs.empty()) {
+        figure.empty_text = "No run to show";
+        figure.summary = figure.title + ": nothing to show";
+        return figure;
+    }
+
+    Plot plot;
+    QStringList parts, missing;
+    double last_step = 0;
+    for (std::size_t i = 0; i < input.runs.size(); ++i) {
+        const RunData& run = *input.runs[i];
+        Curve curve = curveOf(run, int(i), column);
+        if (curve.y.empty()) {
+            missing << nameOf(run);
+            continue;
+        }
+        if (loss) {
+            curve.end = endMark(run);
+            const double floor = run.unigram_entropy;
+            if (curve.end.kind == EndMark::Kind::Stalled && std::isfinite(floor))
+                plot.plateaus.push_back({floor * (1 - kStallShare), floor * (1 + kStallShare),
+                                         curve.name + " stalled", curve.role});
+        }
+        last_step = std::max(last_step, curve.x.back());
+        parts << spoken(curve, curve.end);
+        plot.curves.push_back(std::move(curve));
+        if (loss && options.at("validation") == "on")
+            if (Curve held_out = validationOf(run, int(i)); !held_out.x.empty())
+                plot.curves.push_back(std::move(held_out));
+    }
+    plot.x.label = "step";
+    plot.x.integers = true;
+    plot.y.label = quantity.name;
+    plot.y.unit = quantity.unit;
+    plot.y.scale = quantity.scale;
+    if (loss) addFloors(plot, input);
+    if (plot.curves.empty()) {
+        if (!loss) {
+            figure.empty_text = "No step taken yet";
+            figure.summary = figure.title + ": no step taken yet";
+            return figure;
+        }
+        figure.subtitle = "at step 0";
+        rangeBeforeTraining(plot, input);
+        for (const ReferenceLine& floor : plot.references) parts << floor.label;
+        figure.summary = "Before training; floors: " + parts.join(", ");
+    } else {
+        for (const QString& name : missing)
+            plot.chips.push_back({Chip::Edge::BottomLeft, name + ": no step taken yet", {}});
+        if (!input.exploring && input.step >= 0 && double(input.step) < last_step)
+            plot.references.push_back({Qt::Vertical, double(input.step), QString("step %1").arg(input.step)});
+        figure.subtitle = QString("to step %1").arg(std::int64_t(last_step));
+        figure.summary = QString("%1: %2").arg(quantity.name, parts.join("; "));
+    }
+    figure.plots = {std::move(plot)};
+    return figure;
+}
+
+}  // namespace normscope::widgets

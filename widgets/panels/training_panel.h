@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/panels/panel.h"
+
+namespace normscope::widgets {
+
+/// The loss over the steps between its three floors (uniform ln V, unigram entropy, entropy rate), with how
+/// each run ended. Options: quantity loss | grad_norm | lr | temperature | tokens_per_s; validation on | off.
+PanelInfo trainingPanel();
+Figure buildTraining(const PanelInput& input);
+
+}  // namespace normscope::widgets

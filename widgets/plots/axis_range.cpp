@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/plots/axis_range.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace normscope::widgets {
+namespace {
+
+constexpr double kMargin = 0.05;
+
+/// Smallest and largest of the values an axis can show.
+class Extent {
+  public:
+    explicit Extent(Scale scale) : scale_(scale) {}
+    void add(double value) {
+        if (!std::isfinite(value) || (scale_ == Scale::Log && value <= 0)) return;
+        low_ = std::min(low_, value);
+        high_ = std::max(high_, value);
+    }
+    bool isEmpty() const { return low_ > high_; }
+    double low() const { return low_; }
+    double high() const { return high_; }
+    Range withMargin() const {
+        if (isEmpty()) return scale_ == Scale::Log ? Range{0.1, 10} : Range{0, 1};
+        if (scale_ == Scale::Log) {
+            double a = std::log10(low_), b = std::log10(high_);
+            if (b - a < 1e-9) a -= 0.5, b += 0.5;
+            const double margin = kMargin * (b - a);
+            // Denormals: 10^-324 is zero, which a log axis cannot show.
+            return {std::max(std::pow(10.0, a - margin), std::numeric_limits<double>::min()),
+                    std::min(std::pow(10.0, b + margin), std::numeric_limits<double>::max())};
+        }
+        // A quarter of the largest double keeps the span and its margin finite.
+        constexpr double kFar = std::numeric_limits<double>::max() / 4;
+        double a = std::max(low_, -kFar), b = std::min(high_, kFar);
+        const double size = std::max(std::abs(a), std::abs(b));
+        if (b - a <= 1e-12 * size || b == a) {
+            const double half = size > 0 ? 0.5 * size : 0.5;
+            a -= half, b += half;
+        }
+        const double margin = kMargin * (b - a);
+        return {a - margin, b + margin};
+    }
+
+  private:
+    Scale scale_;
+    double low_ = std::numeric_limits<double>::infinity(), high_ = -std::numeric_limits<double>::infinity();
+};
+
+}  // namespace
+
+double AxisMap::toPixel(double value) const {
+    if (scale == Scale::Log) {
+        if (!(value > 0)) return kNaN;
+        return from + (to - from) * std::log(value / low) / std::log(high / low);
+    }
+    return from + (to - from) * ((value - low) / (high - low));
+}
+
+double AxisMap::toValue(double pixel) const {
+    const double t = (pixel - from) / (to - from);
+    return scale == Scale::Log ? low * std::pow(high / low, t) : low + (high - low) * t;
+}
+
+Range xRange(const Plot& plot) {
+    if (!plot.maps.empty()) return {0, std::max(1, plot.maps.front().columns)};
+    Extent extent(plot.x.scale);
+    for (const auto& curve : plot.curves) {
+        for (const double v : curve.x) extent.add(v);
+    }
+    for (const auto& band : plot.bands) {
+        for (const double v : band.x) extent.add(v);
+    }
+    for (const auto& stems : plot.stems) {
+        for (const double v : stems.x) extent.add(v);
+    }
+    for (const auto& mark : plot.frame_marks) extent.add(mark.x);
+    for (const auto& line : plot.references) {
+        if (line.orientation == Qt::Vertical) extent.add(line.value);
+    }
+    return extent.withMargin();
+}
+
+Range yRange(const Plot& plot, std::optional<Range> x_view) {
+    if (!plot.maps.empty()) return {0, std::max(1, plot.maps.front().rows)};
+    const auto seen = [&](double x) { return !x_view || (x >= x_view->first && x <= x_view->second); };
+    const bool log = plot.y.scale == Scale::Log;
+    Extent extent(plot.y.scale);
+    for (const auto& curve : plot.curves) {
+        if (curve.kind == LineKind::Bound) continue;
+        for (std::size_t i = 0; i < std::min(curve.x.size(), curve.y.size()); ++i) {
+            if (seen(curve.x[i])) extent.add(curve.y[i]);
+        }
+    }
+    for (const auto& band : plot.bands) {
+        for (std::size_t i = 0; i < std::min({band.x.size(), band.low.size(), band.high.size()}); ++i) {
+            if (seen(band.x[i])) extent.add(band.low[i]), extent.add(band.high[i]);
+        }
+    }
+    for (const auto& stems : plot.stems) {
+        for (std::size_t i = 0; i < std::min(stems.x.size(), stems.y.size()); ++i) {
+            if (seen(stems.x[i])) extent.add(stems.y[i]);
+        }
+        extent.add(stems.base);
+    }
+    for (const auto& line : plot.references) {
+        if (line.orientation == Qt::Horizontal) extent.add(line.value);
+    }
+    for (const auto& plateau : plot.plateaus) extent.add(plateau.low), extent.add(plateau.high);
+
+    const Extent measured = extent;
+    for (const auto& curve : plot.curves) {
+        if (curve.kind != LineKind::Bound) continue;
+        const double reach = measured.high() - measured.low();
+        for (std::size_t i = 0; i < std::min(curve.x.size(), curve.y.size()); ++i) {
+            const double y = curve.y[i];
+            const bool near =
+                measured.isEmpty() || (log ? y >= measured.low() / 10 && y <= measured.high() * 10
+                                           : y >= measured.low() - reach && y <= measured.high() + reach);
+            if (near && seen(curve.x[i])) extent.add(y);
+        }
+    }
+    return extent.withMargin();
+}
+
+bool isUsable(const Range& range, Scale scale) {
+    const auto [low, high] = range;
+    return std::isfinite(high - low) && low < high && (scale == Scale::Linear || low > 0);
+}
+
+}  // namespace normscope::widgets

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/plots/figure.h"
+
+#include <optional>
+#include <utility>
+
+namespace normscope::widgets {
+
+using Range = std::pair<double, double>;
+
+/// Maps data to pixels along one axis, through log10 on a log axis. `low` and `high` are data values at the
+/// pixels `from` and `to`. A non-positive value on a log axis maps to NaN, so it becomes a gap.
+struct AxisMap {
+    double low = 0, high = 1;
+    Scale scale = Scale::Linear;
+    double from = 0, to = 1;
+
+    double toPixel(double value) const;
+    double toValue(double pixel) const;
+};
+
+/// The range of an axis when nothing fixes it: what the plot's curves, bands, stems and lines need, with 5 %
+/// margin (in decades on a log axis), zero span widened. Non-finite values, and values ≤ 0 on a log axis, are
+/// left out. Bounds stretch a y axis only while they lie near: a factor of ten on a log axis, one span on a
+/// linear one. Where `x_view` is given, a y range looks only at the points inside it, so that y follows a
+/// zoom in x.
+Range xRange(const Plot& plot);
+Range yRange(const Plot& plot, std::optional<Range> x_view = std::nullopt);
+
+/// Whether an axis can show this range: low < high, a finite span, low > 0 on a log axis.
+bool isUsable(const Range& range, Scale scale);
+
+}  // namespace normscope::widgets

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/plots/chart_frame.h"
+
+#include <QGraphicsLayout>
+#include <QGraphicsScene>
+#include <QLegend>
+#include <algorithm>
+#include <cmath>
+
+namespace normscope::widgets {
+namespace {
+
+void placeAxis(QValueAxis& axis, const AxisMap& map, const std::optional<GridSteps>& grid) {
+    const bool log = map.scale == Scale::Log;
+    const double low = log ? std::log10(map.low) : map.low, high = log ? std::log10(map.high) : map.high;
+    if (axis.isGridLineVisible() != grid.has_value()) axis.setGridLineVisible(grid.has_value());
+    // Never let a fine step meet a wide range, not even between two calls: Qt would lay out millions of
+    // lines.
+    const double step = grid ? grid->interval : high - low;
+    if (axis.tickInterval() < step) axis.setTickInterval(step);
+    if (axis.min() != low || axis.max() != high) axis.setRange(low, high);
+    if (axis.tickInterval() != step) axis.setTickInterval(step);
+    const double anchor = grid ? grid->anchor : low;
+    if (axis.tickAnchor() != anchor) axis.setTickAnchor(anchor);
+}
+
+}  // namespace
+
+ChartFrame::ChartFrame(QGraphicsScene* scene)
+    : chart_(new QChart), x_(new QValueAxis(chart_)), y_(new QValueAxis(chart_)) {
+    chart_->legend()->hide();
+    chart_->setBackgroundVisible(false);
+    chart_->layout()->setContentsMargins(0, 0, 0, 0);
+    chart_->setMargins(QMargins());
+    chart_->setAcceptedMouseButtons(Qt::NoButton);
+    for (QValueAxis* axis : {x_, y_}) {
+        axis->setLabelsVisible(false);
+        axis->setTickType(QValueAxis::TicksDynamic);
+        axis->setTickInterval(1);
+    }
+    scene->addItem(chart_);
+    chart_->addAxis(x_, Qt::AlignBottom);
+    chart_->addAxis(y_, Qt::AlignLeft);
+}
+
+void ChartFrame::place(const PlotLayout& plot, const QSizeF& size, const RenderStyle& style) {
+    setStyle(style);
+    const QRectF geometry(QPointF(), size);
+    if (chart_->geometry() != geometry) chart_->setGeometry(geometry);
+    if (chart_->plotArea() != plot.area) chart_->setPlotArea(plot.area);
+    placeAxis(*x_, plot.x, plot.x_grid);
+    placeAxis(*y_, plot.y, plot.y_grid);
+    // Qt Charts would lay out at the next turn of the event loop, a frame after the curves, and on paper
+    // never.
+    chart_->layout()->activate();
+}
+
+void ChartFrame::setStyle(const RenderStyle& style) {
+    const QPen line(style.theme.axis, 0.8 * style.thin), grid(style.theme.grid, 0.8 * style.thin);
+    for (QValueAxis* axis : {x_, y_}) {
+        if (axis->linePen() != line) axis->setLinePen(line);
+        if (axis->gridLinePen() != grid) axis->setGridLinePen(grid);
+    }
+}
+
+void ChartFrame::remove() {
+    delete chart_;
+    chart_ = nullptr;
+}
+
+}  // namespace normscope::widgets

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/plots/curve_shapes.h"
+
+#include "widgets/plots/clip.h"
+#include "widgets/plots/colour_map.h"
+#include "widgets/plots/decimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace normscope::widgets {
+namespace {
+
+QPointF toPixels(const PlotLayout& layout, double x, double y) {
+    return {layout.x.toPixel(x), std::isfinite(y) ? layout.y.toPixel(y) : kNaN};
+}
+
+bool isFinite(const QPointF& p) {
+    return std::isfinite(p.x()) && std::isfinite(p.y());
+}
+
+void addGapMarks(const Curve& curve, const RenderStyle& style, const QColor& colour, PlotLayout& layout) {
+    const QRectF& area = layout.area;
+    std::size_t count = std::min(curve.x.size(), curve.y.size());
+    if (curve.end.kind != EndMark::Kind::None) {  // what comes after the end is told by the end mark
+        while (count > 0 && !std::isfinite(curve.y[count - 1])) --count;
+    }
+    bool in_gap = false;
+    double last_column = kNaN;
+    for (std::size_t i = 0; i < count; ++i) {
+        const double y = curve.y[i], x = layout.x.toPixel(curve.x[i]);
+        const bool bad = !std::isfinite(y) || (layout.y.scale == Scale::Log && y <= 0);
+        const bool first = bad && !in_gap;
+        in_gap = bad;
+        if (!first || !(x >= area.left() && x <= area.right())) continue;
+        // Curves that touch zero again and again: one mark per pixel column is enough.
+        const double column = std::floor(x / std::max(style.column, 4 * style.unit));
+        if (column == last_column) continue;
+        last_column = column;
+        GapMark mark;
+        mark.kind = std::isnan(y)   ? GapMark::Kind::NaN
+                    : std::isinf(y) ? (y > 0 ? GapMark::Kind::AboveAll : GapMark::Kind::BelowAll)
+                                    : GapMark::Kind::NotPositive;
+        mark.at = {x, mark.kind == GapMark::Kind::AboveAll ? area.top() : area.bottom()};
+        mark.colour = mark.kind == GapMark::Kind::NaN ? style.theme.bad : colour;
+        layout.gaps.push_back(mark);
+    }
+}
+
+void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, PlotLayout& layout) {
+    const Curve& curve = plot.curves[index];
+    const LineShape pen = curvePen(curve, style);
+    CurveShape shape{index, pen.colour, pen.width, pen.dash, {}, {}, 0};
+    shape.dot_size = curve.markers ? pen.width + 2.5 * style.unit : pen.width + 1.5 * style.unit;
+
+    const std::size_t count = std::min(curve.x.size(), curve.y.size());
+    QPolygonF points;
+    points.reserve(static_cast<qsizetype>(count));
+    for (std::size_t i = 0; i < count; ++i) points.append(toPixels(layout, curve.x[i], curve.y[i]));
+    for (const QPolygonF& piece : decimate(points, style.column)) {
+        for (const QPolygonF& part : clipPolyline(piece, layout.area)) {
+            if (part.size() == 1)
+                shape.dots.append(part.front());
+            else
+                shape.pieces.push_back(part);
+        }
+    }
+    if (curve.markers) {
+        shape.dots.clear();
+        const QRectF reach = layout.area.adjusted(-0.5, -0.5, 0.5, 0.5);
+        for (const QPointF& p : points) {
+            if (isFinite(p) && reach.contains(p)) shape.dots.append(p);
+        }
+    }
+    // A ghost has told its gaps before, and a bound without a value simply does not apply there.
+    if (curve.kind != LineKind::Ghost && curve.kind != LineKind::Bound)
+        addGapMarks(curve, style, pen.colour, layout);
+    layout.curves.push_back(std::move(shape));
+}
+
+void addBand(const Band& band, const RenderStyle& style, PlotLayout& layout) {
+    const std::size_t count = std::min({band.x.size(), band.low.size(), band.high.size()});
+    QColor colour = style.theme.colour(band.role);
+    colour.setAlphaF(static_cast<float>(std::clamp(band.strength, 0.0, 1.0)));
+    QPolygonF upper, lower;
+    const auto flush = [&] {
+        std::reverse(lower.begin(), lower.end());
+        const QPolygonF polygon = clipPolygon(upper + lower, layout.area);
+        if (polygon.size() > 2) layout.areas.push_back({polygon, colour});
+        upper.clear();
+        lower.clear();
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+        // On a log axis a lower edge at or under zero is below everything that can be shown.
+        const bool sunk = layout.y.scale == Scale::Log && band.low[i] <= 0;
+        const QPointF high = toPixels(layout, band.x[i], band.high[i]);
+        const QPointF low =
+            sunk ? QPointF(high.x(), layout.area.bottom()) : toPixels(layout, band.x[i], band.low[i]);
+        if (isFinite(high) && isFinite(low)) {
+            upper.append(high);
+            lower.append(low);
+        } else {
+            flush();
+        }
+    }
+    flush();
+}
+
+void addStems(const Stems& stems, const RenderStyle& style, PlotLayout& layout) {
+    CurveShape heads;
+    heads.curve = static_cast<std::size_t>(-1);
+    heads.colour = style.theme.colour(stems.role);
+    heads.dot_size = 5 * style.unit;
+    LineShape lines{{}, heads.colour, style.thin, {}};
+    double base = layout.y.toPixel(stems.base);
+    if (!std::isfinite(base)) base = layout.area.bottom();
+    for (std::size_t i = 0; i < std::min(stems.x.size(), stems.y.size()); ++i) {
+        const QPointF head = toPixels(layout, stems.x[i], stems.y[i]);
+        if (!isFinite(head)) continue;
+        if (const auto line = clipLine(QLineF(head.x(), base, head.x(), head.y()), layout.area))
+            lines.lines.append(*line);
+        if (layout.area.contains(head)) heads.dots.append(head);
+    }
+    layout.under.push_back(lines);
+    layout.curves.push_back(heads);
+}
+
+void addReference(const ReferenceLine& reference, const RenderStyle& style, PlotLayout& layout) {
+    const bool flat = reference.orientation == Qt::Horizontal;
+    const double at = (flat ? layout.y : layout.x).toPixel(reference.value);
+    if (!std::isfinite(at)) return;
+    const QRectF& a = layout.area;
+    const QLineF line = flat ? QLineF(a.left(), at, a.right(), at) : QLineF(at, a.top(), at, a.bottom());
+    if (const auto part = clipLine(line, a))
+        layout.under.push_back({{*part}, style.theme.muted, style.thin, {3, 3}});
+}
+
+void addEndMark(const Curve& curve, const RenderStyle& style, PlotLayout& layout) {
+    if (curve.end.kind == EndMark::Kind::None) return;
+    const QPointF at = lastVisiblePoint(curve, layout);
+    if (!isFinite(at)) return;
+    const QColor colour = style.theme.colour(curve.role);
+    const double r = 4 * style.unit;
+    const QPointF a(r, r), b(r, -r);
+    LineShape mark{{}, colour, style.line, {}};
+    if (curve.end.kind == EndMark::Kind::Diverged) {
+        mark.lines = {QLineF(at - a, at + a), QLineF(at - b, at + b)};
+        const QRectF after(at.x(), layout.area.top(), layout.area.right() - at.x(), layout.area.height());
+        layout.under.push_back(
+            {hatch(after, 7 * style.unit), blend(style.theme.background, colour, 0.3), 0.6 * style.thin, {}});
+    } else {  // stalled: a short flat bar
+        mark.lines = {QLineF(at - QPointF(r, 0), at + QPointF(r, 0)),
+                      QLineF(at - QPointF(r, r / 2), at + QPointF(-r, r / 2)),
+                      QLineF(at + QPointF(r, -r / 2), at + QPointF(r, r / 2))};
+    }
+    layout.over.push_back(mark);
+}
+
+}  // namespace
+
+LineShape curvePen(const Curve& curve, const RenderStyle& style) {
+    LineShape pen{{}, style.theme.colour(curve.role), style.line, runDash(curve.role.run)};
+    switch (curve.kind) {
+        case LineKind::Measured:
+            break;
+        case LineKind::Draft:
+            pen.colour = blend(style.theme.background, pen.colour, 0.5);
+            pen.width = style.thin;
+            break;
+        case LineKind::Ghost:
+            pen.colour = style.theme.ghost;
+            pen.width = style.thin;
+            break;
+        case LineKind::Preview:
+            pen.dash = {1, 2.5};
+            break;
+        case LineKind::Bound:
+            pen.width = style.thin;
+            pen.dash = {6, 2, 1, 2};
+            break;
+    }
+    return pen;
+}
+
+QPointF lastVisiblePoint(const Curve& curve, const PlotLayout& layout) {
+    for (std::size_t i = std::min(curve.x.size(), curve.y.size()); i-- > 0;) {
+        const QPointF p = toPixels(layout, curve.x[i], curve.y[i]);
+        if (!isFinite(p) || p.x() < layout.area.left() - 0.5 || p.x() > layout.area.right() + 0.5) continue;
+        return {p.x(), std::clamp(p.y(), layout.area.top(), layout.area.bottom())};
+    }
+    return {kNaN, kNaN};
+}
+
+void addShapes(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
+    for (const auto& plateau : plot.plateaus) {
+        QColor colour = style.theme.colour(plateau.role);
+        colour.setAlphaF(0.15F);
+        const double low = layout.y.toPixel(plateau.low), high = layout.y.toPixel(plateau.high);
+        const QRectF band =
+            QRectF(layout.area.left(), high, layout.area.width(), low - high).intersected(layout.area);
+        if (std::isfinite(low) && std::isfinite(high) && !band.isEmpty())
+            layout.areas.push_back({QPolygonF(band), colour});
+    }
+    for (const auto& band : plot.bands) addBand(band, style, layout);
+    for (const auto& reference : plot.references) addReference(reference, style, layout);
+    for (const auto& stems : plot.stems) addStems(stems, style, layout);
+    // Ghosts first: they lie under what they are compared with.
+    for (const bool ghosts : {true, false}) {
+        for (std::size_t i = 0; i < plot.curves.size(); ++i) {
+            if ((plot.curves[i].kind == LineKind::Ghost) == ghosts) addCurve(plot, i, style, layout);
+        }
+    }
+    for (const auto& curve : plot.curves) addEndMark(curve, style, layout);
+}
+
+}  // namespace normscope::widgets

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/plots/figure_painter.h"
+
+#include "widgets/plots/clip.h"
+#include "widgets/plots/colour_map.h"
+#include "widgets/plots/plot_labels.h"
+
+#include <QPainterPath>
+#include <algorithm>
+#include <cmath>
+
+namespace normscope::widgets {
+namespace {
+
+QPen pen(const QColor& colour, double width, Qt::PenCapStyle cap = Qt::FlatCap) {
+    return QPen(colour, width, Qt::SolidLine, cap, Qt::RoundJoin);
+}
+
+void paintLines(QPainter& painter, const LineShape& shape) {
+    painter.setPen(pen(shape.colour, shape.width));
+    if (shape.dash.isEmpty()) {
+        painter.drawLines(shape.lines);
+        return;
+    }
+    QVector<qreal> pattern = shape.dash;
+    for (qreal& length : pattern) length *= shape.width;
+    for (const QLineF& line : shape.lines) painter.drawLines(dashes({line.p1(), line.p2()}, pattern));
+}
+
+void paintCurve(QPainter& painter, const CurveShape& curve, const RenderStyle& style) {
+    if (style.paths && !curve.pieces.empty()) {
+        QPainterPath path;
+        for (const QPolygonF& piece : curve.pieces) path.addPolygon(piece);
+        QPen line = pen(curve.colour, curve.width);
+        if (!curve.dash.isEmpty()) line.setDashPattern(curve.dash);
+        painter.strokePath(path, line);
+    } else if (!curve.pieces.empty()) {
+        // Segments, not a polyline: with a pen wider than a pixel they are an order of magnitude faster.
+        // Square caps fill the joints, twice as fast as round ones.
+        QVector<qreal> pattern = curve.dash;
+        for (qreal& length : pattern) length *= curve.width;
+        painter.setPen(pen(curve.colour, curve.width, pattern.isEmpty() ? Qt::SquareCap : Qt::FlatCap));
+        for (const QPolygonF& piece : curve.pieces) painter.drawLines(dashes(piece, pattern));
+    }
+    if (!curve.dots.isEmpty()) {
+        painter.setPen(pen(curve.colour, curve.dot_size, Qt::RoundCap));
+        painter.drawPoints(curve.dots.constData(), static_cast<int>(curve.dots.size()));
+    }
+}
+
+void paintGap(QPainter& painter, const GapMark& mark, double unit) {
+    const double r = 4 * unit;
+    painter.setPen(pen(mark.colour, 1.2 * unit));
+    const QPointF& p = mark.at;
+    switch (mark.kind) {
+        case GapMark::Kind::NaN:
+            painter.drawLines(
+                QVector<QLineF>{{p + QPointF(-r / 1.5, -2 * r), p + QPointF(r / 1.5, -2 * r / 3)},
+                                {p + QPointF(-r / 1.5, -2 * r / 3), p + QPointF(r / 1.5, -2 * r)}});
+            break;
+        case GapMark::Kind::AboveAll:
+            painter.setBrush(mark.colour);
+            painter.drawPolygon(
+                QPolygonF{p + QPointF(0, unit), p + QPointF(r, 2 * r), p + QPointF(-r, 2 * r)});
+            break;
+        case GapMark::Kind::BelowAll:
+            painter.setBrush(mark.colour);
+            painter.drawPolygon(
+                QPolygonF{p - QPointF(0, unit), p - QPointF(r, 2 * r), p - QPointF(-r, 2 * r)});
+            break;
+        case GapMark::Kind::NotPositive: {
+            const QPointF tip = p - QPointF(0, unit), right = p - QPointF(-r, 2 * r),
+                          left = p - QPointF(r, 2 * r);
+            painter.drawLines(QVector<QLineF>{{tip, left}, {left, right}, {right, tip}});
+            break;
+        }
+    }
+    painter.setBrush(Qt::NoBrush);
+}
+
+void paintTexts(QPainter& painter, const std::vector<TextShape>& texts, const RenderStyle& style) {
+    for (const auto& text : texts) {
+        if (text.background.isValid()) painter.fillRect(text.rect, text.background);
+        painter.setFont(fontOf(text.font, style));
+        painter.setPen(text.colour);
+        painter.drawText(text.rect, text.flags | Qt::TextDontClip, text.text);
+    }
+}
+
+/// The cells as one picture, a pixel a cell, so that paper gets one image instead of thousands of boxes;
+/// marks, frames and texts above it.
+void paintCells(QPainter& painter, const PlotLayout& plot, const RenderStyle& style) {
+    int rows = 0, columns = 0;
+    for (const auto& cell : plot.cells) {
+        rows = std::max(rows, cell.row / plot.merged + 1);
+        columns = std::max(columns, cell.column / plot.merged + 1);
+    }
+    QImage image(columns, rows, QImage::Format_RGB32);
+    QRectF target;
+    for (const auto& cell : plot.cells) {
+        image.setPixel(cell.column / plot.merged, rows - 1 - cell.row / plot.merged, cell.fill.rgb());
+        target |= cell.rect;
+    }
+    // A last merged row or column can be thinner than the others: then boxes are exact where an image is not.
+    const bool even = std::all_of(plot.cells.begin(), plot.cells.end(), [&](const CellShape& c) {
+        return std::abs(c.rect.width() - target.width() / columns) < 0.01 &&
+               std::abs(c.rect.height() - target.height() / rows) < 0.01;
+    });
+    if (even) {
+        painter.setRenderHint(QPainter::SmoothPixmapTransform, false);
+        // Programs that show paper smooth small images: a cell of many dots stays sharp.
+        const int dots = style.paths ? std::clamp(1024 / std::max(rows, columns), 1, 32) : 1;
+        painter.drawImage(target, dots > 1 ? image.scaled(columns * dots, rows * dots) : image);
+    } else {
+        for (const auto& cell : plot.cells) painter.fillRect(cell.rect, cell.fill);
+    }
+    painter.setFont(style.small);
+    for (const auto& cell : plot.cells) {
+        if (cell.mark == CellShape::Mark::NaN)
+            paintLines(painter, {hatch(cell.rect, 4 * style.unit), style.theme.bad, style.unit, {}});
+        const QString text = cell.mark == CellShape::Mark::Inf ? QStringLiteral("▲") : cell.text;
+        if (!text.isEmpty()) {
+            painter.setPen(textOn(cell.fill));
+            painter.drawText(cell.rect, Qt::AlignCenter | Qt::TextDontClip, text);
+        }
+    }
+    for (const auto& cell : plot.cells) {
+        if (!cell.selected) continue;
+        painter.setPen(pen(style.theme.selection, 2 * style.unit));
+        painter.drawRect(cell.rect);
+    }
+}
+
+void paintTicks(QPainter& painter, const PlotLayout& plot, const RenderStyle& style) {
+    QVector<QLineF> marks;
+    const double major = 4 * style.unit, minor = 2 * style.unit;
+    for (const auto& t : plot.x_ticks)
+        marks.append({t.at, plot.area.bottom(), t.at, plot.area.bottom() + (t.tick.minor ? minor : major)});
+    for (const auto& t : plot.y_ticks)
+        marks.append({plot.area.left(), t.at, plot.area.left() - (t.tick.minor ? minor : major), t.at});
+    painter.setRenderHint(QPainter::Antialiasing, style.paths);
+    painter.setPen(pen(style.theme.axis, 0.8 * style.thin));
+    painter.drawLines(marks);
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    painter.setFont(style.small);
+    painter.setPen(style.theme.muted);
+    for (const auto* ticks : {&plot.x_ticks, &plot.y_ticks}) {
+        for (const auto& t : *ticks) {
+            if (!t.label_rect.isNull())
+                painter.drawText(t.label_rect, Qt::AlignCenter | Qt::TextDontClip, t.tick.label);
+        }
+    }
+}
+
+void paintPlot(QPainter& painter, const PlotLayout& plot, const RenderStyle& style) {
+    painter.setPen(Qt::NoPen);
+    for (const auto& area : plot.areas) {
+        painter.setBrush(area.colour);
+        painter.drawPolygon(area.polygon);
+    }
+    painter.setBrush(Qt::NoBrush);
+    if (!plot.cells.empty()) paintCells(painter, plot, style);
+    for (const auto& lines : plot.under) paintLines(painter, lines);
+    for (const auto& curve : plot.curves) paintCurve(painter, curve, style);
+    for (const auto& mark : plot.gaps) paintGap(painter, mark, style.unit);
+    for (const auto& lines : plot.over) paintLines(painter, lines);
+    paintTicks(painter, plot, style);
+    paintTexts(painter, plot.texts, style);
+}
+
+}  // namespace
+
+void paintFigure(QPainter& painter, const FigureLayout& layout, const RenderStyle& style) {
+    painter.setRenderHint(QPainter::Antialiasing);
+    for (const auto& plot : layout.plots) paintPlot(painter, plot, style);
+    for (const auto& lines : layout.lines) paintLines(painter, lines);
+    paintTexts(painter, layout.texts, style);
+}
+
+}  // namespace normscope::widgets

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/plots/heat_map.h"
+
+#include "widgets/plots/colour_map.h"
+#include "widgets/plots/number_text.h"
+#include "widgets/plots/plot_labels.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace normscope::widgets {
+namespace {
+
+constexpr double kSmallestCell = 6;
+constexpr double kBarWidth = 8;
+
+QColor cellColour(const HeatMap& map, double value, const RenderStyle& style) {
+    const double span = map.high > map.low ? map.high - map.low : 1;
+    if (map.colour == HeatMap::Colour::Magnitude)
+        return sequentialColour((value - map.low) / span, style.theme.isDark());
+    const double reach = std::max({std::abs(map.low), std::abs(map.high), 1e-300});
+    return divergingColour(value / reach, style.theme.isDark());
+}
+
+std::size_t indexOf(const HeatMap& map, int row, int column) {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(map.columns) +
+           static_cast<std::size_t>(column);
+}
+
+/// The cell that stands for a block: bad ones first, else the largest value.
+std::size_t loudest(const HeatMap& map, int row, int column, int merged) {
+    std::size_t best = indexOf(map, row, column);
+    const auto rank = [&](std::size_t i) {
+        const double v = i < map.value.size() ? map.value[i] : kNaN;
+        return std::isnan(v) ? std::numeric_limits<double>::infinity() : v;
+    };
+    for (int r = row; r < std::min(row + merged, map.rows); ++r) {
+        for (int c = column; c < std::min(column + merged, map.columns); ++c) {
+            if (rank(indexOf(map, r, c)) > rank(best)) best = indexOf(map, r, c);
+        }
+    }
+    return best;
+}
+
+void addColourBar(const HeatMap& map, const RenderStyle& style, PlotLayout& layout) {
+    const double left = layout.area.right() + 8 * style.unit, width = kBarWidth * style.unit;
+    const double height = textSize(QStringLiteral("X"), TextShape::Font::Small, style).height();
+    const double top = layout.area.top() + height / 2, bottom = layout.area.bottom() - height / 2;
+    constexpr int kSteps = 48;
+    for (int i = 0; i < kSteps; ++i) {
+        const double t = (i + 0.5) / kSteps, step = (bottom - top) / kSteps;
+        // Half a unit of overlap hides the seams of antialiasing.
+        const QRectF piece(left, bottom - (i + 1) * step, width, step + (i > 0 ? 0.5 * style.unit : 0));
+        layout.areas.push_back(
+            {QPolygonF(piece), cellColour(map, map.low + t * (map.high - map.low), style)});
+    }
+    const auto label = [&](double value, double y) {
+        const QString text = numberText(value, 3);
+        const QSizeF size = textSize(text, TextShape::Font::Small, style);
+        layout.texts.push_back(
+            {QRectF(left + width + 3 * style.unit, y - size.height() / 2, size.width(), size.height()),
+             Qt::AlignLeft | Qt::AlignVCenter,
+             text,
+             style.theme.muted,
+             TextShape::Font::Small,
+             {}});
+    };
+    label(map.high, top);
+    label(map.low, bottom);
+}
+
+}  // namespace
+
+double colourBarWidth(const HeatMap& map, const RenderStyle& style) {
+    const double labels = std::max(textSize(numberText(map.low, 3), TextShape::Font::Small, style).width(),
+                                   textSize(numberText(map.high, 3), TextShape::Font::Small, style).width());
+    return (8 + kBarWidth + 5) * style.unit + labels;
+}
+
+std::vector<Tick> cellTicks(int count, const QStringList& names) {
+    std::vector<Tick> ticks;
+    for (int i = 0; i < count; ++i)
+        ticks.push_back({i + 0.5, i < names.size() ? names[i] : QString::number(i + 1), false});
+    return ticks;
+}
+
+void addHeatMap(const HeatMap& map, const RenderStyle& style, PlotLayout& layout) {
+    if (map.rows <= 0 || map.columns <= 0) return;
+    const double smallest = kSmallestCell * style.unit;
+    while ((layout.area.width() / map.columns * layout.merged < smallest && layout.merged < map.columns) ||
+           (layout.area.height() / map.rows * layout.merged < smallest && layout.merged < map.rows)) {
+        ++layout.merged;
+    }
+    const int merged = layout.merged;
+    for (int row = 0; row < map.rows; row += merged) {
+        for (int column = 0; column < map.columns; column += merged) {
+            const std::size_t i = loudest(map, row, column, merged);
+            const double value = i < map.value.size() ? map.value[i] : kNaN;
+            CellShape cell;
+            cell.row = row;
+            cell.column = column;
+            const double top = layout.y.toPixel(std::min(row + merged, map.rows)),
+                         bottom = layout.y.toPixel(row);
+            const double left = layout.x.toPixel(column),
+                         right = layout.x.toPixel(std::min(column + merged, map.columns));
+            cell.rect = QRectF(QPointF(left, top), QPointF(right, bottom));
+            const bool neutral = i < map.neutral.size() && map.neutral[i];
+            if (std::isnan(value))
+                cell.mark = CellShape::Mark::NaN;
+            else if (std::isinf(value) && value > 0)
+                cell.mark = CellShape::Mark::Inf;
+            cell.fill =
+                cell.mark == CellShape::Mark::NaN ? style.theme.background
+                : neutral
+                    ? style.theme.neutral
+                    : cellColour(map, std::isinf(value) ? (value > 0 ? map.high : map.low) : value, style);
+            if (merged == 1 && cell.mark == CellShape::Mark::None &&
+                static_cast<qsizetype>(i) < map.text.size()) {
+                const QString& text = map.text[static_cast<qsizetype>(i)];
+                const QSizeF size = textSize(text, TextShape::Font::Small, style);
+                if (size.width() + 4 * style.unit <= cell.rect.width() && size.height() <= cell.rect.height())
+                    cell.text = text;
+            }
+            cell.selected = row <= map.selected_row && map.selected_row < row + merged &&
+                            column <= map.selected_column && map.selected_column < column + merged;
+            layout.cells.push_back(std::move(cell));
+        }
+    }
+    addColourBar(map, style, layout);
+    if (merged > 1) {
+        QColor backing = style.theme.background;
+        backing.setAlphaF(0.88F);
+        const QString text = QStringLiteral("largest of %1 × %1 cells").arg(merged);
+        const QSizeF size = textSize(text, TextShape::Font::Small, style);
+        layout.texts.push_back(
+            {QRectF(layout.area.left() + 4 * style.unit, layout.area.top() + 4 * style.unit,
+                    size.width() + 6 * style.unit, size.height()),
+             Qt::AlignCenter, text, style.theme.text, TextShape::Font::Small, backing});
+    }
+}
+
+}  // namespace normscope::widgets

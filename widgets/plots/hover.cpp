@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/plots/hover.h"
+
+#include "widgets/plots/number_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace normscope::widgets {
+namespace {
+
+constexpr std::size_t kMostCurves =
+    8;  // more (layers over steps) would fill the screen: then the nearest alone
+
+/// All x of a plot that something is drawn at, sorted.
+std::vector<double> positions(const Plot& plot) {
+    std::vector<double> xs;
+    for (const auto& c : plot.curves) xs.insert(xs.end(), c.x.begin(), c.x.end());
+    for (const auto& s : plot.stems) xs.insert(xs.end(), s.x.begin(), s.x.end());
+    std::erase_if(xs, [&](double x) { return !std::isfinite(x) || (plot.x.scale == Scale::Log && x <= 0); });
+    std::sort(xs.begin(), xs.end());
+    xs.erase(std::unique(xs.begin(), xs.end()), xs.end());
+    return xs;
+}
+
+std::optional<double> valueIn(const std::vector<double>& xs, const std::vector<double>& ys, double x) {
+    const std::size_t count = std::min(xs.size(), ys.size());
+    std::size_t best = count;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (best == count || std::abs(xs[i] - x) < std::abs(xs[best] - x)) best = i;
+    }
+    if (best == count || !std::isfinite(xs[best])) return std::nullopt;
+    if (xs[best] != x) {
+        double spacing = 0;
+        if (best > 0) spacing = std::max(spacing, std::abs(xs[best] - xs[best - 1]));
+        if (best + 1 < count) spacing = std::max(spacing, std::abs(xs[best + 1] - xs[best]));
+        if (std::abs(xs[best] - x) > spacing / 2) return std::nullopt;
+    }
+    return ys[best];
+}
+
+int nearestCurve(const Plot& plot, const PlotLayout& layout, double x, double pixel) {
+    int best = -1;
+    double distance = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < plot.curves.size(); ++i) {
+        const auto value = valueAt(plot.curves[i], x);
+        if (!value || !std::isfinite(*value)) continue;
+        const double d = std::abs(layout.y.toPixel(*value) - pixel);
+        if (d < distance) best = static_cast<int>(i), distance = d;
+    }
+    return best;
+}
+
+QString placeName(const Figure& figure, const Plot& plot, double x) {
+    const std::size_t names =
+        std::min(figure.x_name_at.size(), static_cast<std::size_t>(figure.x_names.size()));
+    for (std::size_t i = 0; i < names; ++i) {
+        if (figure.x_name_at[i] == x) return figure.x_names[static_cast<qsizetype>(i)];
+    }
+    return (plot.x.label.isEmpty() ? QString() : plot.x.label + u' ') +
+           numberText(x, plot.x.integers ? 10 : 4);
+}
+
+QString withUnit(double value, const QString& unit) {
+    return unit.isEmpty() ? numberText(value) : QStringLiteral("%1 %2").arg(numberText(value), unit);
+}
+
+QString cellName(const QStringList& names, int index, const QString& axis) {
+    if (index < names.size()) return names[index];
+    return (axis.isEmpty() ? QString() : axis + u' ') + QString::number(index + 1);
+}
+
+struct Value {
+    QString name;
+    Role role;
+    double value;
+};
+
+/// The ratios of the other runs to the first one, where they are defined.
+void addRatios(const std::vector<Value>& values, std::vector<HoverLine>& lines) {
+    for (std::size_t i = 1; i < values.size(); ++i) {
+        const double ratio = values[i].value / values[0].value;
+        if (std::isfinite(ratio)) {
+            lines.push_back(
+                {QStringLiteral("%1 / %2 = %3").arg(values[i].name, values[0].name, numberText(ratio)), {}});
+        }
+    }
+}
+
+std::vector<HoverLine> cellLines(const Figure& figure, const HoverPoint& point) {
+    const Plot& plot = figure.plots[static_cast<std::size_t>(point.plot)];
+    const HeatMap& map = plot.maps.front();
+    if (point.row >= map.rows || point.column >= map.columns) return {};
+    std::vector<HoverLine> lines;
+    QString place = cellName(map.row_names, point.row, plot.y.label) + QStringLiteral(" · ") +
+                    cellName(map.column_names, point.column, plot.x.label);
+    if (!figure.subtitle.isEmpty()) place += QStringLiteral(" · ") + figure.subtitle;
+    lines.push_back({place, {}});
+    lines.push_back({figure.quantity, {}});
+    std::vector<Value> values;
+    for (const auto& other : figure.plots) {
+        for (const auto& m : other.maps) {
+            if (point.row >= m.rows || point.column >= m.columns) continue;
+            const auto& source = m.raw.empty() ? m.value : m.raw;
+            const std::size_t i = static_cast<std::size_t>(point.row) * static_cast<std::size_t>(m.columns) +
+                                  static_cast<std::size_t>(point.column);
+            if (i >= source.size()) continue;
+            values.push_back({m.name, m.role, source[i]});
+            lines.push_back({m.name + QStringLiteral("  ") + withUnit(source[i], figure.unit), m.role});
+        }
+    }
+    addRatios(values, lines);
+    return lines;
+}
+
+}  // namespace
+
+std::optional<double> valueAt(const Curve& curve, double x) {
+    return valueIn(curve.x, curve.y, x);
+}
+
+std::optional<HoverPoint> hoverAt(const Figure& figure, const FigureLayout& layout, const QPointF& position) {
+    const int index = plotAt(layout, position);
+    if (index < 0 || static_cast<std::size_t>(index) >= figure.plots.size()) return std::nullopt;
+    const Plot& plot = figure.plots[static_cast<std::size_t>(index)];
+    const PlotLayout& geometry = layout.plots[static_cast<std::size_t>(index)];
+    HoverPoint point;
+    point.plot = index;
+    if (!plot.maps.empty()) {
+        point.row =
+            std::clamp(static_cast<int>(geometry.y.toValue(position.y())), 0, plot.maps.front().rows - 1);
+        point.column =
+            std::clamp(static_cast<int>(geometry.x.toValue(position.x())), 0, plot.maps.front().columns - 1);
+        return point.row >= 0 && point.column >= 0 ? std::optional(point) : std::nullopt;
+    }
+    double distance = std::numeric_limits<double>::infinity();
+    for (const double x : positions(plot)) {
+        const double pixel = geometry.x.toPixel(x);
+        if (pixel < geometry.area.left() - 0.5 || pixel > geometry.area.right() + 0.5) continue;
+        if (std::abs(pixel - position.x()) < distance) distance = std::abs(pixel - position.x()), point.x = x;
+    }
+    if (std::isnan(point.x)) return std::nullopt;
+    point.curve = nearestCurve(plot, geometry, point.x, position.y());
+    return point;
+}
+
+std::optional<HoverPoint> hoverBeside(const Figure& figure, const HoverPoint& point, int direction) {
+    if (point.plot < 0 || static_cast<std::size_t>(point.plot) >= figure.plots.size()) return std::nullopt;
+    const Plot& plot = figure.plots[static_cast<std::size_t>(point.plot)];
+    HoverPoint next = point;
+    if (!plot.maps.empty()) {
+        next.column += direction;
+        return next.column >= 0 && next.column < plot.maps.front().columns ? std::optional(next)
+                                                                           : std::nullopt;
+    }
+    const auto xs = positions(plot);
+    if (xs.empty()) return std::nullopt;
+    if (std::isnan(point.x)) {
+        next.x = direction > 0 ? xs.front() : xs.back();
+        return next;
+    }
+    const auto at = direction > 0 ? std::upper_bound(xs.begin(), xs.end(), point.x)
+                                  : std::lower_bound(xs.begin(), xs.end(), point.x);
+    if (direction > 0 ? at == xs.end() : at == xs.begin()) return std::nullopt;
+    next.x = direction > 0 ? *at : *(at - 1);
+    return next;
+}
+
+std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point) {
+    if (point.plot < 0 || static_cast<std::size_t>(point.plot) >= figure.plots.size()) return {};
+    const Plot& plot = figure.plots[static_cast<std::size_t>(point.plot)];
+    if (point.row >= 0) return plot.maps.empty() ? std::vector<HoverLine>{} : cellLines(figure, point);
+
+    std::vector<HoverLine> lines;
+    QString place = placeName(figure, plot, point.x);
+    if (!figure.subtitle.isEmpty()) place += QStringLiteral(" · ") + figure.subtitle;
+    lines.push_back({place, {}});
+    // Strips under the main plot show something else than the figure's quantity: their own axis says what.
+    const bool main = point.plot == 0 || figure.side_by_side;
+    const QString quantity = main && !figure.quantity.isEmpty() ? figure.quantity : plot.y.label;
+    const QString unit = main ? figure.unit : plot.y.unit;
+    lines.push_back({unit.isEmpty() ? quantity : QStringLiteral("%1 (%2)").arg(quantity, unit), {}});
+
+    std::vector<Value> values;
+    const bool all = plot.curves.size() <= kMostCurves;
+    for (std::size_t i = 0; i < plot.curves.size(); ++i) {
+        const Curve& curve = plot.curves[i];
+        const auto value = valueAt(curve, point.x);
+        if (!value || curve.kind == LineKind::Ghost || (!all && static_cast<int>(i) != point.curve)) continue;
+        if (curve.kind == LineKind::Bound) {
+            if (std::isfinite(*value))
+                lines.push_back(
+                    {curve.name +
+                         (curve.name.contains(QLatin1String("bound")) ? QStringLiteral("  ")
+                                                                      : QStringLiteral("  bound ")) +
+                         withUnit(*value, unit),
+                     curve.role});
+            continue;
+        }
+        QString text = curve.name + QStringLiteral("  ") + withUnit(*value, unit);
+        if (curve.kind == LineKind::Draft) text += QStringLiteral("  draft");
+        if (curve.kind == LineKind::Preview) text += QStringLiteral("  preview at step 0");
+        lines.push_back({text, curve.role});
+        if (curve.kind != LineKind::Preview) values.push_back({curve.name, curve.role, *value});
+    }
+    for (const auto& stems : plot.stems) {
+        if (const auto value = valueIn(stems.x, stems.y, point.x)) {
+            lines.push_back({stems.name + QStringLiteral("  ") + withUnit(*value, unit), stems.role});
+            values.push_back({stems.name, stems.role, *value});
+        }
+    }
+    for (const auto& band : plot.bands) {
+        const auto low = valueIn(band.x, band.low, point.x), high = valueIn(band.x, band.high, point.x);
+        if (!low || !high) continue;
+        const QString range = QStringLiteral("%1 … %2").arg(numberText(*low), numberText(*high));
+        lines.push_back({band.name + QStringLiteral("  ") + range, band.role});
+    }
+    if (all && main) addRatios(values, lines);
+    return lines;
+}
+
+}  // namespace normscope::widgets

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/plots/figure.h"
+#include "widgets/plots/figure_layout.h"
+
+#include <QMetaType>
+#include <QPointF>
+#include <QString>
+#include <optional>
+#include <vector>
+
+namespace normscope::widgets {
+
+/// What lies under the mouse: the data x nearest to it, or a cell of a map.
+struct HoverPoint {
+    int plot = -1;
+    double x = kNaN;            ///< data x, one of the plot's own
+    int curve = -1;             ///< the curve nearest to the mouse at that x, −1 if none has a value there
+    int row = -1, column = -1;  ///< of a map
+    bool operator==(const HoverPoint&) const = default;
+};
+
+/// A line of the hover card; with a role it is drawn in that colour.
+struct HoverLine {
+    QString text;
+    std::optional<Role> role;
+};
+
+/// What is at this position of a laid out figure; nothing outside the plot areas and in plots without points.
+std::optional<HoverPoint> hoverAt(const Figure& figure, const FigureLayout& layout, const QPointF& position);
+
+/// The point with the next larger (direction > 0) or smaller x in the same plot, or the next cell; nothing at
+/// the end.
+std::optional<HoverPoint> hoverBeside(const Figure& figure, const HoverPoint& point, int direction);
+
+/// The card: place, quantity with unit, every run's raw value (4 digits), ratios to the first run, bounds,
+/// draft or exact. Empty where the point is no longer in the figure.
+std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point);
+
+/// A curve's value at this x, or at its own point nearest to it if that is nearer than its neighbours; else
+/// nothing.
+std::optional<double> valueAt(const Curve& curve, double x);
+
+}  // namespace normscope::widgets
+
+Q_DECLARE_METATYPE(normscope::widgets::HoverPoint)

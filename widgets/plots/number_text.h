@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QString>
+
+namespace normscope::widgets {
+
+/// A number with `digits` significant digits and no padding: 0.01234, 1.234e-7, 12, inf, NaN. Chips, hover,
+/// cells.
+QString numberText(double value, int digits = 4);
+
+/// The shortest text that reads back as the same double ("%.17g" where nothing shorter does). CSV.
+QString exactText(double value);
+
+}  // namespace normscope::widgets

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/plots/plot_labels.h"
+
+#include "widgets/plots/colour_map.h"
+#include "widgets/plots/curve_shapes.h"
+#include "widgets/plots/label_spread.h"
+
+#include <QFontMetricsF>
+#include <algorithm>
+#include <cmath>
+
+namespace normscope::widgets {
+namespace {
+
+using Font = TextShape::Font;
+
+QColor translucent(QColor colour) {
+    colour.setAlphaF(0.85F);
+    return colour;
+}
+
+bool isLabelled(const Curve& curve) {
+    return curve.label_at_end && !curve.name.isEmpty();
+}
+
+/// Names stand right of the plot, at the height where their line ends, moved apart as far as they must.
+void addEndLabels(const Plot& plot, const RenderStyle& style, double right, PlotLayout& layout) {
+    const QRectF& area = layout.area;
+    const double gap = 6 * style.unit, height = textSize(QStringLiteral("X"), Font::Small, style).height();
+    struct Label {
+        QString text;
+        QPointF end;
+        QColor colour;
+    };
+    std::vector<Label> labels;
+    std::vector<double> wanted;
+    const auto add = [&](const QString& text, const QPointF& end, const QColor& colour) {
+        if (!(end.y() >= area.top() && end.y() <= area.bottom())) return;
+        labels.push_back({text, end, readable(colour, style.theme.background)});
+        wanted.push_back(end.y());
+    };
+    if (style.legend == LegendPlace::Direct) {
+        for (const auto& curve : plot.curves) {
+            const bool ghost = curve.kind == LineKind::Ghost;
+            if (isLabelled(curve))
+                add(curve.name, lastVisiblePoint(curve, layout),
+                    ghost ? style.theme.muted : style.theme.colour(curve.role));
+        }
+    }
+    if (style.legend == LegendPlace::Direct) {
+        for (const auto& stems : plot.stems) {
+            QPointF end(kNaN, kNaN);
+            for (std::size_t i = std::min(stems.x.size(), stems.y.size()); i-- > 0 && std::isnan(end.y());) {
+                end = QPointF(layout.x.toPixel(stems.x[i]), layout.y.toPixel(stems.y[i]));
+            }
+            if (!stems.name.isEmpty()) add(stems.name, end, style.theme.colour(stems.role));
+        }
+    }
+    for (const auto& line : plot.references) {
+        const QPointF end(area.right(), layout.y.toPixel(line.value));
+        if (line.orientation == Qt::Horizontal && !line.label.isEmpty())
+            add(line.label, end, style.theme.muted);
+    }
+    for (const auto& plateau : plot.plateaus) {
+        const QPointF end(area.right(), (layout.y.toPixel(plateau.low) + layout.y.toPixel(plateau.high)) / 2);
+        if (!plateau.label.isEmpty()) add(plateau.label, end, style.theme.colour(plateau.role));
+    }
+    const auto at = spreadLabels(wanted, height, area.top() - height / 2, area.bottom() + height / 2);
+    const QFontMetricsF metrics(style.small);
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        const QRectF rect(area.right() + gap, at[i] - height / 2, std::max(0.0, right - area.right() - gap),
+                          height);
+        layout.texts.push_back({rect,
+                                Qt::AlignLeft | Qt::AlignVCenter,
+                                metrics.elidedText(labels[i].text, Qt::ElideRight, rect.width()),
+                                labels[i].colour,
+                                Font::Small,
+                                {}});
+        // A leader says which line a moved label belongs to.
+        const bool far = std::abs(at[i] - labels[i].end.y()) > height / 2;
+        if (far && labels[i].end.x() > area.right() - 4 * gap) {
+            layout.over.push_back({{QLineF(labels[i].end, {rect.left() - style.unit, at[i]})},
+                                   labels[i].colour,
+                                   0.6 * style.thin,
+                                   {}});
+        }
+    }
+}
+
+/// How runs ended: inside, above their last point, where their own curve has nothing more to show.
+void addEndMarkLabels(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
+    const QRectF& area = layout.area;
+    const double height = textSize(QStringLiteral("X"), Font::Small, style).height();
+    std::vector<TextShape> labels;
+    std::vector<double> wanted;
+    for (const auto& curve : plot.curves) {
+        const QPointF end = lastVisiblePoint(curve, layout);
+        if (curve.end.kind == EndMark::Kind::None || curve.end.label.isEmpty() || std::isnan(end.y()))
+            continue;
+        const QString glyph =
+            curve.end.kind == EndMark::Kind::Diverged ? QStringLiteral("✕ ") : QStringLiteral("▬ ");
+        const QString text =
+            QFontMetricsF(style.small).elidedText(glyph + curve.end.label, Qt::ElideRight, area.width());
+        const double width = textSize(text, Font::Small, style).width() + 4 * style.unit;
+        const double left =
+            std::clamp(end.x() + 6 * style.unit, area.left(), std::max(area.left(), area.right() - width));
+        labels.push_back({QRectF(left, 0, width, height), Qt::AlignCenter, text,
+                          style.theme.colour(curve.role), Font::Small, translucent(style.theme.background)});
+        wanted.push_back(end.y() - height / 2 - 6 * style.unit);
+    }
+    const auto at = spreadLabels(wanted, height, area.top(), area.bottom());
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        labels[i].rect.moveTop(at[i] - height / 2);
+        layout.texts.push_back(labels[i]);
+    }
+}
+
+void addVerticalNames(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
+    const QRectF& area = layout.area;
+    for (const auto& line : plot.references) {
+        const double x = layout.x.toPixel(line.value);
+        if (line.orientation != Qt::Vertical || line.label.isEmpty() ||
+            !(x >= area.left() && x <= area.right()))
+            continue;
+        const QSizeF size = textSize(line.label, Font::Small, style);
+        const bool fits = x + size.width() + 4 * style.unit < area.right();
+        const double left = fits ? x + 3 * style.unit : x - size.width() - 3 * style.unit;
+        layout.texts.push_back({QRectF({left, area.top()}, size), Qt::AlignLeft | Qt::AlignTop, line.label,
+                                style.theme.muted, Font::Small, translucent(style.theme.background)});
+    }
+}
+
+void addChips(const Plot& plot, const RenderStyle& style, const LabelRoom& room, PlotLayout& layout) {
+    const double gap = 5 * style.unit;
+    QRectF above = room.above, below_left = room.below_left,
+           below_right = room.below_right;  // what is left of them
+    double stacked[4] = {};                 // height used inside, by corner
+    for (const auto& chip : plot.chips) {
+        const bool left = chip.edge == Chip::Edge::TopLeft || chip.edge == Chip::Edge::BottomLeft;
+        const bool top = chip.edge == Chip::Edge::TopLeft || chip.edge == Chip::Edge::TopRight;
+        const QSizeF size = textSize(chip.text, Font::Small, style);
+        TextShape shape{{},          Qt::AlignCenter,
+                        chip.text,   chip.role ? style.theme.colour(*chip.role) : style.theme.muted,
+                        Font::Small, {}};
+        shape.colour = readable(shape.colour, style.theme.background);
+        QRectF& row = top ? above : left ? below_left : below_right;
+        const double width = size.width() + 2 * gap;
+        if (!row.isNull() && width <= row.width()) {
+            shape.rect = QRectF(left ? row.left() : row.right() - width, row.top(), width, row.height());
+            left ? row.setLeft(row.left() + width) : row.setRight(row.right() - width);
+        } else {
+            double& used = stacked[static_cast<int>(chip.edge)];
+            const QRectF area = layout.area.adjusted(gap, gap, -gap, -gap);
+            const double inside = std::min(width, area.width());
+            shape.rect =
+                QRectF(left ? area.left() : area.right() - inside,
+                       top ? area.top() + used : area.bottom() - used - size.height(), inside, size.height());
+            shape.text = QFontMetricsF(style.small).elidedText(chip.text, Qt::ElideRight, inside);
+            shape.background = translucent(style.theme.background);
+            used += size.height();
+        }
+        layout.texts.push_back(shape);
+    }
+}
+
+void addFrameMarks(const Plot& plot, const RenderStyle& style, const QRectF& lane, PlotLayout& layout) {
+    const double height = textSize(QStringLiteral("X"), Font::Small, style).height();
+    if (!lane.isNull()) {
+        const double width = textSize(plot.lane_label, Font::Small, style).width() + style.unit;
+        layout.texts.push_back(
+            {QRectF(lane.left() - 6 * style.unit - width, lane.top(), width, lane.height()),
+             Qt::AlignRight | Qt::AlignVCenter,
+             plot.lane_label,
+             style.theme.muted,
+             Font::Small,
+             {}});
+        layout.under.push_back(
+            {{QLineF(lane.bottomLeft(), lane.bottomRight())}, style.theme.grid, style.thin, {}});
+    }
+    // Several runs can mark the same x: the later ones move aside.
+    std::vector<QRectF> taken;
+    for (const auto& mark : plot.frame_marks) {
+        const double x = layout.x.toPixel(mark.x);
+        if (!(x >= layout.area.left() - 0.5 && x <= layout.area.right() + 0.5)) continue;
+        const double width = textSize(mark.glyph, Font::Small, style).width() + 2 * style.unit;
+        const double top = lane.isNull() ? layout.area.bottom() - height : lane.center().y() - height / 2;
+        QRectF rect(x - width / 2, top, width, height);
+        while (std::any_of(taken.begin(), taken.end(), [&](const QRectF& r) { return r.intersects(rect); })) {
+            rect.translate(width, 0);
+        }
+        taken.push_back(rect);
+        layout.texts.push_back(
+            {rect, Qt::AlignCenter, mark.glyph, style.theme.colour(mark.role), Font::Small, {}});
+    }
+}
+
+}  // namespace
+
+const QFont& fontOf(Font font, const RenderStyle& style) {
+    return font == Font::Text ? style.text : font == Font::Small ? style.small : style.title;
+}
+
+QSizeF textSize(const QString& text, Font font, const RenderStyle& style) {
+    const QFontMetricsF metrics(fontOf(font, style));
+    return {metrics.horizontalAdvance(text), metrics.height()};
+}
+
+double endLabelWidth(const Plot& plot, const RenderStyle& style) {
+    const QFontMetricsF metrics(style.small);
+    double widest = 0;
+    const auto add = [&](const QString& text) {
+        if (!text.isEmpty()) widest = std::max(widest, metrics.horizontalAdvance(text) + 8 * style.unit);
+    };
+    for (const auto& curve : plot.curves) {
+        if (isLabelled(curve) && style.legend == LegendPlace::Direct) add(curve.name);
+    }
+    for (const auto& stems : plot.stems) {
+        if (style.legend == LegendPlace::Direct) add(stems.name);
+    }
+    for (const auto& line : plot.references) {
+        if (line.orientation == Qt::Horizontal) add(line.label);
+    }
+    for (const auto& plateau : plot.plateaus) add(plateau.label);
+    return widest;
+}
+
+void addLabels(const Plot& plot, const RenderStyle& style, const LabelRoom& room, PlotLayout& layout) {
+    addEndLabels(plot, style, room.right, layout);
+    addEndMarkLabels(plot, style, layout);
+    addVerticalNames(plot, style, layout);
+    addChips(plot, style, room, layout);
+    addFrameMarks(plot, style, room.lane, layout);
+}
+
+}  // namespace normscope::widgets

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/plots/figure.h"
+#include "widgets/plots/figure_scene.h"
+#include "widgets/plots/hover.h"
+#include "widgets/plots/hover_card.h"
+#include "widgets/plots/view_state.h"
+
+#include <QGraphicsView>
+#include <memory>
+#include <optional>
+
+namespace normscope::widgets {
+
+/// Shows one Figure and lets a person look around in it. All of it runs in the interface thread.
+///
+/// Mouse: drag a box to zoom, Ctrl+wheel zooms at the mouse, double-click on a plot resets, double-click
+/// elsewhere asks for the focus view; a plain wheel is left to the parent. Keys: X, Y switch log (Y acts on
+/// the plot under the mouse, else on the first), Left/Right move the crosshair, Home resets, Ctrl+C copies
+/// the card, ? asks for help, F asks for the focus view. Until a person zooms, the axes follow the data.
+class PlotView : public QGraphicsView {
+    Q_OBJECT
+  public:
+    explicit PlotView(QWidget* parent = nullptr);
+    ~PlotView() override;
+
+    /// Shows this figure from now on; never null. Zoom, log switches and the hovered place stay. A hidden
+    /// view lays out only when it is shown.
+    void setFigure(std::shared_ptr<const Figure> figure);
+    const std::shared_ptr<const Figure>& figure() const { return figure_; }
+    /// The figure as shown: view state and frozen ranges applied.
+    const Figure& shownFigure() const { return shown_; }
+
+    void setTheme(const Theme& theme);
+    /// Text and line size, e.g. 13 and 1.5, or 24 and 3 in presentation mode.
+    void setSizes(int text_px, double line_px);
+    /// Off where the surrounding window shows the title itself.
+    void setTitleShown(bool shown);
+
+    /// While frozen (a knob is held down) the ranges stay as they are on screen; they follow again at
+    /// release.
+    void setAxesFrozen(bool frozen);
+
+    const PlotViewState& viewState() const { return view_state_; }
+    void setViewState(const PlotViewState& state);
+    void resetView();
+
+    /// Draws the linked crosshair at this data x in every plot that shows it; nullopt removes it.
+    void setCrosshair(std::optional<double> x);
+
+    /// What is drawn, for tests and export previews.
+    const FigureLayout& figureLayout() const { return scene_.layout(); }
+    QString hoverText() const { return card_->isVisible() ? card_->text() : QString(); }
+
+    QSize sizeHint() const override { return {500, 350}; }
+    QSize minimumSizeHint() const override { return {160, 120}; }
+
+  Q_SIGNALS:
+    void hovered(const normscope::widgets::HoverPoint& point);
+    void left();
+    void viewStateChanged();
+    void focusRequested();
+    void helpRequested();
+    void cellClicked(int row, int column, int plot);
+
+  protected:
+    bool event(QEvent* event) override;
+    bool viewportEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void showEvent(QShowEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+  private:
+    class Overlay;
+    enum class Along { X, Y };
+
+    void rebuild();
+    void changeView(PlotViewState state);
+    void zoom(std::size_t plot, std::optional<Range> x, std::optional<Range> y);
+    void toggleLog(Along along);
+    void moveHover(int direction);
+    void setHover(std::optional<HoverPoint> point);
+    void showHover();
+    PlotAxesView& axesView(PlotViewState& state, std::size_t plot) const;
+    bool isMap(int plot) const;
+
+    std::shared_ptr<const Figure> figure_;
+    Figure shown_;
+    RenderStyle style_;
+    PlotViewState view_state_;
+    std::optional<PlotViewState> frozen_;  ///< ranges to keep while axes are frozen
+    bool dirty_ = true;
+
+    FigureScene scene_;
+    Overlay* overlay_;
+    HoverCard* card_;
+    std::optional<HoverPoint> hover_;
+    QPoint hover_position_;
+    bool mouse_inside_ = false;
+    std::optional<double> crosshair_;
+    int pressed_plot_ = -1;
+    QPoint pressed_at_;
+};
+
+}  // namespace normscope::widgets

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/plots/figure.h"
+
+#include <QColor>
+#include <QFont>
+#include <QVector>
+
+namespace normscope::widgets {
+
+/// Turns roles into colours and dashes; the only place where light, dark and print differ.
+/// Run colours keep a contrast of at least 4.5 against the plot's background, so that they also serve as
+/// text, and differ in lightness as well as hue; the dash is the second channel for colour-blind eyes and
+/// grey printers.
+struct Theme {
+    enum class Kind { Light, Dark, Print };
+
+    Kind kind = Kind::Light;
+    QColor background, text, muted, grid, axis;
+    QColor ghost;      ///< old curves while a knob is dragged
+    QColor bad;        ///< NaN: magenta
+    QColor neutral;    ///< cells without news
+    QColor selection;  ///< frame of the selected cell, rubber band
+
+    static Theme make(Kind kind);
+    bool isDark() const { return kind == Kind::Dark; }
+
+    /// Colours repeat after eight runs; negative indices count as 0.
+    QColor run(int index) const;
+    QColor colour(const Role& role) const;
+};
+
+/// Dash pattern by run index in pen widths, empty = solid: solid, dashed, dash-dot, short dashes, …
+QVector<qreal> runDash(int index);
+
+/// Where the names of curves stand.
+enum class LegendPlace { Direct, Below, None };
+
+/// Everything about how a figure is drawn that is not its data: one picture, screen or paper. Lengths are in
+/// the unit of the target: pixels on screen, tenths of a point on paper.
+struct RenderStyle {
+    Theme theme;
+    QFont text, small, title;  ///< their pixelSize is in that unit
+    double line = 1.5;         ///< width of a measured curve
+    double thin = 1;           ///< bounds, drafts, ghosts, axes
+    double column = 1;         ///< decimation: two points this near are one pixel
+    double unit = 1;           ///< what one pixel of a 13 px text is here; scales dots, gaps, chips
+    bool paths = false;        ///< one path per curve (paper) instead of the faster line segments (screen)
+    bool show_title = true;
+    LegendPlace legend = LegendPlace::Direct;
+};
+
+/// Screen: text of `text_px` pixels, ticks a little smaller. 13 px is the normal window; presentation mode
+/// passes 24 and 3.
+RenderStyle screenStyle(const Theme& theme, int text_px = 13, double line_px = 1.5);
+
+/// Paper, in tenths of a point: `font_pt` text, 7/8 of it at the ticks, 0.75 pt lines.
+RenderStyle paperStyle(const Theme& theme, double font_pt = 8);
+
+inline constexpr double kPaperUnitsPerInch = 720;
+
+}  // namespace normscope::widgets

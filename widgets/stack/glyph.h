@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/train/outcome.h"
+
+#include <QRectF>
+#include <QString>
+#include <QToolButton>
+
+class QColor;
+class QPainter;
+
+namespace normscope::widgets {
+
+/// Small pictures drawn by path rather than taken from a font, because the fonts at hand lack half of them.
+enum class Glyph {
+    First,
+    Back,
+    Play,
+    Pause,
+    Forward,
+    Last,  // transport
+    Dot,
+    Check,
+    Cross,
+    Bar,
+    Bang,  // outcomes (and Pause: interrupted)
+    Reset,
+    Restart,
+    Linked,
+    Unlinked,
+    Theme,
+    Search,
+    Plus,
+    Caret
+};
+
+/// Draws inside the largest centred square of `rect`.
+void paintGlyph(QPainter& painter, const QRectF& rect, Glyph glyph, const QColor& colour);
+
+/// How a run stands: ● running, ✓ finished, ✕ diverged, ▬ stalled, ⏸ interrupted, ! failed.
+Glyph outcomeGlyph(RunState state);
+/// The word beside it, translated.
+QString outcomeWord(RunState state);
+
+/// A flat button that shows a glyph in the palette's text colour. A mouse click does not take the focus;
+/// where the keyboard gave it the focus, Space presses it rather than starting a run.
+class GlyphButton : public QToolButton {
+    Q_OBJECT
+  public:
+    /// `name` is both the accessible name and the tooltip.
+    GlyphButton(Glyph glyph, const QString& name, QWidget* parent = nullptr);
+    void setGlyph(Glyph glyph, const QString& name);
+    Glyph glyph() const { return glyph_; }
+    QSize sizeHint() const override;
+
+  protected:
+    bool event(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+
+  private:
+    Glyph glyph_;
+};
+
+/// True for the ShortcutOverride of a Space that a button with keyboard focus should keep for itself.
+bool keepsSpace(const QWidget* button, QEvent* event);
+
+}  // namespace normscope::widgets

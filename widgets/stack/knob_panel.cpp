@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/stack/knob_panel.h"
+
+#include "widgets/stack/choice_knob.h"
+#include "widgets/stack/glyph.h"
+#include "widgets/stack/knob.h"
+#include "widgets/stack/knob_table.h"
+#include "widgets/stack/path_knob.h"
+#include "widgets/stack/recipe_keys.h"
+
+#include <QCoreApplication>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+#include <algorithm>
+
+namespace normscope::widgets {
+namespace {
+
+QString translated(const char* text) {
+    return QCoreApplication::translate("KnobTable", text);
+}
+
+/// A number as its key wants it.
+QVariant numberValue(const KnobScale& scale, double value) {
+    return scale.isInteger() ? QVariant::fromValue(static_cast<qlonglong>(value)) : QVariant(value);
+}
+
+}  // namespace
+
+KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
+    link_ = new GlyphButton(Glyph::Linked, QString(), this);
+    link_->setCheckable(true);
+    setLinked(true);
+    connect(link_, &QToolButton::clicked, this, [this](bool linked) {
+        setLinked(linked);
+        Q_EMIT linkToggled(linked);
+    });
+    auto* title = new QLabel(tr("Knobs"), this);
+    QFont bold = title->font();
+    bold.setBold(true);
+    title->setFont(bold);
+    auto* heading = new QHBoxLayout;
+    heading->setContentsMargins(10, 4, 8, 0);
+    heading->addWidget(title);
+    heading->addStretch(1);
+    heading->addWidget(link_);
+
+    auto* column = new QWidget;
+    auto* lines = new QVBoxLayout(column);
+    lines->setContentsMargins(8, 2, 6, 6);
+    lines->setSpacing(3);
+    more_ = new QToolButton(column);
+    more_->setCheckable(true);
+    more_->setAutoRaise(true);
+    more_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    more_->setFocusPolicy(Qt::TabFocus);
+    folded_ = new QWidget(column);
+    auto* folded_lines = new QVBoxLayout(folded_);
+    folded_lines->setContentsMargins(0, 0, 0, 0);
+    folded_lines->setSpacing(3);
+    for (const KnobSpec& spec : knobTable()) {
+        rows_.push_back(makeRow(spec));
+        (spec.folded ? folded_lines : lines)->addWidget(rows_.back().widget);
+    }
+    lines->addWidget(more_);
+    lines->addWidget(folded_);
+    lines->addStretch(1);
+    connect(more_, &QToolButton::toggled, this, &KnobPanel::setMoreShown);
+    setMoreShown(false);
+
+    auto* scroll = new QScrollArea(this);
+    scroll->setWidget(column);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(0, 0, 0, 0);
+    outer->setSpacing(0);
+    outer->addLayout(heading);
+    outer->addWidget(scroll, 1);
+    setAccessibleName(tr("Knobs"));
+    setRecipe({}, {});
+}
+
+KnobPanel::Row KnobPanel::makeRow(const KnobSpec& spec) {
+    const QString key = QString::fromUtf8(spec.key);
+    Row row;
+    switch (recipeDomains().value(key).kind) {
+        case KeyDomain::Kind::Word:
+        case KeyDomain::Kind::Flag:
+            row = makeChoice(spec);
+            break;
+        case KeyDomain::Kind::Text:
+            row = makePath(spec);
+            break;
+        case KeyDomain::Kind::Integer:
+        case KeyDomain::Kind::Real:
+            row = makeNumber(spec);
+            break;
+    }
+    row.widget->setObjectName(key);
+    row.widget->setToolTip(translated(spec.tip));
+    row.widget->setRestarts(!spec.hot);
+    connect(row.widget, &KnobRow::resetRequested, this,
+            [this, key] { Q_EMIT keyCommitted(key, values_.value(key), defaults_.value(key)); });
+    return row;
+}
+
+KnobPanel::Row KnobPanel::makeNumber(const KnobSpec& spec) {
+    const QString key = QString::fromUtf8(spec.key);
+    auto* knob = new Knob(translated(spec.label), translated(spec.name), knobScale(spec, shown_));
+    connect(knob, &Knob::dragStarted, this, [this, key] { Q_EMIT keyDragStarted(key); });
+    connect(knob, &Knob::valueChanging, this,
+            [this, key, knob](double value) { Q_EMIT keyChanging(key, numberValue(knob->scale(), value)); });
+    connect(knob, &Knob::valueCommitted, this, [this, key, knob](double old_value, double new_value) {
+        const KnobScale& scale = knob->scale();
+        Q_EMIT keyCommitted(key, numberValue(scale, old_value), numberValue(scale, new_value));
+    });
+    const auto show = [this, knob, &spec](const QVariant& value, const QVariant& default_value) {
+        knob->setScale(knobScale(spec, shown_));
+        knob->setValue(value.toDouble());
+        knob->setDefaultValue(default_value.toDouble());
+    };
+    return {&spec, key, knob, show};
+}
+
+KnobPanel::Row KnobPanel::makeChoice(const KnobSpec& spec) {
+    const QString key = QString::fromUtf8(spec.key);
+    const KeyDomain domain = recipeDomains().value(key);
+    const bool flag = domain.kind == KeyDomain::Kind::Flag;
+    const QStringList words = flag ? QStringList{"false", "true"} : domain.words;
+    QStringList titles;
+    for (const QString& word : words) titles << choiceTitle(key, word);
+    auto* knob = new ChoiceKnob(translated(spec.label), translated(spec.name), words, titles);
+    connect(knob, &ChoiceKnob::valueCommitted, this,
+            [this, key, flag](const QString& from, const QString& to) {
+                if (flag)
+                    Q_EMIT keyCommitted(key, from == u"true", to == u"true");
+                else
+                    Q_EMIT keyCommitted(key, from, to);
+            });
+    const auto show = [knob](const QVariant& value, const QVariant& default_value) {
+        knob->setValue(value.toString());
+        knob->setDefaultValue(default_value.toString());
+    };
+    return {&spec, key, knob, show};
+}
+
+KnobPanel::Row KnobPanel::makePath(const KnobSpec& spec) {
+    const QString key = QString::fromUtf8(spec.key);
+    auto* knob = new PathKnob(translated(spec.label), translated(spec.name));
+    connect(knob, &PathKnob::valueCommitted, this,
+            [this, key](const QString& from, const QString& to) { Q_EMIT keyCommitted(key, from, to); });
+    const auto show = [this, knob](const QVariant& value, const QVariant& default_value) {
+        knob->setValue(value.toString());
+        knob->setDefaultValue(default_value.toString());
+        // Only a source of its own file has a file.
+        knob->setVisible(shown_.train.data.source == DataSource::Text);
+    };
+    return {&spec, key, knob, show};
+}
+
+void KnobPanel::setRecipe(const Recipe& shown, const Recipe& defaults) {
+    shown_ = shown;
+    values_ = recipeValues(shown);
+    defaults_ = recipeValues(defaults);
+    for (Row& row : rows_) row.show(values_.value(row.key), defaults_.value(row.key));
+    countChanged();
+}
+
+void KnobPanel::setCompared(const std::vector<Recipe>& recipes) {
+    std::vector<QHash<QString, QVariant>> all;
+    for (const Recipe& recipe : recipes) all.push_back(recipeValues(recipe));
+    for (Row& row : rows_) {
+        const bool differs = std::any_of(all.begin(), all.end(), [&](const auto& values) {
+            return values.value(row.key) != all.front().value(row.key);
+        });
+        row.widget->setDiffering(differs);
+    }
+}
+
+void KnobPanel::setAvailable(const QString& key, const QStringList& words) {
+    if (auto* knob = qobject_cast<ChoiceKnob*>(row(key))) knob->setAvailable(words);
+}
+
+void KnobPanel::setLinked(bool linked) {
+    link_->setChecked(linked);
+    link_->setGlyph(
+        linked ? Glyph::Linked : Glyph::Unlinked,
+        linked ? tr("Linked: the knobs act on all runs") : tr("Unlinked: the knobs act on the chosen run"));
+}
+
+bool KnobPanel::isLinked() const {
+    return link_->isChecked();
+}
+
+void KnobPanel::setMoreShown(bool shown) {
+    const QSignalBlocker quiet(more_);
+    more_->setChecked(shown);
+    more_->setArrowType(shown ? Qt::DownArrow : Qt::RightArrow);
+    folded_->setVisible(shown);
+}
+
+KnobRow* KnobPanel::row(const QString& key) const {
+    const auto it = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.key == key; });
+    return it == rows_.end() ? nullptr : it->widget;
+}
+
+void KnobPanel::countChanged() {
+    const auto changed = std::count_if(rows_.begin(), rows_.end(), [](const Row& row) {
+        return row.spec->folded && row.widget->isChanged();
+    });
+    // What was changed must not hide.
+    more_->setText(changed == 0 ? tr("More") : tr("More (%n changed)", nullptr, static_cast<int>(changed)));
+}
+
+}  // namespace normscope::widgets

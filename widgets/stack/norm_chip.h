@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/stack/norm_override.h"
+
+#include <QAbstractButton>
+
+namespace normscope::widgets {
+
+/// One norm of one sub-layer: filled where it stands, a dashed outline where it does not, a corner dot where
+/// a person overrode the scheme. Shows what it is told; a click only asks.
+class NormChip : public QAbstractButton {
+    Q_OBJECT
+  public:
+    explicit NormChip(QWidget* parent = nullptr);
+
+    void setNorm(int layer, Sublayer kind, NormPlace place, bool on, bool overridden);
+    int layer() const { return layer_; }
+    Sublayer sublayer() const { return kind_; }
+    NormPlace place() const { return place_; }
+    bool isOverridden() const { return overridden_; }
+
+    QSize sizeHint() const override { return {36, 17}; }
+
+  Q_SIGNALS:
+    /// `all_layers`: Shift was held.
+    void toggleRequested(bool all_layers);
+
+  protected:
+    bool event(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void nextCheckState() override {}  // the recipe decides, not the click
+
+  private:
+    int layer_ = -1;
+    Sublayer kind_ = Sublayer::Attention;
+    NormPlace place_ = NormPlace::In;
+    bool overridden_ = false;
+    bool shift_ = false;
+};
+
+}  // namespace normscope::widgets

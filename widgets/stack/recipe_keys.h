@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QHash>
+#include <QString>
+#include <QStringList>
+#include <QVariant>
+
+namespace normscope {
+struct Recipe;
+}  // namespace normscope
+
+namespace normscope::widgets {
+
+/// The keys of a recipe by their dotted path ("stack.residual_step", "optimizer.lr"), read and written
+/// through the recipe's own listing of fields, so that there is no second list of keys or ranges. Values:
+/// qlonglong, qulonglong (the seed), double, bool, QString (words, texts, "auto"). Lists (layers, betas,
+/// probes) are no knobs and not here.
+QHash<QString, QVariant> recipeValues(const Recipe& recipe);
+
+/// One value of recipeValues; invalid for a key that the recipe does not write (an empty data.path).
+QVariant recipeKey(const Recipe& recipe, const QString& key);
+
+/// Sets one key; whole numbers may come as double. Sizes that were the usual multiple of it follow: d_ff = 4
+/// · d_model, kv_heads = heads. Setting stack.block sets the block's defaults. Throws InputError with path
+/// and allowed set for an unknown key or a value out of range, and leaves the recipe as it was. Whether keys
+/// fit together (heads | d_model) is checked when the recipe is completed, not here.
+void setRecipeKey(Recipe& recipe, const QString& key, const QVariant& value);
+
+/// What a key may hold.
+struct KeyDomain {
+    enum class Kind { Integer, Real, Word, Flag, Text };
+    Kind kind = Kind::Real;
+    double low = 0, high = 0;  ///< numbers; high may be infinite
+    bool low_open = false;     ///< low itself is not allowed
+    QStringList words;         ///< Word
+};
+
+/// The domain of every key of recipeValues (and of those that a recipe does not write).
+const QHash<QString, KeyDomain>& recipeDomains();
+
+}  // namespace normscope::widgets

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/stack/step_scrubber.h"
+
+#include <QWidget>
+
+class QLabel;
+class QPushButton;
+class QSpinBox;
+
+namespace normscope::widgets {
+
+class GlyphButton;
+
+/// The bottom bar: run, pause, step, scrub. Space plays and pauses from anywhere in the window.
+class TransportBar : public QWidget {
+    Q_OBJECT
+  public:
+    static constexpr int kHeight = 56;
+
+    explicit TransportBar(QWidget* parent = nullptr);
+
+    /// The setters send no signal.
+    void setRange(qint64 recorded, qint64 planned);  ///< see StepScrubber
+    void setStep(qint64 step);                       ///< the step that the panels show
+    void setMarks(std::vector<StepMark> marks);
+    void setPlaying(bool playing);
+    bool isPlaying() const { return playing_; }
+    /// Tokens per second, milliseconds per step, and the probes' share of the step time in percent; NaN where
+    /// unknown.
+    void setRates(double tokens_per_s, double step_ms, double probe_percent);
+    /// A structural knob was moved while training: offers to start the previewed stack as a run of its own.
+    void setPreviewPending(bool pending);
+
+    StepScrubber* scrubber() const { return scrubber_; }
+
+  Q_SIGNALS:
+    void play();
+    void pause();
+    void singleStep();  ///< train one step; sent only where the newest step is shown
+    void scrubbed(qint64 step);
+    void startNewRun();
+
+  private:
+    void playOrPause();
+    void stepForward();
+    void scrubTo(qint64 step);
+    void showButtons();
+
+    GlyphButton *first_, *back_, *play_, *forward_, *last_;
+    StepScrubber* scrubber_;
+    QSpinBox* field_;
+    QLabel* planned_;
+    QLabel* rates_;
+    QPushButton* new_run_;
+    bool playing_ = false;
+};
+
+}  // namespace normscope::widgets
