@@ -28,6 +28,7 @@ class TestRobustness : public QObject {
         return {std::istreambuf_iterator<char>(in), {}};
     }
     static void put(const std::string& file, const std::string& bytes) {
+        std::filesystem::remove(file);  // ext4 waits for the disk where a file is emptied and written again
         std::ofstream(file, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     }
     static std::string opening(const std::string& file) {
