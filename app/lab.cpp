@@ -545,7 +545,8 @@ void Lab::takeExplored(const Frame& frame, QSet<QString>& panels) {
         LabRun* run = find(part.id);
         if (!run) continue;
         const bool committed = run->trained() || run->underWay();
-        if (committed && sameRecipe(run->recipe, run->live)) continue;  // training began while this was measured
+        if (committed && sameRecipe(run->recipe, run->live))
+            continue;  // training began while this was measured
         const RunData& old = committed && run->preview ? *run->preview : *run->data;
         auto next = std::make_shared<RunData>(part.header ? *part.header : old);
         if (!committed || run->preview) next->probes = old.probes;

@@ -106,6 +106,10 @@ class Lab : public QObject {
     };
     void setKnobRecipes(const std::map<std::string, RunKnobs>& knobs);
 
+  public Q_SLOTS:
+    /// An answer of the engine. One that answers an older request than the newest is dropped.
+    void takeFrame(const normscope::app::FramePtr& frame);
+
   Q_SIGNALS:
     void runsChanged();                           ///< the list, names, recipes, outcomes
     void dataChanged(const QStringList& panels);  ///< new numbers for these panels
@@ -128,7 +132,6 @@ class Lab : public QObject {
     void requestExplore();
     void begin(const std::vector<RunPlan>& plans);
     RunPlan plan(const LabRun& run) const;
-    void takeFrame(const FramePtr& frame);
     void takeExplored(const Frame& frame, QSet<QString>& panels);
     void takeTrained(const Frame& frame, QSet<QString>& panels);
     void takeCheckpoint(const QString& id, const CheckpointPtr& checkpoint);

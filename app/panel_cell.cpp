@@ -29,7 +29,8 @@ QToolButton* headerButton(QWidget* parent, const QString& text, const QString& n
     return button;
 }
 
-/// A menu that a click opens below the button, without the little arrow that Qt draws for a menu of the button's own.
+/// A menu that a click opens below the button, without the little arrow that Qt draws for a menu of the
+/// button's own.
 QMenu* popUpMenu(QToolButton* button) {
     auto* menu = new QMenu(button);
     QObject::connect(button, &QToolButton::clicked, menu,

@@ -73,13 +73,15 @@ Curve curveOf(const RunData& run, int index, const std::string& column) {
     return curve;
 }
 
-/// Only the steps at which the held-out loss was taken, as dots joined by a line.
+/// Only the steps at which the held-out loss was taken, as dots: a line between points so far apart would cross the
+/// training loss and look like a second one.
 Curve validationOf(const RunData& run, int index) {
     const Curve all = curveOf(run, index, "val_loss");
     Curve taken;
     taken.name = all.name + " held-out";
     taken.role = all.role;
     taken.markers = true;
+    taken.line = false;
     taken.label_at_end = false;
     for (std::size_t i = 0; i < all.y.size(); ++i)
         if (!std::isnan(all.y[i])) {

@@ -61,7 +61,7 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Plo
         for (const QPolygonF& part : clipPolyline(piece, layout.area)) {
             if (part.size() == 1)
                 shape.dots.append(part.front());
-            else
+            else if (curve.line)
                 shape.pieces.push_back(part);
         }
     }

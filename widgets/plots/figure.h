@@ -51,6 +51,7 @@ struct Curve {
     LineKind kind = LineKind::Measured;
     std::vector<double> x, y;  ///< same length; NaN/Inf y is a gap with a mark
     bool markers = false;      ///< a dot at each point
+    bool line = true;          ///< off: the points are not joined
     EndMark end;
     bool label_at_end = true;
 };

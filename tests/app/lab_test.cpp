@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/lab.h"
+
+#include "small_recipe.h"
+#include "widgets/panels/panel_registry.h"
+#include "widgets/stack/recipe_keys.h"
+
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+
+using namespace normscope;
+using namespace normscope::app;
+
+namespace {
+
+struct Bench {
+    QTemporaryDir folder;
+    std::unique_ptr<Lab> lab;
+    QStringList problems;
+
+    explicit Bench(int steps = 6) { open(steps); }
+    void open(int steps) {
+        lab = std::make_unique<Lab>(Lab::Options{1, folder.path()});
+        QObject::connect(lab.get(), &Lab::problem, lab.get(),
+                         [this](const QString& text) { problems << text; });
+        makeSmall(steps);
+        lab->setVisibleProbes({"growth", "gradients", "jacobian"});
+    }
+    void makeSmall(int steps) {
+        for (const auto& [key, value] : std::vector<std::pair<QString, QVariant>>{{"stack.depth", 2},
+                                                                                  {"stack.d_model", 16},
+                                                                                  {"stack.heads", 2},
+                                                                                  {"stack.context", 16},
+                                                                                  {"batch", 2},
+                                                                                  {"steps", steps}})
+            lab->commitKey(key, value);
+        lab->undoStack()->clear();
+    }
+    const RunData& run(int i) const { return *lab->runs()[static_cast<std::size_t>(i)].data; }
+    std::vector<double> rms(int i) const { return run(i).probes.at("growth").back().find("rms")->data; }
+    bool measured() const { return lab->exact() && run(0).probes.count("jacobian"); }
+    bool ended() const { return !lab->playing() && !lab->anyUnderWay(); }
+};
+
+}  // namespace
+
+class LabTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void aDragIsOneUndoEntryAndUndoRestoresThePicture() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        const auto before = b.rms(0);
+        b.lab->beginDrag();
+        for (const double step : {0.9, 0.7, 0.5, 0.3}) b.lab->dragKey("stack.residual_step", step);
+        QCOMPARE(b.lab->undoStack()->count(), 0);
+        b.lab->commitKey("stack.residual_step", 0.3);
+        QCOMPARE(b.lab->undoStack()->count(), 1);
+        QTRY_VERIFY(b.measured() && b.rms(0) != before);
+        QCOMPARE(b.lab->runs()[0].recipe.stack.residual_step, 0.3);
+        QCOMPARE(b.lab->runs()[1].recipe.stack.residual_step, 0.3);
+        QCOMPARE(b.run(0).name, std::string("Pre-LN Δt 0.3"));
+        b.lab->undoStack()->undo();
+        QTRY_VERIFY(b.measured() && b.rms(0) == before);
+        QCOMPARE(b.lab->runs()[1].recipe.stack.residual_step, 1.0);
+        b.lab->undoStack()->redo();
+        QCOMPARE(b.lab->runs()[1].recipe.stack.residual_step, 0.3);
+    }
+
+    void aDragThatComesBackLeavesNoEntry() {
+        Bench b;
+        b.lab->beginDrag();
+        b.lab->dragKey("stack.temperature", 2.0);
+        b.lab->commitKey("stack.temperature", 1.0);
+        QCOMPARE(b.lab->undoStack()->count(), 0);
+        QVERIFY(!b.lab->dragging());
+    }
+
+    void onlyWhatWasUnlinkedDiffers() {
+        Bench b;
+        b.lab->commitKey("stack.scheme", "peri");  // the scheme is what the comparison is about
+        QCOMPARE(b.lab->runs()[0].recipe.stack.scheme, Scheme::Peri);
+        QCOMPARE(b.lab->runs()[1].recipe.stack.scheme, Scheme::Post);
+        b.lab->setLinked(false);
+        b.lab->selectRun(1);
+        b.lab->commitKey("stack.residual_step", 0.2);
+        QCOMPARE(b.lab->runs()[0].recipe.stack.residual_step, 1.0);
+        b.lab->setLinked(true);
+        b.lab->commitKey("stack.residual_step", 0.5);  // it differs already: its own knob
+        QCOMPARE(b.lab->runs()[0].recipe.stack.residual_step, 1.0);
+        QCOMPARE(b.lab->runs()[1].recipe.stack.residual_step, 0.5);
+        b.lab->commitKey("stack.temperature", 2.0);
+        QCOMPARE(b.lab->runs()[0].recipe.stack.temperature, 2.0);
+        QVERIFY(b.lab->differingKeys().contains("stack.residual_step"));
+    }
+
+    void aStaleFrameIsDropped() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        const auto before = b.rms(0);
+        RunDelta delta;
+        delta.probes = {b.run(0).probes.at("growth").back()};
+        for (auto& array : delta.probes[0].arrays) array.data.assign(array.data.size(), 1234);
+        QSignalSpy taken(b.lab.get(), &Lab::frameTaken);
+        b.lab->takeFrame(std::make_shared<const Frame>(
+            Frame{1, Frame::Kind::Explore, {{"a", nullptr, delta}}, true, 1, 0}));
+        QCOMPARE(b.rms(0), before);
+        QCOMPARE(taken.count(), 0);
+    }
+
+    void aSwitchedNormIsOneEntryAndMovesThePicture() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        const auto before = b.rms(0);
+        b.lab->setNorm(0, Sublayer::FeedForward, widgets::NormPlace::Out, true, true);
+        QCOMPARE(b.lab->undoStack()->count(), 1);
+        QTRY_VERIFY(b.measured() && b.rms(0) != before);
+        QVERIFY(sublayer_rule(b.lab->runs()[0].recipe.stack, 1, Sublayer::FeedForward).out);
+        b.lab->undoStack()->undo();
+        QTRY_VERIFY(b.measured() && b.rms(0) == before);
+    }
+
+    void aWrongValueIsToldAndChangesNothing() {
+        Bench b;
+        b.lab->commitKey("stack.depth", -3);
+        QCOMPARE(b.problems.size(), 1);
+        QVERIFY(b.problems[0].contains("stack.depth"));
+        QCOMPARE(b.lab->runs()[0].recipe.stack.depth, 2);
+        QCOMPARE(b.lab->undoStack()->count(), 0);
+    }
+
+    void trainingThenAStructuralKnobOnlyPreviewsUntilItIsStarted() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        b.lab->play();
+        QTRY_VERIFY(b.ended());
+        QCOMPARE(b.run(0).steps.rows(), 6u);
+        QCOMPARE(b.run(0).outcome.state, RunState::Finished);
+        QVERIFY(!b.lab->changesPending());
+        QVERIFY(!b.lab->runs()[0].preview);
+        const auto trained = *b.run(0).steps.find("loss");
+        b.lab->commitKey("stack.depth", 3);
+        QVERIFY(b.lab->changesPending());
+        QTRY_VERIFY(b.lab->runs()[0].preview != nullptr);
+        QCOMPARE(*b.run(0).steps.find("loss"), trained);
+        const widgets::PanelInput input = b.lab->panelInput("growth", {});
+        QVERIFY(input.previews[0] != nullptr);
+        QCOMPARE(input.previews[0]->probes.at("growth").back().find("rms")->data.size(), 7u);
+
+        const std::string old_id = b.lab->runs()[0].id;
+        b.lab->startAsNewRun();
+        QVERIFY(b.lab->runs()[0].id != old_id);
+        QTRY_VERIFY(b.ended() && b.run(0).steps.rows() == 6);
+        QVERIFY(!b.lab->changesPending());
+        QCOMPARE(b.rms(0).size(), 7u);
+        b.lab->undoStack()->undo();
+        QCOMPARE(*b.run(0).steps.find("loss"), trained);
+    }
+
+    void aHotKnobWhileTrainingActsWithoutRestart() {
+        Bench b(100000);
+        b.lab->play();
+        QTRY_VERIFY(b.run(1).steps.rows() > 3);
+        b.lab->commitKey("optimizer.lr", 1e-4);
+        QVERIFY(!b.lab->changesPending());
+        QTRY_VERIFY(!b.run(0).events.empty());
+        QVERIFY(b.run(0).events.back().text.find("learning rate") != std::string::npos);
+        const auto rows = b.run(0).steps.rows();
+        QTRY_VERIFY(b.run(0).steps.rows() > rows + 2);
+        b.lab->stop();
+        QTRY_COMPARE(b.run(0).outcome.state, RunState::Interrupted);
+    }
+
+    void pinnedRunsStayAsTheyWere() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        b.lab->pinSelected();
+        QCOMPARE(b.lab->runs().size(), 3u);
+        const auto pinned = b.rms(1);
+        b.lab->commitKey("stack.residual_step", 0.2);
+        QTRY_VERIFY(b.measured() && b.rms(0) != pinned);
+        QCOMPARE(b.rms(1), pinned);
+        b.lab->undoStack()->undo();
+        b.lab->undoStack()->undo();
+        QCOMPARE(b.lab->runs().size(), 2u);
+    }
+
+    void aForkContinuesFromACheckpointWithItsOwnKnobs() {
+        Bench b;
+        b.lab->play();
+        QTRY_VERIFY(b.ended() && !b.lab->runs()[0].checkpoints.empty());
+        b.lab->setLinked(false);
+        b.lab->commitKey("steps", 6);
+        b.lab->commitKey("optimizer.weight_decay", 0.0);
+        b.lab->forkSelected();
+        QTRY_COMPARE(b.lab->runs().size(), 3u);
+        // The parent ended at its last step, so the fork, which goes on after it, takes one step more at
+        // most.
+        QTRY_VERIFY(b.ended());
+        QVERIFY(b.run(2).steps.rows() >= b.run(0).steps.rows());
+        QCOMPARE(b.run(2).steps.find("loss")->at(3), b.run(0).steps.find("loss")->at(3));
+        QVERIFY(b.run(2).name.find("fork at") != std::string::npos);
+        QVERIFY(!b.lab->changesPending());  // the changed knob went with the fork
+    }
+
+    void aRunThatWasCutOffResumesBitForBit() {
+        Bench whole(40);
+        whole.lab->play();
+        QTRY_VERIFY_WITH_TIMEOUT(whole.ended(), 30000);
+
+        Bench cut(40);
+        cut.lab->play();
+        QTRY_VERIFY(cut.run(0).steps.rows() > 3);
+        cut.lab.reset();  // the program quits in the middle
+        cut.open(40);
+        QSignalSpy found(cut.lab.get(), &Lab::interruptedFound);
+        cut.lab->findInterrupted();
+        QTRY_COMPARE(found.count(), 1);
+        const auto runs = found[0][0].value<QList<InterruptedRun>>();
+        QCOMPARE(runs.size(), 2);
+        cut.lab->resume({runs[0].path, runs[1].path});
+        QTRY_VERIFY_WITH_TIMEOUT(cut.lab->runs()[0].underWay() || cut.run(0).steps.rows() == 40, 30000);
+        QTRY_VERIFY_WITH_TIMEOUT(cut.ended() && cut.run(0).steps.rows() == 40, 30000);
+        QCOMPARE(cut.problems, QStringList());
+        for (int i = 0; i < 2; ++i) {
+            QCOMPARE(cut.run(i).name, whole.run(i).name);
+            QCOMPARE(*cut.run(i).steps.find("loss"), *whole.run(i).steps.find("loss"));
+        }
+        // The recordings are the whole runs now, and nothing is left to offer.
+        cut.lab.reset();
+        cut.open(40);
+        QSignalSpy again(cut.lab.get(), &Lab::interruptedFound);
+        cut.lab->findInterrupted();
+        QTRY_COMPARE(again.count(), 1);
+        QCOMPARE(again[0][0].value<QList<InterruptedRun>>().size(), 0);
+    }
+};
+
+QTEST_GUILESS_MAIN(LabTest)
+#include "lab_test.moc"

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The program from outside: arguments, exit codes, `normscope figure`.
+#include "core/recipe/experiment.h"
+#include "core/session/session.h"
+#include "small_recipe.h"
+
+#include <QFile>
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QTest>
+
+using namespace normscope;
+
+namespace {
+
+struct Result {
+    int code;
+    QByteArray out, error;
+    bool oneLine() const { return error.count('\n') == 1 && error.endsWith('\n'); }
+};
+
+Result run(const QStringList& arguments) {
+    QProcess process;
+    QProcessEnvironment env = QProcessEnvironment::systemEnvironment();
+    for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+        env.remove(QLatin1String(name));
+    process.setProcessEnvironment(env);
+    process.start(QStringLiteral(NORMSCOPE_PROGRAM), arguments);
+    if (!process.waitForFinished(60000) || process.exitStatus() != QProcess::NormalExit)
+        return {-1, {}, "crashed\n"};
+    return {process.exitCode(), process.readAllStandardOutput(), process.readAllStandardError()};
+}
+
+}  // namespace
+
+class ProgramTest : public QObject {
+    Q_OBJECT
+    QTemporaryDir folder_;
+    QString session_;
+
+  private Q_SLOTS:
+    void initTestCase() {
+        session_ = folder_.filePath("two.h5");
+        std::vector<RunData> runs;
+        ThreadPool pool(1);
+        for (const auto& [id, scheme] : {std::pair{"a", Scheme::Pre}, std::pair{"b", Scheme::Post}}) {
+            Recipe recipe = test::smallRecipe(scheme);
+            complete_and_validate(recipe);
+            Experiment experiment(recipe, id, default_run_name(recipe));
+            RunData data = experiment.header();
+            while (!experiment.ended()) append(data, experiment.advance(pool));
+            runs.push_back(data);
+        }
+        save_session(session_.toStdString(), runs, "{}");
+    }
+
+    void withoutADisplayItSaysSoAndDoesNotAbort() {
+        const Result r = run({});
+        QCOMPARE(r.code, 2);
+        QVERIFY2(r.oneLine(), r.error);
+        QVERIFY(r.error.contains("display"));
+    }
+
+    void aFigureIsDrawnWithoutADisplay_data() {
+        QTest::addColumn<QString>("panel");
+        for (const char* panel : {"growth", "gradients", "jacobian", "training", "null_space", "theta"})
+            QTest::newRow(panel) << panel;
+    }
+    void aFigureIsDrawnWithoutADisplay() {
+        QFETCH(QString, panel);
+        const QString svg = folder_.filePath(panel + ".svg"), csv = folder_.filePath(panel + ".csv");
+        const Result r =
+            run({"figure", session_, "--panel", panel, "--out", svg, "--csv", csv, "--size", "120x80mm"});
+        QVERIFY2(r.code == 0, r.error);
+        QCOMPARE(r.error, QByteArray());
+        QFile picture(svg), table(csv);
+        QVERIFY(picture.open(QFile::ReadOnly) && table.open(QFile::ReadOnly));
+        const QByteArray text = picture.readAll();
+        QVERIFY(text.contains("120mm") && text.contains("80mm"));
+        QVERIFY(text.contains("normscope-recipe"));
+        QVERIFY(table.readAll().count('\n') > 3);
+    }
+
+    void runsAndStepAndScaleAreObeyed() {
+        const QString csv = folder_.filePath("one.csv");
+        QCOMPARE(run({"figure", session_, "--panel", "training", "--runs", "b", "--csv", csv}).code, 0);
+        QFile table(csv);
+        QVERIFY(table.open(QFile::ReadOnly));
+        const QByteArray text = table.readAll();
+        QVERIFY(text.contains("Post-LN") && !text.contains("Pre-LN"));
+        const QString zero = folder_.filePath("zero.csv"), last = folder_.filePath("last.csv");
+        QCOMPARE(run({"figure", session_, "--step", "0", "--csv", zero}).code, 0);
+        QCOMPARE(run({"figure", session_, "--csv", last}).code, 0);
+        QFile a(zero), b(last);
+        QVERIFY(a.open(QFile::ReadOnly) && b.open(QFile::ReadOnly));
+        QVERIFY(a.readAll() != b.readAll());
+    }
+
+    void wrongInputIsOneLineAndCodeTwo_data() {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<QString>("names");
+        const QStringList base{"figure", session_, "--out", folder_.filePath("x.svg")};
+        QTest::newRow("panel") << base + QStringList{"--panel", "nope"} << "growth";
+        QTest::newRow("run") << base + QStringList{"--runs", "z"} << "z";
+        QTest::newRow("size") << base + QStringList{"--size", "big"} << "--size";
+        QTest::newRow("size range") << base + QStringList{"--size", "1x1mm"} << "10";
+        QTest::newRow("scale") << base + QStringList{"--x", "cubic"} << "linear, log";
+        QTest::newRow("range") << base + QStringList{"--range", "y=3:1"} << "--range";
+        QTest::newRow("option") << base + QStringList{"--option", "quantity=foo"} << "quantity";
+        QTest::newRow("ending") << QStringList{"figure", session_, "--out", folder_.filePath("x.gif")}
+                                << ".svg";
+        QTest::newRow("no target") << QStringList{"figure", session_} << "--out";
+        QTest::newRow("no file") << QStringList{"figure", "/nowhere.h5", "--out", "x.svg"} << "/nowhere.h5";
+        QTest::newRow("unknown flag") << base + QStringList{"--frobnicate"} << "frobnicate";
+        QTest::newRow("window flag") << QStringList{"--frobnicate"} << "frobnicate";
+        QTest::newRow("window size") << QStringList{"--size", "12"} << "--size";
+    }
+    void wrongInputIsOneLineAndCodeTwo() {
+        QFETCH(QStringList, arguments);
+        QFETCH(QString, names);
+        const Result r = run(arguments);
+        QCOMPARE(r.code, 2);
+        QVERIFY2(r.oneLine(), r.error);
+        QVERIFY2(QString::fromUtf8(r.error).contains(names), r.error);
+    }
+
+    void anUnwritableTargetIsCodeOne() {
+        const Result r = run({"figure", session_, "--out", "/proc/nowhere/x.svg"});
+        QCOMPARE(r.code, 1);
+        QVERIFY2(r.oneLine(), r.error);
+    }
+};
+
+QTEST_GUILESS_MAIN(ProgramTest)
+#include "program_test.moc"

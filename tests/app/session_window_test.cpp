@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/banner.h"
+#include "app/window_view.h"
+#include "tests/widgets/warnings_fail.h"
+#include "widgets/stack/run_strip.h"
+#include "window_bench.h"
+
+#include <QFile>
+#include <QSignalSpy>
+
+using namespace normscope;
+using namespace normscope::app;
+using normscope::test::WindowBench;
+
+namespace {
+
+std::map<std::string, QByteArray> tables(const WindowBench& b) {
+    std::map<std::string, QByteArray> all;
+    for (const PanelCell* cell : b.window->grid()->visibleCells()) all[cell->panel()] = cell->csv();
+    return all;
+}
+
+/// Saves, closes, opens a new window and the session in it.
+void saveAndReopen(WindowBench& b, const QString& path) {
+    QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
+    b.window->saveSession(path);
+    QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
+    b.window.reset();
+    b.open();
+    QSignalSpy opened(&b.lab(), &Lab::sessionOpened);
+    b.window->openSession(path);
+    QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
+    QTest::qWait(50);
+}
+
+}  // namespace
+
+class SessionWindowTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<test::WarningsFail> warnings_;
+
+  private Q_SLOTS:
+    void init() { warnings_ = std::make_unique<test::WarningsFail>(); }
+    void cleanup() {
+        warnings_->check();
+        warnings_.reset();
+    }
+
+    void theSameScreenComesBack() {
+        WindowBench b;
+        b.makeSmall(12);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
+        b.window->resize(1800, 1000);
+        QTRY_COMPARE(b.window->grid()->visibleCells().size(), 6u);
+        b.lab().setStep(5);
+        b.lab().selectLayer(1, 0);
+        // Zoom, log switches, options.
+        widgets::PlotViewState state;
+        state.plots = {
+            {{widgets::Range{1.0, 9.0}, std::nullopt}, {widgets::Range{2.0, 4.5}, widgets::Scale::Log}}};
+        b.cell("training")->setViews({{"training", state}});
+        b.cell("growth")->setOptions({{"quantity", "var"}});
+        b.cell("gradients")->setPanel("theta");
+        b.window->setDark(true);
+        const auto before = tables(b);
+        const std::string view = viewJson(*b.window);
+
+        saveAndReopen(b, b.folder.filePath("kept.h5"));
+        QTRY_COMPARE(b.window->grid()->visibleCells().size(), 6u);
+        const auto after = tables(b);
+        QCOMPARE(after.size(), before.size());
+        for (const auto& [panel, text] : before) {
+            QVERIFY2(text.count('\n') > 1, panel.c_str());
+            QVERIFY2(after.at(panel) == text, panel.c_str());
+        }
+        QCOMPARE(QString::fromStdString(viewJson(*b.window)), QString::fromStdString(view));
+        QCOMPARE(b.lab().step(), qint64(5));
+        QVERIFY(b.window->isDark());
+        b.window->setDark(false);
+        QVERIFY(!b.lab().runs()[0].checkpoints.empty());
+    }
+
+    void anUntrainedComparisonWithAPreviewComesBackToo() {
+        WindowBench b;
+        b.makeSmall(5);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
+        b.lab().commitKey("stack.depth", 4);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().runs()[1].preview && b.lab().exact(), 20000);
+        const auto before = tables(b);
+        QVERIFY(before.at("growth").contains("preview"));
+        saveAndReopen(b, b.folder.filePath("preview.h5"));
+        QVERIFY(b.lab().changesPending());
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().runs()[1].preview && b.lab().exact(), 20000);
+        QTRY_COMPARE(tables(b), before);
+    }
+
+    void aSessionCanBeTrainedOn() {
+        WindowBench b;
+        b.makeSmall(4);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        saveAndReopen(b, b.folder.filePath("untrained.h5"));
+        QVERIFY(b.lab().exploring());
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
+        QCOMPARE(b.run(0).steps.rows(), 4u);
+    }
+
+    void aFileThatIsNoSessionIsToldInOneLineAndNothingChanges() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        const QString path = b.folder.filePath("letter.h5");
+        QFile file(path);
+        QVERIFY(file.open(QFile::WriteOnly));
+        file.write("Dear session,\n");
+        file.close();
+        b.window->openSession(path);
+        QTRY_VERIFY(b.window->banner()->message().contains("letter.h5"));
+        QVERIFY(!b.window->banner()->message().contains('\n'));
+        QCOMPARE(b.run(0).name, std::string("Pre-LN"));
+    }
+
+    void anInterruptedRunIsOfferedAndResumed() {
+        WindowBench b;
+        b.makeSmall(100000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.run(1).steps.rows() > 5, 20000);
+        b.window.reset();  // closed in the middle
+        b.open();
+        b.window->offerInterrupted();
+        QTRY_VERIFY(b.window->banner()->message().contains("Post-LN at step"));
+        for (auto* button : b.window->banner()->findChildren<QAbstractButton*>())
+            if (button->text() == "Resume") QTest::mouseClick(button, Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().anyUnderWay(), 20000);
+        const auto rows = b.run(0).steps.rows();
+        QTRY_VERIFY_WITH_TIMEOUT(b.run(0).steps.rows() > rows + 3, 20000);
+        b.lab().stop();
+        QTRY_VERIFY(!b.lab().anyUnderWay());
+    }
+};
+
+QTEST_MAIN(SessionWindowTest)
+#include "session_window_test.moc"

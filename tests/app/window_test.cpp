@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/banner.h"
+#include "app/command_search.h"
+#include "app/export_dialog.h"
+#include "tests/widgets/warnings_fail.h"
+#include "widgets/plots/number_text.h"
+#include "widgets/stack/knob.h"
+#include "widgets/stack/knob_panel.h"
+#include "widgets/stack/knob_slider.h"
+#include "widgets/stack/norm_chip.h"
+#include "widgets/stack/run_strip.h"
+#include "widgets/stack/stack_view.h"
+#include "widgets/stack/transport_bar.h"
+#include "window_bench.h"
+
+#include <QClipboard>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QSignalSpy>
+
+using namespace normscope;
+using namespace normscope::app;
+using normscope::test::WindowBench;
+
+namespace {
+
+const widgets::Curve& curve(const PanelCell* cell, const QString& name) {
+    for (const auto& c : cell->plot()->figure()->plots.at(0).curves)
+        if (c.name == name && c.kind != widgets::LineKind::Ghost) return c;
+    throw std::runtime_error("no curve " + name.toStdString());
+}
+
+widgets::KnobSlider* slider(const WindowBench& b, const char* key) {
+    auto* knob =
+        qobject_cast<widgets::Knob*>(b.find<widgets::KnobPanel>("knobPanel")->row(QLatin1String(key)));
+    return knob->slider();
+}
+
+/// Presses the thumb, drags it by so many pixels in steps, and lets go.
+void drag(
+    widgets::KnobSlider* slider, int by, const std::function<void()>& before_release = [] {}) {
+    const QPoint from = slider->thumb().toPoint();
+    QTest::mousePress(slider, Qt::LeftButton, Qt::ShiftModifier, from);
+    for (int i = 1; i <= 8; ++i) {
+        QMouseEvent move(QEvent::MouseMove, from + QPoint(by * i / 8, 0),
+                         slider->mapToGlobal(from + QPoint(by * i / 8, 0)), Qt::NoButton, Qt::LeftButton,
+                         Qt::ShiftModifier);
+        QCoreApplication::sendEvent(slider, &move);
+        QTest::qWait(5);
+    }
+    before_release();
+    QTest::mouseRelease(slider, Qt::LeftButton, Qt::ShiftModifier, from + QPoint(by, 0));
+}
+
+}  // namespace
+
+class WindowTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<test::WarningsFail> warnings_;
+
+  private Q_SLOTS:
+    void init() { warnings_ = std::make_unique<test::WarningsFail>(); }
+    void cleanup() {
+        warnings_->check();
+        warnings_.reset();
+    }
+
+    void opensWithTheDefaultComparisonDrawnAtStepZero() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        QCOMPARE(b.run(0).name, std::string("Pre-LN"));
+        QCOMPARE(b.run(1).name, std::string("Post-LN"));
+        QCOMPARE(b.window->grid()->visibleCells().size(), 4u);
+        for (const char* panel : {"growth", "gradients", "jacobian", "training"}) {
+            const PanelCell* cell = b.cell(panel);
+            QVERIFY2(cell->isVisible(), panel);
+            const widgets::Figure& figure = *cell->plot()->figure();
+            QVERIFY2(figure.empty_text.isEmpty(), panel);
+            QCOMPARE(cell->findChild<QLabel*>("subtitle")->text(), QStringLiteral("at step 0"));
+            const widgets::PlotLayout& drawn = cell->plot()->figureLayout().plots.at(0);
+            if (std::string(panel) == "training") {
+                QCOMPARE(figure.plots[0].references.size(), 3u);
+                QVERIFY(figure.plots[0].chips.at(0).text.contains("Space trains both"));
+            } else {
+                QVERIFY2(drawn.curves.size() >= 2, panel);
+                for (const auto& c : drawn.curves)
+                    if (!figure.plots[0].curves[c.curve].name.contains("bound"))
+                        QVERIFY2(!c.pieces.empty(), panel);
+            }
+            QVERIFY2(!cell->plot()->accessibleDescription().isEmpty(), panel);
+        }
+        QCOMPARE(curve(b.cell("growth"), "Pre-LN").y.size(), 25u);
+        QVERIFY(b.window->banner()->message().isEmpty());
+    }
+
+    void draggingTheStepMovesTheGrowthCurveAndIsOneUndoEntry() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        const auto before = curve(b.cell("growth"), "Pre-LN").y;
+        bool ghost = false;
+        drag(slider(b, "stack.residual_step"), -60, [&] {
+            QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+            for (const auto& c : b.cell("growth")->plot()->figure()->plots[0].curves)
+                ghost |= c.kind == widgets::LineKind::Ghost && c.y == before;
+        });
+        QVERIFY(ghost);
+        QCOMPARE(b.lab().undoStack()->count(), 1);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.lab().runs()[0].recipe.stack.residual_step < 0.9, 20000);
+        const auto after = curve(b.cell("growth"), QString::fromStdString(b.run(0).name)).y;
+        QVERIFY(after.back() < before.back());
+        QTest::keyClick(b.window.get(), Qt::Key_Z, Qt::ControlModifier);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.run(0).name == "Pre-LN", 20000);
+        QTRY_COMPARE(curve(b.cell("growth"), "Pre-LN").y, before);
+        QCOMPARE(slider(b, "stack.residual_step")->value(), 1.0);
+    }
+
+    void aClickOnANormChipMovesThePictures() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        const auto before = curve(b.cell("growth"), "Pre-LN").y;
+        auto* chip = b.window->stack()->chip(0, Sublayer::Attention, widgets::NormPlace::Out);
+        QVERIFY(chip);
+        QTest::mouseClick(chip, Qt::LeftButton);
+        QCOMPARE(b.lab().undoStack()->count(), 1);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured() && curve(b.cell("growth"), "Pre-LN").y != before, 20000);
+        QTest::keyClick(b.window.get(), Qt::Key_Z, Qt::ControlModifier);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured() && curve(b.cell("growth"), "Pre-LN").y == before, 20000);
+    }
+
+    void spaceTrainsAndTheScrubberShowsEveryPanelAtItsStep() {
+        WindowBench b;
+        b.makeSmall(8);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        QTest::keyClick(b.window.get(), Qt::Key_Space);
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+        QCOMPARE(b.run(1).steps.rows(), 8u);
+        QTRY_COMPARE(curve(b.cell("training"), "Pre-LN").y.size(), 8u);
+        QTRY_COMPARE(b.find<widgets::TransportBar>("transportBar")->scrubber()->recorded(), qint64(7));
+        QTRY_VERIFY(b.cell("growth")->findChild<QLabel*>("subtitle")->text().contains("step 7"));
+        const auto last = curve(b.cell("growth"), "Pre-LN").y;
+        Q_EMIT b.find<widgets::TransportBar>("transportBar")->scrubbed(0);
+        QCOMPARE(b.cell("growth")->findChild<QLabel*>("subtitle")->text(), QStringLiteral("at step 0"));
+        QVERIFY(curve(b.cell("growth"), "Pre-LN").y != last);
+        QTest::keyClick(b.window.get(), Qt::Key_End);
+        QCOMPARE(curve(b.cell("growth"), "Pre-LN").y, last);
+    }
+
+    void theHoverCardSaysWhatTheProbeMeasured() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        widgets::PlotView* plot = b.cell("growth")->plot();
+        const widgets::PlotLayout& drawn = plot->figureLayout().plots[0];
+        const QPoint at(int(drawn.x.toPixel(6)), int(drawn.area.center().y()));
+        QTest::mouseMove(plot->viewport(), at);
+        QTRY_VERIFY(!plot->hoverText().isEmpty());
+        for (int i : {0, 1}) {
+            const double rms = b.run(i).probes.at("growth").back().find("rms")->data[12];
+            QVERIFY2(plot->hoverText().contains(widgets::numberText(rms)), qPrintable(plot->hoverText()));
+        }
+        QVERIFY(plot->hoverText().contains("layer 6"));
+    }
+
+    void aHoveredLayerIsSharedBetweenStackAndPanels() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        QSignalSpy hovered(b.window->grid(), &PanelGrid::layerHovered);
+        widgets::PlotView* plot = b.cell("gradients")->plot();
+        const widgets::PlotLayout& drawn = plot->figureLayout().plots[0];
+        QTest::mouseMove(plot->viewport(), QPoint(int(drawn.x.toPixel(3)), int(drawn.area.center().y())));
+        QTRY_VERIFY(!hovered.isEmpty());
+        QCOMPARE(hovered.last()[0].toInt(), 2);
+    }
+
+    void aPanelFillsTheCentreAndEscapeReturns() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        QTest::mouseDClick(b.cell("gradients")->findChild<QWidget*>("header"), Qt::LeftButton);
+        QCOMPARE(b.window->grid()->visibleCells().size(), 1u);
+        QCOMPARE(b.window->grid()->visibleCells()[0], b.cell("gradients"));
+        QTest::keyClick(b.window.get(), Qt::Key_Escape);
+        QCOMPARE(b.window->grid()->visibleCells().size(), 4u);
+        QTest::keyClick(b.window.get(), Qt::Key_F11);
+        QCOMPARE(b.window->grid()->visibleCells().size(), 1u);
+        QVERIFY(!b.find<widgets::RunStrip>("runStrip")->isVisible());
+        QTest::keyClick(b.window.get(), Qt::Key_Escape);
+        QVERIFY(b.find<widgets::RunStrip>("runStrip")->isVisible());
+    }
+
+    void theWideWindowShowsSixPanelsAndTheRail() {
+        WindowBench b;
+        b.window->resize(1920, 1080);
+        QTRY_COMPARE(b.window->grid()->visibleCells().size(), 6u);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            b.measured() && b.run(0).probes.count("theta") && b.run(0).probes.count("null_space"), 20000);
+        for (const PanelCell* cell : b.window->grid()->cells())
+            QVERIFY2(cell->plot()->figure()->empty_text.isEmpty(), cell->panel().c_str());
+        QVERIFY(b.find<QWidget>("sideRail")->isVisible());
+    }
+
+    void commandsAreFoundByTyping() {
+        WindowBench b;
+        b.window->searchCommands();
+        auto* search = b.find<CommandSearch>("commandSearch");
+        QVERIFY(search);
+        QTest::keyClicks(search->findChild<QLineEdit*>("commandInput"), "light dark");
+        QCOMPARE(search->findChild<QListWidget*>("commandList")->count(), 1);
+        const bool dark = b.window->isDark();
+        QTest::keyClick(search->findChild<QLineEdit*>("commandInput"), Qt::Key_Return);
+        QTRY_COMPARE(b.window->isDark(), !dark);
+    }
+
+    void experimentAndFigureGoToTheClipboard() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        b.window->copyExperiment();
+        const Recipe copied = parse_recipe(QGuiApplication::clipboard()->text().toStdString(), "clipboard");
+        QCOMPARE(copied.stack.scheme, Scheme::Pre);
+        b.window->copyFigure();
+        QVERIFY(QGuiApplication::clipboard()->mimeData()->data("image/svg+xml").contains("<svg"));
+    }
+
+    void theExportDialogShowsWhatItWillWrite() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        b.window->exportCurrent();
+        auto* dialog = b.find<ExportDialog>("exportDialog");
+        QVERIFY(dialog);
+        QCOMPARE(dialog->options().size_mm, QSizeF(85, 60));
+        QVERIFY(!dialog->options().metadata.isEmpty());
+        dialog->reject();
+    }
+
+    void aRefusedKnobIsToldInTheBanner() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        b.lab().commitKey("stack.heads", 5);
+        QTRY_VERIFY(b.window->banner()->message().contains("heads"));
+    }
+};
+
+QTEST_MAIN(WindowTest)
+#include "window_test.moc"
