@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <iostream>
-#include <memory>
-
 #include "app/cli/command.h"
 #include "app/cli/files.h"
 #include "core/session/session.h"
+
+#include <iostream>
+#include <memory>
 
 namespace normscope::app {
 
@@ -42,10 +42,12 @@ void add_gather(CLI::App& program, Task& task) {
         std::string out;
     };
     auto options = std::make_shared<Options>();
-    auto* command = program.add_subcommand("gather", "puts the runs of several sessions or recordings into one session");
+    auto* command =
+        program.add_subcommand("gather", "puts the runs of several sessions or recordings into one session");
     command->add_option("FILES", options->files, "sessions or recordings")->required();
     command->add_option("--out", options->out, "the session to write")->required();
-    command->callback([options, &task] { task = [options] { return gather(options->files, options->out); }; });
+    command->callback(
+        [options, &task] { task = [options] { return gather(options->files, options->out); }; });
 }
 
 }  // namespace normscope::app

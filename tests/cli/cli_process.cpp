@@ -31,6 +31,6 @@ std::unique_ptr<QProcess> start_cli(const QStringList& arguments) {
 }
 
 QStringList small_stack() {
-    return {"--set", "stack.depth=2", "--set", "stack.d_model=16", "--set", "stack.heads=2", "--set", "stack.context=16",
-            "--set", "batch=2",       "--threads", "1"};
+    return {"--set", "stack.depth=2",    "--set", "stack.d_model=16", "--set",     "stack.heads=2",
+            "--set", "stack.context=16", "--set", "batch=2",          "--threads", "1"};
 }

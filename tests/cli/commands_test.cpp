@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the commands print and write when all is well.
-#include <QJsonDocument>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QtTest>
-#include <cmath>
-
 #include "core/recipe/evaluation.h"
 #include "core/recipe/experiment.h"
 #include "core/recipe/presets.h"
@@ -13,6 +7,12 @@
 #include "core/session/named_arrays.h"
 #include "core/session/session.h"
 #include "tests/cli/cli_process.h"
+
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QtTest>
+#include <cmath>
 
 using namespace normscope;
 
@@ -48,13 +48,15 @@ class CommandsTest : public QObject {
             file.write(succeed({"presets", preset.name}).out.toUtf8());
             file.close();
             QVERIFY(succeed({"validate", path("preset.json")}).out.contains("sound"));
-            QCOMPARE(recipe_json(load_recipe(path("preset.json").toStdString())), recipe_json(load_recipe(preset.name)));
+            QCOMPARE(recipe_json(load_recipe(path("preset.json").toStdString())),
+                     recipe_json(load_recipe(preset.name)));
         }
     }
 
     void trainInfoValidateProbe() {
         const QString run = path("run.h5");
-        const CliResult train = succeed(QStringList{"train", "pre-ln", "--out", run, "--steps", "8", "--json"} + small_stack());
+        const CliResult train =
+            succeed(QStringList{"train", "pre-ln", "--out", run, "--steps", "8", "--json"} + small_stack());
         int steps = 0, probes = 0;
         QString first, last;
         for (const QString& line : train.out.split('\n', Qt::SkipEmptyParts)) {
@@ -77,16 +79,19 @@ class CommandsTest : public QObject {
         const QString info = succeed({"info", run}).out;
         QVERIFY2(info.contains("run a  \"Pre-LN\"  finished"), qPrintable(info));
         QVERIFY2(info.contains("  steps 8, last 7"), qPrintable(info));
-        for (const ProbeInfo& probe : probe_registry()) QVERIFY2(info.contains(QString("probe ") + probe.id), qPrintable(info));
+        for (const ProbeInfo& probe : probe_registry())
+            QVERIFY2(info.contains(QString("probe ") + probe.id), qPrintable(info));
         QVERIFY(info.contains("checkpoint of step 8"));
         QVERIFY(succeed({"validate", run}).out.contains("sound"));
 
         // The checkpoint's weights measured again give what an experiment in its state measures.
         for (const QString& subject : {run, run + "@8"}) {
-            succeed({"probe", subject, "--probes", "growth,gradients", "--out", path("probe.h5"), "--dtype", "float32"});
+            succeed({"probe", subject, "--probes", "growth,gradients", "--out", path("probe.h5"), "--dtype",
+                     "float32"});
             const auto growth = read_file_array<double>(path("probe.h5").toStdString(), "/probes/growth/rms");
             QCOMPARE(growth.shape, (std::vector<std::size_t>{1, 5}));
-            Experiment experiment(parse_recipe(open_session(run.toStdString()).runs[0].recipe_json, "run"), "a", "run");
+            Experiment experiment(parse_recipe(open_session(run.toStdString()).runs[0].recipe_json, "run"),
+                                  "a", "run");
             experiment.restore(load_checkpoint(run.toStdString(), "a", 8));
             ThreadPool pool(1);
             QCOMPARE(growth.data, experiment.measure("growth", pool).find("rms")->data);
@@ -112,7 +117,8 @@ class CommandsTest : public QObject {
     }
 
     void probeOfARecipeIsStepZero() {
-        succeed({"probe", "post-ln", "--probes", "growth", "--out", path("initial.h5"), "--dtype", "float32"});
+        succeed(
+            {"probe", "post-ln", "--probes", "growth", "--out", path("initial.h5"), "--dtype", "float32"});
         ThreadPool pool(1);
         Experiment experiment(load_recipe("post-ln"), "a", "a");
         QCOMPARE(read_file_array<double>(path("initial.h5").toStdString(), "/probes/growth/rms").data,
@@ -138,16 +144,19 @@ class CommandsTest : public QObject {
             tokens.push_back(stored(std::string("/") + which, array.shape, array.data.data()));
         }
         write_named_arrays(path("t.h5").toStdString(), tokens);
-        const QStringList files{path("r.json"), "--weights", path("w.h5"), "--tokens", path("t.h5"), "--out", path("e.h5")};
+        const QStringList files{path("r.json"), "--weights", path("w.h5"), "--tokens",
+                                path("t.h5"),   "--out",     path("e.h5")};
 
         succeed(QStringList{"evaluate"} + files + QStringList{"--step", "--jacobian"});
         const std::string out = path("e.h5").toStdString();
-        for (const char* object : {"hidden", "final", "logits", "loss", "attention", "grad/blocks.0.attn.wq", "grad/head.weight",
-                                   "step/tok_emb", "jacobian/sublayer/1", "jacobian/end_to_end", "singular/end_to_end"}) {
+        for (const char* object :
+             {"hidden", "final", "logits", "loss", "attention", "grad/blocks.0.attn.wq", "grad/head.weight",
+              "step/tok_emb", "jacobian/sublayer/1", "jacobian/end_to_end", "singular/end_to_end"}) {
             const auto want = read_file_array<double>(reference, "/" + name + "/expected/" + object);
             const auto got = read_file_array<double>(out, std::string("/") + object);
             QVERIFY2(got.shape == want.shape, object);
-            for (std::size_t i = 0; i < want.data.size(); ++i) QVERIFY2(std::abs(got.data[i] - want.data[i]) < 1e-8, object);
+            for (std::size_t i = 0; i < want.data.size(); ++i)
+                QVERIFY2(std::abs(got.data[i] - want.data[i]) < 1e-8, object);
         }
         succeed(QStringList{"evaluate"} + files + QStringList{"--dtype", "float32"});
         QVERIFY(!has_object(out, "/step"));
@@ -157,19 +166,23 @@ class CommandsTest : public QObject {
         succeed(QStringList{"probe"} + files + QStringList{"--probes", "theta"});
         const auto theta = read_file_array<double>(out, "/probes/theta/max");
         const auto want = read_file_array<double>(reference, "/" + name + "/expected/probes/theta/max");
-        for (std::size_t i = 0; i < want.data.size(); ++i) QVERIFY(std::abs(theta.data[i] - want.data[i]) < 1e-12);
+        for (std::size_t i = 0; i < want.data.size(); ++i)
+            QVERIFY(std::abs(theta.data[i] - want.data[i]) < 1e-12);
     }
 
     void thetaOfKnownRows() {
         const std::vector<double> p{0.35, 0.30, 0.20, 0.15, 1, 0, 0, 0, 0.75, 0.25, 0, 0};
         write_named_arrays(path("p.h5").toStdString(), {stored("/p", {3, 4}, p.data())});
         succeed({"theta", path("p.h5"), "--out", path("theta.h5")});
-        const auto read = [&](const char* name) { return read_file_array<double>(path("theta.h5").toStdString(), name, 1).data; };
+        const auto read = [&](const char* name) {
+            return read_file_array<double>(path("theta.h5").toStdString(), name, 1).data;
+        };
         const auto theta = read("/theta"), lower = read("/lower"), upper = read("/upper");
         const double want[] = {1, 0, 0.75};
         for (std::size_t i = 0; i < 3; ++i) {
             QVERIFY(std::abs(theta[i] - want[i]) < 1e-12);
-            QVERIFY(lower[i] <= theta[i] + 1e-15 && want[i] <= upper[i] + 1e-15 && upper[i] - lower[i] < 1e-12);
+            QVERIFY(lower[i] <= theta[i] + 1e-15 && want[i] <= upper[i] + 1e-15 &&
+                    upper[i] - lower[i] < 1e-12);
         }
     }
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A run that finishes, one that diverges, one that stalls: exit code, last line, info and file agree.
+#include "core/session/session.h"
+#include "core/session/validate.h"
+#include "tests/cli/cli_process.h"
+
 #include <QTemporaryDir>
 #include <QtTest>
 #include <cmath>
 #include <numeric>
-
-#include "core/session/session.h"
-#include "core/session/validate.h"
-#include "tests/cli/cli_process.h"
 
 using namespace normscope;
 
@@ -21,9 +21,12 @@ class OutcomesTest : public QObject {
         QTest::addColumn<QString>("preset");
         QTest::addColumn<QString>("state");
         QTest::addColumn<int>("code");
-        QTest::newRow("the healthy default finishes") << "pre-ln" << "finished" << 0;
-        QTest::newRow("post-ln stalls") << "post-ln" << "stalled" << 0;
-        QTest::newRow("no norm and high rate diverges") << "diverging" << "diverged" << 3;
+        QTest::newRow("the healthy default finishes") << "pre-ln"
+                                                      << "finished" << 0;
+        QTest::newRow("post-ln stalls") << "post-ln"
+                                        << "stalled" << 0;
+        QTest::newRow("no norm and high rate diverges") << "diverging"
+                                                        << "diverged" << 3;
     }
     void states() {
         QFETCH(QString, preset);
@@ -49,7 +52,8 @@ class OutcomesTest : public QObject {
         for (const auto& [id, samples] : run.probes) QCOMPARE(samples.front().step, std::int64_t{0});
         if (state == "diverged") {
             QVERIFY(run.outcome.step > 0);
-            QVERIFY2(run.outcome.text.find("inf") != std::string::npos || run.outcome.text.find("nan") != std::string::npos,
+            QVERIFY2(run.outcome.text.find("inf") != std::string::npos ||
+                         run.outcome.text.find("nan") != std::string::npos,
                      run.outcome.text.c_str());
         } else {
             QCOMPARE(run.steps.rows(), std::size_t{200});
@@ -58,7 +62,8 @@ class OutcomesTest : public QObject {
             if (state == "finished")
                 QVERIFY2(end < run.unigram_entropy - 0.3, qPrintable(QString::number(end)));
             else
-                QVERIFY2(std::abs(end - run.unigram_entropy) <= 0.03 * run.unigram_entropy, qPrintable(QString::number(end)));
+                QVERIFY2(std::abs(end - run.unigram_entropy) <= 0.03 * run.unigram_entropy,
+                         qPrintable(QString::number(end)));
             for (const auto& [id, samples] : run.probes) QCOMPARE(samples.back().step, std::int64_t{199});
         }
         // Ended runs have nothing to resume: the same state again, nothing changed.
@@ -71,14 +76,16 @@ class OutcomesTest : public QObject {
     /// The bytes of a text are learned below their own entropy (a short run of a small stack).
     void learnsFromAFile() {
         const QString out = folder_.filePath("text.h5");
-        const CliResult train = run_cli({"train", "pre-ln", "--out", out, "--steps", "150", "--set", "data.source=text", "--set",
-                                         QString("data.path=%1/LICENSE").arg(NORMSCOPE_SOURCE_DIR), "--set", "stack.depth=3",
-                                         "--set", "stack.context=24"});
+        const CliResult train =
+            run_cli({"train", "pre-ln", "--out", out, "--steps", "150", "--set", "data.source=text", "--set",
+                     QString("data.path=%1/LICENSE").arg(NORMSCOPE_SOURCE_DIR), "--set", "stack.depth=3",
+                     "--set", "stack.context=24"});
         QVERIFY2(train.code == 0, qPrintable(train.error));
         const RunData run = open_session(out.toStdString()).runs.at(0);
         const auto& loss = *run.steps.find("loss");
         const double end = std::accumulate(loss.end() - 20, loss.end(), 0.0) / 20;
-        QVERIFY2(end < run.unigram_entropy - 0.3, qPrintable(QString("%1, unigram %2").arg(end).arg(run.unigram_entropy)));
+        QVERIFY2(end < run.unigram_entropy - 0.3,
+                 qPrintable(QString("%1, unigram %2").arg(end).arg(run.unigram_entropy)));
         QVERIFY(std::isnan(run.entropy_rate));
         QVERIFY(std::abs(run.ln_vocab - std::log(256.0)) < 1e-12);
     }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A run that is stopped, politely or by kill -9, and resumed gives bit for bit the losses and weights of one that never
-// was.
+// A run that is stopped, politely or by kill -9, and resumed gives bit for bit the losses and weights of one
+// that never was.
+#include "core/session/session.h"
+#include "tests/cli/cli_process.h"
+
 #include <signal.h>
 
 #include <QRandomGenerator>
 #include <QTemporaryDir>
 #include <QtTest>
 #include <cstring>
-
-#include "core/session/session.h"
-#include "tests/cli/cli_process.h"
 
 using namespace normscope;
 
@@ -20,8 +20,10 @@ class ResumeTest : public QObject {
     static constexpr int kSteps = 600;
 
     static QStringList train(const QString& out, const QString& checkpoint_every = "20") {
-        return QStringList{"train", "peri-ln", "--out", out, "--steps", QString::number(kSteps), "--set",
-                           "checkpoint.every=" + checkpoint_every} +
+        return QStringList{"train",   "peri-ln",
+                           "--out",   out,
+                           "--steps", QString::number(kSteps),
+                           "--set",   "checkpoint.every=" + checkpoint_every} +
                small_stack();
     }
 
@@ -61,14 +63,16 @@ class ResumeTest : public QObject {
             const QString out = folder_.filePath(QString("killed%1.h5").arg(trial));
             for (int part = 0; part < 12; ++part) {
                 const auto process = start_cli(train(out) + QStringList{"--resume"});
-                if (process->waitForFinished(5 + static_cast<int>(random.bounded(part < 3 ? 150 : 500)))) break;
+                if (process->waitForFinished(5 + static_cast<int>(random.bounded(part < 3 ? 150 : 500))))
+                    break;
                 process->kill();
                 QVERIFY(process->waitForFinished());
                 ++kills;
                 if (!QFile::exists(out)) continue;
                 const CliResult info = run_cli({"info", out});
                 QVERIFY2(info.code == 0, qPrintable(info.error));
-                const bool finished = info.out.contains("\"  finished");  // killed while it saved or cleaned up
+                const bool finished =
+                    info.out.contains("\"  finished");  // killed while it saved or cleaned up
                 QVERIFY2(finished || info.out.contains("\"  interrupted"), qPrintable(info.out));
                 resumed_mid_way += !finished && !info.out.contains("  steps 0");
             }
@@ -97,14 +101,16 @@ class ResumeTest : public QObject {
         QCOMPARE(process.exitStatus(), QProcess::NormalExit);
         QCOMPARE(process.exitCode(), 1);
         const QString error = QString::fromUtf8(process.readAllStandardError());
-        QVERIFY2(error.trimmed().count('\n') == 0 && error.contains("interrupted at step"), qPrintable(error));
+        QVERIFY2(error.trimmed().count('\n') == 0 && error.contains("interrupted at step"),
+                 qPrintable(error));
         const CliResult info = run_cli({"info", out});
         QVERIFY2(info.out.contains("\"  interrupted"), qPrintable(info.out));
         const CliResult resumed = run_cli(train(out, "0") + QStringList{"--resume"});
         QVERIFY2(resumed.code == 0, qPrintable(resumed.error));
         QVERIFY2(!resumed.out.contains("starting at step 0"), qPrintable(resumed.out));
         const RunData run = open_session(out.toStdString()).runs.at(0);
-        QVERIFY(std::any_of(run.events.begin(), run.events.end(), [](const RunEvent& e) { return e.kind == "resume"; }));
+        QVERIFY(std::any_of(run.events.begin(), run.events.end(),
+                            [](const RunEvent& e) { return e.kind == "resume"; }));
         compare(out, reference);
     }
 
@@ -115,7 +121,8 @@ class ResumeTest : public QObject {
         while (QDir(folder_.path()).entryList({"again.ckpt*"}).isEmpty()) QVERIFY(!first->waitForFinished(2));
         first->kill();
         first->waitForFinished();
-        const CliResult second = run_cli(QStringList{"train", "peri-ln", "--out", out, "--steps", "3"} + small_stack());
+        const CliResult second =
+            run_cli(QStringList{"train", "peri-ln", "--out", out, "--steps", "3"} + small_stack());
         QVERIFY2(second.code == 0, qPrintable(second.error));
         QCOMPARE(open_session(out.toStdString()).runs.at(0).steps.rows(), std::size_t{3});
         QVERIFY(QDir(folder_.path()).entryList({"again.ckpt*"}).isEmpty());
@@ -123,12 +130,14 @@ class ResumeTest : public QObject {
 
     void aLiveRunIsLeftAlone() {
         const QString out = folder_.filePath("live.h5");
-        const auto process = start_cli(QStringList{"train", "peri-ln", "--out", out, "--steps", "100000000"} + small_stack());
+        const auto process =
+            start_cli(QStringList{"train", "peri-ln", "--out", out, "--steps", "100000000"} + small_stack());
         while (!QFile::exists(out)) QVERIFY(!process->waitForFinished(5));
         for (const char* option : {"--json", "--resume"}) {
             const CliResult other = run_cli(train(out) + QStringList{option});
             QCOMPARE(other.code, 2);
-            QVERIFY2(other.error.contains("live.h5: is being recorded by another process"), qPrintable(other.error));
+            QVERIFY2(other.error.contains("live.h5: is being recorded by another process"),
+                     qPrintable(other.error));
         }
         QVERIFY(run_cli({"info", out}).out.contains("\"  running"));
         process->terminate();

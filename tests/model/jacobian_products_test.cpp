@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The tangent pass (JVP) and the pull-back (VJP) are each other's transpose, and the tangent is the derivative of the
-// forward map: for every scheme and norm, causal or not, with GPAS under both of its Jacobians.
+// The tangent pass (JVP) and the pull-back (VJP) are each other's transpose, and the tangent is the
+// derivative of the forward map: for every scheme and norm, causal or not, with GPAS under both of its
+// Jacobians.
+#include "core/model/transformer.h"
+
 #include <QtTest>
 #include <cmath>
 #include <random>
-
-#include "core/model/transformer.h"
 
 using namespace normscope;
 
@@ -50,7 +51,8 @@ Transformer<double> model_of(const StackSpec& spec) {
     const Vector noise = normals(model.table().size(), 6);
     for (const TensorInfo& t : model.table().tensors())
         if (t.shape.size() < 2)
-            for (std::size_t i = t.offset; i < t.offset + t.count; ++i) model.parameters()[i] += 0.3 * noise[i];
+            for (std::size_t i = t.offset; i < t.offset + t.count; ++i)
+                model.parameters()[i] += 0.3 * noise[i];
     return model;
 }
 
@@ -66,7 +68,9 @@ double dot(const Vector& a, const double* b) {
     return sum;
 }
 
-double norm(const Vector& a) { return std::sqrt(dot(a, a.data())); }
+double norm(const Vector& a) {
+    return std::sqrt(dot(a, a.data()));
+}
 
 }  // namespace
 
@@ -78,11 +82,13 @@ class JacobianProductsTest : public QObject {
         QTest::addColumn<int>("norm");
         QTest::addColumn<bool>("causal");
         QTest::addColumn<bool>("gpas");
-        for (Scheme scheme : {Scheme::None, Scheme::Post, Scheme::Pre, Scheme::Peri, Scheme::DeepNorm, Scheme::Lns, Scheme::Output})
+        for (Scheme scheme : {Scheme::None, Scheme::Post, Scheme::Pre, Scheme::Peri, Scheme::DeepNorm,
+                              Scheme::Lns, Scheme::Output})
             for (NormKind norm : {NormKind::LayerNorm, NormKind::RmsNorm})
                 for (bool causal : {true, false})
                     for (bool gpas : {false, true})
-                        QTest::addRow("%s %s %s%s", word_of(scheme), word_of(norm), causal ? "causal" : "full", gpas ? " gpas" : "")
+                        QTest::addRow("%s %s %s%s", word_of(scheme), word_of(norm),
+                                      causal ? "causal" : "full", gpas ? " gpas" : "")
                             << static_cast<int>(scheme) << static_cast<int>(norm) << causal << gpas;
     }
     static StackSpec fetch_stack() {
@@ -114,8 +120,9 @@ class JacobianProductsTest : public QObject {
                     model.pull_back(tape, begin, end, kind, jtu.data());
                     const double left = dot(u, jv.data()), right = dot(v, jtu.data() + sequence * one);
                     const double scale = norm(u) * norm(jv) + norm(v) * norm(jtu);
-                    QVERIFY2(std::abs(left - right) <= 1e-12 * scale,
-                             qPrintable(QString("%1 … %2: %3 and %4").arg(begin).arg(end).arg(left).arg(right)));
+                    QVERIFY2(
+                        std::abs(left - right) <= 1e-12 * scale,
+                        qPrintable(QString("%1 … %2: %3 and %4").arg(begin).arg(end).arg(left).arg(right)));
                     QVERIFY(std::abs(left) > 1e-6 * scale);  // or the comparison would say nothing
                     for (std::size_t i = 0; i < one; ++i) QCOMPARE(jtu[i], 0.0);  // sequences do not touch
                 }
@@ -130,7 +137,8 @@ class JacobianProductsTest : public QObject {
         Vector together = normals(3 * 30, 1), single(together.begin() + 30, together.begin() + 60);
         model.tangent(tape, 0, 0, 4, 0, 3, Jacobian::Backprop, together.data());
         model.tangent(tape, 0, 0, 4, 0, 1, Jacobian::Backprop, single.data());
-        for (std::size_t i = 0; i < 30; ++i) QVERIFY(std::abs(together[30 + i] - single[i]) <= 1e-12 * norm(single));
+        for (std::size_t i = 0; i < 30; ++i)
+            QVERIFY(std::abs(together[30 + i] - single[i]) <= 1e-12 * norm(single));
     }
 
     /// The positions' embedding shifts the first hidden state freely, one row a token.
@@ -162,7 +170,8 @@ class JacobianProductsTest : public QObject {
             const auto k = static_cast<std::size_t>(end);
             for (std::size_t i = 0; i < 30; ++i)
                 difference[i] = (8 * (c[k][i] - b[k][i]) - (d[k][i] - a[k][i])) / (12 * h) - tangent[i];
-            QVERIFY2(norm(difference) <= 1e-7 * norm(tangent), qPrintable(QString("to h%1: %2").arg(end).arg(norm(difference) / norm(tangent))));
+            QVERIFY2(norm(difference) <= 1e-7 * norm(tangent),
+                     qPrintable(QString("to h%1: %2").arg(end).arg(norm(difference) / norm(tangent))));
         }
     }
 

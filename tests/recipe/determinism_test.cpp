@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The same recipe gives the same bits, whatever the threads and whatever is measured on the way.
+#include "core/recipe/experiment.h"
+
 #include <QtTest>
 #include <cmath>
-
-#include "core/recipe/experiment.h"
 
 using namespace normscope;
 
@@ -13,7 +13,8 @@ constexpr int kSteps = 12;
 
 Recipe small_recipe(const std::string& scheme) {
     Recipe recipe = parse_recipe(R"({"format": "normscope-recipe", "version": 1, "batch": 3, "steps": 12,
-        "validate": {"every": 5}, "stack": {"depth": 3, "d_model": 16, "heads": 2, "context": 12, "scheme": ")" + scheme + "\"}}",
+        "validate": {"every": 5}, "stack": {"depth": 3, "d_model": 16, "heads": 2, "context": 12, "scheme": ")" +
+                                     scheme + "\"}}",
                                  "test");
     complete_and_validate(recipe);
     return recipe;
@@ -82,7 +83,8 @@ class DeterminismTest : public QObject {
             for (std::size_t i = 0; i < samples.size(); ++i) {
                 QCOMPARE(samples[i].step, static_cast<std::int64_t>(i));
                 for (const NamedArray& array : samples[i].arrays) {
-                    // NaN stands, by contract, where a bound or a branch does not exist, and there at every step.
+                    // NaN stands, by contract, where a bound or a branch does not exist, and there at every
+                    // step.
                     const NamedArray& first = *samples[0].find(array.name);
                     QCOMPARE(array.data.size(), first.data.size());
                     for (std::size_t k = 0; k < array.data.size(); ++k) {
@@ -100,9 +102,11 @@ class DeterminismTest : public QObject {
         };
         for (const char* array : {"ma", "var", "rms", "block_rms"}) QVERIFY2(finite("growth", array), array);
         for (const char* array : {"hidden", "params", "total"}) QVERIFY2(finite("gradients", array), array);
-        for (const char* array : {"max", "mean", "below_099", "width"}) QVERIFY2(finite("theta", array), array);
+        for (const char* array : {"max", "mean", "below_099", "width"})
+            QVERIFY2(finite("theta", array), array);
         for (const char* array : {"gain", "erased_backward"}) QVERIFY2(finite("null_space", array), array);
-        for (const char* array : {"sublayer_sv", "layer_sv", "end_to_end_sv"}) QVERIFY2(finite("jacobian", array), array);
+        for (const char* array : {"sublayer_sv", "layer_sv", "end_to_end_sv"})
+            QVERIFY2(finite("jacobian", array), array);
     }
 
     void anotherSeedDiffers() {

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The engine against what PyTorch computed in float64 (tests/reference, whose README says how errors are measured).
+// The engine against what PyTorch computed in float64 (tests/reference, whose README says how errors are
+// measured).
 #include "core/recipe/evaluation.h"
+
+#include "core/probe/registry.h"
+#include "core/session/hdf5.h"
+#include "core/session/named_arrays.h"
+#include "core/stack/error.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -8,11 +14,6 @@
 #include <cstring>
 #include <limits>
 #include <map>
-
-#include "core/probe/registry.h"
-#include "core/session/hdf5.h"
-#include "core/session/named_arrays.h"
-#include "core/stack/error.h"
 
 using namespace normscope;
 
@@ -42,7 +43,9 @@ void read_tree(hid_t group, const std::string& prefix, Arrays& arrays) {
     }
 }
 
-Array array_of(const StoredTensor& tensor) { return {tensor.shape, as_float64(tensor)}; }
+Array array_of(const StoredTensor& tensor) {
+    return {tensor.shape, as_float64(tensor)};
+}
 
 /// grad/NAME and step/NAME are reported as one output each, sub-layers' Jacobians too.
 std::string output_of(const std::string& path) {
@@ -78,7 +81,8 @@ std::map<std::string, double> compare(const Arrays& want, const Arrays& got, boo
     for (const auto& [path, array] : want) {
         const auto found = got.find(path);
         const double kind = kinds[output_of(path)];
-        // The key bias has a gradient of exactly zero; what float32 leaves there is round-off of the other gradients.
+        // The key bias has a gradient of exactly zero; what float32 leaves there is round-off of the other
+        // gradients.
         const double floor = single && largest(array) < 1e-12 * kind ? kind : kFloor * kind;
         const double error = found == got.end() ? kInfinity : relative_error(found->second, array, floor);
         worst[output_of(path)] = std::max(worst[output_of(path)], error);
@@ -150,7 +154,8 @@ class EvaluationTest : public QObject {
             const std::string path = reference_file(scheme);
             const auto opened = hdf5::open_for_reading(path);
             for (const std::string& name : hdf5::children(opened.file))
-                QTest::addRow("%s %s", scheme, name.c_str()) << QString::fromStdString(path) << QString::fromStdString(name);
+                QTest::addRow("%s %s", scheme, name.c_str())
+                    << QString::fromStdString(path) << QString::fromStdString(name);
         }
     }
 
@@ -170,12 +175,14 @@ class EvaluationTest : public QObject {
         QCOMPARE(sites, c.sites);
         for (const auto& [output, error] : compare(c.expected, got, single)) {
             worst[output] = std::max(worst[output], error);
-            QVERIFY2(error <= tolerance(output, single), qPrintable(QString("%1: relative error %2").arg(output.c_str()).arg(error)));
+            QVERIFY2(error <= tolerance(output, single),
+                     qPrintable(QString("%1: relative error %2").arg(output.c_str()).arg(error)));
         }
     }
 
     static void report(const char* what, const std::map<std::string, double>& worst) {
-        for (const auto& [output, error] : worst) qInfo("%s %-36s worst relative error %.2e", what, output.c_str(), error);
+        for (const auto& [output, error] : worst)
+            qInfo("%s %-36s worst relative error %.2e", what, output.c_str(), error);
     }
 
   private Q_SLOTS:
@@ -211,8 +218,10 @@ class EvaluationTest : public QObject {
 
     void forwardJacobianUnderGpas() {
         ThreadPool pool(1);
-        Recipe recipe = parse_recipe(R"({"format": "normscope-recipe", "version": 1, "stack": {"depth": 2, "d_model": 4,
-            "heads": 2, "context": 3, "vocab": 5, "gpas": {"enabled": true}}})", "test");
+        Recipe recipe =
+            parse_recipe(R"({"format": "normscope-recipe", "version": 1, "stack": {"depth": 2, "d_model": 4,
+            "heads": 2, "context": 3, "vocab": 5, "gpas": {"enabled": true}}})",
+                         "test");
         complete_for_evaluation(recipe);
         Transformer<double> model(recipe.stack, 7);
         for (const auto& offsets : model.table().attention) model.parameters()[offsets.gate] = 0.8;
@@ -224,7 +233,8 @@ class EvaluationTest : public QObject {
         const double factor = 1 - 0.8 / (1 + std::exp(-0.8));
         for (int i = 0; i < 4; ++i) {
             const std::string name = "sublayer/" + std::to_string(i);
-            const Array &backprop = arrays.at("/jacobian/" + name), &forward = arrays.at("/jacobian_forward/" + name);
+            const Array &backprop = arrays.at("/jacobian/" + name),
+                        &forward = arrays.at("/jacobian_forward/" + name);
             QCOMPARE(backprop.shape, (std::vector<std::size_t>{12, 12}));
             for (std::size_t k = 0; k < backprop.data.size(); ++k)
                 QVERIFY(std::abs(forward.data[k] - factor * backprop.data[k]) < 1e-14);
@@ -235,20 +245,27 @@ class EvaluationTest : public QObject {
     void weightsMustFit_data() {
         QTest::addColumn<QString>("what");
         QTest::addColumn<QString>("message");
-        QTest::newRow("missing") << "missing" << "weights: tok_emb: is missing, allowed: [13, 33] of float32 or float64";
-        QTest::newRow("extra") << "extra" << "weights: blocks.9.attn.wq: is not a tensor of this recipe";
-        QTest::newRow("shape") << "shape" << "weights: tok_emb: has the shape [33, 13], allowed: [13, 33]";
-        QTest::newRow("type") << "type" << "weights: tok_emb: holds whole numbers";
-        QTest::newRow("nan") << "nan" << "weights: tok_emb: entry 0 is not finite";
+        QTest::newRow("missing") << "missing"
+                                 << "weights: tok_emb: is missing, allowed: [13, 33] of float32 or float64";
+        QTest::newRow("extra") << "extra"
+                               << "weights: blocks.9.attn.wq: is not a tensor of this recipe";
+        QTest::newRow("shape") << "shape"
+                               << "weights: tok_emb: has the shape [33, 13], allowed: [13, 33]";
+        QTest::newRow("type") << "type"
+                              << "weights: tok_emb: holds whole numbers";
+        QTest::newRow("nan") << "nan"
+                             << "weights: tok_emb: entry 0 is not finite";
     }
     void weightsMustFit() {
         QFETCH(QString, what);
         QFETCH(QString, message);
         Case c = read_case(reference_file("none"), "layernorm_dt1_tau1_d33_n2");
-        auto tensor = std::find_if(c.weights.begin(), c.weights.end(), [](const auto& t) { return t.name == "tok_emb"; });
+        auto tensor = std::find_if(c.weights.begin(), c.weights.end(),
+                                   [](const auto& t) { return t.name == "tok_emb"; });
         QVERIFY(tensor != c.weights.end());
         if (what == "missing") c.weights.erase(tensor);
-        if (what == "extra") c.weights.push_back({"blocks.9.attn.wq", {1}, StoredType::Float64, std::vector<std::byte>(8)});
+        if (what == "extra")
+            c.weights.push_back({"blocks.9.attn.wq", {1}, StoredType::Float64, std::vector<std::byte>(8)});
         if (what == "shape") tensor->shape = {33, 13};
         if (what == "type") tensor->type = StoredType::Int64;
         if (what == "nan") std::fill_n(tensor->bytes.begin(), 8, std::byte{0xff});
@@ -262,7 +279,8 @@ class EvaluationTest : public QObject {
 
     void hugeJacobiansAreRefused() {
         ThreadPool pool(1);
-        Recipe recipe = parse_recipe(R"({"format": "normscope-recipe", "version": 1, "stack": {"depth": 40}})", "test");
+        Recipe recipe =
+            parse_recipe(R"({"format": "normscope-recipe", "version": 1, "stack": {"depth": 40}})", "test");
         complete_for_evaluation(recipe);
         Transformer<double> model(recipe.stack, 1);
         Batch batch{1, 64, std::vector<std::int32_t>(64), std::vector<std::int32_t>(64)};
@@ -271,7 +289,8 @@ class EvaluationTest : public QObject {
 
     void onlyStackAndOptimizerAreValidated() {
         Recipe recipe = parse_recipe(R"({"format": "normscope-recipe", "version": 1, "precision": "bf16",
-            "data": {"source": "text", "path": "/no/such/file"}})", "test");
+            "data": {"source": "text", "path": "/no/such/file"}})",
+                                     "test");
         complete_for_evaluation(recipe);
         QCOMPARE(recipe.stack.vocab, 256);
         recipe.train.optimizer.kind = OptimizerKind::Muon;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/recipe.h"
 
-#include <QTemporaryDir>
-#include <QtTest>
-#include <nlohmann/json.hpp>
-
 #include "core/recipe/presets.h"
 #include "core/stack/error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QTemporaryDir>
+#include <QtTest>
 
 using namespace normscope;
 
@@ -38,8 +39,8 @@ class RecipeTest : public QObject {
             QVERIFY2(!json.at("title").get<std::string>().empty(), preset.name);
             QVERIFY2(!json.at("description").get<std::string>().empty(), preset.name);
         }
-        QCOMPARE(names, (QStringList{"pre-ln", "post-ln", "peri-ln", "no-norm", "post-ln-small-step", "post-ln-24",
-                                     "gpt2-init", "diverging"}));
+        QCOMPARE(names, (QStringList{"pre-ln", "post-ln", "peri-ln", "no-norm", "post-ln-small-step",
+                                     "post-ln-24", "gpt2-init", "diverging"}));
         QVERIFY(find_preset("pre-ln") != nullptr);
         QVERIFY(find_preset("pre") == nullptr);
     }
@@ -95,8 +96,10 @@ class RecipeTest : public QObject {
     }
 
     void everyKeyArrives() {
-        const Recipe r = parse_recipe(recipe_text(R"("stack": {"layers": [{"index": 3, "attn": {"in": true, "a": 0.5}}]},
-            "seed": 18446744073709551615, "probes": [{"id": "theta", "every": 3}, {"id": "growth", "every": "auto"}])"), "test");
+        const Recipe r =
+            parse_recipe(recipe_text(R"("stack": {"layers": [{"index": 3, "attn": {"in": true, "a": 0.5}}]},
+            "seed": 18446744073709551615, "probes": [{"id": "theta", "every": 3}, {"id": "growth", "every": "auto"}])"),
+                         "test");
         QCOMPARE(r.stack.layers.size(), std::size_t{1});
         QCOMPARE(r.stack.layers[0].attn.in, std::optional(true));
         QCOMPARE(r.stack.layers[0].attn.a, std::optional(0.5));
@@ -109,7 +112,9 @@ class RecipeTest : public QObject {
 
     void settings() {
         const std::string text = recipe_text(R"("stack": {"depth": 3})");
-        const auto set = [&](std::vector<std::string> settings) { return parse_recipe(with_settings(text, settings, "t"), "t"); };
+        const auto set = [&](std::vector<std::string> settings) {
+            return parse_recipe(with_settings(text, settings, "t"), "t");
+        };
         QCOMPARE(set({"stack.depth=24"}).stack.depth, 24);
         QCOMPARE(set({"stack.scheme=post"}).stack.scheme, Scheme::Post);
         QCOMPARE(set({"stack.scheme=\"peri\""}).stack.scheme, Scheme::Peri);
@@ -136,36 +141,52 @@ class RecipeTest : public QObject {
         const auto row = [](const char* name, const std::string& text, const char* message) {
             QTest::newRow(name) << QString::fromStdString(text) << message;
         };
-        const auto keys = [&](const char* name, const std::string& text, const char* message) { row(name, recipe_text(text), message); };
+        const auto keys = [&](const char* name, const std::string& text, const char* message) {
+            row(name, recipe_text(text), message);
+        };
         row("not json", "{", "test: not valid JSON at byte 2");
         row("a list", "[]", "test: not a recipe, allowed: an object with \"format\"");
         row("no format", "{}", "test: not a recipe");
-        row("other version", R"({"format": "normscope-recipe", "version": 2})", "test: version: 2 is not known, allowed: 1");
+        row("other version", R"({"format": "normscope-recipe", "version": 2})",
+            "test: version: 2 is not known, allowed: 1");
         keys("unknown key", R"("stak": {})", "stak: unknown key, allowed: stack, data, ");
-        keys("unknown inner key", R"("stack": {"norm": {"epsilon": 1}})", "stack.norm.epsilon: unknown key, allowed: kind, eps");
-        keys("unknown layer key", R"("stack": {"layers": [{"atn": {}}]})", "stack.layers[0].atn: unknown key, allowed: index, attn, ffn");
-        keys("word", R"("stack": {"scheme": "prel"})", "stack.scheme: \"prel\" is not known, allowed: none, post, pre");
+        keys("unknown inner key", R"("stack": {"norm": {"epsilon": 1}})",
+             "stack.norm.epsilon: unknown key, allowed: kind, eps");
+        keys("unknown layer key", R"("stack": {"layers": [{"atn": {}}]})",
+             "stack.layers[0].atn: unknown key, allowed: index, attn, ffn");
+        keys("word", R"("stack": {"scheme": "prel"})",
+             "stack.scheme: \"prel\" is not known, allowed: none, post, pre");
         keys("range", R"("stack": {"depth": 0})", "stack.depth: 0 is out of range, allowed: 1 … ");
         keys("fraction", R"("stack": {"depth": 2.5})", "stack.depth: 2.5 is not a whole number");
         keys("huge", R"("stack": {"depth": 99999999999999999999})", "stack.depth: ");
         keys("negative", R"("stack": {"residual_step": -1})", "stack.residual_step: -1 is out of range");
-        keys("open end", R"("stack": {"temperature": 0})", "stack.temperature: 0 is out of range, allowed: (0, ∞)");
+        keys("open end", R"("stack": {"temperature": 0})",
+             "stack.temperature: 0 is out of range, allowed: (0, ∞)");
         keys("number as text", R"("optimizer": {"lr": "3e-3"})", "optimizer.lr: \"3e-3\" is not a number");
-        keys("betas", R"("optimizer": {"betas": [0.9]})", "optimizer.betas: [0.9] has not the right form, allowed: 2 numbers");
+        keys("betas", R"("optimizer": {"betas": [0.9]})",
+             "optimizer.betas: [0.9] has not the right form, allowed: 2 numbers");
         keys("seed", R"("seed": -1)", "seed: -1 is not a whole number");
         keys("switch", R"("stack": {"bias": 1})", "stack.bias: 1 is not a switch, allowed: true, false");
         keys("object", R"("stack": 3)", "stack: 3 is not an object");
-        keys("probe", R"("probes": [{"id": "grow"}])", "probes[0].id: \"grow\" is not known, allowed: growth, gradients");
-        keys("probe every", R"("probes": [{"id": "growth", "every": 0}])", "probes[0].every: 0 is out of range");
+        keys("probe", R"("probes": [{"id": "grow"}])",
+             "probes[0].id: \"grow\" is not known, allowed: growth, gradients");
+        keys("probe every", R"("probes": [{"id": "growth", "every": 0}])",
+             "probes[0].every: 0 is out of range");
         keys("heads", R"("stack": {"heads": 3})", "stack.heads: 3 does not divide d_model 64");
-        keys("layer twice", R"("stack": {"layers": [{"index": 1}, {"index": 1}]})", "stack.layers.index: 1 appears twice");
-        keys("no such layer", R"("stack": {"depth": 2, "layers": [{"index": 2}]})", "stack.layers.index: 2 is not a layer, allowed: 0 … 1");
-        keys("vocabulary", R"("stack": {"vocab": 5})", "stack.vocab: 5 is smaller than the vocabulary of data.source markov, allowed: at least 27");
+        keys("layer twice", R"("stack": {"layers": [{"index": 1}, {"index": 1}]})",
+             "stack.layers.index: 1 appears twice");
+        keys("no such layer", R"("stack": {"depth": 2, "layers": [{"index": 2}]})",
+             "stack.layers.index: 2 is not a layer, allowed: 0 … 1");
+        keys("vocabulary", R"("stack": {"vocab": 5})",
+             "stack.vocab: 5 is smaller than the vocabulary of data.source markov, allowed: at least 27");
         keys("path missing", R"("data": {"source": "text"})", "data.path: is missing");
         keys("no file", R"("data": {"source": "text", "path": "/no/such/file"})", "/no/such/file: ");
-        keys("later block", R"("stack": {"block": "llama"})", "stack.block: llama is not available yet, allowed: gpt2");
-        keys("later precision", R"("precision": "bf16")", "precision: bf16 is not available on the CPU yet, allowed: fp32, fp64");
-        keys("later optimizer", R"("optimizer": {"kind": "muon"})", "optimizer.kind: muon is not available yet, allowed: adamw");
+        keys("later block", R"("stack": {"block": "llama"})",
+             "stack.block: llama is not available yet, allowed: gpt2");
+        keys("later precision", R"("precision": "bf16")",
+             "precision: bf16 is not available on the CPU yet, allowed: fp32, fp64");
+        keys("later optimizer", R"("optimizer": {"kind": "muon"})",
+             "optimizer.kind: muon is not available yet, allowed: adamw");
     }
     void errors() {
         QFETCH(QString, text);

@@ -64,7 +64,8 @@ class SchemeTest : public QObject {
     void mixSplitsAtTheFloor() {
         StackSpec spec = stack_of(Scheme::Mix, 10);  // ⌊0.25·10⌋ = 2 Post-LN layers
         for (int layer = 0; layer < 10; ++layer)
-            QCOMPARE(norms(sublayer_rule(spec, layer, Sublayer::FeedForward)), std::string(layer < 2 ? "post " : "in "));
+            QCOMPARE(norms(sublayer_rule(spec, layer, Sublayer::FeedForward)),
+                     std::string(layer < 2 ? "post " : "in "));
         spec.mix_post_fraction = 0;
         QCOMPARE(norms(sublayer_rule(spec, 0, Sublayer::Attention)), std::string("in "));
         spec.mix_post_fraction = 1;

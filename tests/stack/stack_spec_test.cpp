@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/stack/stack_spec.h"
 
-#include <QtTest>
-
 #include "core/stack/error.h"
 #include "core/stack/json_fields.h"
+
+#include <QtTest>
 
 using namespace normscope;
 
@@ -59,9 +59,12 @@ class StackSpecTest : public QObject {
     void divisibility_data() {
         QTest::addColumn<QString>("text");
         QTest::addColumn<QString>("key");
-        QTest::newRow("heads") << R"({"d_model": 10, "heads": 4})" << "stack.heads: 4 does not divide d_model 10";
-        QTest::newRow("kv_heads") << R"({"d_model": 8, "heads": 4, "kv_heads": 3})" << "stack.kv_heads: 3 does not divide heads 4";
-        QTest::newRow("rope") << R"({"d_model": 9, "heads": 3, "position": "rope"})" << "stack.position: rope";
+        QTest::newRow("heads") << R"({"d_model": 10, "heads": 4})"
+                               << "stack.heads: 4 does not divide d_model 10";
+        QTest::newRow("kv_heads") << R"({"d_model": 8, "heads": 4, "kv_heads": 3})"
+                                  << "stack.kv_heads: 3 does not divide heads 4";
+        QTest::newRow("rope") << R"({"d_model": 9, "heads": 3, "position": "rope"})"
+                              << "stack.position: rope";
     }
     void divisibility() {
         QFETCH(QString, text);
@@ -89,7 +92,8 @@ class StackSpecTest : public QObject {
             QVERIFY(has_final_norm(spec));
             spec.final_norm = FinalNorm::Auto;
         }
-        for (Scheme scheme : {Scheme::Pre, Scheme::Peri, Scheme::Mix, Scheme::Lns, Scheme::Output, Scheme::Custom}) {
+        for (Scheme scheme :
+             {Scheme::Pre, Scheme::Peri, Scheme::Mix, Scheme::Lns, Scheme::Output, Scheme::Custom}) {
             spec.scheme = scheme;
             QVERIFY(has_final_norm(spec));
             spec.final_norm = FinalNorm::Off;
@@ -104,7 +108,8 @@ class StackSpecTest : public QObject {
             QCOMPARE(std::string(word_of(spec.scheme)), std::string(word));
         }
         for (const char* word : words_of<GateSite>())
-            QCOMPARE(word_of(read((std::string(R"({"gpas": {"site": ")") + word + "\"}}").c_str()).gpas.site), word);
+            QCOMPARE(word_of(read((std::string(R"({"gpas": {"site": ")") + word + "\"}}").c_str()).gpas.site),
+                     word);
     }
 };
 
