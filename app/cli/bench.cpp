@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/command.h"
+#include "core/recipe/experiment.h"
+#include "core/train/data/corpus.h"
+
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
-
-#include "app/cli/command.h"
-#include "core/recipe/experiment.h"
-#include "core/train/data/corpus.h"
 
 namespace normscope::app {
 
@@ -26,9 +27,11 @@ double median_of(const std::function<double()>& once) {
     for (int i = 0; i < 3; ++i) once();
     std::vector<double> values;
     const auto start = std::chrono::steady_clock::now();
-    while (values.size() < 7 || (std::chrono::steady_clock::now() - start < std::chrono::seconds(1) && values.size() < 1000))
+    while (values.size() < 7 ||
+           (std::chrono::steady_clock::now() - start < std::chrono::seconds(1) && values.size() < 1000))
         values.push_back(once());
-    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                     values.end());
     return values[values.size() / 2];
 }
 
@@ -47,7 +50,9 @@ class Report {
         char text[160];
         std::snprintf(text, sizeof text, "%-40s %9.3f ms", what.c_str(), ms);
         std::cout << text;
-        if (tokens > 0) std::cout << "  " << static_cast<long>(1e3 / ms) << " steps/s  " << static_cast<long>(tokens / ms * 1e3) << " tokens/s";
+        if (tokens > 0)
+            std::cout << "  " << static_cast<long>(1e3 / ms) << " steps/s  "
+                      << static_cast<long>(tokens / ms * 1e3) << " tokens/s";
         std::cout << std::endl;
     }
 
@@ -57,8 +62,10 @@ class Report {
 };
 
 double step_ms(const Recipe& recipe, ThreadPool& pool) {
-    const auto trainer = make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context));
-    return median_of([&] { return std::visit([&](const auto& t) { return t->step(pool).seconds; }, trainer) * 1e3; });
+    const auto trainer =
+        make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context));
+    return median_of(
+        [&] { return std::visit([&](const auto& t) { return t->step(pool).seconds; }, trainer) * 1e3; });
 }
 
 int run_bench(const BenchOptions& options) {
@@ -69,10 +76,11 @@ int run_bench(const BenchOptions& options) {
     const auto bench_step = [&](const std::string& what, std::vector<std::string> settings) {
         settings.insert(settings.end(), long_run.begin(), long_run.end());
         const Recipe recipe = load_recipe("pre-ln", settings);
-        report.add(what, step_ms(recipe, pool), static_cast<double>(recipe.train.batch) * recipe.stack.context);
+        report.add(what, step_ms(recipe, pool),
+                   static_cast<double>(recipe.train.batch) * recipe.stack.context);
     };
-    bench_step("step L4 d128 T64 B12 V65 pre fp32", {"stack.depth=4", "stack.d_model=128", "stack.heads=4", "stack.context=64",
-                                                     "stack.vocab=65", "batch=12"});
+    bench_step("step L4 d128 T64 B12 V65 pre fp32", {"stack.depth=4", "stack.d_model=128", "stack.heads=4",
+                                                     "stack.context=64", "stack.vocab=65", "batch=12"});
     bench_step("step L12 d64 T64 B8 V27 pre fp32 (default)", {});
     Experiment experiment(load_recipe("pre-ln"), "a", "bench");
     for (const ProbeInfo& probe : probe_registry())
@@ -85,7 +93,8 @@ int run_bench(const BenchOptions& options) {
 
 void add_bench(CLI::App& program, Task& task) {
     auto options = std::make_shared<BenchOptions>();
-    auto* command = program.add_subcommand("bench", "time of a training step and of each probe on fixed shapes");
+    auto* command =
+        program.add_subcommand("bench", "time of a training step and of each probe on fixed shapes");
     command->add_flag("--json", options->json, "one JSON object a line");
     add_backend_option(*command, options->backend);
     add_threads_option(*command, options->threads);

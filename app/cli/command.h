@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+
 #include <functional>
 #include <string>
 
@@ -10,8 +11,8 @@ namespace normscope::app {
 /// What the shell is told. A stalled run is done; its state is named.
 enum ExitCode { kDone = 0, kFailed = 1, kWrongInput = 2, kDiverged = 3 };
 
-/// What the chosen subcommand does, run after the arguments are read, so that an error of the work is never taken for
-/// one of the arguments. Returns the exit code; throws InputError (2) or SystemError (1).
+/// What the chosen subcommand does, run after the arguments are read, so that an error of the work is never
+/// taken for one of the arguments. Returns the exit code; throws InputError (2) or SystemError (1).
 using Task = std::function<int()>;
 
 // One file a command. Each adds its subcommand, which sets the task when it is chosen.
@@ -22,6 +23,7 @@ void add_probe(CLI::App& program, Task& task);
 void add_evaluate(CLI::App& program, Task& task);
 void add_theta(CLI::App& program, Task& task);
 void add_bench(CLI::App& program, Task& task);
+void add_gather(CLI::App& program, Task& task);
 void add_info(CLI::App& program, Task& task);
 void add_validate(CLI::App& program, Task& task);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <iostream>
-#include <thread>
-
 #include "app/cli/command.h"
 #include "core/recipe/experiment.h"
+
+#include <iostream>
+#include <thread>
 
 namespace normscope::app {
 

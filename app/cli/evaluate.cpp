@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <iostream>
-#include <memory>
-
 #include "app/cli/command.h"
 #include "app/cli/files.h"
 #include "core/recipe/evaluation.h"
 #include "core/session/named_arrays.h"
+
+#include <iostream>
+#include <memory>
 
 namespace normscope::app {
 
@@ -38,17 +38,23 @@ int run_evaluate(const EvaluateOptions& options) {
 
 void add_evaluate(CLI::App& program, Task& task) {
     auto options = std::make_shared<EvaluateOptions>();
-    auto* command = program.add_subcommand("evaluate", "hidden states, loss and gradients of given weights and tokens");
+    auto* command =
+        program.add_subcommand("evaluate", "hidden states, loss and gradients of given weights and tokens");
     command->add_option("RECIPE", options->recipe, "a recipe's path or a preset's name")->required();
     command->add_option("--weights", options->weights, "HDF5 file with /params/NAME")->required();
-    command->add_option("--tokens", options->tokens, "HDF5 file with /tokens, /targets [B, n] int32")->required();
+    command->add_option("--tokens", options->tokens, "HDF5 file with /tokens, /targets [B, n] int32")
+        ->required();
     command->add_option("--out", options->out, "HDF5 file to write")->required();
-    command->add_option("--dtype", options->dtype, "float64 or float32")->check(CLI::IsMember({"float64", "float32"}));
+    command->add_option("--dtype", options->dtype, "float64 or float32")
+        ->check(CLI::IsMember({"float64", "float32"}));
     command->add_flag("--step", options->parts.step, "also the parameters after one step of AdamW");
     command->add_flag("--jacobian", options->parts.jacobian, "also the Jacobians of sequence 0, dense");
     add_threads_option(*command, options->threads);
     command->callback([options, &task] {
-        task = [options] { return options->dtype == "float32" ? run_evaluate<float>(*options) : run_evaluate<double>(*options); };
+        task = [options] {
+            return options->dtype == "float32" ? run_evaluate<float>(*options)
+                                               : run_evaluate<double>(*options);
+        };
     });
 }
 

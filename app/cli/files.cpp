@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/files.h"
 
+#include "core/stack/error.h"
+
 #include <unistd.h>
 
 #include <array>
@@ -8,8 +10,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-
-#include "core/stack/error.h"
 
 namespace normscope::app {
 
@@ -31,7 +31,8 @@ void require_writable(const std::string& path, const std::vector<std::string>& i
         if (fs::equivalent(path, input, error))
             throw InputError(path, "is also an input", "an output of its own");
     if (!fs::exists(path, error)) return;
-    if (!fs::is_regular_file(path, error)) throw InputError(path, "is no regular file", "a new file or an HDF5 file");
+    if (!fs::is_regular_file(path, error))
+        throw InputError(path, "is no regular file", "a new file or an HDF5 file");
     if (!fs::is_empty(path, error) && !is_hdf5(path))
         throw InputError(path, "holds something else and is not overwritten", "a new file or an HDF5 file");
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <iostream>
-#include <memory>
-
 #include "app/cli/command.h"
 #include "core/session/describe.h"
+
+#include <iostream>
+#include <memory>
 
 namespace normscope::app {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/command.h"
+#include "core/stack/error.h"
+
 #include <algorithm>
 #include <exception>
 #include <iostream>
 #include <new>
-
-#include "app/cli/command.h"
-#include "core/stack/error.h"
 
 namespace normscope::app {
 
@@ -17,21 +17,33 @@ std::string one_line(std::string text) {
     return text;
 }
 
+std::string unknown_command(const CLI::App& program, const std::string& word) {
+    std::string allowed;
+    for (const CLI::App* command : program.get_subcommands(nullptr))
+        allowed += (allowed.empty() ? "" : ", ") + command->get_name();
+    return word + ": no such command, allowed: " + allowed;
+}
+
 int fail(const std::string& message, int code) {
     complain(message);
     return code;
 }
 
 int run(int argc, char** argv) {
-    CLI::App program("Normscope's command line: trains, measures and compares transformer stacks.", "normscope-cli");
+    CLI::App program("Normscope's command line: trains, measures and compares transformer stacks.",
+                     "normscope-cli");
     program.set_version_flag("--version", NORMSCOPE_VERSION);
     program.require_subcommand(1);
     Task task;
-    for (const auto add : {add_devices, add_presets, add_train, add_probe, add_evaluate, add_theta, add_bench, add_info,
-                           add_validate})
+    for (const auto add : {add_devices, add_presets, add_train, add_probe, add_evaluate, add_theta, add_bench,
+                           add_gather, add_info, add_validate})
         add(program, task);
     try {
         program.parse(argc, argv);
+    } catch (const CLI::RequiredError& error) {
+        if (argc > 1 && program.get_subcommands().empty())
+            return fail(unknown_command(program, argv[1]), kWrongInput);
+        return fail(error.what(), kWrongInput);
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return program.exit(error);
         return fail(error.what(), kWrongInput);
@@ -61,11 +73,13 @@ void complain(const std::string& message) {
 }
 
 void add_threads_option(CLI::App& command, int& threads) {
-    command.add_option("--threads", threads, "threads to compute with, 0 = all cores")->check(CLI::Range(0, 1024));
+    command.add_option("--threads", threads, "threads to compute with, 0 = all cores")
+        ->check(CLI::Range(0, 1024));
 }
 
 void add_backend_option(CLI::App& command, std::string& backend) {
-    command.add_option("--backend", backend, "auto, cpu or cuda")->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+    command.add_option("--backend", backend, "auto, cpu or cuda")
+        ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
 }
 
 void require_backend(const std::string& backend) {
@@ -74,4 +88,6 @@ void require_backend(const std::string& backend) {
 
 }  // namespace normscope::app
 
-int main(int argc, char** argv) { return normscope::app::guarded(argc, argv); }
+int main(int argc, char** argv) {
+    return normscope::app::guarded(argc, argv);
+}

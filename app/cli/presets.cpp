@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/recipe/presets.h"
+
+#include "app/cli/command.h"
+#include "core/recipe/recipe.h"
+#include "core/stack/error.h"
+
+#include <nlohmann/json.hpp>
+
 #include <cstdio>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
-
-#include "app/cli/command.h"
-#include "core/recipe/presets.h"
-#include "core/recipe/recipe.h"
-#include "core/stack/error.h"
 
 namespace normscope::app {
 
@@ -28,7 +30,8 @@ int print_preset(const std::string& name) {
     const Preset* preset = find_preset(name);
     if (!preset) {
         std::string allowed;
-        for (const Preset& known : presets()) allowed += (allowed.empty() ? "" : ", ") + std::string(known.name);
+        for (const Preset& known : presets())
+            allowed += (allowed.empty() ? "" : ", ") + std::string(known.name);
         throw InputError("presets", "\"" + name + "\" is not known", allowed);
     }
     std::cout << recipe_json(parse_recipe(preset->json, name)) << "\n";
@@ -39,9 +42,11 @@ int print_preset(const std::string& name) {
 
 void add_presets(CLI::App& program, Task& task) {
     auto name = std::make_shared<std::string>();
-    auto* command = program.add_subcommand("presets", "list the recipes that come with the program, or print one");
+    auto* command =
+        program.add_subcommand("presets", "list the recipes that come with the program, or print one");
     command->add_option("NAME", *name, "a preset's name");
-    command->callback([name, &task] { task = [name] { return name->empty() ? list_presets() : print_preset(*name); }; });
+    command->callback(
+        [name, &task] { task = [name] { return name->empty() ? list_presets() : print_preset(*name); }; });
 }
 
 }  // namespace normscope::app

@@ -1,9 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <algorithm>
-#include <iostream>
-#include <memory>
-#include <optional>
-
 #include "app/cli/command.h"
 #include "app/cli/files.h"
 #include "core/probe/registry.h"
@@ -15,13 +10,18 @@
 #include "core/train/schedule.h"
 #include "core/train/trainer.h"
 
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+
 namespace normscope::app {
 
 namespace {
 
 struct ProbeOptions {
     std::string subject, out, weights, tokens, dtype = "float64", run;
-    std::vector<std::string> probes;
+    std::vector<std::string> probes, settings;
     int threads = 0;
 };
 
@@ -34,7 +34,8 @@ struct Subject {
     std::int64_t step = 0;
 };
 
-Numerics numerics_at(const Recipe& recipe, std::int64_t step, double residual_step, double target, double eps) {
+Numerics numerics_at(const Recipe& recipe, std::int64_t step, double residual_step, double target,
+                     double eps) {
     return {residual_step, temperature(recipe.train.schedule, target, step), eps};
 }
 
@@ -43,7 +44,8 @@ std::pair<std::string, std::optional<std::int64_t>> split_step(const std::string
     const auto at = text.rfind('@');
     if (at == std::string::npos || is_hdf5(text)) return {text, std::nullopt};
     const std::string digits = text.substr(at + 1);
-    if (digits.empty() || digits.size() > 18 || !std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return c >= '0' && c <= '9'; }))
+    if (digits.empty() || digits.size() > 18 ||
+        !std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return c >= '0' && c <= '9'; }))
         return {text, std::nullopt};
     return {text.substr(0, at), std::stoll(digits)};
 }
@@ -55,7 +57,8 @@ double scalar_of(const Checkpoint& checkpoint, const std::string& name, double o
 }
 
 /// A checkpoint in the session, or beside the recording; the newest where no step is asked for.
-Checkpoint find_checkpoint(const std::string& path, const std::string& run, std::optional<std::int64_t> step) {
+Checkpoint find_checkpoint(const std::string& path, const std::string& run,
+                           std::optional<std::int64_t> step) {
     std::vector<std::pair<std::int64_t, std::string>> embedded;  // step, run
     std::string runs;
     for (const RunSummary& summary : summarize_session(path)) {
@@ -74,8 +77,9 @@ Checkpoint find_checkpoint(const std::string& path, const std::string& run, std:
         if (step ? at == *step : !best || at > best->step) best = load_checkpoint(path, id, at);
     }
     if (!best)
-        throw InputError(path, step ? "holds no checkpoint of step " + std::to_string(*step) : "holds no checkpoint",
-                         known.empty() ? "a run with checkpoints" : "@ and one of " + known);
+        throw InputError(
+            path, step ? "holds no checkpoint of step " + std::to_string(*step) : "holds no checkpoint",
+            known.empty() ? "a run with checkpoints" : "@ and one of " + known);
     return *best;
 }
 
@@ -84,7 +88,10 @@ Subject subject_of(const ProbeOptions& options) {
     Recipe& recipe = subject.recipe;
     const auto [path, step] = split_step(options.subject);
     if (is_hdf5(path)) {
-        if (!options.weights.empty()) throw InputError("--weights", "are given, but a run has its own", "only with a recipe");
+        if (!options.settings.empty())
+            throw InputError("--set", "is given, but a run has its own recipe", "only with a recipe");
+        if (!options.weights.empty())
+            throw InputError("--weights", "are given, but a run has its own", "only with a recipe");
         const Checkpoint checkpoint = find_checkpoint(path, options.run, step);
         recipe = parse_recipe(checkpoint.recipe_json, path);
         complete_for_evaluation(recipe);
@@ -92,12 +99,12 @@ Subject subject_of(const ProbeOptions& options) {
         subject.weights_from = path + ": checkpoint " + std::to_string(checkpoint.step);
         subject.step = checkpoint.step;
         const StackSpec& s = recipe.stack;  // knobs may have moved while the run went on
-        subject.numerics = numerics_at(recipe, subject.step, scalar_of(checkpoint, "residual_step", s.residual_step),
-                                       scalar_of(checkpoint, "temperature", s.temperature),
-                                       scalar_of(checkpoint, "eps", s.norm.eps));
+        subject.numerics = numerics_at(
+            recipe, subject.step, scalar_of(checkpoint, "residual_step", s.residual_step),
+            scalar_of(checkpoint, "temperature", s.temperature), scalar_of(checkpoint, "eps", s.norm.eps));
         return subject;
     }
-    recipe = read_recipe(options.subject);
+    recipe = read_recipe(options.subject, options.settings);
     complete_for_evaluation(recipe);
     const StackSpec& s = recipe.stack;
     subject.numerics = {s.residual_step, s.temperature, s.norm.eps};
@@ -113,7 +120,8 @@ Subject subject_of(const ProbeOptions& options) {
 Batch batch_of(const ProbeOptions& options, Recipe recipe) {
     if (!options.tokens.empty()) return read_batch(options.tokens, recipe.stack);
     complete_and_validate(recipe);
-    const auto trainer = make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context));
+    const auto trainer =
+        make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context));
     return std::visit([](const auto& t) { return t->probe_batch(); }, trainer);
 }
 
@@ -134,8 +142,9 @@ int run_probes(const ProbeOptions& options) {
     const auto probes = chosen_probes(options.probes);
     require_writable(options.out, {split_step(options.subject).first, options.weights, options.tokens});
     const Subject subject = subject_of(options);
-    auto model = subject.weights ? model_with_weights<T>(subject.recipe.stack, *subject.weights, subject.weights_from)
-                                 : Transformer<T>(subject.recipe.stack, subject.recipe.train.seed);
+    auto model = subject.weights
+                     ? model_with_weights<T>(subject.recipe.stack, *subject.weights, subject.weights_from)
+                     : Transformer<T>(subject.recipe.stack, subject.recipe.train.seed);
     model.numerics = subject.numerics;
     const Batch batch = batch_of(options, subject.recipe);
     ThreadPool pool(options.threads);
@@ -154,18 +163,28 @@ int run_probes(const ProbeOptions& options) {
 
 void add_probe(CLI::App& program, Task& task) {
     auto options = std::make_shared<ProbeOptions>();
-    auto* command = program.add_subcommand("probe", "measures once: initial weights, given weights or a checkpoint");
-    command->add_option("RECIPE|RUN.h5[@STEP]", options->subject, "a recipe, a preset's name, or a run's checkpoint")
+    auto* command =
+        program.add_subcommand("probe", "measures once: initial weights, given weights or a checkpoint");
+    command
+        ->add_option("RECIPE|RUN.h5[@STEP]", options->subject,
+                     "a recipe, a preset's name, or a run's checkpoint")
         ->required();
-    command->add_option("--probes", options->probes, "which, separated by commas; default all")->delimiter(',');
+    command->add_option("--probes", options->probes, "which, separated by commas; default all")
+        ->delimiter(',');
+    command->add_option("--set", options->settings, "KEY=VALUE of the recipe, e.g. stack.residual_step=0.1")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     command->add_option("--out", options->out, "HDF5 file for /probes/…")->required();
     command->add_option("--weights", options->weights, "HDF5 file with /params/NAME");
     command->add_option("--tokens", options->tokens, "HDF5 file with /tokens, /targets [B, n] int32");
-    command->add_option("--dtype", options->dtype, "float64 or float32")->check(CLI::IsMember({"float64", "float32"}));
+    command->add_option("--dtype", options->dtype, "float64 or float32")
+        ->check(CLI::IsMember({"float64", "float32"}));
     command->add_option("--run", options->run, "which run of a session that holds several");
     add_threads_option(*command, options->threads);
     command->callback([options, &task] {
-        task = [options] { return options->dtype == "float32" ? run_probes<float>(*options) : run_probes<double>(*options); };
+        task = [options] {
+            return options->dtype == "float32" ? run_probes<float>(*options) : run_probes<double>(*options);
+        };
     });
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/progress.h"
 
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace normscope::app {
 
@@ -20,6 +20,7 @@ void print(const Json& object) {
 }
 
 std::string number(double value) {
+    if (std::isnan(value)) return "nan";  // printf would tell its sign bit too
     char text[32];
     std::snprintf(text, sizeof text, "%.4g", value);
     return text;
@@ -38,7 +39,11 @@ Progress::Progress(bool json, std::int64_t steps)
 
 void Progress::begin(const std::string& name, const std::string& path, std::int64_t first_step) {
     if (json_)
-        print({{"event", "begin"}, {"name", name}, {"file", path}, {"first_step", first_step}, {"steps", steps_}});
+        print({{"event", "begin"},
+               {"name", name},
+               {"file", path},
+               {"first_step", first_step},
+               {"steps", steps_}});
     else
         std::cout << name << ": steps " << first_step << " … " << steps_ << " -> " << path << std::endl;
 }
@@ -64,18 +69,20 @@ void Progress::show_step(const StepRecord& record) {
     const auto now = std::chrono::steady_clock::now();
     const double held_out = value_of(record, "val_loss");
     last_loss_ = number(value_of(record, "loss"));
-    const std::string state = std::to_string(record.step + 1) + "/" + std::to_string(steps_) + "  loss " + last_loss_ + "  " +
-                              number(value_of(record, "step_ms")) + " ms/step";
+    const std::string state = std::to_string(record.step + 1) + "/" + std::to_string(steps_) + "  loss " +
+                              last_loss_ + "  " + number(value_of(record, "step_ms")) + " ms/step";
     if (terminal_) {
         if (now - shown_ < 100ms && record.step + 1 < steps_) return;
         constexpr std::int64_t kWidth = 30;
-        const auto full = static_cast<std::size_t>(kWidth * (record.step + 1) / std::max<std::int64_t>(1, steps_));
+        const auto full =
+            static_cast<std::size_t>(kWidth * (record.step + 1) / std::max<std::int64_t>(1, steps_));
         std::cout << "\r\033[K[" << std::string(full, '#') << std::string(kWidth - full, '-') << "] " << state
                   << std::flush;
         bar_open_ = true;
     } else {
         if (now - shown_ < 1s && std::isnan(held_out)) return;
-        std::cout << "step " << state << (std::isnan(held_out) ? "" : "  held-out loss " + number(held_out)) << std::endl;
+        std::cout << "step " << state << (std::isnan(held_out) ? "" : "  held-out loss " + number(held_out))
+                  << std::endl;
     }
     shown_ = now;
 }
@@ -87,13 +94,16 @@ void Progress::show(const RunDelta& delta) {
 
 void Progress::end(const Outcome& outcome, std::int64_t steps_done, const std::string& path) {
     if (json_) {
-        print({{"event", "end"}, {"state", run_state_word(outcome.state)}, {"steps", steps_done}, {"text", outcome.text},
+        print({{"event", "end"},
+               {"state", run_state_word(outcome.state)},
+               {"steps", steps_done},
+               {"text", outcome.text},
                {"file", path}});
         return;
     }
     if (bar_open_) std::cout << "\n";
-    std::cout << run_state_word(outcome.state) << (outcome.text.empty() ? "" : " (" + outcome.text + ")") << ": "
-              << steps_done << " steps, last loss " << last_loss_ << " -> " << path << std::endl;
+    std::cout << run_state_word(outcome.state) << (outcome.text.empty() ? "" : " (" + outcome.text + ")")
+              << ": " << steps_done << " steps, last loss " << last_loss_ << " -> " << path << std::endl;
 }
 
 }  // namespace normscope::app

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/recipe/experiment.h"
+
 #include <chrono>
 #include <cstdint>
 #include <string>
 
-#include "core/recipe/experiment.h"
-
 namespace normscope::app {
 
-/// Tells on stdout how a run goes: a bar on a terminal, plain lines elsewhere (with every held-out loss, and once a
-/// second), or one JSON object a line for other programs.
+/// Tells on stdout how a run goes: a bar on a terminal, plain lines elsewhere (with every held-out loss, and
+/// once a second), or one JSON object a line for other programs.
 class Progress {
   public:
     Progress(bool json, std::int64_t steps);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/run_file.h"
 
-#include <filesystem>
-#include <nlohmann/json.hpp>
-
 #include "core/session/describe.h"
 #include "core/session/recovery.h"
 #include "core/session/session.h"
 #include "core/stack/error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
 
 namespace normscope::app {
 
@@ -32,11 +33,13 @@ void require_same_recipe(const std::string& there, const Recipe& recipe, const s
     const auto theirs = nlohmann::ordered_json::parse(there).flatten();
     const auto ours = nlohmann::ordered_json::parse(recipe_json(recipe, -1)).flatten();
     const auto refuse = [&](const std::string& key, const std::string& what) {
-        throw InputError(path + ": " + key_of(key), what, "--resume with the run's own recipe, or a new run without it");
+        throw InputError(path + ": " + key_of(key), what,
+                         "--resume with the run's own recipe, or a new run without it");
     };
     for (const auto& [key, value] : ours.items()) {
         if (!theirs.contains(key)) refuse(key, value.dump() + " is not in the recorded recipe");
-        if (theirs[key] != value) refuse(key, value.dump() + " differs from the recorded " + theirs[key].dump());
+        if (theirs[key] != value)
+            refuse(key, value.dump() + " differs from the recorded " + theirs[key].dump());
     }
     for (const auto& [key, value] : theirs.items())
         if (!ours.contains(key)) refuse(key, "the recorded " + value.dump() + " is not in this recipe");
@@ -48,7 +51,8 @@ void require_replaceable(const std::string& path) {
     if (!is_there(path)) return;
     const auto runs = summarize_session(path);
     if (runs.size() > 1)
-        throw InputError(path, "is a session of " + std::to_string(runs.size()) + " runs and is not overwritten",
+        throw InputError(path,
+                         "is a session of " + std::to_string(runs.size()) + " runs and is not overwritten",
                          "a new file or a single run");
     if (!runs.empty() && runs[0].outcome.state == RunState::Running)
         throw InputError(path, "is being recorded by another process", "a file of its own for each run");
@@ -57,32 +61,43 @@ void require_replaceable(const std::string& path) {
 void remove_live_checkpoints(const std::string& path) {
     for (const std::string& file : CheckpointPair(path).paths()) {
         std::error_code error;
-        if (!fs::remove(file, error) && error) throw SystemError(file + ": can not be removed: " + error.message());
+        if (!fs::remove(file, error) && error)
+            throw SystemError(file + ": can not be removed: " + error.message());
     }
 }
 
-bool Resumption::ended() const {
-    const RunState state = history.outcome.state;
-    return state == RunState::Finished || state == RunState::Stalled || state == RunState::Diverged;
+void save_as_session(const std::string& path, const std::string& view_json, std::optional<Checkpoint> last) {
+    const RunData run = recover(path);
+    std::vector<CheckpointSource> checkpoints;
+    if (last) checkpoints.push_back({run.id, std::make_shared<const Checkpoint>(std::move(*last))});
+    save_session(path, std::vector<const RunData*>{&run}, view_json, checkpoints);
+    remove_live_checkpoints(path);
 }
 
 std::optional<Resumption> find_resumption(const std::string& path, const Recipe& recipe) {
     if (!is_there(path)) return std::nullopt;
     Session session = open_session(path);
     if (session.runs.size() != 1)
-        throw InputError(path, "holds " + std::to_string(session.runs.size()) + " runs", "--resume on a single run");
+        throw InputError(path, "holds " + std::to_string(session.runs.size()) + " runs",
+                         "--resume on a single run");
     Resumption found{std::move(session.runs[0]), std::nullopt, std::move(session.view_json)};
     require_same_recipe(found.history.recipe_json, recipe, path);
-    if (found.ended()) return found;
+    const RunState state = found.history.outcome.state;
+    const bool final_state =
+        state == RunState::Finished || state == RunState::Stalled || state == RunState::Diverged;
+    found.ended = found.saved = final_state && !session.checkpoints.empty();
+    if (found.saved) return found;
 
     found.checkpoint = CheckpointPair(path).newest();
     for (const EmbeddedCheckpoint& embedded : session.checkpoints)
         if (!found.checkpoint || embedded.step > found.checkpoint->step)
             found.checkpoint = load_checkpoint(embedded.session_path, embedded.run_id, embedded.step);
-    if (found.checkpoint) {
-        require_same_recipe(found.checkpoint->recipe_json, recipe, path);
-        cut_after(found.history, found.checkpoint->step - 1);
-    }
+    if (found.checkpoint) require_same_recipe(found.checkpoint->recipe_json, recipe, path);
+    // Killed after the last step and before the last checkpoint: what lies between is computed once more.
+    const auto& steps = found.history.steps.step;
+    found.ended =
+        final_state && (!found.checkpoint || steps.empty() || found.checkpoint->step >= steps.back());
+    if (found.checkpoint && !found.ended) cut_after(found.history, found.checkpoint->step - 1);
     return found;
 }
 

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <atomic>
-#include <chrono>
-#include <csignal>
-#include <memory>
-
 #include "app/cli/command.h"
 #include "app/cli/files.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_file.h"
 #include "core/recipe/experiment.h"
-#include "core/session/recovery.h"
-#include "core/session/session.h"
 #include "core/stack/error.h"
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <memory>
 
 namespace normscope::app {
 
@@ -57,7 +55,8 @@ class Pace {
 RunDelta begin(Experiment& experiment, ThreadPool& pool) {
     if (experiment.recipe().train.steps > 0) return experiment.advance(pool);
     RunDelta delta;
-    for (const ProbePlan& plan : experiment.recipe().probes) delta.probes.push_back(experiment.measure(plan.id, pool));
+    for (const ProbePlan& plan : experiment.recipe().probes)
+        delta.probes.push_back(experiment.measure(plan.id, pool));
     delta.outcome = Outcome{RunState::Finished, 0, "", -1};
     return delta;
 }
@@ -70,11 +69,13 @@ std::vector<ProbeResult> first_samples(const RunData& run, const Recipe& recipe)
     return samples;
 }
 
-int exit_code(RunState state) { return state == RunState::Diverged ? kDiverged : kDone; }
+int exit_code(RunState state) {
+    return state == RunState::Diverged ? kDiverged : kDone;
+}
 
 /// From the state that `experiment` is in to the end of the run, or to a signal. Returns how it ended.
-Outcome record(Experiment& experiment, Recorder& recorder, CheckpointPair& checkpoints, RunDelta delta, ThreadPool& pool,
-               Progress& progress) {
+Outcome record(Experiment& experiment, Recorder& recorder, CheckpointPair& checkpoints, RunDelta delta,
+               ThreadPool& pool, Progress& progress) {
     const TrainSpec& train = experiment.recipe().train;
     Pace pulse(1s), saving(5s);
     Outcome outcome{RunState::Running, -1, "", -1};
@@ -90,7 +91,8 @@ Outcome record(Experiment& experiment, Recorder& recorder, CheckpointPair& check
             break;
         }
         if (pulse.due()) recorder.heartbeat();
-        if (train.checkpoint_every > 0 ? experiment.steps_done() % train.checkpoint_every == 0 : saving.due()) {
+        if (train.checkpoint_every > 0 ? experiment.steps_done() % train.checkpoint_every == 0
+                                       : saving.due()) {
             recorder.flush();  // a checkpoint never stands ahead of its recording
             checkpoints.save(experiment.checkpoint());
         }
@@ -105,21 +107,25 @@ Outcome record(Experiment& experiment, Recorder& recorder, CheckpointPair& check
 
 int run_train(const TrainOptions& options) {
     require_backend(options.backend);
+    require_writable(options.out, {options.recipe});
     std::vector<std::string> settings = options.settings;
     if (options.steps >= 0) settings.push_back("steps=" + std::to_string(options.steps));
     const Recipe recipe = load_recipe(options.recipe, settings);
-    require_writable(options.out, {options.recipe});
     require_replaceable(options.out);
     Progress progress(options.json, recipe.train.steps);
 
     std::optional<Resumption> resumed;
     if (options.resume) resumed = find_resumption(options.out, recipe);
-    if (resumed && resumed->ended()) {
-        progress.end(resumed->history.outcome, static_cast<std::int64_t>(resumed->history.steps.rows()), options.out);
+    if (resumed && resumed->ended) {
+        if (!resumed->saved) save_as_session(options.out, resumed->view_json, std::move(resumed->checkpoint));
+        remove_live_checkpoints(options.out);
+        progress.end(resumed->history.outcome, static_cast<std::int64_t>(resumed->history.steps.rows()),
+                     options.out);
         return exit_code(resumed->history.outcome.state);
     }
     const bool goes_on = resumed && resumed->checkpoint;
-    if (options.resume && !goes_on) progress.note(options.out + ": no checkpoint to resume from, starting at step 0");
+    if (options.resume && !goes_on)
+        progress.note(options.out + ": no checkpoint to resume from, starting at step 0");
 
     Experiment experiment(recipe, "a", default_run_name(recipe));
     ThreadPool pool(options.threads);
@@ -147,19 +153,18 @@ int run_train(const TrainOptions& options) {
         try {
             recorder.set_state({RunState::Failed, experiment.steps_done(), error.what(), -1});
         } catch (const SystemError&) {
-            // The recording itself is what failed; readers will find it interrupted. The first error is reported.
+            // The recording itself is what failed; readers will find it interrupted. The first error is
+            // reported.
         }
         throw;
     }
     if (outcome.state == RunState::Interrupted) {
         progress.end(outcome, experiment.steps_done(), options.out);
-        complain(options.out + ": interrupted at step " + std::to_string(outcome.step) + ", --resume continues");
+        complain(options.out + ": interrupted at step " + std::to_string(outcome.step) +
+                 ", --resume continues");
         return kFailed;
     }
-    const RunData run = recover(options.out);
-    const auto last = std::make_shared<const Checkpoint>(experiment.checkpoint());
-    save_session(options.out, std::vector<const RunData*>{&run}, resumed ? resumed->view_json : "", {{run.id, last}});
-    remove_live_checkpoints(options.out);
+    save_as_session(options.out, resumed ? resumed->view_json : "", experiment.checkpoint());
     progress.end(outcome, experiment.steps_done(), options.out);
     return exit_code(outcome.state);
 }

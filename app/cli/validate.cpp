@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <iostream>
-#include <memory>
+#include "core/session/validate.h"
 
 #include "app/cli/command.h"
 #include "app/cli/files.h"
 #include "core/recipe/recipe.h"
-#include "core/session/validate.h"
+
+#include <iostream>
+#include <memory>
 
 namespace normscope::app {
 

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/evaluation.h"
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-
 #include "core/backend/cpu/matmul.h"
 #include "core/model/supported.h"
 #include "core/session/named_arrays.h"
@@ -12,6 +8,10 @@
 #include "core/train/adamw.h"
 #include "core/train/data/corpus.h"
 #include "core/train/first_bad.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
 
 namespace normscope {
 
@@ -25,7 +25,9 @@ std::string shape_text(const Shape& shape) {
     return text + "]";
 }
 
-Shape shape_of(const TensorInfo& tensor) { return {tensor.shape.begin(), tensor.shape.end()}; }
+Shape shape_of(const TensorInfo& tensor) {
+    return {tensor.shape.begin(), tensor.shape.end()};
+}
 
 /// The vocabulary that a recipe's source has, without looking at a file.
 int vocabulary(const Recipe& recipe) {
@@ -42,10 +44,11 @@ void add_tensors(const std::string& group, const ParameterTable& table, const T*
 
 /// [n·d, n·d] of the sub-layers begin … end − 1 at sequence 0, rows are outputs, from one tangent per column.
 template <class T>
-std::vector<T> dense_jacobian(const Transformer<T>& model, const Tape<T>& tape, int begin, int end, Jacobian kind,
-                              ThreadPool& pool) {
+std::vector<T> dense_jacobian(const Transformer<T>& model, const Tape<T>& tape, int begin, int end,
+                              Jacobian kind, ThreadPool& pool) {
     constexpr std::size_t kDirections = 64;
-    const std::size_t size = static_cast<std::size_t>(tape.length) * static_cast<std::size_t>(model.spec().d_model);
+    const std::size_t size =
+        static_cast<std::size_t>(tape.length) * static_cast<std::size_t>(model.spec().d_model);
     std::vector<T> matrix(size * size);
     pool.run(static_cast<int>((size + kDirections - 1) / kDirections), [&](int piece) {
         const std::size_t first = static_cast<std::size_t>(piece) * kDirections;
@@ -54,7 +57,8 @@ std::vector<T> dense_jacobian(const Transformer<T>& model, const Tape<T>& tape, 
         for (std::size_t i = 0; i < count; ++i) tangent[i * size + first + i] = 1;
         model.tangent(tape, 0, begin, end, 0, static_cast<int>(count), kind, tangent.data());
         for (std::size_t i = 0; i < count; ++i)
-            for (std::size_t out = 0; out < size; ++out) matrix[out * size + first + i] = tangent[i * size + out];
+            for (std::size_t out = 0; out < size; ++out)
+                matrix[out * size + first + i] = tangent[i * size + out];
     });
     return matrix;
 }
@@ -62,7 +66,8 @@ std::vector<T> dense_jacobian(const Transformer<T>& model, const Tape<T>& tape, 
 template <class T>
 void add_jacobians(const Transformer<T>& model, const Tape<T>& tape, Jacobian kind, const std::string& suffix,
                    ThreadPool& pool, std::vector<StoredTensor>& arrays) {
-    const std::size_t size = static_cast<std::size_t>(tape.length) * static_cast<std::size_t>(model.spec().d_model);
+    const std::size_t size =
+        static_cast<std::size_t>(tape.length) * static_cast<std::size_t>(model.spec().d_model);
     const auto add = [&](const std::string& name, int begin, int end) {
         const std::vector<T> matrix = dense_jacobian(model, tape, begin, end, kind, pool);
         const std::vector<double> wide(matrix.begin(), matrix.end());
@@ -80,11 +85,12 @@ void add_jacobians(const Transformer<T>& model, const Tape<T>& tape, Jacobian ki
 void check_jacobian_size(const StackSpec& stack, int length, std::size_t scalar_bytes) {
     constexpr double kLimit = 4.0 * (1u << 30);
     const double size = static_cast<double>(length) * stack.d_model;
-    const double bytes = (2.0 * stack.depth + 1) * size * size * static_cast<double>(scalar_bytes) * (stack.gpas.enabled ? 2 : 1);
+    const double bytes = (2.0 * stack.depth + 1) * size * size * static_cast<double>(scalar_bytes) *
+                         (stack.gpas.enabled ? 2 : 1);
     if (bytes > kLimit)
         throw InputError("--jacobian",
-                         std::to_string(2 * stack.depth + 1) + " matrices of " + std::to_string(static_cast<long>(size)) +
-                             " rows and columns are too large",
+                         std::to_string(2 * stack.depth + 1) + " matrices of " +
+                             std::to_string(static_cast<long>(size)) + " rows and columns are too large",
                          "4 GiB in all: fewer tokens, channels or layers");
 }
 
@@ -106,18 +112,21 @@ Transformer<T> model_with_weights(const StackSpec& stack, const std::vector<Stor
     std::map<std::string, const StoredTensor*> given;
     for (const StoredTensor& tensor : weights) given[tensor.name] = &tensor;
     for (const TensorInfo& t : model.table().tensors()) {
-        const std::string name = where + ": " + t.name, needed = shape_text(shape_of(t)) + " of float32 or float64";
+        const std::string name = where + ": " + t.name,
+                          needed = shape_text(shape_of(t)) + " of float32 or float64";
         const auto found = given.find(t.name);
         if (found == given.end()) throw InputError(name, "is missing", needed);
         const StoredTensor& tensor = *found->second;
-        if (tensor.shape != shape_of(t)) throw InputError(name, "has the shape " + shape_text(tensor.shape), needed);
+        if (tensor.shape != shape_of(t))
+            throw InputError(name, "has the shape " + shape_text(tensor.shape), needed);
         if (tensor.type != StoredType::Float32 && tensor.type != StoredType::Float64)
             throw InputError(name, "holds whole numbers", needed);
         const std::vector<double> values = as_float64(tensor);
         for (std::size_t i = 0; i < t.count; ++i) {
             const T value = static_cast<T>(values[i]);
             if (!std::isfinite(value))
-                throw InputError(name, "entry " + std::to_string(i) + " is not finite in this precision", needed);
+                throw InputError(name, "entry " + std::to_string(i) + " is not finite in this precision",
+                                 needed);
             model.parameters()[t.offset + i] = value;
         }
         given.erase(found);
@@ -128,30 +137,31 @@ Transformer<T> model_with_weights(const StackSpec& stack, const std::vector<Stor
     return model;
 }
 
-Batch read_batch(const std::string& path, const StackSpec& stack) {
-    const auto read = [&](const std::string& object, int vocab) {
+Batch read_batch(const std::string& path, const StackSpec& stack, const std::string& group) {
+    const auto read = [&](const std::string& object) {
         FileArray<std::int32_t> array = read_file_array<std::int32_t>(path, object, 2);
         if (array.shape[0] < 1 || array.shape[1] < 1 || array.shape[0] > 1 << 20 ||
             array.shape[1] > static_cast<std::size_t>(stack.context))
-            throw InputError(path + ": " + object, "has the shape " + shape_text(array.shape),
-                             "[B, n] with B from 1 and n from 1 to the context " + std::to_string(stack.context));
+            throw InputError(
+                path + ": " + object, "has the shape " + shape_text(array.shape),
+                "[B, n] with B from 1 and n from 1 to the context " + std::to_string(stack.context));
         for (std::int32_t id : array.data)
-            if (id < 0 || id >= vocab)
+            if (id < 0 || id >= stack.vocab)
                 throw InputError(path + ": " + object, std::to_string(id) + " is not a token",
-                                 "0 … " + std::to_string(vocab - 1));
+                                 "0 … " + std::to_string(stack.vocab - 1));
         return array;
     };
-    FileArray<std::int32_t> tokens = read("/tokens", stack.vocab), targets = read("/targets", stack.vocab);
+    FileArray<std::int32_t> tokens = read(group + "/tokens"), targets = read(group + "/targets");
     if (tokens.shape != targets.shape)
-        throw InputError(path + ": /targets", "has the shape " + shape_text(targets.shape),
+        throw InputError(path + ": " + group + "/targets", "has the shape " + shape_text(targets.shape),
                          "that of /tokens, " + shape_text(tokens.shape));
     return {static_cast<int>(tokens.shape[0]), static_cast<int>(tokens.shape[1]), std::move(tokens.data),
             std::move(targets.data)};
 }
 
 template <class T>
-Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Batch& batch, EvaluationParts parts,
-                    ThreadPool& pool) {
+Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Batch& batch,
+                    EvaluationParts parts, ThreadPool& pool) {
     const StackSpec& s = model.spec();
     if (parts.jacobian) check_jacobian_size(s, batch.length, sizeof(T));
     Tape<T> tape;
@@ -197,10 +207,11 @@ Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Bat
     return result;
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                                      \
-    template Transformer<T> model_with_weights(const StackSpec&, const std::vector<StoredTensor>&,                    \
-                                               const std::string&);                                                   \
-    template Evaluation evaluate(const Recipe&, const Transformer<T>&, const Batch&, EvaluationParts, ThreadPool&);
+#define NORMSCOPE_INSTANTIATE(T)                                                                      \
+    template Transformer<T> model_with_weights(const StackSpec&, const std::vector<StoredTensor>&,    \
+                                               const std::string&);                                   \
+    template Evaluation evaluate(const Recipe&, const Transformer<T>&, const Batch&, EvaluationParts, \
+                                 ThreadPool&);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)
 #undef NORMSCOPE_INSTANTIATE

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "core/backend/cpu/thread_pool.h"
 #include "core/model/batch.h"
 #include "core/model/transformer.h"
@@ -12,20 +8,26 @@
 #include "core/session/stored_tensor.h"
 #include "core/train/outcome.h"
 
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace normscope {
 
-/// Completes and validates what evaluate() looks at: stack and optimizer. Data, batch, steps, schedule and precision
-/// are left as they are. Throws InputError.
+/// Completes and validates what evaluate() looks at: stack and optimizer. Data, batch, steps, schedule and
+/// precision are left as they are. Throws InputError.
 void complete_for_evaluation(Recipe& recipe);
 
-/// A model with these weights. They must be exactly the tensors of the stack, finite, float32 or float64; InputError
-/// names the first that is missing, unknown or misshapen and what is needed. `where` begins the message (a file).
+/// A model with these weights. They must be exactly the tensors of the stack, finite, float32 or float64;
+/// InputError names the first that is missing, unknown or misshapen and what is needed. `where` begins the
+/// message (a file).
 template <class T>
 Transformer<T> model_with_weights(const StackSpec& stack, const std::vector<StoredTensor>& weights,
                                   const std::string& where);
 
-/// /tokens and /targets, int32 [B, n], of an HDF5 file; checked against the stack's context and vocabulary.
-Batch read_batch(const std::string& path, const StackSpec& stack);
+/// /tokens and /targets, int32 [B, n], of an HDF5 file (or of a group in it); checked against the stack's
+/// context and vocabulary.
+Batch read_batch(const std::string& path, const StackSpec& stack, const std::string& group = "");
 
 struct EvaluationParts {
     bool step = false;      ///< the parameters after one step of AdamW
@@ -42,10 +44,11 @@ struct Evaluation {
     std::optional<Outcome> not_finite;  ///< the first value that is not, where there is one
 };
 
-/// One forward and backward pass and what was asked for. The step is PyTorch's: clip_grad_norm_, then AdamW at the base
-/// learning rate from zero moments. Throws InputError where the Jacobians would take more than 4 GiB.
+/// One forward and backward pass and what was asked for. The step is PyTorch's: clip_grad_norm_, then AdamW
+/// at the base learning rate from zero moments. Throws InputError where the Jacobians would take more than 4
+/// GiB.
 template <class T>
-Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Batch& batch, EvaluationParts parts,
-                    ThreadPool& pool);
+Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Batch& batch,
+                    EvaluationParts parts, ThreadPool& pool);
 
 }  // namespace normscope

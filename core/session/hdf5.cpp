@@ -48,8 +48,6 @@ Handle file_access() {
     Handle access(H5Pcreate(H5P_FILE_ACCESS));
     H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
     H5Pset_file_locking(access, true, true);  // file systems without locks are used without
-    // The waits between attempts double: 24 are 17 ms in all, the 100 of the library would be for ever.
-    H5Pset_metadata_read_attempts(access, 24);
     return access;
 }
 
@@ -128,6 +126,9 @@ OpenedFile open_for_reading(const std::string& path) {
     if (H5Fis_hdf5(path.c_str()) <= 0)
         throw InputError(path + ": is not an HDF5 file, or its beginning is damaged");
     if (!marked_by_writer(path)) throw InputError(path + ": cannot be opened: " + reason);
+    // Beside a writer a piece may be caught half written and is read again. The waits between attempts
+    // double: 24 are 17 ms in all, the 100 that the library would take have no end.
+    H5Pset_metadata_read_attempts(access, 24);
     opened.file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access));
     if (!opened.file.valid()) throw InputError(path + ": cannot be opened: " + reason);
     opened.recording = true;

@@ -33,8 +33,8 @@ const std::map<std::string, std::vector<ArrayRule>>& probe_rules() {
           {"bound_ma", 1, true, true},
           {"bound_var", 1, true, true}}},
         {"gradients", {{"hidden", 1, false, true}, {"params", 2}, {"total", 0}}},
-        {"theta", {{"max", 2}, {"mean", 2}, {"below_099", 2}, {"width", 0}}},
-        {"null_space", {{"gain", 1}, {"erased_backward", 1}, {"erased_forward", 1}}},
+        {"theta", {{"max", 2, true}, {"mean", 2, true}, {"below_099", 2, true}, {"width", 0}}},
+        {"null_space", {{"gain", 1}, {"erased_backward", 1, true}, {"erased_forward", 1, true}}},
         {"jacobian", {{"sublayer_sv", 2}, {"layer_sv", 2}, {"end_to_end_sv", 1}, {"branch_norm", 1, true}}}};
     return rules;
 }
@@ -145,11 +145,11 @@ class RunCheck {
     void check_sites(const ProbeResult& sample) {
         const auto sites = sample.labels.find("sites");
         const NamedArray* gain = sample.find("gain");
-        if (sites == sample.labels.end())
-            report("probes/null_space", "has no attribute sites");
-        else if (gain && gain->shape.size() == 1 && gain->shape[0] != sites->second.size())
-            report("probes/null_space", "names " + std::to_string(sites->second.size()) +
-                                            " sites, measures " + std::to_string(gain->shape[0]));
+        // A stack without norms has no sites, and an attribute can not be empty.
+        const std::size_t named = sites == sample.labels.end() ? 0 : sites->second.size();
+        if (gain && gain->shape.size() == 1 && gain->shape[0] != named)
+            report("probes/null_space",
+                   "names " + std::to_string(named) + " sites, measures " + std::to_string(gain->shape[0]));
     }
 
     const RunData& run_;

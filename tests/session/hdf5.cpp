@@ -120,6 +120,24 @@ class TestHdf5 : public QObject {
                  path("c.h5") + ": /x: its values are not in the file");
     }
 
+    void aChunkShorterThanItClaimsIsRefused() {
+        {
+            const Handle file = create_file(path("e.h5")), creation(H5Pcreate(H5P_DATASET_CREATE));
+            const hsize_t dims[1] = {1000}, at[1] = {0};
+            const Handle space(H5Screate_simple(1, dims, nullptr));
+            H5Pset_chunk(creation, 1, dims);
+            H5Pset_deflate(creation, 1);
+            const Handle dataset(
+                H5Dcreate2(file, "x", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+            const std::vector<char> few(900);
+            QVERIFY(H5Dwrite_chunk(dataset, H5P_DEFAULT, 1, at, few.size(), few.data()) >=
+                    0);  // "deflate skipped"
+        }
+        const auto opened = open_for_reading(path("e.h5"));
+        QCOMPARE(sample::input_error([&] { read_array<double>(opened.file, "x"); }),
+                 path("e.h5") + ": /x: its values are not in the file");
+    }
+
     void impossibleSizeTakesNoMemory() {
         {
             Handle file = create_file(path("d.h5"));

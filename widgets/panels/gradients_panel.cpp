@@ -62,7 +62,7 @@ Figure buildGradients(const PanelInput& input) {
         const auto ratio = hidden ? gradientRatio(*shown.sample) : parameterRatio(*shown.sample);
         if (!ratio) continue;
         const QString name = nameOf(*shown.run);
-        figure.plots.front().chips.push_back({Chip::Edge::BottomRight,
+        figure.plots.front().chips.push_back({Chip::Edge::TopRight,
                                               QString("%1 first/last %2").arg(name, brief(*ratio)),
                                               Role{Role::Kind::Run, shown.index, 0}});
         const int depth = profile(*shown.sample)->depth;

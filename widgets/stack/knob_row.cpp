@@ -100,8 +100,7 @@ void KnobRow::setChanged(bool changed) {
 void KnobRow::setEditor(QWidget* editor) {
     editor->setAccessibleName(accessibleName());
     label_->setBuddy(editor);
-    line_->insertWidget(line_->indexOf(reset_), editor,
-                        editor->maximumWidth() == editor->minimumWidth() ? 0 : 4);
+    line_->insertWidget(line_->indexOf(reset_), editor);
 }
 
 void KnobRow::setBody(QWidget* body) {

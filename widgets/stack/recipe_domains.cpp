@@ -61,7 +61,7 @@ const QHash<QString, KeyDomain>& recipeDomains() {
     static const QHash<QString, KeyDomain> domains = [] {
         Recipe recipe;
         DomainLister lister;
-        listKnobKeys(lister, recipe);
+        list_fields(lister, recipe);
         return lister.domains;
     }();
     return domains;

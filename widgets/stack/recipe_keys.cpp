@@ -58,15 +58,10 @@ void flatten(const ordered_json& object, const QString& path, QHash<QString, QVa
 
 }  // namespace
 
-void listKnobKeys(Fields& fields, Recipe& recipe) {
-    fields.group("stack", [&] { list_fields(fields, recipe.stack); });
-    list_fields(fields, recipe.train);
-}
-
 QHash<QString, QVariant> recipeValues(const Recipe& recipe) {
     Recipe copy = recipe;  // Fields visits by reference
     JsonWriter writer;
-    listKnobKeys(writer, copy);
+    list_fields(writer, copy);
     QHash<QString, QVariant> values;
     flatten(writer.take(), QString(), values);
     return values;
@@ -84,7 +79,7 @@ void setRecipeKey(Recipe& recipe, const QString& key, const QVariant& value) {
         object = json{{name->toStdString(), object}};
     Recipe changed = recipe;
     JsonReader reader(object, "");
-    listKnobKeys(reader, changed);
+    list_fields(reader, changed);
     reader.refuse_unknown_keys();
 
     const StackSpec& before = recipe.stack;

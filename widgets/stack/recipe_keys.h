@@ -7,7 +7,6 @@
 #include <QVariant>
 
 namespace normscope {
-class Fields;
 struct Recipe;
 }  // namespace normscope
 
@@ -39,8 +38,5 @@ struct KeyDomain {
 
 /// The domain of every key of recipeValues (and of those that a recipe does not write).
 const QHash<QString, KeyDomain>& recipeDomains();
-
-/// Visits every key that can be a knob: the recipe without its probe plans, which are a list.
-void listKnobKeys(Fields& fields, Recipe& recipe);
 
 }  // namespace normscope::widgets

@@ -89,7 +89,9 @@ void TransportBar::setRange(qint64 recorded, qint64 planned) {
 void TransportBar::setStep(qint64 step) {
     scrubber_->setStep(step);
     const QSignalBlocker quiet(field_);
-    if (!field_->hasFocus() || field_->value() != step) field_->setValue(static_cast<int>(step));
+    // While it plays a frame comes every few milliseconds: it must not take a half typed number away.
+    const bool typing = field_->hasFocus() && field_->cleanText() != QString::number(field_->value());
+    if (!typing) field_->setValue(static_cast<int>(step));
     showButtons();
 }
 

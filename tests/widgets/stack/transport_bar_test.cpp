@@ -115,6 +115,9 @@ class TransportBarTest : public QObject {
         field->selectAll();
         QTest::keyClicks(field, "77");
         QCOMPARE(b.scrubbed.count(), 0);
+        b.bar.setRange(120, 200);  // a frame comes while somebody types
+        b.bar.setStep(41);
+        QCOMPARE(field->cleanText(), QStringLiteral("77"));
         QTest::keyClick(field, Qt::Key_Return);
         QCOMPARE(b.scrubbed.count(), 1);
         QCOMPARE(b.last(), 77);

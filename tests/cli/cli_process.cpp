@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/cli/cli_process.h"
+
+namespace {
+constexpr int kPatience = 280'000;  // ms; a machine may be busy
+}
+
+CliResult run_cli(const QStringList& arguments, const std::function<void()>& in_child) {
+    QProcess process;
+    if (in_child) process.setChildProcessModifier(in_child);
+    process.start(NORMSCOPE_CLI, arguments);
+    CliResult result;
+    if (!process.waitForFinished(kPatience)) {
+        process.kill();
+        process.waitForFinished();
+        result.error = "did not end: " + process.errorString();
+        return result;
+    }
+    result.code = process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1;
+    result.out = QString::fromUtf8(process.readAllStandardOutput());
+    result.error = QString::fromUtf8(process.readAllStandardError());
+    return result;
+}
+
+std::unique_ptr<QProcess> start_cli(const QStringList& arguments) {
+    auto process = std::make_unique<QProcess>();
+    process->setStandardOutputFile(QProcess::nullDevice());
+    process->setStandardErrorFile(QProcess::nullDevice());
+    process->start(NORMSCOPE_CLI, arguments);
+    return process;
+}
+
+QStringList small_stack() {
+    return {"--set", "stack.depth=2",    "--set", "stack.d_model=16", "--set",     "stack.heads=2",
+            "--set", "stack.context=16", "--set", "batch=2",          "--threads", "1"};
+}

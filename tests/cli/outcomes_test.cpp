@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A run that finishes, one that diverges, one that stalls: exit code, last line, info and file agree.
+#include "core/session/session.h"
+#include "core/session/validate.h"
+#include "tests/cli/cli_process.h"
+
+#include <QTemporaryDir>
+#include <QtTest>
+#include <cmath>
+#include <numeric>
+
+using namespace normscope;
+
+class OutcomesTest : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir folder_;
+
+  private Q_SLOTS:
+    void states_data() {
+        QTest::addColumn<QString>("preset");
+        QTest::addColumn<QString>("state");
+        QTest::addColumn<int>("code");
+        QTest::newRow("the healthy default finishes") << "pre-ln"
+                                                      << "finished" << 0;
+        QTest::newRow("post-ln stalls") << "post-ln"
+                                        << "stalled" << 0;
+        QTest::newRow("no norm and high rate diverges") << "diverging"
+                                                        << "diverged" << 3;
+    }
+    void states() {
+        QFETCH(QString, preset);
+        QFETCH(QString, state);
+        QFETCH(int, code);
+        const QString out = folder_.filePath(preset + ".h5");
+        const CliResult train = run_cli({"train", preset, "--out", out});
+        QVERIFY2(train.code == code, qPrintable(train.out.right(300) + train.error));
+        QVERIFY2(train.error.isEmpty(), qPrintable(train.error));
+        QVERIFY2(train.out.trimmed().split('\n').last().startsWith(state), qPrintable(train.out));
+
+        const CliResult info = run_cli({"info", out});
+        QCOMPARE(info.code, 0);
+        QVERIFY2(info.out.contains("\"  " + state), qPrintable(info.out));
+        const CliResult validate = run_cli({"validate", out});
+        QVERIFY2(validate.code == 0, qPrintable(validate.error));
+        const Session session = open_session(out.toStdString());
+        QCOMPARE(session.runs.size(), std::size_t{1});
+        const RunData& run = session.runs[0];
+        QCOMPARE(QString(run_state_word(run.outcome.state)), state);
+        QCOMPARE(session.checkpoints.size(), std::size_t{1});
+        QCOMPARE(run.probes.size(), std::size_t{5});
+        for (const auto& [id, samples] : run.probes) QCOMPARE(samples.front().step, std::int64_t{0});
+        if (state == "diverged") {
+            QVERIFY(run.outcome.step > 0);
+            QVERIFY2(run.outcome.text.find("inf") != std::string::npos ||
+                         run.outcome.text.find("nan") != std::string::npos,
+                     run.outcome.text.c_str());
+        } else {
+            QCOMPARE(run.steps.rows(), std::size_t{200});
+            const auto& loss = *run.steps.find("loss");
+            const double end = std::accumulate(loss.end() - 20, loss.end(), 0.0) / 20;
+            if (state == "finished")
+                QVERIFY2(end < run.unigram_entropy - 0.3, qPrintable(QString::number(end)));
+            else
+                QVERIFY2(std::abs(end - run.unigram_entropy) <= 0.03 * run.unigram_entropy,
+                         qPrintable(QString::number(end)));
+            for (const auto& [id, samples] : run.probes) QCOMPARE(samples.back().step, std::int64_t{199});
+        }
+        // Ended runs have nothing to resume: the same state again, nothing changed.
+        const CliResult again = run_cli({"train", preset, "--out", out, "--resume"});
+        QCOMPARE(again.code, code);
+        QCOMPARE(open_session(out.toStdString()).runs[0].steps.rows(), run.steps.rows());
+        QVERIFY(QDir(folder_.path()).entryList({preset + ".ckpt*"}).isEmpty());
+    }
+
+    /// The bytes of a text are learned below their own entropy (a short run of a small stack).
+    void learnsFromAFile() {
+        const QString out = folder_.filePath("text.h5");
+        const CliResult train =
+            run_cli({"train", "pre-ln", "--out", out, "--steps", "150", "--set", "data.source=text", "--set",
+                     QString("data.path=%1/LICENSE").arg(NORMSCOPE_SOURCE_DIR), "--set", "stack.depth=3",
+                     "--set", "stack.context=24"});
+        QVERIFY2(train.code == 0, qPrintable(train.error));
+        const RunData run = open_session(out.toStdString()).runs.at(0);
+        const auto& loss = *run.steps.find("loss");
+        const double end = std::accumulate(loss.end() - 20, loss.end(), 0.0) / 20;
+        QVERIFY2(end < run.unigram_entropy - 0.3,
+                 qPrintable(QString("%1, unigram %2").arg(end).arg(run.unigram_entropy)));
+        QVERIFY(std::isnan(run.entropy_rate));
+        QVERIFY(std::abs(run.ln_vocab - std::log(256.0)) < 1e-12);
+    }
+};
+
+QTEST_GUILESS_MAIN(OutcomesTest)
+#include "outcomes_test.moc"

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A run that is stopped, politely or by kill -9, and resumed gives bit for bit the losses and weights of one
+// that never was.
+#include "core/session/session.h"
+#include "tests/cli/cli_process.h"
+
+#include <signal.h>
+
+#include <QRandomGenerator>
+#include <QTemporaryDir>
+#include <QtTest>
+#include <cstring>
+
+using namespace normscope;
+
+class ResumeTest : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir folder_;
+    static constexpr int kSteps = 600;
+
+    static QStringList train(const QString& out, const QString& checkpoint_every = "20") {
+        return QStringList{"train",   "peri-ln",
+                           "--out",   out,
+                           "--steps", QString::number(kSteps),
+                           "--set",   "checkpoint.every=" + checkpoint_every} +
+               small_stack();
+    }
+
+    static void compare(const QString& file, const QString& whole) {
+        const Session a = open_session(whole.toStdString()), b = open_session(file.toStdString());
+        const RunData &x = a.runs.at(0), &y = b.runs.at(0);
+        QCOMPARE(y.outcome.state, RunState::Finished);
+        QCOMPARE(y.steps.step, x.steps.step);
+        for (const char* name : {"loss", "val_loss", "grad_norm", "lr"}) {
+            const auto *one = x.steps.find(name), *other = y.steps.find(name);
+            QVERIFY(one && other);
+            QVERIFY2(std::memcmp(one->data(), other->data(), one->size() * sizeof(double)) == 0, name);
+        }
+        const auto last = [](const QString& path, const Session& session) {
+            return load_checkpoint(path.toStdString(), session.runs[0].id, session.checkpoints.at(0).step);
+        };
+        QCOMPARE(last(file, b).params, last(whole, a).params);
+        for (const auto& [id, samples] : y.probes)
+            for (std::size_t i = 1; i < samples.size(); ++i) QVERIFY(samples[i].step > samples[i - 1].step);
+    }
+
+    QString whole() {
+        const QString out = folder_.filePath("whole.h5");
+        if (!QFile::exists(out)) {
+            const CliResult result = run_cli(train(out));
+            if (result.code != 0) qWarning("%s", qPrintable(result.error));
+        }
+        return out;
+    }
+
+  private Q_SLOTS:
+    void killed() {
+        const QString reference = whole();
+        QRandomGenerator random(20260101);
+        int kills = 0, resumed_mid_way = 0;
+        for (int trial = 0; trial < 4; ++trial) {
+            const QString out = folder_.filePath(QString("killed%1.h5").arg(trial));
+            for (int part = 0; part < 12; ++part) {
+                const auto process = start_cli(train(out) + QStringList{"--resume"});
+                if (process->waitForFinished(5 + static_cast<int>(random.bounded(part < 3 ? 150 : 500))))
+                    break;
+                process->kill();
+                QVERIFY(process->waitForFinished());
+                ++kills;
+                if (!QFile::exists(out)) continue;
+                const CliResult info = run_cli({"info", out});
+                QVERIFY2(info.code == 0, qPrintable(info.error));
+                const bool finished =
+                    info.out.contains("\"  finished");  // killed while it saved or cleaned up
+                QVERIFY2(finished || info.out.contains("\"  interrupted"), qPrintable(info.out));
+                resumed_mid_way += !finished && !info.out.contains("  steps 0");
+            }
+            const CliResult last = run_cli(train(out) + QStringList{"--resume"});
+            QVERIFY2(last.code == 0, qPrintable(last.error));
+            compare(out, reference);
+        }
+        qInfo("%d kills, %d of them with steps on disk", kills, resumed_mid_way);
+        QVERIFY(kills >= 8);
+        QVERIFY(resumed_mid_way >= 4);
+    }
+
+    void stoppedBySignal_data() {
+        QTest::addColumn<int>("number");
+        QTest::newRow("SIGINT") << SIGINT;
+        QTest::newRow("SIGTERM") << SIGTERM;
+    }
+    void stoppedBySignal() {
+        QFETCH(int, number);
+        const QString reference = whole(), out = folder_.filePath(QString("stopped%1.h5").arg(number));
+        QProcess process;
+        process.start(NORMSCOPE_CLI, train(out, "0"));
+        while (!QFile::exists(out)) QVERIFY(!process.waitForFinished(5) || QFile::exists(out));
+        ::kill(static_cast<pid_t>(process.processId()), number);
+        QVERIFY(process.waitForFinished(60'000));
+        QCOMPARE(process.exitStatus(), QProcess::NormalExit);
+        QCOMPARE(process.exitCode(), 1);
+        const QString error = QString::fromUtf8(process.readAllStandardError());
+        QVERIFY2(error.trimmed().count('\n') == 0 && error.contains("interrupted at step"),
+                 qPrintable(error));
+        const CliResult info = run_cli({"info", out});
+        QVERIFY2(info.out.contains("\"  interrupted"), qPrintable(info.out));
+        const CliResult resumed = run_cli(train(out, "0") + QStringList{"--resume"});
+        QVERIFY2(resumed.code == 0, qPrintable(resumed.error));
+        QVERIFY2(!resumed.out.contains("starting at step 0"), qPrintable(resumed.out));
+        const RunData run = open_session(out.toStdString()).runs.at(0);
+        QVERIFY(std::any_of(run.events.begin(), run.events.end(),
+                            [](const RunEvent& e) { return e.kind == "resume"; }));
+        compare(out, reference);
+    }
+
+    /// A new run over an old one must not pick up what the old one left beside its file.
+    void aNewRunForgetsOldCheckpoints() {
+        const QString out = folder_.filePath("again.h5");
+        const auto first = start_cli(train(out));
+        while (QDir(folder_.path()).entryList({"again.ckpt*"}).isEmpty()) QVERIFY(!first->waitForFinished(2));
+        first->kill();
+        first->waitForFinished();
+        const CliResult second =
+            run_cli(QStringList{"train", "peri-ln", "--out", out, "--steps", "3"} + small_stack());
+        QVERIFY2(second.code == 0, qPrintable(second.error));
+        QCOMPARE(open_session(out.toStdString()).runs.at(0).steps.rows(), std::size_t{3});
+        QVERIFY(QDir(folder_.path()).entryList({"again.ckpt*"}).isEmpty());
+    }
+
+    void aLiveRunIsLeftAlone() {
+        const QString out = folder_.filePath("live.h5");
+        const auto process =
+            start_cli(QStringList{"train", "peri-ln", "--out", out, "--steps", "100000000"} + small_stack());
+        while (!QFile::exists(out)) QVERIFY(!process->waitForFinished(5));
+        for (const char* option : {"--json", "--resume"}) {
+            const CliResult other = run_cli(train(out) + QStringList{option});
+            QCOMPARE(other.code, 2);
+            QVERIFY2(other.error.contains("live.h5: is being recorded by another process"),
+                     qPrintable(other.error));
+        }
+        QVERIFY(run_cli({"info", out}).out.contains("\"  running"));
+        process->terminate();
+        QVERIFY(process->waitForFinished(60'000));
+    }
+};
+
+QTEST_GUILESS_MAIN(ResumeTest)
+#include "resume_test.moc"

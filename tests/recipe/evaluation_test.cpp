@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The engine against what PyTorch computed in float64 (tests/reference, whose README says how errors are
+// measured).
+#include "core/recipe/evaluation.h"
+
+#include "core/probe/registry.h"
+#include "core/session/hdf5.h"
+#include "core/session/named_arrays.h"
+#include "core/stack/error.h"
+
+#include <QtTest>
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+
+using namespace normscope;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kFloor = 1e-3;  // of the largest entry among all gradients (steps)
+
+struct Array {
+    std::vector<std::size_t> shape;
+    std::vector<double> data;
+};
+using Arrays = std::map<std::string, Array>;
+
+std::string reference_file(const std::string& scheme) {
+    return std::string(NORMSCOPE_SOURCE_DIR) + "/tests/reference/" + scheme + ".h5";
+}
+
+void read_tree(hid_t group, const std::string& prefix, Arrays& arrays) {
+    for (const std::string& name : hdf5::children(group)) {
+        if (hdf5::is_group(group, name)) {
+            read_tree(hdf5::open_group(group, name), prefix + name + "/", arrays);
+        } else {
+            auto array = hdf5::read_array<double>(group, name);
+            arrays[prefix + name] = {std::move(array.shape), std::move(array.data)};
+        }
+    }
+}
+
+Array array_of(const StoredTensor& tensor) {
+    return {tensor.shape, as_float64(tensor)};
+}
+
+/// grad/NAME and step/NAME are reported as one output each, sub-layers' Jacobians too.
+std::string output_of(const std::string& path) {
+    const auto slash = path.find('/');
+    return slash == std::string::npos || path.rfind("probes/", 0) == 0 ? path : path.substr(0, slash);
+}
+
+double largest(const Array& array) {
+    double most = 0;
+    for (double v : array.data)
+        if (!std::isnan(v)) most = std::max(most, std::abs(v));
+    return most;
+}
+
+/// max |got − want| / max(|want|, floor), infinite where shapes or NaNs differ.
+double relative_error(const Array& got, const Array& want, double floor) {
+    if (got.shape != want.shape || got.data.size() != want.data.size()) return kInfinity;
+    double worst = 0;
+    for (std::size_t i = 0; i < want.data.size(); ++i) {
+        if (std::isnan(want.data[i]) != std::isnan(got.data[i])) return kInfinity;
+        if (!std::isnan(want.data[i])) worst = std::max(worst, std::abs(got.data[i] - want.data[i]));
+    }
+    const double scale = std::max(largest(want), floor);
+    return worst == 0 ? 0 : worst / (scale > 0 ? scale : 1);
+}
+
+/// Output -> worst relative error over everything that `want` holds.
+std::map<std::string, double> compare(const Arrays& want, const Arrays& got, bool single = false) {
+    std::map<std::string, double> kinds, worst;  // largest entry among the gradients, and among the steps
+    for (const auto& [path, array] : want)
+        if (path.rfind("grad/", 0) == 0 || path.rfind("step/", 0) == 0)
+            kinds[output_of(path)] = std::max(kinds[output_of(path)], largest(array));
+    for (const auto& [path, array] : want) {
+        const auto found = got.find(path);
+        const double kind = kinds[output_of(path)];
+        // The key bias has a gradient of exactly zero; what float32 leaves there is round-off of the other
+        // gradients.
+        const double floor = single && largest(array) < 1e-12 * kind ? kind : kFloor * kind;
+        const double error = found == got.end() ? kInfinity : relative_error(found->second, array, floor);
+        worst[output_of(path)] = std::max(worst[output_of(path)], error);
+    }
+    return worst;
+}
+
+struct Case {
+    Recipe recipe;
+    std::vector<StoredTensor> weights;
+    Batch batch;
+    Arrays expected;
+    std::vector<std::string> sites;
+};
+
+Case read_case(const std::string& path, const std::string& name) {
+    Case c;
+    {
+        const auto opened = hdf5::open_for_reading(path);
+        const auto group = hdf5::open_group(opened.file, name);
+        c.recipe = parse_recipe(hdf5::read_text_attribute(group, "recipe"), name);
+        const auto expected = hdf5::open_group(group, "expected");
+        read_tree(expected, "", c.expected);
+        const auto probes = hdf5::open_group(expected, "probes");
+        if (hdf5::exists(probes, "null_space"))
+            c.sites = hdf5::read_texts_attribute(hdf5::open_group(probes, "null_space"), "sites");
+    }
+    complete_for_evaluation(c.recipe);
+    c.weights = read_named_arrays(path, "/" + name + "/params");
+    c.batch = read_batch(path, c.recipe.stack, "/" + name);
+    return c;
+}
+
+template <class T>
+Arrays compute(const Case& c, ThreadPool& pool, std::vector<std::string>* sites = nullptr) {
+    const auto model = model_with_weights<T>(c.recipe.stack, c.weights, "weights");
+    const Evaluation evaluation = evaluate(c.recipe, model, c.batch, {.step = true, .jacobian = true}, pool);
+    Arrays arrays;
+    for (const StoredTensor& tensor : evaluation.arrays) arrays[tensor.name.substr(1)] = array_of(tensor);
+    ProbeInput<T> input(model, c.batch, pool, 0);
+    for (const ProbeInfo& probe : probe_registry()) {
+        const ProbeResult result = run_probe(probe, input);
+        for (const NamedArray& array : result.arrays)
+            arrays[std::string("probes/") + probe.id + "/" + array.name] = {array.shape, array.data};
+        if (sites && result.labels.contains("sites")) *sites = result.labels.at("sites");
+    }
+    return arrays;
+}
+
+double tolerance(const std::string& output, bool single) {
+    if (single) return output.rfind("probes/", 0) == 0 ? 1e-3 : 1e-4;
+    if (output.rfind("probes/theta", 0) == 0) return 1e-12;
+    // The first step of AdamW magnifies round-off of gradients near ε by lr/ε.
+    return output == "step" || output.rfind("probes/", 0) == 0 ? 1e-9 : 1e-10;
+}
+
+}  // namespace
+
+class EvaluationTest : public QObject {
+    Q_OBJECT
+
+    std::map<std::string, double> worst64_, worst32_;
+    int cases_ = 0;
+
+    static void add_rows() {
+        QTest::addColumn<QString>("file");
+        QTest::addColumn<QString>("name");
+        for (const char* scheme : {"none", "pre", "post", "peri"}) {
+            const std::string path = reference_file(scheme);
+            const auto opened = hdf5::open_for_reading(path);
+            for (const std::string& name : hdf5::children(opened.file))
+                QTest::addRow("%s %s", scheme, name.c_str())
+                    << QString::fromStdString(path) << QString::fromStdString(name);
+        }
+    }
+
+    template <class T>
+    void check(std::map<std::string, double>& worst) {
+        QFETCH(QString, file);
+        QFETCH(QString, name);
+        ThreadPool pool(1);
+        Case c = read_case(file.toStdString(), name.toStdString());
+        constexpr bool single = std::is_same_v<T, float>;
+        if (single)  // steps and what counts thresholds can not be compared in float32
+            std::erase_if(c.expected, [](const auto& entry) {
+                return entry.first.rfind("step/", 0) == 0 || entry.first == "probes/theta/below_099";
+            });
+        std::vector<std::string> sites;
+        const Arrays got = compute<T>(c, pool, &sites);
+        QCOMPARE(sites, c.sites);
+        for (const auto& [output, error] : compare(c.expected, got, single)) {
+            worst[output] = std::max(worst[output], error);
+            QVERIFY2(error <= tolerance(output, single),
+                     qPrintable(QString("%1: relative error %2").arg(output.c_str()).arg(error)));
+        }
+    }
+
+    static void report(const char* what, const std::map<std::string, double>& worst) {
+        for (const auto& [output, error] : worst)
+            qInfo("%s %-36s worst relative error %.2e", what, output.c_str(), error);
+    }
+
+  private Q_SLOTS:
+    void float64_data() { add_rows(); }
+    void float64() {
+        check<double>(worst64_);
+        ++cases_;
+    }
+    void float32_data() { add_rows(); }
+    void float32() { check<float>(worst32_); }
+
+    void allCasesWereThere() {
+        QCOMPARE(cases_, 32);
+        report("float64", worst64_);
+        report("float32", worst32_);
+    }
+
+    /// The comparison itself sees a wrong number.
+    void aWrongWeightIsSeen() {
+        ThreadPool pool(1);
+        Case c = read_case(reference_file("none"), "layernorm_dt1_tau1_d33_n2");
+        for (StoredTensor& tensor : c.weights)
+            if (tensor.name == "blocks.0.ffn.w1") {
+                double value;
+                std::memcpy(&value, tensor.bytes.data(), sizeof value);
+                value *= 1 + 1e-6;
+                std::memcpy(tensor.bytes.data(), &value, sizeof value);
+            }
+        const auto worst = compare(c.expected, compute<double>(c, pool));
+        QVERIFY(worst.at("hidden") > 1e-10);
+        QVERIFY(worst.at("grad") > 1e-10);
+    }
+
+    void forwardJacobianUnderGpas() {
+        ThreadPool pool(1);
+        Recipe recipe =
+            parse_recipe(R"({"format": "normscope-recipe", "version": 1, "stack": {"depth": 2, "d_model": 4,
+            "heads": 2, "context": 3, "vocab": 5, "gpas": {"enabled": true}}})",
+                         "test");
+        complete_for_evaluation(recipe);
+        Transformer<double> model(recipe.stack, 7);
+        for (const auto& offsets : model.table().attention) model.parameters()[offsets.gate] = 0.8;
+        const Batch batch{1, 3, {0, 3, 1}, {3, 1, 4}};
+        const Evaluation evaluation = evaluate(recipe, model, batch, {.jacobian = true}, pool);
+        Arrays arrays;
+        for (const StoredTensor& tensor : evaluation.arrays) arrays[tensor.name] = array_of(tensor);
+        // With the gate at the output each forward Jacobian is the back-propagated one times 1 − silu(0.8).
+        const double factor = 1 - 0.8 / (1 + std::exp(-0.8));
+        for (int i = 0; i < 4; ++i) {
+            const std::string name = "sublayer/" + std::to_string(i);
+            const Array &backprop = arrays.at("/jacobian/" + name),
+                        &forward = arrays.at("/jacobian_forward/" + name);
+            QCOMPARE(backprop.shape, (std::vector<std::size_t>{12, 12}));
+            for (std::size_t k = 0; k < backprop.data.size(); ++k)
+                QVERIFY(std::abs(forward.data[k] - factor * backprop.data[k]) < 1e-14);
+        }
+        QVERIFY(arrays.contains("/singular_forward/end_to_end"));
+    }
+
+    void weightsMustFit_data() {
+        QTest::addColumn<QString>("what");
+        QTest::addColumn<QString>("message");
+        QTest::newRow("missing") << "missing"
+                                 << "weights: tok_emb: is missing, allowed: [13, 33] of float32 or float64";
+        QTest::newRow("extra") << "extra"
+                               << "weights: blocks.9.attn.wq: is not a tensor of this recipe";
+        QTest::newRow("shape") << "shape"
+                               << "weights: tok_emb: has the shape [33, 13], allowed: [13, 33]";
+        QTest::newRow("type") << "type"
+                              << "weights: tok_emb: holds whole numbers";
+        QTest::newRow("nan") << "nan"
+                             << "weights: tok_emb: entry 0 is not finite";
+    }
+    void weightsMustFit() {
+        QFETCH(QString, what);
+        QFETCH(QString, message);
+        Case c = read_case(reference_file("none"), "layernorm_dt1_tau1_d33_n2");
+        auto tensor = std::find_if(c.weights.begin(), c.weights.end(),
+                                   [](const auto& t) { return t.name == "tok_emb"; });
+        QVERIFY(tensor != c.weights.end());
+        if (what == "missing") c.weights.erase(tensor);
+        if (what == "extra")
+            c.weights.push_back({"blocks.9.attn.wq", {1}, StoredType::Float64, std::vector<std::byte>(8)});
+        if (what == "shape") tensor->shape = {33, 13};
+        if (what == "type") tensor->type = StoredType::Int64;
+        if (what == "nan") std::fill_n(tensor->bytes.begin(), 8, std::byte{0xff});
+        try {
+            model_with_weights<double>(c.recipe.stack, c.weights, "weights");
+            QFAIL("no error");
+        } catch (const InputError& error) {
+            QVERIFY2(QString(error.what()).startsWith(message), error.what());
+        }
+    }
+
+    void hugeJacobiansAreRefused() {
+        ThreadPool pool(1);
+        Recipe recipe =
+            parse_recipe(R"({"format": "normscope-recipe", "version": 1, "stack": {"depth": 40}})", "test");
+        complete_for_evaluation(recipe);
+        Transformer<double> model(recipe.stack, 1);
+        Batch batch{1, 64, std::vector<std::int32_t>(64), std::vector<std::int32_t>(64)};
+        QVERIFY_EXCEPTION_THROWN(evaluate(recipe, model, batch, {.jacobian = true}, pool), InputError);
+    }
+
+    void onlyStackAndOptimizerAreValidated() {
+        Recipe recipe = parse_recipe(R"({"format": "normscope-recipe", "version": 1, "precision": "bf16",
+            "data": {"source": "text", "path": "/no/such/file"}})",
+                                     "test");
+        complete_for_evaluation(recipe);
+        QCOMPARE(recipe.stack.vocab, 256);
+        recipe.train.optimizer.kind = OptimizerKind::Muon;
+        QVERIFY_EXCEPTION_THROWN(complete_for_evaluation(recipe), InputError);
+    }
+};
+
+QTEST_GUILESS_MAIN(EvaluationTest)
+#include "evaluation_test.moc"

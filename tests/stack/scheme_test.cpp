@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/stack/scheme.h"
+
+#include <QtTest>
+#include <cmath>
+
+using namespace normscope;
+
+namespace {
+
+StackSpec stack_of(Scheme scheme, int depth = 8) {
+    StackSpec spec;
+    spec.scheme = scheme;
+    spec.depth = depth;
+    return spec;
+}
+
+std::string norms(const SublayerRule& rule) {
+    return std::string(rule.in ? "in " : "") + (rule.out ? "out " : "") + (rule.post ? "post " : "");
+}
+
+}  // namespace
+
+class SchemeTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void rows_data() {
+        QTest::addColumn<int>("scheme");
+        QTest::addColumn<QString>("norms");
+        const auto row = [](Scheme scheme, const char* norms) {
+            QTest::newRow(word_of(scheme)) << static_cast<int>(scheme) << norms;
+        };
+        row(Scheme::None, "");
+        row(Scheme::Post, "post ");
+        row(Scheme::Pre, "in ");
+        row(Scheme::Peri, "in out ");
+        row(Scheme::Sandwich, "in out ");
+        row(Scheme::DeepNorm, "post ");
+        row(Scheme::Lns, "in ");
+        row(Scheme::Output, "out ");
+        row(Scheme::Custom, "");
+    }
+    void rows() {
+        QFETCH(int, scheme);
+        QFETCH(QString, norms);
+        const auto kind = static_cast<Scheme>(scheme);
+        QCOMPARE(scheme_row(kind).scheme, kind);
+        for (int layer : {0, 3, 7})
+            for (Sublayer sublayer : {Sublayer::Attention, Sublayer::FeedForward}) {
+                const SublayerRule rule = sublayer_rule(stack_of(kind), layer, sublayer);
+                QCOMPARE(QString::fromStdString(::norms(rule)), norms);
+                QCOMPARE(rule.a, kind == Scheme::DeepNorm ? 2.0 : 1.0);  // (2·8)^{1/4}
+                QCOMPARE(rule.b, 1.0);
+                QCOMPARE(rule.s_in, kind == Scheme::Lns ? 1 / std::sqrt(layer + 1.0) : 1.0);
+            }
+    }
+
+    void lnsAsGain() {
+        StackSpec spec = stack_of(Scheme::Lns);
+        spec.lns_form = LnsForm::Gamma;
+        QCOMPARE(sublayer_rule(spec, 3, Sublayer::Attention).s_in, 1.0);
+    }
+
+    void mixSplitsAtTheFloor() {
+        StackSpec spec = stack_of(Scheme::Mix, 10);  // ⌊0.25·10⌋ = 2 Post-LN layers
+        for (int layer = 0; layer < 10; ++layer)
+            QCOMPARE(norms(sublayer_rule(spec, layer, Sublayer::FeedForward)),
+                     std::string(layer < 2 ? "post " : "in "));
+        spec.mix_post_fraction = 0;
+        QCOMPARE(norms(sublayer_rule(spec, 0, Sublayer::Attention)), std::string("in "));
+        spec.mix_post_fraction = 1;
+        QCOMPARE(norms(sublayer_rule(spec, 9, Sublayer::Attention)), std::string("post "));
+    }
+
+    void overridesByHandMergeKeyByKey() {
+        StackSpec spec = stack_of(Scheme::Pre);
+        LayerOverride by_hand;
+        by_hand.index = 3;
+        by_hand.attn.post = true;
+        by_hand.attn.a = 0.5;
+        by_hand.ffn.in = false;
+        by_hand.ffn.b = 2;
+        spec.layers.push_back(by_hand);
+        const SublayerRule attention = sublayer_rule(spec, 3, Sublayer::Attention);
+        QCOMPARE(norms(attention), std::string("in post "));
+        QCOMPARE(attention.a, 0.5);
+        QCOMPARE(attention.b, 1.0);
+        const SublayerRule feed_forward = sublayer_rule(spec, 3, Sublayer::FeedForward);
+        QCOMPARE(norms(feed_forward), std::string(""));
+        QCOMPARE(feed_forward.b, 2.0);
+        QCOMPARE(norms(sublayer_rule(spec, 2, Sublayer::Attention)), std::string("in "));
+    }
+
+    void gatesGoWhereAPostNormIsOrToTheOutput() {
+        QCOMPARE(sublayer_rule(stack_of(Scheme::Post), 0, Sublayer::Attention).gate, GateSite::Shortcut);
+        QCOMPARE(sublayer_rule(stack_of(Scheme::Pre), 0, Sublayer::Attention).gate, GateSite::Output);
+        StackSpec mix = stack_of(Scheme::Mix);
+        QCOMPARE(sublayer_rule(mix, 0, Sublayer::Attention).gate, GateSite::Shortcut);
+        QCOMPARE(sublayer_rule(mix, 7, Sublayer::Attention).gate, GateSite::Output);
+        mix.gpas.site = GateSite::Shortcut;
+        QCOMPARE(sublayer_rule(mix, 7, Sublayer::Attention).gate, GateSite::Shortcut);
+    }
+};
+
+QTEST_GUILESS_MAIN(SchemeTest)
+#include "scheme_test.moc"
