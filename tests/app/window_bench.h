@@ -26,6 +26,9 @@ struct WindowBench {
         window = std::make_unique<app::MainWindow>(folder.filePath(QStringLiteral("recordings")), 1);
         window->show();
         QVERIFY(QTest::qWaitForWindowExposed(window.get()));
+        // A bare X server has no window manager that would give the keyboard to anyone.
+        window->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(window.get()));
     }
     app::Lab& lab() const { return *window->lab(); }
     app::PanelCell* cell(const std::string& panel) const {
