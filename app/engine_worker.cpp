@@ -96,6 +96,7 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
             next.push_back(std::move(*same));
             recipe.stack = next.back().experiment->recipe().stack;  // what completion filled in
             setHotKnobs(recipe, hotKnobs(plan.recipe));
+            if (recipe.probes.empty()) recipe.probes = next.back().experiment->recipe().probes;
             next.back().experiment->set_knobs(hotKnobs(plan.recipe));
         } else {
             complete_and_validate(recipe);

@@ -25,6 +25,8 @@ double sum_of_squares(const std::vector<T>& values) {
     return sum;
 }
 
+constexpr std::size_t kAfterFirstLayer = 2;  // hidden state after both sub-layers of layer 1
+
 // Buffers are kept by the thread that used them: a step allocates nothing once every thread has worked once.
 template <class T>
 SublayerScratch<T>& scratch() {
@@ -197,13 +199,15 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
         };
         head_backward(batch, rows, tape, factor, gradient.data(), into, record);
         note(rules_.size());
-        gradients.last_square[static_cast<std::size_t>(i)] += sum_of_squares(gradient);
+        const double last = sum_of_squares(gradient);
+        gradients.last_square[static_cast<std::size_t>(i)] += last;
+        if (rules_.size() == kAfterFirstLayer) gradients.first_square[static_cast<std::size_t>(i)] += last;
         for (std::size_t k = rules_.size(); k-- > 0;) {
             sublayer_backward(p, static_cast<int>(k), rules_[k], rows, tape, Jacobian::Backprop, gradient.data(), into,
                               noted[k], scratch<T>());
             note(k);
+            if (k == kAfterFirstLayer) gradients.first_square[static_cast<std::size_t>(i)] += sum_of_squares(gradient);
         }
-        gradients.first_square[static_cast<std::size_t>(i)] += sum_of_squares(gradient);
         embed_backward(batch, rows, gradient.data(), into);
     });
 }

@@ -20,7 +20,7 @@ namespace normscope {
 template <class T>
 struct Gradients {
     std::vector<std::vector<T>> shards;
-    /// Per shard Σ‖∂loss/∂h‖² at the first and the last hidden state: their ratio says whether the gradient still
+    /// Per shard Σ‖∂loss/∂h‖² after the first and after the last layer: their ratio says whether the gradient still
     /// reaches the first layer.
     std::vector<double> first_square, last_square;
     std::vector<T>& total() { return shards.front(); }

@@ -2,6 +2,7 @@
 #include "core/probe/theta.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/theory/softmax_sensitivity.h"
@@ -28,7 +29,10 @@ ProbeResult probe_theta(ProbeInput<T>& input) {
             for (std::size_t i = 0; i < n; ++i) {
                 const std::size_t length = s.causal ? i + 1 : n;
                 if (length < 2) continue;
-                const Sensitivity theta = solver.solve(std::span<const T>(p + i * n, length));
+                const std::span<const T> row(p + i * n, length);
+                // A diverged stack attends to nothing: the head stays NaN, the trainer names the first bad value.
+                if (!std::all_of(row.begin(), row.end(), [](T v) { return std::isfinite(v); })) return;
+                const Sensitivity theta = solver.solve(row);
                 sum += theta.value;
                 most = std::max(most, theta.value);
                 widest = std::max(widest, theta.upper - theta.lower);

@@ -29,7 +29,7 @@ struct StepNumbers {
     double loss = 0;            ///< mean over the step's tokens, nat
     double val_loss = 0;        ///< held-out loss where it is due, else NaN
     double grad_norm = 0;       ///< before clipping
-    double gradient_ratio = 0;  ///< ‖∂L/∂h₀‖ / ‖∂L/∂h₂D‖
+    double gradient_ratio = 0;  ///< ‖∂L/∂h‖ after layer 1 over that after layer D
     double lr = 0, temperature = 0;
     double seconds = 0;  ///< of the step, held-out loss not included
 };

@@ -15,7 +15,7 @@ namespace normscope {
 /// Diverged: the median of the last 20 losses stays above max(initial loss, ln V) + 1 nat, or above the best such
 /// median + 2 nat, for 50 steps; never within the first 50 steps. (A value that is not finite is the trainer's to see.)
 /// Stalled, asked at the end: after warm-up the mean of the last 20 losses lies within 3 % of the corpus' unigram
-/// entropy while the gradient's first-to-last ratio ‖∂L/∂h₀‖/‖∂L/∂h₂D‖ is under 1e-3: the model learned the token
+/// entropy while the gradient's first-to-last ratio (‖∂L/∂h‖ after layer 1 over after layer D) is under 1e-3: the model learned the token
 /// frequencies and its first layers get no signal.
 class Verdict {
   public:

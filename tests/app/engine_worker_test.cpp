@@ -136,7 +136,7 @@ class EngineWorkerTest : public QObject {
         wild.stack.residual_step = 1e30;
         b.engine->train(1, {{"a", "A", wild, {}, {}, {}}, {"b", "B", smallRecipe(), {}, {}, {}}});
         QTRY_VERIFY_WITH_TIMEOUT(b.completed(), 20000);
-        QCOMPARE(b.together("a").outcome.state, RunState::Diverged);
+        QVERIFY2(b.together("a").outcome.state == RunState::Diverged, b.together("a").outcome.text.c_str());
         QVERIFY(b.together("a").steps.rows() < 6u);
         QCOMPARE(b.together("b").outcome.state, RunState::Finished);
         QCOMPARE(b.together("b").steps.rows(), 6u);

@@ -205,23 +205,23 @@ class LabTest : public QObject {
     }
 
     void aRunThatWasCutOffResumesBitForBit() {
-        Bench whole(40);
+        Bench whole(600);
         whole.lab->play();
         QTRY_VERIFY_WITH_TIMEOUT(whole.ended(), 30000);
 
-        Bench cut(40);
+        Bench cut(600);
         cut.lab->play();
         QTRY_VERIFY(cut.run(0).steps.rows() > 3);
         cut.lab.reset();  // the program quits in the middle
-        cut.open(40);
+        cut.open(600);
         QSignalSpy found(cut.lab.get(), &Lab::interruptedFound);
         cut.lab->findInterrupted();
         QTRY_COMPARE(found.count(), 1);
         const auto runs = found[0][0].value<QList<InterruptedRun>>();
         QCOMPARE(runs.size(), 2);
         cut.lab->resume({runs[0].path, runs[1].path});
-        QTRY_VERIFY_WITH_TIMEOUT(cut.lab->runs()[0].underWay() || cut.run(0).steps.rows() == 40, 30000);
-        QTRY_VERIFY_WITH_TIMEOUT(cut.ended() && cut.run(0).steps.rows() == 40, 30000);
+        QTRY_VERIFY_WITH_TIMEOUT(cut.lab->runs()[0].underWay() || cut.run(0).steps.rows() == 600, 30000);
+        QTRY_VERIFY_WITH_TIMEOUT(cut.ended() && cut.run(0).steps.rows() == 600, 30000);
         QCOMPARE(cut.problems, QStringList());
         for (int i = 0; i < 2; ++i) {
             QCOMPARE(cut.run(i).name, whole.run(i).name);
@@ -229,7 +229,7 @@ class LabTest : public QObject {
         }
         // The recordings are the whole runs now, and nothing is left to offer.
         cut.lab.reset();
-        cut.open(40);
+        cut.open(600);
         QSignalSpy again(cut.lab.get(), &Lab::interruptedFound);
         cut.lab->findInterrupted();
         QTRY_COMPARE(again.count(), 1);
