@@ -58,20 +58,12 @@ void require_replaceable(const std::string& path) {
         throw InputError(path, "is being recorded by another process", "a file of its own for each run");
 }
 
-void remove_live_checkpoints(const std::string& path) {
-    for (const std::string& file : CheckpointPair(path).paths()) {
-        std::error_code error;
-        if (!fs::remove(file, error) && error)
-            throw SystemError(file + ": can not be removed: " + error.message());
-    }
-}
-
 void save_as_session(const std::string& path, const std::string& view_json, std::optional<Checkpoint> last) {
     const RunData run = recover(path);
     std::vector<CheckpointSource> checkpoints;
     if (last) checkpoints.push_back({run.id, std::make_shared<const Checkpoint>(std::move(*last))});
     save_session(path, std::vector<const RunData*>{&run}, view_json, checkpoints);
-    remove_live_checkpoints(path);
+    CheckpointPair(path).remove();
 }
 
 std::optional<Resumption> find_resumption(const std::string& path, const Recipe& recipe) {

@@ -14,10 +14,6 @@ namespace normscope::app {
 /// session of several runs, a run that another process is recording.
 void require_replaceable(const std::string& path);
 
-/// Removes the live checkpoints beside a recording: those of an earlier run must never be taken for those of
-/// this one.
-void remove_live_checkpoints(const std::string& path);
-
 /// Where a stopped run goes on.
 struct Resumption {
     RunData history;                       ///< cut before the checkpoint's step, whole where the run ended

@@ -118,7 +118,7 @@ int run_train(const TrainOptions& options) {
     if (options.resume) resumed = find_resumption(options.out, recipe);
     if (resumed && resumed->ended) {
         if (!resumed->saved) save_as_session(options.out, resumed->view_json, std::move(resumed->checkpoint));
-        remove_live_checkpoints(options.out);
+        CheckpointPair(options.out).remove();
         progress.end(resumed->history.outcome, static_cast<std::int64_t>(resumed->history.steps.rows()),
                      options.out);
         return exit_code(resumed->history.outcome.state);
@@ -138,7 +138,7 @@ int run_train(const TrainOptions& options) {
         delta.events.push_back({experiment.steps_done(), "resume", "from the checkpoint of this step"});
         schema = recording_schema(experiment.header(), first_samples(resumed->history, recipe));
     } else {
-        remove_live_checkpoints(options.out);
+        checkpoints.remove();  // those of an earlier run must never be taken for those of this one
         progress.begin(default_run_name(recipe), options.out, 0);
         delta = begin(experiment, pool);
         schema = recording_schema(experiment.header(), delta.probes);

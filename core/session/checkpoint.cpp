@@ -165,6 +165,15 @@ std::vector<std::string> CheckpointPair::paths() const {
     return found;
 }
 
+void CheckpointPair::remove() {
+    for (const auto& slot : slots_) {
+        ReplacingFile leftovers(slot);  // clears them when it is made
+        std::error_code error;
+        if (!std::filesystem::remove(slot, error) && error)
+            throw SystemError(slot + ": cannot be removed: " + error.message());
+    }
+}
+
 std::optional<Checkpoint> CheckpointPair::newest() const {
     std::optional<InputError> first_error;
     for (const auto& path : paths()) {

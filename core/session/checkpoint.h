@@ -40,6 +40,8 @@ class CheckpointPair {
     std::optional<Checkpoint> newest() const;
     /// The files that exist, newest first.
     std::vector<std::string> paths() const;
+    /// Deletes the files and what killed processes left of them. Throws SystemError.
+    void remove();
 
   private:
     std::string slots_[2];

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <QElapsedTimer>
 #include <QTemporaryDir>
 #include <QtTest>
 #include <filesystem>
@@ -96,18 +97,30 @@ class TestKill : public QObject {
         const std::string file = path("session.h5");
         const std::vector<RunData> small{sample::run("a", 30)},
             large{sample::run("a", 900), sample::run("b", 400)};
+        QElapsedTimer clock;
+        clock.start();
         save_session(file, small, "0");
+        const int one_save = static_cast<int>(clock.nsecsElapsed() / 1000);
         int seen_small = 0, seen_large = 0;
         for (int trial = 0; trial < 40; ++trial) {
+            int ends[2];
+            QCOMPARE(::pipe(ends), 0);
             const int code = sample::with_child(
                 [&] {
-                    for (int i = 1;; ++i) save_session(file, i % 2 ? large : small, std::to_string(i % 2));
-                    return 0;
+                    for (int i = 1;; ++i) {
+                        save_session(file, i % 2 ? large : small, std::to_string(i % 2));
+                        if (::write(ends[1], "x", 1) != 1) return 1;
+                    }
                 },
-                [&](int pid) {
-                    ::usleep(static_cast<useconds_t>(microseconds(250'000)));
+                [&](int pid) {  // killed within one of its first saves, however slow this machine is
+                    char done;
+                    for (int saves = trial % 4; saves > 0; --saves)
+                        if (::read(ends[0], &done, 1) != 1) break;
+                    ::usleep(static_cast<useconds_t>(microseconds(2 * one_save)));
                     ::kill(pid, SIGKILL);
                 });
+            ::close(ends[0]);
+            ::close(ends[1]);
             QCOMPARE(code, -SIGKILL);
             const Session session = open_session(file);
             const auto& wanted = session.view_json == "1" ? large : small;
