@@ -70,7 +70,12 @@ int main(int argc, char** argv) {
     ScreenshotOrder order;
     try {
         cli.parse(argc, argv);
-        order = {QString::fromStdString(screenshot), sizeOf(size), train, after, theme == "dark"};
+        order = {QString::fromStdString(screenshot),
+                 QString::fromStdString(session),
+                 sizeOf(size),
+                 train,
+                 after,
+                 theme == "dark"};
     } catch (const CLI::CallForHelp&) {
         std::cout << cli.help();
         return 0;
@@ -90,11 +95,14 @@ int main(int argc, char** argv) {
     setUp(app);
     MainWindow window(Settings::recordingsFolder(), threads);
     if (!theme.empty()) window.setDark(theme == "dark");
-    if (!session.empty()) window.openSession(QString::fromStdString(session));
     window.show();
-    if (!screenshot.empty())
+    if (screenshot.empty()) {
+        if (session.empty())
+            window.offerInterrupted();
+        else
+            window.openSession(QString::fromStdString(session));
+    } else {
         takeScreenshot(window, order);
-    else
-        window.offerInterrupted();
+    }
     return app.exec();
 }

@@ -22,12 +22,9 @@ bool ready(const Lab& lab, const ScreenshotOrder& order) {
     return true;
 }
 
-}  // namespace
-
-void takeScreenshot(MainWindow& window, const ScreenshotOrder& order) {
-    window.setDark(order.dark);
-    window.resize(order.size);
-    if (order.train_steps > 0) QTimer::singleShot(0, window.lab(), &Lab::play);
+/// Waits until the window shows what was asked, then saves the picture.
+void saveWhenReady(MainWindow& window, const ScreenshotOrder& order) {
+    if (order.train_steps > 0) window.lab()->play();
     auto* poll = new QTimer(&window);
     QObject::connect(poll, &QTimer::timeout, &window, [&window, order, poll] {
         if (!ready(*window.lab(), order)) return;
@@ -40,6 +37,24 @@ void takeScreenshot(MainWindow& window, const ScreenshotOrder& order) {
         });
     });
     poll->start(20);
+}
+
+}  // namespace
+
+void takeScreenshot(MainWindow& window, const ScreenshotOrder& order) {
+    window.setDark(order.dark);
+    window.resize(order.size);
+    if (order.session.isEmpty()) {
+        QTimer::singleShot(0, &window, [&window, order] { saveWhenReady(window, order); });
+        return;
+    }
+    QObject::connect(window.lab(), &Lab::sessionOpened, &window,
+                     [&window, order] { saveWhenReady(window, order); });
+    QObject::connect(window.lab(), &Lab::problem, &window, [](const QString& message) {
+        std::fprintf(stderr, "normscope: %s\n", qPrintable(message));
+        QApplication::exit(2);
+    });
+    window.openSession(order.session);
 }
 
 }  // namespace normscope::app

@@ -12,6 +12,7 @@ class MainWindow;
 /// quits.
 struct ScreenshotOrder {
     QString out;
+    QString session;  ///< opened first; empty = the default comparison
     QSize size{1440, 900};
     int train_steps = 0;  ///< trains until every run has so many steps, or ended
     double after = 0;     ///< seconds to wait then

@@ -53,6 +53,13 @@ struct WindowBench {
             lab().commitKey(QLatin1String(key), value);
         lab().undoStack()->clear();
     }
+    /// For a person to look at: saved where NORMSCOPE_PICTURES says, if it says so.
+    void keepPicture(const QString& name, QWidget* of = nullptr) const {
+        const QString target = qEnvironmentVariable("NORMSCOPE_PICTURES");
+        if (target.isEmpty()) return;
+        QTest::qWait(300);  // the bars follow a few times a second
+        QVERIFY((of ? of : window.get())->grab().save(target + QLatin1Char('/') + name + QStringLiteral(".png")));
+    }
     template <class Widget>
     Widget* find(const char* name) const {
         return window->findChild<Widget*>(QLatin1String(name));

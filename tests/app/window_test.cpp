@@ -103,6 +103,7 @@ class WindowTest : public QObject {
             QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
             for (const auto& c : b.cell("growth")->plot()->figure()->plots[0].curves)
                 ghost |= c.kind == widgets::LineKind::Ghost && c.y == before;
+            b.keepPicture("drag");
         });
         QVERIFY(ghost);
         QCOMPARE(b.lab().undoStack()->count(), 1);
@@ -159,6 +160,7 @@ class WindowTest : public QObject {
             QVERIFY2(plot->hoverText().contains(widgets::numberText(rms)), qPrintable(plot->hoverText()));
         }
         QVERIFY(plot->hoverText().contains("layer 6"));
+        b.keepPicture("hover");
     }
 
     void aHoveredLayerIsSharedBetweenStackAndPanels() {
@@ -183,6 +185,7 @@ class WindowTest : public QObject {
         QTest::keyClick(b.window.get(), Qt::Key_F11);
         QCOMPARE(b.window->grid()->visibleCells().size(), 1u);
         QVERIFY(!b.find<widgets::RunStrip>("runStrip")->isVisible());
+        b.keepPicture("presentation");
         QTest::keyClick(b.window.get(), Qt::Key_Escape);
         QVERIFY(b.find<widgets::RunStrip>("runStrip")->isVisible());
     }
@@ -205,6 +208,7 @@ class WindowTest : public QObject {
         QVERIFY(search);
         QTest::keyClicks(search->findChild<QLineEdit*>("commandInput"), "light dark");
         QCOMPARE(search->findChild<QListWidget*>("commandList")->count(), 1);
+        b.keepPicture("search", search);
         const bool dark = b.window->isDark();
         QTest::keyClick(search->findChild<QLineEdit*>("commandInput"), Qt::Key_Return);
         QTRY_COMPARE(b.window->isDark(), !dark);
@@ -228,7 +232,34 @@ class WindowTest : public QObject {
         QVERIFY(dialog);
         QCOMPARE(dialog->options().size_mm, QSizeF(85, 60));
         QVERIFY(!dialog->options().metadata.isEmpty());
+        b.keepPicture("export", dialog);
         dialog->reject();
+    }
+
+    void aDivergedRunEndsWithItsMarkAndTheOtherGoesOn() {
+        WindowBench b;
+        b.makeSmall(60);
+        b.lab().setLinked(false);
+        for (const auto& [key, value] : std::vector<std::pair<const char*, QVariant>>{
+                 {"stack.scheme", "none"}, {"optimizer.lr", 30.0}, {"optimizer.clip", 0.0}})
+            b.lab().commitKey(QLatin1String(key), value);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
+        QCOMPARE(b.run(0).outcome.state, RunState::Diverged);
+        QVERIFY(b.run(0).steps.rows() < 60u);
+        QCOMPARE(b.run(1).steps.rows(), 60u);
+        QCOMPARE(b.find<widgets::RunStrip>("runStrip")->chips().at(0)->run().state, RunState::Diverged);
+        QTRY_COMPARE(curve(b.cell("training"), QString::fromStdString(b.run(0).name)).end.kind,
+                     widgets::EndMark::Kind::Diverged);
+        for (const PanelCell* cell : b.window->grid()->visibleCells())
+            QVERIFY2(cell->plot()->figure()->empty_text.isEmpty(), cell->panel().c_str());
+        b.keepPicture("diverged");
+        b.lab().commitKey("stack.depth", 5);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact() && b.lab().runs()[0].preview, 20000);
+        b.keepPicture("pending");
+        b.window->explainCurrent();
+        b.keepPicture("explain");
     }
 
     void aRefusedKnobIsToldInTheBanner() {
