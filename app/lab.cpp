@@ -8,7 +8,6 @@
 #include "core/stack/error.h"
 #include "widgets/stack/recipe_keys.h"
 
-#include <QHash>
 #include <algorithm>
 #include <cmath>
 #include <thread>
@@ -108,6 +107,7 @@ Lab::Lab(Options options, QObject* parent)
             });
 
     runs_ = defaultRuns();
+    nameUntrained();
 }
 
 Lab::~Lab() {
@@ -360,22 +360,31 @@ void Lab::applyRecipes() {
     Q_EMIT trainingChanged();
 }
 
+std::string Lab::nameOf(Recipe recipe) const {
+    // What all runs share goes without saying; it would only make every label longer.
+    const auto shared = [&](double StackSpec::*value) {
+        return runs_.size() > 1 && std::all_of(runs_.begin(), runs_.end(), [&](const LabRun& run) {
+                   return run.recipe.stack.*value == recipe.stack.*value;
+               });
+    };
+    if (shared(&StackSpec::residual_step)) recipe.stack.residual_step = 1;
+    if (shared(&StackSpec::temperature)) recipe.stack.temperature = 1;
+    return default_run_name(recipe);
+}
+
 void Lab::nameUntrained() {
-    QHash<QString, int> count;
+    const auto named = [](const LabRun& run) { return run.trained() || run.underWay() || run.pinned; };
+    std::set<std::string> taken;
+    for (const LabRun& run : runs_)
+        if (named(run)) taken.insert(run.data->name);
     for (LabRun& run : runs_) {
-        if (!run.trained() && !run.underWay() && !run.pinned) {
-            const std::string name = default_run_name(run.recipe);
-            if (run.data->name != name) {
-                run.data =
-                    std::make_shared<RunData>(*run.data);  // a ghost or an undo entry may hold the old one
-                run.data->name = name;
-            }
-        }
-        const int same = ++count[QString::fromStdString(run.data->name)];
-        if (same > 1) {
-            run.data = std::make_shared<RunData>(*run.data);
-            run.data->name += " · " + std::to_string(same);
-        }
+        if (named(run)) continue;
+        const std::string base = nameOf(run.recipe);
+        std::string name = base;
+        for (int n = 2; !taken.insert(name).second; ++n) name = base + " · " + std::to_string(n);
+        if (run.data->name == name) continue;
+        run.data = std::make_shared<RunData>(*run.data);  // a ghost or an undo entry may hold the old one
+        run.data->name = name;
     }
 }
 
@@ -391,7 +400,7 @@ void Lab::requestExplore() {
         const bool committed = run.trained() || run.underWay();
         if (run.pinned || (committed && sameRecipe(run.recipe, run.live))) continue;
         request.runs.push_back(plan(run));
-        if (committed) request.runs.back().name = default_run_name(run.recipe);
+        if (committed) request.runs.back().name = nameOf(run.recipe);
     }
     exact_ = request.runs.empty() || probes_.empty();
     if (!exact_) engine_->explore(std::move(request));

@@ -128,6 +128,7 @@ class Lab : public QObject {
     std::string freshId() const;
     void changeRuns(std::vector<LabRun> after, const QString& text);
     void applyRecipes();
+    std::string nameOf(Recipe recipe) const;
     void nameUntrained();
     void requestExplore();
     void begin(const std::vector<RunPlan>& plans);

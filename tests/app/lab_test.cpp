@@ -60,7 +60,7 @@ class LabTest : public QObject {
         QTRY_VERIFY(b.measured() && b.rms(0) != before);
         QCOMPARE(b.lab->runs()[0].recipe.stack.residual_step, 0.3);
         QCOMPARE(b.lab->runs()[1].recipe.stack.residual_step, 0.3);
-        QCOMPARE(b.run(0).name, std::string("Pre-LN Δt 0.3"));
+        QCOMPARE(b.run(0).name, std::string("Pre-LN"));  // both runs have that Δt
         b.lab->undoStack()->undo();
         QTRY_VERIFY(b.measured() && b.rms(0) == before);
         QCOMPARE(b.lab->runs()[1].recipe.stack.residual_step, 1.0);
@@ -86,6 +86,7 @@ class LabTest : public QObject {
         b.lab->selectRun(1);
         b.lab->commitKey("stack.residual_step", 0.2);
         QCOMPARE(b.lab->runs()[0].recipe.stack.residual_step, 1.0);
+        QCOMPARE(b.run(1).name, std::string("Post-LN Δt 0.2"));
         b.lab->setLinked(true);
         b.lab->commitKey("stack.residual_step", 0.5);  // it differs already: its own knob
         QCOMPARE(b.lab->runs()[0].recipe.stack.residual_step, 1.0);
@@ -93,6 +94,17 @@ class LabTest : public QObject {
         b.lab->commitKey("stack.temperature", 2.0);
         QCOMPARE(b.lab->runs()[0].recipe.stack.temperature, 2.0);
         QVERIFY(b.lab->differingKeys().contains("stack.residual_step"));
+    }
+
+    void runsOfOneKindGetDifferentNames() {
+        Bench b;
+        b.lab->addRun(b.lab->runs()[0].recipe);
+        QCOMPARE(b.run(2).name, std::string("Pre-LN · 2"));
+        b.lab->commitKey("stack.temperature", 2.0);
+        QCOMPARE(b.run(2).name, std::string("Pre-LN · 2"));
+        b.lab->undoStack()->undo();
+        b.lab->undoStack()->undo();
+        QCOMPARE(b.lab->runs().size(), 2u);
     }
 
     void aStaleFrameIsDropped() {

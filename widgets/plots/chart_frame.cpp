@@ -47,7 +47,10 @@ void ChartFrame::place(const PlotLayout& plot, const QSizeF& size, const RenderS
     setStyle(style);
     const QRectF geometry(QPointF(), size);
     if (chart_->geometry() != geometry) chart_->setGeometry(geometry);
-    if (chart_->plotArea() != plot.area) chart_->setPlotArea(plot.area);
+    if (chart_->plotArea() != plot.area) {
+        chart_->setPlotArea(plot.area);
+        chart_->layout()->invalidate();  // Qt moves the series with the area, but not the axes
+    }
     placeAxis(*x_, plot.x, plot.x_grid);
     placeAxis(*y_, plot.y, plot.y_grid);
     // Qt Charts would lay out at the next turn of the event loop, a frame after the curves, and on paper
