@@ -53,7 +53,6 @@ void EngineWorker::shutDown() {
 }
 
 // --- exploring
-// -------------------------------------------------------------------------------------------------------
 
 void EngineWorker::explore(ExploreRequest request) {
     {
@@ -142,7 +141,6 @@ void EngineWorker::answer(const ExploreRequest& request) {
 }
 
 // --- training
-// --------------------------------------------------------------------------------------------------------
 
 void EngineWorker::train(std::uint64_t generation, std::vector<RunPlan> runs) {
     QMetaObject::invokeMethod(

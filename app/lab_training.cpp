@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The lab's runs while they train: starting and stopping, and the frames that come back from the engine.
-#include <algorithm>
-
 #include "app/hot_knobs.h"
 #include "app/lab.h"
 #include "core/probe/registry.h"
+
+#include <algorithm>
 
 namespace normscope::app {
 
@@ -132,7 +132,6 @@ void Lab::startAsNewRun() {
 }
 
 // --- frames
-// ----------------------------------------------------------------------------------------------------------
 
 void Lab::takeFrame(const FramePtr& frame) {
     engine_->frameShown();

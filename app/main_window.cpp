@@ -2,17 +2,13 @@
 #include "app/main_window.h"
 
 #include "app/banner.h"
-#include "app/command_search.h"
-#include "app/export_dialog.h"
 #include "app/lab.h"
 #include "app/palette.h"
 #include "app/panel_grid.h"
 #include "app/settings.h"
 #include "app/side_rail.h"
 #include "app/window_actions.h"
-#include "app/window_view.h"
 #include "core/recipe/presets.h"
-#include "widgets/export/csv.h"
 #include "widgets/panels/run_diff.h"
 #include "widgets/stack/knob_panel.h"
 #include "widgets/stack/run_strip.h"
@@ -24,13 +20,8 @@
 #include <QAction>
 #include <QApplication>
 #include <QBoxLayout>
-#include <QClipboard>
-#include <QCloseEvent>
-#include <QDir>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
-#include <QMimeData>
 #include <QScrollArea>
 #include <QShortcut>
 #include <cmath>
@@ -42,7 +33,6 @@ namespace {
 constexpr int kWideFrom = 1700;  // window width at which the third column and the rail fit
 constexpr int kRailWidth = 280;
 constexpr int kBarsInterval = 100;
-const QString kSessionFilter = QStringLiteral("Normscope sessions (*.h5)");
 
 /// The preset's title for a person.
 QString presetTitle(const Preset& preset) {
@@ -125,7 +115,6 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads)
 MainWindow::~MainWindow() = default;
 
 // --- layout
-// ----------------------------------------------------------------------------------------------------------
 
 void MainWindow::buildLayout() {
     strip_ = new widgets::RunStrip(this);
@@ -213,7 +202,6 @@ void MainWindow::setDark(bool dark) {
 }
 
 // --- wiring
-// ----------------------------------------------------------------------------------------------------------
 
 void MainWindow::connectStrip() {
     QStringList names, titles;
@@ -334,196 +322,6 @@ void MainWindow::showTitle() {
     const QString name = session_path_.isEmpty() ? tr("untitled") : QFileInfo(session_path_).fileName();
     setWindowTitle(QStringLiteral("%1[*] — Normscope").arg(name));
     setWindowModified(!lab_->undoStack()->isClean());
-}
-
-// --- files
-// -----------------------------------------------------------------------------------------------------------
-
-void MainWindow::openSession(const QString& path) {
-    lab_->openSession(path);
-}
-
-void MainWindow::afterOpening(const OpenedSessionPtr& opened) {
-    session_path_ = opened->path;
-    Settings().addRecentFile(opened->path);
-    updateRecentFiles(*this);
-    if (!opened->session.view_json.empty()) {
-        try {
-            applyViewJson(*this, opened->session.view_json);
-        } catch (const std::exception& error) {
-            banner_->tell(tr("%1: %2").arg(opened->path, QString::fromUtf8(error.what())));
-        }
-    }
-    showTitle();
-}
-
-void MainWindow::saveSession(const QString& path) {
-    lab_->saveSession(path, viewJson(*this));
-}
-
-void MainWindow::save() {
-    if (session_path_.isEmpty())
-        saveAs();
-    else
-        saveSession(session_path_);
-}
-
-void MainWindow::saveAs() {
-    Settings settings;
-    QString path =
-        QFileDialog::getSaveFileName(this, tr("Save the session"), settings.lastFolder(), kSessionFilter);
-    if (path.isEmpty()) return;
-    if (QFileInfo(path).suffix().isEmpty()) path += QStringLiteral(".h5");
-    settings.setLastFolder(QFileInfo(path).absolutePath());
-    saveSession(path);
-}
-
-void MainWindow::open() {
-    Settings settings;
-    const QString path =
-        QFileDialog::getOpenFileName(this, tr("Open a session"), settings.lastFolder(), kSessionFilter);
-    if (path.isEmpty()) return;
-    settings.setLastFolder(QFileInfo(path).absolutePath());
-    openSession(path);
-}
-
-void MainWindow::newComparison() {
-    lab_->startOver();
-    session_path_.clear();
-    showTitle();
-}
-
-void MainWindow::offerInterrupted() {
-    lab_->findInterrupted();
-}
-
-void MainWindow::closeEvent(QCloseEvent* event) {
-    // What was trained is in the recordings: nothing is lost, so nothing is asked.
-    event->accept();
-}
-
-// --- commands
-// --------------------------------------------------------------------------------------------------------
-
-void MainWindow::searchCommands() {
-    auto* search = new CommandSearch(actions(), this);
-    search->move(mapToGlobal(QPoint((width() - search->width()) / 2, strip_->height() + 8)));
-    search->show();
-}
-
-void MainWindow::showShortcuts() {
-    searchCommands();
-}
-
-void MainWindow::exportCurrent() {
-    const PanelCell* cell = grid_->currentCell();
-    auto* dialog = new ExportDialog(cell->plot()->figure(), cell->plot()->viewState(), recipeText(), this);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->open();
-}
-
-void MainWindow::saveCsv() {
-    const PanelCell* cell = grid_->currentCell();
-    Settings settings;
-    const QString proposal =
-        QDir(settings.lastFolder()).filePath(QString::fromStdString(cell->panel()) + QStringLiteral(".csv"));
-    const QString path =
-        QFileDialog::getSaveFileName(this, tr("Save CSV"), proposal, QStringLiteral("*.csv"));
-    if (path.isEmpty()) return;
-    settings.setLastFolder(QFileInfo(path).absolutePath());
-    try {
-        widgets::exportCsv(*cell->plot()->figure(), cell->plot()->viewState(), path);
-    } catch (const std::exception& error) {
-        banner_->tell(QString::fromUtf8(error.what()));
-    }
-}
-
-void MainWindow::copyFigure() {
-    const PanelCell* cell = grid_->currentCell();
-    widgets::ExportOptions options;
-    options.view = cell->plot()->viewState();
-    options.metadata = recipeText();
-    auto* content = new QMimeData;
-    content->setData(QStringLiteral("image/svg+xml"),
-                     widgets::renderFigure(*cell->plot()->figure(), options));
-    options.format = widgets::FileFormat::Png;
-    QImage image;
-    image.loadFromData(widgets::renderFigure(*cell->plot()->figure(), options), "PNG");
-    content->setImageData(image);
-    QApplication::clipboard()->setMimeData(content);
-    banner_->tell(tr("Copied the figure: SVG and PNG"));
-}
-
-QString MainWindow::recipeText() const {
-    std::string text;
-    for (const LabRun& run : lab_->runs()) text += (text.empty() ? "" : "\n") + run.data->recipe_json;
-    return QString::fromStdString(text);
-}
-
-void MainWindow::copyExperiment() {
-    QApplication::clipboard()->setText(QString::fromStdString(recipe_json(lab_->selected().recipe)));
-    banner_->tell(tr("Copied the recipe of %1").arg(QString::fromStdString(lab_->selected().data->name)));
-}
-
-void MainWindow::explainCurrent() {
-    const widgets::Figure& figure = *grid_->currentCell()->plot()->figure();
-    QStringList lines{figure.quantity +
-                      (figure.unit.isEmpty() ? QString() : QStringLiteral(" [%1]").arg(figure.unit))};
-    for (const QString& line : {figure.formula, figure.source}) lines << line;
-    if (!figure.erratum.isEmpty()) lines << tr("Erratum: %1").arg(figure.erratum);
-    lines << figure.summary;
-    lines.removeAll(QString());
-    banner_->tell(
-        lines.join(QLatin1Char('\n')),
-        {{tr("Copy"), [lines] { QApplication::clipboard()->setText(lines.join(QLatin1Char('\n'))); }}});
-}
-
-void MainWindow::toggleTheme() {
-    setDark(!dark_);
-}
-
-void MainWindow::togglePresentation() {
-    presenting_ = !presenting_;
-    if (presenting_ && grid_->focusedCell() < 0) focusCurrent();
-    if (!presenting_) grid_->focusCell(-1);
-    strip_->setVisible(!presenting_);
-    stack_->setVisible(!presenting_);
-    transport_->setVisible(!presenting_);
-    rail_->setVisible(!presenting_ && grid_->isWide());
-    grid_->setTextSizes(presenting_ ? 24 : 13, presenting_ ? 3 : 1.5);
-    setWindowState(presenting_ ? windowState() | Qt::WindowFullScreen
-                               : windowState() & ~Qt::WindowFullScreen);
-}
-
-void MainWindow::toggleRail() {
-    setWide(!grid_->isWide());
-}
-
-void MainWindow::focusCurrent() {
-    const PanelCell* current = grid_->currentCell();
-    const auto& cells = grid_->cells();
-    const int index = static_cast<int>(std::find(cells.begin(), cells.end(), current) - cells.begin());
-    grid_->focusCell(grid_->focusedCell() == index && !presenting_ ? -1 : index);
-}
-
-void MainWindow::leaveFocus() {
-    if (presenting_)
-        togglePresentation();
-    else
-        grid_->focusCell(-1);
-}
-
-void MainWindow::addComparison() {
-    lab_->addRun(lab_->selected().recipe);
-}
-
-void MainWindow::keyPressEvent(QKeyEvent* event) {
-    if (event->key() == Qt::Key_Home)
-        lab_->setStep(0);
-    else if (event->key() == Qt::Key_End)
-        lab_->setStep(Lab::kNewest);
-    else
-        QMainWindow::keyPressEvent(event);
 }
 
 }  // namespace normscope::app

@@ -47,6 +47,28 @@ class PlotViewTest : public QObject {
         warnings_.check();
     }
 
+    /// Longer names at the line ends make the plot area narrower while all ranges stay: the frame goes with
+    /// it.
+    void theFrameMovesWithThePlotArea() {
+        Figure figure = samples::gradients();
+        show(figure);
+        view_->grab();
+        const double before = plot().area.right();
+        for (Curve& curve : figure.plots[0].curves) curve.name += " with a long name";
+        show(figure);
+        const QPoint corner = plot().area.bottomRight().toPoint();
+        QVERIFY(corner.x() < before - 20);
+        const QImage image = view_->grab().toImage();
+        const auto onAxis = [&](int x) {
+            bool line = false;
+            for (int y = corner.y() - 1; y <= corner.y() + 1; ++y)
+                line = line || image.pixelColor(x, y).lightness() < 200;
+            return line;
+        };
+        QVERIFY(onAxis(corner.x() - 6));
+        QVERIFY(!onAxis(corner.x() + 6));
+    }
+
     /// Every kind of figure, in every theme: a picture with more than one colour, frames where the layout
     /// says.
     void paintsEveryFigure() {

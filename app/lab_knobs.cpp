@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The part of the laboratory that turns knobs into recipes, recipes into names and requests to measure.
+#include "app/commands/change_runs.h"
+#include "app/hot_knobs.h"
+#include "app/lab.h"
+#include "widgets/stack/recipe_keys.h"
+
+#include <algorithm>
+
+namespace normscope::app {
+
+namespace {
+
+const QString kSchemeKey = QStringLiteral("stack.scheme");
+
+/// A key and what must follow it for the recipe to stay buildable.
+void setKey(Recipe& recipe, const QString& key, const QVariant& value) {
+    widgets::setRecipeKey(recipe, key, value);
+    if (key.startsWith(QLatin1String("data."))) recipe.stack.vocab = 0;  // the new source says
+    if (key == QLatin1String("stack.depth"))
+        std::erase_if(recipe.stack.layers,
+                      [&](const LayerOverride& o) { return o.index >= recipe.stack.depth; });
+}
+
+}  // namespace
+
+void Lab::beginDrag() {
+    if (before_drag_) return;
+    before_drag_ = runs_;
+    dragged_key_.clear();
+    ghosts_.clear();
+    for (const LabRun& run : runs_)
+        if (!run.trained() && !run.underWay()) ghosts_[run.id] = run.data;
+    Q_EMIT draggingChanged(true);
+}
+
+void Lab::dragKey(const QString& key, const QVariant& value) {
+    beginDrag();
+    if (dragged_key_ != key) {
+        dragged_key_ = key;
+        drag_targets_.clear();
+        const bool own = !linked_ || key == kSchemeKey || differingKeys().contains(key);
+        for (std::size_t i = 0; i < runs_.size(); ++i)
+            if (own ? static_cast<int>(i) == selected_run_ : !runs_[i].pinned) drag_targets_.push_back(i);
+    }
+    try {
+        for (const std::size_t i : drag_targets_) {
+            Recipe recipe = (*before_drag_)[i].recipe;
+            setKey(recipe, key, value);
+            runs_[i].recipe = std::move(recipe);
+        }
+    } catch (const std::exception& error) {
+        Q_EMIT problem(QString::fromUtf8(error.what()));
+        return;
+    }
+    applyRecipes();
+}
+
+void Lab::commitKey(const QString& key, const QVariant& value) {
+    dragKey(key, value);
+    const std::vector<LabRun> before = *std::exchange(before_drag_, std::nullopt);
+    ghosts_.clear();
+    bool changed = false;
+    for (std::size_t i = 0; i < runs_.size(); ++i) changed |= !sameRecipe(before[i].recipe, runs_[i].recipe);
+    if (changed) {
+        const QString shown = value.typeId() == QMetaType::Double ? QString::number(value.toDouble(), 'g', 4)
+                                                                  : value.toString();
+        undo_.push(new ChangeRuns(*this, before, runs_,
+                                  key.section(QLatin1Char('.'), -1) + QLatin1Char(' ') + shown));
+    }
+    Q_EMIT draggingChanged(false);
+    Q_EMIT viewChanged();
+}
+
+void Lab::setNorm(int layer, Sublayer kind, widgets::NormPlace place, bool on, bool all_layers) {
+    std::vector<LabRun> after = runs_;
+    Recipe& recipe = after[static_cast<std::size_t>(selected_run_)].recipe;
+    recipe.stack = widgets::withNorm(recipe.stack, layer, kind, place, on, all_layers);
+    const QString where = all_layers ? tr("all layers") : tr("layer %1").arg(layer + 1);
+    changeRuns(std::move(after),
+               tr("norm %1 %2 of %3, %4")
+                   .arg(QLatin1String(widgets::normPlaceName(place)), on ? tr("on") : tr("off"),
+                        QLatin1String(sublayer_name(kind)), where));
+}
+
+void Lab::applyRecipes() {
+    for (LabRun& run : runs_) {
+        const bool committed = run.trained() || run.underWay();
+        if (!committed) {
+            run.live = run.recipe;
+        } else if (run.underWay() && !run.pinned && !sameRecipe(run.recipe, run.live) &&
+                   sameButHot(run.live, run.recipe)) {
+            engine_->setKnobs(run.id, hotKnobs(run.recipe));
+            run.live = run.recipe;
+        }
+        if (run.preview && sameRecipe(run.recipe, run.live)) run.preview.reset();
+    }
+    nameUntrained();
+    requestExplore();
+    Q_EMIT runsChanged();
+    Q_EMIT trainingChanged();
+}
+
+std::string Lab::nameOf(Recipe recipe) const {
+    // What all runs share goes without saying; it would only make every label longer.
+    const auto shared = [&](double StackSpec::*value) {
+        return runs_.size() > 1 && std::all_of(runs_.begin(), runs_.end(), [&](const LabRun& run) {
+                   return run.recipe.stack.*value == recipe.stack.*value;
+               });
+    };
+    if (shared(&StackSpec::residual_step)) recipe.stack.residual_step = 1;
+    if (shared(&StackSpec::temperature)) recipe.stack.temperature = 1;
+    return default_run_name(recipe);
+}
+
+void Lab::nameUntrained() {
+    const auto named = [](const LabRun& run) { return run.trained() || run.underWay() || run.pinned; };
+    std::set<std::string> taken;
+    for (const LabRun& run : runs_)
+        if (named(run)) taken.insert(run.data->name);
+    for (LabRun& run : runs_) {
+        if (named(run)) continue;
+        const std::string base = nameOf(run.recipe);
+        std::string name = base;
+        for (int n = 2; !taken.insert(name).second; ++n) name = base + " · " + std::to_string(n);
+        if (run.data->name == name) continue;
+        run.data = std::make_shared<RunData>(*run.data);  // a ghost or an undo entry may hold the old one
+        run.data->name = name;
+    }
+}
+
+RunPlan Lab::plan(const LabRun& run) const {
+    return {run.id, run.data->name, run.recipe, nullptr, nullptr, {}};
+}
+
+void Lab::requestExplore() {
+    ExploreRequest request;
+    request.generation = explore_generation_ = ++generation_;
+    request.probes = probes_;
+    for (const LabRun& run : runs_) {
+        const bool committed = run.trained() || run.underWay();
+        if (run.pinned || (committed && sameRecipe(run.recipe, run.live))) continue;
+        request.runs.push_back(plan(run));
+        if (committed) request.runs.back().name = nameOf(run.recipe);
+    }
+    exact_ = request.runs.empty() || probes_.empty();
+    if (!exact_) engine_->explore(std::move(request));
+}
+
+void Lab::setVisibleProbes(const std::vector<std::string>& probes) {
+    probes_ = probes;
+    const bool missing = std::any_of(runs_.begin(), runs_.end(), [&](const LabRun& run) {
+        if (run.trained() || run.underWay() || run.pinned) return false;
+        return std::any_of(probes.begin(), probes.end(),
+                           [&](const std::string& probe) { return !run.data->probes.count(probe); });
+    });
+    if (missing) requestExplore();
+}
+
+}  // namespace normscope::app
