@@ -7,11 +7,15 @@
 #include <CLI/CLI.hpp>
 
 #include <QApplication>
+#include <QDir>
 #include <QStyleFactory>
 #include <algorithm>
+#include <clocale>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace {
 
@@ -25,7 +29,17 @@ bool hasDisplay() {
     return set("DISPLAY") || set("WAYLAND_DISPLAY") || set("QT_QPA_PLATFORM");
 }
 
+/// Qt falls back to the same folder, with a warning, where the session has not set one (a container, a build server).
+void ensureRuntimeFolder() {
+    if (!qEnvironmentVariableIsEmpty("XDG_RUNTIME_DIR")) return;
+    const QByteArray folder =
+        QDir::temp().filePath(QStringLiteral("runtime-normscope-%1").arg(getuid())).toLocal8Bit();
+    mkdir(folder.constData(), 0700);  // Qt itself warns where this did not help
+    qputenv("XDG_RUNTIME_DIR", folder);
+}
+
 void setUp(QApplication& app) {
+    std::setlocale(LC_NUMERIC, "C");  // numbers in files and figures have a point, whatever the desktop's language
     app.setOrganizationName(QStringLiteral("Normscope"));
     app.setApplicationName(QStringLiteral("Normscope"));
     app.setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
@@ -43,6 +57,7 @@ QSize sizeOf(const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    ensureRuntimeFolder();
     if (argc > 1 && std::strcmp(argv[1], "figure") == 0) {
         if (!hasDisplay()) setenv("QT_QPA_PLATFORM", "offscreen", 1);
         QApplication app(argc, argv);
