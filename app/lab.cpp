@@ -34,14 +34,18 @@ Lab::Lab(Options options, QObject* parent)
     IoWorker* io = io_.get();
     connect(engine, &EngineWorker::frameReady, this, &Lab::takeFrame);
     connect(engine, &EngineWorker::refused, this, [this](quint64 generation, const QString& message) {
-        if (generation == explore_generation_) exact_ = true;
+        const bool newest = generation == explore_generation_ || generation == train_generation_;
+        if (generation == explore_generation_) {
+            exact_ = true;
+            firstFrameCame();
+        }
         if (generation == train_generation_) {
             playing_ = false;
             for (LabRun& run : runs_)
                 if (!run.trained() && run.underWay()) run.data->outcome.state = RunState::Prepared;
             Q_EMIT trainingChanged();
         }
-        if (generation == explore_generation_ || generation == train_generation_) Q_EMIT problem(message);
+        if (newest) Q_EMIT problem(message);
     });
     connect(engine, &EngineWorker::checkpointed, this, &Lab::takeCheckpoint);
     // What a run does goes straight to its recording: an interface that is busy must not hold it up.

@@ -130,9 +130,12 @@ class Lab : public QObject {
     void applyRecipes();
     std::string nameOf(Recipe recipe) const;
     void nameUntrained();
+    /// Asks the engine to measure what changed; while a request waits for its first frame, once more after that. So a
+    /// drag gets a picture as often as the engine can make one, instead of ever newer requests and none.
     void requestExplore();
     void begin(const std::vector<RunPlan>& plans);
     RunPlan plan(const LabRun& run) const;
+    void firstFrameCame();
     void takeExplored(const Frame& frame, QSet<QString>& panels);
     void takeTrained(const Frame& frame, QSet<QString>& panels);
     void takeCheckpoint(const QString& id, const CheckpointPtr& checkpoint);
@@ -161,6 +164,8 @@ class Lab : public QObject {
         0;  ///< frames of trainings before this one speak of runs that were replaced
     double step_ms_ = 0, probe_overhead_ = 0, explore_ms_ = 0;
     bool exact_ = false;
+    bool first_frame_due_ = false;  ///< of the newest request to measure
+    bool explore_again_ = false;
 
     // Ended in reverse order: the engine first, whose last words the files still take.
     WorkerThread<IoWorker> io_;

@@ -52,6 +52,7 @@ void Lab::replaceRuns(std::vector<LabRun> runs) {
     selected_layer_ = selected_head_ = -1;
     step_ = kNewest;
     exact_ = true;
+    first_frame_due_ = explore_again_ = false;
     playing_ = false;
     for (LabRun& run : runs_) {
         used_ids_.insert(run.id);

@@ -134,6 +134,11 @@ RunPlan Lab::plan(const LabRun& run) const {
 }
 
 void Lab::requestExplore() {
+    explore_again_ = first_frame_due_;
+    if (first_frame_due_) {
+        exact_ = false;
+        return;
+    }
     ExploreRequest request;
     request.generation = explore_generation_ = ++generation_;
     request.probes = probes_;
@@ -144,6 +149,7 @@ void Lab::requestExplore() {
         if (committed) request.runs.back().name = nameOf(run.recipe);
     }
     exact_ = request.runs.empty() || probes_.empty();
+    first_frame_due_ = !exact_;
     if (!exact_) engine_->explore(std::move(request));
 }
 

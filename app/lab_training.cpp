@@ -146,6 +146,12 @@ void Lab::takeFrame(const FramePtr& frame) {
         takeTrained(*frame, panels);
     Q_EMIT dataChanged(QStringList(panels.begin(), panels.end()));
     Q_EMIT frameTaken(frame);
+    if (explored) firstFrameCame();
+}
+
+void Lab::firstFrameCame() {
+    first_frame_due_ = false;
+    if (explore_again_) requestExplore();
 }
 
 void Lab::takeExplored(const Frame& frame, QSet<QString>& panels) {

@@ -68,6 +68,26 @@ class LabTest : public QObject {
         QCOMPARE(b.lab->runs()[1].recipe.stack.residual_step, 0.3);
     }
 
+    /// Moves that come faster than the engine measures must not starve each other of pictures.
+    void aDragGetsPicturesWhileItMoves() {
+        Bench b;
+        for (const auto& [key, value] :
+             std::vector<std::pair<QString, int>>{{"stack.d_model", 64}, {"stack.depth", 12}})
+            b.lab->commitKey(key, value);
+        QTRY_VERIFY(b.measured());
+        QSignalSpy taken(b.lab.get(), &Lab::frameTaken);
+        QDeadlineTimer deadline(20000);
+        double value = 1;
+        while (taken.count() < 5 && !deadline.hasExpired()) {
+            b.lab->dragKey("stack.residual_step", value *= 0.999);
+            QTest::qWait(1);
+        }
+        QVERIFY(taken.count() >= 5);
+        b.lab->commitKey("stack.residual_step", 0.5);
+        QTRY_VERIFY(b.measured());
+        QCOMPARE(parse_recipe(b.run(0).recipe_json, "").stack.residual_step, 0.5);
+    }
+
     void aDragThatComesBackLeavesNoEntry() {
         Bench b;
         b.lab->beginDrag();
