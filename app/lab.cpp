@@ -16,6 +16,8 @@ namespace normscope::app {
 
 namespace {
 
+constexpr int kUndoLimit = 200;  // an entry may hold the recorded data of runs that were replaced
+
 int engineThreads(int wanted) {
     return wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
 }
@@ -30,6 +32,7 @@ Lab::Lab(Options options, QObject* parent)
     : QObject(parent),
       io_("files", options.recordings_folder),
       engine_("engine", engineThreads(options.threads)) {
+    undo_.setUndoLimit(kUndoLimit);
     EngineWorker* engine = engine_.get();
     IoWorker* io = io_.get();
     connect(engine, &EngineWorker::frameReady, this, &Lab::takeFrame);

@@ -3,10 +3,29 @@
 
 #include "app/lab.h"
 
+#include <variant>
+
 namespace normscope::app {
 
+namespace {
+
+/// Undo speaks of knobs and pictures: weights in memory stay with the runs that are there (restoreRuns()
+/// takes them from the run of the same id), or an entry for each drag would hold tens of megabytes for good.
+std::vector<LabRun> withoutWeights(std::vector<LabRun> runs) {
+    for (LabRun& run : runs)
+        std::erase_if(run.checkpoints, [](const KnownCheckpoint& known) {
+            return std::holds_alternative<std::shared_ptr<const Checkpoint>>(known.source.from);
+        });
+    return runs;
+}
+
+}  // namespace
+
 ChangeRuns::ChangeRuns(Lab& lab, std::vector<LabRun> before, std::vector<LabRun> after, const QString& text)
-    : QUndoCommand(text), lab_(lab), before_(std::move(before)), after_(std::move(after)) {}
+    : QUndoCommand(text),
+      lab_(lab),
+      before_(withoutWeights(std::move(before))),
+      after_(withoutWeights(std::move(after))) {}
 
 void ChangeRuns::undo() {
     lab_.restoreRuns(before_);
