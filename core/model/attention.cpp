@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "core/backend/cpu/matmul.h"
 
 namespace normscope {
 
@@ -39,19 +38,19 @@ void attention_forward(const Pass<T>& pass, const AttentionOffsets& at, Shard sh
     const int R = shard.sequences * n;
     const std::size_t first = s.rows(shard.first_sequence);
     T* qkv = tape.qkv + first * s.width;
-    matmul_nt<T>(R, s.width, s.d, 1, u, s.d, pass.at(at.wqkv), s.d, 0, qkv, s.width);
+    pass.nt(R, s.width, s.d, 1, u, s.d, pass.at(at.wqkv), s.d, 0, qkv, s.width);
     if (const T* bias = pass.at(at.bqkv)) pass.kernels.add_bias(R, s.width, bias, qkv);
 
     for (int b = shard.first_sequence; b < shard.first_sequence + shard.sequences; ++b) {
         const T* rows = tape.qkv + s.rows(b) * s.width;
         for (int h = 0; h < s.heads; ++h) {
             T* p = tape.probabilities + s.map(b, h);
-            matmul_nt<T>(n, n, s.dh, 1, rows + s.q(h), s.width, rows + s.k(h), s.width, 0, p, n);
+            pass.nt(n, n, s.dh, 1, rows + s.q(h), s.width, rows + s.k(h), s.width, 0, p, n);
             pass.kernels.softmax(n, n, 0, pass.spec.causal, s.scale, p);
-            matmul_nn<T>(n, s.dh, n, 1, p, n, rows + s.v(h), s.width, 0, tape.mixed + s.rows(b) * s.d + s.q(h), s.d);
+            pass.nn(n, s.dh, n, 1, p, n, rows + s.v(h), s.width, 0, tape.mixed + s.rows(b) * s.d + s.q(h), s.d);
         }
     }
-    matmul_nt<T>(R, s.d, s.d, 1, tape.mixed + first * s.d, s.d, pass.at(at.wo), s.d, 0, tape.f + first * s.d, s.d);
+    pass.nt(R, s.d, s.d, 1, tape.mixed + first * s.d, s.d, pass.at(at.wo), s.d, 0, tape.f + first * s.d, s.d);
     if (const T* bias = pass.at(at.bo)) pass.kernels.add_bias(R, s.d, bias, tape.f + first * s.d);
 }
 
@@ -68,9 +67,9 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
     T* dqkv = scratch.qkv.data();
     T* ds = scratch.scores.data();
 
-    matmul_nn<T>(R, s.d, s.d, 1, df, s.d, pass.at(at.wo), s.d, 0, dmixed, s.d);
+    pass.nn(R, s.d, s.d, 1, df, s.d, pass.at(at.wo), s.d, 0, dmixed, s.d);
     if (gradients) {
-        matmul_tn<T>(s.d, s.d, R, 1, df, s.d, tape.mixed + first * s.d, s.d, 1, gradients + at.wo, s.d);
+        pass.tn(s.d, s.d, R, 1, df, s.d, tape.mixed + first * s.d, s.d, 1, gradients + at.wo, s.d);
         if (T* bias = gradient_at(gradients, at.bo)) pass.kernels.column_sums(R, s.d, df, bias);
     }
     for (int b = 0; b < shard.sequences; ++b) {
@@ -79,16 +78,16 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
         for (int h = 0; h < s.heads; ++h) {
             const T* p = tape.probabilities + s.map(shard.first_sequence + b, h);
             const T* dout = dmixed + s.rows(b) * s.d + s.q(h);
-            matmul_nt<T>(n, n, s.dh, 1, dout, s.d, rows + s.v(h), s.width, 0, ds, n);
-            matmul_tn<T>(n, s.dh, n, 1, p, n, dout, s.d, 0, drows + s.v(h), s.width);
+            pass.nt(n, n, s.dh, 1, dout, s.d, rows + s.v(h), s.width, 0, ds, n);
+            pass.tn(n, s.dh, n, 1, p, n, dout, s.d, 0, drows + s.v(h), s.width);
             pass.kernels.softmax_project(n, n, p, ds, s.scale, ds);
-            matmul_nn<T>(n, s.dh, n, 1, ds, n, rows + s.k(h), s.width, 0, drows + s.q(h), s.width);
-            matmul_tn<T>(n, s.dh, n, 1, ds, n, rows + s.q(h), s.width, 0, drows + s.k(h), s.width);
+            pass.nn(n, s.dh, n, 1, ds, n, rows + s.k(h), s.width, 0, drows + s.q(h), s.width);
+            pass.tn(n, s.dh, n, 1, ds, n, rows + s.q(h), s.width, 0, drows + s.k(h), s.width);
         }
     }
-    matmul_nn<T>(R, s.d, s.width, 1, dqkv, s.width, pass.at(at.wqkv), s.d, 0, du, s.d);
+    pass.nn(R, s.d, s.width, 1, dqkv, s.width, pass.at(at.wqkv), s.d, 0, du, s.d);
     if (gradients) {
-        matmul_tn<T>(s.width, s.d, R, 1, dqkv, s.width, u, s.d, 1, gradients + at.wqkv, s.d);
+        pass.tn(s.width, s.d, R, 1, dqkv, s.width, u, s.d, 1, gradients + at.wqkv, s.d);
         if (T* bias = gradient_at(gradients, at.bqkv)) pass.kernels.column_sums(R, s.width, dqkv, bias);
     }
 }
@@ -103,7 +102,7 @@ void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequ
     scratch.scores.resize(static_cast<std::size_t>(m) * n);
     T* tqkv = scratch.qkv.data();
     T* tscores = scratch.scores.data();
-    matmul_nt<T>(R, s.width, s.d, 1, tu, s.d, pass.at(at.wqkv), s.d, 0, tqkv, s.width);
+    pass.nt(R, s.width, s.d, 1, tu, s.d, pass.at(at.wqkv), s.d, 0, tqkv, s.width);
 
     const T* rows = tape.qkv + s.rows(sequence) * s.width;
     const T* moved = rows + static_cast<std::size_t>(first_token) * s.width;  // the tokens that the directions touch
@@ -113,14 +112,14 @@ void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequ
             const T* p = tape.probabilities + s.map(sequence, h) + static_cast<std::size_t>(first_token) * n;
             T* tout = scratch.mixed.data() + static_cast<std::size_t>(k) * m * s.d + s.q(h);
             // S' = Q'Kᵀ + QK'ᵀ; the keys before first_token do not move.
-            matmul_nt<T>(m, n, s.dh, 1, trows + s.q(h), s.width, rows + s.k(h), s.width, 0, tscores, n);
-            matmul_nt<T>(m, m, s.dh, 1, moved + s.q(h), s.width, trows + s.k(h), s.width, 1, tscores + first_token, n);
+            pass.nt(m, n, s.dh, 1, trows + s.q(h), s.width, rows + s.k(h), s.width, 0, tscores, n);
+            pass.nt(m, m, s.dh, 1, moved + s.q(h), s.width, trows + s.k(h), s.width, 1, tscores + first_token, n);
             pass.kernels.softmax_project(m, n, p, tscores, s.scale, tscores);
-            matmul_nn<T>(m, s.dh, n, 1, tscores, n, rows + s.v(h), s.width, 0, tout, s.d);
-            matmul_nn<T>(m, s.dh, m, 1, p + first_token, n, trows + s.v(h), s.width, 1, tout, s.d);
+            pass.nn(m, s.dh, n, 1, tscores, n, rows + s.v(h), s.width, 0, tout, s.d);
+            pass.nn(m, s.dh, m, 1, p + first_token, n, trows + s.v(h), s.width, 1, tout, s.d);
         }
     }
-    matmul_nt<T>(R, s.d, s.d, 1, scratch.mixed.data(), s.d, pass.at(at.wo), s.d, 0, tf, s.d);
+    pass.nt(R, s.d, s.d, 1, scratch.mixed.data(), s.d, pass.at(at.wo), s.d, 0, tf, s.d);
 }
 
 #define NORMSCOPE_INSTANTIATE(T)                                                                                     \

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/feed_forward.h"
 
-#include "core/backend/cpu/matmul.h"
 
 namespace normscope {
 
@@ -12,10 +11,10 @@ void feed_forward_forward(const Pass<T>& pass, const FeedForwardOffsets& at, Sha
     const std::size_t first = static_cast<std::size_t>(shard.first_sequence) * n;
     T* pre = tape.pre + first * ff;
     T* activated = tape.activated + first * ff;
-    matmul_nt<T>(R, ff, d, 1, u, d, pass.at(at.w1), d, 0, pre, ff);
+    pass.nt(R, ff, d, 1, u, d, pass.at(at.w1), d, 0, pre, ff);
     if (const T* bias = pass.at(at.b1)) pass.kernels.add_bias(R, ff, bias, pre);
     pass.kernels.activation(pass.spec.activation, static_cast<std::size_t>(R) * ff, pre, activated);
-    matmul_nt<T>(R, d, ff, 1, activated, ff, pass.at(at.w2), ff, 0, tape.f + first * d, d);
+    pass.nt(R, d, ff, 1, activated, ff, pass.at(at.w2), ff, 0, tape.f + first * d, d);
     if (const T* bias = pass.at(at.b2)) pass.kernels.add_bias(R, d, bias, tape.f + first * d);
 }
 
@@ -26,15 +25,15 @@ void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Sh
     const std::size_t first = static_cast<std::size_t>(shard.first_sequence) * n, count = static_cast<std::size_t>(R) * ff;
     scratch.resize(count);
     T* dpre = scratch.data();
-    matmul_nn<T>(R, ff, d, 1, df, d, pass.at(at.w2), ff, 0, dpre, ff);
+    pass.nn(R, ff, d, 1, df, d, pass.at(at.w2), ff, 0, dpre, ff);
     if (gradients) {
-        matmul_tn<T>(d, ff, R, 1, df, d, tape.activated + first * ff, ff, 1, gradients + at.w2, ff);
+        pass.tn(d, ff, R, 1, df, d, tape.activated + first * ff, ff, 1, gradients + at.w2, ff);
         if (T* bias = gradient_at(gradients, at.b2)) pass.kernels.column_sums(R, d, df, bias);
     }
     pass.kernels.activation_derivative(pass.spec.activation, count, tape.pre + first * ff, dpre, dpre);
-    matmul_nn<T>(R, d, ff, 1, dpre, ff, pass.at(at.w1), d, 0, du, d);
+    pass.nn(R, d, ff, 1, dpre, ff, pass.at(at.w1), d, 0, du, d);
     if (gradients) {
-        matmul_tn<T>(ff, d, R, 1, dpre, ff, u, d, 1, gradients + at.w1, d);
+        pass.tn(ff, d, R, 1, dpre, ff, u, d, 1, gradients + at.w1, d);
         if (T* bias = gradient_at(gradients, at.b1)) pass.kernels.column_sums(R, ff, dpre, bias);
     }
 }
@@ -47,10 +46,10 @@ void feed_forward_tangent(const Pass<T>& pass, const FeedForwardOffsets& at, int
     T* tpre = scratch.data();
     const T* pre = tape.pre + (static_cast<std::size_t>(sequence) * n + first_token) * ff;
     const std::size_t piece = static_cast<std::size_t>(m) * ff;
-    matmul_nt<T>(R, ff, d, 1, tu, d, pass.at(at.w1), d, 0, tpre, ff);
+    pass.nt(R, ff, d, 1, tu, d, pass.at(at.w1), d, 0, tpre, ff);
     for (int k = 0; k < directions; ++k)
         pass.kernels.activation_derivative(pass.spec.activation, piece, pre, tpre + k * piece, tpre + k * piece);
-    matmul_nt<T>(R, d, ff, 1, tpre, ff, pass.at(at.w2), ff, 0, tf, d);
+    pass.nt(R, d, ff, 1, tpre, ff, pass.at(at.w2), ff, 0, tf, d);
 }
 
 #define NORMSCOPE_INSTANTIATE(T)                                                                                    \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/backend/cpu/matmul.h"
 #include "core/backend/cpu/row_kernels.h"
 #include "core/model/parameters.h"
 #include "core/stack/stack_spec.h"
@@ -34,6 +35,17 @@ struct Pass {
 
     const T* at(std::size_t offset) const { return offset == kAbsent ? nullptr : parameters + offset; }
     T eps() const { return static_cast<T>(numerics.eps); }
+
+    // Every product of a pass goes through these three (see matmul.h for the shapes).
+    void nt(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc) const {
+        matmul_nt<T>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
+    }
+    void nn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc) const {
+        matmul_nn<T>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
+    }
+    void tn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc) const {
+        matmul_tn<T>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
+    }
 };
 
 /// A place in a gradient buffer that may not be wanted.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/backend/cpu/matmul.h"
 #include "core/stack/error.h"
 
 namespace normscope {
@@ -85,9 +84,9 @@ template <class T>
 void Transformer<T>::head_forward(const Batch& batch, Shard shard, const Tape<T>& tape) const {
     const int d = spec_.d_model, V = spec_.vocab, R = shard.sequences * batch.length;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * batch.length;
+    const Pass<T> p = pass();
     const T* x = tape.hidden.back() + row * d;
     if (table_.final_norm.present()) {
-        const Pass<T> p = pass();
         T* y = tape.final_hidden + row * d;
         kernels_.norm_forward(spec_.norm.kind, R, d, x, p.eps(), p.at(table_.final_norm.weight),
                               p.at(table_.final_norm.bias), 1,
@@ -95,7 +94,7 @@ void Transformer<T>::head_forward(const Batch& batch, Shard shard, const Tape<T>
         x = y;
     }
     const T* head = parameters_.data() + (spec_.tied_head ? table_.tok_emb : table_.head);
-    matmul_nt<T>(R, V, d, 1, x, d, head, d, 0, tape.logits + row * V, V);
+    p.nt(R, V, d, 1, x, d, head, d, 0, tape.logits + row * V, V);
     if (!batch.targets.empty())
         kernels_.cross_entropy(R, V, tape.logits + row * V, batch.targets.data() + row, 1, tape.losses + row, nullptr);
 }
@@ -124,6 +123,7 @@ void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool
 template <class T>
 void Transformer<T>::head_backward(const Batch& batch, Shard shard, const Tape<T>& tape, T factor, T* gradient,
                                    T* gradients, BackwardRecord<T>* record) const {
+    const Pass<T> p = pass();
     const int d = spec_.d_model, V = spec_.vocab, R = shard.sequences * batch.length;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * batch.length;
     thread_local std::vector<T> dlogits, losses, dfinal;
@@ -132,13 +132,13 @@ void Transformer<T>::head_backward(const Batch& batch, Shard shard, const Tape<T
     kernels_.cross_entropy(R, V, tape.logits + row * V, batch.targets.data() + row,
                            factor / static_cast<T>(tape.rows()), losses.data(), dlogits.data());
     const std::size_t head = spec_.tied_head ? table_.tok_emb : table_.head;
-    matmul_tn<T>(V, d, R, 1, dlogits.data(), V, tape.final_hidden + row * d, d, 1, gradients + head, d);
+    p.tn(V, d, R, 1, dlogits.data(), V, tape.final_hidden + row * d, d, 1, gradients + head, d);
     if (!table_.final_norm.present()) {
-        matmul_nn<T>(R, d, V, 1, dlogits.data(), V, parameters_.data() + head, d, 0, gradient, d);
+        p.nn(R, d, V, 1, dlogits.data(), V, parameters_.data() + head, d, 0, gradient, d);
         return;
     }
     dfinal.resize(static_cast<std::size_t>(R) * d);
-    matmul_nn<T>(R, d, V, 1, dlogits.data(), V, parameters_.data() + head, d, 0, dfinal.data(), d);
+    p.nn(R, d, V, 1, dlogits.data(), V, parameters_.data() + head, d, 0, dfinal.data(), d);
     if (record) std::copy(dfinal.begin(), dfinal.end(), record->norm_output.back().begin() + static_cast<std::ptrdiff_t>(row * d));
     kernels_.norm_backward(spec_.norm.kind, R, d, tape.hidden.back() + row * d,
                            {tape.final_statistics.mean + row, tape.final_statistics.rstd + row},
