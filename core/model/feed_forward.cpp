@@ -27,13 +27,13 @@ void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Sh
     T* dpre = scratch.data();
     pass.nn(R, ff, d, 1, df, d, pass.at(at.w2), ff, 0, dpre, ff);
     if (gradients) {
-        pass.tn(d, ff, R, 1, df, d, tape.activated + first * ff, ff, 1, gradients + at.w2, ff);
+        pass.tn(d, ff, R, 1, df, d, tape.activated + first * ff, ff, pass.gradient_beta, gradients + at.w2, ff);
         if (T* bias = gradient_at(gradients, at.b2)) pass.kernels.column_sums(R, d, df, bias);
     }
     pass.kernels.activation_derivative(pass.spec.activation, count, tape.pre + first * ff, dpre, dpre);
     pass.nn(R, d, ff, 1, dpre, ff, pass.at(at.w1), d, 0, du, d);
     if (gradients) {
-        pass.tn(ff, d, R, 1, dpre, ff, u, d, 1, gradients + at.w1, d);
+        pass.tn(ff, d, R, 1, dpre, ff, u, d, pass.gradient_beta, gradients + at.w1, d);
         if (T* bias = gradient_at(gradients, at.b1)) pass.kernels.column_sums(R, ff, dpre, bias);
     }
 }

@@ -20,6 +20,7 @@ namespace normscope {
 template <class T>
 struct Gradients {
     std::vector<std::vector<T>> shards;
+    bool fresh = true;
     /// Per shard Σ‖∂loss/∂h‖² after the first and after the last layer: their ratio says whether the gradient still
     /// reaches the first layer.
     std::vector<double> first_square, last_square;
@@ -53,7 +54,7 @@ class Transformer {
                   BackwardRecord<T>* record = nullptr) const;
     void clear(Gradients<T>&, int sequences) const;
     /// Sums the shards' buffers, in order, into total().
-    void reduce(Gradients<T>&, ThreadPool&) const;
+    double reduce(Gradients<T>&, ThreadPool&) const;
 
     /// The Jacobian of the sub-layers begin … end − 1 times K directions (JVP), at one sequence of the tape:
     /// tangent [K, m, d] at the tokens first_token … n − 1, replaced by its image. In a causal stack those tokens

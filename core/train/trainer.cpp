@@ -69,8 +69,7 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
         now.loss += tape_.mean_loss() / train_.accumulate;
         model_.backward(batch, tape_, T(1) / static_cast<T>(train_.accumulate), gradients_, pool);
     }
-    model_.reduce(gradients_, pool);
-    now.grad_norm = gradient_norm(model_.table(), gradients_.total().data(), pool);
+    now.grad_norm = model_.reduce(gradients_, pool);
     double first = 0, at_last = 0;
     for (std::size_t i = 0; i < gradients_.shards.size(); ++i) {
         first += gradients_.first_square[i];

@@ -118,6 +118,9 @@ struct RowKernelSet {
     static void scale(std::size_t count, T a, const T* x, T* out) {
         row::scale<L>(static_cast<int>(count), a, x, out);
     }
+    static double add_up(std::size_t count, int n, const T* const* sources, T* out) {
+        return row::add_up<L>(static_cast<int>(count), n, sources, out);
+    }
     static T dot(std::size_t count, const T* x, const T* y) { return row::dot<L>(static_cast<int>(count), x, y); }
     static void add_bias(int rows, int d, const T* bias, T* x) {
         for (int r = 0; r < rows; ++r, x += d) row::combine<L>(d, 1, x, 1, bias, x);
@@ -128,7 +131,7 @@ struct RowKernelSet {
 
     static constexpr RowKernels<T> table{norm_forward, norm_backward, norm_tangent,          softmax, softmax_project,
                                          activation,   activation_derivative, cross_entropy, adamw,   combine,
-                                         scale,        dot,                   add_bias,      column_sums};
+                                         scale,        add_up, dot,                   add_bias,      column_sums};
 };
 
 }  // namespace normscope
