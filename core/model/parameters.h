@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -66,13 +65,5 @@ class ParameterTable {
     std::vector<TensorInfo> tensors_;
     std::size_t size_ = 0;
 };
-
-/// Initial weights, drawn entry by entry from (seed, tensor name, row, column): a layer keeps its numbers when depth
-/// moves, a block when width moves. Norm weights 1, biases 0, gates 0. Standard deviations by the spec's init rule.
-template <class T>
-void initialise(const StackSpec& spec, const ParameterTable& table, std::uint64_t seed, T* parameters);
-
-/// The standard deviation the init rule gives to a tensor; 0 for those that are constant.
-double initial_std(const StackSpec& spec, const TensorInfo& tensor);
 
 }  // namespace normscope

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/model/initial_weights.h"
 #include "core/stack/error.h"
 
 namespace normscope {
