@@ -16,6 +16,9 @@ ParameterTable::ParameterTable(const StackSpec& s) {
             to.norm_in = add_norm(s, at + "in", rule.in, l, sub);
             to.norm_out = add_norm(s, at + "out", rule.out, l, sub);
             to.norm_post = add_norm(s, at + "post", rule.post, l, sub);
+            if (s.branch_scale != BranchScale::None)
+                to.scale = add(layer + "." + sublayer_name(kind) + ".scale",
+                               s.branch_scale == BranchScale::Scalar ? std::vector<int>{} : std::vector<int>{d}, l, sub);
         };
 
         AttentionOffsets a;
@@ -40,7 +43,10 @@ ParameterTable::ParameterTable(const StackSpec& s) {
         if (s.bias) f.b2 = add(ffn + "b2", {d}, l, 1);
         norms(f, Sublayer::FeedForward);
 
-        if (s.gpas.enabled) a.gate = f.gate = add(layer + ".gate", {}, l);
+        if (s.gpas.enabled) {
+            a.gate = f.gate = add(layer + ".gate", {}, l);
+            tensors_.back().frozen = !s.gpas.learnable;
+        }
         attention.push_back(a);
         feed_forward.push_back(f);
     }
@@ -49,7 +55,7 @@ ParameterTable::ParameterTable(const StackSpec& s) {
 }
 
 std::size_t ParameterTable::add(std::string name, std::vector<int> shape, int layer, int sublayer) {
-    TensorInfo tensor{std::move(name), std::move(shape), size_, 1, layer, sublayer};
+    TensorInfo tensor{std::move(name), std::move(shape), size_, 1, layer, sublayer, false};
     for (int extent : tensor.shape) tensor.count *= static_cast<std::size_t>(extent);
     size_ += tensor.count;
     tensors_.push_back(std::move(tensor));

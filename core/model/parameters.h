@@ -21,6 +21,7 @@ struct TensorInfo {
     std::size_t count = 1;
     int layer = -1;     ///< from 0; −1 outside the layers
     int sublayer = -1;  ///< 0 attention, 1 feed-forward; −1 otherwise
+    bool frozen = false;  ///< has a gradient, but no optimizer moves it and no clipping counts it
     bool decays() const { return shape.size() >= 2; }
 };
 
@@ -31,6 +32,7 @@ struct NormOffsets {
 
 struct SublayerOffsets {
     NormOffsets norm_in, norm_out, norm_post;
+    std::size_t scale = kAbsent;  ///< λ of the branch: a scalar or [d]
     std::size_t gate = kAbsent;  ///< shared by the layer's two sub-layers
 };
 

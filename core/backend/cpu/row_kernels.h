@@ -47,6 +47,10 @@ struct RowKernels {
     void (*add_bias)(int rows, int d, const T* bias, T* x);
     /// sums[:] += Σ_r x[r, :], rows in order.
     void (*column_sums)(int rows, int d, const T* x, T* sums);
+    /// out[r, :] = a·w ∘ x[r, :]; out may be x.
+    void (*scale_columns)(int rows, int d, T a, const T* w, const T* x, T* out);
+    /// sums[:] += a·Σ_r x[r, :] ∘ y[r, :], rows in order.
+    void (*column_products)(int rows, int d, T a, const T* x, const T* y, T* sums);
 };
 
 enum class Isa { Serial, Baseline, Avx2, Avx512 };

@@ -125,10 +125,16 @@ struct RowKernelSet {
     static void column_sums(int rows, int d, const T* x, T* sums) {
         for (int r = 0; r < rows; ++r, x += d) row::combine<L>(d, 1, sums, 1, x, sums);
     }
+    static void scale_columns(int rows, int d, T a, const T* w, const T* x, T* out) {
+        for (int r = 0; r < rows; ++r, x += d, out += d) row::multiply<L>(d, a, w, x, out);
+    }
+    static void column_products(int rows, int d, T a, const T* x, const T* y, T* sums) {
+        for (int r = 0; r < rows; ++r, x += d, y += d) row::add_product<L>(d, a, x, y, sums);
+    }
 
     static constexpr RowKernels<T> table{norm_forward, norm_backward, norm_tangent,          softmax, softmax_project,
                                          activation,   activation_derivative, cross_entropy, adamw,   combine,
-                                         scale,        dot,                   add_bias,      column_sums};
+                                         scale,        dot,                   add_bias,      column_sums, scale_columns, column_products};
 };
 
 }  // namespace normscope
