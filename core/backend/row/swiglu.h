@@ -29,7 +29,8 @@ inline void swiglu_backward(int n, const typename L::scalar* g, const typename L
 /// ta = SiLU'(g) ∘ u ∘ tg + SiLU(g) ∘ tu.
 template <class L>
 inline void swiglu_tangent(int n, const typename L::scalar* g, const typename L::scalar* u,
-                           const typename L::scalar* tg, const typename L::scalar* tu, typename L::scalar* ta) {
+                           const typename L::scalar* tg, const typename L::scalar* tu,
+                           typename L::scalar* ta) {
     using Silu = ActivationMath<L, Activation::Silu>;
     for_lanes<L>(n, [&](int i, auto part) {
         const auto gate = L::load(g + i, part);
