@@ -49,6 +49,12 @@ const std::vector<Setup>& setups() {
              apply_block_preset(s, Block::Llama);
              sizes(s, 8, 2, 2);
          }},
+        {"llama, silu, no positions",
+         [](StackSpec& s) {
+             apply_block_preset(s, Block::Llama);
+             s.activation = Activation::Silu;
+             s.position = Position::None;
+         }},
         {"llama, one kv head, tied",
          [](StackSpec& s) {
              apply_block_preset(s, Block::Llama);
