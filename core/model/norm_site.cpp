@@ -27,7 +27,7 @@ NormSiteInput<T> norm_site_input(const NormSite& site, const Tape<T>& tape) {
     if (site.place == NormSite::Place::Final) return {tape.hidden.back(), tape.final_statistics};
     const auto i = static_cast<std::size_t>(site.sublayer);
     const SublayerTape<T>& t = tape.sublayers[i];
-    if (site.place == NormSite::Place::In) return {tape.hidden[i], t.in};
+    if (site.place == NormSite::Place::In) return {t.x, t.in};
     if (site.place == NormSite::Place::Out) return {t.f, t.out};
     return {t.z, t.post};
 }

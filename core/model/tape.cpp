@@ -39,10 +39,16 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
     for (std::size_t i = 0; i < rules.size(); ++i) {
         const SublayerRule& rule = rules[i];
         SublayerTape<T>& t = tape.sublayers[i];
-        if (rule.in || rule.s_in != 1) t.u = cut.take(R * d);
+        const bool second = s.layout == Layout::Parallel && i % 2 == 1, first = s.layout == Layout::Parallel && !second;
+        const auto gated = [&](GateSite site) { return s.gpas.enabled && rule.gate == site; };
+        t.x = second                     ? tape.sublayers[i - 1].x
+              : gated(GateSite::Input) ? cut.take(R * d)
+                                         : tape.hidden[i];
+        if (rule.in || rule.s_in != 1 || gated(GateSite::Norm)) t.u = cut.take(R * d);
         t.f = cut.take(R * d);
+        if (rule.out && (gated(GateSite::Branch) || s.branch_scale != BranchScale::None)) t.y = cut.take(R * d);
         if (rule.post) t.z = cut.take(R * d);
-        if (s.gpas.enabled && rule.gate == GateSite::Output) t.ungated = cut.take(R * d);
+        if (gated(GateSite::Norm) || (gated(GateSite::Output) && !first)) t.ungated = cut.take(R * d);
         t.in = cut.statistics(rule.in, R);
         t.out = cut.statistics(rule.out, R);
         t.post = cut.statistics(rule.post, R);

@@ -17,10 +17,13 @@ inline int feed_forward_width(const StackSpec& spec) {
 /// What one sub-layer keeps of its forward pass, for the whole batch. R = B·n rows. Null where the rule has no use.
 template <class T>
 struct SublayerTape {
-    T* u = nullptr;     ///< [R, d] input of f where a norm or a factor stands before it; else the hidden state serves
+    T* x = nullptr;     ///< [R, d] what the branch reads: the hidden state before the sub-layer (in a parallel layer, before
+                        ///< the layer), or what a gate at the input made of it
+    T* u = nullptr;     ///< [R, d] input of f where a norm, a factor or a gate stands before it; else x serves
     T* f = nullptr;     ///< [R, d] output of f
+    T* y = nullptr;     ///< [R, d] output of the output norm, where a gate or a learnable scale reads it
     T* z = nullptr;     ///< [R, d] the sum, where a post norm reads it
-    T* ungated = nullptr;  ///< [R, d] before a gate at the output
+    T* ungated = nullptr;  ///< [R, d] before a gate at the output or after the input norm
     NormStatistics<T> in{}, out{}, post{};  ///< [R] each
     // attention
     T* qkv = nullptr;  ///< [R, d + 2·d_kv] as the scores read it: q and k normalised and rotated where the

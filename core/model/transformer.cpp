@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/transformer.h"
 
+#include <algorithm>
+
+#include "core/model/initial_weights.h"
 #include "core/model/rope_table.h"
 #include "core/stack/error.h"
-
-#include <algorithm>
 
 namespace normscope {
 
@@ -32,6 +33,16 @@ template <class T>
 SublayerScratch<T>& scratch() {
     thread_local SublayerScratch<T> buffers;
     return buffers;
+}
+
+/// The second way through a parallel layer (sublayer.h) for a signal of `count` numbers: a buffer where both sub-layers of
+/// k's layer lie in begin … end − 1, else none.
+template <class T>
+T* side_way(const StackSpec& spec, int k, int begin, int end, std::size_t count) {
+    const int attention = k - k % 2;
+    if (spec.layout != Layout::Parallel || attention < begin || attention + 1 >= end) return nullptr;
+    scratch<T>().side.resize(count);
+    return scratch<T>().side.data();
 }
 
 }  // namespace
@@ -222,9 +233,10 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
         const double last = sum_of_squares(gradient);
         gradients.last_square[static_cast<std::size_t>(i)] += last;
         if (rules_.size() == kAfterFirstLayer) gradients.first_square[static_cast<std::size_t>(i)] += last;
+        const int all = static_cast<int>(rules_.size());
         for (std::size_t k = rules_.size(); k-- > 0;) {
             sublayer_backward(p, static_cast<int>(k), rules_[k], rows, tape, Jacobian::Backprop, gradient.data(), into,
-                              noted[k], scratch<T>());
+                              noted[k], scratch<T>(), side_way<T>(spec_, static_cast<int>(k), 0, all, count));
             note(k);
             if (k == kAfterFirstLayer) gradients.first_square[static_cast<std::size_t>(i)] += sum_of_squares(gradient);
         }
@@ -249,17 +261,19 @@ template <class T>
 void Transformer<T>::tangent(const Tape<T>& tape, int sequence, int begin, int end, int first_token, int directions,
                              Jacobian kind, T* tangent) const {
     const Pass<T> p = pass();
+    const std::size_t count = static_cast<std::size_t>(directions) * (tape.length - first_token) * spec_.d_model;
     for (int k = begin; k < end; ++k)
         sublayer_tangent(p, k, rules_[static_cast<std::size_t>(k)], sequence, first_token, directions, tape, kind,
-                         tangent, scratch<T>());
+                         tangent, scratch<T>(), side_way<T>(spec_, k, begin, end, count));
 }
 
 template <class T>
 void Transformer<T>::pull_back(const Tape<T>& tape, int begin, int end, Jacobian kind, T* gradient) const {
     const Pass<T> p = pass();
+    const std::size_t count = static_cast<std::size_t>(tape.rows()) * spec_.d_model;
     for (int k = end; k-- > begin;)
         sublayer_backward<T>(p, k, rules_[static_cast<std::size_t>(k)], {0, tape.sequences}, tape, kind, gradient, nullptr,
-                             {}, scratch<T>());
+                             {}, scratch<T>(), side_way<T>(spec_, k, begin, end, count));
 }
 
 template class Transformer<float>;

@@ -4,7 +4,7 @@
 // each other and against finite differences, over odd widths, single heads, single tokens and both numbers of
 // vocabulary.
 #include "core/model/transformer.h"
-#include "plain_model.h"
+#include "plain_blocks.h"
 
 #include <QtTest>
 #include <cmath>
@@ -221,9 +221,9 @@ class BlocksTest : public QObject {
         const Batch batch = batch_of(fetch(), 2);
         Tape<double> tape;
         model.forward(batch, tape, pool_);
-        const PlainModel plain(model);
+        const PlainBlocks plain(model);
         for (int b = 0; b < batch.sequences; ++b) {
-            const PlainModel::States wanted = plain.run(batch, b);
+            const PlainBlocks::States wanted = plain.run(batch, b);
             for (std::size_t k = 0; k < wanted.hidden.size(); ++k) {
                 const std::size_t count = wanted.hidden[k].size();
                 const double* got = tape.hidden[k] + static_cast<std::size_t>(b) * count;

@@ -58,6 +58,10 @@ struct RowKernels {
     void (*swiglu_backward)(int rows, int width, const T* pre, const T* da, T* dpre);
     /// ta: [rows, width] from tpre: [rows, 2·width].
     void (*swiglu_tangent)(int rows, int width, const T* pre, const T* tpre, T* ta);
+    /// out[r, :] = a·w ∘ x[r, :]; out may be x.
+    void (*scale_columns)(int rows, int d, T a, const T* w, const T* x, T* out);
+    /// sums[:] += a·Σ_r x[r, :] ∘ y[r, :], rows in order.
+    void (*column_products)(int rows, int d, T a, const T* x, const T* y, T* sums);
 };
 
 enum class Isa { Serial, Baseline, Avx2, Avx512 };

@@ -127,6 +127,12 @@ struct RowKernelSet {
     static void column_sums(int rows, int d, const T* x, T* sums) {
         for (int r = 0; r < rows; ++r, x += d) row::combine<L>(d, 1, sums, 1, x, sums);
     }
+    static void scale_columns(int rows, int d, T a, const T* w, const T* x, T* out) {
+        for (int r = 0; r < rows; ++r, x += d, out += d) row::multiply<L>(d, a, w, x, out);
+    }
+    static void column_products(int rows, int d, T a, const T* x, const T* y, T* sums) {
+        for (int r = 0; r < rows; ++r, x += d, y += d) row::add_product<L>(d, a, x, y, sums);
+    }
 
     static void rope(int rows, int heads, int d_head, int stride, const T* angles, bool inverse, T* x) {
         const int half = d_head / 2;
@@ -147,10 +153,28 @@ struct RowKernelSet {
             row::swiglu_tangent<L>(width, pre, pre + width, tpre, tpre + width, ta);
     }
 
-    static constexpr RowKernels<T> table{norm_forward, norm_backward, norm_tangent,          softmax, softmax_project,
-                                         activation,   activation_derivative, cross_entropy, adamw,   combine,
-                                         scale,        dot,                   add_bias,      column_sums, rope,
-                                         swiglu,       swiglu_backward,       swiglu_tangent};
+    static constexpr RowKernels<T> table{
+        .norm_forward = norm_forward,
+        .norm_backward = norm_backward,
+        .norm_tangent = norm_tangent,
+        .softmax = softmax,
+        .softmax_project = softmax_project,
+        .activation = activation,
+        .activation_derivative = activation_derivative,
+        .cross_entropy = cross_entropy,
+        .adamw = adamw,
+        .combine = combine,
+        .scale = scale,
+        .dot = dot,
+        .add_bias = add_bias,
+        .column_sums = column_sums,
+        .rope = rope,
+        .swiglu = swiglu,
+        .swiglu_backward = swiglu_backward,
+        .swiglu_tangent = swiglu_tangent,
+        .scale_columns = scale_columns,
+        .column_products = column_products,
+    };
 };
 
 }  // namespace normscope
