@@ -7,6 +7,7 @@ ParameterTable::ParameterTable(const StackSpec& s) {
     const int d = s.d_model, d_kv = s.d_kv();
     tok_emb = add("tok_emb", {s.vocab, d});
     if (s.position == Position::Learned) pos_emb = add("pos_emb", {s.context, d});
+    embedding_norm = add_norm(s, "emb_norm", s.embedding_norm);
     for (int l = 0; l < s.depth; ++l) {
         const std::string layer = "blocks." + std::to_string(l);
         const auto norms = [&](SublayerOffsets& to, Sublayer kind) {
@@ -33,14 +34,24 @@ ParameterTable::ParameterTable(const StackSpec& s) {
         }
         a.wo = add(attn + "wo", {d, d}, l, 0);
         if (s.bias) a.bo = add(attn + "bo", {d}, l, 0);
+        if (s.qk_norm != QkNorm::Off) {
+            const bool each_head = s.qk_norm == QkNorm::Head;
+            a.q_norm = add(attn + "q_norm.weight", {each_head ? s.d_head() : d}, l, 0);
+            a.k_norm = add(attn + "k_norm.weight", {each_head ? s.d_head() : d_kv}, l, 0);
+        }
         norms(a, Sublayer::Attention);
 
         FeedForwardOffsets f;
         const std::string ffn = layer + ".ffn.";
-        f.w1 = add(ffn + "w1", {s.d_ff, d}, l, 1);
-        if (s.bias) f.b1 = add(ffn + "b1", {s.d_ff}, l, 1);
-        f.w2 = add(ffn + "w2", {d, s.d_ff}, l, 1);
-        if (s.bias) f.b2 = add(ffn + "b2", {d}, l, 1);
+        const bool gated = s.activation == Activation::SwiGlu;
+        f.w1 = add(ffn + (gated ? "w_gate" : "w1"), {s.d_ff, d}, l, 1);
+        if (gated) add(ffn + "w_up", {s.d_ff, d}, l, 1);
+        if (s.bias) {
+            f.b1 = add(ffn + (gated ? "b_gate" : "b1"), {s.d_ff}, l, 1);
+            if (gated) add(ffn + "b_up", {s.d_ff}, l, 1);
+        }
+        f.w2 = add(ffn + (gated ? "w_down" : "w2"), {d, s.d_ff}, l, 1);
+        if (s.bias) f.b2 = add(ffn + (gated ? "b_down" : "b2"), {d}, l, 1);
         norms(f, Sublayer::FeedForward);
 
         if (s.gpas.enabled) {

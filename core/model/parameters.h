@@ -40,9 +40,11 @@ struct AttentionOffsets : SublayerOffsets {
     std::size_t wqkv = kAbsent;  ///< wq, wk, wv stand one behind the other: [d + 2·d_kv, d]
     std::size_t bqkv = kAbsent;
     std::size_t wo = kAbsent, bo = kAbsent;
+    std::size_t q_norm = kAbsent, k_norm = kAbsent;  ///< weights of the norms on q and k
 };
 
 struct FeedForwardOffsets : SublayerOffsets {
+    /// SwiGLU: w1 is w_gate with w_up behind it, [2·d_ff, d], b1 likewise; w2 is w_down.
     std::size_t w1 = kAbsent, b1 = kAbsent, w2 = kAbsent, b2 = kAbsent;
 };
 
@@ -56,7 +58,7 @@ class ParameterTable {
     const TensorInfo* find(const std::string& name) const;
 
     std::size_t tok_emb = kAbsent, pos_emb = kAbsent, head = kAbsent;
-    NormOffsets final_norm;
+    NormOffsets embedding_norm, final_norm;
     std::vector<AttentionOffsets> attention;
     std::vector<FeedForwardOffsets> feed_forward;
 

@@ -30,9 +30,12 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
     Cutter<T> cut(block);
     const std::size_t R = static_cast<std::size_t>(tape.rows()), d = static_cast<std::size_t>(s.d_model);
     const std::size_t n = static_cast<std::size_t>(tape.length), ff = static_cast<std::size_t>(s.d_ff);
+    const std::size_t d_kv = static_cast<std::size_t>(s.d_kv());
     tape.hidden.assign(rules.size() + 1, nullptr);
     tape.sublayers.assign(rules.size(), {});
     for (auto& h : tape.hidden) h = cut.take(R * d);
+    tape.embedded = s.embedding_norm ? cut.take(R * d) : tape.hidden.front();
+    tape.embedding_statistics = cut.statistics(s.embedding_norm, R);
     for (std::size_t i = 0; i < rules.size(); ++i) {
         const SublayerRule& rule = rules[i];
         SublayerTape<T>& t = tape.sublayers[i];
@@ -50,11 +53,17 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
         t.out = cut.statistics(rule.out, R);
         t.post = cut.statistics(rule.post, R);
         if (i % 2 == 0) {
-            t.qkv = cut.take(R * (d + 2 * static_cast<std::size_t>(s.d_kv())));
+            t.qkv = cut.take(R * (d + 2 * d_kv));
+            if (s.qk_norm != QkNorm::Off) {
+                const bool head = s.qk_norm == QkNorm::Head;
+                t.qk = cut.take(R * (d + d_kv));
+                t.q_norm = cut.statistics(true, head ? R * static_cast<std::size_t>(s.heads) : R);
+                t.k_norm = cut.statistics(true, head ? R * static_cast<std::size_t>(s.kv_heads) : R);
+            }
             t.probabilities = cut.take(R * static_cast<std::size_t>(s.heads) * n);
             t.mixed = cut.take(R * d);
         } else {
-            t.pre = cut.take(R * ff);
+            t.pre = cut.take(R * static_cast<std::size_t>(feed_forward_width(s)));
             t.activated = cut.take(R * ff);
         }
     }

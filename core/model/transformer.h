@@ -75,13 +75,16 @@ class Transformer {
     /// Gradient at the last hidden state from the loss.
     void head_backward(const Batch&, Shard, const Tape<T>&, T factor, T* gradient, T* gradients,
                        BackwardRecord<T>*) const;
-    void embed_backward(const Batch&, Shard, const T* gradient, T* gradients) const;
+    /// gradient: [R, d] of the shard at hidden[0], overwritten.
+    void embed_backward(const Batch&, Shard, const Tape<T>&, T* gradient, T* gradients,
+                        BackwardRecord<T>*) const;
 
     StackSpec spec_;
     ParameterTable table_;
     std::vector<SublayerRule> rules_;
     std::vector<NormSite> sites_;
     std::vector<T> parameters_;
+    std::vector<T> angles_;  ///< of rotary positions, else empty
     const RowKernels<T>& kernels_;
 };
 
