@@ -32,7 +32,8 @@ struct Pass {
     const ParameterTable& table;
     const T* parameters;
     const RowKernels<T>& kernels;
-    T gradient_beta = 1;  ///< 0: weight gradients are overwritten
+    const T* angles;  ///< of rotary positions (rope_table.h); null without them
+    bool fresh_gradients = false;  ///< the blocks' weight gradients hold nothing yet
 
     const T* at(std::size_t offset) const { return offset == kAbsent ? nullptr : parameters + offset; }
     T eps() const { return static_cast<T>(numerics.eps); }
@@ -46,6 +47,12 @@ struct Pass {
     }
     void tn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc) const {
         matmul_tn<T>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
+    }
+
+    /// The gradient of a weight matrix of a block, dW[M,N] += A[K,M]ᵀ·B[K,N]. Each is written once a pass, so a fresh
+    /// buffer is overwritten: it need not be cleared first.
+    void weight_gradient(int M, int N, int K, const T* A, int lda, const T* B, int ldb, T* dW) const {
+        tn(M, N, K, 1, A, lda, B, ldb, fresh_gradients ? T(0) : T(1), dW, N);
     }
 };
 

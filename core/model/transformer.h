@@ -20,7 +20,7 @@ namespace normscope {
 template <class T>
 struct Gradients {
     std::vector<std::vector<T>> shards;
-    bool fresh = true;
+    bool fresh = true;  ///< nothing added yet; the first pass overwrites what stands in the buffers
     /// Per shard Σ‖∂loss/∂h‖² after the first and after the last layer: their ratio says whether the gradient still
     /// reaches the first layer.
     std::vector<double> first_square, last_square;
@@ -53,12 +53,13 @@ class Transformer {
     void backward(const Batch&, const Tape<T>&, T factor, Gradients<T>&, ThreadPool&,
                   BackwardRecord<T>* record = nullptr) const;
     void clear(Gradients<T>&, int sequences) const;
-    /// Sums the shards' buffers, in order, into total().
+    /// Sums the shards' buffers, in order, into total(); returns ‖total‖₂, summed in float64.
     double reduce(Gradients<T>&, ThreadPool&) const;
 
     /// The Jacobian of the sub-layers begin … end − 1 times K directions (JVP), at one sequence of the tape:
     /// tangent [K, m, d] at the tokens first_token … n − 1, replaced by its image. In a causal stack those tokens
-    /// depend on each other and the earlier ones alone; otherwise first_token must be 0.
+    /// depend on each other and the earlier ones alone; otherwise first_token must be 0. In a parallel layer the map of
+    /// one sub-layer alone is its own (sublayer.h); whole layers, and ranges of them, are exact.
     void tangent(const Tape<T>&, int sequence, int begin, int end, int first_token, int directions, Jacobian,
                  T* tangent) const;
     /// Its transpose (VJP) for the whole batch: gradient [R, d] at h_end, replaced by the gradient at h_begin.
@@ -75,13 +76,18 @@ class Transformer {
     /// Gradient at the last hidden state from the loss.
     void head_backward(const Batch&, Shard, const Tape<T>&, T factor, T* gradient, T* gradients,
                        BackwardRecord<T>*) const;
-    void embed_backward(const Batch&, Shard, const T* gradient, T* gradients) const;
+    /// gradient: [R, d] of the shard at hidden[0], overwritten.
+    /// Zeroes what a backward pass adds to: all but the blocks' weight matrices (Pass::weight_gradient).
+    void clear_sums(T* gradients) const;
+    void embed_backward(const Batch&, Shard, const Tape<T>&, T* gradient, T* gradients,
+                        BackwardRecord<T>*) const;
 
     StackSpec spec_;
     ParameterTable table_;
     std::vector<SublayerRule> rules_;
     std::vector<NormSite> sites_;
     std::vector<T> parameters_;
+    std::vector<T> angles_;  ///< of rotary positions, else empty
     const RowKernels<T>& kernels_;
 };
 
