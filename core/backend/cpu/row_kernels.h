@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/backend/low_precision.h"
 #include "core/backend/row/adamw.h"
 #include "core/stack/stack_spec.h"
 
@@ -47,6 +48,8 @@ struct RowKernels {
     void (*add_bias)(int rows, int d, const T* bias, T* x);
     /// sums[:] += Σ_r x[r, :], rows in order.
     void (*column_sums)(int rows, int d, const T* x, T* sums);
+    /// Every entry to the nearest of the format (low_precision.h), in place; whatever T is, these are float32.
+    void (*round)(Rounding to, std::size_t count, float* x);
 };
 
 enum class Isa { Serial, Baseline, Avx2, Avx512 };

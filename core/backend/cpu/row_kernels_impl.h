@@ -126,9 +126,16 @@ struct RowKernelSet {
         for (int r = 0; r < rows; ++r, x += d) row::combine<L>(d, 1, sums, 1, x, sums);
     }
 
+    static void round(Rounding to, std::size_t count, float* x) {
+        if (to == Rounding::Bf16)
+            for (std::size_t i = 0; i < count; ++i) x[i] = round_to_bf16(x[i]);
+        else if (to == Rounding::Fp16)
+            for (std::size_t i = 0; i < count; ++i) x[i] = round_to_fp16(x[i]);
+    }
+
     static constexpr RowKernels<T> table{norm_forward, norm_backward, norm_tangent,          softmax, softmax_project,
                                          activation,   activation_derivative, cross_entropy, adamw,   combine,
-                                         scale,        dot,                   add_bias,      column_sums};
+                                         scale,        dot,                   add_bias,      column_sums, round};
 };
 
 }  // namespace normscope
