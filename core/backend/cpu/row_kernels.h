@@ -37,9 +37,13 @@ struct RowKernels {
     void (*activation)(Activation, std::size_t count, const T* h, T* a);
     /// out = g ∘ φ'(h); out may be g.
     void (*activation_derivative)(Activation, std::size_t count, const T* h, const T* g, T* out);
-    /// losses[r] in nat; dlogits may be null or logits.
-    void (*cross_entropy)(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T* losses,
+    /// losses[r] in nat, without the z-loss, which only dlogits knows; dlogits may be null or logits.
+    void (*cross_entropy)(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T z, T* losses,
                           T* dlogits);
+    /// x = cap·tanh(x/cap), in place.
+    void (*soft_cap)(std::size_t count, T cap, T* x);
+    /// out = g ∘ ∂(soft cap) where it gave y; out may be g.
+    void (*soft_cap_derivative)(std::size_t count, T cap, const T* y, const T* g, T* out);
     void (*adamw)(std::size_t count, const row::AdamWStep<T>&, T* p, const T* g, T* m, T* v);
     void (*combine)(std::size_t count, T a, const T* x, T b, const T* y, T* out);
     void (*scale)(std::size_t count, T a, const T* x, T* out);

@@ -7,6 +7,7 @@
 #include "core/backend/row/cross_entropy.h"
 #include "core/backend/row/elementwise.h"
 #include "core/backend/row/norm.h"
+#include "core/backend/row/soft_cap.h"
 #include "core/backend/row/softmax.h"
 
 namespace normscope {
@@ -102,11 +103,15 @@ struct RowKernelSet {
         }
     }
 
-    static void cross_entropy(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T* losses,
+    static void cross_entropy(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T z, T* losses,
                               T* dlogits) {
         for (int r = 0; r < rows; ++r)
-            losses[r] = row::cross_entropy<L>(logits + static_cast<std::size_t>(r) * V, V, targets[r], scale,
+            losses[r] = row::cross_entropy<L>(logits + static_cast<std::size_t>(r) * V, V, targets[r], scale, z,
                                               dlogits ? dlogits + static_cast<std::size_t>(r) * V : nullptr);
+    }
+    static void soft_cap(std::size_t count, T cap, T* x) { row::soft_cap<L>(static_cast<int>(count), cap, x); }
+    static void soft_cap_derivative(std::size_t count, T cap, const T* y, const T* g, T* out) {
+        row::soft_cap_derivative<L>(static_cast<int>(count), cap, y, g, out);
     }
 
     static void adamw(std::size_t count, const row::AdamWStep<T>& step, T* p, const T* g, T* m, T* v) {
@@ -133,9 +138,11 @@ struct RowKernelSet {
             for (std::size_t i = 0; i < count; ++i) x[i] = round_to_fp16(x[i]);
     }
 
-    static constexpr RowKernels<T> table{norm_forward, norm_backward, norm_tangent,          softmax, softmax_project,
-                                         activation,   activation_derivative, cross_entropy, adamw,   combine,
-                                         scale,        dot,                   add_bias,      column_sums, round};
+    static constexpr RowKernels<T> table{
+        norm_forward,    norm_backward,        norm_tangent,  softmax,  softmax_project,
+        activation,      activation_derivative, cross_entropy, soft_cap, soft_cap_derivative,
+        adamw,           combine,              scale,         dot,      add_bias,
+        column_sums,     round};
 };
 
 }  // namespace normscope
