@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/experiment.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -122,17 +123,25 @@ RunDelta Experiment::advance(ThreadPool& pool) {
     for (const auto& plan : recipe_.probes)
         if (scheduler_.due(plan.id, plan.every, step, last)) due.push_back(plan.id);
     double probe_ms = 0;
-    measure(due, pool, nullptr, [&](ProbeResult result) {
+    const auto keep = [&](ProbeResult result) {
         probe_ms += result.cost_ms;
         for (const auto& plan : recipe_.probes)
             if (plan.id == result.probe) scheduler_.spent_probe(plan.id, result.cost_ms / 1e3, plan.every);
         delta.probes.push_back(std::move(result));
-    });
+    };
+    measure(due, pool, nullptr, keep);
 
     const RunState before = outcome().state;
     const StepNumbers now = with(trainer_, [&](auto& t) { return t.step(pool); });
     scheduler_.spent_training(now.seconds);
     last_step_seconds_ = now.seconds;
+    // Nobody knew that this would be the last step: what was not due is measured now, on the weights it ended with.
+    if (outcome().state == RunState::Diverged) {
+        std::vector<std::string> missed;
+        for (const auto& plan : recipe_.probes)
+            if (std::find(due.begin(), due.end(), plan.id) == due.end()) missed.push_back(plan.id);
+        measure(missed, pool, nullptr, keep);
+    }
     const double tokens = static_cast<double>(recipe_.train.batch) * recipe_.train.accumulate * recipe_.stack.context;
     delta.steps.push_back({now.step,
                            {{"loss", now.loss},
