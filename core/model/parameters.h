@@ -23,6 +23,7 @@ struct TensorInfo {
     int layer = -1;     ///< from 0; −1 outside the layers
     int sublayer = -1;  ///< 0 attention, 1 feed-forward; −1 otherwise
     bool decays() const { return shape.size() >= 2; }
+    bool is_gate() const { return name.ends_with(".gate"); }
 };
 
 struct NormOffsets {

@@ -23,8 +23,6 @@ void require_supported(const StackSpec& s) {
     require(s.qk_norm == QkNorm::Off, "qk_norm", word_of(s.qk_norm), "off");
     require(!s.embedding_norm, "embedding_norm", "true", "false");
     require(s.branch_scale == BranchScale::None, "branch_scale", word_of(s.branch_scale), "none");
-    require(s.logit_soft_cap == 0, "logit_soft_cap", std::to_string(s.logit_soft_cap), "0");
-    require(s.z_loss == 0, "z_loss", std::to_string(s.z_loss), "0");
     const GateSite site = s.gpas.site;
     require(site == GateSite::Auto || site == GateSite::Output || site == GateSite::Shortcut, "gpas.site",
             word_of(site), "auto, output, shortcut");

@@ -5,9 +5,9 @@
 #include "core/model/supported.h"
 #include "core/session/named_arrays.h"
 #include "core/stack/error.h"
-#include "core/train/adamw.h"
 #include "core/train/data/corpus.h"
 #include "core/train/first_bad.h"
+#include "core/train/optimizers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -195,9 +195,9 @@ Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Bat
         const OptimizerSpec& optimizer = recipe.train.optimizer;
         const double norm = gradient_norm(model.table(), gradients.total().data(), pool);
         std::vector<T> parameters(model.parameters().begin(), model.parameters().end());
-        AdamW<T> adamw(model.table());
-        adamw.step(optimizer, optimizer.lr, clip_factor(norm, optimizer.clip), gradients.total().data(),
-                   parameters.data(), pool);
+        Optimizer<T>(model.table(), optimizer.kind)
+            .step(optimizer, optimizer.lr, clip_factor(norm, optimizer.clip), gradients.total().data(),
+                  parameters.data(), pool);
         add_tensors("/step", model.table(), parameters.data(), arrays);
     }
     if (parts.jacobian) {

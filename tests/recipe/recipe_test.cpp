@@ -183,10 +183,8 @@ class RecipeTest : public QObject {
         keys("no file", R"("data": {"source": "text", "path": "/no/such/file"})", "/no/such/file: ");
         keys("later block", R"("stack": {"block": "llama"})",
              "stack.block: llama is not available yet, allowed: gpt2");
-        keys("later precision", R"("precision": "bf16")",
-             "precision: bf16 is not available on the CPU yet, allowed: fp32, fp64");
-        keys("later optimizer", R"("optimizer": {"kind": "muon"})",
-             "optimizer.kind: muon is not available yet, allowed: adamw");
+        keys("precision of GPUs", R"("precision": "tf32")",
+             "precision: tf32 is not available on the CPU, allowed: fp32, bf16, fp16, fp64");
     }
     void errors() {
         QFETCH(QString, text);
