@@ -34,6 +34,7 @@ struct Pass {
     const ParameterTable& table;
     const T* parameters;
     const RowKernels<T>& kernels;
+    const T* angles;  ///< of rotary positions (rope_table.h); null without them
     Rounding rounding = Rounding::None;  ///< of float32 results; the kernels are then rounded_kernels() of the same
 
     const T* at(std::size_t offset) const { return offset == kAbsent ? nullptr : parameters + offset; }

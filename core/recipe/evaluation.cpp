@@ -2,11 +2,11 @@
 #include "core/recipe/evaluation.h"
 
 #include "core/backend/cpu/matmul.h"
-#include "core/model/supported.h"
 #include "core/session/named_arrays.h"
 #include "core/stack/error.h"
 #include "core/train/data/corpus.h"
 #include "core/train/first_bad.h"
+#include "core/train/gate_clip.h"
 #include "core/train/optimizers.h"
 
 #include <algorithm>
@@ -102,7 +102,6 @@ void complete_for_evaluation(Recipe& recipe) {
     validate(optimizer_only);
     complete(recipe.stack, recipe.stack.vocab == 0 ? vocabulary(recipe) : recipe.stack.vocab);
     validate(recipe.stack);
-    require_supported(recipe.stack);
 }
 
 template <class T>
@@ -194,10 +193,11 @@ Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Bat
     if (parts.step) {
         const OptimizerSpec& optimizer = recipe.train.optimizer;
         const double norm = gradient_norm(model.table(), gradients.total().data(), pool);
+        const double clipped = clip_factor(norm, optimizer.clip);
+        clip_gates(model.table(), s.gpas.clip, clipped, gradients.total().data());
         std::vector<T> parameters(model.parameters().begin(), model.parameters().end());
         Optimizer<T>(model.table(), optimizer.kind)
-            .step(optimizer, optimizer.lr, clip_factor(norm, optimizer.clip), gradients.total().data(),
-                  parameters.data(), pool);
+            .step(optimizer, optimizer.lr, clipped, gradients.total().data(), parameters.data(), pool);
         add_tensors("/step", model.table(), parameters.data(), arrays);
     }
     if (parts.jacobian) {

@@ -8,7 +8,9 @@
 #include <set>
 
 #include "core/backend/cpu/row_kernels.h"
+#include "core/model/gate_warnings.h"
 #include "core/stack/error.h"
+#include "core/stack/warnings.h"
 
 namespace normscope {
 
@@ -90,6 +92,13 @@ const Outcome& Experiment::outcome() const {
 bool Experiment::ended() const {
     return with(trainer_, [](auto& t) { return t.ended(); });
 }
+std::vector<std::string> Experiment::warnings() const {
+    std::vector<std::string> lines = normscope::warnings(recipe_.stack);
+    const auto gates = with(trainer_, [](const auto& t) { return gate_warnings(t.model()); });
+    lines.insert(lines.end(), gates.begin(), gates.end());
+    return lines;
+}
+
 HotKnobs Experiment::knobs() const {
     return with(trainer_, [](auto& t) { return t.knobs(); });
 }

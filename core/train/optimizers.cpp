@@ -128,6 +128,7 @@ void Optimizer<T>::step(const OptimizerSpec& spec, double lr, double gradient_sc
     const auto& tensors = table_.tensors();
     pool.run(static_cast<int>(tensors.size()), [&](int i) {
         const TensorInfo& tensor = tensors[static_cast<std::size_t>(i)];
+        if (tensor.frozen) return;
         const std::size_t at = tensor.offset;
         const Update<T> u{spec,           lr,              gradient_scale, steps,
                           tensor,         gradients + at,  parameters + at, m_.data() + at,
@@ -149,6 +150,7 @@ double gradient_norm(const ParameterTable& table, const T* gradients, ThreadPool
     std::vector<double> squares(tensors.size());
     pool.run(static_cast<int>(tensors.size()), [&](int i) {
         const TensorInfo& tensor = tensors[static_cast<std::size_t>(i)];
+        if (tensor.frozen) return;
         double sum = 0;
         for (std::size_t k = 0; k < tensor.count; ++k) {
             const double g = static_cast<double>(gradients[tensor.offset + k]);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/train/first_bad.h"
+#include "core/train/gate_clip.h"
 #include "core/train/schedule.h"
 
 namespace normscope {
@@ -47,8 +48,9 @@ template <class T>
 void Trainer<T>::update_weights(const StepNumbers& now, ThreadPool& pool) {
     OptimizerSpec optimizer = train_.optimizer;
     optimizer.weight_decay = knobs_.weight_decay;
-    optimizer_.step(optimizer, now.lr, clip_factor(now.grad_norm, knobs_.clip), gradients_.total().data(),
-                    weights().data(), pool);
+    const double clipped = clip_factor(now.grad_norm, knobs_.clip);
+    clip_gates(model_.table(), model_.spec().gpas.clip, clipped, gradients_.total().data());
+    optimizer_.step(optimizer, now.lr, clipped, gradients_.total().data(), weights().data(), pool);
     publish_weights();
 }
 

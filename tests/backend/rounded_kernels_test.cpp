@@ -87,6 +87,29 @@ Outputs run(const RowKernels<float>& k, NormKind kind, Activation activation) {
     Floats sums = old_row;
     k.column_sums(kRows, kWidth, x.data(), sums.data());
     keep(sums);
+    sums = old_row;
+    k.column_products(kRows, kWidth, 0.3f, x.data(), u.data(), sums.data());
+    keep(sums);
+    k.scale_columns(kRows, kWidth, 0.3f, beta.data(), x.data(), y.data());
+    keep(y);
+
+    // Two heads of 4 in rows of 11: what stands behind the heads is not touched.
+    Floats heads = wave(kRows * 11, 0.7);
+    const Floats angles = wave(kRows * 4, 0.37);
+    k.rope(kRows, 2, 4, 11, angles.data(), false, heads.data());
+    Floats turned, behind;
+    for (int r = 0; r < kRows; ++r)
+        for (int i = 0; i < 11; ++i) (i < 8 ? turned : behind).push_back(heads[static_cast<std::size_t>(r * 11 + i)]);
+    keep(turned);
+    out.in_float32.push_back(behind);
+    const Floats pre = wave(2 * n, 0.7, 0.3), tpre = wave(2 * n, 1.1);
+    Floats dpre(2 * n);
+    k.swiglu(kRows, kWidth, pre.data(), y.data());
+    keep(y);
+    k.swiglu_tangent(kRows, kWidth, pre.data(), tpre.data(), y.data());
+    keep(y);
+    k.swiglu_backward(kRows, kWidth, pre.data(), u.data(), dpre.data());
+    keep(dpre);
     return out;
 }
 
@@ -116,6 +139,14 @@ class RoundedKernelsTest : public QObject {
                     for (std::size_t i = 0; i < plain.in_float32.size(); ++i)
                         QVERIFY2(same_bits(low.in_float32[i], plain.in_float32[i]), qPrintable(QString("output %1").arg(i)));
                 }
+    }
+
+    /// The table holds pointers alone: none of them may be missing.
+    void noKernelIsMissing() {
+        for (Rounding rounding : {Rounding::Bf16, Rounding::Fp16}) {
+            const auto* entries = reinterpret_cast<void* const*>(&rounded_kernels(rounding));
+            for (std::size_t i = 0; i < sizeof(RowKernels<float>) / sizeof(void*); ++i) QVERIFY(entries[i]);
+        }
     }
 
     void withoutRoundingTheyAreThePlainOnes() { QVERIFY(&rounded_kernels(Rounding::None) == &row_kernels<float>()); }

@@ -142,7 +142,7 @@ class EmulatedPrecisionTest : public QObject {
         for (Rounding rounding : {Rounding::None, Rounding::Bf16, Rounding::Fp16})
             for (float beta : {0.0f, 1.0f}) {
                 const Pass<float> pass{.spec = spec, .numerics = numerics, .table = table, .parameters = nullptr,
-                                       .kernels = row_kernels<float>(), .rounding = rounding};
+                                       .kernels = row_kernels<float>(), .angles = nullptr, .rounding = rounding};
                 const auto check = [&](auto emulated, auto exact) {
                     Floats got = start, wanted = start;
                     emulated(got.data());
@@ -268,6 +268,49 @@ class EmulatedPrecisionTest : public QObject {
         for (const auto& shard : gradients.shards)
             for (const TensorInfo& t : model.table().tensors())
                 QVERIFY2(in_format(shard.data() + t.offset, t.count), t.name.c_str());
+    }
+
+    /// The same of a LLaMA block with norms on q and k, parallel layout and learnt branch scales.
+    void everythingIsInTheFormatWithEveryOption() {
+        for (Rounding rounding : {Rounding::Bf16, Rounding::Fp16}) {
+            StackSpec spec;
+            apply_block_preset(spec, Block::Llama);
+            spec.depth = 2;
+            spec.d_model = kD;
+            spec.heads = kHeads;
+            spec.kv_heads = 1;
+            spec.d_ff = kFf;
+            spec.context = kN;
+            spec.layout = Layout::Parallel;
+            spec.qk_norm = QkNorm::Head;
+            spec.embedding_norm = true;
+            spec.branch_scale = BranchScale::Channel;
+            spec.logit_soft_cap = 5;
+            complete(spec, kVocab);
+            const auto model = model_of(spec, rounding);
+            const Batch batch = small_batch();
+            ThreadPool pool(1);
+            Tape<float> tape;
+            Gradients<float> gradients;
+            BackwardRecord<float> record;
+            model.forward(batch, tape, pool);
+            model.clear(gradients, kB);
+            model.backward(batch, tape, 1, gradients, pool, &record);
+            const auto in_format = [&](const float* values, std::size_t count) {
+                return std::all_of(values, values + count, [&](float v) { return v == rounded(rounding, v); });
+            };
+            for (const float* h : tape.hidden) QVERIFY(in_format(h, kR * kD));
+            QVERIFY(in_format(tape.logits, kR * kVocab));
+            for (const auto& h : record.hidden) QVERIFY(in_format(h.data(), h.size()));
+            for (const auto& shard : gradients.shards)
+                for (const TensorInfo& t : model.table().tensors())
+                    QVERIFY2(in_format(shard.data() + t.offset, t.count), t.name.c_str());
+            for (int k = 0; k < 2 * spec.depth; ++k) {
+                Floats tangent(2 * kN * kD, 1.0f);
+                if (k % 2 == 0) model.tangent(tape, 0, k, k + 2, 0, 2, Jacobian::Backprop, tangent.data());
+                QVERIFY(in_format(tangent.data(), tangent.size()));
+            }
+        }
     }
 
     void gatesStayFloat32() {

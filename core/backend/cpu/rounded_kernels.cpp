@@ -79,13 +79,57 @@ struct RoundedKernels {
         plain().column_sums(rows, d, x, sums);
         round(static_cast<std::size_t>(d), sums);
     }
+    static void rope(int rows, int heads, int d_head, int stride, const float* angles, bool inverse, float* x) {
+        plain().rope(rows, heads, d_head, stride, angles, inverse, x);
+        for (int r = 0; r < rows; ++r) round(area(heads, d_head), x + area(r, stride));
+    }
+    static void swiglu(int rows, int width, const float* pre, float* a) {
+        plain().swiglu(rows, width, pre, a);
+        round(area(rows, width), a);
+    }
+    static void swiglu_backward(int rows, int width, const float* pre, const float* da, float* dpre) {
+        plain().swiglu_backward(rows, width, pre, da, dpre);
+        round(area(rows, 2 * width), dpre);
+    }
+    static void swiglu_tangent(int rows, int width, const float* pre, const float* tpre, float* ta) {
+        plain().swiglu_tangent(rows, width, pre, tpre, ta);
+        round(area(rows, width), ta);
+    }
+    static void scale_columns(int rows, int d, float a, const float* w, const float* x, float* out) {
+        plain().scale_columns(rows, d, a, w, x, out);
+        round(area(rows, d), out);
+    }
+    static void column_products(int rows, int d, float a, const float* x, const float* y, float* sums) {
+        plain().column_products(rows, d, a, x, y, sums);
+        round(static_cast<std::size_t>(d), sums);
+    }
     static void round_entries(Rounding to, std::size_t count, float* x) { plain().round(to, count, x); }
 
-    // By position: a kernel that is new in the table does not compile until it is rounded here.
     static constexpr RowKernels<float> table{
-        norm_forward,  norm_backward, norm_tangent,        softmax, softmax_project, activation, activation_derivative,
-        cross_entropy, soft_cap,      soft_cap_derivative, adamw,   combine,         scale,      dot,
-        add_bias,      column_sums,   round_entries};
+        .norm_forward = norm_forward,
+        .norm_backward = norm_backward,
+        .norm_tangent = norm_tangent,
+        .softmax = softmax,
+        .softmax_project = softmax_project,
+        .activation = activation,
+        .activation_derivative = activation_derivative,
+        .cross_entropy = cross_entropy,
+        .soft_cap = soft_cap,
+        .soft_cap_derivative = soft_cap_derivative,
+        .adamw = adamw,
+        .combine = combine,
+        .scale = scale,
+        .dot = dot,
+        .add_bias = add_bias,
+        .column_sums = column_sums,
+        .rope = rope,
+        .swiglu = swiglu,
+        .swiglu_backward = swiglu_backward,
+        .swiglu_tangent = swiglu_tangent,
+        .scale_columns = scale_columns,
+        .column_products = column_products,
+        .round = round_entries,
+    };
 };
 
 }  // namespace
