@@ -58,7 +58,7 @@ template <class T>
 void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard shard, int n, const T* u,
                         const SublayerTape<T>& tape, const T* df, T* du, T* gradients, AttentionScratch<T>& scratch) {
     const Shape<T> s(pass, n);
-    const int R = shard.sequences * n;
+    const int R = shard.directions * shard.sequences * n;
     const std::size_t first = s.rows(shard.first_sequence);
     scratch.mixed.resize(static_cast<std::size_t>(R) * s.d);
     scratch.qkv.resize(static_cast<std::size_t>(R) * s.width);
@@ -72,12 +72,13 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
         pass.tn(s.d, s.d, R, 1, df, s.d, tape.mixed + first * s.d, s.d, 1, gradients + at.wo, s.d);
         if (T* bias = gradient_at(gradients, at.bo)) pass.kernels.column_sums(R, s.d, df, bias);
     }
-    for (int b = 0; b < shard.sequences; ++b) {
-        const T* rows = tape.qkv + s.rows(shard.first_sequence + b) * s.width;
-        T* drows = dqkv + s.rows(b) * s.width;
+    for (int i = 0; i < shard.directions * shard.sequences; ++i) {
+        const int sequence = shard.first_sequence + i % shard.sequences;
+        const T* rows = tape.qkv + s.rows(sequence) * s.width;
+        T* drows = dqkv + s.rows(i) * s.width;
         for (int h = 0; h < s.heads; ++h) {
-            const T* p = tape.probabilities + s.map(shard.first_sequence + b, h);
-            const T* dout = dmixed + s.rows(b) * s.d + s.q(h);
+            const T* p = tape.probabilities + s.map(sequence, h);
+            const T* dout = dmixed + s.rows(i) * s.d + s.q(h);
             pass.nt(n, n, s.dh, 1, dout, s.d, rows + s.v(h), s.width, 0, ds, n);
             pass.tn(n, s.dh, n, 1, p, n, dout, s.d, 0, drows + s.v(h), s.width);
             pass.kernels.softmax_project(n, n, p, ds, s.scale, ds);

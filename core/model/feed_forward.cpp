@@ -21,16 +21,19 @@ void feed_forward_forward(const Pass<T>& pass, const FeedForwardOffsets& at, Sha
 template <class T>
 void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Shard shard, int n, const T* u,
                            const SublayerTape<T>& tape, const T* df, T* du, T* gradients, std::vector<T>& scratch) {
-    const int d = pass.spec.d_model, ff = pass.spec.d_ff, R = shard.sequences * n;
-    const std::size_t first = static_cast<std::size_t>(shard.first_sequence) * n, count = static_cast<std::size_t>(R) * ff;
-    scratch.resize(count);
+    const int d = pass.spec.d_model, ff = pass.spec.d_ff, R = shard.directions * shard.sequences * n;
+    const std::size_t first = static_cast<std::size_t>(shard.first_sequence) * n;
+    const std::size_t piece = static_cast<std::size_t>(shard.sequences) * n * ff;  // one direction
+    scratch.resize(piece * shard.directions);
     T* dpre = scratch.data();
     pass.nn(R, ff, d, 1, df, d, pass.at(at.w2), ff, 0, dpre, ff);
     if (gradients) {
         pass.tn(d, ff, R, 1, df, d, tape.activated + first * ff, ff, 1, gradients + at.w2, ff);
         if (T* bias = gradient_at(gradients, at.b2)) pass.kernels.column_sums(R, d, df, bias);
     }
-    pass.kernels.activation_derivative(pass.spec.activation, count, tape.pre + first * ff, dpre, dpre);
+    for (int i = 0; i < shard.directions; ++i)
+        pass.kernels.activation_derivative(pass.spec.activation, piece, tape.pre + first * ff, dpre + i * piece,
+                                           dpre + i * piece);
     pass.nn(R, d, ff, 1, dpre, ff, pass.at(at.w1), d, 0, du, d);
     if (gradients) {
         pass.tn(ff, d, R, 1, dpre, ff, u, d, 1, gradients + at.w1, d);
