@@ -141,39 +141,6 @@ class JacobianProductsTest : public QObject {
             QVERIFY(std::abs(together[30 + i] - single[i]) <= 1e-12 * norm(single));
     }
 
-    /// K cotangents of one sequence at once: each the transpose of the tangent, and each the single pull-back.
-    void severalCotangents_data() { add_setups(); }
-    void severalCotangents() {
-        const auto model = model_of(fetch_stack());
-        ThreadPool pool(1);
-        Tape<double> tape;
-        model.forward(batch_of(2), tape, pool);
-        constexpr int kSequence = 1, kDirections = 3;
-        constexpr std::size_t kOne = 30;
-        const int ranges[][2] = {{0, 1}, {1, 2}, {0, 2}, {0, 4}};
-        for (Jacobian kind : {Jacobian::Backprop, Jacobian::Forward})
-            for (const auto& [begin, end] : ranges) {
-                const Vector v = normals(kDirections * kOne, 31), u = normals(kDirections * kOne, 32);
-                Vector jv = v, jtu = u;
-                model.tangent(tape, kSequence, begin, end, 0, kDirections, kind, jv.data());
-                model.pull_back(tape, kSequence, begin, end, kDirections, kind, jtu.data());
-                for (std::size_t k = 0; k < kDirections; ++k) {
-                    const auto at = [&](const Vector& all) {
-                        const auto first = all.begin() + static_cast<std::ptrdiff_t>(k * kOne);
-                        return Vector(first, first + kOne);
-                    };
-                    const Vector vk = at(v), uk = at(u), jvk = at(jv), jtuk = at(jtu);
-                    const double scale = norm(uk) * norm(jvk) + norm(vk) * norm(jtuk);
-                    QVERIFY(std::abs(dot(uk, jvk.data()) - dot(vk, jtuk.data())) <= 1e-12 * scale);
-                    Vector single(2 * kOne, 0.0);
-                    std::copy(uk.begin(), uk.end(), single.begin() + kSequence * kOne);
-                    model.pull_back(tape, begin, end, kind, single.data());
-                    for (std::size_t i = 0; i < kOne; ++i)
-                        QVERIFY(std::abs(single[kSequence * kOne + i] - jtuk[i]) <= 1e-12 * norm(jtuk));
-                }
-            }
-    }
-
     /// The positions' embedding shifts the first hidden state freely, one row a token.
     void differences_data() { add_setups(); }
     void differences() {
