@@ -44,6 +44,13 @@ def read_tree(file):
     return arrays
 
 
+def read_case(group):
+    """recipe, params, tokens, targets and what is expected of them, from a group of the reference files."""
+    params = {name: data[()] for name, data in group["params"].items()}
+    recipe, tokens, targets = json.loads(group.attrs["recipe"]), group["tokens"][()], group["targets"][()]
+    return recipe, params, tokens, targets, read_tree(group["expected"])
+
+
 def relative_error(got, want, scale):
     if got.dtype.kind == "S" or want.dtype.kind == "S":
         return 0.0 if np.array_equal(got, want) else np.inf
