@@ -39,6 +39,18 @@ class CommandsTest : public QObject {
         QVERIFY(succeed({"train", "--help"}).out.contains("--resume"));
     }
 
+    void gatherKeepsRunsApart() {
+        succeed({"train", "pre-ln", "--steps", "2", "--set", "stack.depth=1", "--out", path("one.h5")});
+        succeed({"gather", path("one.h5"), path("one.h5"), "--out", path("both.h5")});
+        const Session both = open_session(path("both.h5").toStdString());
+        QCOMPARE(both.runs.size(), std::size_t{2});
+        QCOMPARE(both.runs[0].name, std::string("Pre-LN"));
+        QCOMPARE(both.runs[1].name, std::string("Pre-LN (2)"));
+        QVERIFY(both.runs[0].id != both.runs[1].id);
+        QCOMPARE(both.runs[0].steps.rows(), both.runs[1].steps.rows());
+        QCOMPARE(both.checkpoints.size(), std::size_t{2});
+    }
+
     void presetsPrintRecipes() {
         const QString list = succeed({"presets"}).out;
         for (const Preset& preset : presets()) {
