@@ -124,8 +124,8 @@ def recipe_of(choice, rng, terse):
             "branch_scale", "logit_soft_cap", "z_loss", "activation", "bias", "position", "tied_head",
             "causal")  # fmt: skip
     stack = {
-        "depth": depth, "d_model": d, "heads": heads, "kv_heads": kv_heads, "d_ff": int(rng.integers(3, 7)),
-        "context": n + int(rng.integers(2)), "vocab": int(rng.integers(2, 8)), **{key: choice[key] for key in same},
+        "depth": depth, "d_model": d, "heads": heads, "kv_heads": kv_heads, "d_ff": int(rng.integers(3, 6)),
+        "context": n + int(rng.integers(2)), "vocab": int(rng.integers(2, 7)), **{key: choice[key] for key in same},
         "mix_post_fraction": (math.ceil(depth / 4) + 0.1) / depth, "lns_form": ("factor", "gamma")[rng.integers(2)],
         "norm": {"kind": choice["norm"], "eps": (1e-5, 1e-6, 1e-2)[rng.integers(3)]}, "gpas": gpas,
         "rope_base": (10000.0, 10.0)[rng.integers(2)],

@@ -110,7 +110,8 @@ def null_vectors(matrix):
 def erased_share(matrices, vectors):
     """Σ‖P v‖²/Σ‖v‖² over tokens, P the orthogonal projector on the null space of each token's matrix."""
     erased = sum(((null_vectors(m) @ v) ** 2).sum() for m, v in zip(matrices, vectors))
-    return erased / (vectors**2).sum()
+    whole = (vectors**2).sum()
+    return erased / whole if whole > 0 else np.nan
 
 
 def null_space(model, sites, site_grads):
