@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/files.h"
+#include "app/cli/warn.h"
+#include "core/model/gate_warnings.h"
 #include "core/recipe/evaluation.h"
 #include "core/session/named_arrays.h"
+#include "core/stack/warnings.h"
 
 #include <iostream>
 #include <memory>
@@ -24,6 +27,9 @@ int run_evaluate(const EvaluateOptions& options) {
     require_writable(options.out, {options.recipe, options.weights, options.tokens});
     const auto model = model_with_weights<T>(recipe.stack, read_named_arrays(options.weights, "/params"),
                                              options.weights + ": /params");
+    Warner warner;
+    warner.show(warnings(recipe.stack));
+    warner.show(gate_warnings(model));
     const Batch batch = read_batch(options.tokens, recipe.stack);
     ThreadPool pool(options.threads);
     const Evaluation result = evaluate(recipe, model, batch, options.parts, pool);

@@ -3,6 +3,7 @@
 #include "app/cli/files.h"
 #include "core/session/session.h"
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -13,6 +14,17 @@ namespace {
 /// "a", "b", …, "z", then "run27", …: what a session calls its runs.
 std::string run_id(std::size_t index) {
     return index < 26 ? std::string(1, static_cast<char>('a' + index)) : "run" + std::to_string(index + 1);
+}
+
+/// Legends tell runs apart by name: the second run called Pre-LN becomes "Pre-LN (2)".
+void make_distinct(std::string& name, const std::vector<RunData>& others) {
+    const auto taken = [&](const std::string& wanted) {
+        return std::any_of(others.begin(), others.end(), [&](const RunData& run) { return run.name == wanted; });
+    };
+    if (!taken(name)) return;
+    int number = 2;
+    while (taken(name + " (" + std::to_string(number) + ")")) ++number;
+    name += " (" + std::to_string(number) + ")";
 }
 
 int gather(const std::vector<std::string>& files, const std::string& out) {
@@ -26,6 +38,7 @@ int gather(const std::vector<std::string>& files, const std::string& out) {
             for (const EmbeddedCheckpoint& checkpoint : session.checkpoints)
                 if (checkpoint.run_id == run.id) checkpoints.push_back({id, checkpoint});
             run.id = id;
+            make_distinct(run.name, runs);
             runs.push_back(std::move(run));
         }
     }

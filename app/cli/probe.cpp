@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/files.h"
+#include "app/cli/warn.h"
+#include "core/model/gate_warnings.h"
 #include "core/probe/registry.h"
 #include "core/recipe/evaluation.h"
 #include "core/session/checkpoint.h"
 #include "core/session/describe.h"
 #include "core/session/named_arrays.h"
 #include "core/stack/error.h"
+#include "core/stack/warnings.h"
 #include "core/train/schedule.h"
 #include "core/train/trainer.h"
 
@@ -146,6 +149,9 @@ int run_probes(const ProbeOptions& options) {
                      ? model_with_weights<T>(subject.recipe.stack, *subject.weights, subject.weights_from)
                      : Transformer<T>(subject.recipe.stack, subject.recipe.train.seed);
     model.numerics = subject.numerics;
+    Warner warner;
+    warner.show(warnings(subject.recipe.stack));
+    warner.show(gate_warnings(model));
     const Batch batch = batch_of(options, subject.recipe);
     ThreadPool pool(options.threads);
     ProbeInput<T> input(model, batch, pool, subject.step);

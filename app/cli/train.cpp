@@ -3,6 +3,7 @@
 #include "app/cli/files.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_file.h"
+#include "app/cli/warn.h"
 #include "core/recipe/experiment.h"
 #include "core/stack/error.h"
 
@@ -129,6 +130,8 @@ int run_train(const TrainOptions& options) {
 
     Experiment experiment(recipe, "a", default_run_name(recipe));
     ThreadPool pool(options.threads);
+    Warner warner;
+    warner.show(experiment.warnings());
     listen_for_signals();
     CheckpointPair checkpoints(options.out);
     RunDelta delta;
@@ -158,6 +161,7 @@ int run_train(const TrainOptions& options) {
         }
         throw;
     }
+    warner.show(experiment.warnings());  // of the gates, which have moved
     if (outcome.state == RunState::Interrupted) {
         progress.end(outcome, experiment.steps_done(), options.out);
         complain(options.out + ": interrupted at step " + std::to_string(outcome.step) +

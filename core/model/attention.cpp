@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/attention.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
-
 
 namespace normscope {
 
@@ -14,20 +15,104 @@ struct Shape {
     explicit Shape(const Pass<T>& pass, int length)
         : d(pass.spec.d_model),
           dh(pass.spec.d_head()),
+          d_kv(pass.spec.d_kv()),
           heads(pass.spec.heads),
+          kv_heads(pass.spec.kv_heads),
+          group(pass.spec.heads / pass.spec.kv_heads),
           width(pass.spec.d_model + 2 * pass.spec.d_kv()),
           n(length),
-          scale(static_cast<T>(1.0 / (pass.numerics.temperature * std::sqrt(static_cast<double>(pass.spec.d_head()))))) {}
-    int d, dh, heads, width, n;
+          scale(static_cast<T>(
+              1.0 / (pass.numerics.temperature * std::sqrt(static_cast<double>(pass.spec.d_head()))))) {}
+    int d, dh, d_kv, heads, kv_heads, group, width, n;
     T scale;
     std::size_t q(int h) const { return static_cast<std::size_t>(h) * dh; }
-    std::size_t k(int h) const { return static_cast<std::size_t>(d + h * dh); }
-    std::size_t v(int h) const { return static_cast<std::size_t>(2 * d + h * dh); }
+    // Each group of neighbouring heads reads one key and value head.
+    std::size_t k(int h) const { return static_cast<std::size_t>(d + h / group * dh); }
+    std::size_t v(int h) const { return static_cast<std::size_t>(d + d_kv + h / group * dh); }
+    bool first_of_group(int h) const { return h % group == 0; }
     std::size_t rows(int sequence) const { return static_cast<std::size_t>(sequence) * n; }
     std::size_t map(int sequence, int h) const {
         return (static_cast<std::size_t>(sequence) * heads + h) * static_cast<std::size_t>(n) * n;
     }
 };
+
+/// The norm on q or on k: `pieces` neighbouring pieces of `width` entries in each row, with the weight they
+/// share.
+template <class T>
+struct ProjectionNorm {
+    std::size_t column;
+    int pieces, width;
+    std::size_t weight;
+    NormStatistics<T> statistics;
+};
+
+template <class T>
+std::array<ProjectionNorm<T>, 2> projection_norms(const Pass<T>& pass, const AttentionOffsets& at,
+                                                  const SublayerTape<T>& tape) {
+    const StackSpec& s = pass.spec;
+    const auto k = static_cast<std::size_t>(s.d_model);
+    if (s.qk_norm == QkNorm::Head)
+        return {{{0, s.heads, s.d_head(), at.q_norm, tape.q_norm},
+                 {k, s.kv_heads, s.d_head(), at.k_norm, tape.k_norm}}};
+    return {{{0, 1, s.d_model, at.q_norm, tape.q_norm}, {k, 1, s.d_kv(), at.k_norm, tape.k_norm}}};
+}
+
+/// From the projections of one sequence to what the scores read: q and k are normalised, then rotated, in
+/// place.
+template <class T>
+void prepare_qk(const Pass<T>& pass, const AttentionOffsets& at, const Shape<T>& s, int sequence,
+                const SublayerTape<T>& tape) {
+    T* qkv = tape.qkv + s.rows(sequence) * s.width;
+    if (tape.qk) {
+        const auto both = static_cast<std::size_t>(s.d + s.d_kv);
+        for (std::size_t r = s.rows(sequence); r < s.rows(sequence + 1); ++r) {
+            T* row = tape.qkv + r * s.width;
+            T* projected = tape.qk + r * both;
+            std::copy(row, row + both, projected);
+            for (const auto& norm : projection_norms(pass, at, tape))
+                pass.kernels.norm_forward(pass.spec.norm.kind, norm.pieces, norm.width,
+                                          projected + norm.column, pass.eps(), pass.at(norm.weight), nullptr,
+                                          1, norm.statistics.from(r * norm.pieces), row + norm.column);
+        }
+    }
+    if (pass.angles) pass.kernels.rope(s.n, s.heads + s.kv_heads, s.dh, s.width, pass.angles, false, qkv);
+}
+
+/// The transpose of its derivative, in place on the gradient of one sequence's [q | k | v] rows.
+template <class T>
+void prepare_qk_backward(const Pass<T>& pass, const AttentionOffsets& at, const Shape<T>& s, int sequence,
+                         const SublayerTape<T>& tape, T* gradient, T* gradients) {
+    if (pass.angles) pass.kernels.rope(s.n, s.heads + s.kv_heads, s.dh, s.width, pass.angles, true, gradient);
+    if (!tape.qk) return;
+    for (std::size_t r = s.rows(sequence); r < s.rows(sequence + 1); ++r, gradient += s.width)
+        for (const auto& norm : projection_norms(pass, at, tape)) {
+            T* at_norm = gradient + norm.column;
+            pass.kernels.norm_backward(pass.spec.norm.kind, norm.pieces, norm.width,
+                                       tape.qk + r * (s.d + s.d_kv) + norm.column,
+                                       norm.statistics.from(r * norm.pieces), pass.at(norm.weight), at_norm,
+                                       1, false, at_norm, gradient_at(gradients, norm.weight), nullptr);
+        }
+}
+
+/// Its derivative, in place on one direction's [q | k | v] rows at the tokens first_token … n − 1.
+template <class T>
+void prepare_qk_tangent(const Pass<T>& pass, const AttentionOffsets& at, const Shape<T>& s, int sequence,
+                        int first_token, const SublayerTape<T>& tape, T* tangent) {
+    if (tape.qk)
+        for (int t = first_token; t < s.n; ++t) {
+            const std::size_t r = s.rows(sequence) + t;
+            T* row = tangent + static_cast<std::size_t>(t - first_token) * s.width;
+            for (const auto& norm : projection_norms(pass, at, tape)) {
+                T* at_norm = row + norm.column;
+                pass.kernels.norm_tangent(
+                    pass.spec.norm.kind, norm.pieces, norm.width, tape.qk + r * (s.d + s.d_kv) + norm.column,
+                    norm.statistics.from(r * norm.pieces), pass.at(norm.weight), at_norm, 1, at_norm);
+            }
+        }
+    if (pass.angles)
+        pass.kernels.rope(s.n - first_token, s.heads + s.kv_heads, s.dh, s.width,
+                          pass.angles + static_cast<std::size_t>(first_token) * s.dh, false, tangent);
+}
 
 }  // namespace
 
@@ -42,12 +127,14 @@ void attention_forward(const Pass<T>& pass, const AttentionOffsets& at, Shard sh
     if (const T* bias = pass.at(at.bqkv)) pass.kernels.add_bias(R, s.width, bias, qkv);
 
     for (int b = shard.first_sequence; b < shard.first_sequence + shard.sequences; ++b) {
+        prepare_qk(pass, at, s, b, tape);
         const T* rows = tape.qkv + s.rows(b) * s.width;
         for (int h = 0; h < s.heads; ++h) {
             T* p = tape.probabilities + s.map(b, h);
             pass.nt(n, n, s.dh, 1, rows + s.q(h), s.width, rows + s.k(h), s.width, 0, p, n);
             pass.kernels.softmax(n, n, 0, pass.spec.causal, s.scale, p);
-            pass.nn(n, s.dh, n, 1, p, n, rows + s.v(h), s.width, 0, tape.mixed + s.rows(b) * s.d + s.q(h), s.d);
+            pass.nn(n, s.dh, n, 1, p, n, rows + s.v(h), s.width, 0, tape.mixed + s.rows(b) * s.d + s.q(h),
+                    s.d);
         }
     }
     pass.nt(R, s.d, s.d, 1, tape.mixed + first * s.d, s.d, pass.at(at.wo), s.d, 0, tape.f + first * s.d, s.d);
@@ -56,7 +143,8 @@ void attention_forward(const Pass<T>& pass, const AttentionOffsets& at, Shard sh
 
 template <class T>
 void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard shard, int n, const T* u,
-                        const SublayerTape<T>& tape, const T* df, T* du, T* gradients, AttentionScratch<T>& scratch) {
+                        const SublayerTape<T>& tape, const T* df, T* du, T* gradients,
+                        AttentionScratch<T>& scratch) {
     const Shape<T> s(pass, n);
     const int R = shard.sequences * n;
     const std::size_t first = s.rows(shard.first_sequence);
@@ -79,11 +167,13 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
             const T* p = tape.probabilities + s.map(shard.first_sequence + b, h);
             const T* dout = dmixed + s.rows(b) * s.d + s.q(h);
             pass.nt(n, n, s.dh, 1, dout, s.d, rows + s.v(h), s.width, 0, ds, n);
-            pass.tn(n, s.dh, n, 1, p, n, dout, s.d, 0, drows + s.v(h), s.width);
+            const T kept = s.first_of_group(h) ? T(0) : T(1);
+            pass.tn(n, s.dh, n, 1, p, n, dout, s.d, kept, drows + s.v(h), s.width);
             pass.kernels.softmax_project(n, n, p, ds, s.scale, ds);
             pass.nn(n, s.dh, n, 1, ds, n, rows + s.k(h), s.width, 0, drows + s.q(h), s.width);
-            pass.tn(n, s.dh, n, 1, ds, n, rows + s.q(h), s.width, 0, drows + s.k(h), s.width);
+            pass.tn(n, s.dh, n, 1, ds, n, rows + s.q(h), s.width, kept, drows + s.k(h), s.width);
         }
+        prepare_qk_backward(pass, at, s, shard.first_sequence + b, tape, drows, gradients);
     }
     pass.nn(R, s.d, s.width, 1, dqkv, s.width, pass.at(at.wqkv), s.d, 0, du, s.d);
     if (gradients) {
@@ -94,7 +184,8 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
 
 template <class T>
 void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequence, int n, int first_token,
-                       int directions, const SublayerTape<T>& tape, const T* tu, T* tf, AttentionScratch<T>& scratch) {
+                       int directions, const SublayerTape<T>& tape, const T* tu, T* tf,
+                       AttentionScratch<T>& scratch) {
     const Shape<T> s(pass, n);
     const int m = n - first_token, R = directions * m;
     scratch.mixed.resize(static_cast<std::size_t>(R) * s.d);
@@ -105,15 +196,18 @@ void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequ
     pass.nt(R, s.width, s.d, 1, tu, s.d, pass.at(at.wqkv), s.d, 0, tqkv, s.width);
 
     const T* rows = tape.qkv + s.rows(sequence) * s.width;
-    const T* moved = rows + static_cast<std::size_t>(first_token) * s.width;  // the tokens that the directions touch
+    const T* moved =
+        rows + static_cast<std::size_t>(first_token) * s.width;  // the tokens that the directions touch
     for (int k = 0; k < directions; ++k) {
-        const T* trows = tqkv + static_cast<std::size_t>(k) * m * s.width;
+        T* trows = tqkv + static_cast<std::size_t>(k) * m * s.width;
+        prepare_qk_tangent(pass, at, s, sequence, first_token, tape, trows);
         for (int h = 0; h < s.heads; ++h) {
             const T* p = tape.probabilities + s.map(sequence, h) + static_cast<std::size_t>(first_token) * n;
             T* tout = scratch.mixed.data() + static_cast<std::size_t>(k) * m * s.d + s.q(h);
             // S' = Q'Kᵀ + QK'ᵀ; the keys before first_token do not move.
             pass.nt(m, n, s.dh, 1, trows + s.q(h), s.width, rows + s.k(h), s.width, 0, tscores, n);
-            pass.nt(m, m, s.dh, 1, moved + s.q(h), s.width, trows + s.k(h), s.width, 1, tscores + first_token, n);
+            pass.nt(m, m, s.dh, 1, moved + s.q(h), s.width, trows + s.k(h), s.width, 1, tscores + first_token,
+                    n);
             pass.kernels.softmax_project(m, n, p, tscores, s.scale, tscores);
             pass.nn(m, s.dh, n, 1, tscores, n, rows + s.v(h), s.width, 0, tout, s.d);
             pass.nn(m, s.dh, m, 1, p + first_token, n, trows + s.v(h), s.width, 1, tout, s.d);
@@ -122,12 +216,12 @@ void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequ
     pass.nt(R, s.d, s.d, 1, scratch.mixed.data(), s.d, pass.at(at.wo), s.d, 0, tf, s.d);
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                                     \
-    template void attention_forward<T>(const Pass<T>&, const AttentionOffsets&, Shard, int, const T*,                \
-                                       const SublayerTape<T>&);                                                      \
-    template void attention_backward<T>(const Pass<T>&, const AttentionOffsets&, Shard, int, const T*,               \
-                                        const SublayerTape<T>&, const T*, T*, T*, AttentionScratch<T>&);             \
-    template void attention_tangent<T>(const Pass<T>&, const AttentionOffsets&, int, int, int, int,                  \
+#define NORMSCOPE_INSTANTIATE(T)                                                                         \
+    template void attention_forward<T>(const Pass<T>&, const AttentionOffsets&, Shard, int, const T*,    \
+                                       const SublayerTape<T>&);                                          \
+    template void attention_backward<T>(const Pass<T>&, const AttentionOffsets&, Shard, int, const T*,   \
+                                        const SublayerTape<T>&, const T*, T*, T*, AttentionScratch<T>&); \
+    template void attention_tangent<T>(const Pass<T>&, const AttentionOffsets&, int, int, int, int,      \
                                        const SublayerTape<T>&, const T*, T*, AttentionScratch<T>&);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)

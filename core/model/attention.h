@@ -8,9 +8,11 @@
 
 namespace normscope {
 
-/// Multi-head attention, f(u) = concat_h(P_h V_h) W^Oᵀ + b^O with P_h = softmax(Q_h K_hᵀ / (τ√d_h)), rows masked to the
-/// past in a causal stack. All matrices row-major; R = sequences·n rows of the shard. Every function works on the
-/// shard's rows of the tape and may run beside others on different shards.
+/// Multi-head attention, f(u) = concat_h(P_h V_g) W^Oᵀ + b^O with P_h = softmax(Q_h K_gᵀ / (τ√d_h)), rows
+/// masked to the past in a causal stack; g = ⌊h·kv_heads/heads⌋ is the key and value head of head h. Where
+/// the stack has them, norms stand on q and k (over each head with one weight for all, or over the whole
+/// projection), then rotary positions. All matrices row-major; R = sequences·n rows of the shard. Every
+/// function works on the shard's rows of the tape and may run beside others on different shards.
 
 /// u: [R, d] of the shard -> tape.f.
 template <class T>

@@ -1,63 +1,102 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/feed_forward.h"
 
-
 namespace normscope {
+
+namespace {
+
+/// Buffers of a backward or tangent pass over R rows: [R, feed_forward_width] before the activation and [R,
+/// d_ff] behind it; one and the same where the activation is not gated.
+template <class T>
+struct Buffers {
+    Buffers(const StackSpec& spec, int R, std::vector<T>& scratch) {
+        const std::size_t wide = static_cast<std::size_t>(R) * feed_forward_width(spec);
+        const std::size_t narrow = static_cast<std::size_t>(R) * spec.d_ff;
+        scratch.resize(wide == narrow ? wide : wide + narrow);
+        pre = scratch.data();
+        activated = wide == narrow ? pre : pre + wide;
+    }
+    T *pre, *activated;
+};
+
+bool gated(const StackSpec& spec) {
+    return spec.activation == Activation::SwiGlu;
+}
+
+}  // namespace
 
 template <class T>
 void feed_forward_forward(const Pass<T>& pass, const FeedForwardOffsets& at, Shard shard, int n, const T* u,
                           const SublayerTape<T>& tape) {
-    const int d = pass.spec.d_model, ff = pass.spec.d_ff, R = shard.sequences * n;
+    const int d = pass.spec.d_model, ff = pass.spec.d_ff, wide = feed_forward_width(pass.spec),
+              R = shard.sequences * n;
     const std::size_t first = static_cast<std::size_t>(shard.first_sequence) * n;
-    T* pre = tape.pre + first * ff;
+    T* pre = tape.pre + first * wide;
     T* activated = tape.activated + first * ff;
-    pass.nt(R, ff, d, 1, u, d, pass.at(at.w1), d, 0, pre, ff);
-    if (const T* bias = pass.at(at.b1)) pass.kernels.add_bias(R, ff, bias, pre);
-    pass.kernels.activation(pass.spec.activation, static_cast<std::size_t>(R) * ff, pre, activated);
+    pass.nt(R, wide, d, 1, u, d, pass.at(at.w1), d, 0, pre, wide);
+    if (const T* bias = pass.at(at.b1)) pass.kernels.add_bias(R, wide, bias, pre);
+    if (gated(pass.spec))
+        pass.kernels.swiglu(R, ff, pre, activated);
+    else
+        pass.kernels.activation(pass.spec.activation, static_cast<std::size_t>(R) * ff, pre, activated);
     pass.nt(R, d, ff, 1, activated, ff, pass.at(at.w2), ff, 0, tape.f + first * d, d);
     if (const T* bias = pass.at(at.b2)) pass.kernels.add_bias(R, d, bias, tape.f + first * d);
 }
 
 template <class T>
 void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Shard shard, int n, const T* u,
-                           const SublayerTape<T>& tape, const T* df, T* du, T* gradients, std::vector<T>& scratch) {
-    const int d = pass.spec.d_model, ff = pass.spec.d_ff, R = shard.sequences * n;
-    const std::size_t first = static_cast<std::size_t>(shard.first_sequence) * n, count = static_cast<std::size_t>(R) * ff;
-    scratch.resize(count);
-    T* dpre = scratch.data();
-    pass.nn(R, ff, d, 1, df, d, pass.at(at.w2), ff, 0, dpre, ff);
+                           const SublayerTape<T>& tape, const T* df, T* du, T* gradients,
+                           std::vector<T>& scratch) {
+    const int d = pass.spec.d_model, ff = pass.spec.d_ff, wide = feed_forward_width(pass.spec),
+              R = shard.sequences * n;
+    const std::size_t first = static_cast<std::size_t>(shard.first_sequence) * n;
+    const T* pre = tape.pre + first * wide;
+    const Buffers<T> gradient(pass.spec, R, scratch);
+    pass.nn(R, ff, d, 1, df, d, pass.at(at.w2), ff, 0, gradient.activated, ff);
     if (gradients) {
         pass.tn(d, ff, R, 1, df, d, tape.activated + first * ff, ff, 1, gradients + at.w2, ff);
         if (T* bias = gradient_at(gradients, at.b2)) pass.kernels.column_sums(R, d, df, bias);
     }
-    pass.kernels.activation_derivative(pass.spec.activation, count, tape.pre + first * ff, dpre, dpre);
-    pass.nn(R, d, ff, 1, dpre, ff, pass.at(at.w1), d, 0, du, d);
+    if (gated(pass.spec))
+        pass.kernels.swiglu_backward(R, ff, pre, gradient.activated, gradient.pre);
+    else
+        pass.kernels.activation_derivative(pass.spec.activation, static_cast<std::size_t>(R) * ff, pre,
+                                           gradient.activated, gradient.pre);
+    pass.nn(R, d, wide, 1, gradient.pre, wide, pass.at(at.w1), d, 0, du, d);
     if (gradients) {
-        pass.tn(ff, d, R, 1, dpre, ff, u, d, 1, gradients + at.w1, d);
-        if (T* bias = gradient_at(gradients, at.b1)) pass.kernels.column_sums(R, ff, dpre, bias);
+        pass.tn(wide, d, R, 1, gradient.pre, wide, u, d, 1, gradients + at.w1, d);
+        if (T* bias = gradient_at(gradients, at.b1)) pass.kernels.column_sums(R, wide, gradient.pre, bias);
     }
 }
 
 template <class T>
-void feed_forward_tangent(const Pass<T>& pass, const FeedForwardOffsets& at, int sequence, int n, int first_token,
-                          int directions, const SublayerTape<T>& tape, const T* tu, T* tf, std::vector<T>& scratch) {
-    const int d = pass.spec.d_model, ff = pass.spec.d_ff, m = n - first_token, R = directions * m;
-    scratch.resize(static_cast<std::size_t>(R) * ff);
-    T* tpre = scratch.data();
-    const T* pre = tape.pre + (static_cast<std::size_t>(sequence) * n + first_token) * ff;
-    const std::size_t piece = static_cast<std::size_t>(m) * ff;
-    pass.nt(R, ff, d, 1, tu, d, pass.at(at.w1), d, 0, tpre, ff);
-    for (int k = 0; k < directions; ++k)
-        pass.kernels.activation_derivative(pass.spec.activation, piece, pre, tpre + k * piece, tpre + k * piece);
-    pass.nt(R, d, ff, 1, tpre, ff, pass.at(at.w2), ff, 0, tf, d);
+void feed_forward_tangent(const Pass<T>& pass, const FeedForwardOffsets& at, int sequence, int n,
+                          int first_token, int directions, const SublayerTape<T>& tape, const T* tu, T* tf,
+                          std::vector<T>& scratch) {
+    const int d = pass.spec.d_model, ff = pass.spec.d_ff, wide = feed_forward_width(pass.spec);
+    const int m = n - first_token, R = directions * m;
+    const Buffers<T> tangent(pass.spec, R, scratch);
+    const T* pre = tape.pre + (static_cast<std::size_t>(sequence) * n + first_token) * wide;
+    pass.nt(R, wide, d, 1, tu, d, pass.at(at.w1), d, 0, tangent.pre, wide);
+    for (int k = 0; k < directions; ++k) {  // all directions pass the same rows of the activation
+        const std::size_t rows = static_cast<std::size_t>(k) * m;
+        const T* in = tangent.pre + rows * wide;
+        T* out = tangent.activated + rows * ff;
+        if (gated(pass.spec))
+            pass.kernels.swiglu_tangent(m, ff, pre, in, out);
+        else
+            pass.kernels.activation_derivative(pass.spec.activation, static_cast<std::size_t>(m) * ff, pre,
+                                               in, out);
+    }
+    pass.nt(R, d, ff, 1, tangent.activated, ff, pass.at(at.w2), ff, 0, tf, d);
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                                    \
-    template void feed_forward_forward<T>(const Pass<T>&, const FeedForwardOffsets&, Shard, int, const T*,          \
-                                          const SublayerTape<T>&);                                                  \
-    template void feed_forward_backward<T>(const Pass<T>&, const FeedForwardOffsets&, Shard, int, const T*,         \
-                                           const SublayerTape<T>&, const T*, T*, T*, std::vector<T>&);              \
-    template void feed_forward_tangent<T>(const Pass<T>&, const FeedForwardOffsets&, int, int, int, int,            \
+#define NORMSCOPE_INSTANTIATE(T)                                                                            \
+    template void feed_forward_forward<T>(const Pass<T>&, const FeedForwardOffsets&, Shard, int, const T*,  \
+                                          const SublayerTape<T>&);                                          \
+    template void feed_forward_backward<T>(const Pass<T>&, const FeedForwardOffsets&, Shard, int, const T*, \
+                                           const SublayerTape<T>&, const T*, T*, T*, std::vector<T>&);      \
+    template void feed_forward_tangent<T>(const Pass<T>&, const FeedForwardOffsets&, int, int, int, int,    \
                                           const SublayerTape<T>&, const T*, T*, std::vector<T>&);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)

@@ -8,12 +8,13 @@
 
 namespace normscope {
 
-/// The feed-forward map, token by token: f(u) = φ(u W₁ᵀ + b₁) W₂ᵀ + b₂. Conventions as in attention.h.
+/// The feed-forward map, token by token: f(u) = φ(u W₁ᵀ + b₁) W₂ᵀ + b₂; with SwiGLU
+/// f(u) = (SiLU(u W_gateᵀ + b_gate) ∘ (u W_upᵀ + b_up)) W_downᵀ + b_down. Conventions as in attention.h.
 
 template <class T>
 void feed_forward_forward(const Pass<T>&, const FeedForwardOffsets&, Shard, int n, const T* u, const SublayerTape<T>&);
 
-/// df: [R, d] -> du [R, d] (overwritten). Adds to `gradients` unless null. `scratch` holds [R, d_ff].
+/// df: [R, d] -> du [R, d] (overwritten). Adds to `gradients` unless null. `scratch` grows as needed.
 template <class T>
 void feed_forward_backward(const Pass<T>&, const FeedForwardOffsets&, Shard, int n, const T* u,
                            const SublayerTape<T>&, const T* df, T* du, T* gradients, std::vector<T>& scratch);

@@ -5,6 +5,8 @@ namespace normscope {
 
 std::vector<NormSite> norm_sites(const StackSpec& spec, const ParameterTable& table) {
     std::vector<NormSite> sites;
+    if (table.embedding_norm.present())
+        sites.push_back({NormSite::Place::Embedding, -1, "emb_norm", table.embedding_norm});
     for (int i = 0; i < 2 * spec.depth; ++i) {
         const auto layer = static_cast<std::size_t>(i / 2);
         const bool attention = i % 2 == 0;
@@ -21,10 +23,11 @@ std::vector<NormSite> norm_sites(const StackSpec& spec, const ParameterTable& ta
 
 template <class T>
 NormSiteInput<T> norm_site_input(const NormSite& site, const Tape<T>& tape) {
+    if (site.place == NormSite::Place::Embedding) return {tape.embedded, tape.embedding_statistics};
     if (site.place == NormSite::Place::Final) return {tape.hidden.back(), tape.final_statistics};
     const auto i = static_cast<std::size_t>(site.sublayer);
     const SublayerTape<T>& t = tape.sublayers[i];
-    if (site.place == NormSite::Place::In) return {tape.hidden[i], t.in};
+    if (site.place == NormSite::Place::In) return {t.x, t.in};
     if (site.place == NormSite::Place::Out) return {t.f, t.out};
     return {t.z, t.post};
 }

@@ -9,11 +9,12 @@
 
 namespace normscope {
 
-/// One norm of the stack. Sites are listed in forward order: in, out, post of every sub-layer, then the final norm.
+/// One norm of the stack. Sites are listed in forward order: the embedding norm, then in, out, post of
+/// every sub-layer, then the final norm. The norms on q and k, of other widths, are not among them.
 struct NormSite {
-    enum class Place { In, Out, Post, Final } place;
-    int sublayer = -1;   ///< from 0; −1 for the final norm
-    std::string name;    ///< "blocks.3.ffn.norm_post", "final_norm"
+    enum class Place { Embedding, In, Out, Post, Final } place;
+    int sublayer = -1;  ///< from 0; −1 for the embedding norm and the final norm
+    std::string name;   ///< "emb_norm", "blocks.3.ffn.norm_post", "final_norm"
     NormOffsets offsets;
 };
 

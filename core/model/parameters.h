@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,6 +21,7 @@ struct TensorInfo {
     std::size_t count = 1;
     int layer = -1;     ///< from 0; −1 outside the layers
     int sublayer = -1;  ///< 0 attention, 1 feed-forward; −1 otherwise
+    bool frozen = false;  ///< has a gradient, but no optimizer moves it and no clipping counts it
     bool decays() const { return shape.size() >= 2; }
 };
 
@@ -32,6 +32,7 @@ struct NormOffsets {
 
 struct SublayerOffsets {
     NormOffsets norm_in, norm_out, norm_post;
+    std::size_t scale = kAbsent;  ///< λ of the branch: a scalar or [d]
     std::size_t gate = kAbsent;  ///< shared by the layer's two sub-layers
 };
 
@@ -39,9 +40,11 @@ struct AttentionOffsets : SublayerOffsets {
     std::size_t wqkv = kAbsent;  ///< wq, wk, wv stand one behind the other: [d + 2·d_kv, d]
     std::size_t bqkv = kAbsent;
     std::size_t wo = kAbsent, bo = kAbsent;
+    std::size_t q_norm = kAbsent, k_norm = kAbsent;  ///< weights of the norms on q and k
 };
 
 struct FeedForwardOffsets : SublayerOffsets {
+    /// SwiGLU: w1 is w_gate with w_up behind it, [2·d_ff, d], b1 likewise; w2 is w_down.
     std::size_t w1 = kAbsent, b1 = kAbsent, w2 = kAbsent, b2 = kAbsent;
 };
 
@@ -55,7 +58,7 @@ class ParameterTable {
     const TensorInfo* find(const std::string& name) const;
 
     std::size_t tok_emb = kAbsent, pos_emb = kAbsent, head = kAbsent;
-    NormOffsets final_norm;
+    NormOffsets embedding_norm, final_norm;
     std::vector<AttentionOffsets> attention;
     std::vector<FeedForwardOffsets> feed_forward;
 
@@ -66,13 +69,5 @@ class ParameterTable {
     std::vector<TensorInfo> tensors_;
     std::size_t size_ = 0;
 };
-
-/// Initial weights, drawn entry by entry from (seed, tensor name, row, column): a layer keeps its numbers when depth
-/// moves, a block when width moves. Norm weights 1, biases 0, gates 0. Standard deviations by the spec's init rule.
-template <class T>
-void initialise(const StackSpec& spec, const ParameterTable& table, std::uint64_t seed, T* parameters);
-
-/// The standard deviation the init rule gives to a tensor; 0 for those that are constant.
-double initial_std(const StackSpec& spec, const TensorInfo& tensor);
 
 }  // namespace normscope

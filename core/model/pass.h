@@ -32,6 +32,7 @@ struct Pass {
     const ParameterTable& table;
     const T* parameters;
     const RowKernels<T>& kernels;
+    const T* angles;  ///< of rotary positions (rope_table.h); null without them
 
     const T* at(std::size_t offset) const { return offset == kAbsent ? nullptr : parameters + offset; }
     T eps() const { return static_cast<T>(numerics.eps); }

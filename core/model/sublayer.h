@@ -11,13 +11,21 @@
 
 namespace normscope {
 
-/// One sub-layer in the one form of scheme.h, around attention or the feed-forward map; the gates of GPAS stand on the
-/// shortcut or at the output. Sub-layers count from 0: 2l is layer l's attention, 2l + 1 its feed-forward map.
+/// One sub-layer in the one form of scheme.h, around attention or the feed-forward map, with the learnable scale of its
+/// branch and the gate of GPAS at any site. Sub-layers count from 0: 2l is layer l's attention, 2l + 1 its feed-forward
+/// map.
+///
+/// In a parallel layer the feed-forward map reads the layer's input, so a signal has a second way past the hidden state
+/// between the two sub-layers: `side`, a buffer as large as the signal. Backwards the feed-forward sub-layer leaves there
+/// what its branch sends to the layer's input and attention collects it; forwards (tangents) attention leaves its input
+/// there and the feed-forward sub-layer reads it. Null stands for a sub-layer passed on its own, whose map is then, of
+/// the layer's input x: attention x ↦ h'; feed-forward x ↦ the layer's output with attention's branch held at its value.
+/// A serial layer does not look at `side`.
 
 /// Buffers of one thread; grown on first use, then reused.
 template <class T>
 struct SublayerScratch {
-    std::vector<T> a, b, c, d, wide;
+    std::vector<T> a, b, c, d, wide, side;
     AttentionScratch<T> attention;
 };
 
@@ -37,11 +45,11 @@ void sublayer_forward(const Pass<T>&, int index, const SublayerRule&, Shard, con
 /// `gradients` unless null.
 template <class T>
 void sublayer_backward(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&, Jacobian, T* gradient,
-                       T* gradients, const NormOutputGradients<T>&, SublayerScratch<T>&);
+                       T* gradients, const NormOutputGradients<T>&, SublayerScratch<T>&, T* side = nullptr);
 
 /// K directions at the tokens first_token … n − 1 of one sequence; tangent: [K, m, d], replaced by its image.
 template <class T>
 void sublayer_tangent(const Pass<T>&, int index, const SublayerRule&, int sequence, int first_token, int directions,
-                      const Tape<T>&, Jacobian, T* tangent, SublayerScratch<T>&);
+                      const Tape<T>&, Jacobian, T* tangent, SublayerScratch<T>&, T* side = nullptr);
 
 }  // namespace normscope

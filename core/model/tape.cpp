@@ -30,25 +30,40 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
     Cutter<T> cut(block);
     const std::size_t R = static_cast<std::size_t>(tape.rows()), d = static_cast<std::size_t>(s.d_model);
     const std::size_t n = static_cast<std::size_t>(tape.length), ff = static_cast<std::size_t>(s.d_ff);
+    const std::size_t d_kv = static_cast<std::size_t>(s.d_kv());
     tape.hidden.assign(rules.size() + 1, nullptr);
     tape.sublayers.assign(rules.size(), {});
     for (auto& h : tape.hidden) h = cut.take(R * d);
+    tape.embedded = s.embedding_norm ? cut.take(R * d) : tape.hidden.front();
+    tape.embedding_statistics = cut.statistics(s.embedding_norm, R);
     for (std::size_t i = 0; i < rules.size(); ++i) {
         const SublayerRule& rule = rules[i];
         SublayerTape<T>& t = tape.sublayers[i];
-        if (rule.in || rule.s_in != 1) t.u = cut.take(R * d);
+        const bool second = s.layout == Layout::Parallel && i % 2 == 1, first = s.layout == Layout::Parallel && !second;
+        const auto gated = [&](GateSite site) { return s.gpas.enabled && rule.gate == site; };
+        t.x = second                     ? tape.sublayers[i - 1].x
+              : gated(GateSite::Input) ? cut.take(R * d)
+                                         : tape.hidden[i];
+        if (rule.in || rule.s_in != 1 || gated(GateSite::Norm)) t.u = cut.take(R * d);
         t.f = cut.take(R * d);
+        if (rule.out && (gated(GateSite::Branch) || s.branch_scale != BranchScale::None)) t.y = cut.take(R * d);
         if (rule.post) t.z = cut.take(R * d);
-        if (s.gpas.enabled && rule.gate == GateSite::Output) t.ungated = cut.take(R * d);
+        if (gated(GateSite::Norm) || (gated(GateSite::Output) && !first)) t.ungated = cut.take(R * d);
         t.in = cut.statistics(rule.in, R);
         t.out = cut.statistics(rule.out, R);
         t.post = cut.statistics(rule.post, R);
         if (i % 2 == 0) {
-            t.qkv = cut.take(R * (d + 2 * static_cast<std::size_t>(s.d_kv())));
+            t.qkv = cut.take(R * (d + 2 * d_kv));
+            if (s.qk_norm != QkNorm::Off) {
+                const bool head = s.qk_norm == QkNorm::Head;
+                t.qk = cut.take(R * (d + d_kv));
+                t.q_norm = cut.statistics(true, head ? R * static_cast<std::size_t>(s.heads) : R);
+                t.k_norm = cut.statistics(true, head ? R * static_cast<std::size_t>(s.kv_heads) : R);
+            }
             t.probabilities = cut.take(R * static_cast<std::size_t>(s.heads) * n);
             t.mixed = cut.take(R * d);
         } else {
-            t.pre = cut.take(R * ff);
+            t.pre = cut.take(R * static_cast<std::size_t>(feed_forward_width(s)));
             t.activated = cut.take(R * ff);
         }
     }

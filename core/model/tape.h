@@ -9,20 +9,31 @@
 
 namespace normscope {
 
+/// Columns of the feed-forward map's first product: d_ff, or 2·d_ff where SwiGLU's gate and up run as one.
+inline int feed_forward_width(const StackSpec& spec) {
+    return spec.activation == Activation::SwiGlu ? 2 * spec.d_ff : spec.d_ff;
+}
+
 /// What one sub-layer keeps of its forward pass, for the whole batch. R = B·n rows. Null where the rule has no use.
 template <class T>
 struct SublayerTape {
-    T* u = nullptr;     ///< [R, d] input of f where a norm or a factor stands before it; else the hidden state serves
+    T* x = nullptr;     ///< [R, d] what the branch reads: the hidden state before the sub-layer (in a parallel layer, before
+                        ///< the layer), or what a gate at the input made of it
+    T* u = nullptr;     ///< [R, d] input of f where a norm, a factor or a gate stands before it; else x serves
     T* f = nullptr;     ///< [R, d] output of f
+    T* y = nullptr;     ///< [R, d] output of the output norm, where a gate or a learnable scale reads it
     T* z = nullptr;     ///< [R, d] the sum, where a post norm reads it
-    T* ungated = nullptr;  ///< [R, d] before a gate at the output
+    T* ungated = nullptr;  ///< [R, d] before a gate at the output or after the input norm
     NormStatistics<T> in{}, out{}, post{};  ///< [R] each
     // attention
-    T* qkv = nullptr;    ///< [R, d + 2·d_kv]
+    T* qkv = nullptr;  ///< [R, d + 2·d_kv] as the scores read it: q and k normalised and rotated where the
+                       ///< stack says so
+    T* qk = nullptr;   ///< [R, d + d_kv] q and k as projected, where norms read them
+    NormStatistics<T> q_norm{}, k_norm{};  ///< [R, heads] and [R, kv_heads] (qk_norm head) or [R] each (full)
     T* probabilities = nullptr;  ///< [B, H, n, n], zero where masked
     T* mixed = nullptr;  ///< [R, d] heads' outputs, before W^O
     // feed-forward
-    T* pre = nullptr;        ///< [R, d_ff] before the activation
+    T* pre = nullptr;        ///< [R, feed_forward_width] before the activation; SwiGLU: [gate | up]
     T* activated = nullptr;  ///< [R, d_ff]
 };
 
@@ -32,7 +43,8 @@ struct Tape {
     int sequences = 0, length = 0;
     std::vector<T*> hidden;  ///< 2D+1 of [R, d]: input of the first sub-layer, then after every sub-layer
     std::vector<SublayerTape<T>> sublayers;  ///< 2D
-    NormStatistics<T> final_statistics{};
+    T* embedded = nullptr;  ///< [R, d] before the embedding norm; hidden[0] where there is none
+    NormStatistics<T> embedding_statistics{}, final_statistics{};
     T* final_hidden = nullptr;  ///< [R, d]; hidden[2D] where there is no final norm
     T* logits = nullptr;        ///< [R, V]
     T* losses = nullptr;        ///< [R] cross-entropy per token, nat

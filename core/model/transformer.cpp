@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/model/initial_weights.h"
+#include "core/model/rope_table.h"
 #include "core/stack/error.h"
 
 namespace normscope {
@@ -33,6 +35,16 @@ SublayerScratch<T>& scratch() {
     return buffers;
 }
 
+/// The second way through a parallel layer (sublayer.h) for a signal of `count` numbers: a buffer where both sub-layers of
+/// k's layer lie in begin … end − 1, else none.
+template <class T>
+T* side_way(const StackSpec& spec, int k, int begin, int end, std::size_t count) {
+    const int attention = k - k % 2;
+    if (spec.layout != Layout::Parallel || attention < begin || attention + 1 >= end) return nullptr;
+    scratch<T>().side.resize(count);
+    return scratch<T>().side.data();
+}
+
 }  // namespace
 
 template <class T>
@@ -43,6 +55,7 @@ Transformer<T>::Transformer(const StackSpec& spec, std::uint64_t seed)
       rules_(all_rules(spec)),
       sites_(norm_sites(spec, table_)),
       parameters_(table_.size()),
+      angles_(rope_table<T>(spec)),
       kernels_(row_kernels<T>()) {
     initialise(spec_, table_, seed, parameters_.data());
 }
@@ -54,7 +67,8 @@ int Transformer<T>::shard_count(int sequences) {
 
 template <class T>
 Pass<T> Transformer<T>::pass() const {
-    return {spec_, numerics, table_, parameters_.data(), kernels_};
+    const T* angles = angles_.empty() ? nullptr : angles_.data();
+    return {spec_, numerics, table_, parameters_.data(), kernels_, angles};
 }
 
 template <class T>
@@ -71,13 +85,19 @@ void Transformer<T>::embed(const Batch& batch, Shard shard, const Tape<T>& tape)
         for (int t = 0; t < n; ++t) {
             const std::size_t row = static_cast<std::size_t>(b) * n + t;
             const T* token = parameters_.data() + table_.tok_emb + static_cast<std::size_t>(batch.tokens[row]) * d;
-            T* x = tape.hidden.front() + row * d;
+            T* x = tape.embedded + row * d;
             if (table_.pos_emb == kAbsent)
                 std::copy(token, token + d, x);
             else
                 kernels_.combine(static_cast<std::size_t>(d), 1, token, 1,
                                  parameters_.data() + table_.pos_emb + static_cast<std::size_t>(t) * d, x);
         }
+    if (!table_.embedding_norm.present()) return;
+    const Pass<T> p = pass();
+    const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * n;
+    kernels_.norm_forward(spec_.norm.kind, shard.sequences * n, d, tape.embedded + row * d, p.eps(),
+                          p.at(table_.embedding_norm.weight), p.at(table_.embedding_norm.bias), 1,
+                          tape.embedding_statistics.from(row), tape.hidden.front() + row * d);
 }
 
 template <class T>
@@ -89,8 +109,7 @@ void Transformer<T>::head_forward(const Batch& batch, Shard shard, const Tape<T>
     if (table_.final_norm.present()) {
         T* y = tape.final_hidden + row * d;
         kernels_.norm_forward(spec_.norm.kind, R, d, x, p.eps(), p.at(table_.final_norm.weight),
-                              p.at(table_.final_norm.bias), 1,
-                              {tape.final_statistics.mean + row, tape.final_statistics.rstd + row}, y);
+                              p.at(table_.final_norm.bias), 1, tape.final_statistics.from(row), y);
         x = y;
     }
     const T* head = parameters_.data() + (spec_.tied_head ? table_.tok_emb : table_.head);
@@ -141,14 +160,26 @@ void Transformer<T>::head_backward(const Batch& batch, Shard shard, const Tape<T
     p.nn(R, d, V, 1, dlogits.data(), V, parameters_.data() + head, d, 0, dfinal.data(), d);
     if (record) std::copy(dfinal.begin(), dfinal.end(), record->norm_output.back().begin() + static_cast<std::ptrdiff_t>(row * d));
     kernels_.norm_backward(spec_.norm.kind, R, d, tape.hidden.back() + row * d,
-                           {tape.final_statistics.mean + row, tape.final_statistics.rstd + row},
-                           parameters_.data() + table_.final_norm.weight, dfinal.data(), 1, false, gradient,
-                           gradients + table_.final_norm.weight, gradient_at(gradients, table_.final_norm.bias));
+                           tape.final_statistics.from(row), parameters_.data() + table_.final_norm.weight,
+                           dfinal.data(), 1, false, gradient, gradients + table_.final_norm.weight,
+                           gradient_at(gradients, table_.final_norm.bias));
 }
 
 template <class T>
-void Transformer<T>::embed_backward(const Batch& batch, Shard shard, const T* gradient, T* gradients) const {
+void Transformer<T>::embed_backward(const Batch& batch, Shard shard, const Tape<T>& tape, T* gradient,
+                                    T* gradients, BackwardRecord<T>* record) const {
     const auto d = static_cast<std::size_t>(spec_.d_model);
+    if (table_.embedding_norm.present()) {
+        const int R = shard.sequences * batch.length;
+        const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * batch.length;
+        if (record)
+            std::copy(gradient, gradient + static_cast<std::size_t>(R) * d,
+                      record->norm_output.front().begin() + static_cast<std::ptrdiff_t>(row * d));
+        kernels_.norm_backward(
+            spec_.norm.kind, R, spec_.d_model, tape.embedded + row * d, tape.embedding_statistics.from(row),
+            parameters_.data() + table_.embedding_norm.weight, gradient, 1, false, gradient,
+            gradients + table_.embedding_norm.weight, gradient_at(gradients, table_.embedding_norm.bias));
+    }
     std::size_t local = 0;
     for (int b = shard.first_sequence; b < shard.first_sequence + shard.sequences; ++b)
         for (int t = 0; t < batch.length; ++t, local += d) {
@@ -180,7 +211,7 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
         record->hidden.assign(rules_.size() + 1, std::vector<T>(whole));
         record->norm_output.assign(sites_.size(), std::vector<T>(whole));
         for (std::size_t i = 0; i < sites_.size(); ++i) {
-            if (sites_[i].place == NormSite::Place::Final) continue;
+            if (sites_[i].sublayer < 0) continue;
             NormOutputGradients<T>& to = noted[static_cast<std::size_t>(sites_[i].sublayer)];
             (sites_[i].place == NormSite::Place::In ? to.in : sites_[i].place == NormSite::Place::Out ? to.out : to.post) =
                 record->norm_output[i].data();
@@ -202,13 +233,14 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
         const double last = sum_of_squares(gradient);
         gradients.last_square[static_cast<std::size_t>(i)] += last;
         if (rules_.size() == kAfterFirstLayer) gradients.first_square[static_cast<std::size_t>(i)] += last;
+        const int all = static_cast<int>(rules_.size());
         for (std::size_t k = rules_.size(); k-- > 0;) {
             sublayer_backward(p, static_cast<int>(k), rules_[k], rows, tape, Jacobian::Backprop, gradient.data(), into,
-                              noted[k], scratch<T>());
+                              noted[k], scratch<T>(), side_way<T>(spec_, static_cast<int>(k), 0, all, count));
             note(k);
             if (k == kAfterFirstLayer) gradients.first_square[static_cast<std::size_t>(i)] += sum_of_squares(gradient);
         }
-        embed_backward(batch, rows, gradient.data(), into);
+        embed_backward(batch, rows, tape, gradient.data(), into, record);
     });
 }
 
@@ -229,17 +261,19 @@ template <class T>
 void Transformer<T>::tangent(const Tape<T>& tape, int sequence, int begin, int end, int first_token, int directions,
                              Jacobian kind, T* tangent) const {
     const Pass<T> p = pass();
+    const std::size_t count = static_cast<std::size_t>(directions) * (tape.length - first_token) * spec_.d_model;
     for (int k = begin; k < end; ++k)
         sublayer_tangent(p, k, rules_[static_cast<std::size_t>(k)], sequence, first_token, directions, tape, kind,
-                         tangent, scratch<T>());
+                         tangent, scratch<T>(), side_way<T>(spec_, k, begin, end, count));
 }
 
 template <class T>
 void Transformer<T>::pull_back(const Tape<T>& tape, int begin, int end, Jacobian kind, T* gradient) const {
     const Pass<T> p = pass();
+    const std::size_t count = static_cast<std::size_t>(tape.rows()) * spec_.d_model;
     for (int k = end; k-- > begin;)
         sublayer_backward<T>(p, k, rules_[static_cast<std::size_t>(k)], {0, tape.sequences}, tape, kind, gradient, nullptr,
-                             {}, scratch<T>());
+                             {}, scratch<T>(), side_way<T>(spec_, k, begin, end, count));
 }
 
 template class Transformer<float>;

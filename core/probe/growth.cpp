@@ -14,9 +14,9 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 template <class T>
-double largest_magnitude(const Transformer<T>& model, std::size_t offset) {
+double largest_magnitude(const Transformer<T>& model, std::size_t offset, std::size_t count) {
     if (offset == kAbsent) return 0;
-    const auto values = model.parameters().subspan(offset, static_cast<std::size_t>(model.spec().d_model));
+    const auto values = model.parameters().subspan(offset, count);
     double largest = 0;
     for (T v : values) largest = std::max(largest, std::abs(static_cast<double>(v)));
     return largest;
@@ -26,14 +26,22 @@ double largest_magnitude(const Transformer<T>& model, std::size_t offset) {
 template <class T>
 std::vector<OutputNormSublayer> bounded_prefix(const Transformer<T>& model) {
     std::vector<OutputNormSublayer> prefix;
-    if (model.spec().gpas.enabled) return prefix;
+    const StackSpec& s = model.spec();
+    if (s.gpas.enabled) return prefix;
+    const auto d = static_cast<std::size_t>(s.d_model);
     for (std::size_t k = 0; k < model.rules().size(); ++k) {
         const SublayerRule& rule = model.rules()[k];
         if (!rule.out || rule.post) break;
         const SublayerOffsets& at = k % 2 == 0 ? static_cast<const SublayerOffsets&>(model.table().attention[k / 2])
                                                : static_cast<const SublayerOffsets&>(model.table().feed_forward[k / 2]);
-        prefix.push_back({model.numerics.residual_step, std::abs(rule.b), largest_magnitude(model, at.norm_out.weight),
-                          largest_magnitude(model, at.norm_out.bias), 1, std::abs(rule.a)});
+        const double scale = s.branch_scale == BranchScale::None
+                                 ? 1
+                                 : largest_magnitude(model, at.scale, s.branch_scale == BranchScale::Scalar ? 1 : d);
+        // A parallel layer's shortcut is in its first sum; the second adds a branch to that.
+        const double shortcut = s.layout == Layout::Parallel && k % 2 == 1 ? 1 : std::abs(rule.a);
+        prefix.push_back({model.numerics.residual_step, std::abs(rule.b) * scale,
+                          largest_magnitude(model, at.norm_out.weight, d),
+                          largest_magnitude(model, at.norm_out.bias, d), 1, shortcut});
     }
     return prefix;
 }

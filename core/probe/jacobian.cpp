@@ -65,7 +65,9 @@ ProbeResult probe_jacobian(ProbeInput<T>& input) {
             branch_norm[at] = values.front();
         }
         const auto l = static_cast<std::size_t>(layer);
-        layer_blocks[l] = s.causal ? product(blocks[1], blocks[0], d) : token_block(input, 2 * layer, 2 * layer + 2);
+        // A parallel layer is not the product of its sub-layers' own maps.
+        const bool serial = s.layout == Layout::Serial;
+        layer_blocks[l] = s.causal && serial ? product(blocks[1], blocks[0], d) : token_block(input, 2 * layer, 2 * layer + 2);
         singular_values(d, d, layer_blocks[l].data(), layer_sv.data() + l * width);
     });
     Matrix whole = s.causal ? layer_blocks[0] : token_block(input, 0, 2 * depth);

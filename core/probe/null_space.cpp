@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "core/model/gate.h"
 #include "core/theory/norm_jacobian.h"
 
 namespace normscope {
@@ -14,27 +15,41 @@ std::vector<double> widened(const T* values, std::size_t count) {
     return std::vector<double>(values, values + count);
 }
 
-/// The branch δ = Δt·b·y that joined the stream before a post norm, [R, d]: z − a·r, taken from what the tape holds.
+/// Adds to `sum` [d] the branch Δt·b·λ∘y of one sub-layer at a row, gated where the gate stands on it, from the tape.
+template <class T>
+void add_branch(const Transformer<T>& model, const Tape<T>& tape, std::size_t k, std::size_t row,
+                std::vector<double>& sum) {
+    const std::size_t d = sum.size();
+    const SublayerRule& rule = model.rules()[k];
+    const SublayerTape<T>& t = tape.sublayers[k];
+    const SublayerOffsets& at = k % 2 == 0 ? static_cast<const SublayerOffsets&>(model.table().attention[k / 2])
+                                           : static_cast<const SublayerOffsets&>(model.table().feed_forward[k / 2]);
+    const auto parameter = [&](std::size_t offset, std::size_t i, double otherwise) {
+        return offset == kAbsent ? otherwise : static_cast<double>(model.parameters()[offset + i]);
+    };
+    const GpasSpec& gpas = model.spec().gpas;
+    const double gate = gpas.enabled && rule.gate == GateSite::Branch
+                            ? 1 - gate_activation(gpas.activation, parameter(at.gate, 0, 0))
+                            : 1;
+    const std::size_t stride = model.spec().branch_scale == BranchScale::Channel ? 1 : 0;
+    for (std::size_t i = 0; i < d; ++i) {
+        double y = static_cast<double>(t.f[row * d + i]);
+        if (rule.out)
+            y = (y - static_cast<double>(t.out.mean[row])) * static_cast<double>(t.out.rstd[row]) *
+                    parameter(at.norm_out.weight, i, 1) +
+                parameter(at.norm_out.bias, i, 0);
+        sum[i] += model.numerics.residual_step * rule.b * gate * parameter(at.scale, stride * i, 1) * y;
+    }
+}
+
+/// What joined the stream before a post norm beside the shortcut, [d] at one row: the branch, in a parallel layer both.
 template <class T>
 std::vector<double> branch(const ProbeInput<T>& input, const Tape<T>& tape, int sublayer, std::size_t row) {
     const auto k = static_cast<std::size_t>(sublayer);
-    const StackSpec& s = input.model.spec();
-    const auto d = static_cast<std::size_t>(s.d_model);
-    const SublayerRule& rule = input.model.rules()[k];
-    const SublayerTape<T>& t = tape.sublayers[k];
-    const SublayerOffsets& at = k % 2 == 0 ? static_cast<const SublayerOffsets&>(input.model.table().attention[k / 2])
-                                           : static_cast<const SublayerOffsets&>(input.model.table().feed_forward[k / 2]);
-    std::vector<double> y = widened(t.f + row * d, d);
-    if (rule.out) {
-        const double mean = static_cast<double>(t.out.mean[row]), rstd = static_cast<double>(t.out.rstd[row]);
-        const auto parameter = [&](std::size_t offset, std::size_t i, double otherwise) {
-            return offset == kAbsent ? otherwise : static_cast<double>(input.model.parameters()[offset + i]);
-        };
-        for (std::size_t i = 0; i < d; ++i)
-            y[i] = (y[i] - mean) * rstd * parameter(at.norm_out.weight, i, 1) + parameter(at.norm_out.bias, i, 0);
-    }
-    for (double& v : y) v *= input.model.numerics.residual_step * rule.b;
-    return y;
+    std::vector<double> sum(static_cast<std::size_t>(input.model.spec().d_model));
+    if (input.model.spec().layout == Layout::Parallel) add_branch(input.model, tape, k - 1, row, sum);
+    add_branch(input.model, tape, k, row, sum);
+    return sum;
 }
 
 }  // namespace

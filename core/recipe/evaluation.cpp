@@ -8,6 +8,7 @@
 #include "core/train/adamw.h"
 #include "core/train/data/corpus.h"
 #include "core/train/first_bad.h"
+#include "core/train/gate_clip.h"
 
 #include <algorithm>
 #include <cmath>
@@ -194,10 +195,11 @@ Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Bat
     if (parts.step) {
         const OptimizerSpec& optimizer = recipe.train.optimizer;
         const double norm = gradient_norm(model.table(), gradients.total().data(), pool);
+        const double clipped = clip_factor(norm, optimizer.clip);
+        clip_gates(model.table(), s.gpas.clip, clipped, gradients.total().data());
         std::vector<T> parameters(model.parameters().begin(), model.parameters().end());
         AdamW<T> adamw(model.table());
-        adamw.step(optimizer, optimizer.lr, clip_factor(norm, optimizer.clip), gradients.total().data(),
-                   parameters.data(), pool);
+        adamw.step(optimizer, optimizer.lr, clipped, gradients.total().data(), parameters.data(), pool);
         add_tensors("/step", model.table(), parameters.data(), arrays);
     }
     if (parts.jacobian) {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/experiment.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <set>
 
 #include "core/backend/cpu/row_kernels.h"
+#include "core/model/gate_warnings.h"
 #include "core/stack/error.h"
+#include "core/stack/warnings.h"
 
 namespace normscope {
 
@@ -89,6 +92,13 @@ const Outcome& Experiment::outcome() const {
 bool Experiment::ended() const {
     return with(trainer_, [](auto& t) { return t.ended(); });
 }
+std::vector<std::string> Experiment::warnings() const {
+    std::vector<std::string> lines = normscope::warnings(recipe_.stack);
+    const auto gates = with(trainer_, [](const auto& t) { return gate_warnings(t.model()); });
+    lines.insert(lines.end(), gates.begin(), gates.end());
+    return lines;
+}
+
 HotKnobs Experiment::knobs() const {
     return with(trainer_, [](auto& t) { return t.knobs(); });
 }
@@ -122,17 +132,25 @@ RunDelta Experiment::advance(ThreadPool& pool) {
     for (const auto& plan : recipe_.probes)
         if (scheduler_.due(plan.id, plan.every, step, last)) due.push_back(plan.id);
     double probe_ms = 0;
-    measure(due, pool, nullptr, [&](ProbeResult result) {
+    const auto keep = [&](ProbeResult result) {
         probe_ms += result.cost_ms;
         for (const auto& plan : recipe_.probes)
             if (plan.id == result.probe) scheduler_.spent_probe(plan.id, result.cost_ms / 1e3, plan.every);
         delta.probes.push_back(std::move(result));
-    });
+    };
+    measure(due, pool, nullptr, keep);
 
     const RunState before = outcome().state;
     const StepNumbers now = with(trainer_, [&](auto& t) { return t.step(pool); });
     scheduler_.spent_training(now.seconds);
     last_step_seconds_ = now.seconds;
+    // Nobody knew that this would be the last step: what was not due is measured now, on the weights it ended with.
+    if (outcome().state == RunState::Diverged) {
+        std::vector<std::string> missed;
+        for (const auto& plan : recipe_.probes)
+            if (std::find(due.begin(), due.end(), plan.id) == due.end()) missed.push_back(plan.id);
+        measure(missed, pool, nullptr, keep);
+    }
     const double tokens = static_cast<double>(recipe_.train.batch) * recipe_.train.accumulate * recipe_.stack.context;
     delta.steps.push_back({now.step,
                            {{"loss", now.loss},

@@ -48,6 +48,9 @@ class Experiment {
     const Outcome& outcome() const;
     bool ended() const;
 
+    /// What of the stack, and of its gates as they now are, is allowed but should be seen; one line each.
+    std::vector<std::string> warnings() const;
+
     /// Measures the present weights with one probe, now. May throw Cancelled.
     ProbeResult measure(const std::string& probe, ThreadPool& pool, const std::atomic<bool>* cancel = nullptr);
     /// Several probes on one forward and backward pass, in the order given; `done` hears each result at once.

@@ -32,14 +32,10 @@ void apply(const RuleOverride& by_hand, SublayerRule& rule) {
     if (by_hand.b) rule.b = *by_hand.b;
 }
 
-}  // namespace
-
-const SchemeRow& scheme_row(Scheme scheme) { return kRows[static_cast<int>(scheme)]; }
-
-SublayerRule sublayer_rule(const StackSpec& spec, int layer, Sublayer kind) {
+/// The row's rule with the overrides by hand; the layout and the gate are not looked at.
+SublayerRule rule_of_row(const StackSpec& spec, int layer, Sublayer kind) {
     Scheme scheme = spec.scheme;
-    if (scheme == Scheme::Mix)
-        scheme = layer < static_cast<int>(std::floor(spec.mix_post_fraction * spec.depth)) ? Scheme::Post : Scheme::Pre;
+    if (scheme == Scheme::Mix) scheme = layer < mix_post_layers(spec) ? Scheme::Post : Scheme::Pre;
     const SchemeRow& row = scheme_row(scheme);
 
     SublayerRule rule;
@@ -47,14 +43,32 @@ SublayerRule sublayer_rule(const StackSpec& spec, int layer, Sublayer kind) {
     rule.out = row.out;
     rule.post = row.post;
     if (row.shortcut == Shortcut::DeepNorm) rule.a = std::pow(2.0 * spec.depth, 0.25);
-    // The γ form of LNS starts the norm's gain at 1/√ℓ instead of multiplying by it.
+    // The γ form of LNS starts the norm's gain at 1/√ℓ instead of multiplying by it (initial_weights.h).
     if (row.s_in == InputScale::InverseSqrtLayer && spec.lns_form == LnsForm::Factor)
         rule.s_in = 1.0 / std::sqrt(layer + 1.0);
     for (const auto& by_hand : spec.layers)
         if (by_hand.index == layer) apply(kind == Sublayer::Attention ? by_hand.attn : by_hand.ffn, rule);
+    return rule;
+}
 
+}  // namespace
+
+const SchemeRow& scheme_row(Scheme scheme) { return kRows[static_cast<int>(scheme)]; }
+
+int mix_post_layers(const StackSpec& spec) {
+    return static_cast<int>(std::floor(spec.mix_post_fraction * spec.depth));
+}
+
+SublayerRule sublayer_rule(const StackSpec& spec, int layer, Sublayer kind) {
+    SublayerRule rule = rule_of_row(spec, layer, kind);
+    bool post_of_shortcut = rule.post;
+    if (spec.layout == Layout::Parallel) {
+        post_of_shortcut = rule_of_row(spec, layer, Sublayer::FeedForward).post;
+        if (kind == Sublayer::Attention) rule.post = false;
+        else rule.a = rule_of_row(spec, layer, Sublayer::Attention).a;
+    }
     rule.gate = spec.gpas.site;
-    if (rule.gate == GateSite::Auto) rule.gate = rule.post ? GateSite::Shortcut : GateSite::Output;
+    if (rule.gate == GateSite::Auto) rule.gate = post_of_shortcut ? GateSite::Shortcut : GateSite::Output;
     return rule;
 }
 

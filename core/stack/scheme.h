@@ -9,10 +9,20 @@ namespace normscope {
 ///
 ///     u  = s_in · N_in(x)
 ///     y  = N_out(f(u))
-///     z  = a·x + Δt·b·y
+///     z  = a·x + Δt·b·λ∘y
 ///     x' = N_post(z)
 ///
-/// and a row says which norms stand and what a and s_in are. A new scheme is a new row plus its test.
+/// and a row says which norms stand and what a and s_in are; λ is the learnable branch_scale. A new scheme is a new row
+/// plus its test.
+///
+/// In a parallel layer attention and the feed-forward map both read the layer's input x and share one shortcut and one
+/// post norm: the attention sub-layer leaves h' = a·x + Δt·b·λ∘y_attn, the feed-forward sub-layer
+/// x' = N_post(h' + Δt·b·λ∘y_ffn). The shortcut's a is attention's, N_post is the feed-forward sub-layer's
+/// (`ffn.norm_post`; an `attn.post` or `ffn.a` set by hand does nothing).
+///
+/// GPAS puts P_g (gate.h) at one site of every sub-layer: on x before both branches (input), on u (norm; also where no
+/// norm stands), on y (branch), on the shortcut's x alone (shortcut), or on x' (output). A parallel layer has one input,
+/// one shortcut and one output, hence one gate there.
 struct SchemeRow {
     Scheme scheme;
     const char* title;  ///< "Pre-LN"
@@ -30,13 +40,16 @@ inline constexpr const char* sublayer_name(Sublayer s) { return s == Sublayer::A
 /// The rule of one sub-layer, after the scheme's row, Mix-LN's split and the overrides made by hand.
 struct SublayerRule {
     bool in = false, out = false, post = false;
-    double a = 1;     ///< factor of the shortcut
+    double a = 1;     ///< factor of the shortcut; a parallel layer's two rules both hold the one of the layer
     double b = 1;     ///< factor of the branch, beside Δt
     double s_in = 1;  ///< factor after the input norm
     GateSite gate = GateSite::Auto;  ///< where GPAS stands, Auto resolved; read only when gpas.enabled
 };
 
-/// `layer` counts from 0. Mix-LN: the first ⌊fraction·N⌋ layers are Post-LN, the others Pre-LN ([G] after Mix-LN).
+/// Mix-LN: so many layers, from the first on, are Post-LN, the others Pre-LN: ⌊fraction·N⌋ ([G] after Mix-LN).
+int mix_post_layers(const StackSpec& spec);
+
+/// `layer` counts from 0.
 SublayerRule sublayer_rule(const StackSpec& spec, int layer, Sublayer kind);
 
 }  // namespace normscope

@@ -28,6 +28,7 @@ void AdamW<T>::step(const OptimizerSpec& spec, double lr, double gradient_scale,
     const auto& tensors = table_.tensors();
     pool.run(static_cast<int>(tensors.size()), [&](int i) {
         const TensorInfo& tensor = tensors[static_cast<std::size_t>(i)];
+        if (tensor.frozen) return;
         kernels.adamw(tensor.count, tensor.decays() ? decaying : plain, parameters + tensor.offset,
                       gradients + tensor.offset, m_.data() + tensor.offset, v_.data() + tensor.offset);
     });
@@ -39,6 +40,7 @@ double gradient_norm(const ParameterTable& table, const T* gradients, ThreadPool
     std::vector<double> squares(tensors.size());
     pool.run(static_cast<int>(tensors.size()), [&](int i) {
         const TensorInfo& tensor = tensors[static_cast<std::size_t>(i)];
+        if (tensor.frozen) return;
         double sum = 0;
         for (std::size_t k = 0; k < tensor.count; ++k) {
             const double g = static_cast<double>(gradients[tensor.offset + k]);

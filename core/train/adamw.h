@@ -17,7 +17,7 @@ class AdamW {
   public:
     explicit AdamW(const ParameterTable& table) : table_(table), m_(table.size()), v_(table.size()) {}
 
-    /// One step on the parameters at rate lr; `gradient_scale` is the clipping factor.
+    /// One step on the parameters at rate lr; `gradient_scale` is the clipping factor. Frozen tensors stay as they are.
     void step(const OptimizerSpec&, double lr, double gradient_scale, const T* gradients, T* parameters, ThreadPool&);
 
     std::int64_t steps = 0;  ///< taken so far
@@ -31,7 +31,7 @@ class AdamW {
     std::vector<T> m_, v_;
 };
 
-/// ‖g‖₂ over the whole arena, summed per tensor in float64: the same on any number of threads.
+/// ‖g‖₂ over the arena's tensors that are learnt, summed per tensor in float64: the same on any number of threads.
 template <class T>
 double gradient_norm(const ParameterTable& table, const T* gradients, ThreadPool&);
 

@@ -33,24 +33,29 @@ std::optional<Outcome> first_bad_value(const Transformer<T>& model, const Tape<T
 
     const auto R = static_cast<std::size_t>(tape.rows()), d = static_cast<std::size_t>(s.d_model);
     const auto n = static_cast<std::size_t>(tape.length), H = static_cast<std::size_t>(s.heads);
+    const bool gated = s.activation == Activation::SwiGlu;
+    const char *first = gated ? "ffn.w_gate/w_up" : "ffn.w1", *last = gated ? "ffn.w_down" : "ffn.w2";
     struct Stage {
         const char* operation;
         const T* values;
         std::size_t count;
     };
-    if (const T* bad = first_not_finite(tape.hidden.front(), R * d))
+    if (const T* bad = first_not_finite(tape.embedded, R * d))
         return diverged(step, -1, "embedding", static_cast<double>(*bad));
+    if (const T* bad = first_not_finite(tape.hidden.front(), R * d))
+        return diverged(step, -1, "emb_norm", static_cast<double>(*bad));
     for (std::size_t k = 0; k < tape.sublayers.size(); ++k) {
         const SublayerTape<T>& t = tape.sublayers[k];
         const bool attention = k % 2 == 0;
         const Stage stages[] = {
             {attention ? "attn.norm_in" : "ffn.norm_in", t.u, R * d},
+            {"attn.qkv", t.qk, R * (d + static_cast<std::size_t>(s.d_kv()))},
             {"attn.qkv", t.qkv, R * (d + 2 * static_cast<std::size_t>(s.d_kv()))},
             {"attn.softmax", t.probabilities, R * H * n},
             {"attn.mixed", t.mixed, R * d},
-            {"ffn.w1", t.pre, R * static_cast<std::size_t>(s.d_ff)},
+            {first, t.pre, R * static_cast<std::size_t>(feed_forward_width(s))},
             {"ffn.activation", t.activated, R * static_cast<std::size_t>(s.d_ff)},
-            {attention ? "attn.wo" : "ffn.w2", t.f, R * d},
+            {attention ? "attn.wo" : last, t.f, R * d},
             {attention ? "attn.sum" : "ffn.sum", t.z, R * d},
             {attention ? "attn.output" : "ffn.output", tape.hidden[k + 1], R * d},
         };

@@ -8,7 +8,9 @@
 namespace normscope {
 
 double learning_rate(const ScheduleSpec& s, double peak, std::int64_t step, std::int64_t steps) {
-    if (step < s.warmup) return peak * static_cast<double>(step + 1) / (s.warmup + 1.0);
+    if (step < s.warmup)
+        return s.warmup_from_zero ? peak * static_cast<double>(step) / s.warmup
+                                  : peak * static_cast<double>(step + 1) / (s.warmup + 1.0);
     if (s.lr == LearningRateSchedule::Constant) return peak;
     // The last step (steps − 1) gets exactly min_ratio·peak; later ones, after a run was prolonged, stay there.
     const double span = static_cast<double>(std::max<std::int64_t>(1, steps - 1 - s.warmup));

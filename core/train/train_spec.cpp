@@ -35,6 +35,7 @@ void list_fields(Fields& f, TrainSpec& s) {
     f.group("schedule", [&] {
         f.choice("lr", s.schedule.lr);
         f.integer("warmup", s.schedule.warmup, 0, kManySteps);
+        f.flag("warmup_from_zero", s.schedule.warmup_from_zero);
         f.real("min_ratio", s.schedule.min_ratio, {0, 1});
         f.real("temperature_from", s.schedule.temperature_from, {0, 1e30, true});
         f.integer("temperature_warmup", s.schedule.temperature_warmup, 0, kManySteps);

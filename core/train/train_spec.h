@@ -24,6 +24,7 @@ struct OptimizerSpec {
 struct ScheduleSpec {
     LearningRateSchedule lr = LearningRateSchedule::Cosine;
     int warmup = 0;          ///< steps of linear warm-up
+    bool warmup_from_zero = false;  ///< the first step's rate is 0, as in [G]; else that of nanoGPT
     double min_ratio = 0.1;  ///< last learning rate over the peak
     double temperature_from = 1.0;
     int temperature_warmup = 0;  ///< steps from temperature_from to the stack's τ ([E] §7)

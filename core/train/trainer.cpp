@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/train/first_bad.h"
+#include "core/train/gate_clip.h"
 #include "core/train/schedule.h"
 
 namespace normscope {
@@ -85,15 +86,15 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
         outcome_ = bad ? *bad
                        : Outcome{RunState::Diverged, step_,
                                  "step " + std::to_string(step_) + " · gradient norm · overflow", -1};
+    } else if (const auto diverged = verdict_.add(step_, now.loss, now.gradient_ratio)) {
+        outcome_ = *diverged;
     } else {
         OptimizerSpec optimizer = train_.optimizer;
         optimizer.weight_decay = knobs_.weight_decay;
-        optimizer_.step(optimizer, now.lr, clip_factor(now.grad_norm, knobs_.clip), gradients_.total().data(),
-                        model_.parameters().data(), pool);
-        if (const auto diverged = verdict_.add(step_, now.loss, now.gradient_ratio))
-            outcome_ = *diverged;
-        else if (last)
-            outcome_ = verdict_.at_end(step_);
+        const double clipped = clip_factor(now.grad_norm, knobs_.clip);
+        clip_gates(model_.table(), model_.spec().gpas.clip, clipped, gradients_.total().data());
+        optimizer_.step(optimizer, now.lr, clipped, gradients_.total().data(), model_.parameters().data(), pool);
+        if (last) outcome_ = verdict_.at_end(step_);
         ++step_;
     }
     now.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

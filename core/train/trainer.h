@@ -63,8 +63,8 @@ class Trainer {
     /// Puts Δt, τ (with its warm-up) and ε of the coming step into the model, so that probes see what the step will.
     void prepare_numerics();
 
-    /// One step; sets the outcome when the run ends with it. On a value that is not finite the update is left out, so
-    /// the parameters stay the last good ones.
+    /// One step; sets the outcome when the run ends with it. Where it ends diverged the update is left out: the
+    /// parameters stay those that the step's loss belongs to, and steps_done() stays at this step.
     StepNumbers step(ThreadPool&);
 
     TrainerState<T> save() const;

@@ -42,7 +42,7 @@ constexpr double kTight = 1e-13;
 template <class T>
 struct Results {
     std::vector<T> norm, norm_dx, norm_dgamma, norm_dbeta, norm_tangent, probabilities, projected, activated, slope, dlogits,
-        losses, parameters;
+        losses, parameters, rotated, gated, gated_gradient, gated_tangent;
 };
 
 template <class T>
@@ -78,6 +78,15 @@ Results<T> compute(const RowKernels<T>& k, NormKind kind, Activation activation,
     auto m = wave<T>(n, 0.11), v = wave<T>(n, 0.13, 2);
     k.adamw(n, {T(1e-2), T(0.9), T(0.95), T(1e-8), T(0.999), T(0.7), T(0.19), T(0.31)}, r.parameters.data(), u.data(),
             m.data(), v.data());
+    const auto wide = wave<T>(2 * n, 0.37, 0.2), moved = wave<T>(2 * n, 1.7);
+    r.rotated = wide;  // two heads a row, each of 2·(d / 2) entries; the odd entry between rows stays
+    k.rope(rows, 2, 2 * (d / 2), 2 * d, moved.data(), false, r.rotated.data());
+    r.gated.resize(n);
+    k.swiglu(rows, d, wide.data(), r.gated.data());
+    r.gated_gradient.resize(2 * n);
+    k.swiglu_backward(rows, d, wide.data(), u.data(), r.gated_gradient.data());
+    r.gated_tangent.resize(n);
+    k.swiglu_tangent(rows, d, wide.data(), moved.data(), r.gated_tangent.data());
     return r;
 }
 
@@ -168,6 +177,67 @@ class RowKernelsTest : public QObject {
             }
     }
 
+    /// Pairs i and i + half turn by the angle of their row, each head of a row alike, whatever stands between the rows;
+    /// the inverse turns them back.
+    void ropeTurnsHalfSplitPairs() {
+        constexpr int rows = 3, heads = 2, gap = 5;
+        for (Isa isa : available())
+            for (int half : {1, 2, 7, 8, 9, 16, 33}) {
+                const int stride = heads * 2 * half + gap;
+                std::vector<double> angles(static_cast<std::size_t>(rows * 2 * half));
+                for (int r = 0; r < rows; ++r)
+                    for (int i = 0; i < half; ++i) {
+                        angles[static_cast<std::size_t>(r * 2 * half + i)] = std::cos(0.3 * r + i);
+                        angles[static_cast<std::size_t>(r * 2 * half + half + i)] = std::sin(0.3 * r + i);
+                    }
+                const auto x = wave<double>(static_cast<std::size_t>(rows * stride), 0.7, 0.3);
+                auto y = x;
+                row_kernels<double>(isa).rope(rows, heads, 2 * half, stride, angles.data(), false, y.data());
+                for (int r = 0; r < rows; ++r) {
+                    for (int h = 0; h < heads; ++h)
+                        for (int i = 0; i < half; ++i) {
+                            const auto first = static_cast<std::size_t>(r * stride + h * 2 * half + i);
+                            const auto second = first + static_cast<std::size_t>(half);
+                            const double c = std::cos(0.3 * r + i), s = std::sin(0.3 * r + i);
+                            QVERIFY(std::abs(y[first] - (c * x[first] - s * x[second])) < kTight);
+                            QVERIFY(std::abs(y[second] - (s * x[first] + c * x[second])) < kTight);
+                        }
+                    for (int i = stride - gap; i < stride; ++i) {
+                        const auto at = static_cast<std::size_t>(r * stride + i);
+                        QCOMPARE(y[at], x[at]);
+                    }
+                }
+                row_kernels<double>(isa).rope(rows, heads, 2 * half, stride, angles.data(), true, y.data());
+                QVERIFY(worst(y, x) < kTight);
+            }
+    }
+
+    /// a = SiLU(g) ∘ u, its gradient and its tangent against each other and against central differences.
+    void swigluAndItsSlopes() {
+        constexpr int width = 19;
+        const auto& k = row_kernels<double>();
+        const auto pre = wave<double>(2 * width, 0.7, 0.3), v = wave<double>(2 * width, 1.1), u = wave<double>(width, 0.6);
+        std::vector<double> a(width), up(width), down(width), jv(width), jtu(2 * width);
+        k.swiglu(1, width, pre.data(), a.data());
+        const auto moved = [&](double h, std::vector<double>& out) {
+            auto shifted = pre;
+            for (std::size_t i = 0; i < shifted.size(); ++i) shifted[i] += h * v[i];
+            k.swiglu(1, width, shifted.data(), out.data());
+        };
+        moved(1e-6, up);
+        moved(-1e-6, down);
+        k.swiglu_tangent(1, width, pre.data(), v.data(), jv.data());
+        k.swiglu_backward(1, width, pre.data(), u.data(), jtu.data());
+        double left = 0, right = 0;
+        for (std::size_t i = 0; i < width; ++i) {
+            QVERIFY(std::abs(a[i] - pre[i] / (1 + std::exp(-pre[i])) * pre[width + i]) < kTight);
+            QVERIFY(std::abs((up[i] - down[i]) / 2e-6 - jv[i]) < 1e-8);
+            left += u[i] * jv[i];
+        }
+        for (std::size_t i = 0; i < 2 * width; ++i) right += jtu[i] * v[i];
+        QVERIFY(std::abs(left - right) < 1e-12 * std::abs(left));
+    }
+
     /// No loss that is not a number may pass for one.
     void crossEntropyKeepsNonFinite() {
         const std::int32_t target = 1;
@@ -204,6 +274,10 @@ class RowKernelsTest : public QObject {
         QVERIFY(worst(got.dlogits, wanted.dlogits) < tolerance);
         QVERIFY(worst(got.losses, wanted.losses) < tolerance);
         QVERIFY(worst(got.parameters, wanted.parameters) < tolerance);
+        QVERIFY(worst(got.rotated, wanted.rotated) < tolerance);
+        QVERIFY(worst(got.gated, wanted.gated) < tolerance);
+        QVERIFY(worst(got.gated_gradient, wanted.gated_gradient) < tolerance);
+        QVERIFY(worst(got.gated_tangent, wanted.gated_tangent) < tolerance);
     }
 };
 

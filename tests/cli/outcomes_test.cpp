@@ -55,6 +55,7 @@ class OutcomesTest : public QObject {
             QVERIFY2(run.outcome.text.find("inf") != std::string::npos ||
                          run.outcome.text.find("nan") != std::string::npos,
                      run.outcome.text.c_str());
+            for (const auto& [id, samples] : run.probes) QCOMPARE(samples.back().step, run.outcome.step);
         } else {
             QCOMPARE(run.steps.rows(), std::size_t{200});
             const auto& loss = *run.steps.find("loss");

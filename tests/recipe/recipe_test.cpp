@@ -181,8 +181,8 @@ class RecipeTest : public QObject {
              "stack.vocab: 5 is smaller than the vocabulary of data.source markov, allowed: at least 27");
         keys("path missing", R"("data": {"source": "text"})", "data.path: is missing");
         keys("no file", R"("data": {"source": "text", "path": "/no/such/file"})", "/no/such/file: ");
-        keys("later block", R"("stack": {"block": "llama"})",
-             "stack.block: llama is not available yet, allowed: gpt2");
+        keys("odd head under rope", R"("stack": {"block": "llama", "heads": 64})",
+             "stack.position: rope rotates pairs, but the head width is odd (1)");
         keys("later precision", R"("precision": "bf16")",
              "precision: bf16 is not available on the CPU yet, allowed: fp32, fp64");
         keys("later optimizer", R"("optimizer": {"kind": "muon"})",

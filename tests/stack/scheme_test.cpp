@@ -91,6 +91,25 @@ class SchemeTest : public QObject {
         QCOMPARE(norms(sublayer_rule(spec, 2, Sublayer::Attention)), std::string("in "));
     }
 
+    /// A parallel layer has one post norm, the feed-forward sub-layer's, and one shortcut, attention's.
+    void aParallelLayerHasOnePostNormAndOneShortcut() {
+        StackSpec spec = stack_of(Scheme::Post);
+        spec.layout = Layout::Parallel;
+        spec.layers.resize(1);
+        spec.layers[0].attn.a = 0.7;
+        spec.layers[0].ffn.a = 0.2;
+        const SublayerRule attention = sublayer_rule(spec, 0, Sublayer::Attention),
+                           feed_forward = sublayer_rule(spec, 0, Sublayer::FeedForward);
+        QCOMPARE(norms(attention), std::string(""));
+        QCOMPARE(norms(feed_forward), std::string("post "));
+        QCOMPARE(attention.a, 0.7);
+        QCOMPARE(feed_forward.a, 0.7);
+        QCOMPARE(attention.gate, GateSite::Shortcut);
+        QCOMPARE(feed_forward.gate, GateSite::Shortcut);
+        spec.layers[0].ffn.post = false;
+        QCOMPARE(sublayer_rule(spec, 0, Sublayer::Attention).gate, GateSite::Output);
+    }
+
     void gatesGoWhereAPostNormIsOrToTheOutput() {
         QCOMPARE(sublayer_rule(stack_of(Scheme::Post), 0, Sublayer::Attention).gate, GateSite::Shortcut);
         QCOMPARE(sublayer_rule(stack_of(Scheme::Pre), 0, Sublayer::Attention).gate, GateSite::Output);

@@ -55,6 +55,17 @@ void addFloors(Plot& plot, const PanelInput& input) {
     }
 }
 
+/// On a linear axis a loss that blew up would press every other curve into one line at the bottom.
+bool dwarfsFloors(const Plot& plot) {
+    constexpr double kBlownUp = 30;  // times the highest floor
+    double floor = 0, highest = 0;
+    for (const ReferenceLine& line : plot.references) floor = std::max(floor, line.value);
+    for (const Curve& curve : plot.curves)
+        for (const double loss : curve.y)
+            if (std::isfinite(loss)) highest = std::max(highest, loss);
+    return floor > 0 && highest > kBlownUp * floor;
+}
+
 EndMark endMark(const RunData& run) {
     if (run.outcome.state == RunState::Diverged)
         return {EndMark::Kind::Diverged, QString::fromStdString(run.outcome.text)};
@@ -165,8 +176,7 @@ Figure buildTraining(const PanelInput& input) {
             curve.end = endMark(run);
             const double floor = run.unigram_entropy;
             if (curve.end.kind == EndMark::Kind::Stalled && std::isfinite(floor))
-                plot.plateaus.push_back({floor * (1 - kStallShare), floor * (1 + kStallShare),
-                                         curve.name + " stalled", curve.role});
+                plot.plateaus.push_back({floor * (1 - kStallShare), floor * (1 + kStallShare), "", curve.role});
         }
         last_step = std::max(last_step, curve.x.back());
         parts << spoken(curve, curve.end);
@@ -181,6 +191,7 @@ Figure buildTraining(const PanelInput& input) {
     plot.y.unit = quantity.unit;
     plot.y.scale = quantity.scale;
     if (loss) addFloors(plot, input);
+    if (loss && dwarfsFloors(plot)) plot.y.scale = Scale::Log;
     if (plot.curves.empty()) {
         if (!loss) {
             figure.empty_text = "No step taken yet";

@@ -14,6 +14,7 @@ template <class T>
 struct NormStatistics {
     T* mean;
     T* rstd;  ///< 1/σ_ε
+    NormStatistics from(std::size_t row) const { return {mean + row, rstd + row}; }
 };
 
 /// Thin loops over row math, one table per instruction set; every function works on `rows` consecutive rows, is
@@ -22,10 +23,11 @@ template <class T>
 struct RowKernels {
     void (*norm_forward)(NormKind, int rows, int d, const T* x, T eps, const T* gamma, const T* beta, T scale,
                          NormStatistics<T> out_statistics, T* y);
-    /// dx = (add ? dx : 0) + scale·Jᵀdy; dgamma, dbeta accumulate over the rows in order (null: not wanted).
+    /// dx = (add ? dx : 0) + scale·Jᵀdy; dgamma, dbeta accumulate over the rows in order (null: not wanted). dx may
+    /// be dy where nothing is added.
     void (*norm_backward)(NormKind, int rows, int d, const T* x, NormStatistics<T>, const T* gamma, const T* dy,
                           T scale, bool add, T* dx, T* dgamma, T* dbeta);
-    /// ty = scale·J tx.
+    /// ty = scale·J tx; ty may be tx.
     void (*norm_tangent)(NormKind, int rows, int d, const T* x, NormStatistics<T>, const T* gamma, const T* tx,
                          T scale, T* ty);
     /// Row r of [rows, n] (leading dimension n) becomes softmax(scale·s); causal rows keep first_row + r + 1 entries and
@@ -47,6 +49,19 @@ struct RowKernels {
     void (*add_bias)(int rows, int d, const T* bias, T* x);
     /// sums[:] += Σ_r x[r, :], rows in order.
     void (*column_sums)(int rows, int d, const T* x, T* sums);
+    /// Rotary positions of `heads` neighbouring heads in each of `rows` rows `stride` apart, in place; row r turns by the
+    /// angles of angles[r, :] = d_head/2 cosines, then as many sines. d_head is even.
+    void (*rope)(int rows, int heads, int d_head, int stride, const T* angles, bool inverse, T* x);
+    /// a = SiLU(g) ∘ u with [g | u] = pre: [rows, 2·width], a: [rows, width].
+    void (*swiglu)(int rows, int width, const T* pre, T* a);
+    /// dpre: [rows, 2·width] from da: [rows, width].
+    void (*swiglu_backward)(int rows, int width, const T* pre, const T* da, T* dpre);
+    /// ta: [rows, width] from tpre: [rows, 2·width].
+    void (*swiglu_tangent)(int rows, int width, const T* pre, const T* tpre, T* ta);
+    /// out[r, :] = a·w ∘ x[r, :]; out may be x.
+    void (*scale_columns)(int rows, int d, T a, const T* w, const T* x, T* out);
+    /// sums[:] += a·Σ_r x[r, :] ∘ y[r, :], rows in order.
+    void (*column_products)(int rows, int d, T a, const T* x, const T* y, T* sums);
 };
 
 enum class Isa { Serial, Baseline, Avx2, Avx512 };

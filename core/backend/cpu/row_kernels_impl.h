@@ -7,7 +7,9 @@
 #include "core/backend/row/cross_entropy.h"
 #include "core/backend/row/elementwise.h"
 #include "core/backend/row/norm.h"
+#include "core/backend/row/rope.h"
 #include "core/backend/row/softmax.h"
+#include "core/backend/row/swiglu.h"
 
 namespace normscope {
 
@@ -125,10 +127,54 @@ struct RowKernelSet {
     static void column_sums(int rows, int d, const T* x, T* sums) {
         for (int r = 0; r < rows; ++r, x += d) row::combine<L>(d, 1, sums, 1, x, sums);
     }
+    static void scale_columns(int rows, int d, T a, const T* w, const T* x, T* out) {
+        for (int r = 0; r < rows; ++r, x += d, out += d) row::multiply<L>(d, a, w, x, out);
+    }
+    static void column_products(int rows, int d, T a, const T* x, const T* y, T* sums) {
+        for (int r = 0; r < rows; ++r, x += d, y += d) row::add_product<L>(d, a, x, y, sums);
+    }
 
-    static constexpr RowKernels<T> table{norm_forward, norm_backward, norm_tangent,          softmax, softmax_project,
-                                         activation,   activation_derivative, cross_entropy, adamw,   combine,
-                                         scale,        dot,                   add_bias,      column_sums};
+    static void rope(int rows, int heads, int d_head, int stride, const T* angles, bool inverse, T* x) {
+        const int half = d_head / 2;
+        for (int r = 0; r < rows; ++r, x += stride, angles += d_head)
+            for (int h = 0; h < heads; ++h)
+                row::rope<L>(x + static_cast<std::size_t>(h) * d_head, half, angles, angles + half, inverse);
+    }
+
+    static void swiglu(int rows, int width, const T* pre, T* a) {
+        for (int r = 0; r < rows; ++r, pre += 2 * width, a += width) row::swiglu<L>(width, pre, pre + width, a);
+    }
+    static void swiglu_backward(int rows, int width, const T* pre, const T* da, T* dpre) {
+        for (int r = 0; r < rows; ++r, pre += 2 * width, dpre += 2 * width, da += width)
+            row::swiglu_backward<L>(width, pre, pre + width, da, dpre, dpre + width);
+    }
+    static void swiglu_tangent(int rows, int width, const T* pre, const T* tpre, T* ta) {
+        for (int r = 0; r < rows; ++r, pre += 2 * width, tpre += 2 * width, ta += width)
+            row::swiglu_tangent<L>(width, pre, pre + width, tpre, tpre + width, ta);
+    }
+
+    static constexpr RowKernels<T> table{
+        .norm_forward = norm_forward,
+        .norm_backward = norm_backward,
+        .norm_tangent = norm_tangent,
+        .softmax = softmax,
+        .softmax_project = softmax_project,
+        .activation = activation,
+        .activation_derivative = activation_derivative,
+        .cross_entropy = cross_entropy,
+        .adamw = adamw,
+        .combine = combine,
+        .scale = scale,
+        .dot = dot,
+        .add_bias = add_bias,
+        .column_sums = column_sums,
+        .rope = rope,
+        .swiglu = swiglu,
+        .swiglu_backward = swiglu_backward,
+        .swiglu_tangent = swiglu_tangent,
+        .scale_columns = scale_columns,
+        .column_products = column_products,
+    };
 };
 
 }  // namespace normscope

@@ -20,6 +20,24 @@ inline void scale(int count, typename L::scalar a, const typename L::scalar* x, 
     for_lanes<L>(count, [&](int i, auto part) { L::store(out + i, L::load(x + i, part) * a, part); });
 }
 
+/// out = a·(x ∘ y). out may be x or y.
+template <class L>
+inline void multiply(int count, typename L::scalar a, const typename L::scalar* x, const typename L::scalar* y,
+                     typename L::scalar* out) {
+    for_lanes<L>(count, [&](int i, auto part) {
+        L::store(out + i, L::load(x + i, part) * L::load(y + i, part) * a, part);
+    });
+}
+
+/// out += a·(x ∘ y).
+template <class L>
+inline void add_product(int count, typename L::scalar a, const typename L::scalar* x, const typename L::scalar* y,
+                        typename L::scalar* out) {
+    for_lanes<L>(count, [&](int i, auto part) {
+        L::store(out + i, L::load(out + i, part) + L::load(x + i, part) * L::load(y + i, part) * a, part);
+    });
+}
+
 /// Σ x·y.
 template <class L>
 inline typename L::scalar dot(int count, const typename L::scalar* x, const typename L::scalar* y) {

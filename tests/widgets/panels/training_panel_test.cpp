@@ -137,8 +137,18 @@ class TrainingPanelTest : public QObject {
         QVERIFY(std::abs(f.plots[0].plateaus[0].low - 2.91) < 1e-12);
         QVERIFY(std::abs(f.plots[0].plateaus[0].high - 3.09) < 1e-12);
         QCOMPARE(f.plots[0].plateaus[0].role.run, 1);
+        QVERIFY(f.plots[0].plateaus[0].label.isEmpty());  // the curve's end says "stalled" already
         QVERIFY(f.summary.contains("A 50 at step 2, diverged: step 3 · L7 ffn.w2 · inf"));
         QVERIFY(f.summary.contains("B 3 at step 3, stalled"));
+    }
+
+    void aLossThatBlewUpGetsALogAxis() {
+        RunData a = trained("A", {3, 50, 80}), b = trained("B", {3, 3, 3e6});
+        PanelInput input;
+        input.runs = {&a};
+        QCOMPARE(buildTraining(input).plots[0].y.scale, Scale::Linear);
+        input.runs = {&a, &b};
+        QCOMPARE(buildTraining(input).plots[0].y.scale, Scale::Log);
     }
 
     void aRunWithoutStepsIsNamed() {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/backend/lanes.h"
+
+namespace normscope::row {
+
+/// Rotary position of one head of 2·half entries, in place, in the half-split form: the pair (x_i,
+/// x_{half+i}) turns by the angle whose cosine and sine are given, or back where `inverse`. A rotation is
+/// orthogonal, so the way back is the transpose: one function serves the forward map, its tangent and its
+/// gradient.
+template <class L>
+inline void rope(typename L::scalar* x, int half, const typename L::scalar* cosine,
+                 const typename L::scalar* sine, bool inverse) {
+    using T = typename L::scalar;
+    const T sign = inverse ? T(-1) : T(1);
+    for_lanes<L>(half, [&](int i, auto part) {
+        const auto a = L::load(x + i, part), b = L::load(x + half + i, part);
+        const auto c = L::load(cosine + i, part), s = L::load(sine + i, part) * sign;
+        L::store(x + i, a * c - b * s, part);
+        L::store(x + half + i, b * c + a * s, part);
+    });
+}
+
+}  // namespace normscope::row

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/stack/stack_spec.h"
+
+#include <string>
+#include <vector>
+
+namespace normscope {
+
+/// What of a stack the literature advises against, has not tried, or has no effect: allowed, but to be seen.
+/// One line each: the recipe's keys, the reason, the source. Empty for a stack as published. Needs no
+/// completed spec.
+std::vector<std::string> warnings(const StackSpec& spec);
+
+}  // namespace normscope

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/model/parameters.h"
+
+namespace normscope {
+
+/// GPAS clips the gates' gradient on its own, jointly over all gates and after the global clip, which counts
+/// them too, as the training script of [G] does (0.01 for Sandwich-LN at 1B and Pre-LN at 7B, off elsewhere).
+/// `gradients` is the arena before the global clip, `global_factor` what that clip will multiply it by; here
+/// the gates' entries are scaled so that after it their joint norm is at most `clip`. Nothing happens where
+/// clip is 0 (off) or no gate is learnt.
+template <class T>
+void clip_gates(const ParameterTable& table, double clip, double global_factor, T* gradients);
+
+}  // namespace normscope
