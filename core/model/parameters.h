@@ -23,6 +23,7 @@ struct TensorInfo {
     int sublayer = -1;  ///< 0 attention, 1 feed-forward; −1 otherwise
     bool frozen = false;  ///< has a gradient, but no optimizer moves it and no clipping counts it
     bool decays() const { return shape.size() >= 2; }
+    bool is_gate() const { return name.ends_with(".gate"); }
 };
 
 struct NormOffsets {
@@ -56,6 +57,7 @@ class ParameterTable {
     std::size_t size() const { return size_; }  ///< elements
     const std::vector<TensorInfo>& tensors() const { return tensors_; }
     const TensorInfo* find(const std::string& name) const;
+    bool has_frozen() const;
 
     std::size_t tok_emb = kAbsent, pos_emb = kAbsent, head = kAbsent;
     NormOffsets embedding_norm, final_norm;
