@@ -70,6 +70,10 @@ struct RoundedKernels {
         plain().scale(count, a, x, out);
         round(count, out);
     }
+    // The optimizer's side: shards are summed in float32.
+    static double add_up(std::size_t count, int n, const float* const* sources, float* out) {
+        return plain().add_up(count, n, sources, out);
+    }
     static float dot(std::size_t count, const float* x, const float* y) { return plain().dot(count, x, y); }
     static void add_bias(int rows, int d, const float* bias, float* x) {
         plain().add_bias(rows, d, bias, x);
@@ -119,6 +123,7 @@ struct RoundedKernels {
         .adamw = adamw,
         .combine = combine,
         .scale = scale,
+        .add_up = add_up,
         .dot = dot,
         .add_bias = add_bias,
         .column_sums = column_sums,
