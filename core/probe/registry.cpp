@@ -7,6 +7,7 @@
 #include "core/probe/growth.h"
 #include "core/probe/jacobian.h"
 #include "core/probe/null_space.h"
+#include "core/probe/spectra/spectra.h"
 #include "core/probe/theta.h"
 
 namespace normscope {
@@ -18,6 +19,8 @@ constexpr ProbeInfo kProbes[] = {
     {"null_space", "Norm sites", "gradients", ProbeCost::Medium, probe_null_space<float>, probe_null_space<double>},
     {"theta", "Softmax sensitivity θ", "activations", ProbeCost::Dear, probe_theta<float>, probe_theta<double>},
     {"jacobian", "Jacobian spectra", "tangents", ProbeCost::Dear, probe_jacobian<float>, probe_jacobian<double>},
+    {"spectra", "Spectra of whole sequences", "tangents", ProbeCost::Dear, probe_spectra<float>, probe_spectra<double>,
+     false},
 };
 }  // namespace
 
