@@ -24,6 +24,9 @@ struct Numerics {
 /// Rows of the batch that one thread works on: whole sequences, cut from the shape alone.
 struct Shard {
     int first_sequence = 0, sequences = 0;
+    /// A pull-back may carry several directions through the same rows of the tape: its gradients are then
+    /// [directions, R, d]. Parameter gradients are defined for one direction only.
+    int directions = 1;
 };
 
 /// What every part of a pass looks at: the stack, its numbers, its parameters, and the kernels to compute with.

@@ -300,12 +300,24 @@ void Transformer<T>::tangent(const Tape<T>& tape, int sequence, int begin, int e
 }
 
 template <class T>
-void Transformer<T>::pull_back(const Tape<T>& tape, int begin, int end, Jacobian kind, T* gradient) const {
+void Transformer<T>::pull_back(const Tape<T>& tape, Shard rows, int begin, int end, Jacobian kind, T* gradient) const {
     const Pass<T> p = pass();
-    const std::size_t count = static_cast<std::size_t>(tape.rows()) * spec_.d_model;
+    const std::size_t count =
+        static_cast<std::size_t>(rows.directions * rows.sequences) * tape.length * spec_.d_model;
     for (int k = end; k-- > begin;)
-        sublayer_backward<T>(p, k, rules_[static_cast<std::size_t>(k)], {0, tape.sequences}, tape, kind, gradient, nullptr,
-                             {}, scratch<T>(), side_way<T>(spec_, k, begin, end, count));
+        sublayer_backward<T>(p, k, rules_[static_cast<std::size_t>(k)], rows, tape, kind, gradient, nullptr, {},
+                             scratch<T>(), side_way<T>(spec_, k, begin, end, count));
+}
+
+template <class T>
+void Transformer<T>::pull_back(const Tape<T>& tape, int begin, int end, Jacobian kind, T* gradient) const {
+    pull_back(tape, Shard{0, tape.sequences}, begin, end, kind, gradient);
+}
+
+template <class T>
+void Transformer<T>::pull_back(const Tape<T>& tape, int sequence, int begin, int end, int directions, Jacobian kind,
+                               T* gradient) const {
+    pull_back(tape, Shard{sequence, 1, directions}, begin, end, kind, gradient);
 }
 
 template class Transformer<float>;

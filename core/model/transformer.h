@@ -72,12 +72,15 @@ class Transformer {
                  T* tangent) const;
     /// Its transpose (VJP) for the whole batch: gradient [R, d] at h_end, replaced by the gradient at h_begin.
     void pull_back(const Tape<T>&, int begin, int end, Jacobian, T* gradient) const;
+    /// The transpose times K directions at one sequence: gradient [K, n, d].
+    void pull_back(const Tape<T>&, int sequence, int begin, int end, int directions, Jacobian, T* gradient) const;
 
     /// How many shards a batch of B sequences is cut into: a function of B alone.
     static int shard_count(int sequences);
 
   private:
     Pass<T> pass() const;
+    void pull_back(const Tape<T>&, Shard, int begin, int end, Jacobian, T* gradient) const;
     Shard shard(int index, int sequences) const;
     void embed(const Batch&, Shard, const Tape<T>&) const;
     void head_forward(const Batch&, Shard, const Tape<T>&) const;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/backend/cpu/row_kernels.h"
+#include "core/recipe/evaluation.h"
 #include "core/model/gate_warnings.h"
 #include "core/stack/error.h"
 #include "core/stack/warnings.h"
@@ -259,6 +260,16 @@ Checkpoint Experiment::checkpoint() const {
         c.integers.emplace_back("optimizer_steps", state.optimizer_steps);
         c.integers.emplace_back("verdict_size", static_cast<std::int64_t>(state.verdict.size()));
         return c;
+    });
+}
+
+void Experiment::load_weights(const std::vector<StoredTensor>& weights, const std::string& where) {
+    with(trainer_, [&](auto& trainer) {
+        using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
+        TrainerState<Scalar> state = trainer.save();
+        const auto model = model_with_weights<Scalar>(recipe_.stack, weights, where);
+        state.parameters.assign(model.parameters().begin(), model.parameters().end());
+        trainer.restore(state);
     });
 }
 

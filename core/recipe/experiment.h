@@ -65,6 +65,10 @@ class Experiment {
     RunDelta set_knobs(const HotKnobs& knobs);
 
     Checkpoint checkpoint() const;
+    /// Puts these weights (exactly the stack's tensors, float32 or float64) in the place of the initial ones, before
+    /// the first step. InputError names the first that does not fit; `where` begins the message.
+    void load_weights(const std::vector<StoredTensor>& weights, const std::string& where);
+
     /// Continues from a checkpoint of the same stack; InputError when tensors or shapes differ.
     void restore(const Checkpoint& checkpoint);
 
