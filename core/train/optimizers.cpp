@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/optimizers.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/backend/cpu/matmul.h"
 #include "core/backend/cpu/row_kernels.h"
 #include "core/stack/error.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace normscope {
 
@@ -60,14 +60,16 @@ template <class T>
 void muon(const Update<T>& u) {
     const auto& k = row_kernels<T>();
     const int rows = u.tensor.shape[0], columns = u.tensor.shape[1];
-    const T kept = static_cast<T>(Muon::momentum), fresh = static_cast<T>((1 - Muon::momentum) * u.gradient_scale);
+    const T kept = static_cast<T>(Muon::momentum),
+            fresh = static_cast<T>((1 - Muon::momentum) * u.gradient_scale);
     k.combine(u.tensor.count, kept, u.m, fresh, u.g, u.m);
     thread_local std::vector<T> direction;
     direction.resize(u.tensor.count);
     k.combine(u.tensor.count, kept, u.m, fresh, u.g, direction.data());
     orthogonalise(rows, columns, direction);
     const double scale = std::sqrt(std::max(1.0, static_cast<double>(rows) / columns));
-    k.combine(u.tensor.count, static_cast<T>(u.decay()), u.p, static_cast<T>(-u.lr * scale), direction.data(), u.p);
+    k.combine(u.tensor.count, static_cast<T>(u.decay()), u.p, static_cast<T>(-u.lr * scale), direction.data(),
+              u.p);
 }
 
 /// `to` [columns, rows] = `from` [rows, columns] transposed.
@@ -100,10 +102,11 @@ void orthogonalise(int rows, int columns, std::vector<T>& matrix) {
     for (int round = 0; round < Muon::rounds; ++round) {
         matmul_nt<T>(m, m, n, 1, x.data(), n, x.data(), n, 0, gram.data(), m);
         polynomial = gram;
-        matmul_nn<T>(m, m, m, static_cast<T>(Muon::c), gram.data(), m, gram.data(), m, static_cast<T>(Muon::b),
-                     polynomial.data(), m);
+        matmul_nn<T>(m, m, m, static_cast<T>(Muon::c), gram.data(), m, gram.data(), m,
+                     static_cast<T>(Muon::b), polynomial.data(), m);
         product = x;
-        matmul_nn<T>(m, n, m, 1, polynomial.data(), m, x.data(), n, static_cast<T>(Muon::a), product.data(), n);
+        matmul_nn<T>(m, n, m, 1, polynomial.data(), m, x.data(), n, static_cast<T>(Muon::a), product.data(),
+                     n);
         std::swap(x, product);
     }
     if (tall) transpose(columns, rows, x, matrix);
@@ -130,13 +133,22 @@ void Optimizer<T>::step(const OptimizerSpec& spec, double lr, double gradient_sc
         const TensorInfo& tensor = tensors[static_cast<std::size_t>(i)];
         if (tensor.frozen) return;
         const std::size_t at = tensor.offset;
-        const Update<T> u{spec,           lr,              gradient_scale, steps,
-                          tensor,         gradients + at,  parameters + at, m_.data() + at,
+        const Update<T> u{spec,
+                          lr,
+                          gradient_scale,
+                          steps,
+                          tensor,
+                          gradients + at,
+                          parameters + at,
+                          m_.data() + at,
                           v_.empty() ? nullptr : v_.data() + at};
         switch (kind_) {
-            case OptimizerKind::AdamW: return adamw(u, u.g, gradient_scale, u.decay());
-            case OptimizerKind::Adam: return adamw(u, decayed_gradient(u), 1, 1);
-            case OptimizerKind::Sgd: return sgd(u);
+            case OptimizerKind::AdamW:
+                return adamw(u, u.g, gradient_scale, u.decay());
+            case OptimizerKind::Adam:
+                return adamw(u, decayed_gradient(u), 1, 1);
+            case OptimizerKind::Sgd:
+                return sgd(u);
             case OptimizerKind::Muon:
                 if (tensor.layer >= 0 && tensor.shape.size() == 2) return muon(u);
                 return adamw(u, u.g, gradient_scale, u.decay());
@@ -163,10 +175,12 @@ double gradient_norm(const ParameterTable& table, const T* gradients, ThreadPool
     return std::sqrt(total);
 }
 
-double clip_factor(double norm, double clip) { return clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1.0; }
+double clip_factor(double norm, double clip) {
+    return clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1.0;
+}
 
-#define NORMSCOPE_INSTANTIATE(T)                              \
-    template class Optimizer<T>;                              \
+#define NORMSCOPE_INSTANTIATE(T)                               \
+    template class Optimizer<T>;                               \
     template void orthogonalise<T>(int, int, std::vector<T>&); \
     template double gradient_norm<T>(const ParameterTable&, const T*, ThreadPool&);
 NORMSCOPE_INSTANTIATE(float)
