@@ -303,12 +303,12 @@ class EvaluationTest : public QObject {
     }
 
     void onlyStackAndOptimizerAreValidated() {
-        Recipe recipe = parse_recipe(R"({"format": "normscope-recipe", "version": 1, "precision": "bf16",
+        Recipe recipe = parse_recipe(R"({"format": "normscope-recipe", "version": 1, "precision": "tf32",
             "data": {"source": "text", "path": "/no/such/file"}})",
                                      "test");
         complete_for_evaluation(recipe);
         QCOMPARE(recipe.stack.vocab, 256);
-        recipe.train.optimizer.kind = OptimizerKind::Muon;
+        recipe.stack.heads = 3;
         QVERIFY_EXCEPTION_THROWN(complete_for_evaluation(recipe), InputError);
     }
 };
