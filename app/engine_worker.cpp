@@ -2,6 +2,7 @@
 #include "app/engine_worker.h"
 
 #include "app/hot_knobs.h"
+#include "core/stack/error.h"
 
 #include <QTimer>
 #include <algorithm>
@@ -98,7 +99,13 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
             if (recipe.probes.empty()) recipe.probes = next.back().experiment->recipe().probes;
             next.back().experiment->set_knobs(hotKnobs(plan.recipe));
         } else {
-            complete_and_validate(recipe);
+            try {
+                complete_and_validate(recipe);
+            } catch (const InputError& error) {
+                frame.refused = error.what();
+                frames.push_back(std::move(frame));
+                continue;
+            }
             next.push_back({key, plan.id, std::make_unique<Experiment>(recipe, plan.id, plan.name)});
         }
         RunData header = next.back().experiment->header();
@@ -113,7 +120,11 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
 
 void EngineWorker::answer(const ExploreRequest& request) {
     const auto begin = Clock::now();
-    std::vector<RunFrame> runs = prepare(request);
+    std::vector<RunFrame> first = prepare(request);
+    // The refused are said once, in the first frame; explored_ goes with the others, in their order.
+    std::vector<RunFrame> runs;
+    std::vector<RunFrame> refused;
+    for (RunFrame& run : first) (run.refused.empty() ? runs : refused).push_back(std::move(run));
     std::vector<std::string> cheap, dear;
     for (const ProbeInfo& probe : probe_registry())
         if (std::count(request.probes.begin(), request.probes.end(), probe.id))
@@ -129,7 +140,10 @@ void EngineWorker::answer(const ExploreRequest& request) {
         explored_[i].experiment->measure(cheap, pool_, &shutting_down_, [&](ProbeResult r) {
             runs[i].delta.probes.push_back(std::move(r));
         });
-    send(runs, dear.empty());
+    first = runs;
+    first.insert(first.end(), refused.begin(), refused.end());
+    send(std::move(first), dear.empty() || runs.empty());
+    if (runs.empty()) return;
     for (std::size_t p = 0; p < dear.size(); ++p) {
         for (std::size_t i = 0; i < runs.size(); ++i) {
             runs[i].header.reset();

@@ -17,7 +17,8 @@ namespace normscope::app {
 ///
 /// Exploring: the latest request wins, one is in flight. Experiments are kept while only hot knobs move, so
 /// that no weights are drawn again. Cheap probes of all runs make the first frame; dearer ones follow, and
-/// the next request cancels them.
+/// the next request cancels them. A recipe that can not be built is refused in the first frame, and the other
+/// runs are measured all the same.
 ///
 /// Training: all runs step in turn, chunk by chunk of about 16 ms, with the event loop in between. Frames are
 /// sent at most every 16 ms and only while fewer than two of them wait to be shown; meanwhile what happens

@@ -19,6 +19,8 @@ struct RunFrame {
     /// continues, its history. Replaces what was known of the run.
     std::shared_ptr<const RunData> header;
     RunDelta delta;
+    std::string refused =
+        {};  ///< exploring: why the recipe can not be built, in one line; the rest is empty then
 };
 
 /// One answer of the engine, immutable. It carries the generation of the request it answers; who asked for

@@ -203,19 +203,22 @@ void Lab::removeRun(int index) {
 
 void Lab::loadPreset(const QString& name) {
     try {
-        const Recipe recipe = load_recipe(name.toStdString());
-        std::vector<LabRun> after = runs_;
-        LabRun& run = after[static_cast<std::size_t>(selected_run_)];
-        if (run.trained() || run.underWay() || run.pinned) {
-            run.recipe = recipe;  // a preview beside what was trained, until it is started as a new run
-            run.pinned = false;
-        } else {
-            run = makeRun(run.id, recipe);
-        }
-        changeRuns(std::move(after), tr("preset %1").arg(name));
+        useRecipe(load_recipe(name.toStdString()), tr("preset %1").arg(name));
     } catch (const std::exception& error) {
         Q_EMIT problem(QString::fromUtf8(error.what()));
     }
+}
+
+void Lab::useRecipe(const Recipe& recipe, const QString& text) {
+    std::vector<LabRun> after = runs_;
+    LabRun& run = after[static_cast<std::size_t>(selected_run_)];
+    if (run.trained() || run.underWay() || run.pinned) {
+        run.recipe = recipe;
+        run.pinned = false;
+    } else {
+        run = makeRun(run.id, recipe);
+    }
+    changeRuns(std::move(after), text);
 }
 
 void Lab::pinSelected() {

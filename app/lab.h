@@ -50,6 +50,9 @@ class Lab : public QObject {
     void removeRun(int index);
     /// Replaces the selected run by a preset.
     void loadPreset(const QString& name);
+    /// Replaces the selected run by a recipe (completed and validated); one that was trained gets it as a
+    /// preview, until it is started as a new run.
+    void useRecipe(const Recipe& recipe, const QString& text);
     /// Keeps a copy of the selected run as it is, beside it.
     void pinSelected();
     /// A new run from the selected run's newest checkpoint at or before the shown step, with the knobs as
@@ -62,6 +65,10 @@ class Lab : public QObject {
     void commitKey(const QString& key, const QVariant& value);
     bool dragging() const { return before_drag_.has_value(); }
     void setNorm(int layer, Sublayer kind, widgets::NormPlace place, bool on, bool all_layers);
+    /// The selected run's overrides by hand; `text` names the change in the undo list.
+    void setLayers(const std::vector<LayerOverride>& layers, const QString& text);
+    /// One key as another recipe has it, in the runs that a knob of this key would move.
+    void resetKey(const QString& key, const Recipe& from);
     /// For ChangeRuns.
     void restoreRuns(const std::vector<LabRun>& runs);
 
@@ -116,6 +123,7 @@ class Lab : public QObject {
     void viewChanged();                           ///< step, selection: every picture looks different
     void trainingChanged();                       ///< playing, pending changes, speed
     void draggingChanged(bool dragging);
+    void refusalChanged();  ///< a run's recipe can not be built any more, or can again
     void problem(const QString& message);
     void sessionSaved(const QString& path);
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
@@ -125,13 +133,16 @@ class Lab : public QObject {
 
   private:
     LabRun* find(const std::string& id);
+    std::vector<std::size_t> targetsOf(const QString& key) const;
+    void refuse(LabRun& run, const QString& reason);
     std::string freshId() const;
     void changeRuns(std::vector<LabRun> after, const QString& text);
     void applyRecipes();
     std::string nameOf(Recipe recipe) const;
     void nameUntrained();
-    /// Asks the engine to measure what changed; while a request waits for its first frame, once more after that. So a
-    /// drag gets a picture as often as the engine can make one, instead of ever newer requests and none.
+    /// Asks the engine to measure what changed; while a request waits for its first frame, once more after
+    /// that. So a drag gets a picture as often as the engine can make one, instead of ever newer requests and
+    /// none.
     void requestExplore();
     void begin(const std::vector<RunPlan>& plans);
     RunPlan plan(const LabRun& run) const;

@@ -3,6 +3,7 @@
 #include "app/commands/change_runs.h"
 #include "app/hot_knobs.h"
 #include "app/lab.h"
+#include "widgets/stack/recipe_diff.h"
 #include "widgets/stack/recipe_keys.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@ namespace normscope::app {
 namespace {
 
 const QString kSchemeKey = QStringLiteral("stack.scheme");
+const QString kLayersKey = QStringLiteral("stack.layers");
 
 /// A key and what must follow it for the recipe to stay buildable.
 void setKey(Recipe& recipe, const QString& key, const QVariant& value) {
@@ -34,14 +36,21 @@ void Lab::beginDrag() {
     Q_EMIT draggingChanged(true);
 }
 
+/// The runs that a knob moves: the selected one alone where the knobs are not linked, or the runs do not
+/// agree.
+std::vector<std::size_t> Lab::targetsOf(const QString& key) const {
+    const bool own = !linked_ || key == kSchemeKey || key == kLayersKey || differingKeys().contains(key);
+    std::vector<std::size_t> targets;
+    for (std::size_t i = 0; i < runs_.size(); ++i)
+        if (own ? static_cast<int>(i) == selected_run_ : !runs_[i].pinned) targets.push_back(i);
+    return targets;
+}
+
 void Lab::dragKey(const QString& key, const QVariant& value) {
     beginDrag();
     if (dragged_key_ != key) {
         dragged_key_ = key;
-        drag_targets_.clear();
-        const bool own = !linked_ || key == kSchemeKey || differingKeys().contains(key);
-        for (std::size_t i = 0; i < runs_.size(); ++i)
-            if (own ? static_cast<int>(i) == selected_run_ : !runs_[i].pinned) drag_targets_.push_back(i);
+        drag_targets_ = targetsOf(key);
     }
     try {
         for (const std::size_t i : drag_targets_) {
@@ -83,6 +92,24 @@ void Lab::setNorm(int layer, Sublayer kind, widgets::NormPlace place, bool on, b
                         QLatin1String(sublayer_name(kind)), where));
 }
 
+void Lab::setLayers(const std::vector<LayerOverride>& layers, const QString& text) {
+    std::vector<LabRun> after = runs_;
+    after[static_cast<std::size_t>(selected_run_)].recipe.stack.layers = layers;
+    changeRuns(std::move(after), text);
+}
+
+void Lab::resetKey(const QString& key, const Recipe& from) {
+    std::vector<LabRun> after = runs_;
+    try {
+        for (const std::size_t i : targetsOf(key))
+            after[i].recipe = widgets::withKeyOf(after[i].recipe, from, key);
+    } catch (const std::exception& error) {
+        Q_EMIT problem(QString::fromUtf8(error.what()));
+        return;
+    }
+    changeRuns(std::move(after), tr("reset %1").arg(key.section(QLatin1Char('.'), -1)));
+}
+
 void Lab::applyRecipes() {
     for (LabRun& run : runs_) {
         const bool committed = run.trained() || run.underWay();
@@ -93,7 +120,10 @@ void Lab::applyRecipes() {
             engine_->setKnobs(run.id, hotKnobs(run.recipe));
             run.live = run.recipe;
         }
-        if (run.preview && sameRecipe(run.recipe, run.live)) run.preview.reset();
+        if (committed && sameRecipe(run.recipe, run.live)) {
+            run.preview.reset();
+            run.refusal.clear();  // what runs can be built
+        }
     }
     nameUntrained();
     requestExplore();

@@ -32,6 +32,8 @@ struct LabRun {
     std::vector<KnownCheckpoint> checkpoints;
     /// For which request each probe was measured; a probe that waits for a newer one is drawn as a draft.
     std::map<std::string, std::uint64_t> measured_for;
+    /// Why the engine does not build `recipe`, in one line; empty = it does.
+    std::string refusal = {};
 
     bool trained() const { return data->steps.rows() > 0; }
     /// Training has begun and not ended.

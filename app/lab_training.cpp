@@ -164,6 +164,16 @@ void Lab::takeExplored(const Frame& frame, QSet<QString>& panels) {
         const bool committed = run->trained() || run->underWay();
         if (committed && sameRecipe(run->recipe, run->live))
             continue;  // training began while this was measured
+        if (!part.refused.empty()) {
+            refuse(*run, QString::fromStdString(part.refused));
+            // What it showed before stays, drawn as a draft.
+            for (const std::string& probe : probes_) panels.insert(QString::fromStdString(probe));
+            continue;
+        }
+        if (part.header && !run->refusal.empty()) {
+            run->refusal.clear();
+            Q_EMIT refusalChanged();
+        }
         const RunData& old = committed && run->preview ? *run->preview : *run->data;
         auto next = std::make_shared<RunData>(part.header ? *part.header : old);
         if (!committed || run->preview) next->probes = old.probes;
@@ -196,6 +206,13 @@ void Lab::takeExplored(const Frame& frame, QSet<QString>& panels) {
         for (const ProbeResult& result : part.delta.probes) drafts_drawn_.erase(result.probe);
     if (names_or_floors) Q_EMIT runsChanged();
     Q_EMIT trainingChanged();
+}
+
+void Lab::refuse(LabRun& run, const QString& reason) {
+    if (run.refusal == reason.toStdString()) return;  // said already
+    run.refusal = reason.toStdString();
+    Q_EMIT refusalChanged();
+    Q_EMIT problem(reason);
 }
 
 void Lab::takeTrained(const Frame& frame, QSet<QString>& panels) {

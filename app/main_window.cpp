@@ -10,7 +10,9 @@
 #include "app/window_actions.h"
 #include "core/recipe/presets.h"
 #include "widgets/panels/run_diff.h"
+#include "widgets/stack/diff_list.h"
 #include "widgets/stack/knob_panel.h"
+#include "widgets/stack/notice_strip.h"
 #include "widgets/stack/run_strip.h"
 #include "widgets/stack/stack_view.h"
 #include "widgets/stack/transport_bar.h"
@@ -34,9 +36,27 @@ constexpr int kWideFrom = 1700;  // window width at which the third column and t
 constexpr int kRailWidth = 280;
 constexpr int kBarsInterval = 100;
 
-/// The preset's title for a person.
-QString presetTitle(const Preset& preset) {
-    return QString::fromStdString(nlohmann::json::parse(preset.json).value("title", preset.name));
+/// The presets that come with the program, with their titles for a person.
+std::vector<widgets::NamedRecipe> namedPresets() {
+    std::vector<widgets::NamedRecipe> named;
+    for (const Preset& preset : presets())
+        named.push_back(
+            {QString::fromLatin1(preset.name),
+             QString::fromStdString(nlohmann::json::parse(preset.json).value("title", preset.name)),
+             read_recipe(preset.name)});
+    return named;
+}
+
+/// What a knob is reset to. The keys that a block family sets follow the family that is shown.
+Recipe defaultsFor(const Recipe& shown) {
+    Recipe defaults;
+    const Block block = defaults.stack.block;
+    apply_block_preset(defaults.stack, shown.stack.block);
+    defaults.stack.block = block;
+    defaults.stack.kv_heads = shown.stack.heads;
+    defaults.stack.d_ff = 4 * shown.stack.d_model;
+    complete(defaults.stack, shown.stack.vocab);
+    return defaults;
 }
 
 double last(const RunData& run, const char* column) {
@@ -47,7 +67,7 @@ double last(const RunData& run, const char* column) {
 }  // namespace
 
 MainWindow::MainWindow(const QString& recordings_folder, int threads)
-    : lab_(new Lab({threads, recordings_folder}, this)) {
+    : lab_(new Lab({threads, recordings_folder}, this)), presets_(namedPresets()) {
     setObjectName(QStringLiteral("mainWindow"));
     buildLayout();
     connectStrip();
@@ -56,6 +76,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads)
     connectTransport();
     connect(lab_, &Lab::problem, this, [this](const QString& message) { banner_->tell(message); });
     connect(lab_, &Lab::runsChanged, this, &MainWindow::showRuns);
+    connect(lab_, &Lab::refusalChanged, this, &MainWindow::showRuns);
     connect(lab_, &Lab::viewChanged, this, [this] {
         showTransport();
         showStackColours();
@@ -205,9 +226,9 @@ void MainWindow::setDark(bool dark) {
 
 void MainWindow::connectStrip() {
     QStringList names, titles;
-    for (const Preset& preset : presets()) {
-        names << QString::fromLatin1(preset.name);
-        titles << presetTitle(preset);
+    for (const widgets::NamedRecipe& preset : presets_) {
+        names << preset.name;
+        titles << preset.title;
     }
     strip_->setPresets(names, titles);
     connect(strip_, &widgets::RunStrip::runSelected, this, [this](const QString& id) {
@@ -217,7 +238,7 @@ void MainWindow::connectStrip() {
     connect(strip_, &widgets::RunStrip::runMenuRequested, this, [this](const QString& id, const QPoint& at) {
         Q_EMIT strip_->runSelected(id);
         QMenu menu(this);
-        for (const char* name : {"pin", "fork", "removeRun", "copyExperiment"})
+        for (const char* name : {"pin", "fork", "removeRun", "copyExperiment", "pasteExperiment"})
             menu.addAction(findChild<QAction*>(QLatin1String(name)));
         menu.exec(at);
     });
@@ -234,10 +255,13 @@ void MainWindow::connectKnobs() {
         knobs_, &widgets::KnobPanel::keyCommitted, this,
         [this](const QString& key, const QVariant&, const QVariant& value) { lab_->commitKey(key, value); });
     connect(knobs_, &widgets::KnobPanel::linkToggled, lab_, &Lab::setLinked);
+    knobs_->differences()->setPresets(presets_);
+    connect(knobs_->differences(), &widgets::DiffList::keyResetRequested, lab_, &Lab::resetKey);
 }
 
 void MainWindow::connectStack() {
     connect(stack_, &widgets::StackView::normToggled, lab_, &Lab::setNorm);
+    connect(stack_, &widgets::StackView::layersEdited, lab_, &Lab::setLayers);
     connect(stack_, &widgets::StackView::layerHovered, grid_, &PanelGrid::showLayer);
     connect(stack_, &widgets::StackView::layerSelected, this,
             [this](int layer) { lab_->selectLayer(layer); });
@@ -260,9 +284,11 @@ void MainWindow::showRuns() {
         const RunData& run = *lab_->runs()[i].data;
         RunState state = run.outcome.state;
         if (state == RunState::Running && !lab_->playing()) state = RunState::Paused;
+        const std::string& refusal = lab_->runs()[i].refusal;
+        if (state == RunState::Prepared && !refusal.empty()) state = RunState::Failed;
         labels.push_back({QString::fromStdString(run.id), QString::fromStdString(run.name),
                           static_cast<int>(i), differences[i].join(QStringLiteral(" · ")), state,
-                          QString::fromStdString(run.outcome.text)});
+                          QString::fromStdString(refusal.empty() ? run.outcome.text : refusal)});
     }
     strip_->setRuns(labels);
     strip_->setSelected(QString::fromStdString(lab_->selected().id));
@@ -270,14 +296,20 @@ void MainWindow::showRuns() {
 }
 
 void MainWindow::showKnobs() {
-    Recipe defaults;
-    complete(defaults.stack, lab_->selected().recipe.stack.vocab);
-    knobs_->setRecipe(lab_->selected().recipe, defaults);
+    const Recipe& shown = lab_->selected().recipe;
+    knobs_->setRecipe(shown, defaultsFor(shown));
     std::vector<Recipe> compared;
     for (const LabRun& run : lab_->runs()) compared.push_back(run.recipe);
     knobs_->setCompared(compared);
     knobs_->setLinked(lab_->linked());
-    stack_->setSpec(lab_->selected().recipe.stack);
+    stack_->setSpec(shown.stack);
+    showNotices();
+}
+
+void MainWindow::showNotices() {
+    const LabRun& run = lab_->selected();
+    QStringList warned;
+    knobs_->notices()->setNotices(QString::fromStdString(run.refusal), warned);
 }
 
 void MainWindow::showTransport() {

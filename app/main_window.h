@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/io_worker.h"
+#include "widgets/stack/recipe_diff.h"
 
 #include <QMainWindow>
 #include <QTimer>
@@ -56,6 +57,8 @@ class MainWindow : public QMainWindow {
     void saveCsv();
     void copyFigure();
     void copyExperiment();
+    /// Replaces the selected run by the recipe on the clipboard, or says in one line why it can not.
+    void pasteExperiment();
     void explainCurrent();
     void toggleTheme();
     void togglePresentation();
@@ -77,6 +80,7 @@ class MainWindow : public QMainWindow {
     void connectTransport();
     void showRuns();
     void showKnobs();
+    void showNotices();
     void showTransport();
     void showStackColours();
     void showTitle();
@@ -85,6 +89,7 @@ class MainWindow : public QMainWindow {
     QString recipeText() const;
 
     Lab* lab_;
+    std::vector<widgets::NamedRecipe> presets_;
     PanelGrid* grid_;
     widgets::RunStrip* strip_;
     widgets::StackView* stack_;

@@ -74,6 +74,8 @@ void addWindowActions(MainWindow& window) {
         [w] { w->copyFigure(); });
     add("copyExperiment", tr("Copy experiment (recipe as JSON)"),
         {QKeySequence(QStringLiteral("Ctrl+Shift+J"))}, [w] { w->copyExperiment(); });
+    add("pasteExperiment", tr("Paste experiment (a recipe as JSON) into the selected run"),
+        {QKeySequence(QStringLiteral("Ctrl+Shift+V"))}, [w] { w->pasteExperiment(); });
     add("search", tr("Search commands"), {QKeySequence(QStringLiteral("Ctrl+K"))},
         [w] { w->searchCommands(); });
     add("shortcuts", tr("All commands and their keys"), {QKeySequence(QStringLiteral("Ctrl+/"))},

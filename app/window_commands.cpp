@@ -158,6 +158,16 @@ void MainWindow::copyExperiment() {
     banner_->tell(tr("Copied the recipe of %1").arg(QString::fromStdString(lab_->selected().data->name)));
 }
 
+void MainWindow::pasteExperiment() {
+    try {
+        Recipe recipe = parse_recipe(QApplication::clipboard()->text().toStdString(), "clipboard");
+        complete_and_validate(recipe);
+        lab_->useRecipe(recipe, tr("paste experiment"));
+    } catch (const std::exception& error) {
+        banner_->tell(QString::fromUtf8(error.what()));
+    }
+}
+
 void MainWindow::explainCurrent() {
     const widgets::Figure& figure = *grid_->currentCell()->plot()->figure();
     QStringList lines{figure.quantity +

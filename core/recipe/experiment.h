@@ -77,8 +77,8 @@ class Experiment {
     /// Seconds of the last step.
     double last_step_seconds() const { return last_step_seconds_; }
 
-    /// The names of the step table's columns, in order.
-    static const std::vector<std::string>& columns();
+    /// The names of the step table's columns, in order; FP16 has its loss scale besides.
+    static std::vector<std::string> columns(Precision precision);
 
   private:
     Recipe recipe_;

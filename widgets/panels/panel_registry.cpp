@@ -5,7 +5,9 @@
 #include "widgets/panels/gradients_panel.h"
 #include "widgets/panels/growth_panel.h"
 #include "widgets/panels/jacobian_panel.h"
+#include "widgets/panels/mismatch_panel.h"
 #include "widgets/panels/null_space_panel.h"
+#include "widgets/panels/spectra_panel.h"
 #include "widgets/panels/theta_panel.h"
 #include "widgets/panels/training_panel.h"
 
@@ -18,7 +20,9 @@ const std::vector<PanelInfo>& panels() {
         jacobianPanel(),   //
         trainingPanel(),   //
         nullSpacePanel(),  //
-        thetaPanel(),
+        thetaPanel(),      //
+        spectraPanel(),    //
+        mismatchPanel(),
     };
     return all;
 }

@@ -151,7 +151,7 @@ struct Plot {
 
 /// The whole picture of a panel.
 struct Figure {
-    QString panel;     ///< id: growth, gradients, jacobian, training, null_space, theta
+    QString panel;     ///< id: growth, gradients, jacobian, training, null_space, theta, …
     QString title;     ///< "Growth"
     QString subtitle;  ///< "at step 0"
     QString quantity;  ///< what the y value is, for hover and CSV: "RMS of the hidden state"

@@ -57,8 +57,14 @@ void ChoiceKnob::setAvailable(const QStringList& words) {
     for (int i = 0; i < box_->count(); ++i) {
         const bool available = words.contains(box_->itemData(i).toString());
         items->item(i)->setEnabled(available);
-        box_->setItemData(i, available ? QString() : tr("Not available on this machine"), Qt::ToolTipRole);
+        box_->setItemData(i, available ? tips_.value(i) : tr("Not available on this machine"),
+                          Qt::ToolTipRole);
     }
+}
+
+void ChoiceKnob::setWordTips(const QStringList& tips) {
+    tips_ = tips;
+    for (int i = 0; i < box_->count(); ++i) box_->setItemData(i, tips_.value(i), Qt::ToolTipRole);
 }
 
 QString ChoiceKnob::value() const {

@@ -22,6 +22,8 @@ class ChoiceKnob : public KnobRow {
     void setDefaultValue(const QString& word);
     /// Greys out the words that are not in the list (an engine that can not do them).
     void setAvailable(const QStringList& words);
+    /// What each word stands for, in the order of the words; empty = nothing to say.
+    void setWordTips(const QStringList& tips);
     QString value() const;
     QComboBox* box() const { return box_; }
 
@@ -30,6 +32,7 @@ class ChoiceKnob : public KnobRow {
 
   private:
     QComboBox* box_;
+    QStringList tips_;
     QString value_, default_;
 };
 

@@ -2,9 +2,10 @@
 #include "widgets/stack/knob_panel.h"
 
 #include "widgets/stack/choice_knob.h"
+#include "widgets/stack/diff_list.h"
 #include "widgets/stack/glyph.h"
 #include "widgets/stack/knob.h"
-#include "widgets/stack/knob_table.h"
+#include "widgets/stack/notice_strip.h"
 #include "widgets/stack/path_knob.h"
 #include "widgets/stack/recipe_keys.h"
 
@@ -53,24 +54,16 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
     auto* lines = new QVBoxLayout(column);
     lines->setContentsMargins(8, 2, 6, 6);
     lines->setSpacing(3);
-    more_ = new QToolButton(column);
-    more_->setCheckable(true);
-    more_->setAutoRaise(true);
-    more_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
-    more_->setFocusPolicy(Qt::TabFocus);
-    folded_ = new QWidget(column);
-    auto* folded_lines = new QVBoxLayout(folded_);
-    folded_lines->setContentsMargins(0, 0, 0, 0);
-    folded_lines->setSpacing(3);
+    notices_ = new NoticeStrip(column);
+    differences_ = new DiffList(column);
     for (const KnobSpec& spec : knobTable()) {
         rows_.push_back(makeRow(spec));
-        (spec.folded ? folded_lines : lines)->addWidget(rows_.back().widget);
+        if (spec.section == KnobSection::InSight) lines->addWidget(rows_.back().widget);
+        if (rows_.back().key == u"stack.scheme") lines->addWidget(notices_);
     }
-    lines->addWidget(more_);
-    lines->addWidget(folded_);
+    lines->addWidget(differences_);
+    for (int section = 1; section < kKnobSections; ++section) makeFold(KnobSection(section), lines);
     lines->addStretch(1);
-    connect(more_, &QToolButton::toggled, this, &KnobPanel::setMoreShown);
-    setMoreShown(false);
 
     auto* scroll = new QScrollArea(this);
     scroll->setWidget(column);
@@ -85,6 +78,26 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
     outer->addWidget(scroll, 1);
     setAccessibleName(tr("Knobs"));
     setRecipe({}, {});
+}
+
+void KnobPanel::makeFold(KnobSection section, QVBoxLayout* column) {
+    Fold& fold = folds_[static_cast<std::size_t>(section)];
+    fold.title = new QToolButton;
+    fold.title->setCheckable(true);
+    fold.title->setAutoRaise(true);
+    fold.title->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    fold.title->setFocusPolicy(Qt::TabFocus);
+    fold.body = new QWidget;
+    auto* lines = new QVBoxLayout(fold.body);
+    lines->setContentsMargins(0, 0, 0, 4);
+    lines->setSpacing(3);
+    for (const Row& row : rows_)
+        if (row.spec->section == section) lines->addWidget(row.widget);
+    column->addWidget(fold.title);
+    column->addWidget(fold.body);
+    connect(fold.title, &QToolButton::toggled, this,
+            [this, section](bool shown) { setSectionShown(section, shown); });
+    setSectionShown(section, false);
 }
 
 KnobPanel::Row KnobPanel::makeRow(const KnobSpec& spec) {
@@ -134,9 +147,13 @@ KnobPanel::Row KnobPanel::makeChoice(const KnobSpec& spec) {
     const KeyDomain domain = recipeDomains().value(key);
     const bool flag = domain.kind == KeyDomain::Kind::Flag;
     const QStringList words = flag ? QStringList{"false", "true"} : domain.words;
-    QStringList titles;
-    for (const QString& word : words) titles << choiceTitle(key, word);
+    QStringList titles, tips;
+    for (const QString& word : words) {
+        titles << choiceTitle(key, word);
+        tips << choiceTip(key, word);
+    }
     auto* knob = new ChoiceKnob(translated(spec.label), translated(spec.name), words, titles);
+    knob->setWordTips(tips);
     connect(knob, &ChoiceKnob::valueCommitted, this,
             [this, key, flag](const QString& from, const QString& to) {
                 if (flag)
@@ -156,11 +173,9 @@ KnobPanel::Row KnobPanel::makePath(const KnobSpec& spec) {
     auto* knob = new PathKnob(translated(spec.label), translated(spec.name));
     connect(knob, &PathKnob::valueCommitted, this,
             [this, key](const QString& from, const QString& to) { Q_EMIT keyCommitted(key, from, to); });
-    const auto show = [this, knob](const QVariant& value, const QVariant& default_value) {
+    const auto show = [knob](const QVariant& value, const QVariant& default_value) {
         knob->setValue(value.toString());
         knob->setDefaultValue(default_value.toString());
-        // Only a source of its own file has a file.
-        knob->setVisible(shown_.train.data.source == DataSource::Text);
     };
     return {&spec, key, knob, show};
 }
@@ -169,8 +184,12 @@ void KnobPanel::setRecipe(const Recipe& shown, const Recipe& defaults) {
     shown_ = shown;
     values_ = recipeValues(shown);
     defaults_ = recipeValues(defaults);
-    for (Row& row : rows_) row.show(values_.value(row.key), defaults_.value(row.key));
-    countChanged();
+    for (Row& row : rows_) {
+        row.show(values_.value(row.key), defaults_.value(row.key));
+        if (row.spec->applies) row.widget->setVisible(row.spec->applies(shown));
+    }
+    differences_->setRecipe(shown);
+    showFoldTitles();
 }
 
 void KnobPanel::setCompared(const std::vector<Recipe>& recipes) {
@@ -182,6 +201,7 @@ void KnobPanel::setCompared(const std::vector<Recipe>& recipes) {
         });
         row.widget->setDiffering(differs);
     }
+    showFoldTitles();
 }
 
 void KnobPanel::setAvailable(const QString& key, const QStringList& words) {
@@ -199,11 +219,17 @@ bool KnobPanel::isLinked() const {
     return link_->isChecked();
 }
 
-void KnobPanel::setMoreShown(bool shown) {
-    const QSignalBlocker quiet(more_);
-    more_->setChecked(shown);
-    more_->setArrowType(shown ? Qt::DownArrow : Qt::RightArrow);
-    folded_->setVisible(shown);
+void KnobPanel::setSectionShown(KnobSection section, bool shown) {
+    const Fold& fold = folds_[static_cast<std::size_t>(section)];
+    if (!fold.title) return;  // always in sight
+    const QSignalBlocker quiet(fold.title);
+    fold.title->setChecked(shown);
+    fold.title->setArrowType(shown ? Qt::DownArrow : Qt::RightArrow);
+    fold.body->setVisible(shown);
+}
+
+void KnobPanel::setAllShown(bool shown) {
+    for (int section = 1; section < kKnobSections; ++section) setSectionShown(KnobSection(section), shown);
 }
 
 KnobRow* KnobPanel::row(const QString& key) const {
@@ -211,12 +237,21 @@ KnobRow* KnobPanel::row(const QString& key) const {
     return it == rows_.end() ? nullptr : it->widget;
 }
 
-void KnobPanel::countChanged() {
-    const auto changed = std::count_if(rows_.begin(), rows_.end(), [](const Row& row) {
-        return row.spec->folded && row.widget->isChanged();
-    });
-    // What was changed must not hide.
-    more_->setText(changed == 0 ? tr("More") : tr("More (%n changed)", nullptr, static_cast<int>(changed)));
+void KnobPanel::showFoldTitles() {
+    for (int section = 1; section < kKnobSections; ++section) {
+        int changed = 0;
+        bool differs = false;
+        for (const Row& row : rows_) {
+            if (static_cast<int>(row.spec->section) != section || row.widget->isHidden()) continue;
+            changed += row.widget->isChanged();
+            differs |= row.widget->isDiffering();
+        }
+        // What was changed, or sets the runs apart, must not hide.
+        QString title = sectionTitle(KnobSection(section));
+        if (changed > 0) title += tr(" (%n changed)", nullptr, changed);
+        if (differs) title += QStringLiteral("  ≠");
+        folds_[static_cast<std::size_t>(section)].title->setText(title);
+    }
 }
 
 }  // namespace normscope::widgets

@@ -2,23 +2,29 @@
 #pragma once
 
 #include "core/recipe/recipe.h"
+#include "widgets/stack/knob_table.h"
 
 #include <QHash>
 #include <QVariant>
 #include <QWidget>
+#include <array>
 #include <functional>
 #include <vector>
 
 class QToolButton;
+class QVBoxLayout;
 
 namespace normscope::widgets {
 
+class DiffList;
 class GlyphButton;
 class KnobRow;
-struct KnobSpec;
+class NoticeStrip;
 
-/// The column of knobs: one row for each line of knobTable(), those out of sight under "More". Shows a
-/// recipe, tells what a person wants changed, changes nothing itself.
+/// The column of knobs: one row for each line of knobTable(), the most used in sight, the others under a fold
+/// for each section, and only those that do something in the shown recipe. Under the scheme stands what is to
+/// be said about it, after the knobs in sight what sets the recipe apart from a preset. Shows a recipe, tells
+/// what a person wants changed, changes nothing itself.
 class KnobPanel : public QWidget {
     Q_OBJECT
   public:
@@ -35,9 +41,13 @@ class KnobPanel : public QWidget {
     /// Whether the knobs act on all compared runs (the chain icon). Sends no signal.
     void setLinked(bool linked);
     bool isLinked() const;
-    void setMoreShown(bool shown);
+    /// Opens or closes a fold, or all of them.
+    void setSectionShown(KnobSection section, bool shown);
+    void setAllShown(bool shown);
     /// The row of a key, or nullptr: for tests, presentation strips and stories that point at a knob.
     KnobRow* row(const QString& key) const;
+    NoticeStrip* notices() const { return notices_; }
+    DiffList* differences() const { return differences_; }
 
   Q_SIGNALS:
     void keyDragStarted(const QString& key);
@@ -59,14 +69,20 @@ class KnobPanel : public QWidget {
     Row makeNumber(const KnobSpec& spec);
     Row makeChoice(const KnobSpec& spec);
     Row makePath(const KnobSpec& spec);
-    void countChanged();
+    void makeFold(KnobSection section, QVBoxLayout* column);
+    void showFoldTitles();
 
     std::vector<Row> rows_;
     Recipe shown_;
     QHash<QString, QVariant> values_, defaults_;
     GlyphButton* link_;
-    QToolButton* more_;
-    QWidget* folded_;
+    NoticeStrip* notices_;
+    DiffList* differences_;
+    struct Fold {
+        QToolButton* title = nullptr;
+        QWidget* body = nullptr;
+    };
+    std::array<Fold, kKnobSections> folds_;  ///< by section; nothing for those in sight
 };
 
 }  // namespace normscope::widgets

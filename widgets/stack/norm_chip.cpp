@@ -44,9 +44,10 @@ void NormChip::setNorm(int layer, Sublayer kind, NormPlace place, bool on, bool 
 bool NormChip::event(QEvent* event) {
     if (event->type() != QEvent::ToolTip) return QAbstractButton::event(event);
     const QString state = isChecked() ? tr("on") : tr("off");
-    const QString text = QStringLiteral("%1: %2 (%3)\n%4")
-                             .arg(accessibleName(), state, accessibleDescription(),
-                                  tr("Click: this layer. Shift+click: all layers."));
+    const QString text =
+        QStringLiteral("%1: %2 (%3)\n%4")
+            .arg(accessibleName(), state, accessibleDescription(),
+                 tr("Click: this layer. Shift+click: all layers. Right click: reset, apply to all."));
     QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), text, this);
     return true;
 }
@@ -72,6 +73,11 @@ void NormChip::paintEvent(QPaintEvent*) {
         painter.setBrush(theme.background);
     }
     painter.drawRoundedRect(box, 4, 4);
+    if (overridden_) {
+        painter.setPen(QPen(theme.run(1), 1.5));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+    }
     painter.setPen(isChecked() ? textOn(fill) : theme.muted);
     painter.drawText(rect(), Qt::AlignCenter, text());
     if (overridden_) {

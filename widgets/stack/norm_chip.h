@@ -7,8 +7,9 @@
 
 namespace normscope::widgets {
 
-/// One norm of one sub-layer: filled where it stands, a dashed outline where it does not, a corner dot where
-/// a person overrode the scheme. Shows what it is told; a click only asks.
+/// One norm of one sub-layer: filled where it stands, a dashed outline where it does not, an outline in the
+/// colour of overrides and a corner dot where a person overrode the scheme. Shows what it is told; a click
+/// only asks.
 class NormChip : public QAbstractButton {
     Q_OBJECT
   public:

@@ -2,6 +2,7 @@
 #include "widgets/stack/norm_override.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace normscope::widgets {
 namespace {
@@ -10,18 +11,25 @@ std::optional<bool>& normOf(RuleOverride& rule, NormPlace place) {
     return place == NormPlace::In ? rule.in : place == NormPlace::Out ? rule.out : rule.post;
 }
 
-void setNorm(StackSpec& spec, int layer, Sublayer kind, NormPlace place, std::optional<bool> value) {
-    auto& layers = spec.layers;
-    auto it = std::find_if(layers.begin(), layers.end(), [&](const auto& o) { return o.index == layer; });
-    if (it == layers.end()) {
-        if (!value) return;
-        // Kept in order, so that the same switches give the same recipe.
-        it = std::find_if(layers.begin(), layers.end(), [&](const auto& o) { return o.index > layer; });
-        it = layers.insert(it, {layer, {}, {}});
-    }
-    normOf(kind == Sublayer::Attention ? it->attn : it->ffn, place) = value;
-    if (it->attn.empty() && it->ffn.empty()) layers.erase(it);
+RuleOverride& partOf(LayerOverride& layer, Sublayer kind) {
+    return kind == Sublayer::Attention ? layer.attn : layer.ffn;
 }
+
+/// Changes what was set by hand in one sub-layer. The list is kept in order, so that the same switches give
+/// the same recipe, and without empty entries.
+template <class Change>
+void editOverride(StackSpec& spec, int layer, Sublayer kind, const Change& change) {
+    auto& layers = spec.layers;
+    const auto at =
+        std::find_if(layers.begin(), layers.end(), [&](const auto& o) { return o.index >= layer; });
+    const auto entry =
+        at != layers.end() && at->index == layer ? at : layers.insert(at, LayerOverride{layer, {}, {}});
+    change(partOf(*entry, kind));
+    if (entry->attn.empty() && entry->ffn.empty()) layers.erase(entry);
+}
+
+constexpr Sublayer kSublayers[] = {Sublayer::Attention, Sublayer::FeedForward};
+constexpr NormPlace kPlaces[] = {NormPlace::In, NormPlace::Out, NormPlace::Post};
 
 }  // namespace
 
@@ -47,9 +55,52 @@ StackSpec withNorm(StackSpec spec, int layer, Sublayer kind, NormPlace place, bo
     const int last = all_layers ? spec.depth - 1 : layer;
     for (int l = first; l <= last; ++l) {
         const bool by_scheme = hasNorm(sublayer_rule(bare, l, kind), place);
-        setNorm(spec, l, kind, place, on == by_scheme ? std::nullopt : std::optional(on));
+        editOverride(spec, l, kind, [&](RuleOverride& rule) {
+            normOf(rule, place) = on == by_scheme ? std::nullopt : std::optional(on);
+        });
     }
     return spec;
+}
+
+RuleOverride overrideOf(const StackSpec& spec, int layer, Sublayer kind) {
+    for (const LayerOverride& o : spec.layers)
+        if (o.index == layer) return kind == Sublayer::Attention ? o.attn : o.ffn;
+    return {};
+}
+
+StackSpec withFactors(StackSpec spec, int layer, Sublayer kind, std::optional<double> a,
+                      std::optional<double> b) {
+    editOverride(spec, layer, kind, [&](RuleOverride& rule) {
+        rule.a = a;
+        rule.b = b;
+    });
+    return spec;
+}
+
+StackSpec withoutOverrides(StackSpec spec, int layer) {
+    std::erase_if(spec.layers, [&](const LayerOverride& o) { return layer < 0 || o.index == layer; });
+    return spec;
+}
+
+StackSpec withLayerEverywhere(StackSpec spec, int layer) {
+    const StackSpec given = spec;
+    for (const Sublayer kind : kSublayers) {
+        const SublayerRule rule = sublayer_rule(given, layer, kind);
+        const RuleOverride by_hand = overrideOf(given, layer, kind);
+        for (const NormPlace place : kPlaces)
+            spec = withNorm(std::move(spec), layer, kind, place, hasNorm(rule, place), true);
+        for (int l = 0; l < spec.depth; ++l)
+            spec = withFactors(std::move(spec), l, kind, by_hand.a, by_hand.b);
+    }
+    return spec;
+}
+
+bool hasPlace(const StackSpec& spec, Sublayer kind, NormPlace place) {
+    return !(spec.layout == Layout::Parallel && kind == Sublayer::Attention && place == NormPlace::Post);
+}
+
+bool hasShortcut(const StackSpec& spec, Sublayer kind) {
+    return !(spec.layout == Layout::Parallel && kind == Sublayer::FeedForward);
 }
 
 }  // namespace normscope::widgets

@@ -7,6 +7,7 @@
 
 #include <QStringList>
 #include <cmath>
+#include <numeric>
 
 namespace normscope::widgets {
 namespace {
@@ -85,8 +86,10 @@ void setRecipeKey(Recipe& recipe, const QString& key, const QVariant& value) {
     const StackSpec& before = recipe.stack;
     if (key == u"stack.d_model" && before.d_ff == 4 * before.d_model)
         changed.stack.d_ff = 4 * changed.stack.d_model;
-    if (key == u"stack.heads" && before.kv_heads == before.heads)
-        changed.stack.kv_heads = changed.stack.heads;
+    if (key == u"stack.heads" && before.kv_heads > 0)
+        changed.stack.kv_heads = before.kv_heads == before.heads
+                                     ? changed.stack.heads
+                                     : std::gcd(before.kv_heads, changed.stack.heads);
     recipe = std::move(changed);
 }
 

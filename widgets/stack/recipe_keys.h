@@ -22,9 +22,10 @@ QHash<QString, QVariant> recipeValues(const Recipe& recipe);
 QVariant recipeKey(const Recipe& recipe, const QString& key);
 
 /// Sets one key; whole numbers may come as double. Sizes that were the usual multiple of it follow: d_ff = 4
-/// · d_model, kv_heads = heads. Setting stack.block sets the block's defaults. Throws InputError with path
-/// and allowed set for an unknown key or a value out of range, and leaves the recipe as it was. Whether keys
-/// fit together (heads | d_model) is checked when the recipe is completed, not here.
+/// · d_model, kv_heads = heads (fewer kv_heads become their greatest common divisor with the heads). Setting
+/// stack.block sets the block's defaults. Throws InputError with path and allowed set for an unknown key or a
+/// value out of range, and leaves the recipe as it was. Whether keys fit together (heads | d_model) is
+/// checked when the recipe is completed, not here.
 void setRecipeKey(Recipe& recipe, const QString& key, const QVariant& value);
 
 /// What a key may hold.

@@ -2,11 +2,13 @@
 #include "widgets/stack/stack_view.h"
 
 #include "widgets/plots/number_text.h"
+#include "widgets/stack/factor_popup.h"
 #include "widgets/stack/norm_chip.h"
 #include "widgets/stack/sublayer_formula.h"
 
 #include <QHelpEvent>
 #include <QKeyEvent>
+#include <QMenu>
 #include <QScrollArea>
 #include <QToolTip>
 #include <algorithm>
@@ -99,6 +101,7 @@ void StackView::hover(int layer) {
 }
 
 void StackView::toggle(NormPlace place, bool all_layers) {
+    if (!hasPlace(spec_, kind_, place)) return;
     const bool on = hasNorm(sublayer_rule(spec_, layer_, kind_), place);
     Q_EMIT normToggled(layer_, kind_, place, !on, all_layers);
 }
@@ -130,7 +133,7 @@ void StackView::rebuild() {
         });
         chips_.push_back(chip);
     }
-    for (std::size_t i = 0; i < chips_.size(); ++i) chips_[i]->setVisible(i < needed);
+    for (std::size_t i = needed; i < chips_.size(); ++i) chips_[i]->setVisible(false);
     showChips();
     setAccessibleName(tr("Stack of %n layers", nullptr, spec_.depth));
     updateGeometry();
@@ -150,6 +153,7 @@ void StackView::showChips() {
                 const bool on = hasNorm(rule, place);
                 chip->setNorm(part.first, kind, place, on, on != hasNorm(by_scheme, place));
                 chip->setGeometry(boxes.chip(place).toRect());
+                chip->setVisible(hasPlace(spec_, kind, place));
             }
         }
     }
@@ -164,8 +168,7 @@ QString StackView::tipAt(const QPointF& at) const {
     if (layer < 0) return {};
     QString text;
     if (layout_.partOf(layer).kind == Kind::Layer) {
-        const Sublayer kind =
-            at.y() < layout_.layerRect(layer).center().y() ? Sublayer::FeedForward : Sublayer::Attention;
+        const Sublayer kind = sublayerAt(layer, at.y());
         const QString name =
             kind == Sublayer::Attention ? tr("Layer %1, attention") : tr("Layer %1, feed-forward");
         text = name.arg(layer + 1) + u'\n' + sublayerFormula(spec_, layer, kind);
@@ -188,9 +191,66 @@ bool StackView::event(QEvent* event) {
 void StackView::mousePressEvent(QMouseEvent* event) {
     const int layer = layout_.layerAt(event->position().y());
     if (event->button() != Qt::LeftButton || layer < 0) return;
-    const bool upper = event->position().y() < layout_.layerRect(layer).center().y();
-    const bool full = layout_.partOf(layer).kind == Kind::Layer;
-    pick(layer, full && upper ? Sublayer::FeedForward : Sublayer::Attention);
+    pick(layer, sublayerAt(layer, event->position().y()));
+}
+
+Sublayer StackView::sublayerAt(int layer, double y) const {
+    const bool upper = y < layout_.layerRect(layer).center().y();
+    return upper && layout_.partOf(layer).kind == Kind::Layer ? Sublayer::FeedForward : Sublayer::Attention;
+}
+
+void StackView::contextMenuEvent(QContextMenuEvent* event) {
+    QPoint at = event->globalPos();
+    if (event->reason() == QContextMenuEvent::Keyboard) {
+        at = mapToGlobal(sublayerRect(layout_.layerRect(layer_), kind_).center().toPoint());
+    } else {
+        const int layer = layout_.layerAt(event->pos().y());
+        if (layer >= 0) pick(layer, sublayerAt(layer, event->pos().y()));
+    }
+    const bool any = !spec_.layers.empty();
+    const bool here = std::any_of(spec_.layers.begin(), spec_.layers.end(),
+                                  [this](const LayerOverride& o) { return o.index == layer_; });
+    auto* menu = new QMenu(this);
+    menu->setObjectName(QStringLiteral("stackMenu"));
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    menu->addAction(tr("Factors a, b…\tA"), this, &StackView::editFactors);
+    menu->addSeparator();
+    menu->addAction(tr("Reset layer %1\tDel").arg(layer_ + 1), this, [this] { resetOverrides(false); })
+        ->setEnabled(here);
+    menu->addAction(tr("Reset all overrides\tShift+Del"), this, [this] { resetOverrides(true); })
+        ->setEnabled(any);
+    menu->addAction(tr("Apply layer %1 to all layers").arg(layer_ + 1), this,
+                    [this] {
+                        Q_EMIT layersEdited(withLayerEverywhere(spec_, layer_).layers,
+                                            tr("layer %1 applied to all layers").arg(layer_ + 1));
+                    })
+        ->setEnabled(any && spec_.depth > 1);
+    menu->popup(at);
+}
+
+void StackView::resetOverrides(bool all_layers) {
+    const StackSpec reset = withoutOverrides(spec_, all_layers ? -1 : layer_);
+    if (reset.layers.size() == spec_.layers.size()) return;  // nothing was set by hand there
+    Q_EMIT layersEdited(reset.layers,
+                        all_layers ? tr("reset all overrides") : tr("reset layer %1").arg(layer_ + 1));
+}
+
+void StackView::editFactors() {
+    const int layer = layer_;
+    const Sublayer kind = kind_;
+    const SublayerRule by_scheme = schemeRule(spec_, layer, kind);
+    const QString name =
+        (kind == Sublayer::Attention ? tr("Layer %1, attention") : tr("Layer %1, feed-forward"))
+            .arg(layer + 1);
+    auto* popup =
+        new FactorPopup(name, overrideOf(spec_, layer, kind), by_scheme, hasShortcut(spec_, kind), this);
+    connect(popup, &FactorPopup::committed, this,
+            [this, layer, kind, name](std::optional<double> a, std::optional<double> b) {
+                Q_EMIT layersEdited(withFactors(spec_, layer, kind, a, b).layers, tr("a, b of %1").arg(name));
+            });
+    const QRectF line = sublayerRect(layout_.layerRect(layer), kind);
+    popup->move(mapToGlobal(line.bottomLeft().toPoint() + QPoint(30, 2)));
+    popup->show();
 }
 
 void StackView::mouseMoveEvent(QMouseEvent* event) {
@@ -229,6 +289,11 @@ void StackView::keyPressEvent(QKeyEvent* event) {
             return toggle(NormPlace::Out, all_layers);
         case Qt::Key_P:
             return toggle(NormPlace::Post, all_layers);
+        case Qt::Key_A:
+            return editFactors();
+        case Qt::Key_Delete:
+        case Qt::Key_Backspace:
+            return resetOverrides(all_layers);
         default:
             QWidget::keyPressEvent(event);
     }

@@ -4,6 +4,7 @@
 #include "core/stack/stack_spec.h"
 #include "widgets/stack/stack_layout.h"
 
+#include <QString>
 #include <QWidget>
 #include <vector>
 
@@ -14,7 +15,8 @@ class NormChip;
 /// The stack as a picture: embedding at the bottom, the layers with their norms, final norm and head on top.
 /// A chip switches a norm; the layers can carry the colour of a measured quantity. Keyboard: Up and Down move
 /// over the sub-layers, PageUp and PageDown over the layers, Home and End to the ends; I, O, P switch the
-/// selected sub-layer's norms (with Shift in all layers).
+/// selected sub-layer's norms (with Shift in all layers); A edits its factors a and b, Delete takes back what
+/// was set by hand in the layer (with Shift in all), and the menu key offers all of it.
 class StackView : public QWidget {
     Q_OBJECT
   public:
@@ -42,6 +44,8 @@ class StackView : public QWidget {
     /// Asks for a norm to be switched (withNorm does it to a spec).
     void normToggled(int layer, normscope::Sublayer kind, normscope::widgets::NormPlace place, bool on,
                      bool all_layers);
+    /// Asks for other overrides by hand ("layers" of the spec); `what` names the change for the undo list.
+    void layersEdited(const std::vector<normscope::LayerOverride>& layers, const QString& what);
     void layerHovered(int layer);  ///< −1 when the pointer leaves
     void layerSelected(int layer);
 
@@ -52,6 +56,7 @@ class StackView : public QWidget {
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void focusInEvent(QFocusEvent* event) override;
     void focusOutEvent(QFocusEvent* event) override;
@@ -62,6 +67,9 @@ class StackView : public QWidget {
     void pick(int layer, Sublayer kind);
     void hover(int layer);
     void toggle(NormPlace place, bool all_layers);
+    void editFactors();
+    void resetOverrides(bool all_layers);
+    Sublayer sublayerAt(int layer, double y) const;
     QString tipAt(const QPointF& at) const;
     void paintEnd(QPainter& painter, const QRectF& rect, const QString& text) const;
     void paintLayer(QPainter& painter, int layer) const;

@@ -102,6 +102,8 @@ void StackView::paintLayer(QPainter& painter, int layer) const {
         painter.setBrush(theme.background);
         QRectF circle(0, 0, 13, 13);
         circle.moveCenter(boxes.sum.center());
+        const RuleOverride by_hand = overrideOf(spec_, layer, kind);
+        if (by_hand.a || by_hand.b) painter.setPen(QPen(theme.run(1), 2));
         painter.drawEllipse(circle);
         painter.setPen(QPen(theme.text, 1));
         const QPointF c = circle.center();
@@ -138,6 +140,10 @@ void StackView::paintThin(QPainter& painter, const StackLayout::Part& part) cons
         const double height = (last - first + 1) * layout_.thin - (layout_.thin > 3 ? 1 : 0);
         const QColor colour = layerColour(shown);
         painter.fillRect(QRectF(left, top, right - left, height), colour.isValid() ? colour : theme.neutral);
+        // What was set by hand shows also where its chips do not.
+        if (std::any_of(spec_.layers.begin(), spec_.layers.end(),
+                        [&](const LayerOverride& o) { return o.index >= first && o.index <= last; }))
+            painter.fillRect(QRectF(right - 8, top, 8, height), theme.run(1));
     }
     if (hovered_ >= part.first && hovered_ <= part.last) {
         painter.setPen(QPen(theme.text, 1));

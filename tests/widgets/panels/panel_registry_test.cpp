@@ -12,15 +12,16 @@ using namespace normscope::widgets;
 class PanelRegistryTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    void listsTheSix() {
+    void listsThemInOrder() {
         QStringList ids, titles;
         for (const PanelInfo& panel : panels()) {
             ids << QString::fromStdString(panel.id);
             titles << panel.title;
         }
-        QCOMPARE(ids, QStringList({"growth", "gradients", "jacobian", "training", "null_space", "theta"}));
+        QCOMPARE(ids, QStringList({"growth", "gradients", "jacobian", "training", "null_space", "theta",
+                                   "spectra", "mismatch"}));
         QCOMPARE(titles, QStringList({"Growth", "Gradients by depth", "Jacobian spectra", "Loss",
-                                      "Norm sites", "θ"}));
+                                      "Norm sites", "θ", "Sequence spectra", "Low-precision error"}));
     }
 
     void unknownIdNamesTheKnownOnes() {
@@ -30,7 +31,7 @@ class PanelRegistryTest : public QObject {
         } catch (const InputError& e) {
             QCOMPARE(QString(e.what()),
                      "panel: unknown id 'entropy', allowed: growth, gradients, jacobian, training, "
-                     "null_space, theta");
+                     "null_space, theta, spectra, mismatch");
         }
     }
 

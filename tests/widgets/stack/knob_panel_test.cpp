@@ -3,17 +3,21 @@
 
 #include "tests/widgets/stack/quiet.h"
 #include "widgets/stack/choice_knob.h"
+#include "widgets/stack/diff_list.h"
 #include "widgets/stack/glyph.h"
 #include "widgets/stack/knob.h"
 #include "widgets/stack/knob_slider.h"
 #include "widgets/stack/knob_table.h"
+#include "widgets/stack/notice_strip.h"
 #include "widgets/stack/path_knob.h"
 #include "widgets/stack/recipe_keys.h"
 
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QSignalSpy>
+#include <QToolButton>
 
 using namespace normscope;
 using namespace normscope::widgets;
@@ -61,11 +65,111 @@ class KnobPanelTest : public QObject {
             KnobRow* row = b.panel.row(QString::fromUtf8(spec.key));
             QVERIFY2(row, spec.key);
             QVERIFY2(!row->toolTip().isEmpty() && !row->accessibleName().isEmpty(), spec.key);
-            if (!spec.folded) QVERIFY2(row->isVisible(), spec.key);
-            if (spec.folded) QVERIFY2(!row->isVisible(), spec.key);
+            const bool applies = !spec.applies || spec.applies(Recipe{});
+            QVERIFY2(row->isVisible() == (spec.section == KnobSection::InSight && applies), spec.key);
         }
-        b.panel.setMoreShown(true);
+        b.panel.setSectionShown(KnobSection::Training, true);
         QVERIFY(b.panel.row("optimizer.clip")->isVisible());
+        QVERIFY(!b.panel.row("stack.heads")->isVisible());
+        b.panel.setAllShown(true);
+        QVERIFY(b.panel.row("stack.heads")->isVisible());
+    }
+
+    void theSchemeMenuOffersAllTenAndSaysWhatTheyAre() {
+        Bench b;
+        const QComboBox* box = b.choice("stack.scheme")->box();
+        QStringList titles;
+        for (int i = 0; i < box->count(); ++i) {
+            titles << box->itemText(i);
+            QVERIFY2(!box->itemData(i, Qt::ToolTipRole).toString().isEmpty(), qPrintable(titles.last()));
+        }
+        QCOMPARE(titles, QStringList({"No norm", "Post-LN", "Pre-LN", "Peri-LN", "Sandwich-LN", "DeepNorm",
+                                      "Mix-LN", "LNS", "Output-LN", "Custom"}));
+        QVERIFY(box->itemData(box->findData("post"), Qt::ToolTipRole).toString().contains("N_post(x + "));
+    }
+
+    void aKnobIsShownOnlyWhereItsKeyDoesSomething() {
+        Bench b;
+        b.panel.setAllShown(true);
+        const auto shownWith = [&](const char* key, const char* other, const QVariant& value) {
+            Recipe recipe;
+            setRecipeKey(recipe, other, value);
+            b.panel.setRecipe(recipe, {});
+            return b.panel.row(key)->isVisible();
+        };
+        QVERIFY(!shownWith("stack.mix_post_fraction", "stack.scheme", "lns"));
+        QVERIFY(shownWith("stack.mix_post_fraction", "stack.scheme", "mix"));
+        QVERIFY(shownWith("stack.lns_form", "stack.scheme", "lns"));
+        QVERIFY(!shownWith("stack.rope_base", "stack.position", "none"));
+        QVERIFY(shownWith("stack.rope_base", "stack.block", "llama"));
+        QVERIFY(!shownWith("stack.branch_scale_init", "stack.branch_scale", "none"));
+        QVERIFY(shownWith("stack.branch_scale_init", "stack.branch_scale", "channel"));
+        QVERIFY(!shownWith("stack.gpas.site", "stack.gpas.enabled", false));
+        QVERIFY(shownWith("stack.gpas.site", "stack.gpas.enabled", true));
+        QVERIFY(shownWith("stack.gpas.clip", "stack.gpas.enabled", true));
+        QVERIFY(!shownWith("stack.init.std", "stack.init.rule", "lab"));
+        QVERIFY(shownWith("stack.init.std", "stack.init.rule", "plain"));
+        QVERIFY(!shownWith("stack.init.path_maps", "stack.init.rule", "plain"));
+        QVERIFY(shownWith("stack.init.path_maps", "stack.init.rule", "path_length"));
+    }
+
+    void aFoldSaysWhatItHides() {
+        Bench b;
+        Recipe recipe, other;
+        complete(recipe.stack, 27);
+        Recipe defaults = recipe;
+        recipe.stack.qk_norm = QkNorm::Head;
+        recipe.stack.tied_head = true;
+        b.panel.setRecipe(recipe, defaults);
+        b.panel.setCompared({recipe, defaults});
+        QStringList titles;
+        for (const QToolButton* button : b.panel.findChildren<QToolButton*>()) titles << button->text();
+        QVERIFY2(titles.contains("Block (2 changed)  ≠"), qPrintable(titles.join(',')));
+        QVERIFY(titles.contains("GPAS gates"));
+    }
+
+    void noticesAreShownInOneLineAndInFull() {
+        Bench b;
+        NoticeStrip* strip = b.panel.notices();
+        QVERIFY(!strip->isVisible());
+        const QString refusal = "stack.heads: 5 does not divide d_model 64, allowed: divisors of d_model";
+        strip->setNotices(refusal, {"init gpt2 with lns: the outputs are scaled twice (LNS README)"});
+        QTRY_VERIFY(strip->isVisible() && strip->height() > 0);
+        QVERIFY(strip->toolTip().startsWith(refusal));
+        const int folded = strip->height();
+        QTest::mouseClick(strip, Qt::LeftButton);
+        QTRY_VERIFY(strip->height() > folded);
+        strip->setNotices({}, {});
+        QVERIFY(!strip->isVisible());
+    }
+
+    void whatDiffersFromThePreset() {
+        Bench b;
+        Recipe pre, post;
+        complete(pre.stack, 27);
+        post = pre;
+        post.stack.scheme = Scheme::Post;
+        DiffList* list = b.panel.differences();
+        list->setPresets({{"post-ln", "Post-LN", post}, {"pre-ln", "Pre-LN", pre}});
+        Recipe now = pre;
+        now.stack.residual_step = 0.2;
+        b.panel.setRecipe(now, pre);
+        QCOMPARE(list->base(), 1);  // the nearest
+        QCOMPARE(list->differences(),
+                 std::vector<KeyDifference>({{"stack.residual_step", "Δt", "1", "0.2"}}));
+        QCOMPARE(b.panel.findChild<QToolButton*>("diffTitle")->text(), "Differs from Pre-LN (1)");
+        QTest::mouseClick(b.panel.findChild<QToolButton*>("diffTitle"), Qt::LeftButton);
+        QSignalSpy reset(list, &DiffList::keyResetRequested);
+        auto* row = list->findChild<QPushButton*>("stack.residual_step");
+        QVERIFY(row->isVisible());
+        QTest::mouseClick(row, Qt::LeftButton);
+        QTRY_COMPARE(reset.count(), 1);
+        QCOMPARE(reset[0][0].toString(), "stack.residual_step");
+        list->setBase("post-ln");
+        QCOMPARE(list->differences().size(), 2u);
+        b.panel.setRecipe(pre, pre);
+        list->setBase({});
+        QVERIFY(list->differences().empty());
     }
 
     void aDragSpeaksInKeys() {
@@ -100,7 +204,7 @@ class KnobPanelTest : public QObject {
 
     void switchesAreBool() {
         Bench b;
-        b.panel.setMoreShown(true);
+        b.panel.setAllShown(true);
         QComboBox* box = b.choice("stack.gpas.enabled")->box();
         box->setFocus();
         QTest::keyClick(box, Qt::Key_Down);
@@ -150,7 +254,7 @@ class KnobPanelTest : public QObject {
 
     void onlyATextHasAFile() {
         Bench b;
-        b.panel.setMoreShown(true);
+        b.panel.setAllShown(true);
         QVERIFY(!b.panel.row("data.path")->isVisible());
         Recipe recipe;
         recipe.train.data.source = DataSource::Text;
@@ -163,11 +267,15 @@ class KnobPanelTest : public QObject {
 
     void theNarrowColumnClipsNoLabel() {
         Bench b;
-        b.panel.setMoreShown(true);
+        b.panel.setAllShown(true);
         Recipe other;
         other.stack.init.rule = InitRule::PathLength;
         other.stack.scheme = Scheme::Sandwich;
         other.train.data.source = DataSource::Text;
+        other.stack.scheme = Scheme::Mix;
+        other.stack.position = Position::Rope;
+        other.stack.branch_scale = BranchScale::Channel;
+        other.stack.gpas.enabled = true;
         b.panel.setRecipe(other, {});
         b.panel.setCompared({Recipe{}, other});
         QCoreApplication::processEvents();

@@ -4,6 +4,7 @@
 #include "widgets/stack/sublayer_formula.h"
 
 #include <QTest>
+#include <cmath>
 
 using namespace normscope;
 using namespace normscope::widgets;
@@ -74,6 +75,53 @@ class NormOverrideTest : public QObject {
         const StackSpec changed = withNorm(spec, 2, Sublayer::Attention, NormPlace::In, true, true);
         QCOMPARE(changed.layers.size(), std::size_t(1));  // the others have it
         QCOMPARE(changed.layers[0].index, 0);
+    }
+
+    void factorsAndTheWayBack() {
+        StackSpec spec =
+            withNorm(stack(Scheme::DeepNorm), 2, Sublayer::Attention, NormPlace::In, true, false);
+        spec = withFactors(spec, 2, Sublayer::Attention, std::nullopt, 0.5);
+        spec = withFactors(spec, 0, Sublayer::FeedForward, 2.0, -1.0);
+        QCOMPARE(sublayer_rule(spec, 0, Sublayer::FeedForward).a, 2.0);
+        QCOMPARE(sublayer_rule(spec, 0, Sublayer::FeedForward).b, -1.0);
+        QCOMPARE(sublayer_rule(spec, 2, Sublayer::Attention).a, std::pow(8.0, 0.25));  // the scheme's
+        QCOMPARE(sublayer_rule(spec, 2, Sublayer::Attention).b, 0.5);
+        QVERIFY(overrideOf(spec, 2, Sublayer::Attention).in == true);
+        QVERIFY(overrideOf(spec, 1, Sublayer::Attention).empty());
+        const StackSpec one = withoutOverrides(spec, 2);
+        QCOMPARE(one.layers.size(), std::size_t(1));
+        QCOMPARE(one.layers[0].index, 0);
+        QVERIFY(withoutOverrides(spec).layers.empty());
+        QVERIFY(withFactors(one, 0, Sublayer::FeedForward, std::nullopt, std::nullopt).layers.empty());
+    }
+
+    void oneLayerForAll() {
+        // Mix-LN: layer 0 is Post-LN; as layer 2, with a post norm on its attention, all become the same.
+        StackSpec spec = withNorm(stack(Scheme::Mix), 2, Sublayer::Attention, NormPlace::Post, true, false);
+        spec = withFactors(spec, 2, Sublayer::FeedForward, 3.0, std::nullopt);
+        const StackSpec all = withLayerEverywhere(spec, 2);
+        for (int layer = 0; layer < 4; ++layer) {
+            const SublayerRule attn = sublayer_rule(all, layer, Sublayer::Attention);
+            const SublayerRule ffn = sublayer_rule(all, layer, Sublayer::FeedForward);
+            QVERIFY(attn.in && !attn.out && attn.post && attn.a == 1);
+            QVERIFY(ffn.in && !ffn.out && !ffn.post && ffn.a == 3);
+        }
+        // The plain layer is applied: nothing is left that the scheme does not say.
+        const StackSpec plain = withLayerEverywhere(
+            withNorm(stack(Scheme::Pre), 2, Sublayer::Attention, NormPlace::Out, true, false), 1);
+        QVERIFY(plain.layers.empty());
+    }
+
+    void aParallelLayerHasOneShortcutAndOnePostNorm() {
+        StackSpec spec = stack(Scheme::Post);
+        QVERIFY(hasPlace(spec, Sublayer::Attention, NormPlace::Post));
+        QVERIFY(hasShortcut(spec, Sublayer::FeedForward));
+        spec.layout = Layout::Parallel;
+        QVERIFY(!hasPlace(spec, Sublayer::Attention, NormPlace::Post));
+        QVERIFY(hasPlace(spec, Sublayer::FeedForward, NormPlace::Post));
+        QVERIFY(hasPlace(spec, Sublayer::Attention, NormPlace::Out));
+        QVERIFY(hasShortcut(spec, Sublayer::Attention));
+        QVERIFY(!hasShortcut(spec, Sublayer::FeedForward));
     }
 
     void formulas() {

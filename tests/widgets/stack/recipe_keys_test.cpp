@@ -144,7 +144,26 @@ class RecipeKeysTest : public QObject {
     void titlesOfSchemes() {
         QCOMPARE(choiceTitle("stack.scheme", "pre"), QStringLiteral("Pre-LN"));
         QCOMPARE(choiceTitle("precision", "bf16"), QStringLiteral("BF16"));
-        QCOMPARE(choiceTitle("stack.block", "gpt2"), QStringLiteral("gpt2"));
+        QCOMPARE(choiceTitle("stack.block", "gpt2"), QStringLiteral("GPT-2"));
+        QCOMPARE(choiceTitle("optimizer.kind", "muon"), QStringLiteral("Muon"));
+        QCOMPARE(choiceTitle("stack.bias", "false"), QStringLiteral("Off"));
+        for (const KnobSpec& spec : knobTable())  // no word is shown as the file spells it
+            for (const QString& word : recipeDomains().value(QString::fromUtf8(spec.key)).words) {
+                const QString title = choiceTitle(QString::fromUtf8(spec.key), word);
+                QVERIFY2(!title.contains(u'_') && title[0].isUpper(), qPrintable(title));
+            }
+    }
+
+    void keyValueHeadsStayDivisors() {
+        Recipe recipe;
+        recipe.stack.d_model = 96;
+        recipe.stack.heads = 12;
+        recipe.stack.kv_heads = 4;
+        setRecipeKey(recipe, "stack.heads", 6);
+        QCOMPARE(recipe.stack.kv_heads, 2);
+        setRecipeKey(recipe, "stack.kv_heads", 6);
+        setRecipeKey(recipe, "stack.heads", 3);
+        QCOMPARE(recipe.stack.kv_heads, 3);
     }
 };
 

@@ -3,8 +3,12 @@
 
 #include "tests/widgets/stack/quiet.h"
 #include "widgets/plots/colour_map.h"
+#include "widgets/stack/factor_popup.h"
 #include "widgets/stack/norm_chip.h"
 
+#include <QContextMenuEvent>
+#include <QLineEdit>
+#include <QMenu>
 #include <QSignalSpy>
 #include <cmath>
 
@@ -118,6 +122,104 @@ class StackViewTest : public QObject {
         QVERIFY(b.view.selectedLayer() == 0 && b.view.selectedSublayer() == Sublayer::Attention);
         QTest::keyClick(&b.view, Qt::Key_O, Qt::ControlModifier);  // somebody else's shortcut
         QCOMPARE(b.toggled.count(), 3);
+    }
+
+    /// The action of the open menu whose text holds a word.
+    static QAction* entry(const StackView& view, const char* word) {
+        const auto* menu = view.findChild<QMenu*>("stackMenu");
+        if (!menu) return nullptr;
+        for (QAction* action : menu->actions())
+            if (action->text().contains(QLatin1String(word))) return action;
+        return nullptr;
+    }
+
+    void theMenuResetsAndApplies() {
+        Bench b(4);
+        StackSpec spec;
+        spec.depth = 4;
+        spec = withNorm(spec, 2, Sublayer::FeedForward, NormPlace::Post, true, false);
+        spec = withNorm(spec, 0, Sublayer::Attention, NormPlace::Out, true, false);
+        b.view.setSpec(spec);
+        std::vector<LayerOverride> layers;
+        QStringList said;
+        connect(&b.view, &StackView::layersEdited, this,
+                [&](const std::vector<LayerOverride>& l, const QString& what) {
+                    layers = l;
+                    said << what;
+                });
+        const auto open = [&](int layer) {
+            delete b.view.findChild<QMenu*>("stackMenu");
+            QContextMenuEvent event(QContextMenuEvent::Mouse, b.middle(layer),
+                                    b.view.mapToGlobal(b.middle(layer)));
+            QCoreApplication::sendEvent(&b.view, &event);
+        };
+        open(1);
+        QVERIFY(entry(b.view, "Reset layer 2") && !entry(b.view, "Reset layer 2")->isEnabled());
+        open(2);
+        QVERIFY(entry(b.view, "Reset layer 3")->isEnabled());
+        entry(b.view, "Reset layer 3")->trigger();
+        QCOMPARE(layers.size(), std::size_t(1));
+        QCOMPARE(layers[0].index, 0);
+        entry(b.view, "Apply layer 3")->trigger();
+        QCOMPARE(layers.size(), std::size_t(4));
+        QVERIFY(layers[0].attn.empty() && layers[3].ffn.post == true);
+        entry(b.view, "Reset all")->trigger();
+        QVERIFY(layers.empty());
+        QCOMPARE(said,
+                 QStringList({"reset layer 3", "layer 3 applied to all layers", "reset all overrides"}));
+        delete b.view.findChild<QMenu*>("stackMenu");
+    }
+
+    void keysResetAndTheFactorsHaveAWindow() {
+        Bench b(4);
+        StackSpec spec;
+        spec.depth = 4;
+        spec = withNorm(spec, 0, Sublayer::Attention, NormPlace::Out, true, false);
+        b.view.setSpec(spec);
+        int count = 0;
+        std::vector<LayerOverride> layers = spec.layers;
+        connect(&b.view, &StackView::layersEdited, this, [&](const std::vector<LayerOverride>& l) {
+            layers = l;
+            ++count;
+            StackSpec next = spec;
+            next.layers = l;
+            b.view.setSpec(next);
+        });
+        QTest::keyClick(&b.view, Qt::Key_A);
+        auto* popup = b.view.findChild<FactorPopup*>("factorPopup");
+        QVERIFY(popup);
+        QCOMPARE(popup->fieldA()->placeholderText(), "1");
+        popup->fieldB()->setText("many");
+        QTest::keyClick(popup->fieldB(), Qt::Key_Return);
+        QCOMPARE(count, 0);  // refused, still open
+        popup->fieldB()->setText("0,5");
+        QTest::keyClick(popup->fieldB(), Qt::Key_Return);
+        QCOMPARE(count, 1);
+        QCOMPARE(layers.size(), std::size_t(1));
+        QVERIFY(layers[0].attn.b == 0.5 && !layers[0].attn.a && layers[0].attn.out == true);
+        QTest::keyClick(&b.view, Qt::Key_Up);
+        QTest::keyClick(&b.view, Qt::Key_Up);
+        QTest::keyClick(&b.view, Qt::Key_Delete);  // layer 2 has nothing to reset
+        QCOMPARE(count, 1);
+        QTest::keyClick(&b.view, Qt::Key_Delete, Qt::ShiftModifier);
+        QCOMPARE(count, 2);
+        QVERIFY(layers.empty());
+    }
+
+    void aParallelLayerShowsOnePostNorm() {
+        Bench b(3, Scheme::Post);
+        StackSpec spec;
+        spec.depth = 3;
+        spec.scheme = Scheme::Post;
+        spec.layout = Layout::Parallel;
+        b.view.setSpec(spec);
+        QVERIFY(!b.view.chip(1, Sublayer::Attention, NormPlace::Post));
+        QVERIFY(b.view.chip(1, Sublayer::FeedForward, NormPlace::Post));
+        QTest::keyClick(&b.view, Qt::Key_P);  // attention of layer 1 is selected
+        QCOMPARE(b.toggled.count(), 0);
+        spec.layout = Layout::Serial;
+        b.view.setSpec(spec);
+        QVERIFY(b.view.chip(1, Sublayer::Attention, NormPlace::Post));
     }
 
     void hover() {

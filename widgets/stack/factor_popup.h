@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/stack/scheme.h"
+
+#include <QFrame>
+#include <optional>
+
+class QLineEdit;
+
+namespace normscope::widgets {
+
+/// A small window for the factors of one sub-layer by hand: a of the shortcut, b of the branch. An empty
+/// field means what the scheme says, which it shows in grey. Enter sets both and closes, Esc or a click
+/// elsewhere closes alone; what is no finite number is refused. Deletes itself when it closes.
+class FactorPopup : public QFrame {
+    Q_OBJECT
+  public:
+    /// `by_hand` and `by_scheme` of the sub-layer called `name`; without `shortcut` it has no a of its own.
+    FactorPopup(const QString& name, const RuleOverride& by_hand, const SublayerRule& by_scheme,
+                bool shortcut, QWidget* parent);
+
+    QLineEdit* fieldA() const { return a_; }
+    QLineEdit* fieldB() const { return b_; }
+
+  Q_SIGNALS:
+    /// Without a value: as the scheme says.
+    void committed(std::optional<double> a, std::optional<double> b);
+
+  private:
+    void commit();
+
+    QLineEdit *a_, *b_;
+};
+
+}  // namespace normscope::widgets

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/stack/notice_strip.h"
+
+#include "widgets/stack/glyph.h"
+#include "widgets/stack/palette_theme.h"
+
+#include <QEvent>
+#include <QPainter>
+
+namespace normscope::widgets {
+namespace {
+
+constexpr int kGlyph = 12, kLeft = 20, kRight = 4, kGap = 3;
+
+}  // namespace
+
+NoticeStrip::NoticeStrip(QWidget* parent) : QAbstractButton(parent) {
+    setObjectName(QStringLiteral("noticeStrip"));
+    setCheckable(true);  // checked: in full
+    setFocusPolicy(Qt::TabFocus);
+    setCursor(Qt::PointingHandCursor);
+    QFont small = font();
+    small.setPixelSize(11);
+    setFont(small);
+    QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    policy.setHeightForWidth(true);
+    setSizePolicy(policy);
+    connect(this, &QAbstractButton::toggled, this, &QWidget::updateGeometry);
+    hide();
+}
+
+void NoticeStrip::setNotices(const QString& refusal, const QStringList& warnings) {
+    if (refusal == refusal_ && warnings == warnings_) return;
+    refusal_ = refusal;
+    warnings_ = warnings;
+    const QString all = lines().join(u'\n');
+    setToolTip(all);
+    setAccessibleName(refusal_.isEmpty() ? tr("%n warnings about this stack", nullptr, int(warnings_.size()))
+                                         : tr("This stack is not built"));
+    setAccessibleDescription(all);
+    setVisible(!all.isEmpty());
+    updateGeometry();
+    update();
+}
+
+QStringList NoticeStrip::lines() const {
+    return refusal_.isEmpty() ? warnings_ : QStringList(refusal_) + warnings_;
+}
+
+int NoticeStrip::rowHeight(const QString& text, int width) const {
+    const QFontMetrics metrics = fontMetrics();
+    if (!isChecked()) return metrics.height();
+    return metrics.boundingRect(QRect(0, 0, width - kLeft - kRight, 10000), Qt::TextWordWrap, text).height();
+}
+
+int NoticeStrip::heightForWidth(int width) const {
+    int height = kGap;
+    for (const QString& line : lines()) height += rowHeight(line, width) + kGap;
+    return height;
+}
+
+QSize NoticeStrip::sizeHint() const {
+    constexpr int kUsualWidth = 240;
+    return {kUsualWidth, heightForWidth(width() > 0 ? width() : kUsualWidth)};
+}
+
+bool NoticeStrip::event(QEvent* event) {
+    if (!keepsSpace(this, event)) return QAbstractButton::event(event);
+    event->accept();
+    return true;
+}
+
+void NoticeStrip::paintEvent(QPaintEvent*) {
+    const Theme theme = themeOf(palette());
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    int y = kGap;
+    for (const QString& line : lines()) {
+        const bool refused = !refusal_.isEmpty() && line == refusal_;
+        const int height = rowHeight(line, width());
+        paintGlyph(painter, QRectF(4, y + 1, kGlyph, kGlyph), refused ? Glyph::Cross : Glyph::Bang,
+                   refused ? theme.bad : theme.run(1));
+        painter.setPen(theme.text);
+        const QRect text(kLeft, y, width() - kLeft - kRight, height);
+        if (isChecked())
+            painter.drawText(text, Qt::TextWordWrap, line);
+        else
+            painter.drawText(text, Qt::AlignLeft | Qt::AlignVCenter,
+                             fontMetrics().elidedText(line, Qt::ElideRight, text.width()));
+        y += height + kGap;
+    }
+    if (hasFocus()) {
+        painter.setPen(QPen(theme.muted, 1));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+    }
+}
+
+}  // namespace normscope::widgets
