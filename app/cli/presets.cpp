@@ -17,12 +17,14 @@ namespace normscope::app {
 namespace {
 
 int list_presets() {
-    for (const auto all : {presets(), size_presets()}) for (const Preset& preset : all) {
-        const auto recipe = nlohmann::json::parse(preset.json);
-        char line[512];
-        std::snprintf(line, sizeof line, "%-20s %s\n", preset.name, recipe.value("description", "").c_str());
-        std::cout << line;
-    }
+    for (const auto all : {presets(), size_presets()})
+        for (const Preset& preset : all) {
+            const auto recipe = nlohmann::json::parse(preset.json);
+            char line[512];
+            std::snprintf(line, sizeof line, "%-20s %s\n", preset.name,
+                          recipe.value("description", "").c_str());
+            std::cout << line;
+        }
     return kDone;
 }
 
@@ -32,7 +34,8 @@ int print_preset(const std::string& name) {
     if (!preset) {
         std::string allowed;
         for (const auto all : {presets(), size_presets()})
-            for (const Preset& known : all) allowed += (allowed.empty() ? "" : ", ") + std::string(known.name);
+            for (const Preset& known : all)
+                allowed += (allowed.empty() ? "" : ", ") + std::string(known.name);
         throw InputError("presets", "\"" + name + "\" is not known", allowed);
     }
     std::cout << recipe_json(parse_recipe(preset->json, name)) << "\n";

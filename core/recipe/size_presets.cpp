@@ -24,7 +24,8 @@ Recipe recipe_of(const SizeRow& row) {
     train.batch = llama ? 8 : 12;
     train.accumulate = row.sequences / train.batch;
     // [G]'s Adam has no decay, where Adam and AdamW are one.
-    train.optimizer = {OptimizerKind::AdamW, row.lr, {0.9, llama ? 0.999 : 0.95}, 1e-8, llama ? 0.0 : 0.1, row.clip};
+    train.optimizer = {OptimizerKind::AdamW, row.lr,  {0.9, llama ? 0.999 : 0.95}, 1e-8,
+                       llama ? 0.0 : 0.1,    row.clip};
     train.schedule.warmup = row.warmup;
     train.steps = row.steps;
     return recipe;
@@ -42,11 +43,13 @@ std::string description_of(const SizeRow& row, const StackSpec& stack) {
     char parameters[64];
     std::snprintf(parameters, sizeof parameters, "%.2f million parameters. ",
                   static_cast<double>(ParameterTable(stack).size()) / 1e6);
-    const char* source = row.block == Block::Llama
-                             ? "Sizes, batch and schedule of [G]; Adam without decay, token embeddings drawn at 0.6325."
-                             : "Sizes, batch and schedule of nanoGPT, GELU in GPT-2's tanh form.";
+    const char* source =
+        row.block == Block::Llama
+            ? "Sizes, batch and schedule of [G]; Adam without decay, token embeddings drawn at 0.6325."
+            : "Sizes, batch and schedule of nanoGPT, GELU in GPT-2's tanh form.";
     return std::string(parameters) + source +
-           (row.published ? "" : " Learning rate, warm-up and steps are those of the nearest size that has them.");
+           (row.published ? ""
+                          : " Learning rate, warm-up and steps are those of the nearest size that has them.");
 }
 
 struct Text {
@@ -70,7 +73,8 @@ std::span<const Preset> size_presets() {
     }();
     static const auto rows = [] {
         std::vector<Preset> all;
-        for (std::size_t i = 0; i < texts.size(); ++i) all.push_back({size_table()[i].name, texts[i].json.c_str()});
+        for (std::size_t i = 0; i < texts.size(); ++i)
+            all.push_back({size_table()[i].name, texts[i].json.c_str()});
         return all;
     }();
     return rows;

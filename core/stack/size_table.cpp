@@ -34,7 +34,9 @@ constexpr SizeRow kRows[] = {
 
 }  // namespace
 
-std::span<const SizeRow> size_table() { return kRows; }
+std::span<const SizeRow> size_table() {
+    return kRows;
+}
 
 StackSpec stack_of(const SizeRow& row) {
     StackSpec s;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Damaged model files: whatever the bytes, a reader gives a model that holds together or one line of InputError. The
-// damage is the same in every run (a counter seeds it). Under the asan preset every read outside the file is caught:
-// the bytes stand in a block of exactly their size.
-#include "core/model/parameters.h"
+// Damaged model files: whatever the bytes, a reader gives a model that holds together or one line of
+// InputError. The damage is the same in every run (a counter seeds it). Under the asan preset every read
+// outside the file is caught: the bytes stand in a block of exactly their size.
 #include "core/recipe/interchange.h"
+
+#include "core/model/parameters.h"
 #include "core/stack/error.h"
 #include "tests/session/interchange/sample_models.h"
 
@@ -27,16 +28,43 @@ std::size_t below(Random& random, std::size_t n) {
 
 /// What breaks readers: extremes of every width, JSON's own signs, texts that mean something.
 const std::vector<std::string>& tokens() {
-    static const std::vector<std::string> all{
-        std::string(8, '\xff'), std::string(4, '\xff'), std::string(8, '\0'), std::string("\0\0\0\x80", 4),
-        std::string("\xff\xff\xff\x7f", 4), std::string("\1\0\0\0", 4), "18446744073709551615", "18446744073709551616",
-        "-1", "1e999", "1e-5", "0", "4294967296", "null", "true", "{", "}", "[", "]", "\"", ",", ":", "\\u0000",
-        "\"F16\"", "\"I64\"", "\"shape\"", "\"__metadata__\"", "\"dtype\":\"F32\",", "\n", "lm_head.weight", "\xc3\x28"};
+    static const std::vector<std::string> all{std::string(8, '\xff'),
+                                              std::string(4, '\xff'),
+                                              std::string(8, '\0'),
+                                              std::string("\0\0\0\x80", 4),
+                                              std::string("\xff\xff\xff\x7f", 4),
+                                              std::string("\1\0\0\0", 4),
+                                              "18446744073709551615",
+                                              "18446744073709551616",
+                                              "-1",
+                                              "1e999",
+                                              "1e-5",
+                                              "0",
+                                              "4294967296",
+                                              "null",
+                                              "true",
+                                              "{",
+                                              "}",
+                                              "[",
+                                              "]",
+                                              "\"",
+                                              ",",
+                                              ":",
+                                              "\\u0000",
+                                              "\"F16\"",
+                                              "\"I64\"",
+                                              "\"shape\"",
+                                              "\"__metadata__\"",
+                                              "\"dtype\":\"F32\",",
+                                              "\n",
+                                              "lm_head.weight",
+                                              "\xc3\x28"};
     return all;
 }
 
 void overwrite(Bytes& bytes, std::size_t at, const std::string& text) {
-    for (std::size_t i = 0; i < text.size() && at + i < bytes.size(); ++i) bytes[at + i] = static_cast<std::byte>(text[i]);
+    for (std::size_t i = 0; i < text.size() && at + i < bytes.size(); ++i)
+        bytes[at + i] = static_cast<std::byte>(text[i]);
 }
 
 void insert(Bytes& bytes, std::size_t at, const std::string& text) {
@@ -54,7 +82,8 @@ void damage(Random& random, Bytes& bytes, const Bytes& other) {
     switch (below(random, 8)) {
         case 0:
         case 1:
-            if (!bytes.empty()) bytes[somewhere(random, bytes)] ^= static_cast<std::byte>(1u << below(random, 8));
+            if (!bytes.empty())
+                bytes[somewhere(random, bytes)] ^= static_cast<std::byte>(1u << below(random, 8));
             break;
         case 2:
             overwrite(bytes, somewhere(random, bytes), tokens()[below(random, tokens().size())]);
@@ -69,20 +98,25 @@ void damage(Random& random, Bytes& bytes, const Bytes& other) {
             bytes.resize(bytes.size() + 1 + below(random, 64), static_cast<std::byte>(random()));
             break;
         case 6: {  // a piece is gone
-            const std::size_t at = somewhere(random, bytes), count = below(random, std::min<std::size_t>(bytes.size() - at, 64) + 1);
+            const std::size_t at = somewhere(random, bytes),
+                              count = below(random, std::min<std::size_t>(bytes.size() - at, 64) + 1);
             bytes.erase(offset(at), offset(at + count));
             break;
         }
         default: {  // a piece of another file
-            const std::size_t from = below(random, other.size()), count = below(random, std::min<std::size_t>(other.size() - from, 256) + 1);
+            const std::size_t from = below(random, other.size()),
+                              count = below(random, std::min<std::size_t>(other.size() - from, 256) + 1);
             const std::string piece(reinterpret_cast<const char*>(other.data()) + from, count);
-            if (random() % 2) insert(bytes, somewhere(random, bytes), piece);
-            else overwrite(bytes, somewhere(random, bytes), piece);
+            if (random() % 2)
+                insert(bytes, somewhere(random, bytes), piece);
+            else
+                overwrite(bytes, somewhere(random, bytes), piece);
         }
     }
 }
 
-/// Safetensors keep their header's length right in half the cases, so that the damage reaches what comes behind.
+/// Safetensors keep their header's length right in half the cases, so that the damage reaches what comes
+/// behind.
 void mend_length(Bytes& bytes) {
     const auto end = std::find(bytes.rbegin(), bytes.rend(), static_cast<std::byte>('}'));
     const auto length = static_cast<std::uint64_t>(bytes.rend() - end);
@@ -111,7 +145,8 @@ void read(const ModelFile& file, Tally& tally) {
         for (std::size_t t = 0; t < model.weights.size(); ++t) {
             const StoredTensor& tensor = model.weights[t];
             QCOMPARE(tensor.name, table.tensors()[t].name);
-            QCOMPARE(tensor.bytes.size(), table.tensors()[t].count * (tensor.type == StoredType::Float64 ? 8 : 4));
+            QCOMPARE(tensor.bytes.size(),
+                     table.tensors()[t].count * (tensor.type == StoredType::Float64 ? 8 : 4));
         }
         ++tally.models;
     } catch (const InputError& error) {
@@ -129,13 +164,15 @@ class FuzzInterchange : public QObject {
   private Q_SLOTS:
     void damagedFiles_data() {
         QTest::addColumn<int>("seed");
-        const char* names[] = {"gpt2", "nanogpt", "llama", "llama tied", "llama2.c", "llama2.c untied", "llm.c", "llm.c bf16"};
+        const char* names[] = {"gpt2",     "nanogpt",         "llama", "llama tied",
+                               "llama2.c", "llama2.c untied", "llm.c", "llm.c bf16"};
         for (int i = 0; i < 8; ++i) QTest::newRow(names[i]) << i;
     }
     void damagedFiles() {
         QFETCH(int, seed);
-        const ModelFile seeds[] = {sample::gpt2(true),     sample::gpt2(false),    sample::llama(false), sample::llama(true),
-                                   sample::llama2_c(true), sample::llama2_c(false), sample::llm_c(3),    sample::llm_c(5)};
+        const ModelFile seeds[] = {sample::gpt2(true),  sample::gpt2(false),    sample::llama(false),
+                                   sample::llama(true), sample::llama2_c(true), sample::llama2_c(false),
+                                   sample::llm_c(3),    sample::llm_c(5)};
         const ModelFile& whole = seeds[seed];
         Tally tally;
         read(whole, tally);
@@ -148,9 +185,12 @@ class FuzzInterchange : public QObject {
             const bool config = file.config && random() % 4 == 0;
             Bytes text = config ? bytes_of(*file.config) : Bytes{};
             for (int i = 0; i < hits; ++i)
-                damage(random, config ? text : file.bytes, config && other.config ? bytes_of(*other.config) : other.bytes);
-            if (config) file.config = std::string(reinterpret_cast<const char*>(text.data()), text.size());
-            else if (file.config && random() % 2) mend_length(file.bytes);
+                damage(random, config ? text : file.bytes,
+                       config && other.config ? bytes_of(*other.config) : other.bytes);
+            if (config)
+                file.config = std::string(reinterpret_cast<const char*>(text.data()), text.size());
+            else if (file.config && random() % 2)
+                mend_length(file.bytes);
             read(file, tally);
             if (QTest::currentTestFailed()) qFatal("case %d of seed %d", n, seed);
         }

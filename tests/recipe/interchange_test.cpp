@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where each number of another program's file ends up in ours, said entry by entry; what is refused; the way back.
+// Where each number of another program's file ends up in ours, said entry by entry; what is refused; the way
+// back.
 #include "core/recipe/interchange.h"
 
 #include "core/model/parameters.h"
@@ -35,7 +36,8 @@ double at(const ImportedModel& model, const std::string& name, std::size_t row, 
 }
 
 /// The place of a tensor in its sample file: with the index it tells the number.
-std::size_t place(const std::vector<std::pair<std::string, sample::Shape>>& tensors, const std::string& name) {
+std::size_t place(const std::vector<std::pair<std::string, sample::Shape>>& tensors,
+                  const std::string& name) {
     for (std::size_t t = 0; t < tensors.size(); ++t)
         if (tensors[t].first == name) return t;
     throw InputError(name + " is not there");
@@ -68,7 +70,8 @@ std::vector<StoredTensor> drawn(const StackSpec& stack) {
     std::vector<StoredTensor> weights;
     for (const TensorInfo& t : table.tensors()) {
         std::vector<T> values(t.count);
-        for (std::size_t i = 0; i < t.count; ++i) values[i] = static_cast<T>(1.0 / static_cast<double>(t.offset + i + 3));
+        for (std::size_t i = 0; i < t.count; ++i)
+            values[i] = static_cast<T>(1.0 / static_cast<double>(t.offset + i + 3));
         weights.push_back(stored(t.name, {t.shape.begin(), t.shape.end()}, values.data()));
     }
     return weights;
@@ -93,13 +96,17 @@ class InterchangeTest : public QObject {
         QVERIFY(s.tied_head && s.bias && s.activation == Activation::GeluTanh && s.scheme == Scheme::Pre);
         QCOMPARE(s.norm.eps, 1e-5);
         const auto names = sample::gpt2_tensors(true);
-        const auto theirs = [&](const char* name, std::size_t i) { return double(sample::number(place(names, name), i)); };
+        const auto theirs = [&](const char* name, std::size_t i) {
+            return double(sample::number(place(names, name), i));
+        };
         // [in, out] there, [out, in] here; q, k, v stand side by side in c_attn's 12 columns.
         for (std::size_t out = 0; out < 4; ++out)
             for (std::size_t in = 0; in < 4; ++in) {
                 QCOMPARE(at(m, "blocks.1.attn.wq", out, in), theirs("h.1.attn.c_attn.weight", in * 12 + out));
-                QCOMPARE(at(m, "blocks.1.attn.wk", out, in), theirs("h.1.attn.c_attn.weight", in * 12 + 4 + out));
-                QCOMPARE(at(m, "blocks.1.attn.wv", out, in), theirs("h.1.attn.c_attn.weight", in * 12 + 8 + out));
+                QCOMPARE(at(m, "blocks.1.attn.wk", out, in),
+                         theirs("h.1.attn.c_attn.weight", in * 12 + 4 + out));
+                QCOMPARE(at(m, "blocks.1.attn.wv", out, in),
+                         theirs("h.1.attn.c_attn.weight", in * 12 + 8 + out));
                 QCOMPARE(at(m, "blocks.0.attn.wo", out, in), theirs("h.0.attn.c_proj.weight", in * 4 + out));
             }
         QCOMPARE(at(m, "blocks.0.attn.bv", 2), theirs("h.0.attn.c_attn.bias", 10));
@@ -130,11 +137,14 @@ class InterchangeTest : public QObject {
             QCOMPARE(s.d_ff, 6);
             QCOMPARE(s.rope_base, 500000.0);
             QCOMPARE(s.norm.eps, 1e-6);
-            QVERIFY(s.tied_head == tied && !s.bias && s.norm.kind == NormKind::RmsNorm && s.position == Position::Rope);
+            QVERIFY(s.tied_head == tied && !s.bias && s.norm.kind == NormKind::RmsNorm &&
+                    s.position == Position::Rope);
             const auto names = sample::llama_tensors(tied);
             const auto same = [&](const char* ours, const char* theirs) {
-                QCOMPARE(at(m, ours, 1), double(sample::number(place(names, theirs), tensor(m, ours).shape.size() == 2
-                                                                                      ? tensor(m, ours).shape[1] : 1)));
+                QCOMPARE(
+                    at(m, ours, 1),
+                    double(sample::number(place(names, theirs),
+                                          tensor(m, ours).shape.size() == 2 ? tensor(m, ours).shape[1] : 1)));
             };
             same("blocks.1.attn.wq", "model.layers.1.self_attn.q_proj.weight");
             same("blocks.1.attn.wv", "model.layers.1.self_attn.v_proj.weight");
@@ -153,12 +163,15 @@ class InterchangeTest : public QObject {
             QCOMPARE(m.recipe.stack.norm.eps, 1e-5);
             QCOMPARE(m.recipe.stack.kv_heads, 1);
             const auto file = [](std::size_t i) { return double(sample::number(0, i)); };
-            // Behind the embedding (7·8) and both layers' attention norms: wq of layer 0, wq of layer 1, wk of layer 0 …
+            // Behind the embedding (7·8) and both layers' attention norms: wq of layer 0, wq of layer 1, wk
+            // of layer 0 …
             const std::size_t wq = 7 * 8 + 2 * 8 + 64, wk = wq + 64, wv = wk + 2 * 32;
             for (std::size_t head = 0; head < 2; ++head)
                 for (std::size_t pair = 0; pair < 2; ++pair) {
-                    QCOMPARE(at(m, "blocks.1.attn.wq", head * 4 + pair, 3), file(wq + (head * 4 + 2 * pair) * 8 + 3));
-                    QCOMPARE(at(m, "blocks.1.attn.wq", head * 4 + pair + 2, 3), file(wq + (head * 4 + 2 * pair + 1) * 8 + 3));
+                    QCOMPARE(at(m, "blocks.1.attn.wq", head * 4 + pair, 3),
+                             file(wq + (head * 4 + 2 * pair) * 8 + 3));
+                    QCOMPARE(at(m, "blocks.1.attn.wq", head * 4 + pair + 2, 3),
+                             file(wq + (head * 4 + 2 * pair + 1) * 8 + 3));
                 }
             QCOMPARE(at(m, "blocks.0.attn.wk", 1, 0), file(wk + 2 * 8));
             QCOMPARE(at(m, "blocks.0.attn.wk", 2, 0), file(wk + 1 * 8));
@@ -187,7 +200,8 @@ class InterchangeTest : public QObject {
             const auto whole = as_float64(m.weights[t]), cut = as_float64(narrow.weights[t]);
             for (std::size_t i = 0; i < whole.size(); ++i)
                 QCOMPARE(static_cast<float>(cut[i]),
-                         std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(whole[i])) & 0xffff0000u));
+                         std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(whole[i])) &
+                                              0xffff0000u));
         }
     }
 
@@ -196,10 +210,10 @@ class InterchangeTest : public QObject {
         QTest::addColumn<QString>("what");
         QTest::addColumn<QString>("with");
         QTest::addColumn<QString>("names");
-        const auto row = [](const char* name, bool llama, const char* what, const char* with, const char* names) {
-            QTest::newRow(name) << llama << what << with << names;
-        };
-        row("rope scaling", true, "\"rope_scaling\":null", R"("rope_scaling":{"type":"linear","factor":2})", "rope_scaling");
+        const auto row = [](const char* name, bool llama, const char* what, const char* with,
+                            const char* names) { QTest::newRow(name) << llama << what << with << names; };
+        row("rope scaling", true, "\"rope_scaling\":null", R"("rope_scaling":{"type":"linear","factor":2})",
+            "rope_scaling");
         row("sliding window", true, "{", R"({"sliding_window":4096,)", "sliding_window");
         row("activation", true, "\"silu\"", "\"gelu\"", "hidden_act");
         row("head width", true, "{", R"({"head_dim":6,)", "head_dim");
@@ -216,7 +230,8 @@ class InterchangeTest : public QObject {
         row("more layers", true, "\"num_hidden_layers\":2", "\"num_hidden_layers\":3", "model.layers.2.");
         row("fewer layers", true, "\"num_hidden_layers\":2", "\"num_hidden_layers\":1", "model.layers.1.");
         row("gpt2 activation", false, "gelu_new", "quick_gelu", "activation_function");
-        row("gpt2 scaling", false, "{", R"({"scale_attn_by_inverse_layer_idx":true,)", "scale_attn_by_inverse_layer_idx");
+        row("gpt2 scaling", false, "{", R"({"scale_attn_by_inverse_layer_idx":true,)",
+            "scale_attn_by_inverse_layer_idx");
         row("gpt2 unscaled", false, "{", R"({"scale_attn_weights":false,)", "scale_attn_weights");
         row("gpt2 context", false, "\"n_positions\":3", "\"n_positions\":4", "wpe.weight");
         row("gpt2 untied", false, "{", R"({"tie_word_embeddings":false,)", "lm_head.weight");
@@ -233,10 +248,11 @@ class InterchangeTest : public QObject {
     }
 
     void harmlessKeysPass() {
-        const ModelFile file = with_config(sample::llama(false), "{",
-                                           R"({"torch_dtype":"bfloat16","architectures":["LlamaForCausalLM"],)"
-                                           R"("use_sliding_window":false,"some_new_feature":null,"pretraining_tp":1,)"
-                                           R"("rope_parameters":{"rope_type":"default","rope_theta":500000.0},"head_dim":4,)");
+        const ModelFile file =
+            with_config(sample::llama(false), "{",
+                        R"({"torch_dtype":"bfloat16","architectures":["LlamaForCausalLM"],)"
+                        R"("use_sliding_window":false,"some_new_feature":null,"pretraining_tp":1,)"
+                        R"("rope_parameters":{"rope_type":"default","rope_theta":500000.0},"head_dim":4,)");
         QCOMPARE(refusal(file), "accepted");
     }
 
@@ -244,11 +260,14 @@ class InterchangeTest : public QObject {
         ModelFile file = sample::gpt2(true);
         file.config.reset();
         QVERIFY(refusal(file).contains("config.json"));
-        QVERIFY(refusal({"m.safetensors", sample::safetensors({{"encoder.weight", {2}}}), std::nullopt}).contains("no tensors"));
-        QVERIFY(refusal({"m.safetensors", sample::safetensors({{"tok_emb", {2, 2}}}), std::nullopt}).contains("no recipe"));
+        QVERIFY(refusal({"m.safetensors", sample::safetensors({{"encoder.weight", {2}}}), std::nullopt})
+                    .contains("no tensors"));
+        QVERIFY(refusal({"m.safetensors", sample::safetensors({{"tok_emb", {2, 2}}}), std::nullopt})
+                    .contains("no recipe"));
         QVERIFY(refusal({"m.gguf", {}, std::nullopt}).contains(".safetensors"));
         sample::Bytes pickle(100);
-        pickle[0] = std::byte{'P'}, pickle[1] = std::byte{'K'}, pickle[2] = std::byte{3}, pickle[3] = std::byte{4};
+        pickle[0] = std::byte{'P'}, pickle[1] = std::byte{'K'}, pickle[2] = std::byte{3},
+        pickle[3] = std::byte{4};
         QVERIFY(refusal({"pytorch_model.bin", pickle, std::nullopt}).contains("pickle"));
         for (const bool longer : {true, false}) {
             for (ModelFile bin : {sample::llama2_c(true), sample::llm_c(3)}) {
@@ -305,9 +324,11 @@ class InterchangeTest : public QObject {
         QFETCH(QString, format);
         QTemporaryDir folder;
         const std::string path = folder.filePath("m.safetensors").toStdString();
-        Recipe recipe = parse_recipe(R"({"format":"normscope-recipe","version":1,"seed":7,"optimizer":{"lr":0.5},"stack":{)"
-                                     R"("depth":2,"d_model":16,"heads":4,"d_ff":64,"context":6,"vocab":9,)" +
-                                         stack.toStdString() + "}}", "test");
+        Recipe recipe = parse_recipe(
+            R"({"format":"normscope-recipe","version":1,"seed":7,"optimizer":{"lr":0.5},"stack":{)"
+            R"("depth":2,"d_model":16,"heads":4,"d_ff":64,"context":6,"vocab":9,)" +
+                stack.toStdString() + "}}",
+            "test");
         complete(recipe.stack, 0);
         for (const bool wide : {false, true}) {
             const auto weights = wide ? drawn<double>(recipe.stack) : drawn<float>(recipe.stack);

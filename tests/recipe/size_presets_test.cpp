@@ -17,11 +17,12 @@ class SizePresetsTest : public QObject {
   private Q_SLOTS:
     void parameterCountsAreThePublishedOnes() {
         const std::map<std::string, const char*> millions{
-            {"llama-9m", "9.00"},     {"llama-20m", "19.55"},   {"llama-35m", "35.20"},   {"llama-40m", "42.39"},
-            {"llama-60m", "58.07"},   {"llama-71m", "70.58"},   {"llama-100m", "100.12"}, {"llama-130m", "134.11"},
-            {"llama-250m", "247.37"}, {"llama-350m", "367.97"}, {"llama-1b", "1339.08"},  {"llama-3b", "2685.83"},
-            {"llama-7b", "6738.42"},  {"gpt2-124m", "124.44"},  {"gpt2-355m", "354.82"},  {"gpt2-774m", "774.03"},
-            {"gpt2-1.5b", "1557.61"}};
+            {"llama-9m", "9.00"},     {"llama-20m", "19.55"},   {"llama-35m", "35.20"},
+            {"llama-40m", "42.39"},   {"llama-60m", "58.07"},   {"llama-71m", "70.58"},
+            {"llama-100m", "100.12"}, {"llama-130m", "134.11"}, {"llama-250m", "247.37"},
+            {"llama-350m", "367.97"}, {"llama-1b", "1339.08"},  {"llama-3b", "2685.83"},
+            {"llama-7b", "6738.42"},  {"gpt2-124m", "124.44"},  {"gpt2-355m", "354.82"},
+            {"gpt2-774m", "774.03"},  {"gpt2-1.5b", "1557.61"}};
         QCOMPARE(size_table().size(), millions.size());
         for (const SizeRow& row : size_table()) {
             const double count = static_cast<double>(ParameterTable(stack_of(row)).size()) / 1e6;

@@ -26,8 +26,9 @@ sample::Bytes bytes_of(const std::vector<T>& values) {
 }
 
 StoredTensor read_one(const char* dtype, const sample::Bytes& data, std::size_t count) {
-    const std::string header = std::string(R"({"x":{"dtype":")") + dtype + R"(","shape":[)" + std::to_string(count) +
-                               R"(],"data_offsets":[0,)" + std::to_string(data.size()) + "]}}";
+    const std::string header = std::string(R"({"x":{"dtype":")") + dtype + R"(","shape":[)" +
+                               std::to_string(count) + R"(],"data_offsets":[0,)" +
+                               std::to_string(data.size()) + "]}}";
     const sample::Bytes file = sample::safetensors(header, data);
     const Safetensors parsed = parse_safetensors(file, "m");
     return float_tensor(parsed.tensors.at(0), "m");
@@ -46,8 +47,9 @@ class SafetensorsTest : public QObject {
         const StoredTensor kept = read_one("F64", bytes_of(wide), 2);
         QCOMPARE(kept.type, StoredType::Float64);
         QCOMPARE(as_float64(kept), wide);
-        QCOMPARE(as_float64(read_one("BF16", bytes_of(std::vector<std::uint16_t>{0x3fc0, 0xc000, 0x0001}), 3)),
-                 (std::vector<double>{1.5, -2, std::ldexp(1.0, -133)}));
+        QCOMPARE(
+            as_float64(read_one("BF16", bytes_of(std::vector<std::uint16_t>{0x3fc0, 0xc000, 0x0001}), 3)),
+            (std::vector<double>{1.5, -2, std::ldexp(1.0, -133)}));
     }
 
     void everyHalfNumberIsIeee() {
@@ -58,7 +60,8 @@ class SafetensorsTest : public QObject {
             if (exponent == 31) {
                 QVERIFY(mantissa != 0 ? std::isnan(got) : std::isinf(got));
             } else {
-                const double want = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
+                const double want =
+                    exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
                 QCOMPARE(static_cast<double>(std::abs(got)), want);
             }
         }
@@ -78,7 +81,8 @@ class SafetensorsTest : public QObject {
         const Safetensors parsed = parse_safetensors(file.bytes(), path);
         QCOMPARE(parsed.metadata.at("k"), "a \"text\"\n");
         QCOMPARE(parsed.tensors.size(), std::size_t{2});
-        for (const StoredTensor& tensor : tensors) QCOMPARE(float_tensor(*parsed.find(tensor.name), path), tensor);
+        for (const StoredTensor& tensor : tensors)
+            QCOMPARE(float_tensor(*parsed.find(tensor.name), path), tensor);
         QVERIFY(!parsed.find("c"));
     }
 
@@ -105,17 +109,24 @@ class SafetensorsTest : public QObject {
         row("no dtype", R"({"x":{"shape":[1],"data_offsets":[0,4]}})", 4, "has no dtype");
         row("dtype is a number", R"({"x":{"dtype":4,"shape":[1],"data_offsets":[0,4]}})", 4, "unknown dtype");
         row("no pair", R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0]}})", 4, "no pair");
-        row("a key too many", R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"y":1}})", 4, "has the key");
+        row("a key too many", R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"y":1}})", 4,
+            "has the key");
         row("name twice",
             R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
             8, "\"x\" appears twice");
-        row("key twice", R"({"x":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4, "appears twice");
+        row("key twice", R"({"x":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4,
+            "appears twice");
         row("out of range", x, 3, "inside the 3 bytes");
-        row("end before begin", R"({"x":{"dtype":"F32","shape":[0],"data_offsets":[4,0]}})", 4, "lies at bytes");
-        row("negative", R"({"x":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4, "not a whole number");
-        row("fraction", R"({"x":{"dtype":"F32","shape":[1.0],"data_offsets":[0,4]}})", 4, "not a whole number");
-        row("size", R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4, "has 4 bytes, allowed: 8");
-        row("overflow", R"({"x":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0, "2^64");
+        row("end before begin", R"({"x":{"dtype":"F32","shape":[0],"data_offsets":[4,0]}})", 4,
+            "lies at bytes");
+        row("negative", R"({"x":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4,
+            "not a whole number");
+        row("fraction", R"({"x":{"dtype":"F32","shape":[1.0],"data_offsets":[0,4]}})", 4,
+            "not a whole number");
+        row("size", R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4,
+            "has 4 bytes, allowed: 8");
+        row("overflow", R"({"x":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0,
+            "2^64");
         row("overlap",
             R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"y":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
             4, "overlaps");
@@ -129,18 +140,21 @@ class SafetensorsTest : public QObject {
         QFETCH(QString, header);
         QFETCH(int, bytes);
         QFETCH(QString, says);
-        const sample::Bytes file = sample::safetensors(header.toStdString(), sample::Bytes(static_cast<std::size_t>(bytes)));
+        const sample::Bytes file =
+            sample::safetensors(header.toStdString(), sample::Bytes(static_cast<std::size_t>(bytes)));
         try {
             parse_safetensors(file, "m.safetensors");
             QFAIL("was accepted");
         } catch (const InputError& error) {
             const QString line = error.what();
-            QVERIFY2(line.startsWith("m.safetensors") && line.contains(says) && !line.contains('\n'), error.what());
+            QVERIFY2(line.startsWith("m.safetensors") && line.contains(says) && !line.contains('\n'),
+                     error.what());
         }
     }
 
     void headerLengthIsHeldAgainstTheFile() {
-        for (const std::uint64_t length : {std::uint64_t{3}, std::uint64_t{200'000'000}, ~std::uint64_t{0}, ~std::uint64_t{0} - 7}) {
+        for (const std::uint64_t length :
+             {std::uint64_t{3}, std::uint64_t{200'000'000}, ~std::uint64_t{0}, ~std::uint64_t{0} - 7}) {
             sample::Bytes file = sample::safetensors("{}", {});
             std::memcpy(file.data(), &length, sizeof length);
             QVERIFY_EXCEPTION_THROWN(parse_safetensors(file, "m"), InputError);

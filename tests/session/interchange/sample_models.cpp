@@ -49,8 +49,11 @@ Bytes safetensors(const std::vector<std::pair<std::string, Shape>>& tensors) {
 
 std::vector<std::pair<std::string, Shape>> gpt2_tensors(bool conv1d) {
     const std::string prefix = conv1d ? "" : "transformer.";
-    std::vector<std::pair<std::string, Shape>> all{{prefix + "wte.weight", {5, 4}}, {prefix + "wpe.weight", {3, 4}}};
-    const auto matrix = [&](std::size_t out, std::size_t in) { return conv1d ? Shape{in, out} : Shape{out, in}; };
+    std::vector<std::pair<std::string, Shape>> all{{prefix + "wte.weight", {5, 4}},
+                                                   {prefix + "wpe.weight", {3, 4}}};
+    const auto matrix = [&](std::size_t out, std::size_t in) {
+        return conv1d ? Shape{in, out} : Shape{out, in};
+    };
     for (int l = 0; l < 2; ++l) {
         const std::string h = prefix + "h." + std::to_string(l) + ".";
         const auto add = [&](const char* name, const Shape& shape) { all.emplace_back(h + name, shape); };
@@ -74,17 +77,21 @@ std::vector<std::pair<std::string, Shape>> gpt2_tensors(bool conv1d) {
 }
 
 ModelFile gpt2(bool conv1d) {
-    return {"folder/model.safetensors", safetensors(gpt2_tensors(conv1d)),
-            conv1d ? R"({"model_type":"gpt2","n_layer":2,"n_head":2,"n_embd":4,"n_positions":3,"n_ctx":3,"vocab_size":5,)"
-                     R"("activation_function":"gelu_new","layer_norm_epsilon":1e-05,"attn_pdrop":0.1,"n_inner":null})"
-                   : R"({"n_layer":2,"n_head":2,"n_embd":4,"block_size":3,"vocab_size":5,"bias":true,"dropout":0.0})"};
+    return {
+        "folder/model.safetensors", safetensors(gpt2_tensors(conv1d)),
+        conv1d
+            ? R"({"model_type":"gpt2","n_layer":2,"n_head":2,"n_embd":4,"n_positions":3,"n_ctx":3,"vocab_size":5,)"
+              R"("activation_function":"gelu_new","layer_norm_epsilon":1e-05,"attn_pdrop":0.1,"n_inner":null})"
+            : R"({"n_layer":2,"n_head":2,"n_embd":4,"block_size":3,"vocab_size":5,"bias":true,"dropout":0.0})"};
 }
 
 std::vector<std::pair<std::string, Shape>> llama_tensors(bool tied) {
     std::vector<std::pair<std::string, Shape>> all{{"model.embed_tokens.weight", {7, 8}}};
     for (int l = 0; l < 2; ++l) {
         const std::string layer = "model.layers." + std::to_string(l) + ".";
-        const auto add = [&](const char* name, const Shape& shape) { all.emplace_back(layer + name + ".weight", shape); };
+        const auto add = [&](const char* name, const Shape& shape) {
+            all.emplace_back(layer + name + ".weight", shape);
+        };
         add("input_layernorm", {8});
         add("self_attn.q_proj", {8, 8});
         add("self_attn.k_proj", {4, 8});
@@ -102,10 +109,11 @@ std::vector<std::pair<std::string, Shape>> llama_tensors(bool tied) {
 
 ModelFile llama(bool tied) {
     return {"folder/model.safetensors", safetensors(llama_tensors(tied)),
-            std::string(R"({"model_type":"llama","hidden_size":8,"num_hidden_layers":2,"num_attention_heads":2,)"
-                        R"("num_key_value_heads":1,"intermediate_size":6,"max_position_embeddings":5,"vocab_size":7,)"
-                        R"("hidden_act":"silu","rms_norm_eps":1e-06,"rope_theta":500000.0,"rope_scaling":null,)"
-                        R"("tie_word_embeddings":)") +
+            std::string(
+                R"({"model_type":"llama","hidden_size":8,"num_hidden_layers":2,"num_attention_heads":2,)"
+                R"("num_key_value_heads":1,"intermediate_size":6,"max_position_embeddings":5,"vocab_size":7,)"
+                R"("hidden_act":"silu","rms_norm_eps":1e-06,"rope_theta":500000.0,"rope_scaling":null,)"
+                R"("tie_word_embeddings":)") +
                 (tied ? "true}" : "false}")};
 }
 
@@ -130,11 +138,14 @@ ModelFile llm_c(int version) {
     ModelFile file{"folder/gpt2_124M.bin", {}, std::nullopt};
     std::int32_t header[256] = {20240326, version, 3, 5, 2, 2, 4, 8};
     for (std::int32_t value : header) append(file.bytes, value);
-    const std::size_t floats = 8 * 4 + 3 * 4 + 2 * (4 + 4 + 48 + 12 + 16 + 4 + 4 + 4 + 64 + 16 + 64 + 4) + 4 + 4;
+    const std::size_t floats =
+        8 * 4 + 3 * 4 + 2 * (4 + 4 + 48 + 12 + 16 + 4 + 4 + 4 + 64 + 16 + 64 + 4) + 4 + 4;
     for (std::size_t i = 0; i < floats; ++i) {
         const float value = number(0, i);
-        if (version == 3) append(file.bytes, value);
-        else append(file.bytes, static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16));
+        if (version == 3)
+            append(file.bytes, value);
+        else
+            append(file.bytes, static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16));
     }
     return file;
 }

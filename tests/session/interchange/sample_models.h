@@ -30,11 +30,12 @@ inline float number(std::size_t t, std::size_t i) {
 /// float32 tensors filled with number(place, ·), one behind the other.
 Bytes safetensors(const std::vector<std::pair<std::string, Shape>>& tensors);
 
-/// GPT-2: width 4, 2 heads, 2 layers, context 3, vocabulary 5, feed-forward width 16. `conv1d`: Hugging Face's layout
-/// [in, out] and names; else nanoGPT's.
+/// GPT-2: width 4, 2 heads, 2 layers, context 3, vocabulary 5, feed-forward width 16. `conv1d`: Hugging
+/// Face's layout [in, out] and names; else nanoGPT's.
 ModelFile gpt2(bool conv1d);
 std::vector<std::pair<std::string, Shape>> gpt2_tensors(bool conv1d);
-/// LLaMA: width 8, 2 heads of 4 channels over one key/value head, 2 layers, feed-forward width 6, vocabulary 7.
+/// LLaMA: width 8, 2 heads of 4 channels over one key/value head, 2 layers, feed-forward width 6,
+/// vocabulary 7.
 ModelFile llama(bool tied);
 std::vector<std::pair<std::string, Shape>> llama_tensors(bool tied);
 /// llama2.c's first layout, the same sizes, context 5; every float is number(0, its index in the file).
