@@ -3,6 +3,7 @@
 
 #include "app/hot_knobs.h"
 #include "core/stack/error.h"
+#include "core/stack/warnings.h"
 
 #include <QTimer>
 #include <algorithm>
@@ -27,6 +28,16 @@ void merge(RunDelta& into, const RunDelta& more) {
     into.probes.insert(into.probes.end(), more.probes.begin(), more.probes.end());
     into.events.insert(into.events.end(), more.events.begin(), more.events.end());
     if (more.outcome) into.outcome = more.outcome;
+}
+
+/// What the weights alone warn of; what the stack does, who asks knows already.
+std::vector<std::string> gateWarnings(const Experiment& experiment) {
+    std::vector<std::string> lines = experiment.warnings();
+    const std::vector<std::string> of_stack = warnings(experiment.recipe().stack);
+    std::erase_if(lines, [&](const std::string& line) {
+        return std::find(of_stack.begin(), of_stack.end(), line) != of_stack.end();
+    });
+    return lines;
 }
 
 /// The header of a run that continues: what was recorded so far belongs to it.
@@ -112,6 +123,7 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
         header.name = plan.name;
         header.recipe_json = recipe_json(recipe, -1);
         frame.header = std::make_shared<const RunData>(std::move(header));
+        frame.gate_warnings = gateWarnings(*next.back().experiment);
         frames.push_back(std::move(frame));
     }
     explored_ = std::move(next);
@@ -277,6 +289,7 @@ void EngineWorker::sendTrainFrame(bool always) {
         frame.ms += run.ended() ? 0 : run.experiment->last_step_seconds() * 1e3;
         frame.probe_overhead = std::max(frame.probe_overhead, run.experiment->probe_overhead());
         if (!run.pending.header && run.pending.delta.empty()) continue;
+        run.pending.gate_warnings = gateWarnings(*run.experiment);
         frame.runs.push_back(std::exchange(run.pending, RunFrame{run.id, nullptr, {}}));
     }
     if (frame.runs.empty()) return;

@@ -19,6 +19,8 @@ struct RunFrame {
     /// continues, its history. Replaces what was known of the run.
     std::shared_ptr<const RunData> header;
     RunDelta delta;
+    /// Gates that erase or turn the sign of what they stand on, one line each, as the weights are now.
+    std::vector<std::string> gate_warnings = {};
     std::string refused =
         {};  ///< exploring: why the recipe can not be built, in one line; the rest is empty then
 };

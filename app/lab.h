@@ -123,7 +123,7 @@ class Lab : public QObject {
     void viewChanged();                           ///< step, selection: every picture looks different
     void trainingChanged();                       ///< playing, pending changes, speed
     void draggingChanged(bool dragging);
-    void refusalChanged();  ///< a run's recipe can not be built any more, or can again
+    void noticesChanged();  ///< a run's refusal or its gate warnings
     void problem(const QString& message);
     void sessionSaved(const QString& path);
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);

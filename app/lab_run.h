@@ -34,6 +34,8 @@ struct LabRun {
     std::map<std::string, std::uint64_t> measured_for;
     /// Why the engine does not build `recipe`, in one line; empty = it does.
     std::string refusal = {};
+    /// What its weights warn of, one line each: gates at or below 0.
+    std::vector<std::string> gate_warnings = {};
 
     bool trained() const { return data->steps.rows() > 0; }
     /// Training has begun and not ended.
