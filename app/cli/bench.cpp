@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
+#include "core/backend/cpu/block_lanczos.h"
+#include "core/probe/spectra/jacobian_map.h"
 #include "core/recipe/experiment.h"
+#include "core/stack/error.h"
 #include "core/train/data/corpus.h"
 
 #include <nlohmann/json.hpp>
@@ -68,6 +71,27 @@ double step_ms(const Recipe& recipe, ThreadPool& pool) {
         [&] { return std::visit([&](const auto& t) { return t->step(pool).seconds; }, trainer) * 1e3; });
 }
 
+/// The 16 largest singular values of the end-to-end Jacobian of a whole sequence, n·d = 1024, 6 layers, initial weights.
+double spectrum_ms(ThreadPool& pool) {
+    const Recipe recipe = load_recipe("pre-ln", {"stack.depth=6", "stack.d_model=64", "stack.context=16", "batch=1"});
+    const auto trainer =
+        make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context));
+    return std::visit(
+        [&](const auto& t) {
+            using Scalar = typename std::decay_t<decltype(*t)>::Scalar;
+            Tape<Scalar> tape;
+            t->model().forward(t->probe_batch(), tape, pool);
+            const LinearMap map = jacobian_map(t->model(), tape, 0, 0, 2 * recipe.stack.depth, Jacobian::Backprop, pool);
+            return median_of([&] {
+                const auto start = std::chrono::steady_clock::now();
+                const Spectrum spectrum = block_lanczos(map, {}, pool);
+                if (!spectrum.converged) throw SystemError("bench: the singular values did not converge");
+                return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+            });
+        },
+        trainer);
+}
+
 int run_bench(const BenchOptions& options) {
     require_backend(options.backend);
     ThreadPool pool(options.threads);
@@ -82,6 +106,7 @@ int run_bench(const BenchOptions& options) {
     bench_step("step L4 d128 T64 B12 V65 pre fp32", {"stack.depth=4", "stack.d_model=128", "stack.heads=4",
                                                      "stack.context=64", "stack.vocab=65", "batch=12"});
     bench_step("step L12 d64 T64 B8 V27 pre fp32 (default)", {});
+    report.add("top-16 singular values, n·d 1024, 6 layers", spectrum_ms(pool), 0);
     Experiment experiment(load_recipe("pre-ln"), "a", "bench");
     for (const ProbeInfo& probe : probe_registry())
         report.add(std::string("probe ") + probe.id + " (default stack)",

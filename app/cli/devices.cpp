@@ -11,7 +11,7 @@ void add_devices(CLI::App& program, Task& task) {
     program.add_subcommand("devices", "what can run here")->callback([&task] {
         task = [] {
             std::cout << "cpu   " << cpu_name() << ", " << std::thread::hardware_concurrency()
-                      << " threads; precision fp32, fp64\n"
+                      << " threads; precision fp32, fp64; bf16, fp16 emulated\n"
                       << "cuda  not available in this build\n";
             return kDone;
         };

@@ -53,7 +53,7 @@ void add_evaluate(CLI::App& program, Task& task) {
     command->add_option("--out", options->out, "HDF5 file to write")->required();
     command->add_option("--dtype", options->dtype, "float64 or float32")
         ->check(CLI::IsMember({"float64", "float32"}));
-    command->add_flag("--step", options->parts.step, "also the parameters after one step of AdamW");
+    command->add_flag("--step", options->parts.step, "also the parameters after one step of the optimizer");
     command->add_flag("--jacobian", options->parts.jacobian, "also the Jacobians of sequence 0, dense");
     add_threads_option(*command, options->threads);
     command->callback([options, &task] {

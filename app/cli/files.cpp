@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/files.h"
 
+#include "core/session/replacing_file.h"
 #include "core/stack/error.h"
 
 #include <unistd.h>
@@ -35,6 +36,15 @@ void require_writable(const std::string& path, const std::vector<std::string>& i
         throw InputError(path, "is no regular file", "a new file or an HDF5 file");
     if (!fs::is_empty(path, error) && !is_hdf5(path))
         throw InputError(path, "holds something else and is not overwritten", "a new file or an HDF5 file");
+}
+
+void write_text_file(const std::string& path, const std::string& text) {
+    ReplacingFile place(path);
+    std::ofstream out(place.temporary(), std::ios::binary);
+    out << text;
+    out.close();
+    if (!out) throw SystemError(path + ": can not be written: " + std::strerror(errno));
+    place.commit();
 }
 
 }  // namespace normscope::app

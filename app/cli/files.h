@@ -14,4 +14,7 @@ bool is_hdf5(const std::string& path);
 /// (InputError).
 void require_writable(const std::string& path, const std::vector<std::string>& inputs = {});
 
+/// A small text file, put in place atomically. Throws SystemError.
+void write_text_file(const std::string& path, const std::string& text);
+
 }  // namespace normscope::app

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/files.h"
+#include "app/cli/run_checkpoint.h"
 #include "app/cli/warn.h"
 #include "core/model/gate_warnings.h"
 #include "core/probe/registry.h"
 #include "core/recipe/evaluation.h"
-#include "core/session/checkpoint.h"
-#include "core/session/describe.h"
 #include "core/session/named_arrays.h"
 #include "core/stack/error.h"
 #include "core/stack/warnings.h"
@@ -37,55 +36,6 @@ struct Subject {
     std::int64_t step = 0;
 };
 
-Numerics numerics_at(const Recipe& recipe, std::int64_t step, double residual_step, double target,
-                     double eps) {
-    return {residual_step, temperature(recipe.train.schedule, target, step), eps};
-}
-
-/// "RUN.h5@120" -> "RUN.h5", 120; without a step, or where the whole is a file's name, just the path.
-std::pair<std::string, std::optional<std::int64_t>> split_step(const std::string& text) {
-    const auto at = text.rfind('@');
-    if (at == std::string::npos || is_hdf5(text)) return {text, std::nullopt};
-    const std::string digits = text.substr(at + 1);
-    if (digits.empty() || digits.size() > 18 ||
-        !std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return c >= '0' && c <= '9'; }))
-        return {text, std::nullopt};
-    return {text.substr(0, at), std::stoll(digits)};
-}
-
-double scalar_of(const Checkpoint& checkpoint, const std::string& name, double otherwise) {
-    for (const auto& [key, value] : checkpoint.scalars)
-        if (key == name) return value;
-    return otherwise;
-}
-
-/// A checkpoint in the session, or beside the recording; the newest where no step is asked for.
-Checkpoint find_checkpoint(const std::string& path, const std::string& run,
-                           std::optional<std::int64_t> step) {
-    std::vector<std::pair<std::int64_t, std::string>> embedded;  // step, run
-    std::string runs;
-    for (const RunSummary& summary : summarize_session(path)) {
-        runs += (runs.empty() ? "" : ", ") + summary.id;
-        if (!run.empty() && summary.id != run) continue;
-        for (const std::string& at : summary.checkpoints) embedded.emplace_back(std::stoll(at), summary.id);
-    }
-    if (run.empty() && runs.find(',') != std::string::npos)
-        throw InputError(path, "holds several runs", "--run with one of " + runs);
-    std::string known;
-    std::optional<Checkpoint> best = CheckpointPair(path).newest();
-    if (best) known = std::to_string(best->step);
-    if (best && step && best->step != *step) best.reset();
-    for (const auto& [at, id] : embedded) {
-        known += (known.empty() ? "" : ", ") + std::to_string(at);
-        if (step ? at == *step : !best || at > best->step) best = load_checkpoint(path, id, at);
-    }
-    if (!best)
-        throw InputError(
-            path, step ? "holds no checkpoint of step " + std::to_string(*step) : "holds no checkpoint",
-            known.empty() ? "a run with checkpoints" : "@ and one of " + known);
-    return *best;
-}
-
 Subject subject_of(const ProbeOptions& options) {
     Subject subject;
     Recipe& recipe = subject.recipe;
@@ -95,24 +45,16 @@ Subject subject_of(const ProbeOptions& options) {
             throw InputError("--set", "is given, but a run has its own recipe", "only with a recipe");
         if (!options.weights.empty())
             throw InputError("--weights", "are given, but a run has its own", "only with a recipe");
-        const Checkpoint checkpoint = find_checkpoint(path, options.run, step);
-        recipe = parse_recipe(checkpoint.recipe_json, path);
-        complete_for_evaluation(recipe);
-        subject.weights = checkpoint.params;
-        subject.weights_from = path + ": checkpoint " + std::to_string(checkpoint.step);
-        subject.step = checkpoint.step;
-        const StackSpec& s = recipe.stack;  // knobs may have moved while the run went on
-        subject.numerics = numerics_at(
-            recipe, subject.step, scalar_of(checkpoint, "residual_step", s.residual_step),
-            scalar_of(checkpoint, "temperature", s.temperature), scalar_of(checkpoint, "eps", s.norm.eps));
-        return subject;
+        RunCheckpoint run = read_run_checkpoint(path, options.run, step);
+        return {std::move(run.recipe), std::move(run.checkpoint.params),
+                path + ": checkpoint " + std::to_string(run.checkpoint.step), run.numerics, run.checkpoint.step};
     }
     recipe = read_recipe(options.subject, options.settings);
     complete_for_evaluation(recipe);
     const StackSpec& s = recipe.stack;
     subject.numerics = {s.residual_step, s.temperature, s.norm.eps};
     if (options.weights.empty()) {
-        subject.numerics = numerics_at(recipe, 0, s.residual_step, s.temperature, s.norm.eps);
+        subject.numerics.temperature = temperature(recipe.train.schedule, s.temperature, 0);
     } else {
         subject.weights = read_named_arrays(options.weights, "/params");
         subject.weights_from = options.weights + ": /params";

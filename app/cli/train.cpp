@@ -5,6 +5,7 @@
 #include "app/cli/run_file.h"
 #include "app/cli/warn.h"
 #include "core/recipe/experiment.h"
+#include "core/session/named_arrays.h"
 #include "core/stack/error.h"
 
 #include <atomic>
@@ -20,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 struct TrainOptions {
-    std::string recipe, out, backend = "auto";
+    std::string recipe, out, weights, backend = "auto";
     std::vector<std::string> settings;
     int steps = -1, threads = 0;
     bool resume = false, json = false;
@@ -108,7 +109,7 @@ Outcome record(Experiment& experiment, Recorder& recorder, CheckpointPair& check
 
 int run_train(const TrainOptions& options) {
     require_backend(options.backend);
-    require_writable(options.out, {options.recipe});
+    require_writable(options.out, {options.recipe, options.weights});
     std::vector<std::string> settings = options.settings;
     if (options.steps >= 0) settings.push_back("steps=" + std::to_string(options.steps));
     const Recipe recipe = load_recipe(options.recipe, settings);
@@ -142,8 +143,11 @@ int run_train(const TrainOptions& options) {
         schema = recording_schema(experiment.header(), first_samples(resumed->history, recipe));
     } else {
         checkpoints.remove();  // those of an earlier run must never be taken for those of this one
+        if (!options.weights.empty())
+            experiment.load_weights(read_named_arrays(options.weights, "/params"), options.weights + ": /params");
         progress.begin(default_run_name(recipe), options.out, 0);
         delta = begin(experiment, pool);
+        if (!options.weights.empty()) delta.events.push_back({0, "weights", "from " + options.weights});
         schema = recording_schema(experiment.header(), delta.probes);
     }
     if (goes_on) progress.begin(default_run_name(recipe), options.out, experiment.steps_done());
@@ -180,6 +184,8 @@ void add_train(CLI::App& program, Task& task) {
     auto* command = program.add_subcommand("train", "trains a recipe and records the run");
     command->add_option("RECIPE", options->recipe, "a recipe's path or a preset's name")->required();
     command->add_option("--out", options->out, "HDF5 file of the run, written live")->required();
+    command->add_option("--weights", options->weights,
+                        "HDF5 file with /params/NAME to start from instead of drawn weights");
     command->add_option("--set", options->settings, "KEY=VALUE of the recipe, e.g. stack.depth=24")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

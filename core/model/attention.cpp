@@ -146,7 +146,7 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
                         const SublayerTape<T>& tape, const T* df, T* du, T* gradients,
                         AttentionScratch<T>& scratch) {
     const Shape<T> s(pass, n);
-    const int R = shard.sequences * n;
+    const int R = shard.directions * shard.sequences * n;
     const std::size_t first = s.rows(shard.first_sequence);
     scratch.mixed.resize(static_cast<std::size_t>(R) * s.d);
     scratch.qkv.resize(static_cast<std::size_t>(R) * s.width);
@@ -160,12 +160,13 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
         pass.tn(s.d, s.d, R, 1, df, s.d, tape.mixed + first * s.d, s.d, 1, gradients + at.wo, s.d);
         if (T* bias = gradient_at(gradients, at.bo)) pass.kernels.column_sums(R, s.d, df, bias);
     }
-    for (int b = 0; b < shard.sequences; ++b) {
-        const T* rows = tape.qkv + s.rows(shard.first_sequence + b) * s.width;
-        T* drows = dqkv + s.rows(b) * s.width;
+    for (int i = 0; i < shard.directions * shard.sequences; ++i) {
+        const int sequence = shard.first_sequence + i % shard.sequences;
+        const T* rows = tape.qkv + s.rows(sequence) * s.width;
+        T* drows = dqkv + s.rows(i) * s.width;
         for (int h = 0; h < s.heads; ++h) {
-            const T* p = tape.probabilities + s.map(shard.first_sequence + b, h);
-            const T* dout = dmixed + s.rows(b) * s.d + s.q(h);
+            const T* p = tape.probabilities + s.map(sequence, h);
+            const T* dout = dmixed + s.rows(i) * s.d + s.q(h);
             pass.nt(n, n, s.dh, 1, dout, s.d, rows + s.v(h), s.width, 0, ds, n);
             const T kept = s.first_of_group(h) ? T(0) : T(1);
             pass.tn(n, s.dh, n, 1, p, n, dout, s.d, kept, drows + s.v(h), s.width);
@@ -173,7 +174,7 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
             pass.nn(n, s.dh, n, 1, ds, n, rows + s.k(h), s.width, 0, drows + s.q(h), s.width);
             pass.tn(n, s.dh, n, 1, ds, n, rows + s.q(h), s.width, kept, drows + s.k(h), s.width);
         }
-        prepare_qk_backward(pass, at, s, shard.first_sequence + b, tape, drows, gradients);
+        prepare_qk_backward(pass, at, s, sequence, tape, drows, gradients);
     }
     pass.nn(R, s.d, s.width, 1, dqkv, s.width, pass.at(at.wqkv), s.d, 0, du, s.d);
     if (gradients) {

@@ -23,7 +23,7 @@ struct AttentionScratch {
     std::vector<T> mixed, qkv, scores;
 };
 
-/// df: [R, d] -> du [R, d] (overwritten). Adds to `gradients` (the parameter arena's twin) unless null.
+/// df: [directions, R, d] -> du of the same shape (overwritten). Adds to `gradients` (the parameter arena's twin) unless null.
 template <class T>
 void attention_backward(const Pass<T>&, const AttentionOffsets&, Shard, int n, const T* u, const SublayerTape<T>&,
                         const T* df, T* du, T* gradients, AttentionScratch<T>&);

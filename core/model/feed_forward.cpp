@@ -48,7 +48,7 @@ void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Sh
                            const SublayerTape<T>& tape, const T* df, T* du, T* gradients,
                            std::vector<T>& scratch) {
     const int d = pass.spec.d_model, ff = pass.spec.d_ff, wide = feed_forward_width(pass.spec),
-              R = shard.sequences * n;
+              rows = shard.sequences * n, R = shard.directions * rows;
     const std::size_t first = static_cast<std::size_t>(shard.first_sequence) * n;
     const T* pre = tape.pre + first * wide;
     const Buffers<T> gradient(pass.spec, R, scratch);
@@ -57,11 +57,15 @@ void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Sh
         pass.tn(d, ff, R, 1, df, d, tape.activated + first * ff, ff, 1, gradients + at.w2, ff);
         if (T* bias = gradient_at(gradients, at.b2)) pass.kernels.column_sums(R, d, df, bias);
     }
-    if (gated(pass.spec))
-        pass.kernels.swiglu_backward(R, ff, pre, gradient.activated, gradient.pre);
-    else
-        pass.kernels.activation_derivative(pass.spec.activation, static_cast<std::size_t>(R) * ff, pre,
-                                           gradient.activated, gradient.pre);
+    const std::size_t piece = static_cast<std::size_t>(rows) * ff, wide_piece = static_cast<std::size_t>(rows) * wide;
+    for (int i = 0; i < shard.directions; ++i) {
+        const T* behind = gradient.activated + i * piece;
+        T* before = gradient.pre + i * wide_piece;
+        if (gated(pass.spec))
+            pass.kernels.swiglu_backward(rows, ff, pre, behind, before);
+        else
+            pass.kernels.activation_derivative(pass.spec.activation, piece, pre, behind, before);
+    }
     pass.nn(R, d, wide, 1, gradient.pre, wide, pass.at(at.w1), d, 0, du, d);
     if (gradients) {
         pass.tn(wide, d, R, 1, gradient.pre, wide, u, d, 1, gradients + at.w1, d);

@@ -14,7 +14,8 @@ namespace normscope {
 template <class T>
 void feed_forward_forward(const Pass<T>&, const FeedForwardOffsets&, Shard, int n, const T* u, const SublayerTape<T>&);
 
-/// df: [R, d] -> du [R, d] (overwritten). Adds to `gradients` unless null. `scratch` grows as needed.
+/// df: [directions, R, d] -> du of the same shape (overwritten). Adds to `gradients` unless null. `scratch` grows as
+/// needed.
 template <class T>
 void feed_forward_backward(const Pass<T>&, const FeedForwardOffsets&, Shard, int n, const T* u,
                            const SublayerTape<T>&, const T* df, T* du, T* gradients, std::vector<T>& scratch);

@@ -23,6 +23,7 @@ struct TensorInfo {
     int sublayer = -1;  ///< 0 attention, 1 feed-forward; −1 otherwise
     bool frozen = false;  ///< has a gradient, but no optimizer moves it and no clipping counts it
     bool decays() const { return shape.size() >= 2; }
+    bool is_gate() const { return name.ends_with(".gate"); }
 };
 
 struct NormOffsets {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <type_traits>
+
 #include "core/backend/cpu/matmul.h"
 #include "core/backend/cpu/row_kernels.h"
 #include "core/model/parameters.h"
@@ -22,6 +24,9 @@ struct Numerics {
 /// Rows of the batch that one thread works on: whole sequences, cut from the shape alone.
 struct Shard {
     int first_sequence = 0, sequences = 0;
+    /// A pull-back may carry several directions through the same rows of the tape: its gradients are then
+    /// [directions, R, d]. Parameter gradients are defined for one direction only.
+    int directions = 1;
 };
 
 /// What every part of a pass looks at: the stack, its numbers, its parameters, and the kernels to compute with.
@@ -33,6 +38,7 @@ struct Pass {
     const T* parameters;
     const RowKernels<T>& kernels;
     const T* angles;  ///< of rotary positions (rope_table.h); null without them
+    Rounding rounding = Rounding::None;  ///< of float32 results; the kernels are then rounded_kernels() of the same
 
     const T* at(std::size_t offset) const { return offset == kAbsent ? nullptr : parameters + offset; }
     T eps() const { return static_cast<T>(numerics.eps); }
@@ -40,12 +46,22 @@ struct Pass {
     // Every product of a pass goes through these three (see matmul.h for the shapes).
     void nt(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc) const {
         matmul_nt<T>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
+        round(M, N, C, ldc);
     }
     void nn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc) const {
         matmul_nn<T>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
+        round(M, N, C, ldc);
     }
     void tn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc) const {
         matmul_tn<T>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
+        round(M, N, C, ldc);
+    }
+    /// Emulated precision: what a product leaves in C[M,N], with what stood there before, is one rounded result.
+    void round(int M, int N, T* C, int ldc) const {
+        if constexpr (std::is_same_v<T, float>)
+            if (rounding != Rounding::None)
+                for (int i = 0; i < M; ++i)
+                    kernels.round(rounding, static_cast<std::size_t>(N), C + static_cast<std::size_t>(i) * ldc);
     }
 };
 

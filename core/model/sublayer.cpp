@@ -72,16 +72,17 @@ const SublayerOffsets& offsets(const Pass<T>& pass, int index) {
     return pass.table.feed_forward[static_cast<std::size_t>(index / 2)];
 }
 
-/// One norm applied backwards: notes the gradient at its output where wanted, adds parameter gradients, and gives
-/// dx = (add ? dx : 0) + scale·Jᵀ dy.
+/// One norm applied backwards to every direction: notes the gradient at its output where wanted, adds parameter
+/// gradients, and gives dx = (add ? dx : 0) + scale·Jᵀ dy.
 template <class T>
-void norm_backward(const Pass<T>& pass, const NormOffsets& at, int R, const T* x, NormStatistics<T> statistics,
-                   const T* dy, double scale, bool add, T* dx, T* gradients, T* noted) {
+void norm_backward(const Pass<T>& pass, const NormOffsets& at, int R, int directions, const T* x,
+                   NormStatistics<T> statistics, const T* dy, double scale, bool add, T* dx, T* gradients, T* noted) {
     const std::size_t count = static_cast<std::size_t>(R) * pass.spec.d_model;
     if (noted) pass.kernels.scale(count, static_cast<T>(scale), dy, noted);
-    pass.kernels.norm_backward(pass.spec.norm.kind, R, pass.spec.d_model, x, statistics, pass.at(at.weight), dy,
-                               static_cast<T>(scale), add, dx, gradient_at(gradients, at.weight),
-                               gradient_at(gradients, at.bias));
+    for (int i = 0; i < directions; ++i)
+        pass.kernels.norm_backward(pass.spec.norm.kind, R, pass.spec.d_model, x, statistics, pass.at(at.weight),
+                                   dy + i * count, static_cast<T>(scale), add, dx + i * count,
+                                   gradient_at(gradients, at.weight), gradient_at(gradients, at.bias));
 }
 
 }  // namespace
@@ -155,7 +156,7 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
                        SublayerScratch<T>& scratch, T* side) {
     const int n = tape.length, d = pass.spec.d_model, R = shard.sequences * n;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * n, first = row * d;
-    const std::size_t count = static_cast<std::size_t>(R) * d;
+    const std::size_t count = static_cast<std::size_t>(R) * d * shard.directions;
     const bool second = second_of_parallel(pass, index);
     const bool joined = second && side;  // else the sub-layer's own map: the shortcut starts where the branch does
     const SublayerOffsets& at = offsets(pass, index);
@@ -183,7 +184,7 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     if (rule.post) {
         scratch.a.resize(count);
         dz = scratch.a.data();
-        norm_backward(pass, at.norm_post, R, t.z + first, from(t.post, row), gradient, 1, false, dz, gradients,
+        norm_backward(pass, at.norm_post, R, shard.directions, t.z + first, from(t.post, row), gradient, 1, false, dz, gradients,
                       note(noted.post));
     }
 
@@ -199,7 +200,7 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     const T* dy = dz;
     if (factor.channels) {
         scratch.d.resize(count);
-        k.scale_columns(R, d, 1, factor.channels, dz, scratch.d.data());
+        k.scale_columns(shard.directions * R, d, 1, factor.channels, dz, scratch.d.data());
         dy = scratch.d.data();
     }
     gate_gradient(GateSite::Branch, factor.number, dy, y);
@@ -209,7 +210,7 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     T* df = scratch.b.data();
     T* du = scratch.c.data();
     if (rule.out)
-        norm_backward(pass, at.norm_out, R, t.f + first, from(t.out, row), dy, branch, false, df, gradients,
+        norm_backward(pass, at.norm_out, R, shard.directions, t.f + first, from(t.out, row), dy, branch, false, df, gradients,
                       note(noted.out));
     else
         k.scale(count, static_cast<T>(branch), dy, df);
@@ -234,7 +235,7 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     const T shortcut = static_cast<T>(rule.a * gate.factor(GateSite::Shortcut, kind)), s_in = static_cast<T>(rule.s_in);
     if (rule.in) {
         if (!joined) k.scale(count, shortcut, dz, dx);
-        norm_backward(pass, at.norm_in, R, x, from(t.in, row), du, rule.s_in, !joined, dx, gradients, note(noted.in));
+        norm_backward(pass, at.norm_in, R, shard.directions, x, from(t.in, row), du, rule.s_in, !joined, dx, gradients, note(noted.in));
     } else if (joined) {
         k.scale(count, s_in, du, dx);
     } else {

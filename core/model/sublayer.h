@@ -41,8 +41,8 @@ struct NormOutputGradients {
 template <class T>
 void sublayer_forward(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&, SublayerScratch<T>&);
 
-/// gradient: [R, d] of the shard, ∂/∂h_{index+1} on entry, ∂/∂h_{index} on return. Adds parameter gradients to
-/// `gradients` unless null.
+/// gradient: [directions, R, d] of the shard, ∂/∂h_{index+1} on entry, ∂/∂h_{index} on return. Adds parameter gradients
+/// to `gradients` unless null; with more than one direction that and the noted gradients must be null.
 template <class T>
 void sublayer_backward(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&, Jacobian, T* gradient,
                        T* gradients, const NormOutputGradients<T>&, SublayerScratch<T>&, T* side = nullptr);

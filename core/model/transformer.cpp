@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/backend/cpu/rounded_kernels.h"
 #include "core/model/initial_weights.h"
 #include "core/model/rope_table.h"
 #include "core/stack/error.h"
@@ -68,7 +69,24 @@ int Transformer<T>::shard_count(int sequences) {
 template <class T>
 Pass<T> Transformer<T>::pass() const {
     const T* angles = angles_.empty() ? nullptr : angles_.data();
-    return {spec_, numerics, table_, parameters_.data(), kernels_, angles};
+    return {spec_, numerics, table_, parameters_.data(), kernels_, angles, rounding_};
+}
+
+template <class T>
+void Transformer<T>::set_rounding(Rounding rounding) {
+    if constexpr (std::is_same_v<T, float>)
+        kernels_ = rounded_kernels(rounding);
+    else if (rounding != Rounding::None)
+        throw InputError("precision", "float64 does not stand in for BF16 or FP16", "float32");
+    rounding_ = rounding;
+}
+
+template <class T>
+void Transformer<T>::set_parameters(std::span<const T> weights) {
+    std::copy(weights.begin(), weights.end(), parameters_.begin());
+    if constexpr (std::is_same_v<T, float>)
+        for (const TensorInfo& t : table_.tensors())
+            if (!t.is_gate()) kernels_.round(rounding_, t.count, parameters_.data() + t.offset);
 }
 
 template <class T>
@@ -113,9 +131,12 @@ void Transformer<T>::head_forward(const Batch& batch, Shard shard, const Tape<T>
         x = y;
     }
     const T* head = parameters_.data() + (spec_.tied_head ? table_.tok_emb : table_.head);
-    p.nt(R, V, d, 1, x, d, head, d, 0, tape.logits + row * V, V);
+    T* logits = tape.logits + row * V;
+    p.nt(R, V, d, 1, x, d, head, d, 0, logits, V);
+    if (spec_.logit_soft_cap > 0)
+        p.kernels.soft_cap(static_cast<std::size_t>(R) * V, static_cast<T>(spec_.logit_soft_cap), logits);
     if (!batch.targets.empty())
-        kernels_.cross_entropy(R, V, tape.logits + row * V, batch.targets.data() + row, 1, tape.losses + row, nullptr);
+        p.kernels.cross_entropy(R, V, logits, batch.targets.data() + row, 1, 0, tape.losses + row, nullptr);
 }
 
 template <class T>
@@ -148,8 +169,12 @@ void Transformer<T>::head_backward(const Batch& batch, Shard shard, const Tape<T
     thread_local std::vector<T> dlogits, losses, dfinal;
     dlogits.resize(static_cast<std::size_t>(R) * V);
     losses.resize(static_cast<std::size_t>(R));
-    kernels_.cross_entropy(R, V, tape.logits + row * V, batch.targets.data() + row,
-                           factor / static_cast<T>(tape.rows()), losses.data(), dlogits.data());
+    const T* logits = tape.logits + row * V;
+    p.kernels.cross_entropy(R, V, logits, batch.targets.data() + row, factor / static_cast<T>(tape.rows()),
+                            static_cast<T>(spec_.z_loss), losses.data(), dlogits.data());
+    if (spec_.logit_soft_cap > 0)
+        p.kernels.soft_cap_derivative(dlogits.size(), static_cast<T>(spec_.logit_soft_cap), logits, dlogits.data(),
+                                      dlogits.data());
     const std::size_t head = spec_.tied_head ? table_.tok_emb : table_.head;
     p.tn(V, d, R, 1, dlogits.data(), V, tape.final_hidden + row * d, d, 1, gradients + head, d);
     if (!table_.final_norm.present()) {
@@ -180,17 +205,24 @@ void Transformer<T>::embed_backward(const Batch& batch, Shard shard, const Tape<
             parameters_.data() + table_.embedding_norm.weight, gradient, 1, false, gradient,
             gradients + table_.embedding_norm.weight, gradient_at(gradients, table_.embedding_norm.bias));
     }
+    const RowKernels<T>& plain = row_kernels<T>();
     std::size_t local = 0;
     for (int b = shard.first_sequence; b < shard.first_sequence + shard.sequences; ++b)
         for (int t = 0; t < batch.length; ++t, local += d) {
             const std::size_t row = static_cast<std::size_t>(b) * batch.length + t;
             T* token = gradients + table_.tok_emb + static_cast<std::size_t>(batch.tokens[row]) * d;
-            kernels_.combine(d, 1, token, 1, gradient + local, token);
+            plain.combine(d, 1, token, 1, gradient + local, token);
             if (table_.pos_emb != kAbsent) {
                 T* position = gradients + table_.pos_emb + static_cast<std::size_t>(t) * d;
-                kernels_.combine(d, 1, position, 1, gradient + local, position);
+                plain.combine(d, 1, position, 1, gradient + local, position);
             }
         }
+    // A token's sum over its rows is one operation: accumulated in float32, then rounded.
+    if constexpr (std::is_same_v<T, float>) {
+        plain.round(rounding_, d * static_cast<std::size_t>(spec_.vocab), gradients + table_.tok_emb);
+        if (table_.pos_emb != kAbsent)
+            plain.round(rounding_, d * static_cast<std::size_t>(spec_.context), gradients + table_.pos_emb);
+    }
 }
 
 template <class T>
@@ -253,7 +285,7 @@ void Transformer<T>::reduce(Gradients<T>& gradients, ThreadPool& pool) const {
         const std::size_t begin = static_cast<std::size_t>(i) * kPiece, count = std::min(kPiece, table_.size() - begin);
         T* total = gradients.total().data() + begin;
         for (std::size_t s = 1; s < gradients.shards.size(); ++s)
-            kernels_.combine(count, 1, total, 1, gradients.shards[s].data() + begin, total);
+            row_kernels<T>().combine(count, 1, total, 1, gradients.shards[s].data() + begin, total);
     });
 }
 
@@ -268,12 +300,24 @@ void Transformer<T>::tangent(const Tape<T>& tape, int sequence, int begin, int e
 }
 
 template <class T>
-void Transformer<T>::pull_back(const Tape<T>& tape, int begin, int end, Jacobian kind, T* gradient) const {
+void Transformer<T>::pull_back(const Tape<T>& tape, Shard rows, int begin, int end, Jacobian kind, T* gradient) const {
     const Pass<T> p = pass();
-    const std::size_t count = static_cast<std::size_t>(tape.rows()) * spec_.d_model;
+    const std::size_t count =
+        static_cast<std::size_t>(rows.directions * rows.sequences) * tape.length * spec_.d_model;
     for (int k = end; k-- > begin;)
-        sublayer_backward<T>(p, k, rules_[static_cast<std::size_t>(k)], {0, tape.sequences}, tape, kind, gradient, nullptr,
-                             {}, scratch<T>(), side_way<T>(spec_, k, begin, end, count));
+        sublayer_backward<T>(p, k, rules_[static_cast<std::size_t>(k)], rows, tape, kind, gradient, nullptr, {},
+                             scratch<T>(), side_way<T>(spec_, k, begin, end, count));
+}
+
+template <class T>
+void Transformer<T>::pull_back(const Tape<T>& tape, int begin, int end, Jacobian kind, T* gradient) const {
+    pull_back(tape, Shard{0, tape.sequences}, begin, end, kind, gradient);
+}
+
+template <class T>
+void Transformer<T>::pull_back(const Tape<T>& tape, int sequence, int begin, int end, int directions, Jacobian kind,
+                               T* gradient) const {
+    pull_back(tape, Shard{sequence, 1, directions}, begin, end, kind, gradient);
 }
 
 template class Transformer<float>;

@@ -33,7 +33,7 @@ struct Gradients {
 template <class T>
 class Transformer {
   public:
-    /// A completed, validated, supported spec; weights drawn from `seed`.
+    /// A completed, validated spec; weights drawn from `seed`.
     Transformer(const StackSpec& spec, std::uint64_t seed);
 
     const StackSpec& spec() const { return spec_; }
@@ -44,6 +44,15 @@ class Transformer {
     std::span<const T> parameters() const { return parameters_; }
     Numerics numerics;  ///< may be changed between passes
 
+    /// Emulated precision: storage is float32, and the result of every operation of every pass (each product, each row
+    /// kernel, a residual sum, an embedding's sum) is rounded to the format; inside an operation numbers accumulate in
+    /// float32. rounded_kernels.h lists what is not rounded. Transformer<float> only (InputError).
+    void set_rounding(Rounding rounding);
+    Rounding rounding() const { return rounding_; }
+    /// Puts these weights in the place of parameters(), rounded to the format; the gates stay float32, since their
+    /// small steps would round away ([G] trains them in pure BF16 and sees them freeze).
+    void set_parameters(std::span<const T> weights);
+
     /// Tokens [B, n], n ≤ context, every token below vocab (InputError otherwise). Fills the tape; losses too when the
     /// batch has targets.
     void forward(const Batch&, Tape<T>&, ThreadPool&) const;
@@ -52,7 +61,7 @@ class Transformer {
     void backward(const Batch&, const Tape<T>&, T factor, Gradients<T>&, ThreadPool&,
                   BackwardRecord<T>* record = nullptr) const;
     void clear(Gradients<T>&, int sequences) const;
-    /// Sums the shards' buffers, in order, into total().
+    /// Sums the shards' buffers, in order, into total(); in float32 under emulated precision too, for the optimizer.
     void reduce(Gradients<T>&, ThreadPool&) const;
 
     /// The Jacobian of the sub-layers begin … end − 1 times K directions (JVP), at one sequence of the tape:
@@ -63,12 +72,15 @@ class Transformer {
                  T* tangent) const;
     /// Its transpose (VJP) for the whole batch: gradient [R, d] at h_end, replaced by the gradient at h_begin.
     void pull_back(const Tape<T>&, int begin, int end, Jacobian, T* gradient) const;
+    /// The transpose times K directions at one sequence: gradient [K, n, d].
+    void pull_back(const Tape<T>&, int sequence, int begin, int end, int directions, Jacobian, T* gradient) const;
 
     /// How many shards a batch of B sequences is cut into: a function of B alone.
     static int shard_count(int sequences);
 
   private:
     Pass<T> pass() const;
+    void pull_back(const Tape<T>&, Shard, int begin, int end, Jacobian, T* gradient) const;
     Shard shard(int index, int sequences) const;
     void embed(const Batch&, Shard, const Tape<T>&) const;
     void head_forward(const Batch&, Shard, const Tape<T>&) const;
@@ -85,7 +97,8 @@ class Transformer {
     std::vector<NormSite> sites_;
     std::vector<T> parameters_;
     std::vector<T> angles_;  ///< of rotary positions, else empty
-    const RowKernels<T>& kernels_;
+    Rounding rounding_ = Rounding::None;
+    RowKernels<T> kernels_;  ///< those of the rounding
 };
 
 }  // namespace normscope

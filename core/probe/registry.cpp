@@ -6,6 +6,7 @@
 #include "core/probe/gradients.h"
 #include "core/probe/growth.h"
 #include "core/probe/jacobian.h"
+#include "core/probe/mismatch.h"
 #include "core/probe/null_space.h"
 #include "core/probe/theta.h"
 
@@ -16,6 +17,7 @@ constexpr ProbeInfo kProbes[] = {
     {"growth", "Growth", "activations", ProbeCost::Cheap, probe_growth<float>, probe_growth<double>},
     {"gradients", "Gradients by depth", "gradients", ProbeCost::Cheap, probe_gradients<float>, probe_gradients<double>},
     {"null_space", "Norm sites", "gradients", ProbeCost::Medium, probe_null_space<float>, probe_null_space<double>},
+    {"mismatch", "Low-precision mismatch", "activations", ProbeCost::Medium, probe_mismatch<float>, probe_mismatch<double>},
     {"theta", "Softmax sensitivity θ", "activations", ProbeCost::Dear, probe_theta<float>, probe_theta<double>},
     {"jacobian", "Jacobian spectra", "tangents", ProbeCost::Dear, probe_jacobian<float>, probe_jacobian<double>},
 };

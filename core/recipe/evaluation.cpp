@@ -2,13 +2,12 @@
 #include "core/recipe/evaluation.h"
 
 #include "core/backend/cpu/matmul.h"
-#include "core/model/supported.h"
 #include "core/session/named_arrays.h"
 #include "core/stack/error.h"
-#include "core/train/adamw.h"
 #include "core/train/data/corpus.h"
 #include "core/train/first_bad.h"
 #include "core/train/gate_clip.h"
+#include "core/train/optimizers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -103,7 +102,6 @@ void complete_for_evaluation(Recipe& recipe) {
     validate(optimizer_only);
     complete(recipe.stack, recipe.stack.vocab == 0 ? vocabulary(recipe) : recipe.stack.vocab);
     validate(recipe.stack);
-    require_supported(recipe.stack);
 }
 
 template <class T>
@@ -198,8 +196,8 @@ Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Bat
         const double clipped = clip_factor(norm, optimizer.clip);
         clip_gates(model.table(), s.gpas.clip, clipped, gradients.total().data());
         std::vector<T> parameters(model.parameters().begin(), model.parameters().end());
-        AdamW<T> adamw(model.table());
-        adamw.step(optimizer, optimizer.lr, clipped, gradients.total().data(), parameters.data(), pool);
+        Optimizer<T>(model.table(), optimizer.kind)
+            .step(optimizer, optimizer.lr, clipped, gradients.total().data(), parameters.data(), pool);
         add_tensors("/step", model.table(), parameters.data(), arrays);
     }
     if (parts.jacobian) {

@@ -30,7 +30,7 @@ Transformer<T> model_with_weights(const StackSpec& stack, const std::vector<Stor
 Batch read_batch(const std::string& path, const StackSpec& stack, const std::string& group = "");
 
 struct EvaluationParts {
-    bool step = false;      ///< the parameters after one step of AdamW
+    bool step = false;      ///< the parameters after one step of the optimizer
     bool jacobian = false;  ///< dense Jacobians of sequence 0 and their singular values
 };
 
@@ -44,8 +44,8 @@ struct Evaluation {
     std::optional<Outcome> not_finite;  ///< the first value that is not, where there is one
 };
 
-/// One forward and backward pass and what was asked for. The step is PyTorch's: clip_grad_norm_, then AdamW
-/// at the base learning rate from zero moments. Throws InputError where the Jacobians would take more than 4
+/// One forward and backward pass and what was asked for. The step is PyTorch's: clip_grad_norm_, then the
+/// recipe's optimizer, at the base learning rate from zero moments. Throws InputError where the Jacobians would take more than 4
 /// GiB.
 template <class T>
 Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Batch& batch,

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/backend/cpu/row_kernels.h"
+#include "core/recipe/evaluation.h"
 #include "core/model/gate_warnings.h"
 #include "core/stack/error.h"
 #include "core/stack/warnings.h"
@@ -78,8 +79,8 @@ RunData Experiment::header() const {
     run.ln_vocab = std::log(static_cast<double>(recipe_.stack.vocab));
     run.unigram_entropy = corpus_->unigram_entropy();
     run.entropy_rate = corpus_->entropy_rate();
-    run.steps.names = columns();
-    run.steps.columns.resize(columns().size());
+    run.steps.names = columns(recipe_.train.precision);
+    run.steps.columns.resize(run.steps.names.size());
     return run;
 }
 
@@ -162,6 +163,11 @@ RunDelta Experiment::advance(ThreadPool& pool) {
                             {"tokens_per_s", tokens / now.seconds},
                             {"step_ms", now.seconds * 1e3},
                             {"probe_ms", probe_ms}}});
+    if (recipe_.train.precision == Precision::Fp16)
+        delta.steps.back().values.emplace_back("loss_scale", now.loss_scale);
+    if (now.overflowed)
+        delta.events.push_back({now.step, "overflow",
+                                "gradient overflows FP16 at loss scale " + short_number(now.loss_scale) + ": update left out"});
     if (outcome().state != before) {
         delta.outcome = outcome();
         if (ended()) {
@@ -183,9 +189,10 @@ RunDelta Experiment::set_knobs(const HotKnobs& knobs) {
     return delta;
 }
 
-const std::vector<std::string>& Experiment::columns() {
-    static const std::vector<std::string> names{"loss",        "val_loss",     "grad_norm", "grad_ratio", "lr",
-                                                "temperature", "tokens_per_s", "step_ms",   "probe_ms"};
+std::vector<std::string> Experiment::columns(Precision precision) {
+    std::vector<std::string> names{"loss",        "val_loss",     "grad_norm", "grad_ratio", "lr",
+                                   "temperature", "tokens_per_s", "step_ms",   "probe_ms"};
+    if (precision == Precision::Fp16) names.push_back("loss_scale");
     return names;
 }
 
@@ -209,7 +216,8 @@ std::vector<StoredTensor> stored(const ParameterTable& table, std::span<const T>
 }
 
 template <class T>
-void load(const ParameterTable& table, const std::vector<StoredTensor>& tensors, std::span<T> arena) {
+void load(const ParameterTable& table, const std::vector<StoredTensor>& tensors, std::vector<T>& arena) {
+    arena.resize(table.size());
     const auto type = sizeof(T) == 4 ? StoredType::Float32 : StoredType::Float64;
     if (tensors.size() != table.tensors().size()) throw InputError("checkpoint: its tensors are not those of this stack");
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -241,15 +249,27 @@ Checkpoint Experiment::checkpoint() const {
         c.recipe_json = recipe_json(recipe_, -1);
         c.params = stored<Scalar>(table, state.parameters);
         c.moment1 = stored<Scalar>(table, state.moment1);
-        c.moment2 = stored<Scalar>(table, state.moment2);
+        if (!state.moment2.empty()) c.moment2 = stored<Scalar>(table, state.moment2);
         const double knobs[] = {state.knobs.residual_step, state.knobs.temperature,  state.knobs.eps,
                                 state.knobs.lr,            state.knobs.weight_decay, state.knobs.clip};
         for (std::size_t i = 0; i < std::size(knobs); ++i) c.scalars.emplace_back(kKnobNames[i], knobs[i]);
         for (std::size_t i = 0; i < state.verdict.size(); ++i)
             c.scalars.emplace_back("verdict." + std::to_string(i), state.verdict[i]);
+        c.scalars.emplace_back("loss_scale", state.loss_scale.scale);
+        c.integers.emplace_back("loss_scale_good_steps", state.loss_scale.good_steps);
         c.integers.emplace_back("optimizer_steps", state.optimizer_steps);
         c.integers.emplace_back("verdict_size", static_cast<std::int64_t>(state.verdict.size()));
         return c;
+    });
+}
+
+void Experiment::load_weights(const std::vector<StoredTensor>& weights, const std::string& where) {
+    with(trainer_, [&](auto& trainer) {
+        using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
+        TrainerState<Scalar> state = trainer.save();
+        const auto model = model_with_weights<Scalar>(recipe_.stack, weights, where);
+        state.parameters.assign(model.parameters().begin(), model.parameters().end());
+        trainer.restore(state);
     });
 }
 
@@ -259,10 +279,9 @@ void Experiment::restore(const Checkpoint& c) {
         const ParameterTable& table = trainer.model().table();
         TrainerState<Scalar> state;
         state.step = c.step;
-        for (auto* arena : {&state.parameters, &state.moment1, &state.moment2}) arena->resize(table.size());
         load<Scalar>(table, c.params, state.parameters);
         load<Scalar>(table, c.moment1, state.moment1);
-        load<Scalar>(table, c.moment2, state.moment2);
+        if (!c.moment2.empty()) load<Scalar>(table, c.moment2, state.moment2);
         double* const knobs[] = {&state.knobs.residual_step, &state.knobs.temperature,  &state.knobs.eps,
                                  &state.knobs.lr,            &state.knobs.weight_decay, &state.knobs.clip};
         for (std::size_t i = 0; i < std::size(knobs); ++i) *knobs[i] = value_of(c.scalars, kKnobNames[i]);
@@ -270,12 +289,14 @@ void Experiment::restore(const Checkpoint& c) {
         for (std::int64_t i = 0; i < size; ++i)
             state.verdict.push_back(value_of(c.scalars, "verdict." + std::to_string(i)));
         state.optimizer_steps = value_of(c.integers, "optimizer_steps");
+        if (recipe_.train.precision == Precision::Fp16)
+            state.loss_scale = {value_of(c.scalars, "loss_scale"), value_of(c.integers, "loss_scale_good_steps")};
         trainer.restore(state);
     });
 }
 
 RecordingSchema recording_schema(const RunData& header, const std::vector<ProbeResult>& first) {
-    RecordingSchema schema{header_of(header), Experiment::columns(), {}};
+    RecordingSchema schema{header_of(header), header.steps.names, {}};
     for (const auto& result : first) schema.probes.push_back(schema_of(result));
     return schema;
 }

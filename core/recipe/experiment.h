@@ -65,6 +65,10 @@ class Experiment {
     RunDelta set_knobs(const HotKnobs& knobs);
 
     Checkpoint checkpoint() const;
+    /// Puts these weights (exactly the stack's tensors, float32 or float64) in the place of the initial ones, before
+    /// the first step. InputError names the first that does not fit; `where` begins the message.
+    void load_weights(const std::vector<StoredTensor>& weights, const std::string& where);
+
     /// Continues from a checkpoint of the same stack; InputError when tensors or shapes differ.
     void restore(const Checkpoint& checkpoint);
 
@@ -73,8 +77,8 @@ class Experiment {
     /// Seconds of the last step.
     double last_step_seconds() const { return last_step_seconds_; }
 
-    /// The names of the step table's columns, in order.
-    static const std::vector<std::string>& columns();
+    /// The names of the step table's columns, in order; FP16 has its loss scale besides.
+    static std::vector<std::string> columns(Precision precision);
 
   private:
     Recipe recipe_;

@@ -4,7 +4,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/model/supported.h"
 #include "core/probe/registry.h"
 #include "core/recipe/presets.h"
 #include "core/stack/error.h"
@@ -120,7 +119,6 @@ void complete_and_validate(Recipe& r) {
     const int source_vocab = make_corpus(r.train.data, r.stack.context)->vocab();
     complete(r.stack, source_vocab);
     validate(r.stack);
-    require_supported(r.stack);
     if (r.stack.vocab < source_vocab)
         throw InputError("stack.vocab",
                          std::to_string(r.stack.vocab) + " is smaller than the vocabulary of data.source " +

@@ -13,7 +13,7 @@
 namespace normscope {
 
 /// One row of the step table. Names are the contract of the session file: loss, val_loss, grad_norm, lr,
-/// temperature, tokens_per_s, step_ms, probe_ms. Every row of a run carries the same names in the same order.
+/// temperature, tokens_per_s, step_ms, probe_ms, loss_scale (FP16 only). Every row of a run carries the same names in the same order.
 struct StepRecord {
     std::int64_t step = 0;
     std::vector<std::pair<std::string, double>> values;
@@ -33,7 +33,7 @@ struct StepTable {
 /// A knob move, a spike, an outcome. In the file: kind S16, text S240 (UTF-8, cut at a character boundary).
 struct RunEvent {
     std::int64_t step = 0;
-    std::string kind;  ///< "knob", "spike", "outcome", "checkpoint", "resume"
+    std::string kind;  ///< "knob", "spike", "overflow", "outcome", "checkpoint", "resume"
     std::string text;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/gate_clip.h"
 
-#include "core/train/adamw.h"
+#include "core/train/optimizers.h"
 
 #include <cmath>
 

@@ -51,11 +51,8 @@ void list_fields(Fields& f, TrainSpec& s) {
 }
 
 void validate(const TrainSpec& s) {
-    if (s.optimizer.kind != OptimizerKind::AdamW)
-        throw InputError("optimizer.kind", std::string(word_of(s.optimizer.kind)) + " is not available yet", "adamw");
-    if (s.precision != Precision::Fp32 && s.precision != Precision::Fp64)
-        throw InputError("precision", std::string(word_of(s.precision)) + " is not available on the CPU yet",
-                         "fp32, fp64");
+    if (s.precision == Precision::Tf32)
+        throw InputError("precision", "tf32 is not available on the CPU", "fp32, bf16, fp16, fp64");
     if (s.data.source == DataSource::Text && s.data.path.empty())
         throw InputError("data.path", "is missing", "the path of a file, with data.source text");
 }

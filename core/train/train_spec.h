@@ -10,14 +10,15 @@ namespace normscope {
 
 enum class OptimizerKind { AdamW, Adam, Sgd, Muon };
 enum class LearningRateSchedule { Cosine, Linear, Constant };
+/// Of training. On the CPU bf16 and fp16 are emulated (trainer.h), and tf32 does not exist.
 enum class Precision { Fp32, Tf32, Bf16, Fp16, Fp64 };
 
 struct OptimizerSpec {
     OptimizerKind kind = OptimizerKind::AdamW;
     double lr = 3e-3;
-    double betas[2] = {0.9, 0.95};
+    double betas[2] = {0.9, 0.95};  ///< sgd: the first is its momentum, the second has no use
     double eps = 1e-8;
-    double weight_decay = 0.1;  ///< decoupled, on tensors of two or more dimensions
+    double weight_decay = 0.1;  ///< which tensors and how: optimizers.h
     double clip = 1.0;          ///< global gradient norm; 0 = off
 };
 

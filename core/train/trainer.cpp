@@ -17,6 +17,11 @@ namespace {
 constexpr int kProbeSequences = 2;
 constexpr int kHeldOutBatches = 4;
 
+Rounding rounding_of(Precision precision) {
+    if (precision == Precision::Bf16) return Rounding::Bf16;
+    return precision == Precision::Fp16 ? Rounding::Fp16 : Rounding::None;
+}
+
 }  // namespace
 
 template <class T>
@@ -24,11 +29,29 @@ Trainer<T>::Trainer(const StackSpec& stack, const TrainSpec& train, std::shared_
     : train_(train),
       corpus_(std::move(corpus)),
       model_(stack, train.seed),
-      optimizer_(model_.table()),
+      optimizer_(model_.table(), train.optimizer.kind),
       knobs_{stack.residual_step, stack.temperature,           stack.norm.eps,
              train.optimizer.lr,  train.optimizer.weight_decay, train.optimizer.clip},
       verdict_(std::log(static_cast<double>(stack.vocab)), corpus_->unigram_entropy(), train.schedule.warmup) {
+    model_.set_rounding(rounding_of(train.precision));
+    if (model_.rounding() != Rounding::None) master_.assign(model_.parameters().begin(), model_.parameters().end());
+    publish_weights();
     prepare_numerics();
+}
+
+template <class T>
+void Trainer<T>::publish_weights() {
+    if (!master_.empty()) model_.set_parameters(master_);
+}
+
+template <class T>
+void Trainer<T>::update_weights(const StepNumbers& now, ThreadPool& pool) {
+    OptimizerSpec optimizer = train_.optimizer;
+    optimizer.weight_decay = knobs_.weight_decay;
+    const double clipped = clip_factor(now.grad_norm, knobs_.clip);
+    clip_gates(model_.table(), model_.spec().gpas.clip, clipped, gradients_.total().data());
+    optimizer_.step(optimizer, now.lr, clipped, gradients_.total().data(), weights().data(), pool);
+    publish_weights();
 }
 
 template <class T>
@@ -63,15 +86,20 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
     if (train_.validate_every > 0 && (step_ % train_.validate_every == 0 || last)) now.val_loss = held_out_loss(pool);
 
     const auto start = std::chrono::steady_clock::now();
+    const bool scaled = train_.precision == Precision::Fp16;
+    if (scaled) now.loss_scale = loss_scaler_.scale();
+    const T factor = static_cast<T>(now.loss_scale / train_.accumulate);
     model_.clear(gradients_, train_.batch);
     for (int micro = 0; micro < train_.accumulate; ++micro) {
         const Batch batch = corpus_->train_batch(train_.seed, step_, micro, train_.batch, model_.spec().context);
         model_.forward(batch, tape_, pool);
         now.loss += tape_.mean_loss() / train_.accumulate;
-        model_.backward(batch, tape_, T(1) / static_cast<T>(train_.accumulate), gradients_, pool);
+        model_.backward(batch, tape_, factor, gradients_, pool);
     }
     model_.reduce(gradients_, pool);
-    now.grad_norm = gradient_norm(model_.table(), gradients_.total().data(), pool);
+    std::vector<T>& gradient = gradients_.total();
+    if (scaled) row_kernels<T>().scale(gradient.size(), static_cast<T>(1 / now.loss_scale), gradient.data(), gradient.data());
+    now.grad_norm = gradient_norm(model_.table(), gradient.data(), pool);
     double first = 0, at_last = 0;
     for (std::size_t i = 0; i < gradients_.shards.size(); ++i) {
         first += gradients_.first_square[i];
@@ -81,19 +109,19 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
     now.lr = learning_rate(train_.schedule, knobs_.lr, step_, train_.steps);
     now.temperature = model_.numerics.temperature;
 
-    if (!std::isfinite(now.loss) || !std::isfinite(now.grad_norm)) {
-        const auto bad = first_bad_value(model_, tape_, &gradients_.total(), step_);
+    // The forward pass knows nothing of the scale: where its loss is not finite, no smaller scale helps.
+    now.overflowed = scaled && std::isfinite(now.loss) && !std::isfinite(now.grad_norm);
+    if (scaled && std::isfinite(now.loss)) loss_scaler_.update(now.overflowed);
+    const bool bad_gradient = !std::isfinite(now.grad_norm) && (!now.overflowed || loss_scaler_.exhausted());
+    if (!std::isfinite(now.loss) || bad_gradient) {
+        const auto bad = first_bad_value(model_, tape_, &gradient, step_);
         outcome_ = bad ? *bad
                        : Outcome{RunState::Diverged, step_,
                                  "step " + std::to_string(step_) + " · gradient norm · overflow", -1};
     } else if (const auto diverged = verdict_.add(step_, now.loss, now.gradient_ratio)) {
         outcome_ = *diverged;
     } else {
-        OptimizerSpec optimizer = train_.optimizer;
-        optimizer.weight_decay = knobs_.weight_decay;
-        const double clipped = clip_factor(now.grad_norm, knobs_.clip);
-        clip_gates(model_.table(), model_.spec().gpas.clip, clipped, gradients_.total().data());
-        optimizer_.step(optimizer, now.lr, clipped, gradients_.total().data(), model_.parameters().data(), pool);
+        if (!now.overflowed) update_weights(now, pool);
         if (last) outcome_ = verdict_.at_end(step_);
         ++step_;
     }
@@ -103,25 +131,27 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
 
 template <class T>
 TrainerState<T> Trainer<T>::save() const {
-    const auto parameters = model_.parameters();
+    const std::span<const T> parameters = master_.empty() ? model_.parameters() : std::span<const T>(master_);
     return {step_,
             {parameters.begin(), parameters.end()},
             optimizer_.moment1(),
             optimizer_.moment2(),
             optimizer_.steps,
             verdict_.state(),
-            knobs_};
+            knobs_,
+            loss_scaler_.state()};
 }
 
 template <class T>
 void Trainer<T>::restore(const TrainerState<T>& state) {
+    optimizer_.set_moments(state.moment1, state.moment2);
     step_ = state.step;
-    std::copy(state.parameters.begin(), state.parameters.end(), model_.parameters().begin());
-    optimizer_.moment1() = state.moment1;
-    optimizer_.moment2() = state.moment2;
+    std::copy(state.parameters.begin(), state.parameters.end(), weights().begin());
+    publish_weights();
     optimizer_.steps = state.optimizer_steps;
     verdict_.restore(state.verdict);
     knobs_ = state.knobs;
+    loss_scaler_.restore(state.loss_scale);
     outcome_ = {};
     prepare_numerics();
 }

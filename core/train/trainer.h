@@ -9,8 +9,9 @@
 
 #include "core/backend/cpu/thread_pool.h"
 #include "core/model/transformer.h"
-#include "core/train/adamw.h"
 #include "core/train/data/corpus.h"
+#include "core/train/loss_scaling.h"
+#include "core/train/optimizers.h"
 #include "core/train/outcome.h"
 #include "core/train/train_spec.h"
 #include "core/train/verdict.h"
@@ -23,7 +24,8 @@ struct HotKnobs {
     bool operator==(const HotKnobs&) const = default;
 };
 
-/// The numbers of one step. `loss` and the gradient belong to the weights before the step's update.
+/// The numbers of one step. `loss` and the gradient belong to the weights before the step's update; the loss is the
+/// cross-entropy alone, whatever the z-loss adds to the gradient.
 struct StepNumbers {
     std::int64_t step = 0;
     double loss = 0;            ///< mean over the step's tokens, nat
@@ -31,6 +33,8 @@ struct StepNumbers {
     double grad_norm = 0;       ///< before clipping
     double gradient_ratio = 0;  ///< ‖∂L/∂h‖ after layer 1 over that after layer D
     double lr = 0, temperature = 0;
+    double loss_scale = 1;      ///< of this step's backward pass; other than 1 in FP16 only
+    bool overflowed = false;    ///< the scaled gradient was not finite: the update was left out, the scale halved
     double seconds = 0;  ///< of the step, held-out loss not included
 };
 
@@ -38,14 +42,19 @@ struct StepNumbers {
 template <class T>
 struct TrainerState {
     std::int64_t step = 0;  ///< steps done
-    std::vector<T> parameters, moment1, moment2;  ///< arenas, laid out by the parameter table
+    std::vector<T> parameters, moment1, moment2;  ///< arenas, laid out by the parameter table; moment2 empty under sgd
     std::int64_t optimizer_steps = 0;
     std::vector<double> verdict;
     HotKnobs knobs{};
+    LossScaler::State loss_scale;
 };
 
-/// Trains one stack, one step after another. T is float (fp32) or double (fp64). One thread drives it; the pool's
-/// threads help inside a call.
+/// Trains one stack, one step after another. T is double for fp64, else float. One thread drives it; the pool's threads
+/// help inside a call.
+///
+/// bf16 and fp16 are mixed precision: the trainer holds a float32 master copy of the weights, which the optimizer moves
+/// and checkpoints keep; the model's passes read that copy rounded to the format, and round what every operation gives
+/// (Transformer::set_rounding). fp16 scales the loss (LossScaler).
 template <class T>
 class Trainer {
   public:
@@ -76,11 +85,18 @@ class Trainer {
 
   private:
     double held_out_loss(ThreadPool&);
+    /// The weights that the optimizer moves.
+    std::span<T> weights() { return master_.empty() ? model_.parameters() : std::span<T>(master_); }
+    /// Lets the model see the weights after they moved.
+    void publish_weights();
+    void update_weights(const StepNumbers&, ThreadPool&);
 
     TrainSpec train_;
     std::shared_ptr<const Corpus> corpus_;
     Transformer<T> model_;
-    AdamW<T> optimizer_;
+    std::vector<T> master_;  ///< in emulated precision; else empty: the model's parameters are the weights
+    Optimizer<T> optimizer_;
+    LossScaler loss_scaler_;
     Tape<T> tape_, held_out_tape_;
     Gradients<T> gradients_;
     HotKnobs knobs_;
@@ -89,7 +105,7 @@ class Trainer {
     std::int64_t step_ = 0;
 };
 
-/// A trainer of either precision.
+/// A trainer of either scalar.
 using AnyTrainer = std::variant<std::unique_ptr<Trainer<float>>, std::unique_ptr<Trainer<double>>>;
 AnyTrainer make_trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus);
 

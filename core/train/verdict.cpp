@@ -27,7 +27,7 @@ double Verdict::window_mean() const {
 std::optional<Outcome> Verdict::add(std::int64_t step, double loss, double gradient_ratio) {
     if (seen_ == 0) initial_ = loss;
     ++seen_;
-    last_ratio_ = gradient_ratio;
+    if (std::isfinite(gradient_ratio)) last_ratio_ = gradient_ratio;  // not after an overflow in FP16
     if (window_.size() == kWindow) window_.erase(window_.begin());
     window_.push_back(loss);
     if (window_.size() < kWindow) return std::nullopt;

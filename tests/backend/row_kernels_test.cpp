@@ -42,7 +42,7 @@ constexpr double kTight = 1e-13;
 template <class T>
 struct Results {
     std::vector<T> norm, norm_dx, norm_dgamma, norm_dbeta, norm_tangent, probabilities, projected, activated, slope, dlogits,
-        losses, parameters, rotated, gated, gated_gradient, gated_tangent;
+        losses, capped, cap_slope, parameters, rotated, gated, gated_gradient, gated_tangent;
 };
 
 template <class T>
@@ -73,7 +73,11 @@ Results<T> compute(const RowKernels<T>& k, NormKind kind, Activation activation,
     r.losses.resize(static_cast<std::size_t>(rows));
     std::vector<std::int32_t> targets(static_cast<std::size_t>(rows));
     for (int i = 0; i < rows; ++i) targets[static_cast<std::size_t>(i)] = (3 * i) % d;
-    k.cross_entropy(rows, d, x.data(), targets.data(), T(0.25), r.losses.data(), r.dlogits.data());
+    k.cross_entropy(rows, d, x.data(), targets.data(), T(0.25), T(0.1), r.losses.data(), r.dlogits.data());
+    r.capped = x;
+    k.soft_cap(n, T(0.9), r.capped.data());
+    r.cap_slope.resize(n);
+    k.soft_cap_derivative(n, T(0.9), r.capped.data(), u.data(), r.cap_slope.data());
     r.parameters = x;
     auto m = wave<T>(n, 0.11), v = wave<T>(n, 0.13, 2);
     k.adamw(n, {T(1e-2), T(0.9), T(0.95), T(1e-8), T(0.999), T(0.7), T(0.19), T(0.31)}, r.parameters.data(), u.data(),
@@ -177,6 +181,41 @@ class RowKernelsTest : public QObject {
             }
     }
 
+    /// dlogits is the derivative of cross-entropy + z·lse², through the soft cap and without; the loss is the
+    /// cross-entropy alone.
+    void crossEntropyWithZLossAndSoftCap() {
+        const auto& k = row_kernels<double>();
+        const int V = 11;
+        const std::int32_t target = 4;
+        const auto x = wave<double>(V, 0.7, 0.3);
+        for (double z : {0.0, 0.3})
+            for (double cap : {0.0, 1.2}) {
+                const auto logits_at = [&](int moved, double h) {
+                    auto logits = x;
+                    logits[static_cast<std::size_t>(moved)] += h;
+                    if (cap > 0) k.soft_cap(logits.size(), cap, logits.data());
+                    return logits;
+                };
+                const auto total = [&](int moved, double h) {
+                    const auto logits = logits_at(moved, h);
+                    double sum = 0, loss = 0;
+                    for (double v : logits) sum += std::exp(v);
+                    k.cross_entropy(1, V, logits.data(), &target, 1, z, &loss, nullptr);
+                    if (std::abs(loss - (std::log(sum) - logits[target])) > kTight) qFatal("the loss holds more than it says");
+                    return loss + z * std::log(sum) * std::log(sum);
+                };
+                const auto logits = logits_at(0, 0);
+                std::vector<double> slope(V);
+                double loss = 0;
+                k.cross_entropy(1, V, logits.data(), &target, 0.5, z, &loss, slope.data());
+                if (cap > 0) k.soft_cap_derivative(slope.size(), cap, logits.data(), slope.data(), slope.data());
+                for (int i = 0; i < V; ++i) {
+                    const double difference = (total(i, 1e-5) - total(i, -1e-5)) / 2e-5;
+                    QVERIFY(std::abs(0.5 * difference - slope[static_cast<std::size_t>(i)]) < 1e-9);
+                }
+            }
+    }
+
     /// Pairs i and i + half turn by the angle of their row, each head of a row alike, whatever stands between the rows;
     /// the inverse turns them back.
     void ropeTurnsHalfSplitPairs() {
@@ -244,7 +283,7 @@ class RowKernelsTest : public QObject {
         for (float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
             const float logits[] = {0, 1, bad};
             float loss = 0;
-            row_kernels<float>().cross_entropy(1, 3, logits, &target, 1, &loss, nullptr);
+            row_kernels<float>().cross_entropy(1, 3, logits, &target, 1, 0, &loss, nullptr);
             QVERIFY(!std::isfinite(loss));
         }
     }
@@ -273,6 +312,8 @@ class RowKernelsTest : public QObject {
         QVERIFY(worst(got.slope, wanted.slope) < tolerance);
         QVERIFY(worst(got.dlogits, wanted.dlogits) < tolerance);
         QVERIFY(worst(got.losses, wanted.losses) < tolerance);
+        QVERIFY(worst(got.capped, wanted.capped) < tolerance);
+        QVERIFY(worst(got.cap_slope, wanted.cap_slope) < tolerance);
         QVERIFY(worst(got.parameters, wanted.parameters) < tolerance);
         QVERIFY(worst(got.rotated, wanted.rotated) < tolerance);
         QVERIFY(worst(got.gated, wanted.gated) < tolerance);

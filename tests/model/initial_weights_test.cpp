@@ -101,6 +101,23 @@ class InitialWeightsTest : public QObject {
         QCOMPARE(matrices_seen, std::size_t(3 * 6 + 3));
     }
 
+    /// SwiGLU: only the way down is an output projection; DeepNorm's gain is on all three matrices.
+    void deviationsOfSwiGlu() {
+        StackSpec s = stack_of(InitRule::Gpt2);
+        s.activation = Activation::SwiGlu;
+        const double wide = std::pow(24.0, -0.25) * std::sqrt(2.0 / 224);
+        for (const char* name : {"blocks.1.ffn.w_gate", "blocks.1.ffn.w_up", "blocks.1.ffn.w_down"}) {
+            s.init.rule = InitRule::Gpt2;
+            const ParameterTable table(s);
+            QVERIFY(table.find(name));
+            const bool down = std::string(name).ends_with("down");
+            QVERIFY(std::abs(initial_std(s, *table.find(name)) - (down ? 0.03 / std::sqrt(6.0) : 0.03)) <
+                    1e-17);
+            s.init.rule = InitRule::DeepNorm;
+            QVERIFY(std::abs(initial_std(s, *table.find(name)) - wide) < 1e-16);
+        }
+    }
+
     void pathMapsSetTheExponent() {
         StackSpec s = stack_of(InitRule::PathLength);
         s.depth = 16;
@@ -155,6 +172,35 @@ class InitialWeightsTest : public QObject {
         QCOMPARE(count(12, 12, 768), std::size_t(124'439'808));
         QCOMPARE(count(36, 20, 1280), std::size_t(774'030'080));
         QCOMPARE(count(48, 25, 1600), std::size_t(1'557'611'200));
+    }
+
+    /// The LLaMA sizes of [G] and MixLN: 2Vd + N(4d² + 3d·d_ff + 2d) + d, whatever the scheme of one norm a
+    /// sub-layer.
+    void parameterCountsOfLlama() {
+        struct Size {
+            int depth, width, heads, hidden;
+            double millions;
+        };
+        for (const Size& size : {Size{4, 128, 4, 352, 9.00}, Size{12, 512, 8, 1368, 70.58},
+                                 Size{12, 768, 12, 2048, 134.11}, Size{24, 768, 16, 2560, 247.37},
+                                 Size{24, 2048, 32, 5461, 1339.08}, Size{32, 4096, 32, 11008, 6738.42}})
+            for (Scheme scheme : {Scheme::Pre, Scheme::Post, Scheme::DeepNorm, Scheme::Mix, Scheme::Lns}) {
+                StackSpec s;
+                apply_block_preset(s, Block::Llama);
+                s.depth = size.depth;
+                s.d_model = size.width;
+                s.heads = size.heads;
+                s.d_ff = size.hidden;
+                s.context = 1024;
+                s.scheme = scheme;
+                complete(s, 32000);
+                const std::size_t N = static_cast<std::size_t>(size.depth),
+                                  d = static_cast<std::size_t>(size.width),
+                                  ff = static_cast<std::size_t>(size.hidden), V = 32000;
+                const std::size_t count = ParameterTable(s).size();
+                QCOMPARE(count, 2 * V * d + N * (4 * d * d + 3 * d * ff + 2 * d) + d);
+                QVERIFY(std::abs(static_cast<double>(count) / 1e6 - size.millions) < 0.00501);
+            }
     }
 
     /// Norms and scales by scheme and layout, with V 50, d 64, n 32, d_ff 160 and three layers.

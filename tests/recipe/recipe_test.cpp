@@ -183,10 +183,8 @@ class RecipeTest : public QObject {
         keys("no file", R"("data": {"source": "text", "path": "/no/such/file"})", "/no/such/file: ");
         keys("odd head under rope", R"("stack": {"block": "llama", "heads": 64})",
              "stack.position: rope rotates pairs, but the head width is odd (1)");
-        keys("later precision", R"("precision": "bf16")",
-             "precision: bf16 is not available on the CPU yet, allowed: fp32, fp64");
-        keys("later optimizer", R"("optimizer": {"kind": "muon"})",
-             "optimizer.kind: muon is not available yet, allowed: adamw");
+        keys("precision of GPUs", R"("precision": "tf32")",
+             "precision: tf32 is not available on the CPU, allowed: fp32, bf16, fp16, fp64");
     }
     void errors() {
         QFETCH(QString, text);

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cases: every scheme × norm kind × Δt × τ, over odd sizes and short contexts, with weights that leave no
+"""The base cases: four schemes × norm kind × Δt × τ, over odd sizes and short contexts, with weights that leave no
 gain at 1, no bias at 0 and no attention uniform."""
 
 import itertools
 
 import numpy as np
 
-from model import RULES, Stack
+from stack import Stack
+
+BASE_SCHEMES = ("none", "pre", "post", "peri")
 
 # One row a case of each scheme. context may exceed n (its last positions get no gradient); head_gain scales
 # the head's matrix: with 1 the gradient's norm mostly exceeds the clip threshold of 1, a small one keeps it
@@ -66,9 +68,11 @@ def random_params(stack, rng, head_gain, zero_gain):
             if name == ("tok_emb" if stack.tied_head else "head.weight"):
                 gain *= head_gain
             params[name] = gain / shape[1] ** 0.5 * draw
-        elif "norm" in name and name.endswith(".weight"):
+        elif name.endswith(".gate"):
+            params[name] = 0.8 * draw
+        elif name.endswith(".scale") or ("norm" in name and name.endswith(".weight")):
             params[name] = 1 + 0.3 * draw
-            if zero_gain:
+            if zero_gain and params[name].ndim:
                 params[name][1] = 0.0
         else:
             params[name] = 0.3 * draw
@@ -77,7 +81,7 @@ def random_params(stack, rng, head_gain, zero_gain):
 
 def cases(scheme):
     """Yields name, recipe, params, tokens, targets. In each scheme the combinations meet other shapes."""
-    offset = list(RULES).index(scheme)
+    offset = BASE_SCHEMES.index(scheme)
     for i, row in enumerate(SHAPES):
         shape = dict(zip(COLUMNS, row))
         norm, residual_step, temperature = COMBINATIONS[(3 * i + 5 * offset) % len(COMBINATIONS)]

@@ -7,7 +7,8 @@ with 2 when an input can not be used.
 
 The error of an array is max|got − want| / max|want|. A gradient or step tensor whose entries are all below
 1e-3 of the largest among its kind is measured against that floor instead: the key bias has a gradient of
-exactly zero (softmax does not see a shift), and two programs agree there in no digit of their round-off.
+exactly zero (softmax does not see a shift), and two programs agree there in no digit of their round-off (--single,
+for float32 outputs: it is measured against the largest gradient).
 AdamW's first step, lr·g/(|g| + eps), magnifies such round-off by lr/eps (3e5), so the step gets ten times
 --tol, and a float32 step can not be compared there.
 """
@@ -22,7 +23,7 @@ import numpy as np
 
 from expected import evaluate
 
-OPTIONAL = ("step", "jacobian", "singular", "probes")
+OPTIONAL = ("step", "jacobian", "singular", "jacobian_forward", "singular_forward", "probes")
 FLOOR = 1e-3
 SLACK = {"step": 10}
 
@@ -44,6 +45,13 @@ def read_tree(file):
     return arrays
 
 
+def read_case(group):
+    """recipe, params, tokens, targets and what is expected of them, from a group of the reference files."""
+    params = {name: data[()] for name, data in group["params"].items()}
+    recipe, tokens, targets = json.loads(group.attrs["recipe"]), group["tokens"][()], group["targets"][()]
+    return recipe, params, tokens, targets, read_tree(group["expected"])
+
+
 def relative_error(got, want, scale):
     if got.dtype.kind == "S" or want.dtype.kind == "S":
         return 0.0 if np.array_equal(got, want) else np.inf
@@ -59,8 +67,11 @@ def group_of(path):
     return path.split("/")[0] if path.startswith(("grad/", "step/")) else path
 
 
-def compare(want, got):
-    """want, got: path -> array. Returns output -> (worst error, its path); inf: missing, misshapen or NaN."""
+def compare(want, got, single=False):
+    """want, got: path -> array. Returns output -> (worst error, its path); inf: missing, misshapen or NaN.
+
+    single: got is float32. A gradient that is zero but for round-off is then measured against the largest of all.
+    """
     floors = {}
     for path, value in want.items():
         if value.dtype.kind == "f":
@@ -77,7 +88,10 @@ def compare(want, got):
         else:
             scale = 1.0
             if value.dtype.kind == "f":
-                scale = max(np.nanmax(np.abs(value), initial=0.0), floors[output]) or 1.0
+                own, floor = np.nanmax(np.abs(value), initial=0.0), floors[output]
+                if single and own < 1e-12 * floor / FLOOR:
+                    floor /= FLOOR
+                scale = max(own, floor) or 1.0
             error = relative_error(found, value, scale)
         if output not in worst or error > worst[output][0]:
             worst[output] = (error, path)
@@ -90,6 +104,7 @@ def main():
     for name in ("recipe", "weights", "tokens", "out"):
         parser.add_argument(name, type=pathlib.Path)
     parser.add_argument("--tol", type=float, default=1e-10, help="default 1e-10; for float32 outputs 1e-4")
+    parser.add_argument("--single", action="store_true", help="the outputs are float32")
     parser.add_argument("--only", nargs="*", help="only outputs that begin so, e.g. hidden probes/growth")
     options = parser.parse_args()
 
@@ -113,7 +128,7 @@ def main():
         asked = parts[0] not in OPTIONAL or any(p.startswith(whole) for p in got)
         return asked and (options.only is None or path.startswith(tuple(options.only)))
 
-    worst = compare({path: value for path, value in want.items() if expected(path)}, got)
+    worst = compare({path: value for path, value in want.items() if expected(path)}, got, options.single)
     for output, (error, path) in worst.items():
         print(f"{error:9.2e}  {output}" + (f"  ({path})" if path != output else ""))
     failed = [name for name, (error, _) in worst.items() if not error <= options.tol * SLACK.get(name, 1)]

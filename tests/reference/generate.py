@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""generate.py [DIR]: writes SCHEME.h5 for every scheme, beside this file unless told. Layout: README.md."""
+"""generate.py [DIR]: writes the base cases SCHEME.h5 and options/SCHEME.h5, beside this file unless told. Layout:
+README.md. The tests' tolerances are those of well-conditioned cases: an option case that PyTorch itself can not
+compute in float32 to FLOAT32_ERROR is drawn anew."""
 
 import json
 import pathlib
@@ -8,20 +10,29 @@ import sys
 
 import h5py
 import numpy as np
+import torch
 
-from cases import cases
+from cases import BASE_SCHEMES, cases
+from compare import compare
 from expected import evaluate
-from model import RULES
+from option_cases import option_cases
+from stack import SCHEMES
+
+FLOAT32_ERROR = 3e-6
 
 # Where NaN is the answer: no bound applies, no row of two entries, no branch or no post norm at this site.
 MAY_BE_NAN = ("/growth/bound_", "/theta/", "/jacobian/branch_norm", "/null_space/erased_forward")
 
 
+def is_defined(path, value):
+    may_be_nan = value.dtype != np.float64 or any(part in path for part in MAY_BE_NAN)
+    return may_be_nan or np.isfinite(value).all()
+
+
 def write(group, path, value):
     """Large arrays compressed in one chunk; small ones inside their object header, where they cost least."""
     value = np.asarray(value)
-    may_be_nan = value.dtype != np.float64 or any(part in path for part in MAY_BE_NAN)
-    if not may_be_nan and not np.isfinite(value).all():
+    if not is_defined(path, value):
         raise ArithmeticError(f"{group.name}/{path}: not finite")
     if path.endswith("/sites"):
         group.require_group(path.rsplit("/", 1)[0]).attrs["sites"] = value
@@ -34,23 +45,47 @@ def write(group, path, value):
     group.create_dataset(path, data=value, track_times=False, **packing)
 
 
+def well_conditioned(*case):
+    try:
+        if not all(is_defined(path, np.asarray(value)) for path, value in evaluate(*case).items()):
+            return False
+    except np.linalg.LinAlgError:  # a norm of the zero vector, where the null space of ε = 0 is not defined
+        return False
+    recipe, params, *batch = case
+    for trial in range(4):  # neighbours: their round-off is of the same size, and not by luck small four times
+        near = {name: value * (1 + 1e-4 * trial) for name, value in params.items()}
+        single = evaluate(recipe, near, *batch, trial == 0, False, torch.float32)
+        want = evaluate(recipe, near, *batch, trial == 0, False)
+        want = {path: value for path, value in want.items() if not path.startswith("step/")}
+        if any(error > FLOAT32_ERROR for error, _ in compare(want, single, single=True).values()):
+            return False
+    return True
+
+
+def write_file(path, cases_of_file):
+    path.parent.mkdir(exist_ok=True)
+    # The compact object headers of HDF5 1.10: these files are many small data sets.
+    with h5py.File(path, "w", libver=("v110", "v110")) as file:
+        for name, recipe, params, tokens, targets in cases_of_file:
+            group = file.create_group(name)
+            group.attrs["recipe"] = np.bytes_(json.dumps(recipe))
+            for tensor, value in params.items():
+                write(group, f"params/{tensor}", value)
+            write(group, "tokens", tokens)
+            write(group, "targets", targets)
+            out = evaluate(recipe, params, tokens, targets)
+            for name_of, value in out.items():
+                write(group, f"expected/{name_of}", value)
+            total = float(out["probes/gradients/total"])
+            print(f"{path.stem}/{name}: loss {out['loss']:.3f}, gradient norm {total:.3g}")
+
+
 def main():
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent
-    for scheme in RULES:
-        # The compact object headers of HDF5 1.10: these files are many small data sets.
-        with h5py.File(folder / f"{scheme}.h5", "w", libver=("v110", "v110")) as file:
-            for name, recipe, params, tokens, targets in cases(scheme):
-                group = file.create_group(name)
-                group.attrs["recipe"] = np.bytes_(json.dumps(recipe))
-                for tensor, value in params.items():
-                    write(group, f"params/{tensor}", value)
-                write(group, "tokens", tokens)
-                write(group, "targets", targets)
-                out = evaluate(recipe, params, tokens, targets)
-                for path, value in out.items():
-                    write(group, f"expected/{path}", value)
-                total = float(out["probes/gradients/total"])
-                print(f"{scheme}/{name}: loss {out['loss']:.3f}, gradient norm {total:.3g}")
+    for scheme in BASE_SCHEMES:
+        write_file(folder / f"{scheme}.h5", cases(scheme))
+    for scheme in SCHEMES:
+        write_file(folder / "options" / f"{scheme}.h5", option_cases(scheme, well_conditioned))
 
 
 if __name__ == "__main__":

@@ -4,40 +4,22 @@
 It is the outside opinion on Normscope's hand-written forward, backward and tangent passes, so it is written
 from the recipe's meaning and shares no formula with them. Every sub-layer of every scheme is
 
-    u = N_in(x),   y = N_out(f(u)),   z = a·x + Δt·y,   x' = N_post(z)
+    u = s_in·N_in(x),   y = N_out(f(u)),   z = a·r + Δt·b·scale∘y,   x' = N_post(z)
 
-with f attention or the feed-forward network and each norm present or not: a scheme is a row of RULES.
+with f attention or the feed-forward network, each norm present or not (stack.py), and r = x but for the gate of GPAS,
+P_g(v) = v − act(g)·sg(v), which stands at one of five sites: x (input), u (norm), y (branch), r (shortcut), x' (output).
+
+In a parallel layer both branches read the layer's x (after an input gate): h' = a·r + the attention branch, then
+x' = N_post(h' + the FFN branch), with a from the attention's rule, N_post from the FFN's, and the gate of x, r or x'
+once; u and y are each branch's own.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
-
-class Unsupported(ValueError):
-    """The recipe asks for something that this reference model does not compute."""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Which norms a sub-layer has, and the factor a on its shortcut."""
-
-    norm_in: bool = False
-    norm_out: bool = False
-    norm_post: bool = False
-    a: float = 1.0
-
-
-RULES = {
-    "none": Rule(),
-    "pre": Rule(norm_in=True),
-    "post": Rule(norm_post=True),
-    "peri": Rule(norm_in=True, norm_out=True),
-}
-
-# final_norm "auto": GPT-2 blocks under these schemes have none (a Post-LN stack already ends in a norm).
-NO_FINAL_NORM = {"none", "post", "deepnorm"}
+from stack import SCHEMES, Stack, Unsupported  # noqa: F401 (for those who import the model)
 
 ACTIVATIONS = {
     "gelu_tanh": lambda x: 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
@@ -46,103 +28,14 @@ ACTIVATIONS = {
     "silu": lambda x: x * torch.sigmoid(x),
 }
 
-# The recipe's defaults (stack part), as far as this model reads them.
-DEFAULTS = {
-    "depth": 12, "d_model": 64, "heads": 4, "d_ff": 256, "context": 64, "vocab": 256,
-    "activation": "gelu_tanh", "bias": True, "tied_head": False, "causal": True,
-    "scheme": "pre", "norm": {"kind": "layernorm", "eps": 1e-5}, "final_norm": "auto",
-    "residual_step": 1.0, "temperature": 1.0,
-}  # fmt: skip
-
-# Keys of which only one value is computed here, and keys that say nothing about the forward pass of these
-# schemes (kv_heads and gpas are looked at on their own). Any other key is refused.
-ONLY = {
-    "block": "gpt2", "position": "learned", "layout": "serial", "embedding_norm": False, "qk_norm": "off",
-    "branch_scale": "none", "logit_soft_cap": 0, "z_loss": 0, "layers": [],
-}  # fmt: skip
-UNUSED = {"mix_post_fraction", "lns_form", "rope_base", "init", "branch_scale_init", "kv_heads", "gpas"}
-
-
-@dataclass(frozen=True)
-class Stack:
-    """The stack part of a recipe, complete."""
-
-    depth: int
-    d_model: int
-    heads: int
-    d_ff: int
-    context: int
-    vocab: int
-    activation: str
-    bias: bool
-    tied_head: bool
-    causal: bool
-    scheme: str
-    norm: dict
-    final_norm: str
-    residual_step: float
-    temperature: float
-
-    @staticmethod
-    def from_recipe(recipe):
-        given = recipe["stack"]
-        for key, value in given.items():
-            if key in ONLY and value != ONLY[key]:
-                raise Unsupported(f"stack.{key}: {value!r} is not in the reference model, only {ONLY[key]!r}")
-            if key not in DEFAULTS.keys() | ONLY.keys() | UNUSED:
-                raise Unsupported(f"stack.{key}: unknown key")
-        norm = {**DEFAULTS["norm"], **given.get("norm", {})}
-        stack = Stack(**{**{key: given.get(key, default) for key, default in DEFAULTS.items()}, "norm": norm})
-        for key, value, allowed in (
-            ("scheme", stack.scheme, RULES),
-            ("activation", stack.activation, ACTIVATIONS),
-            ("norm.kind", norm["kind"], ("layernorm", "rmsnorm")),
-            ("final_norm", stack.final_norm, ("auto", "on", "off")),
-            ("gpas.enabled", given.get("gpas", {}).get("enabled", False), (False,)),
-            ("kv_heads", given.get("kv_heads", stack.heads), (stack.heads,)),
-        ):
-            if value not in allowed:
-                raise Unsupported(f"stack.{key}: {value!r} is not in the reference model: {list(allowed)}")
-        return stack
-
-    @property
-    def rule(self):
-        return RULES[self.scheme]
-
-    @property
-    def has_final_norm(self):
-        return self.final_norm == "on" or (self.final_norm == "auto" and self.scheme not in NO_FINAL_NORM)
-
-    def parameter_shapes(self):
-        """Name -> shape of every tensor that this stack has; matrices are [out, in]."""
-        d, hidden = self.d_model, self.d_ff
-        shapes = {"tok_emb": (self.vocab, d), "pos_emb": (self.context, d)}
-
-        def add_norm(name):
-            shapes[name + ".weight"] = (d,)
-            if self.bias and self.norm["kind"] == "layernorm":
-                shapes[name + ".bias"] = (d,)
-
-        def add_linear(prefix, weight, bias, rows, columns):
-            shapes[prefix + weight] = (rows, columns)
-            if self.bias:
-                shapes[prefix + bias] = (rows,)
-
-        for layer in range(self.depth):
-            attention, ffn = f"blocks.{layer}.attn.", f"blocks.{layer}.ffn."
-            for x in "qkvo":
-                add_linear(attention, "w" + x, "b" + x, d, d)
-            add_linear(ffn, "w1", "b1", hidden, d)
-            add_linear(ffn, "w2", "b2", d, hidden)
-            for prefix in (attention, ffn):
-                for site in ("norm_in", "norm_out", "norm_post"):
-                    if getattr(self.rule, site):
-                        add_norm(prefix + site)
-        if self.has_final_norm:
-            add_norm("final_norm")
-        if not self.tied_head:
-            shapes["head.weight"] = (self.vocab, d)
-        return shapes
+GATE_ACTIVATIONS = {
+    "silu": lambda g: g * torch.sigmoid(g),
+    "identity": lambda g: g,
+    "relu": torch.relu,
+    "leaky_relu": lambda g: torch.nn.functional.leaky_relu(g, 0.01),
+    "tanh": torch.tanh,
+    "silu8": lambda g: g * torch.sigmoid(8 * g),
+}
 
 
 def normalise(x, kind, eps):
@@ -152,14 +45,38 @@ def normalise(x, kind, eps):
     return x / torch.sqrt((x * x).mean(-1, keepdim=True) + eps)
 
 
+def rotate(x, base):
+    """RoPE of x [..., n, d_h]: channels i and i + d_h/2 are one complex number, turned by position·base^(−2i/d_h)."""
+    n, half = x.shape[-2], x.shape[-1] // 2
+    speed = base ** (-2 * torch.arange(half, dtype=x.dtype) / x.shape[-1])
+    angle = torch.arange(n, dtype=x.dtype)[:, None] * speed
+    turned = torch.complex(x[..., :half], x[..., half:]) * torch.polar(torch.ones_like(angle), angle)
+    return torch.cat([turned.real, turned.imag], -1)
+
+
 @dataclass
 class Site:
-    """A norm as it was passed: input and output [B, n, d]; for a post norm the δ = Δt·y in its input."""
+    """A norm as it was passed: input and output [B, n, d]; for a post norm the δ in its input, all that was added to
+    the shortcut."""
 
     name: str
     input: torch.Tensor
     output: torch.Tensor
     delta: torch.Tensor = None
+
+
+@dataclass
+class Trace:
+    """One forward pass. hidden: 2·depth + 1 of [B, n, d]; attention: depth of [B, H, n, n]. total is the loss that is
+    differentiated, loss with the z-loss."""
+
+    sites: list
+    attention: list
+    hidden: list = None
+    final: torch.Tensor = None
+    logits: torch.Tensor = None
+    loss: torch.Tensor = None
+    total: torch.Tensor = None
 
 
 class Model:
@@ -173,30 +90,53 @@ class Model:
             if tuple(params[name].shape) != shape:
                 raise ValueError(f"{name}: shape {tuple(params[name].shape)}, the recipe says {shape}")
         self.stack, self.params = stack, params
+        # sg(·) of the gate; a check of the gradients puts a recorded constant in its place.
+        self.stopped = torch.detach if stack.gpas["stop_gradient"] else lambda x: x
+
+    def without_stop_gradient(self):
+        """The same forward map, whose derivative autograd then gives in full."""
+        return Model(replace(self.stack, gpas={**self.stack.gpas, "stop_gradient": False}), self.params)
 
     def linear(self, x, prefix, weight, bias):
         y = x @ self.params[prefix + weight].T
         return y + self.params[prefix + bias] if self.stack.bias else y
 
-    def norm(self, x, name, sites=None, delta=None):
+    def norm(self, x, name, trace=None, delta=None):
         y = normalise(x, **self.stack.norm) * self.params[name + ".weight"]
         if name + ".bias" in self.params:
             y = y + self.params[name + ".bias"]
-        if sites is not None:
-            sites.append(Site(name, x, y, delta))
+        if trace is not None:
+            trace.sites.append(Site(name, x, y, delta))
         return y
+
+    def gated(self, site, index, x):
+        """P_g(x) where this sub-layer's gate stands at this site, else x."""
+        if self.stack.gate_site(index) != site:
+            return x
+        g = self.params[f"blocks.{index // 2}.gate"]
+        return x - GATE_ACTIVATIONS[self.stack.gpas["activation"]](g) * self.stopped(x)
 
     def attention(self, u, prefix):
         """u [..., n, d] -> branch [..., n, d] and probabilities [..., H, n, n], 0 where masked."""
-        n, heads = u.shape[-2], self.stack.heads
-        d_head = self.stack.d_model // heads
+        stack, n, d_head = self.stack, u.shape[-2], self.stack.d_head
 
-        def split(x):  # [..., n, d] -> [..., H, n, d_h]
-            return x.reshape(*x.shape[:-1], heads, d_head).transpose(-3, -2)
+        def heads(name):  # -> [..., heads or kv_heads, n, d_h]
+            x = self.linear(u, prefix, "w" + name, "b" + name)
+            gain = self.params.get(f"{prefix}{name}_norm.weight")
+            if gain is not None and stack.qk_norm == "full":
+                x = normalise(x, **stack.norm) * gain
+            x = x.reshape(*x.shape[:-1], -1, d_head).transpose(-3, -2)
+            if gain is not None and stack.qk_norm == "head":
+                x = normalise(x, **stack.norm) * gain
+            if stack.position == "rope" and name != "v":
+                x = rotate(x, stack.rope_base)
+            return x
 
-        q, k, v = (split(self.linear(u, prefix, "w" + x, "b" + x)) for x in "qkv")
-        scores = q @ k.transpose(-2, -1) / (self.stack.temperature * math.sqrt(d_head))
-        if self.stack.causal:
+        q, k, v = heads("q"), heads("k"), heads("v")
+        group = stack.heads // stack.kv_heads  # so many neighbouring heads read one key and value head
+        k, v = (x.repeat_interleave(group, -3) for x in (k, v))
+        scores = q @ k.transpose(-2, -1) / (stack.temperature * math.sqrt(d_head))
+        if stack.causal:
             later = torch.ones(n, n, dtype=torch.bool).triu(1)
             scores = scores.masked_fill(later, -math.inf)
         p = torch.softmax(scores, -1)
@@ -204,57 +144,101 @@ class Model:
         return self.linear(joined, prefix, "wo", "bo"), p
 
     def ffn(self, u, prefix):
+        if self.stack.activation == "swiglu":
+            gate = ACTIVATIONS["silu"](self.linear(u, prefix, "w_gate", "b_gate"))
+            return self.linear(gate * self.linear(u, prefix, "w_up", "b_up"), prefix, "w_down", "b_down")
         inner = ACTIVATIONS[self.stack.activation](self.linear(u, prefix, "w1", "b1"))
         return self.linear(inner, prefix, "w2", "b2")
 
-    def sublayer(self, x, index, sites=None, attention=None):
-        """Sub-layer index (even: attention, odd: FFN) of x [..., n, d]. Appends to the lists given."""
-        rule, prefix = self.stack.rule, f"blocks.{index // 2}." + ("ffn." if index % 2 else "attn.")
-        u = self.norm(x, prefix + "norm_in", sites) if rule.norm_in else x
+    def branch(self, x, index, trace=None):
+        """What sub-layer index (even: attention, odd: FFN) adds to its shortcut: Δt·b·scale∘y of x [..., n, d]."""
+        rule, prefix = self.stack.rule(index), f"blocks.{index // 2}." + ("ffn." if index % 2 else "attn.")
+        u = rule.s_in * (self.norm(x, prefix + "norm_in", trace) if rule.norm_in else x)
+        u = self.gated("norm", index, u)
         if index % 2:
             y = self.ffn(u, prefix)
         else:
             y, p = self.attention(u, prefix)
-            if attention is not None:
-                attention.append(p)
+            if trace is not None:
+                trace.attention.append(p)
         if rule.norm_out:
-            y = self.norm(y, prefix + "norm_out", sites)
-        delta = self.stack.residual_step * y
-        z = rule.a * x + delta
-        return self.norm(z, prefix + "norm_post", sites, delta) if rule.norm_post else z
+            y = self.norm(y, prefix + "norm_out", trace)
+        y = self.gated("branch", index, y)
+        return self.stack.residual_step * rule.b * self.params.get(prefix + "scale", 1.0) * y
+
+    def shortcut(self, x, index):
+        return self.stack.rule(index).a * self.gated("shortcut", index, x)
+
+    def leave(self, z, index, delta, trace=None):
+        """z -> x', gated where the gate is at the output; delta is what z holds beside the shortcut."""
+        if self.stack.rule(index).norm_post:
+            kind = "ffn" if index % 2 else "attn"
+            z = self.norm(z, f"blocks.{index // 2}.{kind}.norm_post", trace, delta)
+        return self.gated("output", index, z)
+
+    def sublayer(self, x, index, trace=None):
+        """x -> x' [..., n, d] of a serial sub-layer."""
+        x = self.gated("input", index, x)
+        delta = self.branch(x, index, trace)
+        return self.leave(self.shortcut(x, index) + delta, index, delta, trace)
+
+    def parallel_layer(self, x, layer, trace=None):
+        """x -> h' and x'' of a parallel layer."""
+        index = 2 * layer
+        x = self.gated("input", index, x)
+        delta = self.branch(x, index, trace)
+        between = self.shortcut(x, index) + delta
+        second = self.branch(x, index + 1, trace)
+        return between, self.leave(between + second, index + 1, delta + second, trace)
+
+    def layer(self, x, layer, trace=None):
+        """x -> the hidden states after both sub-layers."""
+        if self.stack.parallel:
+            return self.parallel_layer(x, layer, trace)
+        between = self.sublayer(x, 2 * layer, trace)
+        return between, self.sublayer(between, 2 * layer + 1, trace)
+
+    def parallel_part(self, index, at):
+        """A sub-layer's own share of a parallel layer, as a map of the layer's x near `at`: h' for the attention; for
+        the FFN the layer's output with the attention's branch held at its value."""
+        layer = index // 2
+        if index % 2 == 0:
+            return lambda x: self.parallel_layer(x, layer)[0]
+        held = self.branch(self.gated("input", index, at), index - 1).detach()
+
+        def part(x):
+            x = self.gated("input", index, x)
+            delta = held + self.branch(x, index)
+            return self.leave(self.shortcut(x, index - 1) + delta, index, delta)
+
+        return part
 
     def blocks(self, x):
         """hidden[0] -> hidden[2·depth]."""
-        for index in range(2 * self.stack.depth):
-            x = self.sublayer(x, index)
+        for layer in range(self.stack.depth):
+            x = self.layer(x, layer)[1]
         return x
 
     def forward(self, tokens, targets):
-        """tokens, targets [B, n] int64 -> all that leads to the mean cross-entropy, attached to the graph."""
+        """tokens, targets [B, n] int64 -> all that leads to the loss, attached to the graph."""
         if tokens.shape != targets.shape or tokens.shape[1] > self.stack.context:
             shapes = f"tokens {tuple(tokens.shape)}, targets {tuple(targets.shape)}"
             raise ValueError(f"{shapes}, context {self.stack.context}")
-        trace = Trace(sites=[], attention=[])
-        x = self.params["tok_emb"][tokens] + self.params["pos_emb"][: tokens.shape[1]]
+        stack, trace = self.stack, Trace(sites=[], attention=[])
+        x = self.params["tok_emb"][tokens]
+        if stack.position == "learned":
+            x = x + self.params["pos_emb"][: tokens.shape[1]]
+        if stack.embedding_norm:
+            x = self.norm(x, "emb_norm", trace)
         trace.hidden = [x]
-        for index in range(2 * self.stack.depth):
-            x = self.sublayer(x, index, trace.sites, trace.attention)
-            trace.hidden.append(x)
-        trace.final = self.norm(x, "final_norm", trace.sites) if self.stack.has_final_norm else x
-        head = self.params["tok_emb" if self.stack.tied_head else "head.weight"]
-        trace.logits = trace.final @ head.T
+        for layer in range(stack.depth):
+            trace.hidden += self.layer(trace.hidden[-1], layer, trace)
+        x = trace.hidden[-1]
+        trace.final = self.norm(x, "final_norm", trace) if stack.has_final_norm else x
+        trace.logits = trace.final @ self.params["tok_emb" if stack.tied_head else "head.weight"].T
+        if stack.logit_soft_cap > 0:
+            trace.logits = stack.logit_soft_cap * torch.tanh(trace.logits / stack.logit_soft_cap)
         log_p = torch.log_softmax(trace.logits, -1)
         trace.loss = -log_p.gather(-1, targets.unsqueeze(-1)).mean()
+        trace.total = trace.loss + stack.z_loss * (torch.logsumexp(trace.logits, -1) ** 2).mean()
         return trace
-
-
-@dataclass
-class Trace:
-    """One forward pass. hidden: 2·depth + 1 of [B, n, d]; attention: depth of [B, H, n, n]."""
-
-    sites: list
-    attention: list
-    hidden: list = None
-    final: torch.Tensor = None
-    logits: torch.Tensor = None
-    loss: torch.Tensor = None

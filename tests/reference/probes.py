@@ -15,32 +15,39 @@ from model import normalise
 def growth(model, hidden):
     """hidden [2D+1, B, n, d]. The batch's N tokens together take the place of the n tokens of one sequence.
 
-    Bounds (Kan et al., "Stability under layer normalization", Peri-LN): R_0 = ‖X_0‖_F and
-    R_k = R_{k−1} + Δt·√(N·d)·(max|γ_out| + max|β_out|); MA ≤ R_k/√(N·d), Var ≤ R_k²/(N·d − 1).
+    Bounds (Kan et al., "Stability under layer normalization", Peri-LN), for as many sub-layers from the first on as
+    have an output norm and no post norm, and without GPAS: R_0 = ‖X_0‖_F and
+    R_k = |a|·R_{k−1} + Δt·|b|·max|scale|·√(N·d)·(max|γ_out| + max|β_out|); MA ≤ R_k/√(N·d), Var ≤ R_k²/(N·d − 1).
+    The FFN's half of a parallel layer has no shortcut of its own: a = 1 there.
     """
     stack, d = model.stack, hidden.shape[-1]
     x = hidden.reshape(len(hidden), -1)
     size = x.shape[1]
     token_norms = np.sqrt((hidden**2).sum(-1)).reshape(len(hidden), -1)
 
+    def largest(name):
+        return model.params[name].abs().max().item() if name in model.params else 0.0
+
     radius = np.full(len(hidden), np.nan)
-    if stack.scheme == "peri":
+    bounded = not stack.gpas["enabled"] and stack.rule(0).norm_out and not stack.rule(0).norm_post
+    if bounded:
         radius[0] = np.sqrt((x[0] ** 2).sum())
-        for k in range(1, len(hidden)):
-            norm = f"blocks.{(k - 1) // 2}." + ("attn", "ffn")[(k - 1) % 2] + ".norm_out."
-            reach = sum(
-                model.params[norm + part].abs().max().item()
-                for part in ("weight", "bias")
-                if norm + part in model.params
-            )
-            radius[k] = radius[k - 1] + stack.residual_step * np.sqrt(size) * reach
+    for index in range(2 * stack.depth):
+        rule, prefix = stack.rule(index), f"blocks.{index // 2}." + ("attn", "ffn")[index % 2]
+        bounded = bounded and rule.norm_out and not rule.norm_post
+        if bounded:
+            reach = largest(prefix + ".norm_out.weight") + largest(prefix + ".norm_out.bias")
+            scale = largest(prefix + ".scale") if stack.branch_scale != "none" else 1.0
+            step = stack.residual_step * abs(rule.b) * scale * np.sqrt(size) * reach
+            a = 1.0 if stack.parallel and index % 2 else abs(rule.a)
+            radius[index + 1] = a * radius[index] + step
     return {
         "ma": np.abs(x).mean(1),
-        "var": ((x - x.mean(1, keepdims=True)) ** 2).sum(1) / (size - 1),
+        "var": x.var(1, ddof=1) if size > 1 else np.full(len(hidden), np.nan),
         "rms": np.sqrt((x**2).mean(1)),
         "block_rms": token_norms.max(1) / np.sqrt(d),
         "bound_ma": radius / np.sqrt(size),
-        "bound_var": radius**2 / (size - 1),
+        "bound_var": radius**2 / (size - 1) if size > 1 else np.full(len(hidden), np.nan),
     }
 
 
@@ -103,7 +110,8 @@ def null_vectors(matrix):
 def erased_share(matrices, vectors):
     """Σ‖P v‖²/Σ‖v‖² over tokens, P the orthogonal projector on the null space of each token's matrix."""
     erased = sum(((null_vectors(m) @ v) ** 2).sum() for m, v in zip(matrices, vectors))
-    return erased / (vectors**2).sum()
+    whole = (vectors**2).sum()
+    return erased / whole if whole > 0 else np.nan
 
 
 def null_space(model, sites, site_grads):
@@ -111,7 +119,7 @@ def null_space(model, sites, site_grads):
 
     gain: mean over tokens of 1/σ_ε. erased_backward: the share of the arriving gradient in the null space of
     Jᵀ, J the token's norm Jacobian at ε = 0 with the gain γ (also where some γ are 0). erased_forward: the
-    share of the branch δ = Δt·y in the null space of the normalisation without γ, at the post norm where δ
+    share of the branch δ (Δt·b·scale∘y) in the null space of the normalisation without γ, at the post norm where δ
     joined; NaN at other sites.
     """
     kind, eps = model.stack.norm["kind"], model.stack.norm["eps"]
@@ -135,19 +143,25 @@ def null_space(model, sites, site_grads):
     return values
 
 
-def jacobian(stack, sublayers, end_to_end):
-    """Of the block ∂(last token out)/∂(last token in) of sequence 0. A layer's block is cut from the product
-    of the two full Jacobians, so that it is right without a causal mask too."""
+def jacobian(stack, named):
+    """named: what expected.jacobians gives. Of the block ∂(last token out)/∂(last token in) of sequence 0, cut from
+    the full Jacobian of the sub-layer, layer or stack, so that it is right without a causal mask too."""
     d = stack.d_model
 
-    def singular_values(matrix):
-        return np.linalg.svd(matrix[-d:, -d:], compute_uv=False)
+    def block(name):
+        return named[name][-d:, -d:]
 
-    layers = [sublayers[2 * i + 1] @ sublayers[2 * i] for i in range(stack.depth)]
-    branch = [np.linalg.norm(j[-d:, -d:] - stack.rule.a * np.eye(d), 2) for j in sublayers]
+    def singular_values(name):
+        return np.linalg.svd(block(name), compute_uv=False)
+
+    branch = np.full(2 * stack.depth, np.nan)
+    for i in range(2 * stack.depth):
+        if not stack.rule(i).norm_post:
+            a = stack.rule(i - 1 if stack.parallel and i % 2 else i).a
+            branch[i] = np.linalg.norm(block(f"sublayer/{i}") - a * np.eye(d), 2)
     return {
-        "sublayer_sv": np.array([singular_values(j) for j in sublayers]),
-        "layer_sv": np.array([singular_values(j) for j in layers]),
-        "end_to_end_sv": singular_values(end_to_end),
-        "branch_norm": np.full(len(branch), np.nan) if stack.rule.norm_post else np.array(branch),
+        "sublayer_sv": np.array([singular_values(f"sublayer/{i}") for i in range(2 * stack.depth)]),
+        "layer_sv": np.array([singular_values(f"layer/{layer}") for layer in range(stack.depth)]),
+        "end_to_end_sv": singular_values("end_to_end"),
+        "branch_norm": branch,
     }

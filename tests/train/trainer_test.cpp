@@ -111,10 +111,126 @@ class TrainerTest : public QObject {
         QCOMPARE(b->model().numerics.residual_step, 0.1);
     }
 
-    void clipFactorIsPyTorchs() {
-        QCOMPARE(clip_factor(0.5, 1), 1.0);
-        QCOMPARE(clip_factor(4, 1), 1 / (4 + 1e-6));
-        QCOMPARE(clip_factor(4, 0), 1.0);
+    void everyOptimizerAndPrecision_data() {
+        QTest::addColumn<int>("kind");
+        QTest::addColumn<int>("precision");
+        for (OptimizerKind kind : {OptimizerKind::AdamW, OptimizerKind::Adam, OptimizerKind::Sgd, OptimizerKind::Muon})
+            for (Precision precision : {Precision::Fp32, Precision::Bf16, Precision::Fp16})
+                QTest::addRow("%s %s", word_of(kind), word_of(precision))
+                    << static_cast<int>(kind) << static_cast<int>(precision);
+    }
+    /// Learns, gives the same bits on any number of threads, and goes on bit for bit from a saved state.
+    void everyOptimizerAndPrecision() {
+        QFETCH(int, kind);
+        QFETCH(int, precision);
+        TrainSpec train;
+        train.optimizer.kind = static_cast<OptimizerKind>(kind);
+        train.precision = static_cast<Precision>(precision);
+        if (train.optimizer.kind == OptimizerKind::Sgd) train.optimizer.lr = 0.1;
+        train.optimizer.weight_decay = 0.01;
+        const auto make = [&] { return small_trainer<float>(60, small_stack(), train); };
+        ThreadPool one(1), three(3);
+        auto whole = make(), cut = make(), resumed = make();
+        for (int i = 0; i < 5; ++i) QCOMPARE(cut->step(three).loss, whole->step(one).loss);
+        resumed->restore(cut->save());
+        double loss = 0;
+        while (!whole->ended()) {
+            loss = whole->step(one).loss;
+            QCOMPARE(resumed->step(three).loss, loss);
+        }
+        QCOMPARE(resumed->outcome().state, RunState::Finished);
+        QVERIFY2(loss < 3.1, qPrintable(QString::number(loss)));
+        const auto state = whole->save(), other = resumed->save();
+        QCOMPARE(state.parameters, other.parameters);
+        QCOMPARE(state.moment1, other.moment1);
+        QCOMPARE(state.moment2, other.moment2);
+        QVERIFY(state.loss_scale == other.loss_scale);
+    }
+
+    /// What passes see is the master copy rounded, gates excepted; what is saved is the master copy.
+    void masterCopyAndItsRounding() {
+        ThreadPool pool(1);
+        StackSpec stack = small_stack();
+        stack.gpas.enabled = true;
+        for (Precision precision : {Precision::Bf16, Precision::Fp16}) {
+            TrainSpec train;
+            train.precision = precision;
+            const Rounding rounding = precision == Precision::Bf16 ? Rounding::Bf16 : Rounding::Fp16;
+            auto trainer = small_trainer<float>(4, stack, train);
+            for (int i = 0; i < 4; ++i) {
+                const auto master = trainer->save().parameters;
+                int moved = 0, gates = 0;
+                for (const TensorInfo& t : trainer->model().table().tensors())
+                    for (std::size_t k = t.offset; k < t.offset + t.count; ++k) {
+                        const float seen = trainer->model().parameters()[k];
+                        QCOMPARE(seen, t.is_gate() ? master[k] : rounded(rounding, master[k]));
+                        moved += seen != master[k];
+                        gates += t.is_gate();
+                    }
+                QVERIFY(moved > 0);
+                QCOMPARE(gates, 2);
+                trainer->step(pool);
+            }
+        }
+    }
+
+    /// The scale is taken out of the gradient again before it is clipped and used.
+    void theLossScaleLeavesNoTrace() {
+        ThreadPool pool(1);
+        TrainSpec train;
+        train.precision = Precision::Fp16;
+        auto exact = small_trainer<float>(3), low = small_trainer<float>(3, small_stack(), train);
+        const auto wanted = exact->step(pool), got = low->step(pool);
+        QCOMPARE(wanted.loss_scale, 1.0);
+        QCOMPARE(got.loss_scale, 65536.0);
+        QVERIFY(!got.overflowed);
+        QVERIFY(std::abs(got.grad_norm / wanted.grad_norm - 1) < 1e-2);
+        QVERIFY(std::abs(got.gradient_ratio / wanted.gradient_ratio - 1) < 1e-2);
+    }
+
+    /// A scale that is too large overflows: nothing moves, the scale is halved, the run goes on.
+    void anOverflowLeavesTheUpdateOut() {
+        ThreadPool pool(1);
+        TrainSpec train;
+        train.precision = Precision::Fp16;
+        auto trainer = small_trainer<float>(30, small_stack(), train);
+        auto state = trainer->save();
+        state.loss_scale = {0x1p30, 1500};
+        trainer->restore(state);
+        int overflows = 0;
+        for (; overflows < 30; ++overflows) {
+            const auto before = trainer->save();
+            const auto now = trainer->step(pool);
+            QCOMPARE(now.step, overflows);
+            QCOMPARE(now.loss_scale, std::ldexp(1.0, 30 - overflows));
+            const auto after = trainer->save();
+            if (!now.overflowed) break;
+            QVERIFY(!std::isfinite(now.grad_norm) && std::isfinite(now.loss));
+            QCOMPARE(after.parameters, before.parameters);
+            QCOMPARE(after.moment1, before.moment1);
+            QCOMPARE(after.optimizer_steps, 0);
+            QCOMPARE(after.loss_scale.scale, before.loss_scale.scale / 2);
+            QCOMPARE(after.loss_scale.good_steps, 0);
+            QVERIFY(!trainer->ended());
+        }
+        QVERIFY2(overflows > 3 && overflows < 30, qPrintable(QString::number(overflows)));
+        QCOMPARE(trainer->save().optimizer_steps, 1);
+    }
+
+    /// Where no scale is small enough the run has diverged, and says where.
+    void anOverflowAtEveryScaleIsDivergence() {
+        ThreadPool pool(1);
+        StackSpec stack = small_stack();
+        stack.z_loss = 1e30;  // a finite loss, a gradient beyond FP16
+        TrainSpec train;
+        train.precision = Precision::Fp16;
+        auto trainer = small_trainer<float>(100, stack, train);
+        int steps = 0;
+        for (; !trainer->ended(); ++steps) QVERIFY(trainer->step(pool).overflowed);
+        QCOMPARE(trainer->outcome().state, RunState::Diverged);
+        QCOMPARE(steps, 31);  // 2^16 … 2^-14
+        const QString text = QString::fromStdString(trainer->outcome().text);
+        QVERIFY2(text.startsWith("step 30 · ") && text.contains("gradient of"), qPrintable(text));
     }
 };
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/backend/low_precision.h"
 #include "core/backend/row/adamw.h"
 #include "core/stack/stack_spec.h"
 
@@ -38,9 +39,13 @@ struct RowKernels {
     void (*activation)(Activation, std::size_t count, const T* h, T* a);
     /// out = g ∘ φ'(h); out may be g.
     void (*activation_derivative)(Activation, std::size_t count, const T* h, const T* g, T* out);
-    /// losses[r] in nat; dlogits may be null or logits.
-    void (*cross_entropy)(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T* losses,
+    /// losses[r] in nat, without the z-loss, which only dlogits knows; dlogits may be null or logits.
+    void (*cross_entropy)(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T z, T* losses,
                           T* dlogits);
+    /// x = cap·tanh(x/cap), in place.
+    void (*soft_cap)(std::size_t count, T cap, T* x);
+    /// out = g ∘ ∂(soft cap) where it gave y; out may be g.
+    void (*soft_cap_derivative)(std::size_t count, T cap, const T* y, const T* g, T* out);
     void (*adamw)(std::size_t count, const row::AdamWStep<T>&, T* p, const T* g, T* m, T* v);
     void (*combine)(std::size_t count, T a, const T* x, T b, const T* y, T* out);
     void (*scale)(std::size_t count, T a, const T* x, T* out);
@@ -62,6 +67,8 @@ struct RowKernels {
     void (*scale_columns)(int rows, int d, T a, const T* w, const T* x, T* out);
     /// sums[:] += a·Σ_r x[r, :] ∘ y[r, :], rows in order.
     void (*column_products)(int rows, int d, T a, const T* x, const T* y, T* sums);
+    /// Every entry to the nearest of the format (low_precision.h), in place; whatever T is, these are float32.
+    void (*round)(Rounding to, std::size_t count, float* x);
 };
 
 enum class Isa { Serial, Baseline, Avx2, Avx512 };

@@ -8,6 +8,7 @@
 #include "core/backend/row/elementwise.h"
 #include "core/backend/row/norm.h"
 #include "core/backend/row/rope.h"
+#include "core/backend/row/soft_cap.h"
 #include "core/backend/row/softmax.h"
 #include "core/backend/row/swiglu.h"
 
@@ -104,11 +105,15 @@ struct RowKernelSet {
         }
     }
 
-    static void cross_entropy(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T* losses,
+    static void cross_entropy(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T z, T* losses,
                               T* dlogits) {
         for (int r = 0; r < rows; ++r)
-            losses[r] = row::cross_entropy<L>(logits + static_cast<std::size_t>(r) * V, V, targets[r], scale,
+            losses[r] = row::cross_entropy<L>(logits + static_cast<std::size_t>(r) * V, V, targets[r], scale, z,
                                               dlogits ? dlogits + static_cast<std::size_t>(r) * V : nullptr);
+    }
+    static void soft_cap(std::size_t count, T cap, T* x) { row::soft_cap<L>(static_cast<int>(count), cap, x); }
+    static void soft_cap_derivative(std::size_t count, T cap, const T* y, const T* g, T* out) {
+        row::soft_cap_derivative<L>(static_cast<int>(count), cap, y, g, out);
     }
 
     static void adamw(std::size_t count, const row::AdamWStep<T>& step, T* p, const T* g, T* m, T* v) {
@@ -153,6 +158,13 @@ struct RowKernelSet {
             row::swiglu_tangent<L>(width, pre, pre + width, tpre, tpre + width, ta);
     }
 
+    static void round(Rounding to, std::size_t count, float* x) {
+        if (to == Rounding::Bf16)
+            for (std::size_t i = 0; i < count; ++i) x[i] = round_to_bf16(x[i]);
+        else if (to == Rounding::Fp16)
+            for (std::size_t i = 0; i < count; ++i) x[i] = round_to_fp16(x[i]);
+    }
+
     static constexpr RowKernels<T> table{
         .norm_forward = norm_forward,
         .norm_backward = norm_backward,
@@ -162,6 +174,8 @@ struct RowKernelSet {
         .activation = activation,
         .activation_derivative = activation_derivative,
         .cross_entropy = cross_entropy,
+        .soft_cap = soft_cap,
+        .soft_cap_derivative = soft_cap_derivative,
         .adamw = adamw,
         .combine = combine,
         .scale = scale,
@@ -174,6 +188,7 @@ struct RowKernelSet {
         .swiglu_tangent = swiglu_tangent,
         .scale_columns = scale_columns,
         .column_products = column_products,
+        .round = round,
     };
 };
 

@@ -7,11 +7,12 @@
 
 namespace normscope::row {
 
-/// Cross-entropy of one row of V logits against a target, in nat. With dlogits (may be null, may be logits):
-/// dlogits = scale·(softmax(logits) − onehot(target)).
+/// Cross-entropy of one row of V logits against a target, in nat. With dlogits (may be null, may be logits) also the
+/// gradient, scale times that of cross-entropy + z·lse², lse = log Σ exp(logits) (the z-loss of PaLM):
+/// dlogits = scale·((1 + 2z·lse)·softmax(logits) − onehot(target)).
 template <class L>
 inline typename L::scalar cross_entropy(const typename L::scalar* logits, int V, int target,
-                                        typename L::scalar scale, typename L::scalar* dlogits) {
+                                        typename L::scalar scale, typename L::scalar z, typename L::scalar* dlogits) {
     using T = typename L::scalar;
     T largest = logits[0];
     for (int i = 1; i < V; ++i) largest = logits[i] > largest ? logits[i] : largest;
@@ -22,15 +23,15 @@ inline typename L::scalar cross_entropy(const typename L::scalar* logits, int V,
         sum += L::keep(e, part);
         if (dlogits) L::store(dlogits + i, e, part);
     });
-    const T total = L::sum(sum);
+    const T total = L::sum(sum), lse = std::log(total) + largest;
     if (dlogits) {
-        const T factor = scale / total;
+        const T factor = scale / total * (T(1) + 2 * z * lse);
         for_lanes<L>(V, [&](int i, auto part) { L::store(dlogits + i, L::load(dlogits + i, part) * factor, part); });
         dlogits[target] -= scale;
     }
     // A logit that is not finite must not pass for a finite loss.
     if (!std::isfinite(largest)) return largest - largest;
-    return std::log(total) + largest - chosen;
+    return lse - chosen;
 }
 
 }  // namespace normscope::row

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/command.h"
+#include "app/cli/files.h"
+#include "app/cli/run_checkpoint.h"
+#include "core/recipe/interchange.h"
+#include "core/stack/error.h"
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+namespace normscope::app {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct ExportOptions {
+    std::string subject, out, run;
+};
+
+/// The run's recipe with the Δt, τ and ε that the weights of the checkpoint really stand under.
+Recipe recipe_at(const RunCheckpoint& at) {
+    Recipe recipe = at.recipe;
+    recipe.stack.residual_step = at.numerics.residual_step;
+    recipe.stack.norm.eps = at.numerics.eps;
+    recipe.stack.temperature = at.numerics.temperature;
+    recipe.train.schedule.temperature_warmup = 0;
+    return recipe;
+}
+
+/// The configuration that other programs look for beside the file. One that is there already is never replaced.
+void write_config(const fs::path& beside, const std::string& text) {
+    if (fs::exists(beside)) {
+        std::cout << beside.string() << ": is there already and stays; another program needs this model's own\n";
+        return;
+    }
+    write_text_file(beside.string(), text);
+    std::cout << beside.string() << ": its sizes, for other programs\n";
+}
+
+int run_export(const ExportOptions& options) {
+    const auto [path, step] = split_step(options.subject);
+    if (fs::path(options.out).extension() != ".safetensors")
+        throw InputError(options.out, "is no name of a safetensors file", "MODEL.safetensors");
+    std::error_code error;
+    if (fs::equivalent(options.out, path, error)) throw InputError(options.out, "is also the input", "a file of its own");
+    if (!is_hdf5(path)) throw InputError(path, "is no run", "an HDF5 file of train or of the window");
+    const RunCheckpoint at = read_run_checkpoint(path, options.run, step);
+    const ExportedModel model = export_model(options.out, recipe_at(at), at.checkpoint.params);
+    std::cout << options.out << ": step " << at.checkpoint.step << ", " << model.tensors << " tensors under the names of "
+              << model.format << "\n";
+    if (!model.config.empty()) write_config(fs::path(options.out).replace_filename("config.json"), model.config);
+    return kDone;
+}
+
+}  // namespace
+
+void add_export(CLI::App& program, Task& task) {
+    auto options = std::make_shared<ExportOptions>();
+    auto* command = program.add_subcommand(
+        "export", "a run's weights as safetensors: GPT-2 or LLaMA names where they can say it, else our own");
+    command->add_option("RUN.h5[@STEP]", options->subject, "a run's checkpoint; default the newest")->required();
+    command->add_option("--out", options->out, "MODEL.safetensors to write")->required();
+    command->add_option("--run", options->run, "which run of a session that holds several");
+    command->callback([options, &task] { task = [options] { return run_export(*options); }; });
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/command.h"
+#include "app/cli/files.h"
+#include "core/recipe/interchange.h"
+#include "core/session/named_arrays.h"
+#include "core/session/replacing_file.h"
+#include "core/stack/error.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+namespace normscope::app {
+
+namespace {
+
+struct ImportOptions {
+    std::string model, recipe, weights;
+};
+
+int run_import(const ImportOptions& options) {
+    require_writable(options.weights, {options.model, options.recipe});
+    std::error_code error;
+    if (std::filesystem::equivalent(options.recipe, options.model, error))
+        throw InputError(options.recipe, "is also an input", "an output of its own");
+    ImportedModel model = import_model(options.model);
+    std::size_t numbers = 0;
+    for (StoredTensor& tensor : model.weights) {
+        numbers += tensor.bytes.size() / (tensor.type == StoredType::Float64 ? 8 : 4);
+        tensor.name = "/params/" + tensor.name;
+    }
+    write_named_arrays(options.weights, model.weights);
+    write_text_file(options.recipe, recipe_json(model.recipe) + "\n");
+    std::cout << options.model << ": " << model.format << ", " << model.weights.size() << " tensors, " << numbers
+              << " parameters\n"
+              << options.recipe << ": its recipe\n"
+              << options.weights << ": its weights; go on with train or probe " << options.recipe << " --weights "
+              << options.weights << "\n";
+    return kDone;
+}
+
+}  // namespace
+
+void add_import(CLI::App& program, Task& task) {
+    auto options = std::make_shared<ImportOptions>();
+    auto* command = program.add_subcommand("import", "another program's model as a recipe and its weights");
+    command
+        ->add_option("MODEL", options->model,
+                     "MODEL.safetensors with its config.json beside it, or a .bin of llm.c or llama2.c")
+        ->required();
+    command->add_option("--recipe", options->recipe, "JSON file to write the recipe to")->required();
+    command->add_option("--weights", options->weights, "HDF5 file to write /params/NAME to")->required();
+    command->callback([options, &task] { task = [options] { return run_import(*options); }; });
+}
+
+}  // namespace normscope::app
