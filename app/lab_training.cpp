@@ -115,6 +115,7 @@ void Lab::startAsNewRun() {
     for (LabRun& run : after) {
         if (run.pinned || !(run.trained() || run.underWay()) || sameRecipe(run.recipe, run.live)) continue;
         LabRun fresh = makeRun(freshId(), run.recipe);
+        fresh.weights = run.weights;
         used_ids_.insert(fresh.id);
         if (run.preview) {
             fresh.data->probes = run.preview->probes;  // its step 0 is on screen already

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab.h"
 
+#include "core/recipe/interchange.h"
 #include "small_recipe.h"
 #include "widgets/panels/panel_registry.h"
 #include "widgets/stack/recipe_keys.h"
@@ -219,6 +220,45 @@ class LabTest : public QObject {
         b.lab->takeFrame(std::make_shared<const Frame>(frame));
         QCOMPARE(changed.count(), 1);
         QCOMPARE(b.lab->runs()[0].gate_warnings.size(), 1u);
+    }
+
+    void anImportedModelIsARunWithItsWeights() {
+        Bench b(4);
+        Recipe recipe = b.lab->runs()[0].recipe;
+        recipe.train.steps = 20;
+        complete_and_validate(recipe);
+        Experiment source(recipe, "source", "source");
+        ThreadPool pool(1);
+        for (int i = 0; i < 3; ++i) source.advance(pool);
+        const QString path = b.folder.filePath("tiny.safetensors");
+        export_model(path.toStdString(), recipe, source.checkpoint().params);
+
+        b.lab->importModel(path);
+        QTRY_COMPARE(b.lab->runs().size(), 3u);
+        QCOMPARE(b.lab->selectedRun(), 2);
+        QCOMPARE(b.run(2).name, std::string("tiny"));
+        QTRY_VERIFY(b.lab->exact() && b.run(2).probes.count("growth"));
+        QCOMPARE(b.rms(2), source.measure("growth", pool).find("rms")->data);
+        // What does not fit the weights is refused, and the picture stays.
+        const auto imported = b.rms(2);
+        b.lab->setLinked(false);
+        b.lab->commitKey("stack.depth", 3);
+        QTRY_VERIFY(!b.lab->runs()[2].refusal.empty());
+        QVERIFY(b.problems.last().contains("tiny.safetensors"));
+        QCOMPARE(b.rms(2), imported);
+        b.lab->undoStack()->undo();
+        QTRY_VERIFY(b.lab->exact() && b.lab->runs()[2].refusal.empty());
+
+        b.lab->commitKey("steps", 4);
+        b.lab->play();
+        QTRY_VERIFY(b.ended() && b.run(2).steps.rows() == 4);
+        QCOMPARE(b.run(2).probes.at("growth").front().find("rms")->data, imported);
+        QCOMPARE(b.run(2).events.front().kind, std::string("weights"));
+        QCOMPARE(b.lab->runs()[2].checkpoints.front().step, std::int64_t(0));
+
+        b.lab->importModel(b.folder.filePath("none.bin"));
+        QTRY_VERIFY(b.problems.last().contains("none.bin"));
+        QCOMPARE(b.lab->runs().size(), 3u);
     }
 
     void aWrongValueIsToldAndChangesNothing() {
