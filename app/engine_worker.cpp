@@ -3,6 +3,7 @@
 
 #include "app/hot_knobs.h"
 #include "core/stack/error.h"
+#include "core/stack/warnings.h"
 
 #include <QTimer>
 #include <algorithm>
@@ -27,6 +28,23 @@ void merge(RunDelta& into, const RunDelta& more) {
     into.probes.insert(into.probes.end(), more.probes.begin(), more.probes.end());
     into.events.insert(into.events.end(), more.events.begin(), more.events.end());
     if (more.outcome) into.outcome = more.outcome;
+}
+
+/// What the weights alone warn of; what the stack does, who asks knows already.
+std::vector<std::string> gateWarnings(const Experiment& experiment) {
+    std::vector<std::string> lines = experiment.warnings();
+    const std::vector<std::string> of_stack = warnings(experiment.recipe().stack);
+    std::erase_if(lines, [&](const std::string& line) {
+        return std::find(of_stack.begin(), of_stack.end(), line) != of_stack.end();
+    });
+    return lines;
+}
+
+/// The experiment of a completed recipe, with the weights of its plan.
+std::unique_ptr<Experiment> built(const Recipe& recipe, const RunPlan& plan) {
+    auto experiment = std::make_unique<Experiment>(recipe, plan.id, plan.name);
+    if (plan.weights && !plan.start) experiment->load_weights(plan.weights->tensors, plan.weights->source);
+    return experiment;
 }
 
 /// The header of a run that continues: what was recorded so far belongs to it.
@@ -89,7 +107,7 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
         RunFrame frame{plan.id, nullptr, {}};
         const std::string key = initialStateKey(plan.recipe);
         const auto same = std::find_if(explored_.begin(), explored_.end(), [&](const Explored& e) {
-            return e.experiment && e.id == plan.id && e.key == key;
+            return e.experiment && e.id == plan.id && e.key == key && e.weights == plan.weights;
         });
         Recipe recipe = plan.recipe;
         if (same != explored_.end()) {
@@ -101,17 +119,18 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
         } else {
             try {
                 complete_and_validate(recipe);
+                next.push_back({key, plan.id, built(recipe, plan), plan.weights});
             } catch (const InputError& error) {
                 frame.refused = error.what();
                 frames.push_back(std::move(frame));
                 continue;
             }
-            next.push_back({key, plan.id, std::make_unique<Experiment>(recipe, plan.id, plan.name)});
         }
         RunData header = next.back().experiment->header();
         header.name = plan.name;
         header.recipe_json = recipe_json(recipe, -1);
         frame.header = std::make_shared<const RunData>(std::move(header));
+        frame.gate_warnings = gateWarnings(*next.back().experiment);
         frames.push_back(std::move(frame));
     }
     explored_ = std::move(next);
@@ -172,7 +191,7 @@ void EngineWorker::start(std::uint64_t generation, std::vector<RunPlan> plans) {
             complete_and_validate(plan.recipe);
             Trained run;
             run.id = plan.id;
-            run.experiment = std::make_unique<Experiment>(plan.recipe, plan.id, plan.name);
+            run.experiment = built(plan.recipe, plan);
             RunData header = run.experiment->header();
             if (plan.history) header = withHistory(std::move(header), *plan.history);
             RunDelta first;
@@ -181,6 +200,10 @@ void EngineWorker::start(std::uint64_t generation, std::vector<RunPlan> plans) {
                 if (plan.knobs) first = run.experiment->set_knobs(*plan.knobs);
                 first.events.insert(first.events.begin(),
                                     {plan.start->step, "resume", "from the checkpoint"});
+            }
+            if (plan.weights && !plan.start) {
+                run.from_weights = true;
+                first.events.push_back({0, "weights", "from " + plan.weights->source});
             }
             header.outcome = {RunState::Running, -1, "", -1};
             first.outcome = header.outcome;
@@ -193,6 +216,9 @@ void EngineWorker::start(std::uint64_t generation, std::vector<RunPlan> plans) {
             if (!run.pending.delta.empty())
                 Q_EMIT advanced(QString::fromStdString(run.id),
                                 std::make_shared<const RunDelta>(run.pending.delta));
+            // A recipe alone does not bring these weights back: resuming and forking need them from the
+            // start.
+            if (run.from_weights) checkpointIfDue(run, true);
             trained_.push_back(std::move(run));
         }
     } catch (const std::exception& error) {
@@ -277,6 +303,7 @@ void EngineWorker::sendTrainFrame(bool always) {
         frame.ms += run.ended() ? 0 : run.experiment->last_step_seconds() * 1e3;
         frame.probe_overhead = std::max(frame.probe_overhead, run.experiment->probe_overhead());
         if (!run.pending.header && run.pending.delta.empty()) continue;
+        run.pending.gate_warnings = gateWarnings(*run.experiment);
         frame.runs.push_back(std::exchange(run.pending, RunFrame{run.id, nullptr, {}}));
     }
     if (frame.runs.empty()) return;

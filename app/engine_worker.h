@@ -60,13 +60,14 @@ class EngineWorker : public QObject {
     struct Explored {
         std::string key, id;
         std::unique_ptr<Experiment> experiment;
+        StartWeightsPtr weights;
     };
     struct Trained {
         std::unique_ptr<Experiment> experiment;
         std::string id;
         RunFrame pending;
         Clock::time_point last_checkpoint;
-        bool failed = false, announced = false;
+        bool failed = false, announced = false, from_weights = false;
         bool ended() const { return failed || experiment->ended(); }
     };
 

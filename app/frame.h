@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/recipe/experiment.h"
+#include "core/session/stored_tensor.h"
 
 #include <QMetaType>
 #include <cstdint>
@@ -19,6 +20,8 @@ struct RunFrame {
     /// continues, its history. Replaces what was known of the run.
     std::shared_ptr<const RunData> header;
     RunDelta delta;
+    /// Gates that erase or turn the sign of what they stand on, one line each, as the weights are now.
+    std::vector<std::string> gate_warnings = {};
     std::string refused =
         {};  ///< exploring: why the recipe can not be built, in one line; the rest is empty then
 };
@@ -37,6 +40,14 @@ struct Frame {
 };
 using FramePtr = std::shared_ptr<const Frame>;
 
+/// Weights that a run starts from in place of drawn ones.
+struct StartWeights {
+    std::string name;    ///< what the run is called: the file's name without its ending
+    std::string source;  ///< the file, for messages
+    std::vector<StoredTensor> tensors;
+};
+using StartWeightsPtr = std::shared_ptr<const StartWeights>;
+
 /// A run as it is to be measured or trained.
 struct RunPlan {
     std::string id, name;
@@ -45,6 +56,7 @@ struct RunPlan {
     std::shared_ptr<const RunData> history;
     std::shared_ptr<const Checkpoint> start;
     std::optional<HotKnobs> knobs;  ///< from the checkpoint on; without a value those of the checkpoint
+    StartWeightsPtr weights = {};   ///< null: drawn from the seed; not looked at where there is a checkpoint
 };
 
 /// Measure the initial state of these runs.

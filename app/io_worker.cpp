@@ -27,6 +27,7 @@ struct IoWorker::Recording {
 IoWorker::IoWorker(QString recordings_folder) : folder_(std::move(recordings_folder)) {
     qRegisterMetaType<SaveRequest>();
     qRegisterMetaType<OpenedSessionPtr>();
+    qRegisterMetaType<ImportedModelPtr>();
     qRegisterMetaType<QList<InterruptedRun>>();
     qRegisterMetaType<QList<RecoveredRun>>();
     qRegisterMetaType<CheckpointSource>();
@@ -158,6 +159,12 @@ void IoWorker::recoverRuns(const QStringList& paths) {
             runs.append(std::move(run));
         });
     Q_EMIT runsRecovered(runs);
+}
+
+void IoWorker::importModel(const QString& path) {
+    guarded([&] {
+        Q_EMIT modelImported(path, std::make_shared<const ImportedModel>(import_model(path.toStdString())));
+    });
 }
 
 void IoWorker::loadCheckpoint(const QString& id, const CheckpointSource& source) {

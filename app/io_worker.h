@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/frame.h"
+#include "core/recipe/interchange.h"
 #include "core/session/recorder.h"
 #include "core/session/session.h"
 
@@ -36,6 +37,8 @@ struct OpenedSession {
 };
 using OpenedSessionPtr = std::shared_ptr<const OpenedSession>;
 
+using ImportedModelPtr = std::shared_ptr<const ImportedModel>;
+
 struct SaveRequest {
     QString path;
     std::vector<RunDataPtr> runs;
@@ -65,6 +68,8 @@ class IoWorker : public QObject {
     void findInterrupted();
     void recoverRuns(const QStringList& paths);
     void loadCheckpoint(const QString& id, const normscope::CheckpointSource& source);
+    /// Reads another program's model; files of gigabytes take their time.
+    void importModel(const QString& path);
 
   Q_SIGNALS:
     void problem(const QString& message);
@@ -72,6 +77,7 @@ class IoWorker : public QObject {
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
     void runsRecovered(const QList<normscope::app::RecoveredRun>& runs);
+    void modelImported(const QString& path, const normscope::app::ImportedModelPtr& model);
     void checkpointLoaded(const QString& id, const normscope::app::CheckpointPtr& checkpoint);
 
   private:
@@ -92,5 +98,6 @@ class IoWorker : public QObject {
 Q_DECLARE_METATYPE(normscope::app::InterruptedRun)
 Q_DECLARE_METATYPE(normscope::app::RecoveredRun)
 Q_DECLARE_METATYPE(normscope::app::OpenedSessionPtr)
+Q_DECLARE_METATYPE(normscope::app::ImportedModelPtr)
 Q_DECLARE_METATYPE(normscope::app::SaveRequest)
 Q_DECLARE_METATYPE(normscope::CheckpointSource)

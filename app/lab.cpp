@@ -8,6 +8,7 @@
 #include "core/stack/error.h"
 #include "widgets/stack/recipe_keys.h"
 
+#include <QFileInfo>
 #include <algorithm>
 #include <cmath>
 #include <thread>
@@ -67,6 +68,8 @@ Lab::Lab(Options options, QObject* parent)
         replaceBySession(opened->session, opened->path);
         Q_EMIT sessionOpened(opened);
     });
+    connect(io, &IoWorker::modelImported, this,
+            [this](const QString& path, const ImportedModelPtr& model) { addImported(path, *model); });
     connect(io, &IoWorker::checkpointLoaded, this,
             [this](const QString& id, const CheckpointPtr& checkpoint) {
                 if (!fork_ || QString::fromStdString(fork_->id) != id) return;
@@ -161,9 +164,11 @@ void Lab::restoreRuns(const std::vector<LabRun>& runs) {
             // What was recorded meanwhile stays: undo speaks of knobs, not of the past.
             const Recipe recipe = run.recipe;
             const bool pinned = run.pinned;
+            const StartWeightsPtr weights = run.weights;
             run = *now;
             run.recipe = recipe;
             run.pinned = pinned;
+            run.weights = weights;
         }
     const bool lost = std::any_of(runs_.begin(), runs_.end(), [&](const LabRun& now) {
         return now.underWay() && std::none_of(restored.begin(), restored.end(),
@@ -186,6 +191,27 @@ void Lab::addRun(const Recipe& recipe) {
     after.push_back(makeRun(freshId(), recipe));
     used_ids_.insert(after.back().id);
     changeRuns(std::move(after), tr("compare with %1").arg(QString::fromStdString(default_run_name(recipe))));
+}
+
+void Lab::importModel(const QString& path) {
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), path] { io->importModel(path); });
+}
+
+void Lab::addImported(const QString& path, const ImportedModel& model) {
+    try {
+        Recipe recipe = model.recipe;
+        complete_and_validate(recipe);
+        const std::string name = QFileInfo(path).completeBaseName().toStdString();
+        std::vector<LabRun> after = runs_;
+        after.push_back(makeRun(freshId(), recipe));
+        after.back().weights =
+            std::make_shared<const StartWeights>(StartWeights{name, path.toStdString(), model.weights});
+        used_ids_.insert(after.back().id);
+        selected_run_ = static_cast<int>(after.size()) - 1;
+        changeRuns(std::move(after), tr("import %1").arg(QFileInfo(path).fileName()));
+    } catch (const std::exception& error) {
+        Q_EMIT problem(tr("%1: %2").arg(path, QString::fromUtf8(error.what())));
+    }
 }
 
 void Lab::removeRun(int index) {
@@ -215,6 +241,7 @@ void Lab::useRecipe(const Recipe& recipe, const QString& text) {
     if (run.trained() || run.underWay() || run.pinned) {
         run.recipe = recipe;
         run.pinned = false;
+        run.weights.reset();
     } else {
         run = makeRun(run.id, recipe);
     }

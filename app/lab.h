@@ -47,6 +47,8 @@ class Lab : public QObject {
     /// The default comparison, Pre-LN | Post-LN; not undoable, like opening a session.
     void startOver();
     void addRun(const Recipe& recipe);
+    /// Adds a run that starts from another program's model (safetensors, llm.c or llama2.c) and selects it.
+    void importModel(const QString& path);
     void removeRun(int index);
     /// Replaces the selected run by a preset.
     void loadPreset(const QString& name);
@@ -123,7 +125,7 @@ class Lab : public QObject {
     void viewChanged();                           ///< step, selection: every picture looks different
     void trainingChanged();                       ///< playing, pending changes, speed
     void draggingChanged(bool dragging);
-    void refusalChanged();  ///< a run's recipe can not be built any more, or can again
+    void noticesChanged();  ///< a run's refusal or its gate warnings
     void problem(const QString& message);
     void sessionSaved(const QString& path);
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
@@ -134,6 +136,7 @@ class Lab : public QObject {
   private:
     LabRun* find(const std::string& id);
     std::vector<std::size_t> targetsOf(const QString& key) const;
+    void addImported(const QString& path, const ImportedModel& model);
     void refuse(LabRun& run, const QString& reason);
     std::string freshId() const;
     void changeRuns(std::vector<LabRun> after, const QString& text);

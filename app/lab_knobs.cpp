@@ -150,7 +150,7 @@ void Lab::nameUntrained() {
         if (named(run)) taken.insert(run.data->name);
     for (LabRun& run : runs_) {
         if (named(run)) continue;
-        const std::string base = nameOf(run.recipe);
+        const std::string base = run.weights ? run.weights->name : nameOf(run.recipe);
         std::string name = base;
         for (int n = 2; !taken.insert(name).second; ++n) name = base + " · " + std::to_string(n);
         if (run.data->name == name) continue;
@@ -160,7 +160,7 @@ void Lab::nameUntrained() {
 }
 
 RunPlan Lab::plan(const LabRun& run) const {
-    return {run.id, run.data->name, run.recipe, nullptr, nullptr, {}};
+    return {run.id, run.data->name, run.recipe, nullptr, nullptr, {}, run.weights};
 }
 
 void Lab::requestExplore() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "app/frame.h"
 #include "core/recipe/recipe.h"
 #include "core/session/run_data.h"
 #include "core/session/session.h"
@@ -32,8 +33,11 @@ struct LabRun {
     std::vector<KnownCheckpoint> checkpoints;
     /// For which request each probe was measured; a probe that waits for a newer one is drawn as a draft.
     std::map<std::string, std::uint64_t> measured_for;
+    StartWeightsPtr weights = {};  ///< imported ones that it starts from; null: drawn from the seed
     /// Why the engine does not build `recipe`, in one line; empty = it does.
     std::string refusal = {};
+    /// What its weights warn of, one line each: gates at or below 0.
+    std::vector<std::string> gate_warnings = {};
 
     bool trained() const { return data->steps.rows() > 0; }
     /// Training has begun and not ended.

@@ -115,6 +115,7 @@ void Lab::startAsNewRun() {
     for (LabRun& run : after) {
         if (run.pinned || !(run.trained() || run.underWay()) || sameRecipe(run.recipe, run.live)) continue;
         LabRun fresh = makeRun(freshId(), run.recipe);
+        fresh.weights = run.weights;
         used_ids_.insert(fresh.id);
         if (run.preview) {
             fresh.data->probes = run.preview->probes;  // its step 0 is on screen already
@@ -157,7 +158,7 @@ void Lab::firstFrameCame() {
 void Lab::takeExplored(const Frame& frame, QSet<QString>& panels) {
     explore_ms_ = frame.ms;
     exact_ = frame.complete;
-    bool names_or_floors = false;
+    bool names_or_floors = false, notices = false;
     for (const RunFrame& part : frame.runs) {
         LabRun* run = find(part.id);
         if (!run) continue;
@@ -170,9 +171,10 @@ void Lab::takeExplored(const Frame& frame, QSet<QString>& panels) {
             for (const std::string& probe : probes_) panels.insert(QString::fromStdString(probe));
             continue;
         }
-        if (part.header && !run->refusal.empty()) {
+        if (part.header) {
+            notices |= !run->refusal.empty() || (!committed && run->gate_warnings != part.gate_warnings);
             run->refusal.clear();
-            Q_EMIT refusalChanged();
+            if (!committed) run->gate_warnings = part.gate_warnings;
         }
         const RunData& old = committed && run->preview ? *run->preview : *run->data;
         auto next = std::make_shared<RunData>(part.header ? *part.header : old);
@@ -205,20 +207,21 @@ void Lab::takeExplored(const Frame& frame, QSet<QString>& panels) {
     for (const RunFrame& part : frame.runs)
         for (const ProbeResult& result : part.delta.probes) drafts_drawn_.erase(result.probe);
     if (names_or_floors) Q_EMIT runsChanged();
+    if (notices) Q_EMIT noticesChanged();
     Q_EMIT trainingChanged();
 }
 
 void Lab::refuse(LabRun& run, const QString& reason) {
     if (run.refusal == reason.toStdString()) return;  // said already
     run.refusal = reason.toStdString();
-    Q_EMIT refusalChanged();
+    Q_EMIT noticesChanged();
     Q_EMIT problem(reason);
 }
 
 void Lab::takeTrained(const Frame& frame, QSet<QString>& panels) {
     step_ms_ = frame.ms;
     probe_overhead_ = frame.probe_overhead;
-    bool outcome = false;
+    bool outcome = false, notices = false;
     for (const RunFrame& part : frame.runs) {
         LabRun* run = find(part.id);
         if (!run) continue;
@@ -234,6 +237,8 @@ void Lab::takeTrained(const Frame& frame, QSet<QString>& panels) {
             for (const auto& panel : probes_) panels.insert(QString::fromStdString(panel));
         }
         append(*run->data, part.delta);
+        notices |= run->gate_warnings != part.gate_warnings;
+        run->gate_warnings = part.gate_warnings;
         for (const ProbeResult& result : part.delta.probes)
             panels.insert(QString::fromStdString(result.probe));
         if (!part.delta.steps.empty() || part.delta.outcome) panels.insert(QStringLiteral("training"));
@@ -244,6 +249,7 @@ void Lab::takeTrained(const Frame& frame, QSet<QString>& panels) {
     }
     if (frame.complete) playing_ = false;
     if (outcome) Q_EMIT runsChanged();
+    if (notices) Q_EMIT noticesChanged();
     Q_EMIT trainingChanged();
 }
 

@@ -9,6 +9,7 @@
 #include "app/side_rail.h"
 #include "app/window_actions.h"
 #include "core/recipe/presets.h"
+#include "core/stack/warnings.h"
 #include "widgets/panels/run_diff.h"
 #include "widgets/stack/diff_list.h"
 #include "widgets/stack/knob_panel.h"
@@ -76,7 +77,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads)
     connectTransport();
     connect(lab_, &Lab::problem, this, [this](const QString& message) { banner_->tell(message); });
     connect(lab_, &Lab::runsChanged, this, &MainWindow::showRuns);
-    connect(lab_, &Lab::refusalChanged, this, &MainWindow::showRuns);
+    connect(lab_, &Lab::noticesChanged, this, &MainWindow::showRuns);
     connect(lab_, &Lab::viewChanged, this, [this] {
         showTransport();
         showStackColours();
@@ -309,6 +310,8 @@ void MainWindow::showKnobs() {
 void MainWindow::showNotices() {
     const LabRun& run = lab_->selected();
     QStringList warned;
+    for (const std::string& line : warnings(run.recipe.stack)) warned << QString::fromStdString(line);
+    for (const std::string& line : run.gate_warnings) warned << QString::fromStdString(line);
     knobs_->notices()->setNotices(QString::fromStdString(run.refusal), warned);
 }
 

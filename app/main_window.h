@@ -50,6 +50,7 @@ class MainWindow : public QMainWindow {
     void save();
     void saveAs();
     void open();
+    void importModel();
     void newComparison();
     void searchCommands();
     void showShortcuts();

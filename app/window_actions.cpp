@@ -63,6 +63,8 @@ void addWindowActions(MainWindow& window) {
 
     add("new", tr("New comparison"), {QKeySequence::New}, [w] { w->newComparison(); });
     add("open", tr("Open a session…"), {QKeySequence::Open}, [w] { w->open(); });
+    add("import", tr("Import a model… (safetensors, llm.c, llama2.c)"),
+        {QKeySequence(QStringLiteral("Ctrl+I"))}, [w] { w->importModel(); });
     add("save", tr("Save the session"), {QKeySequence::Save}, [w] { w->save(); });
     add("saveAs", tr("Save the session as…"), {QKeySequence(QStringLiteral("Ctrl+Shift+S"))},
         [w] { w->saveAs(); });

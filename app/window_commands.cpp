@@ -81,6 +81,15 @@ void MainWindow::open() {
     openSession(path);
 }
 
+void MainWindow::importModel() {
+    Settings settings;
+    const QString path = QFileDialog::getOpenFileName(this, tr("Import a model"), settings.lastFolder(),
+                                                      tr("Models (*.safetensors *.bin)"));
+    if (path.isEmpty()) return;
+    settings.setLastFolder(QFileInfo(path).absolutePath());
+    lab_->importModel(path);
+}
+
 void MainWindow::newComparison() {
     lab_->startOver();
     session_path_.clear();

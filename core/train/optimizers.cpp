@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/optimizers.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/backend/cpu/matmul.h"
 #include "core/backend/cpu/row_kernels.h"
 #include "core/stack/error.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace normscope {
 
 namespace {
 
-constexpr std::size_t kPiece = 1 << 14;  // about the pieces of Transformer::reduce: a core finds its sums in its cache
+constexpr std::size_t kPiece =
+    1 << 14;  // about the pieces of Transformer::reduce: a core finds its sums in its cache
 
 /// Whether the update of an entry looks at other entries of its tensor.
 bool needs_whole(OptimizerKind kind, const TensorInfo& tensor) {
@@ -68,7 +69,8 @@ template <class T>
 void muon(const Update<T>& u) {
     const auto& k = row_kernels<T>();
     const int rows = u.tensor.shape[0], columns = u.tensor.shape[1];
-    const T kept = static_cast<T>(Muon::momentum), fresh = static_cast<T>((1 - Muon::momentum) * u.gradient_scale);
+    const T kept = static_cast<T>(Muon::momentum),
+            fresh = static_cast<T>((1 - Muon::momentum) * u.gradient_scale);
     k.combine(u.count, kept, u.m, fresh, u.g, u.m);
     thread_local std::vector<T> direction;
     direction.resize(u.count);
@@ -108,10 +110,11 @@ void orthogonalise(int rows, int columns, std::vector<T>& matrix) {
     for (int round = 0; round < Muon::rounds; ++round) {
         matmul_nt<T>(m, m, n, 1, x.data(), n, x.data(), n, 0, gram.data(), m);
         polynomial = gram;
-        matmul_nn<T>(m, m, m, static_cast<T>(Muon::c), gram.data(), m, gram.data(), m, static_cast<T>(Muon::b),
-                     polynomial.data(), m);
+        matmul_nn<T>(m, m, m, static_cast<T>(Muon::c), gram.data(), m, gram.data(), m,
+                     static_cast<T>(Muon::b), polynomial.data(), m);
         product = x;
-        matmul_nn<T>(m, n, m, 1, polynomial.data(), m, x.data(), n, static_cast<T>(Muon::a), product.data(), n);
+        matmul_nn<T>(m, n, m, 1, polynomial.data(), m, x.data(), n, static_cast<T>(Muon::a), product.data(),
+                     n);
         std::swap(x, product);
     }
     if (tall) transpose(columns, rows, x, matrix);
@@ -142,13 +145,18 @@ void Optimizer<T>::step(const OptimizerSpec& spec, double lr, double gradient_sc
     ++steps;
     pool.run(static_cast<int>(pieces_.size()), [&](int i) {
         const auto& [tensor, at, count] = pieces_[static_cast<std::size_t>(i)];
-        const Update<T> u{spec,            lr,    gradient_scale,  steps,
-                          *tensor,         count, gradients + at,  parameters + at,
-                          m_.data() + at,  v_.empty() ? nullptr : v_.data() + at};
+        const Update<T> u{spec,           lr,
+                          gradient_scale, steps,
+                          *tensor,        count,
+                          gradients + at, parameters + at,
+                          m_.data() + at, v_.empty() ? nullptr : v_.data() + at};
         switch (kind_) {
-            case OptimizerKind::AdamW: return adamw(u, u.g, gradient_scale, u.decay());
-            case OptimizerKind::Adam: return adamw(u, decayed_gradient(u), 1, 1);
-            case OptimizerKind::Sgd: return sgd(u);
+            case OptimizerKind::AdamW:
+                return adamw(u, u.g, gradient_scale, u.decay());
+            case OptimizerKind::Adam:
+                return adamw(u, decayed_gradient(u), 1, 1);
+            case OptimizerKind::Sgd:
+                return sgd(u);
             case OptimizerKind::Muon:
                 if (needs_whole(kind_, *tensor)) return muon(u);
                 return adamw(u, u.g, gradient_scale, u.decay());
@@ -175,10 +183,12 @@ double gradient_norm(const ParameterTable& table, const T* gradients, ThreadPool
     return std::sqrt(total);
 }
 
-double clip_factor(double norm, double clip) { return clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1.0; }
+double clip_factor(double norm, double clip) {
+    return clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1.0;
+}
 
-#define NORMSCOPE_INSTANTIATE(T)                              \
-    template class Optimizer<T>;                              \
+#define NORMSCOPE_INSTANTIATE(T)                               \
+    template class Optimizer<T>;                               \
     template void orthogonalise<T>(int, int, std::vector<T>&); \
     template double gradient_norm<T>(const ParameterTable&, const T*, ThreadPool&);
 NORMSCOPE_INSTANTIATE(float)

@@ -87,7 +87,7 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
 
     const auto start = std::chrono::steady_clock::now();
     const bool scaled = train_.precision == Precision::Fp16;
-    if (scaled) now.loss_scale = loss_scaler_.scale();
+    now.loss_scale = loss_scale();
     const T factor = static_cast<T>(now.loss_scale / train_.accumulate);
     model_.clear(gradients_, train_.batch);
     for (int micro = 0; micro < train_.accumulate; ++micro) {

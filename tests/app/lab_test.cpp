@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab.h"
 
+#include "core/recipe/interchange.h"
 #include "small_recipe.h"
 #include "widgets/panels/panel_registry.h"
 #include "widgets/stack/recipe_keys.h"
@@ -151,6 +152,113 @@ class LabTest : public QObject {
         QVERIFY(sublayer_rule(b.lab->runs()[0].recipe.stack, 1, Sublayer::FeedForward).out);
         b.lab->undoStack()->undo();
         QTRY_VERIFY(b.measured() && b.rms(0) == before);
+    }
+
+    void overridesAreSetAndResetAsOneEntryEach() {
+        Bench b;
+        LayerOverride by_hand;
+        by_hand.index = 1;
+        by_hand.ffn.b = 0.5;
+        b.lab->setLayers({by_hand}, "b of layer 2");
+        QCOMPARE(b.lab->undoStack()->undoText(), "b of layer 2");
+        QCOMPARE(sublayer_rule(b.lab->runs()[0].recipe.stack, 1, Sublayer::FeedForward).b, 0.5);
+        QVERIFY(b.lab->runs()[1].recipe.stack.layers.empty());  // the selected run alone
+        b.lab->resetKey("stack.layers", Recipe{});
+        QVERIFY(b.lab->runs()[0].recipe.stack.layers.empty());
+        QCOMPARE(b.lab->undoStack()->count(), 2);
+        b.lab->undoStack()->undo();
+        QCOMPARE(b.lab->runs()[0].recipe.stack.layers.size(), 1u);
+    }
+
+    void aResetKeyMovesTheRunsThatItsKnobMoves() {
+        Bench b;
+        b.lab->commitKey("stack.temperature", 2.0);
+        b.lab->resetKey("stack.temperature", Recipe{});
+        QCOMPARE(b.lab->runs()[0].recipe.stack.temperature, 1.0);
+        QCOMPARE(b.lab->runs()[1].recipe.stack.temperature, 1.0);
+        b.lab->resetKey("stack.colour", Recipe{});
+        QCOMPARE(b.problems.size(), 1);
+        QVERIFY(b.problems[0].contains("stack.colour"));
+    }
+
+    /// One run that can not be built does not take the others' pictures away, nor its own last one.
+    void aRefusedRecipeKeepsTheLastGoodPicture() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        const auto good = b.rms(0), other = b.rms(1);
+        b.lab->setLinked(false);
+        b.lab->commitKey("stack.heads", 5);
+        QTRY_VERIFY(!b.lab->runs()[0].refusal.empty());
+        QCOMPARE(b.problems.size(), 1);
+        QVERIFY(b.problems[0].contains("stack.heads"));
+        QCOMPARE(b.rms(0), good);
+        QTRY_VERIFY(b.lab->exact());
+        QVERIFY(b.lab->panelInput("growth", {}).draft[0]);
+        QVERIFY(!b.lab->panelInput("growth", {}).draft[1]);
+        b.lab->setLinked(true);
+        b.lab->commitKey("stack.temperature", 0.2);
+        QTRY_VERIFY(b.lab->exact() && b.rms(1) != other);
+        QCOMPARE(b.rms(0), good);
+        QCOMPARE(b.problems.size(), 1);  // said once
+        b.lab->undoStack()->undo();
+        b.lab->undoStack()->undo();
+        QTRY_VERIFY(b.measured() && b.lab->runs()[0].refusal.empty());
+        QCOMPARE(b.rms(0), good);
+        QVERIFY(!b.lab->panelInput("growth", {}).draft[0]);
+    }
+
+    void gateWarningsOfTheWeightsArrive() {
+        Bench b;
+        FramePtr last;
+        connect(b.lab.get(), &Lab::frameTaken, this, [&](const FramePtr& frame) { last = frame; });
+        b.lab->commitKey("stack.gpas.enabled", true);
+        QTRY_VERIFY(b.measured() && last);
+        QVERIFY(b.lab->runs()[0].gate_warnings.empty());  // gates start at 0
+        QSignalSpy changed(b.lab.get(), &Lab::noticesChanged);
+        Frame frame{last->generation, Frame::Kind::Explore, {{"a", b.lab->runs()[0].data, {}}}, true, 1, 0};
+        frame.runs[0].gate_warnings = {"blocks.0.gate: 1 − act(g) = −0.1"};
+        b.lab->takeFrame(std::make_shared<const Frame>(frame));
+        QCOMPARE(changed.count(), 1);
+        QCOMPARE(b.lab->runs()[0].gate_warnings.size(), 1u);
+    }
+
+    void anImportedModelIsARunWithItsWeights() {
+        Bench b(4);
+        Recipe recipe = b.lab->runs()[0].recipe;
+        recipe.train.steps = 20;
+        complete_and_validate(recipe);
+        Experiment source(recipe, "source", "source");
+        ThreadPool pool(1);
+        for (int i = 0; i < 3; ++i) source.advance(pool);
+        const QString path = b.folder.filePath("tiny.safetensors");
+        export_model(path.toStdString(), recipe, source.checkpoint().params);
+
+        b.lab->importModel(path);
+        QTRY_COMPARE(b.lab->runs().size(), 3u);
+        QCOMPARE(b.lab->selectedRun(), 2);
+        QCOMPARE(b.run(2).name, std::string("tiny"));
+        QTRY_VERIFY(b.lab->exact() && b.run(2).probes.count("growth"));
+        QCOMPARE(b.rms(2), source.measure("growth", pool).find("rms")->data);
+        // What does not fit the weights is refused, and the picture stays.
+        const auto imported = b.rms(2);
+        b.lab->setLinked(false);
+        b.lab->commitKey("stack.depth", 3);
+        QTRY_VERIFY(!b.lab->runs()[2].refusal.empty());
+        QVERIFY(b.problems.last().contains("tiny.safetensors"));
+        QCOMPARE(b.rms(2), imported);
+        b.lab->undoStack()->undo();
+        QTRY_VERIFY(b.lab->exact() && b.lab->runs()[2].refusal.empty());
+
+        b.lab->commitKey("steps", 4);
+        b.lab->play();
+        QTRY_VERIFY(b.ended() && b.run(2).steps.rows() == 4);
+        QCOMPARE(b.run(2).probes.at("growth").front().find("rms")->data, imported);
+        QCOMPARE(b.run(2).events.front().kind, std::string("weights"));
+        QCOMPARE(b.lab->runs()[2].checkpoints.front().step, std::int64_t(0));
+
+        b.lab->importModel(b.folder.filePath("none.bin"));
+        QTRY_VERIFY(b.problems.last().contains("none.bin"));
+        QCOMPARE(b.lab->runs().size(), 3u);
     }
 
     void aWrongValueIsToldAndChangesNothing() {

@@ -4,19 +4,24 @@
 #include "app/export_dialog.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/plots/number_text.h"
+#include "widgets/stack/choice_knob.h"
+#include "widgets/stack/diff_list.h"
 #include "widgets/stack/knob.h"
 #include "widgets/stack/knob_panel.h"
 #include "widgets/stack/knob_slider.h"
 #include "widgets/stack/norm_chip.h"
+#include "widgets/stack/notice_strip.h"
 #include "widgets/stack/run_strip.h"
 #include "widgets/stack/stack_view.h"
 #include "widgets/stack/transport_bar.h"
 #include "window_bench.h"
 
 #include <QClipboard>
+#include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QPushButton>
 #include <QSignalSpy>
 
 using namespace normscope;
@@ -124,9 +129,133 @@ class WindowTest : public QObject {
         QVERIFY(chip);
         QTest::mouseClick(chip, Qt::LeftButton);
         QCOMPARE(b.lab().undoStack()->count(), 1);
+        // Exactly this override, in this run alone, and its mark.
+        LayerOverride by_hand;
+        by_hand.attn.out = true;
+        Recipe expected = load_recipe("pre-ln");
+        expected.stack.layers = {by_hand};
+        QCOMPARE(recipe_json(b.lab().runs()[0].recipe), recipe_json(expected));
+        QCOMPARE(recipe_json(b.lab().runs()[1].recipe), recipe_json(load_recipe("post-ln")));
+        QVERIFY(b.window->stack()->chip(0, Sublayer::Attention, widgets::NormPlace::Out)->isOverridden());
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && curve(b.cell("growth"), "Pre-LN").y != before, 20000);
+        b.keepPicture("override");
         QTest::keyClick(b.window.get(), Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(b.lab().runs()[0].recipe.stack.layers.empty());
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && curve(b.cell("growth"), "Pre-LN").y == before, 20000);
+    }
+
+    void everySchemeOfTheMenuIsDrawn() {
+        WindowBench b;
+        b.makeSmall(4);
+        auto* knob =
+            qobject_cast<widgets::ChoiceKnob*>(b.find<widgets::KnobPanel>("knobPanel")->row("stack.scheme"));
+        QComboBox* box = knob->box();
+        QCOMPARE(box->count(), 10);
+        box->setFocus();
+        QTest::keyClick(box, Qt::Key_Home);
+        for (int i = 0; i < box->count(); ++i) {
+            if (i > 0) QTest::keyClick(box, Qt::Key_Down);
+            const LabRun& run = b.lab().runs()[0];
+            QCOMPARE(int(run.recipe.stack.scheme), i);
+            QTRY_VERIFY_WITH_TIMEOUT(b.measured() && parse_recipe(run.data->recipe_json, "").stack.scheme ==
+                                                         run.recipe.stack.scheme,
+                                     20000);
+            QVERIFY2(run.refusal.empty(), run.refusal.c_str());
+            QVERIFY(curve(b.cell("growth"), QString::fromStdString(run.data->name)).y.size() == 7u);
+        }
+    }
+
+    void aRecipeOfEverythingIsCopiedAndPasted() {
+        WindowBench b;
+        b.makeSmall(4);
+        b.lab().setLinked(false);
+        for (const auto& [key, value] :
+             std::vector<std::pair<const char*, QVariant>>{{"stack.scheme", "mix"},
+                                                           {"stack.block", "llama"},
+                                                           {"stack.qk_norm", "head"},
+                                                           {"stack.gpas.enabled", true},
+                                                           {"stack.branch_scale", "scalar"},
+                                                           {"stack.init.rule", "plain"}})
+            b.lab().commitKey(QLatin1String(key), value);
+        b.lab().setNorm(1, Sublayer::FeedForward, widgets::NormPlace::Out, true, false);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        b.window->copyExperiment();
+        const std::string copied = recipe_json(b.lab().runs()[0].recipe);
+        b.lab().selectRun(1);
+        const std::string before = recipe_json(b.lab().runs()[1].recipe);
+        QTest::keyClick(b.window.get(), Qt::Key_V, Qt::ControlModifier | Qt::ShiftModifier);
+        // What was pasted is completed: the probes it left to "all" are named.
+        Recipe pasted = b.lab().runs()[1].recipe;
+        pasted.probes = b.lab().runs()[0].recipe.probes;
+        QCOMPARE(recipe_json(pasted), copied);
+        b.keepPicture("everything");
+        b.lab().undoStack()->undo();
+        QCOMPARE(recipe_json(b.lab().runs()[1].recipe), before);
+    }
+
+    void whatCanNotBePastedIsToldInOneLine() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        const std::string before = recipe_json(b.lab().runs()[0].recipe);
+        for (const auto& [text, said] : std::vector<std::pair<const char*, const char*>>{
+                 {"not a recipe", "clipboard: not valid JSON"},
+                 {"{}", "clipboard: not a recipe"},
+                 {R"({"format": "normscope-recipe", "version": 1, "stack": {"colour": 1}})", "stack.colour"},
+                 {R"({"format": "normscope-recipe", "version": 1, "stack": {"heads": 5}})", "stack.heads"}}) {
+            QGuiApplication::clipboard()->setText(QLatin1String(text));
+            b.window->pasteExperiment();
+            QVERIFY2(b.window->banner()->message().contains(QLatin1String(said)),
+                     qPrintable(b.window->banner()->message()));
+            QVERIFY(!b.window->banner()->message().contains(QLatin1Char('\n')));
+        }
+        QCOMPARE(recipe_json(b.lab().runs()[0].recipe), before);
+        QCOMPARE(b.lab().undoStack()->count(), 0);
+    }
+
+    void whatDiffersFromThePresetIsListedAndReset() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        widgets::DiffList* list = b.find<widgets::KnobPanel>("knobPanel")->differences();
+        QVERIFY(list->differences().empty());
+        b.lab().commitKey("stack.temperature", 2.0);
+        b.lab().commitKey("stack.qk_norm", "head");
+        b.lab().setNorm(0, Sublayer::Attention, widgets::NormPlace::Out, true, false);
+        QStringList lines;
+        for (const auto& d : list->differences()) lines << d.label + ' ' + d.base + " > " + d.now;
+        QCOMPARE(lines, QStringList({"QK-norm Off > Per head", "τ 1 > 2", "Overrides none > layer 1"}));
+        list->setListShown(true);
+        b.keepPicture("differences");
+        QTest::mouseClick(list->findChild<QPushButton*>("stack.qk_norm"), Qt::LeftButton);
+        QTRY_COMPARE(list->differences().size(), 2u);
+        QCOMPARE(b.lab().runs()[0].recipe.stack.qk_norm, QkNorm::Off);
+        QCOMPARE(b.lab().runs()[1].recipe.stack.qk_norm, QkNorm::Off);  // linked
+        QTest::mouseClick(list->findChild<QPushButton*>("stack.layers"), Qt::LeftButton);
+        QTRY_VERIFY(b.lab().runs()[0].recipe.stack.layers.empty());
+        QTest::keyClick(b.window.get(), Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(b.lab().runs()[0].recipe.stack.layers.size(), 1u);
+    }
+
+    void warningsAndRefusalsStandUnderTheScheme() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        const widgets::NoticeStrip* strip = b.find<widgets::KnobPanel>("knobPanel")->notices();
+        QVERIFY(!strip->isVisible());
+        b.lab().setLinked(false);
+        b.lab().commitKey("stack.scheme", "lns");
+        b.lab().commitKey("stack.init.rule", "gpt2");
+        QVERIFY(strip->isVisible() && strip->refusal().isEmpty());
+        QCOMPARE(strip->warnings().size(), 1);
+        QVERIFY(strip->warnings()[0].contains("lns"));
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        b.lab().commitKey("stack.heads", 5);
+        QTRY_VERIFY(strip->refusal().contains("stack.heads"));
+        QCOMPARE(b.find<widgets::RunStrip>("runStrip")->chips().at(0)->run().state, RunState::Failed);
+        QVERIFY(b.cell("growth")->plot()->figure()->empty_text.isEmpty());
+        b.keepPicture("refused");
+        b.lab().commitKey("stack.heads", 4);
+        QTRY_VERIFY(strip->refusal().isEmpty());
+        b.lab().commitKey("stack.init.rule", "lab");
+        QVERIFY(!strip->isVisible());
     }
 
     void spaceTrainsAndTheScrubberShowsEveryPanelAtItsStep() {

@@ -19,12 +19,18 @@ QString sublayerFormula(const StackSpec& spec, int layer, Sublayer kind) {
     const bool scaled = spec.branch_scale != BranchScale::None;
     QStringList numbers{QStringLiteral("Δt = %1").arg(numberText(spec.residual_step))};
 
-    QString branch = gate(GateSite::Input, QStringLiteral("x"));
-    if (rule.in) branch = gate(GateSite::Norm, wrapped("N_in", branch));
+    // In a parallel layer attention leaves h', to which the feed-forward map of the same x is added.
+    const bool parallel = spec.layout == Layout::Parallel;
+    const bool first = parallel && kind == Sublayer::Attention;
+    const bool second = parallel && kind == Sublayer::FeedForward;
+
+    const QString input = gate(GateSite::Input, QStringLiteral("x"));  // of both branches
+    QString branch = rule.in ? wrapped("N_in", input) : input;
     if (rule.s_in != 1) {
         branch.prepend(QStringLiteral("s·"));
         numbers << QStringLiteral("s = %1").arg(numberText(rule.s_in));
     }
+    branch = gate(GateSite::Norm, branch);
     branch = wrapped(sublayer_name(kind), branch);
     if (rule.out) branch = wrapped("N_out", branch);
     branch = gate(GateSite::Branch, branch);
@@ -33,14 +39,15 @@ QString sublayerFormula(const StackSpec& spec, int layer, Sublayer kind) {
         branch.prepend(QStringLiteral("b·"));
         numbers << QStringLiteral("b = %1").arg(numberText(rule.b));
     }
-    QString shortcut = gate(GateSite::Shortcut, QStringLiteral("x"));
-    if (rule.a != 1) {
+    QString shortcut = second ? QStringLiteral("h'") : gate(GateSite::Shortcut, input);
+    if (rule.a != 1 && !second) {
         shortcut.prepend(QStringLiteral("a·"));
         numbers << QStringLiteral("a = %1").arg(numberText(rule.a));
     }
     QString sum = shortcut + QStringLiteral(" + Δt·") + branch;
     if (rule.post) sum = wrapped("N_post", sum);
-    QString text = QStringLiteral("x' = ") + gate(GateSite::Output, sum);
+    QString text =
+        first ? QStringLiteral("h' = ") + sum : QStringLiteral("x' = ") + gate(GateSite::Output, sum);
 
     text += u'\n' + numbers.join(QStringLiteral(",  "));
     const auto note = [&](const char* words) {
@@ -49,7 +56,7 @@ QString sublayerFormula(const StackSpec& spec, int layer, Sublayer kind) {
     if (kind == Sublayer::Attention) text += QStringLiteral(",  τ = %1").arg(numberText(spec.temperature));
     if (scaled) note(QT_TRANSLATE_NOOP("SublayerFormula", "λ is learnt"));
     if (spec.gpas.enabled) note(QT_TRANSLATE_NOOP("SublayerFormula", "P(x) = x − act(g)·sg(x), GPAS"));
-    if (spec.layout == Layout::Parallel)
+    if (parallel)
         note(QT_TRANSLATE_NOOP("SublayerFormula",
                                "parallel: both sub-layers read the same x and share one sum"));
     return text;

@@ -146,6 +146,20 @@ class NormOverrideTest : public QObject {
         spec.scheme = Scheme::Post;
         QCOMPARE(first(sublayerFormula(spec, 0, Sublayer::FeedForward)),
                  QStringLiteral("x' = N_post(P(x) + Δt·ffn(x))"));
+        spec.gpas.site = GateSite::Input;
+        QCOMPARE(first(sublayerFormula(spec, 0, Sublayer::FeedForward)),
+                 QStringLiteral("x' = N_post(P(x) + Δt·ffn(P(x)))"));
+        spec.gpas.site = GateSite::Norm;
+        spec.scheme = Scheme::Lns;
+        QCOMPARE(first(sublayerFormula(spec, 3, Sublayer::FeedForward)),
+                 QStringLiteral("x' = x + Δt·ffn(P(s·N_in(x)))"));
+        spec.gpas.enabled = false;
+        spec.scheme = Scheme::DeepNorm;
+        spec.layout = Layout::Parallel;
+        QCOMPARE(first(sublayerFormula(spec, 0, Sublayer::Attention)),
+                 QStringLiteral("h' = a·x + Δt·attn(x)"));
+        QCOMPARE(first(sublayerFormula(spec, 0, Sublayer::FeedForward)),
+                 QStringLiteral("x' = N_post(h' + Δt·ffn(x))"));
     }
 };
 
