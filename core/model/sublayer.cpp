@@ -169,8 +169,7 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     // Past a gate at `site`: ∂/∂g of (1 − act(g))·`gated`, and the signal times the gate's factor.
     const auto gate_gradient = [&](GateSite site, double times, const T* dy, const T* gated) {
         if (gradients && gate.at(site))
-            gradients[at.gate] -=
-                static_cast<T>(gate.slope() * times * static_cast<double>(k.dot(count, dy, gated)));
+            gradients[at.gate] -= static_cast<T>(gate.slope() * times * k.dot(count, dy, gated));
     };
     const auto through_gate = [&](GateSite site, T* signal) {
         const double passed = gate.factor(site, kind);
@@ -195,7 +194,7 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
         if (factor.channels)
             k.column_products(R, d, static_cast<T>(times), dz, y, gradients + at.scale);
         else
-            gradients[at.scale] += static_cast<T>(times * static_cast<double>(k.dot(count, dz, y)));
+            gradients[at.scale] += static_cast<T>(times * k.dot(count, dz, y));
     }
     const T* dy = dz;
     if (factor.channels) {

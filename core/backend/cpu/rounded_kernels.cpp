@@ -78,7 +78,7 @@ struct RoundedKernels {
     static double add_up(std::size_t count, int n, const float* const* sources, float* out) {
         return plain().add_up(count, n, sources, out);
     }
-    static float dot(std::size_t count, const float* x, const float* y) { return plain().dot(count, x, y); }
+    static double dot(std::size_t count, const float* x, const float* y) { return plain().dot(count, x, y); }
     static void add_bias(int rows, int d, const float* bias, float* x) {
         plain().add_bias(rows, d, bias, x);
         round(area(rows, d), x);

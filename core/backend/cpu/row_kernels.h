@@ -51,7 +51,8 @@ struct RowKernels {
     void (*scale)(std::size_t count, T a, const T* x, T* out);
     /// out = Σ_s sources[s], in order; returns Σ out² in float64.
     double (*add_up)(std::size_t count, int n, const T* const* sources, T* out);
-    T (*dot)(std::size_t count, const T* x, const T* y);
+    /// In float64.
+    double (*dot)(std::size_t count, const T* x, const T* y);
     /// x[r, :] += bias.
     void (*add_bias)(int rows, int d, const T* bias, T* x);
     /// sums[:] += Σ_r x[r, :], rows in order.

@@ -22,8 +22,8 @@ inline void scale(int count, typename L::scalar a, const typename L::scalar* x, 
 
 /// out = a·(x ∘ y). out may be x or y.
 template <class L>
-inline void multiply(int count, typename L::scalar a, const typename L::scalar* x, const typename L::scalar* y,
-                     typename L::scalar* out) {
+inline void multiply(int count, typename L::scalar a, const typename L::scalar* x,
+                     const typename L::scalar* y, typename L::scalar* out) {
     for_lanes<L>(count, [&](int i, auto part) {
         L::store(out + i, L::load(x + i, part) * L::load(y + i, part) * a, part);
     });
@@ -31,23 +31,35 @@ inline void multiply(int count, typename L::scalar a, const typename L::scalar* 
 
 /// out += a·(x ∘ y).
 template <class L>
-inline void add_product(int count, typename L::scalar a, const typename L::scalar* x, const typename L::scalar* y,
-                        typename L::scalar* out) {
+inline void add_product(int count, typename L::scalar a, const typename L::scalar* x,
+                        const typename L::scalar* y, typename L::scalar* out) {
     for_lanes<L>(count, [&](int i, auto part) {
         L::store(out + i, L::load(out + i, part) + L::load(x + i, part) * L::load(y + i, part) * a, part);
     });
 }
 
-/// Σ x·y.
+/// Adds the products of two vectors' lanes to `sums`, in float64.
 template <class L>
-inline typename L::scalar dot(int count, const typename L::scalar* x, const typename L::scalar* y) {
-    auto sum = L::all(0);
-    for_lanes<L>(count, [&](int i, auto part) { sum += L::load(x + i, part) * L::load(y + i, part); });
-    return L::sum(sum);
+inline void add_products(typename L::vec x, typename L::vec y, double (&sums)[L::size]) {
+    typename L::scalar a[L::size], b[L::size];
+    std::memcpy(a, &x, sizeof a);
+    std::memcpy(b, &y, sizeof b);
+    for (int k = 0; k < L::size; ++k) sums[k] += static_cast<double>(a[k]) * static_cast<double>(b[k]);
 }
 
-/// out = Σ_s sources[s], in order; out may be sources[0]. Returns Σ out² in float64: the square of a gradient that
-/// vanished is below float32's smallest number.
+/// Σ x·y in float64: a gate's gradient is such a sum, and may cancel almost wholly.
+template <class L>
+inline double dot(int count, const typename L::scalar* x, const typename L::scalar* y) {
+    double sums[L::size] = {};
+    for_lanes<L>(
+        count, [&](int i, auto part) { add_products<L>(L::load(x + i, part), L::load(y + i, part), sums); });
+    double total = 0;
+    for (const double sum : sums) total += sum;
+    return total;
+}
+
+/// out = Σ_s sources[s], in order; out may be sources[0]. Returns Σ out² in float64: the square of a gradient
+/// that vanished is below float32's smallest number.
 template <class L>
 inline double add_up(int count, int n, const typename L::scalar* const* sources, typename L::scalar* out) {
     double squares[L::size] = {};
@@ -55,9 +67,7 @@ inline double add_up(int count, int n, const typename L::scalar* const* sources,
         auto sum = L::load(sources[0] + i, part);
         for (int s = 1; s < n; ++s) sum += L::load(sources[s] + i, part);
         L::store(out + i, sum, part);
-        typename L::scalar lanes[L::size];
-        std::memcpy(lanes, &sum, sizeof lanes);
-        for (int k = 0; k < L::size; ++k) squares[k] += static_cast<double>(lanes[k]) * static_cast<double>(lanes[k]);
+        add_products<L>(sum, sum, squares);
     });
     double total = 0;
     for (const double square : squares) total += square;
