@@ -61,8 +61,8 @@ DiffList::DiffList(QWidget* parent) : QWidget(parent) {
             [this] { menu_->popup(choose_->mapToGlobal(QPoint(0, choose_->height()))); });
     auto* heading = new QHBoxLayout;
     heading->setSpacing(0);
-    heading->addWidget(title_);
-    heading->addStretch(1);
+    title_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+    heading->addWidget(title_, 1);
     heading->addWidget(choose_);
     list_ = new QWidget(this);
     rows_ = new QVBoxLayout(list_);
@@ -116,13 +116,29 @@ void DiffList::compare() {
     if (!same) showRows();
 }
 
+void DiffList::showTitle() {
+    if (base_ < 0) return;
+    const QString preset = presets_[static_cast<std::size_t>(base_)].title;
+    const QString count = differences_.empty() ? QString() : QStringLiteral(" (%1)").arg(differences_.size());
+    const QString text =
+        differences_.empty() ? tr("As preset %1").arg(preset) : tr("Differs from %1").arg(preset);
+    // A long name of a preset gives way, the count stays.
+    constexpr int kArrow = 28;
+    const int room = title_->width() - kArrow - fontMetrics().horizontalAdvance(count);
+    title_->setText(fontMetrics().elidedText(text, Qt::ElideRight, room) + count);
+    title_->setToolTip(text + count);
+}
+
+void DiffList::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    layout()->activate();
+    showTitle();
+}
+
 void DiffList::showRows() {
     setVisible(base_ >= 0);
     if (base_ < 0) return;
-    const NamedRecipe& preset = presets_[static_cast<std::size_t>(base_)];
-    title_->setText(differences_.empty()
-                        ? tr("As preset %1").arg(preset.title)
-                        : tr("Differs from %1 (%2)").arg(preset.title).arg(differences_.size()));
+    showTitle();
     qDeleteAll(list_->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly));
     for (const KeyDifference& difference : differences_) {
         auto* row = new DiffRow(difference, list_);
