@@ -8,6 +8,7 @@
 #include "core/probe/jacobian.h"
 #include "core/probe/mismatch.h"
 #include "core/probe/null_space.h"
+#include "core/probe/spectra/spectra.h"
 #include "core/probe/theta.h"
 
 namespace normscope {
@@ -20,6 +21,8 @@ constexpr ProbeInfo kProbes[] = {
     {"mismatch", "Low-precision mismatch", "activations", ProbeCost::Medium, probe_mismatch<float>, probe_mismatch<double>},
     {"theta", "Softmax sensitivity θ", "activations", ProbeCost::Dear, probe_theta<float>, probe_theta<double>},
     {"jacobian", "Jacobian spectra", "tangents", ProbeCost::Dear, probe_jacobian<float>, probe_jacobian<double>},
+    {"spectra", "Spectra of whole sequences", "tangents", ProbeCost::Dear, probe_spectra<float>, probe_spectra<double>,
+     false},
 };
 }  // namespace
 

@@ -21,6 +21,7 @@ struct ProbeInfo {
     ProbeCost cost;
     ProbeResult (*run_float)(ProbeInput<float>&);
     ProbeResult (*run_double)(ProbeInput<double>&);
+    bool by_default = true;  ///< among the probes of a recipe that names none
 };
 
 std::span<const ProbeInfo> probe_registry();

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Singular values from products alone against spectra that are known: diagonal maps, clustered and multiple values,
-// maps with a null space, random matrices against LAPACK. Every error bar must hold.
+// Singular values from products alone against spectra that are known: diagonal maps, clustered and multiple
+// values, maps with a null space, random matrices against LAPACK. Every error bar must hold.
 #include "core/backend/cpu/block_lanczos.h"
+
+#include "core/backend/counter_rng.h"
+#include "core/backend/cpu/matmul.h"
 
 #include <QtTest>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include "core/backend/counter_rng.h"
-#include "core/backend/cpu/matmul.h"
 
 using namespace normscope;
 
@@ -26,7 +26,8 @@ Vector normals(std::size_t count, std::uint64_t seed) {
 /// [n, n] row-major; `round` makes its products as inexact as float32 ones.
 LinearMap map_of(const Vector& matrix, int n, bool round = false) {
     const auto finish = [round](int count, int size, double* out) {
-        for (int i = 0; round && i < count * size; ++i) out[i] = static_cast<double>(static_cast<float>(out[i]));
+        for (int i = 0; round && i < count * size; ++i)
+            out[i] = static_cast<double>(static_cast<float>(out[i]));
     };
     return {n,
             [=, &matrix](int count, const double* in, double* out) {
@@ -67,10 +68,18 @@ Vector exact_values(const Vector& matrix, int n) {
 QString broken_bars(const Spectrum& s, const Vector& exact) {
     for (std::size_t i = 0; i < s.top.size(); ++i) {
         if (!(std::abs(s.top[i] - exact[i]) <= s.top_error[i]))
-            return QString("top %1: %2 ± %3, exact %4").arg(i).arg(s.top[i], 0, 'g', 17).arg(s.top_error[i]).arg(exact[i], 0, 'g', 17);
+            return QString("top %1: %2 ± %3, exact %4")
+                .arg(i)
+                .arg(s.top[i], 0, 'g', 17)
+                .arg(s.top_error[i])
+                .arg(exact[i], 0, 'g', 17);
         const double low = exact[exact.size() - 1 - i];
         if (!(std::abs(s.bottom[i] - low) <= s.bottom_error[i]))
-            return QString("bottom %1: %2 ± %3, exact %4").arg(i).arg(s.bottom[i]).arg(s.bottom_error[i]).arg(low);
+            return QString("bottom %1: %2 ± %3, exact %4")
+                .arg(i)
+                .arg(s.bottom[i])
+                .arg(s.bottom_error[i])
+                .arg(low);
     }
     return {};
 }
@@ -105,7 +114,9 @@ class BlockLanczosTest : public QObject {
     void clusteredValues() {
         Vector values(500);
         for (std::size_t i = 0; i < values.size(); ++i)
-            values[i] = i < 16 ? 3.0 : (i < 40 ? 2.0 : 1.0) * (1 + 1e-7 * static_cast<double>(i % 2)) / (1 + 0.001 * static_cast<double>(i));
+            values[i] = i < 16 ? 3.0
+                               : (i < 40 ? 2.0 : 1.0) * (1 + 1e-7 * static_cast<double>(i % 2)) /
+                                     (1 + 0.001 * static_cast<double>(i));
         std::sort(values.rbegin(), values.rend());
         for (int wanted : {16, 24}) {
             const Spectrum s = block_lanczos(diagonal(values), {.count = wanted}, pool);
@@ -125,7 +136,8 @@ class BlockLanczosTest : public QObject {
     void zeroMap() {
         const Spectrum s = block_lanczos(diagonal(Vector(100, 0.0)), {.frobenius = true}, pool);
         QVERIFY(s.converged);
-        for (std::size_t i = 0; i < 16; ++i) QVERIFY(s.top[i] == 0 && s.top_error[i] == 0 && s.bottom[i] == 0);
+        for (std::size_t i = 0; i < 16; ++i)
+            QVERIFY(s.top[i] == 0 && s.top_error[i] == 0 && s.bottom[i] == 0);
         QCOMPARE(s.squared_norm, 0.0);
     }
 
@@ -141,9 +153,11 @@ class BlockLanczosTest : public QObject {
     /// Searched to the end, both ends are exact; a null space is found as such.
     void wholeSpace() {
         Vector values(70);
-        for (std::size_t i = 0; i < values.size(); ++i) values[i] = i < 60 ? 1 + 0.01 * static_cast<double>(60 - i) : 0.0;
+        for (std::size_t i = 0; i < values.size(); ++i)
+            values[i] = i < 60 ? 1 + 0.01 * static_cast<double>(60 - i) : 0.0;
         for (int count : {16, 11, 70, 90}) {
-            const Spectrum s = block_lanczos(diagonal(values), {.count = count, .tolerance = 0, .frobenius = true}, pool);
+            const Spectrum s =
+                block_lanczos(diagonal(values), {.count = count, .tolerance = 0, .frobenius = true}, pool);
             QVERIFY2(s.complete, qPrintable(QString::number(count)));
             QCOMPARE(s.top.size(), static_cast<std::size_t>(std::min(count, 70)));
             QCOMPARE(broken_bars(s, values), QString());
@@ -165,7 +179,8 @@ class BlockLanczosTest : public QObject {
         const Vector matrix = random_matrix(n, seed % 5 * 0.2, static_cast<std::uint64_t>(seed));
         const Vector exact = exact_values(matrix, n);
         const bool rounded = seed % 2 == 1;
-        const Spectrum s = block_lanczos(map_of(matrix, n, rounded), {.seed = static_cast<std::uint64_t>(seed)}, pool);
+        const Spectrum s =
+            block_lanczos(map_of(matrix, n, rounded), {.seed = static_cast<std::uint64_t>(seed)}, pool);
         QCOMPARE(broken_bars(s, exact), QString());
         QVERIFY(s.converged);
         QVERIFY(worst_relative(s, exact) < 1e-6);
@@ -182,8 +197,8 @@ class BlockLanczosTest : public QObject {
         for (std::uint64_t seed = 0; seed < 40; ++seed) {
             const Vector matrix = random_matrix(300, 0.3, 100 + seed);
             const double exact = std::inner_product(matrix.begin(), matrix.end(), matrix.begin(), 0.0);
-            const Spectrum s =
-                block_lanczos(map_of(matrix, 300), {.frobenius = true, .max_dimension = 64, .seed = seed}, pool);
+            const Spectrum s = block_lanczos(map_of(matrix, 300),
+                                             {.frobenius = true, .max_dimension = 64, .seed = seed}, pool);
             QVERIFY(s.squared_norm_error > 0 && s.squared_norm_error < 0.1 * exact);
             QVERIFY(std::abs(s.squared_norm - exact) < 6 * s.squared_norm_error);
             within_two += std::abs(s.squared_norm - exact) < 2 * s.squared_norm_error;
@@ -196,12 +211,15 @@ class BlockLanczosTest : public QObject {
         const Vector matrix = random_matrix(n, 0.7, 7);
         for (bool dense : {false, true}) {
             const LinearMap map = map_of(matrix, n);
-            const Spectrum s = dense ? dense_spectrum(map, {.vectors = true}) : block_lanczos(map, {.vectors = true}, pool);
+            const Spectrum s =
+                dense ? dense_spectrum(map, {.vectors = true}) : block_lanczos(map, {.vectors = true}, pool);
             Vector image(static_cast<std::size_t>(n));
             map.apply(1, s.right.data(), image.data());
-            for (std::size_t i = 0; i < image.size(); ++i) QVERIFY(std::abs(image[i] - s.top[0] * s.left[i]) < 1e-6 * s.top[0]);
+            for (std::size_t i = 0; i < image.size(); ++i)
+                QVERIFY(std::abs(image[i] - s.top[0] * s.left[i]) < 1e-6 * s.top[0]);
             map.apply_transpose(1, s.left.data(), image.data());
-            for (std::size_t i = 0; i < image.size(); ++i) QVERIFY(std::abs(image[i] - s.top[0] * s.right[i]) < 1e-3 * s.top[0]);
+            for (std::size_t i = 0; i < image.size(); ++i)
+                QVERIFY(std::abs(image[i] - s.top[0] * s.right[i]) < 1e-3 * s.top[0]);
         }
     }
 
@@ -230,7 +248,8 @@ class BlockLanczosTest : public QObject {
     void notFinite() {
         Vector values(100, 1.0);
         values[3] = std::numeric_limits<double>::quiet_NaN();
-        for (const Spectrum& s : {block_lanczos(diagonal(values), {}, pool), dense_spectrum(diagonal(values), {})}) {
+        for (const Spectrum& s :
+             {block_lanczos(diagonal(values), {}, pool), dense_spectrum(diagonal(values), {})}) {
             QVERIFY(!s.converged);
             QVERIFY(std::isnan(s.top[0]) && std::isnan(s.top_error[15]) && std::isnan(s.bottom[0]));
         }

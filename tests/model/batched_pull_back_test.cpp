@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Several cotangents of one sequence pulled back at once: each is the transpose of its tangent to 1e-12 and equals the
-// pull-back of the whole batch, for every scheme and every feature of a block, under both Jacobians.
+// Several cotangents of one sequence pulled back at once: each is the transpose of its tangent to 1e-12 and
+// equals the pull-back of the whole batch, for every scheme and every feature of a block, under both
+// Jacobians.
+#include "core/model/transformer.h"
+
 #include <QtTest>
 #include <cmath>
 #include <random>
-
-#include "core/model/transformer.h"
 
 using namespace normscope;
 
@@ -27,7 +28,9 @@ double dot(const double* a, const double* b) {
     for (std::size_t i = 0; i < kOne; ++i) sum += a[i] * b[i];
     return sum;
 }
-double norm(const double* a) { return std::sqrt(dot(a, a)); }
+double norm(const double* a) {
+    return std::sqrt(dot(a, a));
+}
 
 /// The n-th stack of a scheme: the features of the block go round.
 StackSpec stack_of(Scheme scheme, int n) {
@@ -60,7 +63,8 @@ Transformer<double> model_of(const StackSpec& spec) {
     const Vector noise = normals(model.table().size(), 6);
     for (const TensorInfo& t : model.table().tensors())
         if (t.shape.size() < 2)
-            for (std::size_t i = t.offset; i < t.offset + t.count; ++i) model.parameters()[i] += 0.3 * noise[i];
+            for (std::size_t i = t.offset; i < t.offset + t.count; ++i)
+                model.parameters()[i] += 0.3 * noise[i];
     return model;
 }
 

@@ -69,7 +69,8 @@ class DeterminismTest : public QObject {
         Recipe recipe = small_recipe(scheme.toStdString());
         Recipe unwatched = recipe;
         unwatched.probes.clear();
-        for (ProbePlan& plan : recipe.probes) plan.every = 1;
+        recipe.probes.clear();
+        for (const ProbeInfo& probe : probe_registry()) recipe.probes.push_back({probe.id, 1});
         Checkpoint with, without;
         const RunData watched = train(recipe, 2, &with), bare = train(unwatched, 2, &without);
         compare_bits(watched, bare);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/block_lanczos.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "core/backend/cpu/matmul.h"
 #include "core/backend/cpu/orthonormal_rows.h"
 #include "core/backend/cpu/row_kernels.h"
 #include "core/backend/cpu/svd.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace normscope {
 
@@ -17,11 +17,16 @@ namespace {
 constexpr double kRoundOff = std::numeric_limits<double>::epsilon();
 
 /// What LAPACK and the orthogonalisation may add, relative to the largest value.
-double round_off(int size) { return 4 * kRoundOff * std::sqrt(static_cast<double>(size)); }
+double round_off(int size) {
+    return 4 * kRoundOff * std::sqrt(static_cast<double>(size));
+}
 
-double squared(const double* x, std::size_t count) { return row_kernels<double>().dot(count, x, x); }
+double squared(const double* x, std::size_t count) {
+    return row_kernels<double>().dot(count, x, x);
+}
 
-/// The two search spaces and the map between them. Row r of `right` goes to Σ_c projected[r, c]·(row c of left).
+/// The two search spaces and the map between them. Row r of `right` goes to Σ_c projected[r, c]·(row c of
+/// left).
 class Bidiagonalisation {
   public:
     Bidiagonalisation(const LinearMap& map, const SpectrumOptions& options, ThreadPool& pool)
@@ -52,13 +57,15 @@ class Bidiagonalisation {
 
         product(map_.apply_transpose, width, left_.row(first), right_.next(width));
         if (!right_.take(width, c)) return false;
-        // Jᵀu_r has on the right space the coefficients that J gave; what differs is the round-off of the products.
+        // Jᵀu_r has on the right space the coefficients that J gave; what differs is the round-off of the
+        // products.
         const int known = m, stride = known + width;
         next_ = right_.count() - known;
         residual_.resize(static_cast<std::size_t>(width * next_));
         for (int r = 0; r < width; ++r) {
             for (int k = 0; k < known; ++k)
-                defect_[at(first + r, k)] = c[static_cast<std::size_t>(r * stride + k)] - projected_[at(k, first + r)];
+                defect_[at(first + r, k)] =
+                    c[static_cast<std::size_t>(r * stride + k)] - projected_[at(k, first + r)];
             std::copy_n(c.begin() + r * stride + known, next_, residual_.begin() + r * next_);
         }
         last_ = width;
@@ -86,10 +93,11 @@ class Bidiagonalisation {
     /// ‖Jᵀu_i − σ̂_i v_i‖ of the first `count` triples: what leaves the right space.
     std::vector<double> residuals(const Ritz& ritz, int count) const {
         const int m = dimension();
-        std::vector<double> outside(static_cast<std::size_t>(count * next_)), norms(static_cast<std::size_t>(count));
+        std::vector<double> outside(static_cast<std::size_t>(count * next_)),
+            norms(static_cast<std::size_t>(count));
         if (next_ == 0) return norms;
-        matmul_nn<double>(count, next_, last_, 1, ritz.left.data() + (m - last_), m, residual_.data(), next_, 0,
-                          outside.data(), next_);
+        matmul_nn<double>(count, next_, last_, 1, ritz.left.data() + (m - last_), m, residual_.data(), next_,
+                          0, outside.data(), next_);
         for (int i = 0; i < count; ++i)
             norms[static_cast<std::size_t>(i)] =
                 std::sqrt(squared(outside.data() + i * next_, static_cast<std::size_t>(next_)));
@@ -98,9 +106,10 @@ class Bidiagonalisation {
     /// What the products' round-off can move the values first … first + count − 1 by.
     std::vector<double> noise(const Ritz& ritz, int first, int count) const {
         const int m = dimension();
-        std::vector<double> moved(static_cast<std::size_t>(count * m)), norms(static_cast<std::size_t>(count));
-        matmul_nn<double>(count, m, m, 1, ritz.left.data() + static_cast<std::size_t>(first) * m, m, defect_.data(),
-                          capacity_, 0, moved.data(), m);
+        std::vector<double> moved(static_cast<std::size_t>(count * m)),
+            norms(static_cast<std::size_t>(count));
+        matmul_nn<double>(count, m, m, 1, ritz.left.data() + static_cast<std::size_t>(first) * m, m,
+                          defect_.data(), capacity_, 0, moved.data(), m);
         for (int i = 0; i < count; ++i)
             norms[static_cast<std::size_t>(i)] =
                 2 * std::sqrt(squared(moved.data() + i * m, static_cast<std::size_t>(m))) +
@@ -114,13 +123,18 @@ class Bidiagonalisation {
                           rows.size());
         return x;
     }
-    std::vector<double> right_vector(const Ritz& ritz) const { return expand(right_, dimension(), ritz.right.data()); }
-    std::vector<double> left_vector(const Ritz& ritz) const { return expand(left_, dimension(), ritz.left.data()); }
+    std::vector<double> right_vector(const Ritz& ritz) const {
+        return expand(right_, dimension(), ritz.right.data());
+    }
+    std::vector<double> left_vector(const Ritz& ritz) const {
+        return expand(left_, dimension(), ritz.left.data());
+    }
 
     /// ‖J‖_F² on the right space, whose images are known.
     double projected_square() const {
         double sum = 0;
-        for (int r = 0; r < dimension(); ++r) sum += squared(&projected_[at(r, 0)], static_cast<std::size_t>(capacity_));
+        for (int r = 0; r < dimension(); ++r)
+            sum += squared(&projected_[at(r, 0)], static_cast<std::size_t>(capacity_));
         return sum;
     }
     /// ‖J·x‖² for a block of random vectors x without their part in the right space.
@@ -136,7 +150,9 @@ class Bidiagonalisation {
 
   private:
     static std::size_t square(int n) { return static_cast<std::size_t>(n) * static_cast<std::size_t>(n); }
-    std::size_t at(int r, int c) const { return static_cast<std::size_t>(r) * capacity_ + static_cast<std::size_t>(c); }
+    std::size_t at(int r, int c) const {
+        return static_cast<std::size_t>(r) * capacity_ + static_cast<std::size_t>(c);
+    }
     int room(const SpectrumOptions& options) const {
         const double rows = static_cast<double>(options.memory) / (2.0 * sizeof(double) * map_.size);
         const int least = 4 * block_;
@@ -153,7 +169,7 @@ class Bidiagonalisation {
     int block_, capacity_;
     OrthonormalRows right_, left_;
     std::vector<double> projected_, defect_;  ///< stride `capacity`, rows of right · left, and left · right
-    std::vector<double> residual_;            ///< [last, next]: rows of Jᵀu over the right rows that came last
+    std::vector<double> residual_;  ///< [last, next]: rows of Jᵀu over the right rows that came last
     int last_ = 0, next_ = 0;
 };
 
@@ -172,16 +188,16 @@ std::vector<double> bars(const std::vector<double>& values, const std::vector<do
 }
 
 /// By how many factors e the worst bar misses what is asked for; at most 0 when all are met.
-double shortfall(const std::vector<double>& values, const std::vector<double>& bar, const std::vector<double>& noise,
-                 double tolerance) {
+double shortfall(const std::vector<double>& values, const std::vector<double>& bar,
+                 const std::vector<double>& noise, double tolerance) {
     double worst = -std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < bar.size(); ++i)
         if (bar[i] > noise[i]) worst = std::max(worst, std::log(bar[i] / (tolerance * values[i])));
     return worst;
 }
 
-/// When to look again: convergence is geometric, so two looks tell about when the third will do. A look costs a small
-/// decomposition, an extension that was not needed two products.
+/// When to look again: convergence is geometric, so two looks tell about when the third will do. A look costs
+/// a small decomposition, an extension that was not needed two products.
 class Lookout {
   public:
     explicit Lookout(int block) : block_(block), due_(4 * block) {}
@@ -254,12 +270,17 @@ Spectrum block_lanczos(const LinearMap& map, const SpectrumOptions& options, Thr
             for (double x : samples) mean += x / number;
             for (double x : samples) spread += (x - mean) * (x - mean);
             s.squared_norm += mean;
-            // One sample says nothing of its own spread; a normal quadratic form varies by at most √2 of itself.
+            // One sample says nothing of its own spread; a normal quadratic form varies by at most √2 of
+            // itself.
             s.squared_norm_error =
                 samples.size() > 1 ? std::sqrt(spread / (number * (number - 1))) : std::sqrt(2.0) * mean;
         }
     }
     return s;
+}
+
+double dense_error(int size, double precision) {
+    return round_off(size) + precision;
 }
 
 Spectrum dense_spectrum(const LinearMap& map, const SpectrumOptions& options) {
@@ -271,7 +292,8 @@ Spectrum dense_spectrum(const LinearMap& map, const SpectrumOptions& options) {
         if (options.check) options.check();
         const int some = std::min(kChunk, map.size - first);
         std::fill(unit.begin(), unit.end(), 0.0);
-        for (int i = 0; i < some; ++i) unit[static_cast<std::size_t>(i) * size + static_cast<std::size_t>(first + i)] = 1;
+        for (int i = 0; i < some; ++i)
+            unit[static_cast<std::size_t>(i) * size + static_cast<std::size_t>(first + i)] = 1;
         map.apply(some, unit.data(), transposed.data() + static_cast<std::size_t>(first) * size);
     }
     const double norm = squared(transposed.data(), size * size);
@@ -289,7 +311,7 @@ Spectrum dense_spectrum(const LinearMap& map, const SpectrumOptions& options) {
     }
     s.top.assign(values.begin(), values.begin() + count);
     s.bottom.assign(values.rbegin(), values.rbegin() + count);
-    s.top_error.assign(s.top.size(), round_off(map.size) * values.front());
+    s.top_error.assign(s.top.size(), dense_error(map.size, map.precision) * values.front());
     s.bottom_error = s.top_error;
     if (options.frobenius) s.squared_norm = norm;
     s.converged = s.complete = true;

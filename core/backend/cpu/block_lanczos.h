@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/backend/cpu/linear_map.h"
+#include "core/backend/cpu/thread_pool.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
-
-#include "core/backend/cpu/linear_map.h"
-#include "core/backend/cpu/thread_pool.h"
 
 namespace normscope {
 
@@ -19,11 +19,12 @@ struct SpectrumOptions {
     int max_dimension = 640;  ///< of the search space; then the answer is given as certain as it is
     std::size_t memory = std::size_t{256} << 20;  ///< bytes of the search spaces, four blocks at least
     std::uint64_t seed = 0;                       ///< of the random start
-    std::function<void()> check = {};  ///< called between products; what it throws (a cancellation) comes through
+    std::function<void()> check =
+        {};  ///< called between products; what it throws (a cancellation) comes through
 };
 
-/// The ends of a spectrum. An error is a bar: the i-th value of the map lies within value ± error. A map with a
-/// non-finite product gives NaN everywhere.
+/// The ends of a spectrum. An error is a bar: the i-th value of the map lies within value ± error. A map with
+/// a non-finite product gives NaN everywhere.
 struct Spectrum {
     std::vector<double> top, top_error;        ///< [count] descending
     std::vector<double> bottom, bottom_error;  ///< [count] ascending; upper bounds unless `complete`
@@ -35,19 +36,26 @@ struct Spectrum {
     int dimension = 0;      ///< of the search space at the end
 };
 
-/// Both ends of the spectrum from products alone: block Golub–Kahan–Lanczos bidiagonalisation (Golub, Luk, Overton 1981)
-/// with full reorthogonalisation in float64. Blocks are as wide as `count`, so that no multiplicity among the wanted
-/// values is missed, and start from counter-based random numbers: the same bits on any number of threads.
+/// Both ends of the spectrum from products alone: block Golub–Kahan–Lanczos bidiagonalisation (Golub, Luk,
+/// Overton 1981) with full reorthogonalisation in float64. Blocks are as wide as `count`, so that no
+/// multiplicity among the wanted values is missed, and start from counter-based random numbers: the same bits
+/// on any number of threads.
 ///
-/// Bars of the top. With Ritz triples (σ̂_i, u_i, v_i), J v_i = σ̂_i u_i and r_i = Jᵀu_i − σ̂_i v_i, the extension
+/// Bars of the top. With Ritz triples (σ̂_i, u_i, v_i), J v_i = σ̂_i u_i and r_i = Jᵀu_i − σ̂_i v_i, the
+/// extension
 /// [[0, J], [Jᵀ, 0]] gives |σ − σ̂_i| ≤ ‖r_i‖, and where the next values lie lower by a gap the quadratic
-/// |σ_i − σ̂_i| ≤ Σ_{j≤m}‖r_j‖² / (σ̂_i − (σ̂_{m+1} + ‖r_{m+1}‖)) (Mathias 1998); the smaller one is given, plus round-off.
-/// That no value higher up was missed rests on the random start, as in every such method; the round-off of the products
-/// is measured, as the difference of J and Jᵀ on the search space, not assumed.
-/// Bars of the bottom. Ritz values bound the smallest singular values from above (interlacing); no residual proves that
-/// there is nothing below, so the bar reaches down to 0 unless the search space became the whole space.
-/// ‖J‖_F²: exact on the search space, the rest from `count` random vectors (Meyer et al. 2021, Hutch++).
+/// |σ_i − σ̂_i| ≤ Σ_{j≤m}‖r_j‖² / (σ̂_i − (σ̂_{m+1} + ‖r_{m+1}‖)) (Mathias 1998); the smaller one is given, plus
+/// round-off. That no value higher up was missed rests on the random start, as in every such method; the
+/// round-off of the products is measured, as the difference of J and Jᵀ on the search space, not assumed.
+/// Bars of the bottom. Ritz values bound the smallest singular values from above (interlacing); no residual
+/// proves that there is nothing below, so the bar reaches down to 0 unless the search space became the whole
+/// space. ‖J‖_F²: exact on the search space, the rest from `count` random vectors (Meyer et al. 2021,
+/// Hutch++).
 Spectrum block_lanczos(const LinearMap& map, const SpectrumOptions& options, ThreadPool& pool);
+
+/// The bar of singular values from an explicit [size, size] matrix, relative to the largest: the
+/// decomposition's round-off and the entries' own.
+double dense_error(int size, double precision);
 
 /// The same from the explicit matrix (LAPACK dgesdd), complete; memory 4·size² numbers.
 Spectrum dense_spectrum(const LinearMap& map, const SpectrumOptions& options);

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/orthonormal_rows.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/backend/cpu/matmul.h"
 #include "core/backend/cpu/row_kernels.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace normscope {
 
 namespace {
 constexpr int kRowPiece = 64, kColumnPiece = 512;  // what one thread takes at a time
 constexpr double kNothingLeft = 1e-15;             // of the largest norm seen
-constexpr double kKept = 0.5;  // a row that keeps this share of its norm has lost no accuracy ("twice is enough")
+constexpr double kKept =
+    0.5;  // a row that keeps this share of its norm has lost no accuracy ("twice is enough")
 
-int pieces(int count, int piece) { return (count + piece - 1) / piece; }
+int pieces(int count, int piece) {
+    return (count + piece - 1) / piece;
+}
 }  // namespace
 
 OrthonormalRows::OrthonormalRows(int capacity, int size, NormalKey key, ThreadPool& pool)
@@ -43,11 +46,13 @@ void OrthonormalRows::project_out(int first, int end, int rows, double* x, doubl
     std::vector<double> part(static_cast<std::size_t>(rows) * static_cast<std::size_t>(against));
     pool_.run(pieces(against, kRowPiece), [&](int i) {
         const int begin = i * kRowPiece, some = std::min(kRowPiece, against - begin);
-        matmul_nt<double>(rows, some, size_, 1, x, size_, row(first + begin), size_, 0, part.data() + begin, against);
+        matmul_nt<double>(rows, some, size_, 1, x, size_, row(first + begin), size_, 0, part.data() + begin,
+                          against);
     });
     pool_.run(pieces(size_, kColumnPiece), [&](int i) {
         const int begin = i * kColumnPiece, some = std::min(kColumnPiece, size_ - begin);
-        matmul_nn<double>(rows, some, against, -1, part.data(), against, row(first) + begin, size_, 1, x + begin, size_);
+        matmul_nn<double>(rows, some, against, -1, part.data(), against, row(first) + begin, size_, 1,
+                          x + begin, size_);
     });
     if (!removed) return;
     for (int r = 0; r < rows; ++r)
@@ -72,7 +77,8 @@ bool OrthonormalRows::take(int given, std::vector<double>& coefficients) {
     const std::vector<double> after_once = lengths();
     project_out(0, count_, given, x, coefficients.data(), stride);
 
-    // Then one by one against the new rows before it; against all again where so much cancelled that round-off shows.
+    // Then one by one against the new rows before it; against all again where so much cancelled that
+    // round-off shows.
     const int before = count_;
     const double nothing = kNothingLeft * largest_;
     for (std::size_t r = 0; r < rows && count_ < size_; ++r) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cstddef>
-#include <vector>
-
 #include "core/backend/counter_rng.h"
 #include "core/backend/cpu/thread_pool.h"
 
+#include <cstddef>
+#include <vector>
+
 namespace normscope {
 
-/// A growing set of orthonormal vectors of one length, one a row. Work is cut from the shape alone, so the bits do not
-/// depend on the number of threads.
+/// A growing set of orthonormal vectors of one length, one a row. Work is cut from the shape alone, so the
+/// bits do not depend on the number of threads.
 class OrthonormalRows {
   public:
     /// Room for `capacity` rows of `size` entries. Directions that have to be invented are drawn by `key`.
@@ -19,15 +19,16 @@ class OrthonormalRows {
     int count() const { return count_; }
     int size() const { return size_; }
     const double* row(int i) const { return rows_.data() + static_cast<std::size_t>(i) * width(); }
-    /// Where the `given` rows for take() are written first, [given, size]; count + given is at most the capacity.
+    /// Where the `given` rows for take() are written first, [given, size]; count + given is at most the
+    /// capacity.
     double* next(int given);
     /// x [rows, size]: standard normals, fresh ones with every call.
     void draw(int rows, double* x);
 
-    /// Takes in the `given` rows at next(): Gram–Schmidt, twice, against all rows so far and one another. Writes
-    /// coefficients [given, count before + given] with given row r = Σ_c coefficients[r, c]·row(c). A row that has
-    /// nothing of its own becomes a random direction with coefficient 0, or is left out once the rows span the whole
-    /// space. False when an entry is not finite.
+    /// Takes in the `given` rows at next(): Gram–Schmidt, twice, against all rows so far and one another.
+    /// Writes coefficients [given, count before + given] with given row r = Σ_c coefficients[r, c]·row(c). A
+    /// row that has nothing of its own becomes a random direction with coefficient 0, or is left out once the
+    /// rows span the whole space. False when an entry is not finite.
     bool take(int given, std::vector<double>& coefficients);
 
     /// x [rows, size] loses its part in the span of the first `against` rows.
@@ -44,7 +45,8 @@ class OrthonormalRows {
     std::uint64_t drawn_ = 0;
     double largest_ = 0;  ///< norm of any row given so far: what round-off is measured against
     ThreadPool& pool_;
-    std::vector<double> rows_;  ///< reserved in whole, so that rows never move; pages are touched as they come
+    std::vector<double>
+        rows_;  ///< reserved in whole, so that rows never move; pages are touched as they come
 };
 
 }  // namespace normscope

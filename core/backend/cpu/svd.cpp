@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/svd.h"
 
+#include "core/stack/error.h"
+
 #include <lapacke.h>
 
 #include <string>
 #include <vector>
-
-#include "core/stack/error.h"
 
 namespace normscope {
 
 void singular_decomposition(int n, const double* matrix, double* values, double* left, double* right) {
     const auto size = static_cast<std::size_t>(n);
     std::vector<double> copy(matrix, matrix + size * size);  // the routine destroys its input
-    // Row-major A is column-major Aᵀ = Σ σ·rightᵀ·left: its U holds our right vectors, column by column, which is row by
-    // row as we store them; its Vᵀ holds our left vectors as columns.
+    // Row-major A is column-major Aᵀ = Σ σ·rightᵀ·left: its U holds our right vectors, column by column,
+    // which is row by row as we store them; its Vᵀ holds our left vectors as columns.
     std::vector<double> vt(size * size);
     const int info =
         LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'A', n, n, copy.data(), n, values, right, n, vt.data(), n);
     if (info != 0)
-        throw SystemError("singular values: the iteration did not converge (dgesdd " + std::to_string(info) + ")");
+        throw SystemError("singular values: the iteration did not converge (dgesdd " + std::to_string(info) +
+                          ")");
     for (std::size_t i = 0; i < size; ++i)
         for (std::size_t j = 0; j < size; ++j) left[i * size + j] = vt[j * size + i];
 }

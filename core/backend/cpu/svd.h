@@ -3,9 +3,9 @@
 
 namespace normscope {
 
-/// The singular value decomposition A = Σ_i values[i]·left_iᵀ·right_i of a dense row-major [n, n] matrix, values
-/// descending. left and right are [n, n], vector i in row i. Entries must be finite. Throws SystemError when the
-/// iteration does not converge.
+/// The singular value decomposition A = Σ_i values[i]·left_iᵀ·right_i of a dense row-major [n, n] matrix,
+/// values descending. left and right are [n, n], vector i in row i. Entries must be finite. Throws
+/// SystemError when the iteration does not converge.
 void singular_decomposition(int n, const double* matrix, double* values, double* left, double* right);
 
 }  // namespace normscope

@@ -17,12 +17,15 @@ void in_pieces(int count, int length, std::size_t size, const double* in, double
     const int piece = std::max(1, kTokensInPiece / length);
     pool.run((count + piece - 1) / piece, [&](int i) {
         const int first = i * piece, directions = std::min(piece, count - first);
-        const std::size_t begin = static_cast<std::size_t>(first) * size, all = static_cast<std::size_t>(directions) * size;
+        const std::size_t begin = static_cast<std::size_t>(first) * size,
+                          all = static_cast<std::size_t>(directions) * size;
         thread_local std::vector<T> vectors;
         vectors.resize(all);
-        std::transform(in + begin, in + begin + all, vectors.begin(), [](double x) { return static_cast<T>(x); });
+        std::transform(in + begin, in + begin + all, vectors.begin(),
+                       [](double x) { return static_cast<T>(x); });
         pass(directions, vectors.data());
-        std::transform(vectors.begin(), vectors.end(), out + begin, [](T x) { return static_cast<double>(x); });
+        std::transform(vectors.begin(), vectors.end(), out + begin,
+                       [](T x) { return static_cast<double>(x); });
     });
 }
 
@@ -38,14 +41,18 @@ LinearMap jacobian_map(const Transformer<T>& model, const Tape<T>& tape, int seq
             in_pieces<T>(count, n, size, in, out, pool, pass);
         };
     };
-    return {static_cast<int>(size), product([&model, &tape, sequence, begin, end, kind](int directions, T* vectors) {
+    return {static_cast<int>(size),
+            product([&model, &tape, sequence, begin, end, kind](int directions, T* vectors) {
                 model.tangent(tape, sequence, begin, end, 0, directions, kind, vectors);
             }),
             product([&model, &tape, sequence, begin, end, kind](int directions, T* vectors) {
                 model.pull_back(tape, sequence, begin, end, directions, kind, vectors);
-            })};
+            }),
+            product_precision<T>(end - begin)};
 }
-template LinearMap jacobian_map(const Transformer<float>&, const Tape<float>&, int, int, int, Jacobian, ThreadPool&);
-template LinearMap jacobian_map(const Transformer<double>&, const Tape<double>&, int, int, int, Jacobian, ThreadPool&);
+template LinearMap jacobian_map(const Transformer<float>&, const Tape<float>&, int, int, int, Jacobian,
+                                ThreadPool&);
+template LinearMap jacobian_map(const Transformer<double>&, const Tape<double>&, int, int, int, Jacobian,
+                                ThreadPool&);
 
 }  // namespace normscope
