@@ -29,10 +29,12 @@ Recipe recipe_at(const RunCheckpoint& at) {
     return recipe;
 }
 
-/// The configuration that other programs look for beside the file. One that is there already is never replaced.
+/// The configuration that other programs look for beside the file. One that is there already is never
+/// replaced.
 void write_config(const fs::path& beside, const std::string& text) {
     if (fs::exists(beside)) {
-        std::cout << beside.string() << ": is there already and stays; another program needs this model's own\n";
+        std::cout << beside.string()
+                  << ": is there already and stays; another program needs this model's own\n";
         return;
     }
     write_text_file(beside.string(), text);
@@ -44,13 +46,15 @@ int run_export(const ExportOptions& options) {
     if (fs::path(options.out).extension() != ".safetensors")
         throw InputError(options.out, "is no name of a safetensors file", "MODEL.safetensors");
     std::error_code error;
-    if (fs::equivalent(options.out, path, error)) throw InputError(options.out, "is also the input", "a file of its own");
+    if (fs::equivalent(options.out, path, error))
+        throw InputError(options.out, "is also the input", "a file of its own");
     if (!is_hdf5(path)) throw InputError(path, "is no run", "an HDF5 file of train or of the window");
     const RunCheckpoint at = read_run_checkpoint(path, options.run, step);
     const ExportedModel model = export_model(options.out, recipe_at(at), at.checkpoint.params);
-    std::cout << options.out << ": step " << at.checkpoint.step << ", " << model.tensors << " tensors under the names of "
-              << model.format << "\n";
-    if (!model.config.empty()) write_config(fs::path(options.out).replace_filename("config.json"), model.config);
+    std::cout << options.out << ": step " << at.checkpoint.step << ", " << model.tensors
+              << " tensors under the names of " << model.format << "\n";
+    if (!model.config.empty())
+        write_config(fs::path(options.out).replace_filename("config.json"), model.config);
     return kDone;
 }
 
@@ -60,7 +64,8 @@ void add_export(CLI::App& program, Task& task) {
     auto options = std::make_shared<ExportOptions>();
     auto* command = program.add_subcommand(
         "export", "a run's weights as safetensors: GPT-2 or LLaMA names where they can say it, else our own");
-    command->add_option("RUN.h5[@STEP]", options->subject, "a run's checkpoint; default the newest")->required();
+    command->add_option("RUN.h5[@STEP]", options->subject, "a run's checkpoint; default the newest")
+        ->required();
     command->add_option("--out", options->out, "MODEL.safetensors to write")->required();
     command->add_option("--run", options->run, "which run of a session that holds several");
     command->callback([options, &task] { task = [options] { return run_export(*options); }; });

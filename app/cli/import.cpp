@@ -32,11 +32,11 @@ int run_import(const ImportOptions& options) {
     }
     write_named_arrays(options.weights, model.weights);
     write_text_file(options.recipe, recipe_json(model.recipe) + "\n");
-    std::cout << options.model << ": " << model.format << ", " << model.weights.size() << " tensors, " << numbers
-              << " parameters\n"
+    std::cout << options.model << ": " << model.format << ", " << model.weights.size() << " tensors, "
+              << numbers << " parameters\n"
               << options.recipe << ": its recipe\n"
-              << options.weights << ": its weights; go on with train or probe " << options.recipe << " --weights "
-              << options.weights << "\n";
+              << options.weights << ": its weights; go on with train or probe " << options.recipe
+              << " --weights " << options.weights << "\n";
     return kDone;
 }
 

@@ -3,6 +3,7 @@
 
 #include "app/cli/command.h"
 #include "core/recipe/recipe.h"
+#include "core/recipe/size_presets.h"
 #include "core/stack/error.h"
 
 #include <nlohmann/json.hpp>
@@ -16,12 +17,14 @@ namespace normscope::app {
 namespace {
 
 int list_presets() {
-    for (const Preset& preset : presets()) {
-        const auto recipe = nlohmann::json::parse(preset.json);
-        char line[512];
-        std::snprintf(line, sizeof line, "%-20s %s\n", preset.name, recipe.value("description", "").c_str());
-        std::cout << line;
-    }
+    for (const auto all : {presets(), size_presets()})
+        for (const Preset& preset : all) {
+            const auto recipe = nlohmann::json::parse(preset.json);
+            char line[512];
+            std::snprintf(line, sizeof line, "%-20s %s\n", preset.name,
+                          recipe.value("description", "").c_str());
+            std::cout << line;
+        }
     return kDone;
 }
 
@@ -30,8 +33,9 @@ int print_preset(const std::string& name) {
     const Preset* preset = find_preset(name);
     if (!preset) {
         std::string allowed;
-        for (const Preset& known : presets())
-            allowed += (allowed.empty() ? "" : ", ") + std::string(known.name);
+        for (const auto all : {presets(), size_presets()})
+            for (const Preset& known : all)
+                allowed += (allowed.empty() ? "" : ", ") + std::string(known.name);
         throw InputError("presets", "\"" + name + "\" is not known", allowed);
     }
     std::cout << recipe_json(parse_recipe(preset->json, name)) << "\n";

@@ -59,16 +59,18 @@ std::pair<std::string, std::optional<std::int64_t>> split_step(const std::string
     return {text.substr(0, at), std::stoll(digits)};
 }
 
-RunCheckpoint read_run_checkpoint(const std::string& path, const std::string& run, std::optional<std::int64_t> step) {
+RunCheckpoint read_run_checkpoint(const std::string& path, const std::string& run,
+                                  std::optional<std::int64_t> step) {
     RunCheckpoint found;
     found.checkpoint = find_checkpoint(path, run, step);
     found.recipe = parse_recipe(found.checkpoint.recipe_json, path);
     complete_for_evaluation(found.recipe);
     const Checkpoint& c = found.checkpoint;
     const StackSpec& s = found.recipe.stack;
-    found.numerics = {scalar_of(c, "residual_step", s.residual_step),
-                      temperature(found.recipe.train.schedule, scalar_of(c, "temperature", s.temperature), c.step),
-                      scalar_of(c, "eps", s.norm.eps)};
+    found.numerics = {
+        scalar_of(c, "residual_step", s.residual_step),
+        temperature(found.recipe.train.schedule, scalar_of(c, "temperature", s.temperature), c.step),
+        scalar_of(c, "eps", s.norm.eps)};
     return found;
 }
 

@@ -22,8 +22,9 @@ struct RunCheckpoint {
     Numerics numerics;  ///< Δt, τ and ε as they were then: knobs may have moved while the run went on
 };
 
-/// The checkpoint of a step, in the session or beside the recording; the newest where no step is asked for. `run` is
-/// needed where the session holds several. InputError names the steps and runs there are.
-RunCheckpoint read_run_checkpoint(const std::string& path, const std::string& run, std::optional<std::int64_t> step);
+/// The checkpoint of a step, in the session or beside the recording; the newest where no step is asked for.
+/// `run` is needed where the session holds several. InputError names the steps and runs there are.
+RunCheckpoint read_run_checkpoint(const std::string& path, const std::string& run,
+                                  std::optional<std::int64_t> step);
 
 }  // namespace normscope::app

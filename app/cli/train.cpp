@@ -131,8 +131,6 @@ int run_train(const TrainOptions& options) {
 
     Experiment experiment(recipe, "a", default_run_name(recipe));
     ThreadPool pool(options.threads);
-    Warner warner;
-    warner.show(experiment.warnings());
     listen_for_signals();
     CheckpointPair checkpoints(options.out);
     RunDelta delta;
@@ -151,6 +149,8 @@ int run_train(const TrainOptions& options) {
         schema = recording_schema(experiment.header(), delta.probes);
     }
     if (goes_on) progress.begin(default_run_name(recipe), options.out, experiment.steps_done());
+    Warner warner;
+    warner.show(experiment.warnings());
 
     Recorder recorder(options.out, schema, goes_on ? &resumed->history : nullptr);
     Outcome outcome;

@@ -6,13 +6,14 @@
 
 namespace normscope {
 
-/// Emulated short formats: numbers are stored as float32 and hold only values that the format has. BF16 has float32's
-/// exponents and 8 significant bits; FP16 is IEEE binary16: 11 significant bits, largest 65504, smallest 2⁻²⁴.
+/// Emulated short formats: numbers are stored as float32 and hold only values that the format has. BF16 has
+/// float32's exponents and 8 significant bits; FP16 is IEEE binary16: 11 significant bits, largest 65504,
+/// smallest 2⁻²⁴.
 enum class Rounding { None, Bf16, Fp16 };
 
-// IEEE 754 rounding float32 → format → float32: to nearest, ties to even; subnormals kept; what lies half a unit or more
-// beyond the largest number becomes infinite; a NaN stays a NaN, made quiet. Always inlined and without branches, so
-// that the loops of each instruction set's file become vector code.
+// IEEE 754 rounding float32 → format → float32: to nearest, ties to even; subnormals kept; what lies half a
+// unit or more beyond the largest number becomes infinite; a NaN stays a NaN, made quiet. Always inlined and
+// without branches, so that the loops of each instruction set's file become vector code.
 
 inline __attribute__((always_inline)) float round_to_bf16(float x) {
     const auto bits = std::bit_cast<std::uint32_t>(x);

@@ -157,7 +157,7 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
 
     pass.nn(R, s.d, s.d, 1, df, s.d, pass.at(at.wo), s.d, 0, dmixed, s.d);
     if (gradients) {
-        pass.tn(s.d, s.d, R, 1, df, s.d, tape.mixed + first * s.d, s.d, 1, gradients + at.wo, s.d);
+        pass.weight_gradient(s.d, s.d, R, df, s.d, tape.mixed + first * s.d, s.d, gradients + at.wo);
         if (T* bias = gradient_at(gradients, at.bo)) pass.kernels.column_sums(R, s.d, df, bias);
     }
     for (int i = 0; i < shard.directions * shard.sequences; ++i) {
@@ -178,7 +178,7 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
     }
     pass.nn(R, s.d, s.width, 1, dqkv, s.width, pass.at(at.wqkv), s.d, 0, du, s.d);
     if (gradients) {
-        pass.tn(s.width, s.d, R, 1, dqkv, s.width, u, s.d, 1, gradients + at.wqkv, s.d);
+        pass.weight_gradient(s.width, s.d, R, dqkv, s.width, u, s.d, gradients + at.wqkv);
         if (T* bias = gradient_at(gradients, at.bqkv)) pass.kernels.column_sums(R, s.width, dqkv, bias);
     }
 }

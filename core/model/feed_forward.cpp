@@ -54,7 +54,7 @@ void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Sh
     const Buffers<T> gradient(pass.spec, R, scratch);
     pass.nn(R, ff, d, 1, df, d, pass.at(at.w2), ff, 0, gradient.activated, ff);
     if (gradients) {
-        pass.tn(d, ff, R, 1, df, d, tape.activated + first * ff, ff, 1, gradients + at.w2, ff);
+        pass.weight_gradient(d, ff, R, df, d, tape.activated + first * ff, ff, gradients + at.w2);
         if (T* bias = gradient_at(gradients, at.b2)) pass.kernels.column_sums(R, d, df, bias);
     }
     const std::size_t piece = static_cast<std::size_t>(rows) * ff, wide_piece = static_cast<std::size_t>(rows) * wide;
@@ -68,7 +68,7 @@ void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Sh
     }
     pass.nn(R, d, wide, 1, gradient.pre, wide, pass.at(at.w1), d, 0, du, d);
     if (gradients) {
-        pass.tn(wide, d, R, 1, gradient.pre, wide, u, d, 1, gradients + at.w1, d);
+        pass.weight_gradient(wide, d, R, gradient.pre, wide, u, d, gradients + at.w1);
         if (T* bias = gradient_at(gradients, at.b1)) pass.kernels.column_sums(R, wide, gradient.pre, bias);
     }
 }

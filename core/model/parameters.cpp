@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/parameters.h"
 
+#include <algorithm>
+
 namespace normscope {
 
 ParameterTable::ParameterTable(const StackSpec& s) {
@@ -79,6 +81,10 @@ NormOffsets ParameterTable::add_norm(const StackSpec& s, const std::string& name
     offsets.weight = add(name + ".weight", {s.d_model}, layer, sub);
     if (s.bias && s.norm.kind == NormKind::LayerNorm) offsets.bias = add(name + ".bias", {s.d_model}, layer, sub);
     return offsets;
+}
+
+bool ParameterTable::has_frozen() const {
+    return std::any_of(tensors_.begin(), tensors_.end(), [](const TensorInfo& tensor) { return tensor.frozen; });
 }
 
 const TensorInfo* ParameterTable::find(const std::string& name) const {

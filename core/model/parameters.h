@@ -57,6 +57,7 @@ class ParameterTable {
     std::size_t size() const { return size_; }  ///< elements
     const std::vector<TensorInfo>& tensors() const { return tensors_; }
     const TensorInfo* find(const std::string& name) const;
+    bool has_frozen() const;
 
     std::size_t tok_emb = kAbsent, pos_emb = kAbsent, head = kAbsent;
     NormOffsets embedding_norm, final_norm;

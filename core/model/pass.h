@@ -39,6 +39,7 @@ struct Pass {
     const RowKernels<T>& kernels;
     const T* angles;  ///< of rotary positions (rope_table.h); null without them
     Rounding rounding = Rounding::None;  ///< of float32 results; the kernels are then rounded_kernels() of the same
+    bool fresh_gradients = false;         ///< the blocks' weight gradients hold nothing yet
 
     const T* at(std::size_t offset) const { return offset == kAbsent ? nullptr : parameters + offset; }
     T eps() const { return static_cast<T>(numerics.eps); }
@@ -62,6 +63,12 @@ struct Pass {
             if (rounding != Rounding::None)
                 for (int i = 0; i < M; ++i)
                     kernels.round(rounding, static_cast<std::size_t>(N), C + static_cast<std::size_t>(i) * ldc);
+    }
+
+    /// The gradient of a weight matrix of a block, dW[M,N] += A[K,M]ᵀ·B[K,N]. Each is written once a pass, so a fresh
+    /// buffer is overwritten: it need not be cleared first.
+    void weight_gradient(int M, int N, int K, const T* A, int lda, const T* B, int ldb, T* dW) const {
+        tn(M, N, K, 1, A, lda, B, ldb, fresh_gradients ? T(0) : T(1), dW, N);
     }
 };
 

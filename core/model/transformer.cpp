@@ -2,6 +2,8 @@
 #include "core/model/transformer.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "core/backend/cpu/rounded_kernels.h"
 #include "core/model/initial_weights.h"
@@ -228,9 +230,16 @@ void Transformer<T>::embed_backward(const Batch& batch, Shard shard, const Tape<
 template <class T>
 void Transformer<T>::clear(Gradients<T>& gradients, int sequences) const {
     gradients.shards.resize(static_cast<std::size_t>(shard_count(sequences)));
-    for (auto& shard : gradients.shards) shard.assign(table_.size(), T(0));
+    for (auto& shard : gradients.shards) shard.resize(table_.size());
+    gradients.fresh = true;
     gradients.first_square.assign(gradients.shards.size(), 0);
     gradients.last_square.assign(gradients.shards.size(), 0);
+}
+
+template <class T>
+void Transformer<T>::clear_sums(T* gradients) const {
+    for (const TensorInfo& tensor : table_.tensors())
+        if (tensor.layer < 0 || tensor.shape.size() < 2) std::fill_n(gradients + tensor.offset, tensor.count, T(0));
 }
 
 template <class T>
@@ -251,7 +260,9 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
     }
     pool.run(shard_count(batch.sequences), [&](int i) {
         const Shard rows = shard(i, batch.sequences);
-        const Pass<T> p = pass();
+        Pass<T> p = pass();
+        p.fresh_gradients = gradients.fresh;
+        if (gradients.fresh) clear_sums(gradients.shards[static_cast<std::size_t>(i)].data());
         const std::size_t first = static_cast<std::size_t>(rows.first_sequence) * batch.length * spec_.d_model;
         const std::size_t count = static_cast<std::size_t>(rows.sequences) * batch.length * spec_.d_model;
         T* into = gradients.shards[static_cast<std::size_t>(i)].data();
@@ -274,19 +285,23 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
         }
         embed_backward(batch, rows, tape, gradient.data(), into, record);
     });
+    gradients.fresh = false;
 }
 
 template <class T>
-void Transformer<T>::reduce(Gradients<T>& gradients, ThreadPool& pool) const {
-    if (gradients.shards.size() < 2) return;
-    constexpr std::size_t kPiece = 1 << 16;
-    const int pieces = static_cast<int>((table_.size() + kPiece - 1) / kPiece);
-    pool.run(pieces, [&](int i) {
+double Transformer<T>::reduce(Gradients<T>& gradients, ThreadPool& pool) const {
+    constexpr std::size_t kPiece = 1 << 14;
+    const std::size_t pieces = (table_.size() + kPiece - 1) / kPiece;
+    std::vector<double> squares(pieces);
+    pool.run(static_cast<int>(pieces), [&](int i) {
         const std::size_t begin = static_cast<std::size_t>(i) * kPiece, count = std::min(kPiece, table_.size() - begin);
-        T* total = gradients.total().data() + begin;
-        for (std::size_t s = 1; s < gradients.shards.size(); ++s)
-            row_kernels<T>().combine(count, 1, total, 1, gradients.shards[s].data() + begin, total);
+        thread_local std::vector<const T*> sources;
+        sources.clear();
+        for (const auto& shard : gradients.shards) sources.push_back(shard.data() + begin);
+        squares[static_cast<std::size_t>(i)] = row_kernels<T>().add_up(count, static_cast<int>(sources.size()), sources.data(),
+                                                               gradients.total().data() + begin);
     });
+    return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
 }
 
 template <class T>

@@ -20,6 +20,7 @@ namespace normscope {
 template <class T>
 struct Gradients {
     std::vector<std::vector<T>> shards;
+    bool fresh = true;  ///< nothing added yet; the first pass overwrites what stands in the buffers
     /// Per shard Σ‖∂loss/∂h‖² after the first and after the last layer: their ratio says whether the gradient still
     /// reaches the first layer.
     std::vector<double> first_square, last_square;
@@ -61,8 +62,9 @@ class Transformer {
     void backward(const Batch&, const Tape<T>&, T factor, Gradients<T>&, ThreadPool&,
                   BackwardRecord<T>* record = nullptr) const;
     void clear(Gradients<T>&, int sequences) const;
-    /// Sums the shards' buffers, in order, into total(); in float32 under emulated precision too, for the optimizer.
-    void reduce(Gradients<T>&, ThreadPool&) const;
+    /// Sums the shards' buffers, in order, into total(), in float32 under emulated precision too, for the optimizer.
+    /// Returns ‖total‖₂, summed in float64.
+    double reduce(Gradients<T>&, ThreadPool&) const;
 
     /// The Jacobian of the sub-layers begin … end − 1 times K directions (JVP), at one sequence of the tape:
     /// tangent [K, m, d] at the tokens first_token … n − 1, replaced by its image. In a causal stack those tokens
@@ -88,6 +90,8 @@ class Transformer {
     void head_backward(const Batch&, Shard, const Tape<T>&, T factor, T* gradient, T* gradients,
                        BackwardRecord<T>*) const;
     /// gradient: [R, d] of the shard at hidden[0], overwritten.
+    /// Zeroes what a backward pass adds to: all but the blocks' weight matrices (Pass::weight_gradient).
+    void clear_sums(T* gradients) const;
     void embed_backward(const Batch&, Shard, const Tape<T>&, T* gradient, T* gradients,
                         BackwardRecord<T>*) const;
 

@@ -46,7 +46,8 @@ ProbeResult probe_mismatch(ProbeInput<T>& input) {
     model.forward(input.batch, exact, input.pool);
 
     const std::size_t rows = static_cast<std::size_t>(exact.rows()), states = exact.hidden.size();
-    const std::size_t width = static_cast<std::size_t>(model.spec().d_model), V = static_cast<std::size_t>(model.spec().vocab);
+    const std::size_t width = static_cast<std::size_t>(model.spec().d_model),
+                      V = static_cast<std::size_t>(model.spec().vocab);
     ProbeResult result;
     for (Rounding rounding : {Rounding::Bf16, Rounding::Fp16}) {
         const std::string name = rounding == Rounding::Bf16 ? "bf16" : "fp16";
@@ -55,9 +56,11 @@ ProbeResult probe_mismatch(ProbeInput<T>& input) {
         model.set_parameters(weights);
         model.forward(input.batch, low, input.pool);
         std::vector<double> hidden(states);
-        for (std::size_t k = 0; k < states; ++k) hidden[k] = relative_error(low.hidden[k], exact.hidden[k], rows * width);
+        for (std::size_t k = 0; k < states; ++k)
+            hidden[k] = relative_error(low.hidden[k], exact.hidden[k], rows * width);
         result.arrays.push_back({name + "_hidden", {states}, std::move(hidden), {"hidden_state"}, "1"});
-        result.arrays.push_back({name + "_logits", {}, {relative_error(low.logits, exact.logits, rows * V)}, {}, "1"});
+        result.arrays.push_back(
+            {name + "_logits", {}, {relative_error(low.logits, exact.logits, rows * V)}, {}, "1"});
     }
     return result;
 }

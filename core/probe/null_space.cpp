@@ -3,7 +3,6 @@
 
 #include <limits>
 
-#include "core/model/gate.h"
 #include "core/theory/norm_jacobian.h"
 
 namespace normscope {
@@ -15,7 +14,8 @@ std::vector<double> widened(const T* values, std::size_t count) {
     return std::vector<double>(values, values + count);
 }
 
-/// Adds to `sum` [d] the branch Δt·b·λ∘y of one sub-layer at a row, gated where the gate stands on it, from the tape.
+/// Adds to `sum` [d] the branch Δt·b·λ∘y of one sub-layer at a row, from the tape. A gate on the branch is left out: it
+/// multiplies all branches of a layer alike and changes no share.
 template <class T>
 void add_branch(const Transformer<T>& model, const Tape<T>& tape, std::size_t k, std::size_t row,
                 std::vector<double>& sum) {
@@ -27,10 +27,6 @@ void add_branch(const Transformer<T>& model, const Tape<T>& tape, std::size_t k,
     const auto parameter = [&](std::size_t offset, std::size_t i, double otherwise) {
         return offset == kAbsent ? otherwise : static_cast<double>(model.parameters()[offset + i]);
     };
-    const GpasSpec& gpas = model.spec().gpas;
-    const double gate = gpas.enabled && rule.gate == GateSite::Branch
-                            ? 1 - gate_activation(gpas.activation, parameter(at.gate, 0, 0))
-                            : 1;
     const std::size_t stride = model.spec().branch_scale == BranchScale::Channel ? 1 : 0;
     for (std::size_t i = 0; i < d; ++i) {
         double y = static_cast<double>(t.f[row * d + i]);
@@ -38,7 +34,7 @@ void add_branch(const Transformer<T>& model, const Tape<T>& tape, std::size_t k,
             y = (y - static_cast<double>(t.out.mean[row])) * static_cast<double>(t.out.rstd[row]) *
                     parameter(at.norm_out.weight, i, 1) +
                 parameter(at.norm_out.bias, i, 0);
-        sum[i] += model.numerics.residual_step * rule.b * gate * parameter(at.scale, stride * i, 1) * y;
+        sum[i] += model.numerics.residual_step * rule.b * parameter(at.scale, stride * i, 1) * y;
     }
 }
 

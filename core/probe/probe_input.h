@@ -19,9 +19,11 @@ struct Cancelled {};
 template <class T>
 class ProbeInput {
   public:
+    /// `loss_scale` (a power of two): what the run multiplies its loss by in FP16, so that small gradients are seen as
+    /// training sees them; results do not carry it.
     ProbeInput(const Transformer<T>& at_model, const Batch& at_batch, ThreadPool& with_pool, std::int64_t at_step,
-               const std::atomic<bool>* cancel = nullptr)
-        : model(at_model), batch(at_batch), pool(with_pool), step(at_step), cancel_(cancel) {}
+               const std::atomic<bool>* cancel = nullptr, double loss_scale = 1)
+        : model(at_model), batch(at_batch), pool(with_pool), step(at_step), cancel_(cancel), loss_scale_(loss_scale) {}
 
     const Transformer<T>& model;
     const Batch& batch;
@@ -56,12 +58,22 @@ class ProbeInput {
         if (!gradients_.shards.empty()) return;
         const Tape<T>& forward = tape();
         model.clear(gradients_, batch.sequences);
-        model.backward(batch, forward, T(1), gradients_, pool, &record_);
+        model.backward(batch, forward, static_cast<T>(loss_scale_), gradients_, pool, &record_);
         model.reduce(gradients_, pool);
+        if (loss_scale_ != 1) {
+            unscale(gradients_.total());
+            for (auto* states : {&record_.hidden, &record_.norm_output})
+                for (auto& state : *states) unscale(state);
+        }
         check_cancelled();
     }
 
+    void unscale(std::vector<T>& values) const {
+        row_kernels<T>().scale(values.size(), static_cast<T>(1 / loss_scale_), values.data(), values.data());
+    }
+
     const std::atomic<bool>* cancel_;
+    double loss_scale_;
     std::optional<Tape<T>> tape_;
     BackwardRecord<T> record_;
     Gradients<T> gradients_;

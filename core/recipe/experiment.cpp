@@ -110,7 +110,7 @@ void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& poo
         using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
         trainer.prepare_numerics();
         const Batch batch = trainer.probe_batch();
-        ProbeInput<Scalar> input(trainer.model(), batch, pool, trainer.steps_done(), cancel);
+        ProbeInput<Scalar> input(trainer.model(), batch, pool, trainer.steps_done(), cancel, trainer.loss_scale());
         for (const auto& id : probes) {
             const ProbeInfo* probe = find_probe(id);
             if (!probe) throw InputError("probe", "\"" + id + "\" is not known", "see normscope-cli probe --help");

@@ -66,8 +66,9 @@ ImportedModel from_safetensors(std::span<const std::byte> bytes, const std::opti
     const Safetensors file = parse_safetensors(bytes, path);
     const auto found = find_naming(file);
     if (!found)
-        throw InputError(path, "holds no tensors of a model that we know",
-                         "the names of GPT-2 (wte.weight, h.0…), LLaMA (model.embed_tokens.weight…) or our own");
+        throw InputError(
+            path, "holds no tensors of a model that we know",
+            "the names of GPT-2 (wte.weight, h.0…), LLaMA (model.embed_tokens.weight…) or our own");
     const auto own = file.metadata.find(kRecipeKey);
     ImportedModel imported;
     imported.format = naming_word(found->naming);
@@ -80,7 +81,8 @@ ImportedModel from_safetensors(std::span<const std::byte> bytes, const std::opti
         if (!expressible(imported.recipe.stack, found->naming))
             throw InputError(path + ": its recipe is no " + imported.format + " model, though its names are");
     } else if (found->naming == Naming::Normscope) {
-        throw InputError(path, "has our names but no recipe in its __metadata__", "a file of normscope-cli export");
+        throw InputError(path, "has our names but no recipe in its __metadata__",
+                         "a file of normscope-cli export");
     } else if (!config) {
         throw InputError(path, "has no readable config.json beside it, and no recipe inside",
                          "the model's own config.json in the same folder");
@@ -112,10 +114,12 @@ ImportedModel import_model(std::span<const std::byte> file, const std::optional<
 
 ImportedModel import_model(const std::string& path) {
     const MappedFile file(path);
-    return import_model(file.bytes(), text_of(std::filesystem::path(path).replace_filename("config.json")), path);
+    return import_model(file.bytes(), text_of(std::filesystem::path(path).replace_filename("config.json")),
+                        path);
 }
 
-ExportedModel export_model(const std::string& path, const Recipe& recipe, const std::vector<StoredTensor>& weights) {
+ExportedModel export_model(const std::string& path, const Recipe& recipe,
+                           const std::vector<StoredTensor>& weights) {
     Naming naming = Naming::Normscope;
     for (const Naming family : kFamilies)
         if (expressible(recipe.stack, family)) {

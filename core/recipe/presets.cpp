@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/presets.h"
 
+#include "core/recipe/size_presets.h"
+
 namespace normscope {
 
 const Preset* find_preset(const std::string& name) {
-    for (const Preset& preset : presets())
-        if (name == preset.name) return &preset;
+    for (const auto all : {presets(), size_presets()})
+        for (const Preset& preset : all)
+            if (name == preset.name) return &preset;
     return nullptr;
 }
 

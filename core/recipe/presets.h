@@ -14,7 +14,7 @@ struct Preset {
 
 std::span<const Preset> presets();
 
-/// nullptr when there is no such preset.
+/// One of these or of size_presets(); nullptr when there is none of that name.
 const Preset* find_preset(const std::string& name);
 
 }  // namespace normscope

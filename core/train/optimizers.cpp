@@ -1,24 +1,33 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/optimizers.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/backend/cpu/matmul.h"
 #include "core/backend/cpu/row_kernels.h"
 #include "core/stack/error.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace normscope {
 
 namespace {
 
-/// What one tensor's update looks at.
+constexpr std::size_t kPiece =
+    1 << 14;  // about the pieces of Transformer::reduce: a core finds its sums in its cache
+
+/// Whether the update of an entry looks at other entries of its tensor.
+bool needs_whole(OptimizerKind kind, const TensorInfo& tensor) {
+    return kind == OptimizerKind::Muon && tensor.layer >= 0 && tensor.shape.size() == 2;
+}
+
+/// What the update of one piece looks at.
 template <class T>
 struct Update {
     const OptimizerSpec& spec;
     double lr, gradient_scale;
     std::int64_t steps;
     const TensorInfo& tensor;
+    std::size_t count;  ///< entries of the piece
     const T* g;
     T *p, *m, *v;
 
@@ -36,15 +45,15 @@ void adamw(const Update<T>& u, const T* g, double gradient_scale, double decay) 
                                       static_cast<T>(gradient_scale),
                                       static_cast<T>(1 - std::pow(u.spec.betas[0], t)),
                                       static_cast<T>(std::sqrt(1 - std::pow(u.spec.betas[1], t)))};
-    row_kernels<T>().adamw(u.tensor.count, constants, u.p, g, u.m, u.v);
+    row_kernels<T>().adamw(u.count, constants, u.p, g, u.m, u.v);
 }
 
 /// gradient_scale·g + wd·p, in a buffer of this thread.
 template <class T>
 const T* decayed_gradient(const Update<T>& u) {
     thread_local std::vector<T> buffer;
-    buffer.resize(u.tensor.count);
-    row_kernels<T>().combine(u.tensor.count, static_cast<T>(u.gradient_scale), u.g,
+    buffer.resize(u.count);
+    row_kernels<T>().combine(u.count, static_cast<T>(u.gradient_scale), u.g,
                              static_cast<T>(u.spec.weight_decay), u.p, buffer.data());
     return buffer.data();
 }
@@ -52,22 +61,23 @@ const T* decayed_gradient(const Update<T>& u) {
 template <class T>
 void sgd(const Update<T>& u) {
     const auto& k = row_kernels<T>();
-    k.combine(u.tensor.count, static_cast<T>(u.spec.betas[0]), u.m, 1, decayed_gradient(u), u.m);
-    k.combine(u.tensor.count, 1, u.p, static_cast<T>(-u.lr), u.m, u.p);
+    k.combine(u.count, static_cast<T>(u.spec.betas[0]), u.m, 1, decayed_gradient(u), u.m);
+    k.combine(u.count, 1, u.p, static_cast<T>(-u.lr), u.m, u.p);
 }
 
 template <class T>
 void muon(const Update<T>& u) {
     const auto& k = row_kernels<T>();
     const int rows = u.tensor.shape[0], columns = u.tensor.shape[1];
-    const T kept = static_cast<T>(Muon::momentum), fresh = static_cast<T>((1 - Muon::momentum) * u.gradient_scale);
-    k.combine(u.tensor.count, kept, u.m, fresh, u.g, u.m);
+    const T kept = static_cast<T>(Muon::momentum),
+            fresh = static_cast<T>((1 - Muon::momentum) * u.gradient_scale);
+    k.combine(u.count, kept, u.m, fresh, u.g, u.m);
     thread_local std::vector<T> direction;
-    direction.resize(u.tensor.count);
-    k.combine(u.tensor.count, kept, u.m, fresh, u.g, direction.data());
+    direction.resize(u.count);
+    k.combine(u.count, kept, u.m, fresh, u.g, direction.data());
     orthogonalise(rows, columns, direction);
     const double scale = std::sqrt(std::max(1.0, static_cast<double>(rows) / columns));
-    k.combine(u.tensor.count, static_cast<T>(u.decay()), u.p, static_cast<T>(-u.lr * scale), direction.data(), u.p);
+    k.combine(u.count, static_cast<T>(u.decay()), u.p, static_cast<T>(-u.lr * scale), direction.data(), u.p);
 }
 
 /// `to` [columns, rows] = `from` [rows, columns] transposed.
@@ -100,10 +110,11 @@ void orthogonalise(int rows, int columns, std::vector<T>& matrix) {
     for (int round = 0; round < Muon::rounds; ++round) {
         matmul_nt<T>(m, m, n, 1, x.data(), n, x.data(), n, 0, gram.data(), m);
         polynomial = gram;
-        matmul_nn<T>(m, m, m, static_cast<T>(Muon::c), gram.data(), m, gram.data(), m, static_cast<T>(Muon::b),
-                     polynomial.data(), m);
+        matmul_nn<T>(m, m, m, static_cast<T>(Muon::c), gram.data(), m, gram.data(), m,
+                     static_cast<T>(Muon::b), polynomial.data(), m);
         product = x;
-        matmul_nn<T>(m, n, m, 1, polynomial.data(), m, x.data(), n, static_cast<T>(Muon::a), product.data(), n);
+        matmul_nn<T>(m, n, m, 1, polynomial.data(), m, x.data(), n, static_cast<T>(Muon::a), product.data(),
+                     n);
         std::swap(x, product);
     }
     if (tall) transpose(columns, rows, x, matrix);
@@ -111,7 +122,14 @@ void orthogonalise(int rows, int columns, std::vector<T>& matrix) {
 
 template <class T>
 Optimizer<T>::Optimizer(const ParameterTable& table, OptimizerKind kind)
-    : table_(table), kind_(kind), m_(table.size()), v_(kind == OptimizerKind::Sgd ? 0 : table.size()) {}
+    : table_(table), kind_(kind), m_(table.size()), v_(kind == OptimizerKind::Sgd ? 0 : table.size()) {
+    for (const TensorInfo& tensor : table.tensors()) {
+        if (tensor.frozen) continue;
+        const std::size_t length = needs_whole(kind, tensor) ? tensor.count : kPiece;
+        for (std::size_t begin = 0; begin < tensor.count; begin += length)
+            pieces_.push_back({&tensor, tensor.offset + begin, std::min(length, tensor.count - begin)});
+    }
+}
 
 template <class T>
 void Optimizer<T>::set_moments(const std::vector<T>& moment1, const std::vector<T>& moment2) {
@@ -125,20 +143,22 @@ template <class T>
 void Optimizer<T>::step(const OptimizerSpec& spec, double lr, double gradient_scale, const T* gradients,
                         T* parameters, ThreadPool& pool) {
     ++steps;
-    const auto& tensors = table_.tensors();
-    pool.run(static_cast<int>(tensors.size()), [&](int i) {
-        const TensorInfo& tensor = tensors[static_cast<std::size_t>(i)];
-        if (tensor.frozen) return;
-        const std::size_t at = tensor.offset;
-        const Update<T> u{spec,           lr,              gradient_scale, steps,
-                          tensor,         gradients + at,  parameters + at, m_.data() + at,
-                          v_.empty() ? nullptr : v_.data() + at};
+    pool.run(static_cast<int>(pieces_.size()), [&](int i) {
+        const auto& [tensor, at, count] = pieces_[static_cast<std::size_t>(i)];
+        const Update<T> u{spec,           lr,
+                          gradient_scale, steps,
+                          *tensor,        count,
+                          gradients + at, parameters + at,
+                          m_.data() + at, v_.empty() ? nullptr : v_.data() + at};
         switch (kind_) {
-            case OptimizerKind::AdamW: return adamw(u, u.g, gradient_scale, u.decay());
-            case OptimizerKind::Adam: return adamw(u, decayed_gradient(u), 1, 1);
-            case OptimizerKind::Sgd: return sgd(u);
+            case OptimizerKind::AdamW:
+                return adamw(u, u.g, gradient_scale, u.decay());
+            case OptimizerKind::Adam:
+                return adamw(u, decayed_gradient(u), 1, 1);
+            case OptimizerKind::Sgd:
+                return sgd(u);
             case OptimizerKind::Muon:
-                if (tensor.layer >= 0 && tensor.shape.size() == 2) return muon(u);
+                if (needs_whole(kind_, *tensor)) return muon(u);
                 return adamw(u, u.g, gradient_scale, u.decay());
         }
     });
@@ -163,10 +183,12 @@ double gradient_norm(const ParameterTable& table, const T* gradients, ThreadPool
     return std::sqrt(total);
 }
 
-double clip_factor(double norm, double clip) { return clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1.0; }
+double clip_factor(double norm, double clip) {
+    return clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1.0;
+}
 
-#define NORMSCOPE_INSTANTIATE(T)                              \
-    template class Optimizer<T>;                              \
+#define NORMSCOPE_INSTANTIATE(T)                               \
+    template class Optimizer<T>;                               \
     template void orthogonalise<T>(int, int, std::vector<T>&); \
     template double gradient_norm<T>(const ParameterTable&, const T*, ThreadPool&);
 NORMSCOPE_INSTANTIATE(float)

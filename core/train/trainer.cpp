@@ -87,7 +87,7 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
 
     const auto start = std::chrono::steady_clock::now();
     const bool scaled = train_.precision == Precision::Fp16;
-    if (scaled) now.loss_scale = loss_scaler_.scale();
+    now.loss_scale = loss_scale();
     const T factor = static_cast<T>(now.loss_scale / train_.accumulate);
     model_.clear(gradients_, train_.batch);
     for (int micro = 0; micro < train_.accumulate; ++micro) {
@@ -96,10 +96,13 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
         now.loss += tape_.mean_loss() / train_.accumulate;
         model_.backward(batch, tape_, factor, gradients_, pool);
     }
-    model_.reduce(gradients_, pool);
+    now.grad_norm = model_.reduce(gradients_, pool);
     std::vector<T>& gradient = gradients_.total();
-    if (scaled) row_kernels<T>().scale(gradient.size(), static_cast<T>(1 / now.loss_scale), gradient.data(), gradient.data());
-    now.grad_norm = gradient_norm(model_.table(), gradient.data(), pool);
+    if (scaled) {
+        row_kernels<T>().scale(gradient.size(), static_cast<T>(1 / now.loss_scale), gradient.data(), gradient.data());
+        now.grad_norm /= now.loss_scale;
+    }
+    if (model_.table().has_frozen()) now.grad_norm = gradient_norm(model_.table(), gradient.data(), pool);
     double first = 0, at_last = 0;
     for (std::size_t i = 0; i < gradients_.shards.size(); ++i) {
         first += gradients_.first_square[i];

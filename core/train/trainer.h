@@ -67,6 +67,9 @@ class Trainer {
     const Outcome& outcome() const { return outcome_; }
     bool ended() const { return outcome_.state != RunState::Running && outcome_.state != RunState::Prepared; }
 
+    /// Of the coming step: what FP16 multiplies the loss by, else 1.
+    double loss_scale() const { return train_.precision == Precision::Fp16 ? loss_scaler_.scale() : 1; }
+
     HotKnobs knobs() const { return knobs_; }
     void set_knobs(const HotKnobs& knobs) { knobs_ = knobs; }
     /// Puts Δt, τ (with its warm-up) and ε of the coming step into the model, so that probes see what the step will.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QtTest>
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <stdexcept>
@@ -12,26 +13,42 @@ using namespace normscope;
 
 class CpuTest : public QObject {
     Q_OBJECT
-  private Q_SLOTS:
-    void matrixProductsAgainstThreeLoops() {
-        const int M = 5, N = 7, K = 3, ld = 11;  // rows further apart than they are long
-        std::vector<double> a(ld * ld), b(ld * ld);
-        for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::sin(0.3 * static_cast<double>(i)), b[i] = std::cos(0.7 * static_cast<double>(i));
-        const auto at = [&](const std::vector<double>& m, int r, int c) { return m[static_cast<std::size_t>(r * ld + c)]; };
+
+    /// The three forms, with rows further apart than they are long, against a sum in float64.
+    template <class T>
+    static void compareProducts(int M, int N, int K, double tolerance) {
+        const int ld = std::max({M, N, K}) + 4;
+        const auto size = static_cast<std::size_t>(ld) * static_cast<std::size_t>(ld);
+        std::vector<T> a(size), b(size);
+        for (std::size_t i = 0; i < size; ++i) {
+            a[i] = static_cast<T>(std::sin(0.3 * static_cast<double>(i)));
+            b[i] = static_cast<T>(std::cos(0.7 * static_cast<double>(i)));
+        }
+        const auto at = [&](const std::vector<T>& m, int r, int c) {
+            return static_cast<double>(m[static_cast<std::size_t>(r * ld + c)]);
+        };
         for (int form = 0; form < 3; ++form) {
-            std::vector<double> c(ld * ld, 2.0);
-            if (form == 0) matmul_nt<double>(M, N, K, 1.5, a.data(), ld, b.data(), ld, 0.5, c.data(), ld);
-            if (form == 1) matmul_nn<double>(M, N, K, 1.5, a.data(), ld, b.data(), ld, 0.5, c.data(), ld);
-            if (form == 2) matmul_tn<double>(M, N, K, 1.5, a.data(), ld, b.data(), ld, 0.5, c.data(), ld);
+            std::vector<T> c(size, T(2));
+            if (form == 0) matmul_nt<T>(M, N, K, T(1.5), a.data(), ld, b.data(), ld, T(0.5), c.data(), ld);
+            if (form == 1) matmul_nn<T>(M, N, K, T(1.5), a.data(), ld, b.data(), ld, T(0.5), c.data(), ld);
+            if (form == 2) matmul_tn<T>(M, N, K, T(1.5), a.data(), ld, b.data(), ld, T(0.5), c.data(), ld);
             for (int i = 0; i < M; ++i)
                 for (int j = 0; j < N; ++j) {
                     double sum = 0;
                     for (int k = 0; k < K; ++k)
                         sum += (form == 2 ? at(a, k, i) : at(a, i, k)) * (form == 0 ? at(b, j, k) : at(b, k, j));
-                    QVERIFY(std::abs(at(c, i, j) - (1.5 * sum + 1)) < 1e-14);
+                    QVERIFY(std::abs(at(c, i, j) - (1.5 * sum + 1)) < tolerance);
                 }
             QCOMPARE(at(c, 0, N), 2.0);  // nothing beside the result was touched
         }
+    }
+
+  private Q_SLOTS:
+    void matrixProductsAgainstThreeLoops() {
+        compareProducts<double>(5, 7, 3, 1e-14);
+        compareProducts<float>(5, 7, 3, 1e-5);      // one head: OpenBLAS
+        compareProducts<float>(33, 100, 37, 1e-5);  // a layer: oneDNN
+        compareProducts<float>(64, 96, 32, 1e-5);
     }
 
     void singularValuesOfKnownMatrices() {

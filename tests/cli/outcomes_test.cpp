@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A run that finishes, one that diverges, one that stalls: exit code, last line, info and file agree.
+#include "core/probe/registry.h"
 #include "core/session/session.h"
 #include "core/session/validate.h"
 #include "tests/cli/cli_process.h"
@@ -48,7 +49,7 @@ class OutcomesTest : public QObject {
         const RunData& run = session.runs[0];
         QCOMPARE(QString(run_state_word(run.outcome.state)), state);
         QCOMPARE(session.checkpoints.size(), std::size_t{1});
-        QCOMPARE(run.probes.size(), std::size_t{5});
+        QCOMPARE(run.probes.size(), probe_registry().size());
         for (const auto& [id, samples] : run.probes) QCOMPARE(samples.front().step, std::int64_t{0});
         if (state == "diverged") {
             QVERIFY(run.outcome.step > 0);

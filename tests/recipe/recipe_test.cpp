@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/recipe.h"
 
+#include "core/probe/registry.h"
 #include "core/recipe/presets.h"
 #include "core/stack/error.h"
 
@@ -34,7 +35,7 @@ class RecipeTest : public QObject {
             names << preset.name;
             const Recipe recipe = load_recipe(preset.name);
             QCOMPARE(recipe.stack.vocab, 27);
-            QCOMPARE(recipe.probes.size(), std::size_t{5});
+            QCOMPARE(recipe.probes.size(), probe_registry().size());
             const auto json = nlohmann::json::parse(preset.json);
             QVERIFY2(!json.at("title").get<std::string>().empty(), preset.name);
             QVERIFY2(!json.at("description").get<std::string>().empty(), preset.name);

@@ -295,9 +295,9 @@ class OptionCases(unittest.TestCase):
                 direction = direction / np.linalg.norm(direction)
                 losses = [
                     hold(Model(stack, tensors({**params, tensor: value + h * direction}))).forward(*ids).total.item()
-                    for h in (1e-5, -1e-5)
+                    for h in (1e-6, -1e-6)
                 ]
-                slope = (losses[0] - losses[1]) / 2e-5
+                slope = (losses[0] - losses[1]) / 2e-6
                 exact = (out[f"grad/{tensor}"] * direction).sum()
                 self.assertLess(abs(slope - exact), 1e-6 * scale, f"{name} {tensor}")
 

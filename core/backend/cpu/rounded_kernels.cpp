@@ -9,16 +9,18 @@ template <Rounding R>
 struct RoundedKernels {
     static const RowKernels<float>& plain() { return row_kernels<float>(); }
     static void round(std::size_t count, float* x) { plain().round(R, count, x); }
-    static std::size_t area(int rows, int d) { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(d); }
+    static std::size_t area(int rows, int d) {
+        return static_cast<std::size_t>(rows) * static_cast<std::size_t>(d);
+    }
 
     static void norm_forward(NormKind kind, int rows, int d, const float* x, float eps, const float* gamma,
                              const float* beta, float scale, NormStatistics<float> statistics, float* y) {
         plain().norm_forward(kind, rows, d, x, eps, gamma, beta, scale, statistics, y);
         round(area(rows, d), y);
     }
-    static void norm_backward(NormKind kind, int rows, int d, const float* x, NormStatistics<float> statistics,
-                              const float* gamma, const float* dy, float scale, bool add, float* dx, float* dgamma,
-                              float* dbeta) {
+    static void norm_backward(NormKind kind, int rows, int d, const float* x,
+                              NormStatistics<float> statistics, const float* gamma, const float* dy,
+                              float scale, bool add, float* dx, float* dgamma, float* dbeta) {
         plain().norm_backward(kind, rows, d, x, statistics, gamma, dy, scale, add, dx, dgamma, dbeta);
         round(area(rows, d), dx);
         if (dgamma) round(static_cast<std::size_t>(d), dgamma);
@@ -41,12 +43,13 @@ struct RoundedKernels {
         plain().activation(kind, count, h, a);
         round(count, a);
     }
-    static void activation_derivative(Activation kind, std::size_t count, const float* h, const float* g, float* out) {
+    static void activation_derivative(Activation kind, std::size_t count, const float* h, const float* g,
+                                      float* out) {
         plain().activation_derivative(kind, count, h, g, out);
         round(count, out);
     }
-    static void cross_entropy(int rows, int V, const float* logits, const std::int32_t* targets, float scale, float z,
-                              float* losses, float* dlogits) {
+    static void cross_entropy(int rows, int V, const float* logits, const std::int32_t* targets, float scale,
+                              float z, float* losses, float* dlogits) {
         plain().cross_entropy(rows, V, logits, targets, scale, z, losses, dlogits);
         if (dlogits) round(area(rows, V), dlogits);
     }
@@ -54,12 +57,13 @@ struct RoundedKernels {
         plain().soft_cap(count, cap, x);
         round(count, x);
     }
-    static void soft_cap_derivative(std::size_t count, float cap, const float* y, const float* g, float* out) {
+    static void soft_cap_derivative(std::size_t count, float cap, const float* y, const float* g,
+                                    float* out) {
         plain().soft_cap_derivative(count, cap, y, g, out);
         round(count, out);
     }
-    static void adamw(std::size_t count, const row::AdamWStep<float>& step, float* p, const float* g, float* m,
-                      float* v) {
+    static void adamw(std::size_t count, const row::AdamWStep<float>& step, float* p, const float* g,
+                      float* m, float* v) {
         plain().adamw(count, step, p, g, m, v);
     }
     static void combine(std::size_t count, float a, const float* x, float b, const float* y, float* out) {
@@ -70,6 +74,10 @@ struct RoundedKernels {
         plain().scale(count, a, x, out);
         round(count, out);
     }
+    // The optimizer's side: shards are summed in float32.
+    static double add_up(std::size_t count, int n, const float* const* sources, float* out) {
+        return plain().add_up(count, n, sources, out);
+    }
     static float dot(std::size_t count, const float* x, const float* y) { return plain().dot(count, x, y); }
     static void add_bias(int rows, int d, const float* bias, float* x) {
         plain().add_bias(rows, d, bias, x);
@@ -79,7 +87,8 @@ struct RoundedKernels {
         plain().column_sums(rows, d, x, sums);
         round(static_cast<std::size_t>(d), sums);
     }
-    static void rope(int rows, int heads, int d_head, int stride, const float* angles, bool inverse, float* x) {
+    static void rope(int rows, int heads, int d_head, int stride, const float* angles, bool inverse,
+                     float* x) {
         plain().rope(rows, heads, d_head, stride, angles, inverse, x);
         for (int r = 0; r < rows; ++r) round(area(heads, d_head), x + area(r, stride));
     }
@@ -119,6 +128,7 @@ struct RoundedKernels {
         .adamw = adamw,
         .combine = combine,
         .scale = scale,
+        .add_up = add_up,
         .dot = dot,
         .add_bias = add_bias,
         .column_sums = column_sums,
@@ -136,9 +146,12 @@ struct RoundedKernels {
 
 const RowKernels<float>& rounded_kernels(Rounding to) {
     switch (to) {
-        case Rounding::None: break;
-        case Rounding::Bf16: return RoundedKernels<Rounding::Bf16>::table;
-        case Rounding::Fp16: return RoundedKernels<Rounding::Fp16>::table;
+        case Rounding::None:
+            break;
+        case Rounding::Bf16:
+            return RoundedKernels<Rounding::Bf16>::table;
+        case Rounding::Fp16:
+            return RoundedKernels<Rounding::Fp16>::table;
     }
     return row_kernels<float>();
 }

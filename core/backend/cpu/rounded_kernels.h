@@ -5,12 +5,13 @@
 
 namespace normscope {
 
-/// The row kernels of an emulated precision, Bf16 or Fp16: each calls this processor's float32 kernel and rounds what
-/// it hands out to the format. Inside a kernel numbers stay float32, as in the accumulators of hardware.
+/// The row kernels of an emulated precision, Bf16 or Fp16: each calls this processor's float32 kernel and
+/// rounds what it hands out to the format. Inside a kernel numbers stay float32, as in the accumulators of
+/// hardware.
 ///
-/// Not rounded: a norm's statistics, which belong to the operation; the losses, which are only reported; the cosines
-/// and sines of rotary positions, which are constants; dot, whose results are gradients of scalars such as the gates and
-/// stay float32; adamw, which works on the float32 master copy.
+/// Not rounded: a norm's statistics, which belong to the operation; the losses, which are only reported; the
+/// cosines and sines of rotary positions, which are constants; dot, whose results are gradients of scalars
+/// such as the gates and stay float32; adamw, which works on the float32 master copy.
 const RowKernels<float>& rounded_kernels(Rounding to);
 
 }  // namespace normscope

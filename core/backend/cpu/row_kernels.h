@@ -49,6 +49,8 @@ struct RowKernels {
     void (*adamw)(std::size_t count, const row::AdamWStep<T>&, T* p, const T* g, T* m, T* v);
     void (*combine)(std::size_t count, T a, const T* x, T b, const T* y, T* out);
     void (*scale)(std::size_t count, T a, const T* x, T* out);
+    /// out = Σ_s sources[s], in order; returns Σ out² in float64.
+    double (*add_up)(std::size_t count, int n, const T* const* sources, T* out);
     T (*dot)(std::size_t count, const T* x, const T* y);
     /// x[r, :] += bias.
     void (*add_bias)(int rows, int d, const T* bias, T* x);

@@ -125,6 +125,9 @@ struct RowKernelSet {
     static void scale(std::size_t count, T a, const T* x, T* out) {
         row::scale<L>(static_cast<int>(count), a, x, out);
     }
+    static double add_up(std::size_t count, int n, const T* const* sources, T* out) {
+        return row::add_up<L>(static_cast<int>(count), n, sources, out);
+    }
     static T dot(std::size_t count, const T* x, const T* y) { return row::dot<L>(static_cast<int>(count), x, y); }
     static void add_bias(int rows, int d, const T* bias, T* x) {
         for (int r = 0; r < rows; ++r, x += d) row::combine<L>(d, 1, x, 1, bias, x);
@@ -179,6 +182,7 @@ struct RowKernelSet {
         .adamw = adamw,
         .combine = combine,
         .scale = scale,
+        .add_up = add_up,
         .dot = dot,
         .add_bias = add_bias,
         .column_sums = column_sums,

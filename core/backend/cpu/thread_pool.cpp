@@ -8,7 +8,8 @@ namespace normscope {
 
 ThreadPool::ThreadPool(int threads) {
     if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+    shares_.resize(static_cast<std::size_t>(threads));
+    for (std::size_t i = 1; i < shares_.size(); ++i) workers_.emplace_back([this, i] { work(i); });
 }
 
 ThreadPool::~ThreadPool() {
@@ -20,9 +21,17 @@ ThreadPool::~ThreadPool() {
     for (auto& worker : workers_) worker.join();
 }
 
-void ThreadPool::take_pieces(std::unique_lock<std::mutex>& lock) {
-    while (next_ < count_) {
-        const int mine = next_++;
+int ThreadPool::take(std::size_t thread) {
+    Share& own = shares_[thread];
+    if (own.next < own.end) return own.next++;
+    Share& fullest = *std::max_element(shares_.begin(), shares_.end(), [](const Share& a, const Share& b) {
+        return a.end - a.next < b.end - b.next;
+    });
+    return fullest.next < fullest.end ? --fullest.end : -1;
+}
+
+void ThreadPool::take_pieces(std::size_t thread, std::unique_lock<std::mutex>& lock) {
+    for (int mine = take(thread); mine >= 0; mine = take(thread)) {
         const auto* piece = piece_;
         lock.unlock();
         std::exception_ptr error;
@@ -37,14 +46,14 @@ void ThreadPool::take_pieces(std::unique_lock<std::mutex>& lock) {
     }
 }
 
-void ThreadPool::work() {
+void ThreadPool::work(std::size_t thread) {
     std::unique_lock lock(mutex_);
     std::uint64_t seen = 0;
     for (;;) {
         wake_.wait(lock, [&] { return stop_ || round_ != seen; });
         if (stop_) return;
         seen = round_;
-        take_pieces(lock);
+        take_pieces(thread, lock);
     }
 }
 
@@ -56,12 +65,13 @@ void ThreadPool::run(int count, const std::function<void(int)>& piece) {
     }
     std::unique_lock lock(mutex_);
     piece_ = &piece;
-    next_ = 0;
-    count_ = unfinished_ = count;
+    const auto threads = static_cast<int>(shares_.size());
+    for (int i = 0; i < threads; ++i) shares_[static_cast<std::size_t>(i)] = {count * i / threads, count * (i + 1) / threads};
+    unfinished_ = count;
     error_ = nullptr;
     ++round_;
     wake_.notify_all();
-    take_pieces(lock);
+    take_pieces(0, lock);
     done_.wait(lock, [&] { return unfinished_ == 0; });
     piece_ = nullptr;
     if (auto error = std::exchange(error_, nullptr)) std::rethrow_exception(error);

@@ -11,8 +11,10 @@
 
 namespace normscope {
 
-/// Runs a fixed list of independent pieces on a fixed number of threads. Which thread takes which piece is left open;
-/// the pieces themselves are cut by the caller from the shape alone, so results never depend on the thread count.
+/// Runs a fixed list of independent pieces on a fixed number of threads. Each thread starts with its own contiguous
+/// share of the pieces, the same in every call, so that what a piece wrote in one pass is still in that core's cache in
+/// the next (cores may have no cache in common); who is done helps the others. The pieces themselves are cut by the
+/// caller from the shape alone, so results never depend on the thread count.
 /// Idle threads sleep (they never spin: the window needs the core). One run() at a time; calls do not nest.
 class ThreadPool {
   public:
@@ -28,14 +30,20 @@ class ThreadPool {
     void run(int count, const std::function<void(int)>& piece);
 
   private:
-    void work();
-    void take_pieces(std::unique_lock<std::mutex>& lock);
+    struct Share {
+        int next = 0, end = 0;
+    };
+    void work(std::size_t thread);
+    void take_pieces(std::size_t thread, std::unique_lock<std::mutex>& lock);
+    /// A piece of this thread's share, or, when that is used up, the last one of the largest other share; −1: none.
+    int take(std::size_t thread);
 
     std::vector<std::thread> workers_;
     std::mutex mutex_;
     std::condition_variable wake_, done_;
     const std::function<void(int)>* piece_ = nullptr;
-    int next_ = 0, count_ = 0, unfinished_ = 0;
+    std::vector<Share> shares_;  ///< one a thread; 0 is the caller's
+    int unfinished_ = 0;
     std::uint64_t round_ = 0;
     std::exception_ptr error_;
     bool stop_ = false;

@@ -46,4 +46,22 @@ inline typename L::scalar dot(int count, const typename L::scalar* x, const type
     return L::sum(sum);
 }
 
+/// out = Σ_s sources[s], in order; out may be sources[0]. Returns Σ out² in float64: the square of a gradient that
+/// vanished is below float32's smallest number.
+template <class L>
+inline double add_up(int count, int n, const typename L::scalar* const* sources, typename L::scalar* out) {
+    double squares[L::size] = {};
+    for_lanes<L>(count, [&](int i, auto part) {
+        auto sum = L::load(sources[0] + i, part);
+        for (int s = 1; s < n; ++s) sum += L::load(sources[s] + i, part);
+        L::store(out + i, sum, part);
+        typename L::scalar lanes[L::size];
+        std::memcpy(lanes, &sum, sizeof lanes);
+        for (int k = 0; k < L::size; ++k) squares[k] += static_cast<double>(lanes[k]) * static_cast<double>(lanes[k]);
+    });
+    double total = 0;
+    for (const double square : squares) total += square;
+    return total;
+}
+
 }  // namespace normscope::row

@@ -13,7 +13,8 @@ std::int32_t header_int(std::span<const std::byte> file, std::size_t i) {
     return value;
 }
 
-void require_size(std::span<const std::byte> file, std::uint64_t needed, const std::string& where, const char* format) {
+void require_size(std::span<const std::byte> file, std::uint64_t needed, const std::string& where,
+                  const char* format) {
     if (file.size() != needed)
         throw InputError(where, "is " + std::to_string(file.size()) + " bytes long",
                          std::to_string(needed) + ", a " + format + " file of the sizes in its header");

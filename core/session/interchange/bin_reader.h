@@ -20,11 +20,12 @@ struct StackWithWeights {
     std::vector<StoredTensor> weights;  ///< our names and layout, in no order
 };
 
-/// Arrays that stand one behind the other in a file without names, as the .bin formats of llm.c and llama2.c have
-/// them. The caller has checked that the file is long enough (require_size).
+/// Arrays that stand one behind the other in a file without names, as the .bin formats of llm.c and llama2.c
+/// have them. The caller has checked that the file is long enough (require_size).
 class BinReader {
   public:
-    BinReader(std::span<const std::byte> file, std::size_t at, FloatType type) : file_(file), at_(at), type_(type) {}
+    BinReader(std::span<const std::byte> file, std::size_t at, FloatType type)
+        : file_(file), at_(at), type_(type) {}
 
     /// One array; its shape's numbers.
     StoredTensor take(std::string name, std::vector<std::size_t> shape) {
@@ -51,6 +52,7 @@ class BinReader {
 std::int32_t header_int(std::span<const std::byte> file, std::size_t i);
 
 /// InputError unless the file is exactly as long as its header's sizes need.
-void require_size(std::span<const std::byte> file, std::uint64_t needed, const std::string& where, const char* format);
+void require_size(std::span<const std::byte> file, std::uint64_t needed, const std::string& where,
+                  const char* format);
 
 }  // namespace normscope

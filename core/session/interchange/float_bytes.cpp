@@ -8,7 +8,8 @@
 
 namespace normscope {
 
-static_assert(std::endian::native == std::endian::little, "model files are read as this machine's own numbers");
+static_assert(std::endian::native == std::endian::little,
+              "model files are read as this machine's own numbers");
 
 std::size_t float_size(FloatType type) {
     return type == FloatType::F64 ? 8 : type == FloatType::F32 ? 4 : 2;
@@ -25,8 +26,10 @@ float float_from_half(std::uint16_t bits) {
 
 StoredTensor decoded(std::string name, std::vector<std::size_t> shape, FloatType type,
                      std::span<const std::byte> bytes) {
-    StoredTensor tensor{std::move(name), std::move(shape),
-                        type == FloatType::F64 ? StoredType::Float64 : StoredType::Float32, {}};
+    StoredTensor tensor{std::move(name),
+                        std::move(shape),
+                        type == FloatType::F64 ? StoredType::Float64 : StoredType::Float32,
+                        {}};
     if (float_size(type) > 2) {
         tensor.bytes.assign(bytes.begin(), bytes.end());
         return tensor;
@@ -36,8 +39,9 @@ StoredTensor decoded(std::string name, std::vector<std::size_t> shape, FloatType
     for (std::size_t i = 0; i < count; ++i) {
         std::uint16_t bits;
         std::memcpy(&bits, bytes.data() + 2 * i, sizeof bits);
-        const float value = type == FloatType::F16 ? float_from_half(bits)
-                                                   : std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+        const float value = type == FloatType::F16
+                                ? float_from_half(bits)
+                                : std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
         std::memcpy(tensor.bytes.data() + i * sizeof value, &value, sizeof value);
     }
     return tensor;

@@ -19,8 +19,8 @@ std::size_t float_size(FloatType type);  ///< bytes
 /// IEEE binary16 to float32; exact, NaN and infinities included.
 float float_from_half(std::uint16_t bits);
 
-/// F64 stays float64, every other type becomes float32: exact in all cases. `bytes` holds exactly the numbers of
-/// `shape` and need not be aligned.
+/// F64 stays float64, every other type becomes float32: exact in all cases. `bytes` holds exactly the numbers
+/// of `shape` and need not be aligned.
 StoredTensor decoded(std::string name, std::vector<std::size_t> shape, FloatType type,
                      std::span<const std::byte> bytes);
 

@@ -37,16 +37,20 @@ void require_usual_base(const StoredTensor& cosines, std::size_t half, const std
     for (std::size_t i = 0; i < cosines.bytes.size() / sizeof(float) && empty; ++i) empty = value(i) == 0;
     if (empty || cosines.shape[0] < 2) return;  // some writers leave the room unused
     for (std::size_t i = 0; i < half; ++i)
-        if (!(std::abs(value(half + i) - std::cos(std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(half)))) < 1e-3))
-            throw InputError(where + ": rotary table", "is not that of the base 10000", "files written with that base");
+        if (!(std::abs(value(half + i) - std::cos(std::pow(10000.0, -static_cast<double>(i) /
+                                                                        static_cast<double>(half)))) < 1e-3))
+            throw InputError(where + ": rotary table", "is not that of the base 10000",
+                             "files written with that base");
 }
 
 }  // namespace
 
 StackWithWeights read_llama2_c(std::span<const std::byte> file, const std::string& where) {
-    if (file.size() < kHeaderBytes) throw InputError(where + ": " + std::to_string(file.size()) + " bytes are too few for a model");
+    if (file.size() < kHeaderBytes)
+        throw InputError(where + ": " + std::to_string(file.size()) + " bytes are too few for a model");
     if (header_int(file, 0) == kNewerMagic)
-        throw InputError(where, "is a later llama2.c layout (\"ak42\")", "its first layout (export.py --version 0)");
+        throw InputError(where, "is a later llama2.c layout (\"ak42\")",
+                         "its first layout (export.py --version 0)");
     const std::int32_t vocab = header_int(file, 5);
     if (vocab == std::numeric_limits<std::int32_t>::min())
         throw InputError(where + ": vocabulary", std::to_string(vocab) + " is out of range", "");
@@ -67,8 +71,8 @@ StackWithWeights read_llama2_c(std::span<const std::byte> file, const std::strin
     s = checked(s, where);
 
     const auto size = [](int value) { return static_cast<std::size_t>(value); };
-    const std::size_t d = size(s.d_model), kv = size(s.d_kv()), ff = size(s.d_ff), V = size(s.vocab), n = size(s.context),
-                      L = size(s.depth), half = size(s.d_head()) / 2;
+    const std::size_t d = size(s.d_model), kv = size(s.d_kv()), ff = size(s.d_ff), V = size(s.vocab),
+                      n = size(s.context), L = size(s.depth), half = size(s.d_head()) / 2;
     // Within the checked ranges the sum stays below 2^52.
     const std::uint64_t count =
         V * d * (s.tied_head ? 1 : 2) + L * (2 * d + 2 * d * d + 2 * kv * d + 3 * ff * d) + d + 2 * n * half;
@@ -77,7 +81,9 @@ StackWithWeights read_llama2_c(std::span<const std::byte> file, const std::strin
     BinReader in(file, kHeaderBytes, FloatType::F32);
     std::vector<StoredTensor>& to = model.weights;
     to.push_back(in.take("tok_emb", {V, d}));
-    const auto layers = [&](const char* name, std::vector<std::size_t> shape) { in.take_layers(s.depth, name, shape, to); };
+    const auto layers = [&](const char* name, std::vector<std::size_t> shape) {
+        in.take_layers(s.depth, name, shape, to);
+    };
     const auto rotated = [&](const char* name, std::vector<std::size_t> shape) {
         const std::size_t first = to.size();
         layers(name, shape);

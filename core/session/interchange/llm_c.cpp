@@ -21,7 +21,8 @@ StackWithWeights read_llm_c(std::span<const std::byte> file, const std::string& 
         throw InputError(where, "does not begin with an llm.c header", "256 int32, the first 20240326");
     const std::int32_t version = header_int(file, 1), padded = header_int(file, 7);
     if (version != 3 && version != 5)
-        throw InputError(where + ": version", std::to_string(version) + " is not known", "3 (float32), 5 (BF16)");
+        throw InputError(where + ": version", std::to_string(version) + " is not known",
+                         "3 (float32), 5 (BF16)");
     StackWithWeights model;
     StackSpec& s = model.stack;
     apply_block_preset(s, Block::Gpt2);
@@ -42,7 +43,8 @@ StackWithWeights read_llm_c(std::span<const std::byte> file, const std::string& 
                       padding = static_cast<std::size_t>(padded) - V, n = static_cast<std::size_t>(s.context),
                       ff = static_cast<std::size_t>(s.d_ff), L = static_cast<std::size_t>(s.depth);
     // Within the checked ranges the sum stays below 2^54.
-    const std::uint64_t count = (V + padding + n) * d + L * (4 * d + 4 * d * d + 4 * d + 2 * ff * d + ff + d) + 2 * d;
+    const std::uint64_t count =
+        (V + padding + n) * d + L * (4 * d + 4 * d * d + 4 * d + 2 * ff * d + ff + d) + 2 * d;
     require_size(file, kHeaderBytes + count * float_size(type), where, "llm.c");
 
     BinReader in(file, kHeaderBytes, type);
@@ -50,7 +52,9 @@ StackWithWeights read_llm_c(std::span<const std::byte> file, const std::string& 
     to.push_back(in.take("tok_emb", {V, d}));
     in.skip(padding * d);
     to.push_back(in.take("pos_emb", {n, d}));
-    const auto layers = [&](const char* name, std::vector<std::size_t> shape) { in.take_layers(s.depth, name, shape, to); };
+    const auto layers = [&](const char* name, std::vector<std::size_t> shape) {
+        in.take_layers(s.depth, name, shape, to);
+    };
     const auto fused = [&](const char* kind, const std::vector<std::size_t>& shape) {
         for (int l = 0; l < s.depth; ++l)
             for (const char* which : {"q", "k", "v"})

@@ -18,8 +18,10 @@ MappedFile::MappedFile(const std::string& path) {
     struct stat status {};
     void* start = nullptr;
     int error = 0;
-    if (file < 0 || fstat(file, &status) != 0) error = errno;
-    else if (!S_ISREG(status.st_mode)) error = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+    if (file < 0 || fstat(file, &status) != 0)
+        error = errno;
+    else if (!S_ISREG(status.st_mode))
+        error = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
     else if (status.st_size > 0) {
         start = mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
         if (start == MAP_FAILED) error = errno;

@@ -17,14 +17,44 @@ using nlohmann::ordered_json;
 namespace {
 
 /// Says nothing about what the model computes from tokens to logits: names, token ids, training, bookkeeping.
-const std::set<std::string> kHarmless{
-    "_name_or_path", "architectures", "attention_dropout", "attn_pdrop", "bos_token_id", "chunk_size_feed_forward",
-    "decoder_start_token_id", "dropout", "dtype", "embd_pdrop", "eos_token_id", "gradient_checkpointing",
-    "hidden_dropout", "id2label", "initializer_range", "label2id", "max_sequence_length", "model_type", "n_ctx",
-    "num_labels", "output_past", "pad_token_id", "problem_type", "reorder_and_upcast_attn", "resid_pdrop",
-    "return_dict", "sep_token_id", "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
-    "summary_type", "summary_use_proj", "task_specific_params", "tokenizer_class", "torch_dtype",
-    "transformers_version", "unk_token_id", "use_cache"};
+const std::set<std::string> kHarmless{"_name_or_path",
+                                      "architectures",
+                                      "attention_dropout",
+                                      "attn_pdrop",
+                                      "bos_token_id",
+                                      "chunk_size_feed_forward",
+                                      "decoder_start_token_id",
+                                      "dropout",
+                                      "dtype",
+                                      "embd_pdrop",
+                                      "eos_token_id",
+                                      "gradient_checkpointing",
+                                      "hidden_dropout",
+                                      "id2label",
+                                      "initializer_range",
+                                      "label2id",
+                                      "max_sequence_length",
+                                      "model_type",
+                                      "n_ctx",
+                                      "num_labels",
+                                      "output_past",
+                                      "pad_token_id",
+                                      "problem_type",
+                                      "reorder_and_upcast_attn",
+                                      "resid_pdrop",
+                                      "return_dict",
+                                      "sep_token_id",
+                                      "summary_activation",
+                                      "summary_first_dropout",
+                                      "summary_proj_to_labels",
+                                      "summary_type",
+                                      "summary_use_proj",
+                                      "task_specific_params",
+                                      "tokenizer_class",
+                                      "torch_dtype",
+                                      "transformers_version",
+                                      "unk_token_id",
+                                      "use_cache"};
 
 /// A configuration, key by key: what was not asked for in the end must be harmless.
 class Config {
@@ -70,13 +100,14 @@ class Config {
         if (value && *value != allowed) refuse(key, allowed.dump());
     }
     [[noreturn]] void refuse(const std::string& key, const std::string& allowed) const {
-        throw InputError(where_ + ": " + key, quoted(object_.at(key).dump(-1, ' ', true)) + " can not be expressed",
-                         allowed);
+        throw InputError(where_ + ": " + key,
+                         quoted(object_.at(key).dump(-1, ' ', true)) + " can not be expressed", allowed);
     }
     void refuse_the_rest() const {
         for (const auto& [key, value] : object_.items())
             if (!seen_.count(key) && !kHarmless.count(key) && !value.is_null() && value != false)
-                throw InputError(where_ + ": " + quoted(key), "is not known and may change what the model computes",
+                throw InputError(where_ + ": " + quoted(key),
+                                 "is not known and may change what the model computes",
                                  "a configuration without it, or null");
     }
 
@@ -91,8 +122,9 @@ struct ActivationWord {
     Activation activation;
 };
 constexpr ActivationWord kActivationWords[] = {
-    {"gelu_new", Activation::GeluTanh}, {"gelu_pytorch_tanh", Activation::GeluTanh}, {"gelu", Activation::GeluErf},
-    {"relu", Activation::Relu},         {"silu", Activation::Silu},                  {"swish", Activation::Silu}};
+    {"gelu_new", Activation::GeluTanh}, {"gelu_pytorch_tanh", Activation::GeluTanh},
+    {"gelu", Activation::GeluErf},      {"relu", Activation::Relu},
+    {"silu", Activation::Silu},         {"swish", Activation::Silu}};
 
 Activation gpt2_activation(Config& c, Naming naming) {
     // Hugging Face's default is the tanh form; nanoGPT has no such key and computes the exact one.
@@ -114,7 +146,9 @@ StackSpec gpt2_stack(Config& c, const FoundNaming& found, const Safetensors& fil
     s.d_model = c.integer("n_embd");
     s.heads = c.integer("n_head");
     s.d_ff = c.integer("n_inner", 0);
-    s.context = c.integer(c.has("n_positions") ? "n_positions" : c.has("block_size") ? "block_size" : "n_ctx");
+    s.context = c.integer(c.has("n_positions")  ? "n_positions"
+                          : c.has("block_size") ? "block_size"
+                                                : "n_ctx");
     s.vocab = c.integer("vocab_size");
     s.norm.eps = c.real("layer_norm_epsilon", 1e-5);
     s.activation = gpt2_activation(c, found.naming);
@@ -151,12 +185,14 @@ StackSpec llama_stack(Config& c) {
     s.heads = c.integer("num_attention_heads");
     s.kv_heads = c.integer("num_key_value_heads", s.heads);
     s.d_ff = c.integer("intermediate_size");
-    s.context = c.integer(c.has("max_position_embeddings") ? "max_position_embeddings" : "max_sequence_length");
+    s.context =
+        c.integer(c.has("max_position_embeddings") ? "max_position_embeddings" : "max_sequence_length");
     s.vocab = c.integer("vocab_size");
     s.norm.eps = c.real("rms_norm_eps", 1e-6);
     s.rope_base = rope_base(c);
     s.bias = c.flag("attention_bias", false);
-    if (c.flag("mlp_bias", false) != s.bias) c.refuse(c.has("mlp_bias") ? "mlp_bias" : "attention_bias", "both or neither");
+    if (c.flag("mlp_bias", false) != s.bias)
+        c.refuse(c.has("mlp_bias") ? "mlp_bias" : "attention_bias", "both or neither");
     s.tied_head = c.flag("tie_word_embeddings", false);
     if (s.heads > 0 && c.integer("head_dim", s.d_model / s.heads) != s.d_model / s.heads)
         c.refuse("head_dim", "hidden_size / num_attention_heads");
@@ -170,7 +206,8 @@ StackSpec checked(StackSpec stack, const std::string& where) {
     try {
         JsonWriter writer;
         list_fields(writer, stack);
-        const json text = json::parse(writer.take().dump());  // infinities become null and are refused as such
+        const json text =
+            json::parse(writer.take().dump());  // infinities become null and are refused as such
         StackSpec read;
         JsonReader reader(text, "stack");
         list_fields(reader, read);
@@ -186,7 +223,8 @@ StackSpec stack_of_config(const std::string& json_text, const FoundNaming& found
                           const std::string& where) {
     const json object = strict_json(json_text, where);
     Config config(object, where);
-    const StackSpec stack = found.naming == Naming::Llama ? llama_stack(config) : gpt2_stack(config, found, file);
+    const StackSpec stack =
+        found.naming == Naming::Llama ? llama_stack(config) : gpt2_stack(config, found, file);
     config.refuse_the_rest();
     return checked(stack, where);
 }
@@ -210,9 +248,8 @@ std::string config_of_stack(const StackSpec& s, Naming naming) {
              {"mlp_bias", s.bias},
              {"tie_word_embeddings", s.tied_head}};
     } else if (naming == Naming::NanoGpt) {
-        c = {{"n_layer", s.depth},         {"n_head", s.heads},     {"n_embd", s.d_model},
-             {"block_size", s.context},    {"vocab_size", s.vocab}, {"bias", s.bias},
-             {"dropout", 0.0}};
+        c = {{"n_layer", s.depth},    {"n_head", s.heads}, {"n_embd", s.d_model}, {"block_size", s.context},
+             {"vocab_size", s.vocab}, {"bias", s.bias},    {"dropout", 0.0}};
     } else {
         const char* word = "";
         for (const auto& [known, activation] : kActivationWords)

@@ -25,9 +25,9 @@ struct DType {
     const char* word;
     std::size_t size;
 };
-constexpr DType kDTypes[] = {{"F32", 4}, {"F16", 2}, {"BF16", 2}, {"F64", 8},     {"BOOL", 1},   {"U8", 1},
-                             {"I8", 1},  {"U16", 2}, {"I16", 2},  {"U32", 4},     {"I32", 4},    {"U64", 8},
-                             {"I64", 8}, {"F8_E5M2", 1}, {"F8_E4M3", 1}};
+constexpr DType kDTypes[] = {{"F32", 4}, {"F16", 2}, {"BF16", 2}, {"F64", 8},     {"BOOL", 1},
+                             {"U8", 1},  {"I8", 1},  {"U16", 2},  {"I16", 2},     {"U32", 4},
+                             {"I32", 4}, {"U64", 8}, {"I64", 8},  {"F8_E5M2", 1}, {"F8_E4M3", 1}};
 
 std::uint64_t whole(const json& value, const std::string& where) {
     if (!value.is_number_unsigned()) throw InputError(where, "is not a whole number", "0 and above");
@@ -36,7 +36,8 @@ std::uint64_t whole(const json& value, const std::string& where) {
 
 const json& member(const json& object, const char* key, const std::string& where) {
     const auto found = object.find(key);
-    if (found == object.end()) throw InputError(where, std::string("has no ") + key, "dtype, shape, data_offsets");
+    if (found == object.end())
+        throw InputError(where, std::string("has no ") + key, "dtype, shape, data_offsets");
     return *found;
 }
 
@@ -49,10 +50,11 @@ SafetensorsEntry parse_entry(const std::string& name, const json& object, std::s
             throw InputError(where, "has the key " + quoted(key), "dtype, shape, data_offsets");
     const json &dtype = member(object, "dtype", where), &shape = member(object, "shape", where),
                &offsets = member(object, "data_offsets", where);
-    const auto* type = std::find_if(std::begin(kDTypes), std::end(kDTypes),
-                                    [&](const DType& t) { return dtype == t.word; });
+    const auto* type =
+        std::find_if(std::begin(kDTypes), std::end(kDTypes), [&](const DType& t) { return dtype == t.word; });
     if (type == std::end(kDTypes))
-        throw InputError(where, "has the unknown dtype " + quoted(dtype.dump(-1, ' ', true)), "F16, BF16, F32, F64");
+        throw InputError(where, "has the unknown dtype " + quoted(dtype.dump(-1, ' ', true)),
+                         "F16, BF16, F32, F64");
     if (!shape.is_array()) throw InputError(where, "has no list as its shape", "a list of whole numbers");
     if (!offsets.is_array() || offsets.size() != 2)
         throw InputError(where, "has no pair as its data_offsets", "[begin, end]");
@@ -67,12 +69,10 @@ SafetensorsEntry parse_entry(const std::string& name, const json& object, std::s
     const std::uint64_t begin = whole(offsets[0], where + ": data_offsets"),
                         end = whole(offsets[1], where + ": data_offsets");
     if (begin > end || end > data.size())
-        throw InputError(where,
-                         "lies at bytes " + std::to_string(begin) + " … " + std::to_string(end),
+        throw InputError(where, "lies at bytes " + std::to_string(begin) + " … " + std::to_string(end),
                          "inside the " + std::to_string(data.size()) + " bytes of data");
     if (end - begin != bytes)
-        throw InputError(where,
-                         "has " + std::to_string(end - begin) + " bytes",
+        throw InputError(where, "has " + std::to_string(end - begin) + " bytes",
                          std::to_string(bytes) + ", what its shape and dtype need");
     entry.bytes = data.subspan(begin, bytes);
     return entry;
@@ -84,8 +84,9 @@ void require_no_gaps(const std::vector<SafetensorsEntry>& tensors, std::span<con
     for (const SafetensorsEntry& entry : tensors) {
         if (entry.bytes.data() != at)
             throw InputError(where + ": " + quoted(entry.name) +
-                             (entry.bytes.data() < at ? ": overlaps the tensor before it"
-                                                      : ": leaves a hole between it and the tensor before it"));
+                             (entry.bytes.data() < at
+                                  ? ": overlaps the tensor before it"
+                                  : ": leaves a hole between it and the tensor before it"));
         at += entry.bytes.size();
     }
     if (at != data.data() + data.size())
@@ -103,7 +104,8 @@ const SafetensorsEntry* Safetensors::find(const std::string& name) const {
 Safetensors parse_safetensors(std::span<const std::byte> file, const std::string& where) {
     std::uint64_t length = 0;
     if (file.size() < kLengthBytes)
-        throw InputError(where + ": " + std::to_string(file.size()) + " bytes are too few for a safetensors file");
+        throw InputError(where + ": " + std::to_string(file.size()) +
+                         " bytes are too few for a safetensors file");
     std::memcpy(&length, file.data(), kLengthBytes);
     if (length > kLongestHeader || length > file.size() - kLengthBytes)
         throw InputError(where, "says its header is " + std::to_string(length) + " bytes long",
@@ -121,13 +123,15 @@ Safetensors parse_safetensors(std::span<const std::byte> file, const std::string
         }
         if (!object.is_object()) throw InputError(where + ": __metadata__", "is no object", "texts by name");
         for (const auto& [key, value] : object.items()) {
-            if (!value.is_string()) throw InputError(where + ": __metadata__: " + quoted(key), "is no text", "texts");
+            if (!value.is_string())
+                throw InputError(where + ": __metadata__: " + quoted(key), "is no text", "texts");
             parsed.metadata[key] = value.get<std::string>();
         }
     }
     // By place; of several that begin at one place the empty ones stand first.
     std::sort(parsed.tensors.begin(), parsed.tensors.end(), [](const auto& a, const auto& b) {
-        return a.bytes.data() != b.bytes.data() ? a.bytes.data() < b.bytes.data() : a.bytes.size() < b.bytes.size();
+        return a.bytes.data() != b.bytes.data() ? a.bytes.data() < b.bytes.data()
+                                                : a.bytes.size() < b.bytes.size();
     });
     require_no_gaps(parsed.tensors, data, where);
     for (std::size_t i = 0; i < parsed.tensors.size(); ++i) parsed.index_[parsed.tensors[i].name] = i;
@@ -164,7 +168,8 @@ void write_safetensors(const std::string& path, const std::vector<StoredTensor>&
     out.write(reinterpret_cast<const char*>(&length), sizeof length);
     out.write(text.data(), static_cast<std::streamsize>(text.size()));
     for (const StoredTensor& tensor : tensors)
-        out.write(reinterpret_cast<const char*>(tensor.bytes.data()), static_cast<std::streamsize>(tensor.bytes.size()));
+        out.write(reinterpret_cast<const char*>(tensor.bytes.data()),
+                  static_cast<std::streamsize>(tensor.bytes.size()));
     out.close();
     if (!out) throw SystemError(path + ": can not be written: " + std::strerror(errno));
     place.commit();

@@ -23,7 +23,8 @@ std::string quoted(const std::string& text) {
 json strict_json(std::string_view text, const std::string& where) {
     std::vector<std::set<std::string>> keys;  // of the objects that are open
     const auto watch = [&](int depth, json::parse_event_t event, json& value) {
-        if (depth > kDeepest) throw InputError(where + ": JSON nested deeper than " + std::to_string(kDeepest));
+        if (depth > kDeepest)
+            throw InputError(where + ": JSON nested deeper than " + std::to_string(kDeepest));
         if (event == json::parse_event_t::object_start) keys.emplace_back();
         if (event == json::parse_event_t::object_end) keys.pop_back();
         if (event == json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second)

@@ -8,8 +8,9 @@
 
 namespace normscope {
 
-/// JSON of a file that a stranger wrote. InputError for what is not JSON, for an object that has a key twice (of
-/// which a lenient reader would silently drop one) and for values nested deeper than any model file needs.
+/// JSON of a file that a stranger wrote. InputError for what is not JSON, for an object that has a key twice
+/// (of which a lenient reader would silently drop one) and for values nested deeper than any model file
+/// needs.
 nlohmann::json strict_json(std::string_view text, const std::string& where);
 
 /// A text of the file for a message: quoted, control characters escaped, cut where it is long.

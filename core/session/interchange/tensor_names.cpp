@@ -31,8 +31,7 @@ bool ends_with(const std::string& text, const std::string& end) {
 std::map<std::string, Shape> shapes_of(const StackSpec& stack) {
     std::map<std::string, Shape> shapes;
     const ParameterTable table(stack);
-    for (const TensorInfo& t : table.tensors())
-        shapes[t.name] = Shape(t.shape.begin(), t.shape.end());
+    for (const TensorInfo& t : table.tensors()) shapes[t.name] = Shape(t.shape.begin(), t.shape.end());
     return shapes;
 }
 
@@ -43,7 +42,8 @@ Shape stacked_shape(const ForeignTensor& foreign, const std::map<std::string, Sh
     return shape;
 }
 
-std::vector<std::byte> transposed(const std::vector<std::byte>& matrix, std::size_t rows, std::size_t columns) {
+std::vector<std::byte> transposed(const std::vector<std::byte>& matrix, std::size_t rows,
+                                  std::size_t columns) {
     const std::size_t size = matrix.size() / (rows * columns);
     std::vector<std::byte> out(matrix.size());
     for (std::size_t r = 0; r < rows; ++r)
@@ -53,15 +53,19 @@ std::vector<std::byte> transposed(const std::vector<std::byte>& matrix, std::siz
 }
 
 std::vector<ForeignTensor> gpt2_tensors(const StackSpec& s, const std::string& prefix, bool conv1d) {
-    std::vector<ForeignTensor> all{{prefix + "wte.weight", {"tok_emb"}, false}, {prefix + "wpe.weight", {"pos_emb"}, false}};
+    std::vector<ForeignTensor> all{{prefix + "wte.weight", {"tok_emb"}, false},
+                                   {prefix + "wpe.weight", {"pos_emb"}, false}};
     for (int l = 0; l < s.depth; ++l) {
-        const std::string theirs = prefix + "h." + std::to_string(l) + ".", ours = "blocks." + std::to_string(l) + ".";
+        const std::string theirs = prefix + "h." + std::to_string(l) + ".",
+                          ours = "blocks." + std::to_string(l) + ".";
         const auto norm = [&](const char* name, const char* to) {
             all.push_back({theirs + name + ".weight", {ours + to + ".weight"}, false});
             if (s.bias) all.push_back({theirs + name + ".bias", {ours + to + ".bias"}, false});
         };
-        const auto linear = [&](const char* name, const std::string& sublayer, const std::vector<std::string>& ends) {
-            ForeignTensor weight{theirs + name + ".weight", {}, conv1d}, bias{theirs + name + ".bias", {}, false};
+        const auto linear = [&](const char* name, const std::string& sublayer,
+                                const std::vector<std::string>& ends) {
+            ForeignTensor weight{theirs + name + ".weight", {}, conv1d},
+                bias{theirs + name + ".bias", {}, false};
             for (const auto& end : ends) {
                 weight.parts.push_back(ours + sublayer + ".w" + end);
                 bias.parts.push_back(ours + sublayer + ".b" + end);
@@ -85,15 +89,19 @@ std::vector<ForeignTensor> gpt2_tensors(const StackSpec& s, const std::string& p
 std::vector<ForeignTensor> llama_tensors(const StackSpec& s) {
     std::vector<ForeignTensor> all{{"model.embed_tokens.weight", {"tok_emb"}, false}};
     for (int l = 0; l < s.depth; ++l) {
-        const std::string theirs = "model.layers." + std::to_string(l) + ".", ours = "blocks." + std::to_string(l) + ".";
-        const auto linear = [&](const std::string& name, const std::string& sublayer, const std::string& end) {
+        const std::string theirs = "model.layers." + std::to_string(l) + ".",
+                          ours = "blocks." + std::to_string(l) + ".";
+        const auto linear = [&](const std::string& name, const std::string& sublayer,
+                                const std::string& end) {
             all.push_back({theirs + name + ".weight", {ours + sublayer + ".w" + end}, false});
             if (s.bias) all.push_back({theirs + name + ".bias", {ours + sublayer + ".b" + end}, false});
         };
         all.push_back({theirs + "input_layernorm.weight", {ours + "attn.norm_in.weight"}, false});
-        for (const std::string which : {"q", "k", "v", "o"}) linear("self_attn." + which + "_proj", "attn", which);
+        for (const std::string which : {"q", "k", "v", "o"})
+            linear("self_attn." + which + "_proj", "attn", which);
         all.push_back({theirs + "post_attention_layernorm.weight", {ours + "ffn.norm_in.weight"}, false});
-        for (const std::string which : {"gate", "up", "down"}) linear("mlp." + which + "_proj", "ffn", "_" + which);
+        for (const std::string which : {"gate", "up", "down"})
+            linear("mlp." + which + "_proj", "ffn", "_" + which);
     }
     all.push_back({"model.norm.weight", {"final_norm.weight"}, false});
     if (!s.tied_head) all.push_back({"lm_head.weight", {"head.weight"}, false});
@@ -102,11 +110,13 @@ std::vector<ForeignTensor> llama_tensors(const StackSpec& s) {
 
 /// Tables that older files carry beside their weights; what they hold follows from the sizes.
 bool holds_no_weights(const std::string& name) {
-    return ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias") || ends_with(name, ".rotary_emb.inv_freq");
+    return ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias") ||
+           ends_with(name, ".rotary_emb.inv_freq");
 }
 
 bool same_numbers(const SafetensorsEntry& a, const SafetensorsEntry& b) {
-    return a.dtype == b.dtype && a.shape == b.shape && std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin());
+    return a.dtype == b.dtype && a.shape == b.shape &&
+           std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin());
 }
 
 void refuse_unused(const Safetensors& file, const std::set<std::string>& used, const StackSpec& stack,
@@ -115,7 +125,8 @@ void refuse_unused(const Safetensors& file, const std::set<std::string>& used, c
         if (used.count(entry.name) || holds_no_weights(entry.name)) continue;
         if (stack.tied_head && entry.name == "lm_head.weight") {
             if (same_numbers(entry, *file.find(embedding))) continue;
-            throw InputError(where + ": \"lm_head.weight\"", "differs from " + embedding + " though the head is tied",
+            throw InputError(where + ": \"lm_head.weight\"",
+                             "differs from " + embedding + " though the head is tied",
                              "equal ones, or tie_word_embeddings false");
         }
         throw InputError(where + ": " + quoted(entry.name), "is not a tensor of this model",
@@ -144,21 +155,23 @@ bool expressible(const StackSpec& s, Naming naming) {
     for (int l = 0; l < s.depth; ++l)
         for (const Sublayer kind : {Sublayer::Attention, Sublayer::FeedForward}) {
             const SublayerRule rule = sublayer_rule(s, l, kind);
-            if (!rule.in || rule.out || rule.post || rule.a != 1 || rule.b != 1 || rule.s_in != 1) return false;
+            if (!rule.in || rule.out || rule.post || rule.a != 1 || rule.b != 1 || rule.s_in != 1)
+                return false;
         }
     if (s.residual_step != 1 || s.temperature != 1 || s.gpas.enabled || s.branch_scale != BranchScale::None ||
         s.qk_norm != QkNorm::Off || s.embedding_norm || s.logit_soft_cap != 0 || s.layout != Layout::Serial ||
         !s.causal || !has_final_norm(s))
         return false;
     if (naming == Naming::Llama)
-        return s.norm.kind == NormKind::RmsNorm && s.activation == Activation::SwiGlu && s.position == Position::Rope;
-    if (s.norm.kind != NormKind::LayerNorm || s.activation == Activation::SwiGlu || s.position != Position::Learned ||
-        s.kv_heads != s.heads)
+        return s.norm.kind == NormKind::RmsNorm && s.activation == Activation::SwiGlu &&
+               s.position == Position::Rope;
+    if (s.norm.kind != NormKind::LayerNorm || s.activation == Activation::SwiGlu ||
+        s.position != Position::Learned || s.kv_heads != s.heads)
         return false;
     // nanoGPT's feed-forward, eps and tied head are fixed; only its biases are a choice.
     return naming == Naming::Gpt2 ? s.bias
-                                  : s.activation == Activation::GeluErf && s.tied_head && s.norm.eps == 1e-5 &&
-                                        s.d_ff == 4 * s.d_model;
+                                  : s.activation == Activation::GeluErf && s.tied_head &&
+                                        s.norm.eps == 1e-5 && s.d_ff == 4 * s.d_model;
 }
 
 std::optional<FoundNaming> find_naming(const Safetensors& file) {
@@ -173,8 +186,8 @@ std::optional<FoundNaming> find_naming(const Safetensors& file) {
     return std::nullopt;
 }
 
-std::vector<StoredTensor> from_foreign(const StackSpec& stack, const FoundNaming& found, const Safetensors& file,
-                                       const std::string& where) {
+std::vector<StoredTensor> from_foreign(const StackSpec& stack, const FoundNaming& found,
+                                       const Safetensors& file, const std::string& where) {
     const auto shapes = shapes_of(stack);
     std::map<std::string, StoredTensor> ours;
     std::set<std::string> used;
@@ -186,11 +199,13 @@ std::vector<StoredTensor> from_foreign(const StackSpec& stack, const FoundNaming
         const SafetensorsEntry* entry = file.find(foreign.name);
         if (!entry) throw InputError(where + ": " + foreign.name, "is missing", shape_text(needed));
         if (entry->shape != needed)
-            throw InputError(where + ": " + foreign.name, "has the shape " + shape_text(entry->shape), shape_text(needed));
+            throw InputError(where + ": " + foreign.name, "has the shape " + shape_text(entry->shape),
+                             shape_text(needed));
         used.insert(foreign.name);
         StoredTensor whole = float_tensor(*entry, where);
         if (foreign.transposed) whole.bytes = transposed(whole.bytes, needed[0], needed[1]);
-        const std::size_t row = whole.bytes.size() / std::max<std::size_t>(1, untransposed.empty() ? 1 : untransposed[0]);
+        const std::size_t row =
+            whole.bytes.size() / std::max<std::size_t>(1, untransposed.empty() ? 1 : untransposed[0]);
         auto at = whole.bytes.begin();
         for (const std::string& part : foreign.parts) {
             const Shape& shape = shapes.at(part);
@@ -206,12 +221,14 @@ std::vector<StoredTensor> from_foreign(const StackSpec& stack, const FoundNaming
     return ordered;
 }
 
-std::vector<StoredTensor> to_foreign(const StackSpec& stack, Naming naming, const std::vector<StoredTensor>& ours) {
+std::vector<StoredTensor> to_foreign(const StackSpec& stack, Naming naming,
+                                     const std::vector<StoredTensor>& ours) {
     std::map<std::string, const StoredTensor*> by_name;
     for (const StoredTensor& tensor : ours) by_name[tensor.name] = &tensor;
     const auto shapes = shapes_of(stack);
     std::vector<StoredTensor> all;
-    for (const ForeignTensor& foreign : foreign_tensors(stack, naming, naming == Naming::NanoGpt ? "transformer." : "")) {
+    for (const ForeignTensor& foreign :
+         foreign_tensors(stack, naming, naming == Naming::NanoGpt ? "transformer." : "")) {
         StoredTensor tensor{foreign.name, stacked_shape(foreign, shapes), ours.front().type, {}};
         for (const std::string& part : foreign.parts) {
             const auto found = by_name.find(part);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Tiny model files of other programs, written here by hand, byte for byte, and not by the code under test.
+namespace sample {
+
+using Bytes = std::vector<std::byte>;
+using Shape = std::vector<std::size_t>;
+
+/// A file as import_model takes it from memory.
+struct ModelFile {
+    std::string path;
+    Bytes bytes;
+    std::optional<std::string> config;
+};
+
+/// A safetensors file of any header text and data.
+Bytes safetensors(const std::string& header, const Bytes& data);
+
+/// The i-th number of the tensor that stands at place t of its file: exact in float32, different for each.
+inline float number(std::size_t t, std::size_t i) {
+    return static_cast<float>(t * 1000 + i) / 1024.0f;
+}
+/// float32 tensors filled with number(place, ·), one behind the other.
+Bytes safetensors(const std::vector<std::pair<std::string, Shape>>& tensors);
+
+/// GPT-2: width 4, 2 heads, 2 layers, context 3, vocabulary 5, feed-forward width 16. `conv1d`: Hugging
+/// Face's layout [in, out] and names; else nanoGPT's.
+ModelFile gpt2(bool conv1d);
+std::vector<std::pair<std::string, Shape>> gpt2_tensors(bool conv1d);
+/// LLaMA: width 8, 2 heads of 4 channels over one key/value head, 2 layers, feed-forward width 6,
+/// vocabulary 7.
+ModelFile llama(bool tied);
+std::vector<std::pair<std::string, Shape>> llama_tensors(bool tied);
+/// llama2.c's first layout, the same sizes, context 5; every float is number(0, its index in the file).
+ModelFile llama2_c(bool tied);
+/// llm.c: GPT-2 of the sizes above, vocabulary padded from 5 to 8; version 3 (float32) or 5 (BF16).
+ModelFile llm_c(int version);
+
+}  // namespace sample
