@@ -255,6 +255,10 @@ class WindowTest : public QObject {
         QCOMPARE(lines, QStringList({"QK-norm Off > Per head", "τ 1 > 2", "Overrides none > layer 1"}));
         list->setListShown(true);
         b.keepPicture("differences");
+        const bool dark = b.window->isDark();
+        b.window->setDark(!dark);
+        b.keepPicture("differences-other-theme");
+        b.window->setDark(dark);
         QTest::mouseClick(list->findChild<QPushButton*>("stack.qk_norm"), Qt::LeftButton);
         QTRY_COMPARE(list->differences().size(), 2u);
         QCOMPARE(b.lab().runs()[0].recipe.stack.qk_norm, QkNorm::Off);

@@ -3,6 +3,7 @@
 
 #include <QHBoxLayout>
 #include <QMenu>
+#include <QPainter>
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QToolButton>
@@ -22,7 +23,6 @@ class DiffRow : public QPushButton {
         setFlat(true);
         setFocusPolicy(Qt::TabFocus);
         setCursor(Qt::PointingHandCursor);
-        setStyleSheet(QStringLiteral("text-align: left; padding: 1px 2px 1px 16px; border: none;"));
         setAccessibleName(DiffList::tr("Reset %1").arg(line_));
         setToolTip(DiffList::tr("%1: %2 → %3\nClick: back to %2")
                        .arg(difference.key, difference.base, difference.now));
@@ -31,9 +31,14 @@ class DiffRow : public QPushButton {
     QSize minimumSizeHint() const override { return sizeHint(); }
 
   protected:
-    void resizeEvent(QResizeEvent* event) override {
-        QPushButton::resizeEvent(event);
-        setText(fontMetrics().elidedText(line_, Qt::ElideRight, width() - 20));
+    // By hand rather than by a style sheet, which would keep the colours of the theme it was made under.
+    void paintEvent(QPaintEvent*) override {
+        QPainter painter(this);
+        if (underMouse() || hasFocus()) painter.fillRect(rect(), palette().color(QPalette::Midlight));
+        painter.setPen(palette().color(QPalette::WindowText));
+        const QRect text = rect().adjusted(16, 0, -4, 0);
+        painter.drawText(text, Qt::AlignLeft | Qt::AlignVCenter,
+                         fontMetrics().elidedText(line_, Qt::ElideRight, text.width()));
     }
 
   private:
