@@ -2,8 +2,11 @@
 #include "app/engine_worker.h"
 
 #include "app/hot_knobs.h"
+#include "core/model/parameters.h"
 #include "core/stack/error.h"
 #include "core/stack/warnings.h"
+
+#include <unistd.h>
 
 #include <QTimer>
 #include <algorithm>
@@ -40,8 +43,23 @@ std::vector<std::string> gateWarnings(const Experiment& experiment) {
     return lines;
 }
 
+/// A model larger than the machine would take the whole program, and what others do here, with it.
+void refuseWhatDoesNotFit(const Recipe& recipe) {
+    constexpr double kGigabyte = 1e9;
+    const double scalar = recipe.train.precision == Precision::Fp64 ? sizeof(double) : sizeof(float);
+    // Parameters, gradients and two moments; activations come on top.
+    const double bytes = 4 * scalar * static_cast<double>(ParameterTable(recipe.stack).size());
+    const double memory =
+        static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    if (bytes <= memory) return;
+    const auto gigabytes = [](double b) { return QString::number(b / kGigabyte, 'f', 1).toStdString(); };
+    throw InputError("stack", "the model needs " + gigabytes(bytes) + " GB of memory",
+                     "up to the machine's " + gigabytes(memory) + " GB");
+}
+
 /// The experiment of a completed recipe, with the weights of its plan.
 std::unique_ptr<Experiment> built(const Recipe& recipe, const RunPlan& plan) {
+    refuseWhatDoesNotFit(recipe);
     auto experiment = std::make_unique<Experiment>(recipe, plan.id, plan.name);
     if (plan.weights && !plan.start) experiment->load_weights(plan.weights->tensors, plan.weights->source);
     return experiment;

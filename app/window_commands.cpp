@@ -172,6 +172,8 @@ void MainWindow::pasteExperiment() {
         Recipe recipe = parse_recipe(QApplication::clipboard()->text().toStdString(), "clipboard");
         complete_and_validate(recipe);
         lab_->useRecipe(recipe, tr("paste experiment"));
+        banner_->tell(
+            tr("Pasted the recipe into %1").arg(QString::fromStdString(lab_->selected().data->name)));
     } catch (const std::exception& error) {
         banner_->tell(QString::fromUtf8(error.what()));
     }

@@ -105,11 +105,30 @@ class EngineWorkerTest : public QObject {
         Bench b;
         Recipe recipe = smallRecipe();
         recipe.stack.heads = 3;
-        b.engine->explore({1, {{"a", "A", recipe, {}, {}, {}}}, {"growth"}});
+        Recipe giant = smallRecipe();
+        giant.stack.d_model = 65536;
+        giant.stack.depth = 1000;
+        b.engine->explore({1,
+                           {{"a", "A", recipe, {}, {}, {}},
+                            {"b", "B", smallRecipe(), {}, {}, {}},
+                            {"c", "C", giant, {}, {}, {}}},
+                           {"growth"}});
+        QTRY_VERIFY(b.completed());
+        // The other run is measured all the same.
+        QCOMPARE(b.frames.size(), 1u);
+        std::map<std::string, RunFrame> runs;
+        for (const RunFrame& run : b.frames[0]->runs) runs[run.id] = run;
+        QCOMPARE(runs.size(), 3u);
+        QVERIFY(runs["b"].refused.empty() && runs["b"].delta.probes.size() == 1);
+        for (const auto& [id, word] : {std::pair{"a", "heads"}, {"c", "GB of memory"}}) {
+            const QString refused = QString::fromStdString(runs[id].refused);
+            QVERIFY2(refused.contains(QLatin1String(word)), qPrintable(refused));
+            QVERIFY(!refused.contains(QLatin1Char('\n')));
+            QVERIFY(runs[id].delta.probes.empty() && !runs[id].header);
+        }
+        b.engine->train(2, {{"a", "A", recipe, {}, {}, {}}});
         QTRY_COMPARE(b.refusals.size(), 1);
         QVERIFY(b.refusals[0].contains(QLatin1String("heads")));
-        QVERIFY(!b.refusals[0].contains(QLatin1Char('\n')));
-        QVERIFY(b.frames.empty());
     }
 
     void trainingGivesTheSameLossesAsTheExperimentAlone() {

@@ -193,6 +193,36 @@ class WindowTest : public QObject {
         QCOMPARE(recipe_json(b.lab().runs()[1].recipe), before);
     }
 
+    void theOtherPanelsAreMeasuredWhenTheyAreChosen() {
+        WindowBench b;
+        b.makeSmall(4);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        QVERIFY(!b.cell("spectra") && !b.cell("mismatch"));  // the first window has its six
+        QVERIFY(!b.run(0).probes.count("spectra"));
+        PanelCell* left = b.cell("growth");
+        PanelCell* right = b.cell("gradients");
+        left->setPanel("spectra");
+        right->setPanel("mismatch");
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact() && b.run(1).probes.count("mismatch"), 20000);
+        for (const PanelCell* cell : {left, right}) {
+            const widgets::Figure& figure = *cell->plot()->figure();
+            if (!find_probe(cell->panel())) {  // an engine without it
+                QVERIFY(figure.empty_text.contains("was not measured"));
+                continue;
+            }
+            QVERIFY2(figure.empty_text.isEmpty(), qPrintable(figure.empty_text));
+            QCOMPARE(figure.plots[0].y.scale, widgets::Scale::Log);
+            QCOMPARE(curve(cell, "Pre-LN").y.size(), cell == left ? 3u : 7u);
+            QVERIFY(!curve(cell, "Post-LN").y.empty());
+            QVERIFY(cell->csv().contains("Post-LN"));
+        }
+        b.keepPicture("panels");
+        left->setOptions({{"view", "end_to_end"}});
+        right->setOptions({{"format", "fp16"}});
+        QVERIFY(!curve(right, "Pre-LN").y.empty());
+        b.keepPicture("panels-end-to-end");
+    }
+
     void whatCanNotBePastedIsToldInOneLine() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
@@ -225,6 +255,10 @@ class WindowTest : public QObject {
         QCOMPARE(lines, QStringList({"QK-norm Off > Per head", "τ 1 > 2", "Overrides none > layer 1"}));
         list->setListShown(true);
         b.keepPicture("differences");
+        const bool dark = b.window->isDark();
+        b.window->setDark(!dark);
+        b.keepPicture("differences-other-theme");
+        b.window->setDark(dark);
         QTest::mouseClick(list->findChild<QPushButton*>("stack.qk_norm"), Qt::LeftButton);
         QTRY_COMPARE(list->differences().size(), 2u);
         QCOMPARE(b.lab().runs()[0].recipe.stack.qk_norm, QkNorm::Off);

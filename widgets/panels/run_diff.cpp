@@ -59,9 +59,13 @@ void collect(const json& value, const std::string& pointer, Leaves& leaves) {
     if (value.is_object()) {
         for (const auto& [key, child] : value.items()) collect(child, pointer + '/' + key, leaves);
     } else if (value.is_array() && !value.empty() && value.front().is_object()) {
-        for (std::size_t i = 0; i < value.size(); ++i)
-            collect(value[i], pointer + '/' + entryKey(value[i], i), leaves);
-    } else {
+        for (std::size_t i = 0; i < value.size(); ++i) {
+            json entry = value[i];
+            const std::string key = entryKey(entry, i);
+            entry.erase("index");  // it is in the key
+            collect(entry, pointer + '/' + key, leaves);
+        }
+    } else if (!value.is_array() || !value.empty()) {  // a list without entries has nothing to say
         leaves[pointer] = value;
     }
 }

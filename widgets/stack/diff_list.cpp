@@ -3,6 +3,7 @@
 
 #include <QHBoxLayout>
 #include <QMenu>
+#include <QPainter>
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QToolButton>
@@ -22,7 +23,6 @@ class DiffRow : public QPushButton {
         setFlat(true);
         setFocusPolicy(Qt::TabFocus);
         setCursor(Qt::PointingHandCursor);
-        setStyleSheet(QStringLiteral("text-align: left; padding: 1px 2px 1px 16px; border: none;"));
         setAccessibleName(DiffList::tr("Reset %1").arg(line_));
         setToolTip(DiffList::tr("%1: %2 → %3\nClick: back to %2")
                        .arg(difference.key, difference.base, difference.now));
@@ -31,9 +31,14 @@ class DiffRow : public QPushButton {
     QSize minimumSizeHint() const override { return sizeHint(); }
 
   protected:
-    void resizeEvent(QResizeEvent* event) override {
-        QPushButton::resizeEvent(event);
-        setText(fontMetrics().elidedText(line_, Qt::ElideRight, width() - 20));
+    // By hand rather than by a style sheet, which would keep the colours of the theme it was made under.
+    void paintEvent(QPaintEvent*) override {
+        QPainter painter(this);
+        if (underMouse() || hasFocus()) painter.fillRect(rect(), palette().color(QPalette::Midlight));
+        painter.setPen(palette().color(QPalette::WindowText));
+        const QRect text = rect().adjusted(16, 0, -4, 0);
+        painter.drawText(text, Qt::AlignLeft | Qt::AlignVCenter,
+                         fontMetrics().elidedText(line_, Qt::ElideRight, text.width()));
     }
 
   private:
@@ -61,8 +66,8 @@ DiffList::DiffList(QWidget* parent) : QWidget(parent) {
             [this] { menu_->popup(choose_->mapToGlobal(QPoint(0, choose_->height()))); });
     auto* heading = new QHBoxLayout;
     heading->setSpacing(0);
-    heading->addWidget(title_);
-    heading->addStretch(1);
+    title_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+    heading->addWidget(title_, 1);
     heading->addWidget(choose_);
     list_ = new QWidget(this);
     rows_ = new QVBoxLayout(list_);
@@ -116,13 +121,29 @@ void DiffList::compare() {
     if (!same) showRows();
 }
 
+void DiffList::showTitle() {
+    if (base_ < 0) return;
+    const QString preset = presets_[static_cast<std::size_t>(base_)].title;
+    const QString count = differences_.empty() ? QString() : QStringLiteral(" (%1)").arg(differences_.size());
+    const QString text =
+        differences_.empty() ? tr("As preset %1").arg(preset) : tr("Differs from %1").arg(preset);
+    // A long name of a preset gives way, the count stays.
+    constexpr int kArrow = 28;
+    const int room = title_->width() - kArrow - fontMetrics().horizontalAdvance(count);
+    title_->setText(fontMetrics().elidedText(text, Qt::ElideRight, room) + count);
+    title_->setToolTip(text + count);
+}
+
+void DiffList::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    layout()->activate();
+    showTitle();
+}
+
 void DiffList::showRows() {
     setVisible(base_ >= 0);
     if (base_ < 0) return;
-    const NamedRecipe& preset = presets_[static_cast<std::size_t>(base_)];
-    title_->setText(differences_.empty()
-                        ? tr("As preset %1").arg(preset.title)
-                        : tr("Differs from %1 (%2)").arg(preset.title).arg(differences_.size()));
+    showTitle();
     qDeleteAll(list_->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly));
     for (const KeyDifference& difference : differences_) {
         auto* row = new DiffRow(difference, list_);

@@ -32,9 +32,13 @@ class DiffList : public QWidget {
     /// Asks for this key to be as in the preset (withKeyOf does it).
     void keyResetRequested(const QString& key, const normscope::Recipe& preset);
 
+  protected:
+    void resizeEvent(QResizeEvent* event) override;
+
   private:
     void compare();
     void showRows();
+    void showTitle();
 
     std::vector<NamedRecipe> presets_;
     Recipe recipe_;

@@ -170,6 +170,11 @@ class KnobPanelTest : public QObject {
         b.panel.setRecipe(pre, pre);
         list->setBase({});
         QVERIFY(list->differences().empty());
+        // A preset's long name must not widen the column.
+        list->setPresets({{"long", "A preset with a name that is longer than the column is wide", pre}});
+        QCoreApplication::processEvents();
+        QVERIFY(list->width() < b.panel.width());
+        QVERIFY(b.panel.findChild<QToolButton*>("diffTitle")->text().contains(QStringLiteral("…")));
     }
 
     void aDragSpeaksInKeys() {

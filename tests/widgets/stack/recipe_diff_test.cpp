@@ -38,7 +38,7 @@ class RecipeDiffTest : public QObject {
         for (const auto& d : differences) lines << d.key + " | " + d.label + " | " + d.base + " | " + d.now;
         QCOMPARE(lines,
                  QStringList({"stack.block | Family | GPT-2 | LLaMA", "stack.gpas.enabled | GPAS | Off | On",
-                              "stack.gpas.activation | GPAS gate function | SiLU | Tanh",
+                              "stack.gpas.activation | GPAS function | SiLU | Tanh",
                               "stack.layers | Overrides | none | layer 5",
                               "data.source | Data | Markov | Text file",
                               "data.path | Text file | – | /books/moby.txt",
