@@ -2,6 +2,7 @@
 #include "app/cli/command.h"
 #include "core/backend/cpu/block_lanczos.h"
 #include "core/probe/spectra/jacobian_map.h"
+#include "core/model/initial_weights.h"
 #include "core/recipe/experiment.h"
 #include "core/stack/error.h"
 #include "core/train/data/corpus.h"
@@ -22,7 +23,7 @@ namespace {
 struct BenchOptions {
     std::string backend = "auto";
     int threads = 0;
-    bool json = false;
+    bool json = false, steps_only = false;
 };
 
 /// Median of what `once` returns, after warm-up, over at least 7 calls and about a second.
@@ -71,6 +72,19 @@ double step_ms(const Recipe& recipe, ThreadPool& pool) {
         [&] { return std::visit([&](const auto& t) { return t->step(pool).seconds; }, trainer) * 1e3; });
 }
 
+/// Drawing the initial weights of a layer of width 768, for 1000 of its numbers.
+double initial_weights_ms() {
+    StackSpec stack = load_recipe("pre-ln", {"stack.depth=1", "stack.d_model=768", "stack.heads=12"}).stack;
+    const ParameterTable table(stack);
+    std::vector<float> parameters(table.size());
+    return median_of([&] {
+        const auto start = std::chrono::steady_clock::now();
+        initialise(stack, table, 42, parameters.data());
+        return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() * 1000 /
+               static_cast<double>(table.size());
+    });
+}
+
 /// The 16 largest singular values of the end-to-end Jacobian of a whole sequence, n·d = 1024, 6 layers, initial weights.
 double spectrum_ms(ThreadPool& pool) {
     const Recipe recipe = load_recipe("pre-ln", {"stack.depth=6", "stack.d_model=64", "stack.context=16", "batch=1"});
@@ -103,9 +117,19 @@ int run_bench(const BenchOptions& options) {
         report.add(what, step_ms(recipe, pool),
                    static_cast<double>(recipe.train.batch) * recipe.stack.context);
     };
-    bench_step("step L4 d128 T64 B12 V65 pre fp32", {"stack.depth=4", "stack.d_model=128", "stack.heads=4",
-                                                     "stack.context=64", "stack.vocab=65", "batch=12"});
+    // The first four stand in tests/bench/peer.py too.
+    const auto shape = [](int depth, int width, int heads, int context, int batch) {
+        const auto set = [](const char* key, int value) { return std::string(key) + "=" + std::to_string(value); };
+        return std::vector<std::string>{set("stack.depth", depth), set("stack.d_model", width), set("stack.heads", heads),
+                                        set("stack.context", context), set("batch", batch), "stack.vocab=65"};
+    };
+    bench_step("step L4 d128 T64 B12 V65 pre fp32", shape(4, 128, 4, 64, 12));
+    bench_step("step L6 d64 T64 B16 V65 pre fp32", shape(6, 64, 4, 64, 16));
+    bench_step("step L12 d128 T128 B16 V65 pre fp32", shape(12, 128, 4, 128, 16));
+    bench_step("step L6 d384 T256 B8 V65 pre fp32", shape(6, 384, 6, 256, 8));
     bench_step("step L12 d64 T64 B8 V27 pre fp32 (default)", {});
+    if (options.steps_only) return kDone;
+    report.add("initial weights, per 1000 entries", initial_weights_ms(), 0);
     report.add("top-16 singular values, n·d 1024, 6 layers", spectrum_ms(pool), 0);
     Experiment experiment(load_recipe("pre-ln"), "a", "bench");
     for (const ProbeInfo& probe : probe_registry())
@@ -121,6 +145,7 @@ void add_bench(CLI::App& program, Task& task) {
     auto* command =
         program.add_subcommand("bench", "time of a training step and of each probe on fixed shapes");
     command->add_flag("--json", options->json, "one JSON object a line");
+    command->add_flag("--steps-only", options->steps_only, "training steps alone, no probes");
     add_backend_option(*command, options->backend);
     add_threads_option(*command, options->threads);
     command->callback([options, &task] { task = [options] { return run_bench(*options); }; });
