@@ -28,6 +28,13 @@ constexpr ProbeInfo kProbes[] = {
 
 std::span<const ProbeInfo> probe_registry() { return kProbes; }
 
+std::vector<std::string> default_probes() {
+    std::vector<std::string> ids;
+    for (const auto& probe : kProbes)
+        if (probe.by_default) ids.emplace_back(probe.id);
+    return ids;
+}
+
 const ProbeInfo* find_probe(const std::string& id) {
     for (const auto& probe : kProbes)
         if (id == probe.id) return &probe;

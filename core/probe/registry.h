@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <span>
-#include <string>
-
 #include "core/probe/probe_input.h"
 #include "core/probe/probe_result.h"
+
+#include <span>
+#include <string>
+#include <vector>
 
 namespace normscope {
 
 /// How dear a probe is; cheap ones run with every picture while a knob is dragged, the others follow.
 enum class ProbeCost { Cheap, Medium, Dear };
 
-/// A probe: adding one takes its own file pair and one line of the registry; the command line, the session, the panels
-/// and the cost meter pick it up from there.
+/// A probe: adding one takes its own file pair and one line of the registry; the command line, the session,
+/// the panels and the cost meter pick it up from there.
 struct ProbeInfo {
     const char* id;
     const char* title;
@@ -25,6 +26,7 @@ struct ProbeInfo {
 };
 
 std::span<const ProbeInfo> probe_registry();
+std::vector<std::string> default_probes();           ///< ids of all but those too dear to run unasked
 const ProbeInfo* find_probe(const std::string& id);  ///< nullptr when unknown
 
 /// Runs one probe, stamps step and cost. May throw Cancelled.

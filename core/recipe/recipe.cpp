@@ -113,8 +113,7 @@ std::string with_settings(const std::string& text, const std::vector<std::string
 
 void complete_and_validate(Recipe& r) {
     if (r.probes.empty())
-        for (const auto& probe : probe_registry())
-            if (probe.by_default) r.probes.push_back({probe.id, 0});
+        for (const std::string& id : default_probes()) r.probes.push_back({id, 0});
     validate_probes(r.probes);
     validate(r.train);
     const int source_vocab = make_corpus(r.train.data, r.stack.context)->vocab();

@@ -7,6 +7,7 @@
 
 #include <QTemporaryDir>
 #include <QtTest>
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -49,7 +50,7 @@ class OutcomesTest : public QObject {
         const RunData& run = session.runs[0];
         QCOMPARE(QString(run_state_word(run.outcome.state)), state);
         QCOMPARE(session.checkpoints.size(), std::size_t{1});
-        QCOMPARE(run.probes.size(), probe_registry().size());
+        QCOMPARE(run.probes.size(), default_probes().size());
         for (const auto& [id, samples] : run.probes) QCOMPARE(samples.front().step, std::int64_t{0});
         if (state == "diverged") {
             QVERIFY(run.outcome.step > 0);

@@ -3,6 +3,7 @@
 #include "core/recipe/experiment.h"
 
 #include <QtTest>
+#include <algorithm>
 #include <cmath>
 
 #include "core/stack/error.h"
@@ -55,7 +56,7 @@ class PrecisionTest : public QObject {
         QCOMPARE(whole.checkpoint(), resumed.checkpoint());
         const auto &losses = *run.steps.find("loss"), &again = *second.steps.find("loss");
         QVERIFY(std::equal(again.begin(), again.end(), losses.begin() + 5));
-        QCOMPARE(run.probes.size(), probe_registry().size());
+        QCOMPARE(run.probes.size(), default_probes().size());
     }
 
     /// The scale is recorded, and an overflow is an event of a run that goes on.

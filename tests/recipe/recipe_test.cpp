@@ -9,6 +9,7 @@
 
 #include <QTemporaryDir>
 #include <QtTest>
+#include <algorithm>
 
 using namespace normscope;
 
@@ -35,7 +36,7 @@ class RecipeTest : public QObject {
             names << preset.name;
             const Recipe recipe = load_recipe(preset.name);
             QCOMPARE(recipe.stack.vocab, 27);
-            QCOMPARE(recipe.probes.size(), probe_registry().size());
+            QCOMPARE(recipe.probes.size(), default_probes().size());
             const auto json = nlohmann::json::parse(preset.json);
             QVERIFY2(!json.at("title").get<std::string>().empty(), preset.name);
             QVERIFY2(!json.at("description").get<std::string>().empty(), preset.name);
