@@ -3,10 +3,10 @@
 // equals the pull-back of the whole batch, for every scheme and every feature of a block, under both
 // Jacobians.
 #include "core/model/transformer.h"
+#include "tests/model/random_model.h"
 
 #include <QtTest>
 #include <cmath>
-#include <random>
 
 using namespace normscope;
 
@@ -16,13 +16,6 @@ using Vector = std::vector<double>;
 constexpr int kTokens = 4, kWidth = 8, kSequence = 1, kDirections = 3;
 constexpr std::size_t kOne = kTokens * kWidth;
 
-Vector normals(std::size_t count, unsigned seed) {
-    std::mt19937 generator(seed);
-    std::normal_distribution<double> normal;
-    Vector values(count);
-    for (double& v : values) v = normal(generator);
-    return values;
-}
 double dot(const double* a, const double* b) {
     double sum = 0;
     for (std::size_t i = 0; i < kOne; ++i) sum += a[i] * b[i];
@@ -56,16 +49,6 @@ StackSpec stack_of(Scheme scheme, int n) {
     s.temperature = 0.8;
     complete(s, 11);
     return s;
-}
-
-Transformer<double> model_of(const StackSpec& spec) {
-    Transformer<double> model(spec, 5);
-    const Vector noise = normals(model.table().size(), 6);
-    for (const TensorInfo& t : model.table().tensors())
-        if (t.shape.size() < 2)
-            for (std::size_t i = t.offset; i < t.offset + t.count; ++i)
-                model.parameters()[i] += 0.3 * noise[i];
-    return model;
 }
 
 }  // namespace

@@ -5,11 +5,11 @@
 // vocabulary.
 #include "core/model/transformer.h"
 #include "plain_blocks.h"
+#include "tests/model/random_model.h"
 
 #include <QtTest>
 #include <cmath>
 #include <functional>
-#include <random>
 
 using namespace normscope;
 
@@ -143,25 +143,6 @@ StackSpec stack_of(const Setup& setup) {
     complete(s, setup.vocab);
     validate(s);
     return s;
-}
-
-Vector normals(std::size_t count, unsigned seed) {
-    std::mt19937 generator(seed);
-    std::normal_distribution<double> normal;
-    Vector values(count);
-    for (double& v : values) v = normal(generator);
-    return values;
-}
-
-/// Gains and biases away from where they start.
-Transformer<double> model_of(const StackSpec& spec) {
-    Transformer<double> model(spec, 5);
-    const Vector noise = normals(model.table().size(), 6);
-    for (const TensorInfo& t : model.table().tensors())
-        if (t.shape.size() < 2)
-            for (std::size_t i = t.offset; i < t.offset + t.count; ++i)
-                model.parameters()[i] += 0.3 * noise[i];
-    return model;
 }
 
 Batch batch_of(const Setup& setup, int sequences) {

@@ -3,10 +3,10 @@
 // derivative of the forward map: for every scheme and norm, causal or not, with GPAS under both of its
 // Jacobians.
 #include "core/model/transformer.h"
+#include "tests/model/random_model.h"
 
 #include <QtTest>
 #include <cmath>
-#include <random>
 
 using namespace normscope;
 
@@ -35,25 +35,6 @@ StackSpec stack_of(const Setup& setup) {
     s.temperature = 0.8;
     complete(s, 11);
     return s;
-}
-
-Vector normals(std::size_t count, unsigned seed) {
-    std::mt19937 generator(seed);
-    std::normal_distribution<double> normal;
-    Vector values(count);
-    for (double& v : values) v = normal(generator);
-    return values;
-}
-
-/// Gains, biases and gates away from where they start.
-Transformer<double> model_of(const StackSpec& spec) {
-    Transformer<double> model(spec, 5);
-    const Vector noise = normals(model.table().size(), 6);
-    for (const TensorInfo& t : model.table().tensors())
-        if (t.shape.size() < 2)
-            for (std::size_t i = t.offset; i < t.offset + t.count; ++i)
-                model.parameters()[i] += 0.3 * noise[i];
-    return model;
 }
 
 Batch batch_of(int sequences) {

@@ -3,10 +3,10 @@
 // plain loops and their finite differences (under stop-gradient those of the surrogate whose sg(·) is a
 // constant), and against each other's transpose.
 #include "tests/model/plain_model.h"
+#include "tests/model/random_model.h"
 
 #include <QtTest>
 #include <cmath>
-#include <random>
 
 using namespace normscope;
 
@@ -15,14 +15,6 @@ namespace {
 using Vector = PlainModel::Vector;
 constexpr int kTokens = 4, kWidth = 6, kVocab = 7;
 constexpr std::size_t kState = kTokens * kWidth;
-
-Vector normals(std::size_t count, unsigned seed) {
-    std::mt19937 generator(seed);
-    std::normal_distribution<double> normal;
-    Vector values(count);
-    for (double& v : values) v = normal(generator);
-    return values;
-}
 
 double dot(const double* a, const double* b, std::size_t count) {
     double total = 0;
@@ -70,17 +62,6 @@ StackSpec stack_of(Scheme scheme, std::optional<GateSite> gate, bool stop, Layou
                     {1, by_hand(false, true, false, -0.4, 1.1), by_hand(true, false, false, 0.8, -0.7)}};
     complete(s, kVocab);
     return s;
-}
-
-/// Gains, biases, scales and gates away from where they start.
-Transformer<double> model_of(const StackSpec& spec) {
-    Transformer<double> model(spec, 5);
-    const Vector noise = normals(model.table().size(), 6);
-    for (const TensorInfo& t : model.table().tensors())
-        if (t.shape.size() < 2)
-            for (std::size_t i = t.offset; i < t.offset + t.count; ++i)
-                model.parameters()[i] += 0.3 * noise[i];
-    return model;
 }
 
 const std::vector<int> kInput{3, 0, 6, 3}, kTarget{1, 5, 2, 6};
