@@ -202,6 +202,7 @@ class Lookout {
   public:
     explicit Lookout(int block) : block_(block), due_(4 * block) {}
     bool due(int dimension) const { return dimension >= due_; }
+    /// `shortfall` > 0: a search that has converged looks no further.
     void saw(int dimension, double shortfall) {
         int ahead = block_;
         if (dimension_ > 0 && shortfall < shortfall_) {
@@ -236,7 +237,7 @@ Spectrum block_lanczos(const LinearMap& map, const SpectrumOptions& options, Thr
     Lookout lookout(count);
     Bidiagonalisation::Ritz ritz;
     Spectrum s;
-    while (!s.converged) {
+    for (;;) {
         if (!spaces.extend()) return not_finite(count, map.size, options);
         if (!lookout.due(spaces.dimension()) && !spaces.full()) continue;
         ritz = spaces.ritz();
@@ -247,7 +248,7 @@ Spectrum block_lanczos(const LinearMap& map, const SpectrumOptions& options, Thr
         const double missing = shortfall(ritz.values, s.top_error, noise, options.tolerance);
         for (std::size_t i = 0; i < noise.size(); ++i) s.top_error[i] += noise[i];
         s.converged = missing <= 0;
-        if (spaces.full()) break;
+        if (s.converged || spaces.full()) break;  // a shortfall of −∞ foretells nothing
         lookout.saw(spaces.dimension(), missing);
     }
     s.dimension = spaces.dimension();
