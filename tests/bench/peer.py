@@ -94,8 +94,9 @@ def main():
     parser.add_argument("--compile", action="store_true")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    blas = [line.strip(" -") for line in torch.__config__.show().splitlines() if "MKL" in line]
-    print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads; {'; '.join(blas)}")
+    libraries = [line.strip(" -").split(" (")[0] for line in torch.__config__.show().splitlines()
+                 if "Math Kernel Library" in line or "MKL-DNN" in line]
+    print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads; {', '.join(libraries)}")
 
     best = {}
     for _ in range(arguments.rounds):
