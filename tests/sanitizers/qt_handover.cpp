@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Shows ThreadSanitizer how Qt hands an event from one thread to another. Debian's Qt is not instrumented and
+// its QMutex is a futex of its own, so the queue of posted events looks like no synchronisation at all and
+// everything that crosses it like a race. Linked into the tests of the tsan preset alone.
+//
+// Who posts, Qt first allocates the event: each operator new that libQt6Core calls releases. Who receives, Qt
+// first asks its callbacks: each delivery acquires. What two threads share besides events is judged as ever:
+// a thread that is busy with one event acquires nothing.
+#include <QtCore/qnamespace.h>
+#include <link.h>
+#include <sanitizer/tsan_interface.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <string_view>
+
+namespace {
+
+char handover;
+std::uintptr_t qt_first = 0, qt_end = 0;  ///< where libQt6Core lies; set before there is a second thread
+
+int find_qt(dl_phdr_info* library, std::size_t, void*) {
+    if (std::string_view(library->dlpi_name).find("libQt6Core.so") == std::string_view::npos) return 0;
+    qt_first = library->dlpi_addr;
+    for (int i = 0; i < library->dlpi_phnum; ++i)
+        qt_end = std::max<std::uintptr_t>(
+            qt_end, qt_first + library->dlpi_phdr[i].p_vaddr + library->dlpi_phdr[i].p_memsz);
+    return 1;
+}
+
+bool acquire(void**) {
+    __tsan_acquire(&handover);
+    return false;  // the event goes its way
+}
+
+[[maybe_unused]] const bool installed = [] {
+    dl_iterate_phdr(find_qt, nullptr);
+    if (qt_first == 0 || !QInternal::registerCallback(QInternal::EventNotifyCallback, acquire)) std::abort();
+    return true;
+}();
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+    const auto caller = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+    void* const memory = std::malloc(size);
+    if (!memory) throw std::bad_alloc();
+    if (caller >= qt_first && caller < qt_end) __tsan_release(&handover);
+    return memory;
+}
