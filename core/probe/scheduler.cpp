@@ -7,7 +7,11 @@ bool ProbeScheduler::due(const std::string& id, int every, std::int64_t step, st
     if (step == 0 || step == last_step) return true;
     if (every > 0) return step % every == 0;
     const auto cost = cost_.find(id);
-    const double next = cost == cost_.end() ? 0 : cost->second;
+    double next = cost == cost_.end() ? 0 : cost->second;
+    // What step 0 cost says little: cold caches and first allocations would keep a cheap probe waiting for half the
+    // run. So it is measured again at once, unless it took as long as many steps.
+    constexpr double kManySteps = 10;
+    if (step == 1 && next <= kManySteps * training_) next = 0;
     // Each probe gets its own equal share, so that a dear one can not starve and a cheap one need not wait for it.
     const auto taken = taken_.find(id);
     const double own = next * (taken == taken_.end() ? 0 : taken->second) + next;

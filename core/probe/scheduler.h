@@ -9,7 +9,7 @@ namespace normscope {
 
 /// Decides when a probe runs. `every` = n is obeyed exactly; 0 (auto) runs a probe when the time that probes took so
 /// far, with this one's last cost, stays within the budget's share of the training time. Step 0 and the last step are
-/// always due.
+/// always due; step 1, which shows the cost without a cold start, unless the probe is very dear.
 class ProbeScheduler {
   public:
     explicit ProbeScheduler(double budget = 0.05) : budget_(budget) {}

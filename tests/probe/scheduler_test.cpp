@@ -36,6 +36,18 @@ class SchedulerTest : public QObject {
         QVERIFY(taken > 100);
     }
 
+    void aColdStartDoesNotKeepACheapProbeWaiting() {
+        ProbeScheduler scheduler(0.05);
+        scheduler.spent_probe("growth", 0.06, 0);
+        scheduler.spent_probe("spectra", 3, 0);
+        scheduler.spent_training(0.02);
+        QVERIFY(scheduler.due("growth", 0, 1, 199));
+        QVERIFY(!scheduler.due("spectra", 0, 1, 199));
+        scheduler.spent_probe("growth", 0.0002, 0);
+        scheduler.spent_training(0.02);
+        QVERIFY(scheduler.due("growth", 0, 2, 199));
+    }
+
     void firstAndLastStepAreAlwaysDue() {
         ProbeScheduler scheduler(0);
         QVERIFY(scheduler.due("theta", 0, 0, 50));
