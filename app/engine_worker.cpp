@@ -6,6 +6,7 @@
 #include "core/stack/error.h"
 #include "core/stack/warnings.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <QTimer>
@@ -203,6 +204,9 @@ void EngineWorker::start(std::uint64_t generation, std::vector<RunPlan> plans) {
     if (shutting_down_) return;
     train_generation_ = generation;
     std::erase_if(trained_, [](const Trained& run) { return run.ended(); });
+#ifdef __GLIBC__
+    malloc_trim(0);  // the replaced runs' tens of megabytes go back; the allocator would keep them, in pieces
+#endif
     try {
         std::vector<Trained> started;
         for (RunPlan& plan : plans) {

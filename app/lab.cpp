@@ -17,7 +17,7 @@ namespace normscope::app {
 
 namespace {
 
-constexpr int kUndoLimit = 200;  // an entry may hold the recorded data of runs that were replaced
+constexpr int kUndoLimit = 100;  // an entry may hold the recorded data of runs that were replaced
 
 int engineThreads(int wanted) {
     return wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
