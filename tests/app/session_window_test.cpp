@@ -2,6 +2,7 @@
 #include "app/banner.h"
 #include "app/window_view.h"
 #include "tests/widgets/warnings_fail.h"
+#include "widgets/export/figure_exporter.h"
 #include "widgets/stack/run_strip.h"
 #include "window_bench.h"
 
@@ -80,6 +81,39 @@ class SessionWindowTest : public QObject {
         QVERIFY(b.window->isDark());
         b.window->setDark(false);
         QVERIFY(!b.lab().runs()[0].checkpoints.empty());
+    }
+
+    /// Every scheme is chosen by its knob, trained, saved, reopened and exported.
+    void everyScheme_data() {
+        QTest::addColumn<QString>("scheme");
+        for (const char* scheme : words_of<Scheme>()) QTest::newRow(scheme) << scheme;
+    }
+    void everyScheme() {
+        QFETCH(QString, scheme);
+        WindowBench b;
+        b.makeSmall(200);
+        b.lab().commitKey("stack.scheme", scheme);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        QVERIFY(b.run(0).outcome.state == RunState::Finished || b.run(0).outcome.state == RunState::Stalled ||
+                b.run(0).outcome.state == RunState::Diverged);
+        const auto before = tables(b);
+        saveAndReopen(b, b.folder.filePath("kept.h5"));
+        QVERIFY(b.run(0).recipe_json.find("\"scheme\":\"" + scheme.toStdString() + '"') != std::string::npos);
+        const auto after = tables(b);
+        QCOMPARE(after.size(), before.size());
+        for (const auto& [panel, text] : before) {
+            QVERIFY2(text.count('\n') > 1, panel.c_str());
+            QVERIFY2(after.at(panel) == text, panel.c_str());
+        }
+        for (const PanelCell* cell : b.window->grid()->visibleCells()) {
+            const QString path = b.folder.filePath(QString::fromStdString(cell->panel()) + ".svg");
+            widgets::exportFigure(*cell->plot()->figure(), {}, path);
+            QFile svg(path);
+            QVERIFY(svg.open(QFile::ReadOnly));
+            QVERIFY2(svg.readAll().count("<path") >= 2, cell->panel().c_str());  // both runs' curves
+        }
     }
 
     void anUntrainedComparisonWithAPreviewComesBackToo() {
