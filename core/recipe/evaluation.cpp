@@ -2,6 +2,7 @@
 #include "core/recipe/evaluation.h"
 
 #include "core/backend/cpu/matmul.h"
+#include "core/session/hdf5.h"
 #include "core/session/named_arrays.h"
 #include "core/stack/error.h"
 #include "core/train/data/corpus.h"
@@ -17,13 +18,7 @@ namespace normscope {
 
 namespace {
 
-using Shape = std::vector<std::size_t>;
-
-std::string shape_text(const Shape& shape) {
-    std::string text = "[";
-    for (std::size_t n : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(n);
-    return text + "]";
-}
+using hdf5::Shape, hdf5::shape_text;
 
 Shape shape_of(const TensorInfo& tensor) {
     return {tensor.shape.begin(), tensor.shape.end()};

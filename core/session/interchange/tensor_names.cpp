@@ -2,6 +2,7 @@
 #include "core/session/interchange/tensor_names.h"
 
 #include "core/model/parameters.h"
+#include "core/session/hdf5.h"
 #include "core/session/interchange/float_bytes.h"
 #include "core/session/interchange/strict_json.h"
 #include "core/stack/error.h"
@@ -16,13 +17,7 @@ namespace normscope {
 
 namespace {
 
-using Shape = std::vector<std::size_t>;
-
-std::string shape_text(const Shape& shape) {
-    std::string text = "[";
-    for (std::size_t n : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(n);
-    return text + "]";
-}
+using hdf5::Shape, hdf5::shape_text;
 
 bool ends_with(const std::string& text, const std::string& end) {
     return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
