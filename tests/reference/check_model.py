@@ -120,6 +120,15 @@ class Pieces(unittest.TestCase):
         self.assertEqual(len(found), 2)
         self.assertAlmostEqual(np.linalg.norm(found[:, 2]), 1, 13)
 
+    def test_rho_ln(self):
+        """d = 768, ε = 1e-5: variance 1 gives 37500 in FP16, 1e-4 gives 3.75, 4e-6 gives 0.15, and 1.2 in BF16."""
+        signs = np.tile([1.0, -1.0], 384)
+        for variance, fp16 in ((1, 37500), (1e-4, 3.75), (4e-6, 0.15)):
+            tokens = variance**0.5 * np.outer([0.1, 1, 10], signs)  # the median of the variances, not their mean
+            self.assertAlmostEqual(probes.rho_ln(tokens, 1e-5, 2**-11) / fp16, 1, 12)
+            self.assertAlmostEqual(probes.rho_ln(tokens, 1e-5, 2**-8) / fp16, 8, 12)
+        self.assertTrue(np.isnan(probes.rho_ln(tokens, 0.0, 2**-8)))
+
     def test_refuses_what_it_does_not_compute(self):
         beyond = {"block": "vit", "scheme": "hyper", "heads": 3, "kv_heads": 3, "gpas": {"gain": 1}, "x": 1}
         for key, value in beyond.items():
