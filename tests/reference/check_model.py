@@ -254,6 +254,36 @@ class Compare(unittest.TestCase):
         names = self.want["probes/null_space/sites"][::-1]
         self.assertEqual(self.worst(probes__null_space__sites=names)["probes/null_space/sites"][0], np.inf)
 
+    def test_steps(self):
+        """Of a gradient, 1e-6, and of round-off, the key bias: only the latter's step is measured as a gradient."""
+        big, zero = "blocks.0.attn.bq", "blocks.0.attn.bk"
+        self.assertLess(np.abs(self.want["grad/" + zero]).max(), 1e-16)
+        self.assertGreater(np.abs(self.want["grad/" + big]).min(), 1e-7)
+        scale = np.abs(self.want["step/" + big]).max()
+        found = self.worst(**{"step/" + big: self.want["step/" + big] + 1e-9 * scale})
+        self.assertAlmostEqual(found["step"][0], 1e-9, 14)
+        self.assertEqual(found["step_near_eps"][0], 0)
+        found = self.worst(**{"step/" + zero: self.want["step/" + zero] + 1e-9})
+        largest = max(np.abs(g).max() for path, g in self.want.items() if path.startswith("grad/"))
+        self.assertEqual(found["step"][0], 0)
+        self.assertAlmostEqual(found["step_near_eps"][0] * 1e-3 * largest / (1e-9 * 1e-8 / 3e-3), 1, 5)
+
+    def test_update(self):
+        """It sees a wrong step, however small its gradient, and nothing where the step is of other gradients."""
+        _, recipe, params, *_ = next(case for case in cases("peri") if case[1]["stack"]["d_model"] == 9)
+        names = [path for path in self.want if path.startswith("step/")]
+
+        def update(want, got):
+            compare.add_update(recipe, params, want, got)
+            return compare.compare(want, got)["update"]
+
+        self.assertLess(update(dict(self.want), dict(self.want))[0], 1e-15)
+        for path in names:
+            off = self.want[path] + 1e-9 * np.abs(self.want[path]).max()
+            error, where = update(dict(self.want), {**self.want, path: off})
+            self.assertEqual(where, "update" + path.removeprefix("step"))
+            self.assertAlmostEqual(error, 1e-9, 14)
+
     def test_missing(self):
         got = {path: value for path, value in self.want.items() if path != "hidden"}
         self.assertEqual(compare.compare(self.want, got)["hidden"][0], np.inf)
