@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/null_space.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/theory/norm_jacobian.h"
+#include "core/theory/norm_precision.h"
 
 namespace normscope {
 
@@ -48,6 +51,13 @@ std::vector<double> branch(const ProbeInput<T>& input, const Tape<T>& tape, int 
     return sum;
 }
 
+/// Of an even number the mean of the middle two.
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return values.size() % 2 == 1 ? *middle : (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
 }  // namespace
 
 template <class T>
@@ -59,6 +69,7 @@ ProbeResult probe_null_space(ProbeInput<T>& input) {
     const auto d = static_cast<std::size_t>(s.d_model), rows = static_cast<std::size_t>(tape.rows());
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     std::vector<double> gain(sites.size()), backward(sites.size()), forward(sites.size(), nan);
+    std::vector<double> rho_bf16(sites.size(), nan), rho_fp16(sites.size(), nan);
 
     input.pool.run(static_cast<int>(sites.size()), [&](int index) {
         input.check_cancelled();
@@ -66,15 +77,22 @@ ProbeResult probe_null_space(ProbeInput<T>& input) {
         const auto [x, statistics] = norm_site_input(sites[i], tape);
         const auto gamma = widened(input.model.parameters().data() + sites[i].offsets.weight, d);
         ErasedEnergy lost_backward, lost_forward;
+        std::vector<double> variances;
         for (std::size_t r = 0; r < rows; ++r) {
             gain[i] += static_cast<double>(statistics.rstd[r]) / static_cast<double>(rows);
             const auto token = widened(x + r * d, d);
             const auto jacobian = s.norm.kind == NormKind::LayerNorm
                                       ? NormJacobian::layer_norm(token, gamma, input.model.numerics.eps)
                                       : NormJacobian::rms_norm(token, gamma, input.model.numerics.eps);
+            variances.push_back(jacobian.variance());
             lost_backward += jacobian.erased_backward(widened(record.norm_output[i].data() + r * d, d));
             if (sites[i].place == NormSite::Place::Post)
                 lost_forward += jacobian.erased_forward(branch(input, tape, sites[i].sublayer, r));
+        }
+        if (const double eps = input.model.numerics.eps; eps > 0) {
+            const double variance = median(std::move(variances));
+            rho_bf16[i] = rho_ln(variance, eps, d, kUnitRoundOffBf16);
+            rho_fp16[i] = rho_ln(variance, eps, d, kUnitRoundOffFp16);
         }
         backward[i] = lost_backward.share();
         if (sites[i].place == NormSite::Place::Post) forward[i] = lost_forward.share();
@@ -87,6 +105,8 @@ ProbeResult probe_null_space(ProbeInput<T>& input) {
     add("gain", std::move(gain));
     add("erased_backward", std::move(backward));
     add("erased_forward", std::move(forward));
+    add("bf16_rho_ln", std::move(rho_bf16));
+    add("fp16_rho_ln", std::move(rho_fp16));
     for (const NormSite& site : sites) result.labels["sites"].push_back(site.name);
     return result;
 }

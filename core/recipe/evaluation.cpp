@@ -154,6 +154,19 @@ Batch read_batch(const std::string& path, const StackSpec& stack, const std::str
 }
 
 template <class T>
+std::vector<T> stepped_parameters(const Recipe& recipe, const Transformer<T>& model, std::vector<T> gradients,
+                                  ThreadPool& pool) {
+    const OptimizerSpec& optimizer = recipe.train.optimizer;
+    const double norm = gradient_norm(model.table(), gradients.data(), pool);
+    const double clipped = clip_factor(norm, optimizer.clip);
+    clip_gates(model.table(), model.spec().gpas.clip, clipped, gradients.data());
+    std::vector<T> parameters(model.parameters().begin(), model.parameters().end());
+    Optimizer<T>(model.table(), optimizer.kind)
+        .step(optimizer, optimizer.lr, clipped, gradients.data(), parameters.data(), pool);
+    return parameters;
+}
+
+template <class T>
 Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Batch& batch,
                     EvaluationParts parts, ThreadPool& pool) {
     const StackSpec& s = model.spec();
@@ -186,13 +199,8 @@ Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Bat
     result.not_finite = first_bad_value(model, tape, &gradients.total(), 0);
 
     if (parts.step) {
-        const OptimizerSpec& optimizer = recipe.train.optimizer;
-        const double norm = gradient_norm(model.table(), gradients.total().data(), pool);
-        const double clipped = clip_factor(norm, optimizer.clip);
-        clip_gates(model.table(), s.gpas.clip, clipped, gradients.total().data());
-        std::vector<T> parameters(model.parameters().begin(), model.parameters().end());
-        Optimizer<T>(model.table(), optimizer.kind)
-            .step(optimizer, optimizer.lr, clipped, gradients.total().data(), parameters.data(), pool);
+        const auto total = gradients.total();
+        const auto parameters = stepped_parameters(recipe, model, {total.begin(), total.end()}, pool);
         add_tensors("/step", model.table(), parameters.data(), arrays);
     }
     if (parts.jacobian) {
@@ -205,6 +213,8 @@ Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Bat
 #define NORMSCOPE_INSTANTIATE(T)                                                                      \
     template Transformer<T> model_with_weights(const StackSpec&, const std::vector<StoredTensor>&,    \
                                                const std::string&);                                   \
+    template std::vector<T> stepped_parameters(const Recipe&, const Transformer<T>&, std::vector<T>,  \
+                                               ThreadPool&);                                          \
     template Evaluation evaluate(const Recipe&, const Transformer<T>&, const Batch&, EvaluationParts, \
                                  ThreadPool&);
 NORMSCOPE_INSTANTIATE(float)

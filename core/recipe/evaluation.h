@@ -44,9 +44,14 @@ struct Evaluation {
     std::optional<Outcome> not_finite;  ///< the first value that is not, where there is one
 };
 
-/// One forward and backward pass and what was asked for. The step is PyTorch's: clip_grad_norm_, then the
-/// recipe's optimizer, at the base learning rate from zero moments. Throws InputError where the Jacobians would take more than 4
-/// GiB.
+/// The parameters after one step with these gradients, as PyTorch takes it: clip_grad_norm_, then the
+/// recipe's optimizer, at the base learning rate from zero moments.
+template <class T>
+std::vector<T> stepped_parameters(const Recipe& recipe, const Transformer<T>& model, std::vector<T> gradients,
+                                  ThreadPool& pool);
+
+/// One forward and backward pass and what was asked for. Throws InputError where the Jacobians would take
+/// more than 4 GiB.
 template <class T>
 Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Batch& batch,
                     EvaluationParts parts, ThreadPool& pool);

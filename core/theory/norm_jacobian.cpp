@@ -84,15 +84,15 @@ NormJacobian::NormJacobian(bool centred, std::span<const double> x, std::span<co
     const double mean = constant ? x[0] : std::accumulate(x.begin(), x.end(), 0.0) / d;
     if (centred_)
         for (double& value : direction_) value -= mean;
-    const double variance = dot(direction_, direction_) / d;
-    if (!(variance + eps > 0 && std::isfinite(variance)))
-        throw InputError("x",
-                         "a token of variance " + std::to_string(variance) + " at eps " + std::to_string(eps),
-                         "variance + eps > 0 and finite");
-    gain_ = 1 / std::sqrt(variance + eps);
-    epsilon_effect_ = eps / (variance + eps);
-    has_direction_ = variance > 0;
-    if (has_direction_) scale(direction_, 1 / std::sqrt(variance * d));
+    variance_ = dot(direction_, direction_) / d;
+    if (!(variance_ + eps > 0 && std::isfinite(variance_)))
+        throw InputError(
+            "x", "a token of variance " + std::to_string(variance_) + " at eps " + std::to_string(eps),
+            "variance + eps > 0 and finite");
+    gain_ = 1 / std::sqrt(variance_ + eps);
+    epsilon_effect_ = eps / (variance_ + eps);
+    has_direction_ = variance_ > 0;
+    if (has_direction_) scale(direction_, 1 / std::sqrt(variance_ * d));
     build_left_null_space();
 }
 

@@ -38,6 +38,8 @@ class NormJacobian {
     static NormJacobian rms_norm(std::span<const double> x, std::span<const double> gamma, double eps);
 
     std::size_t width() const { return direction_.size(); }
+    /// var, without ε (RMSNorm: mean(x²)).
+    double variance() const { return variance_; }
     /// 1/σ_ε (1/r_ε): every singular value but the null ones at γ = 1; what shrinks Post-LN gradients with
     /// depth.
     double gain() const { return gain_; }
@@ -72,6 +74,7 @@ class NormJacobian {
     void build_left_null_space();
 
     bool centred_ = true;  // LayerNorm
+    double variance_ = 0;
     double gain_ = 0;
     double epsilon_effect_ = 0;
     std::vector<double> gamma_;

@@ -48,6 +48,10 @@ class HoverProbeTest : public QObject {
         const Stems& stems = figure.plots.at(0).stems.at(0);
         QCOMPARE(stems.x.size(), gain.size());
         for (std::size_t i = 0; i < gain.size(); ++i) expect(figure, {0, stems.x[i], -1, -1, -1}, gain[i]);
+        const Figure rho = shown("null_space", {{"quantity", "fp16_rho_ln"}});
+        const auto value = fromCli("/probes/null_space/fp16_rho_ln");
+        QCOMPARE(value.size(), gain.size());
+        for (std::size_t i = 0; i < value.size(); ++i) expect(rho, {0, stems.x[i], -1, -1, -1}, value[i]);
     }
 
     void theta() {

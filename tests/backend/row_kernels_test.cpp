@@ -278,6 +278,17 @@ class RowKernelsTest : public QObject {
     }
 
     /// No loss that is not a number may pass for one.
+    /// The loss of a sure and right guess: 6.1e-6 beside logits of 100, whose round-off is 7.6e-6.
+    void crossEntropyOfASureGuess() {
+        const float logits[] = {100, 88};
+        const std::int32_t target = 0;
+        for (Isa isa : available()) {
+            float loss = 0;
+            row_kernels<float>(isa).cross_entropy(1, 2, logits, &target, 1, 0, &loss, nullptr);
+            QVERIFY(std::abs(static_cast<double>(loss) - std::log1p(std::exp(-12.0))) < 1.2e-7);
+        }
+    }
+
     void crossEntropyKeepsNonFinite() {
         const std::int32_t target = 1;
         for (float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {

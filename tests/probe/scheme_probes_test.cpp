@@ -6,6 +6,7 @@
 #include "core/theory/norm_jacobian.h"
 
 #include <QtTest>
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -145,6 +146,42 @@ class SchemeProbesTest : public QObject {
                         QVERIFY2(std::abs(erased[i] - lost.share()) < 1e-12, sites[i].name.c_str());
                     }
                 }
+    }
+
+    /// ρ_LN is of what a norm reads, in Pre-LN the hidden states, not of what it gives.
+    void rhoIsOfTheNormsInput() {
+        for (NormKind kind : {NormKind::LayerNorm, NormKind::RmsNorm})
+            for (int sequences : {1, 2}) {  // an odd and an even number of tokens
+                StackSpec s = stack_of(Scheme::Pre, Layout::Serial, BranchScale::None);
+                s.norm.kind = kind;
+                auto model = model_of(s);
+                Batch batch = batch_of();
+                batch.sequences = sequences;
+                ProbeInput<double> input(model, batch, pool_, 0);
+                const ProbeResult found = probe_null_space(input);
+                const Tape<double>& tape = input.tape();
+                for (std::size_t site = 0; site < tape.hidden.size(); ++site) {
+                    std::vector<double> variances;
+                    for (int r = 0; r < sequences * kTokens; ++r) {
+                        const double* x = tape.hidden[site] + r * kWidth;
+                        double mean = 0, square = 0;
+                        for (int c = 0; c < kWidth; ++c) mean += x[c] / kWidth;
+                        if (kind == NormKind::RmsNorm) mean = 0;
+                        for (int c = 0; c < kWidth; ++c) square += (x[c] - mean) * (x[c] - mean) / kWidth;
+                        variances.push_back(square);
+                    }
+                    std::sort(variances.begin(), variances.end());
+                    const std::size_t count = variances.size();
+                    const double middle = (variances[(count - 1) / 2] + variances[count / 2]) / 2;
+                    const double rho = middle / model.numerics.eps * kWidth / 2048;
+                    QVERIFY(std::abs(values(found, "fp16_rho_ln")[site] / rho - 1) < 1e-12);
+                    QCOMPARE(values(found, "bf16_rho_ln")[site], 8 * values(found, "fp16_rho_ln")[site]);
+                }
+                model.numerics.eps = 0;  // a hot knob
+                ProbeInput<double> bare(model, batch, pool_, 0);
+                const ProbeResult undefined = probe_null_space(bare);
+                for (const double rho : values(undefined, "fp16_rho_ln")) QVERIFY(std::isnan(rho));
+            }
     }
 
     /// The layers' singular values are those of the whole layer's Jacobian, parallel or not, causal or not.

@@ -105,7 +105,8 @@ class DeterminismTest : public QObject {
         for (const char* array : {"hidden", "params", "total"}) QVERIFY2(finite("gradients", array), array);
         for (const char* array : {"max", "mean", "below_099", "width"})
             QVERIFY2(finite("theta", array), array);
-        for (const char* array : {"gain", "erased_backward"}) QVERIFY2(finite("null_space", array), array);
+        for (const char* array : {"gain", "erased_backward", "bf16_rho_ln", "fp16_rho_ln"})
+            QVERIFY2(finite("null_space", array), array);
         for (const char* array : {"sublayer_sv", "layer_sv", "end_to_end_sv"})
             QVERIFY2(finite("jacobian", array), array);
     }

@@ -120,6 +120,15 @@ class Pieces(unittest.TestCase):
         self.assertEqual(len(found), 2)
         self.assertAlmostEqual(np.linalg.norm(found[:, 2]), 1, 13)
 
+    def test_rho_ln(self):
+        """d = 768, ε = 1e-5: variance 1 gives 37500 in FP16, 1e-4 gives 3.75, 4e-6 gives 0.15, and 1.2 in BF16."""
+        signs = np.tile([1.0, -1.0], 384)
+        for variance, fp16 in ((1, 37500), (1e-4, 3.75), (4e-6, 0.15)):
+            tokens = variance**0.5 * np.outer([0.1, 1, 10], signs)  # the median of the variances, not their mean
+            self.assertAlmostEqual(probes.rho_ln(tokens, 1e-5, 2**-11) / fp16, 1, 12)
+            self.assertAlmostEqual(probes.rho_ln(tokens, 1e-5, 2**-8) / fp16, 8, 12)
+        self.assertTrue(np.isnan(probes.rho_ln(tokens, 0.0, 2**-8)))
+
     def test_refuses_what_it_does_not_compute(self):
         beyond = {"block": "vit", "scheme": "hyper", "heads": 3, "kv_heads": 3, "gpas": {"gain": 1}, "x": 1}
         for key, value in beyond.items():
@@ -244,6 +253,36 @@ class Compare(unittest.TestCase):
         self.assertEqual(path, "grad/pos_emb")
         names = self.want["probes/null_space/sites"][::-1]
         self.assertEqual(self.worst(probes__null_space__sites=names)["probes/null_space/sites"][0], np.inf)
+
+    def test_steps(self):
+        """Of a gradient, 1e-6, and of round-off, the key bias: only the latter's step is measured as a gradient."""
+        big, zero = "blocks.0.attn.bq", "blocks.0.attn.bk"
+        self.assertLess(np.abs(self.want["grad/" + zero]).max(), 1e-16)
+        self.assertGreater(np.abs(self.want["grad/" + big]).min(), 1e-7)
+        scale = np.abs(self.want["step/" + big]).max()
+        found = self.worst(**{"step/" + big: self.want["step/" + big] + 1e-9 * scale})
+        self.assertAlmostEqual(found["step"][0], 1e-9, 14)
+        self.assertEqual(found["step_near_eps"][0], 0)
+        found = self.worst(**{"step/" + zero: self.want["step/" + zero] + 1e-9})
+        largest = max(np.abs(g).max() for path, g in self.want.items() if path.startswith("grad/"))
+        self.assertEqual(found["step"][0], 0)
+        self.assertAlmostEqual(found["step_near_eps"][0] * 1e-3 * largest / (1e-9 * 1e-8 / 3e-3), 1, 5)
+
+    def test_update(self):
+        """It sees a wrong step, however small its gradient, and nothing where the step is of other gradients."""
+        _, recipe, params, *_ = next(case for case in cases("peri") if case[1]["stack"]["d_model"] == 9)
+        names = [path for path in self.want if path.startswith("step/")]
+
+        def update(want, got):
+            compare.add_update(recipe, params, want, got)
+            return compare.compare(want, got)["update"]
+
+        self.assertLess(update(dict(self.want), dict(self.want))[0], 1e-15)
+        for path in names:
+            off = self.want[path] + 1e-9 * np.abs(self.want[path]).max()
+            error, where = update(dict(self.want), {**self.want, path: off})
+            self.assertEqual(where, "update" + path.removeprefix("step"))
+            self.assertAlmostEqual(error, 1e-9, 14)
 
     def test_missing(self):
         got = {path: value for path, value in self.want.items() if path != "hidden"}

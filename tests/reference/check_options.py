@@ -280,9 +280,9 @@ class OptionCases(unittest.TestCase):
 
     def test_are_what_the_model_computes(self):
         for name, *case, expected in self.cases:
-            worst = compare.compare(expected, evaluate(*case))
+            worst = compare.compare(expected, evaluate(*case), optimizer=case[0]["optimizer"])
             for output, (error, path) in worst.items():
-                self.assertLess(error, 1e-9, f"{name} {path}")
+                self.assertLess(error, 1e-10, f"{name} {path}")
 
     def test_gradients_against_differences(self):
         rng = np.random.default_rng(5)

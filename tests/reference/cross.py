@@ -4,10 +4,10 @@
 gelu_erf, swiglu}: 960 small stacks through `normscope-cli evaluate --step --jacobian` and through PyTorch, live.
 
 All other options of a stack (gate site and activation, key heads, position, QK-norm, layout, branch scale, Δt, τ, …)
-are drawn at random, and so are sizes, weights and tokens; draws that PyTorch itself can not compute well in float32
-are drawn anew, as for the committed cases. Prints the worst relative error of every output by scheme (compare.py says
-how errors are measured), writes it to CROSS.md beside this file when all stacks were run, and exits with 1 above
-tolerance: 1e-10 in float64 (a step: 1e-9), 1e-4 in float32 (where a step can not be compared).
+are drawn at random, and so are sizes, weights and tokens; no draw is left out. Prints the worst relative error of every
+output by scheme (compare.py says how errors are measured), writes it to CROSS.md beside this file when all stacks were
+run, and exits with 1 above tolerance: 1e-10 in float64, 1e-4 in float32. A float32 error above that is listed, and must
+be within ten times PyTorch's own there, the worst over four neighbouring stacks.
 """
 
 import argparse
@@ -23,17 +23,14 @@ import h5py
 import numpy as np
 import torch
 
-from compare import SLACK, compare, read_tree
+from compare import add_update, compare, read_tree
 from expected import evaluate
-from generate import well_conditioned
+from generate import float32_errors
 from option_cases import OPTIONS, draw
 from stack import SCHEMES
 
-REDRAWN = (
-    "Draws in which PyTorch's own float32 is off by more than 3e-6 are not among them, nor those whose null space is\n"
-    "not defined: they were drawn anew (`generate.well_conditioned`)."
-)
 TOLERANCES = {"float64": 1e-10, "float32": 1e-4}
+OF_PYTORCH = 10  # so many times its own float32 error
 PRODUCT = {
     "scheme": SCHEMES,
     "block": ("gpt2", "llama"),
@@ -69,15 +66,12 @@ def write_inputs(folder, recipe, params, tokens, targets):
 
 
 def run_stack(task):
-    """(cli, keep, stack) -> scheme, name, {(dtype, output): worst error}, what failed."""
+    """(cli, keep, stack) -> scheme, name, {(dtype, output): worst error}, what failed, what PyTorch misses too."""
     cli, keep, (scheme, name, seed, choice) = task
     torch.set_num_threads(1)
-    for attempt in itertools.count():
-        case = draw(choice, np.random.default_rng([*seed, attempt]), terse=attempt % 2 == 1)
-        if well_conditioned(*case):
-            break
+    recipe, params, *batch = case = draw(choice, np.random.default_rng([*seed, 0]), terse=seed[-1] % 2 == 1)
     want = evaluate(*case, with_probes=False)
-    errors, failures = {}, []
+    errors, failures, excused = {}, [], []
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         write_inputs(folder, *case)
@@ -86,22 +80,31 @@ def run_stack(task):
             command = [cli, "evaluate", folder / "recipe.json", "--weights", folder / "weights.h5", "--tokens",
                        folder / "tokens.h5", "--out", out, "--dtype", dtype, "--step", "--jacobian",
                        "--threads", "1"]  # fmt: skip
-            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=600)
             if done.returncode:
                 failures.append(f"{dtype}: exit {done.returncode}: {done.stderr.strip()}")
                 continue
             with h5py.File(out) as file:
                 got = read_tree(file)
-            single = dtype == "float32"
-            compared = {path: v for path, v in want.items() if not (single and path.startswith("step/"))}
-            for output, (error, path) in compare(compared, got, single).items():
+            single, compared = dtype == "float32", dict(want)
+            add_update(recipe, params, compared, got)
+            paths = [path for path in compared if not (single and path.startswith("step/"))]
+            own = None
+            for output, (error, path) in compare(compared, got, single, recipe["optimizer"], paths).items():
                 column = (dtype, output.split("/")[0])
                 errors[column] = max(errors.get(column, 0.0), error)
-                if not error <= tolerance * SLACK.get(output, 1):
-                    failures.append(f"{dtype}: {path}: {error:.2e}")
+                if error <= tolerance:
+                    continue
+                if single and own is None:
+                    own = float32_errors(case)
+                seen = f"{dtype}: {path}: {error:.2e}"
+                if single and error <= OF_PYTORCH * own.get(output, 0.0) < np.inf:
+                    excused.append(f"{seen}, PyTorch's own {own[output]:.2e}")
+                else:
+                    failures.append(seen)
     if failures and keep:
         write_inputs(keep / f"{scheme}-{name}", *case)
-    return scheme, name, errors, failures
+    return scheme, name, errors, failures, excused
 
 
 def tables(worst, counts):
@@ -128,23 +131,27 @@ def main():
     options = parser.parse_args()
 
     tasks = [(options.cli, options.keep, stack) for stack in list(stacks(options.seed))[:: options.every]]
-    worst, counts, failed = {}, {}, 0
+    worst, counts, failed, beyond = {}, {}, 0, []
     with multiprocessing.Pool(options.jobs) as pool:
-        for done, (scheme, name, errors, failures) in enumerate(pool.imap(run_stack, tasks), 1):
+        for done, (scheme, name, errors, failures, excused) in enumerate(pool.imap(run_stack, tasks), 1):
             counts[scheme] = counts.get(scheme, 0) + 1
             for (dtype, output), error in errors.items():
                 worst[scheme, dtype, output] = max(worst.get((scheme, dtype, output), 0.0), error)
             failed += bool(failures)
+            beyond += [f"{scheme}/{name}: {line}" for line in excused]
             for failure in failures[:3]:
                 print(f"{scheme}/{name}: {failure}", flush=True)
             if done % 96 == 0:
                 print(f"{done} of {len(tasks)} stacks, {failed} failed", file=sys.stderr, flush=True)
     report = tables(worst, counts)
+    if beyond:
+        report += f"\nAbove {TOLERANCES['float32']:g}, within {OF_PYTORCH} times PyTorch's own float32 error:\n\n"
+        report += "".join(f"- {line}\n" for line in beyond)
     print(report)
     if failed:
         sys.exit(f"{failed} of {len(tasks)} stacks are above tolerance or were refused")
     if options.every == 1:
-        head = f"# {len(tasks)} stacks against PyTorch\n\nWorst relative error, seed {options.seed}; `cross.py --help`.\n{REDRAWN}\n"
+        head = f"# {len(tasks)} stacks against PyTorch\n\nWorst relative error, seed {options.seed}; `cross.py --help`.\nNo draw is left out.\n"
         (pathlib.Path(__file__).parent / "CROSS.md").write_text(f"{head}\n{report}")
 
 

@@ -45,21 +45,28 @@ def write(group, path, value):
     group.create_dataset(path, data=value, track_times=False, **packing)
 
 
+def float32_errors(case):
+    """Output -> PyTorch's own error in float32, the worst over neighbours: round-off is small by luck, but not four
+    times."""
+    recipe, params, *batch = case
+    worst = {}
+    for trial in range(4):
+        near = {name: value * (1 + 1e-4 * trial) for name, value in params.items()}
+        single = evaluate(recipe, near, *batch, trial == 0, False, torch.float32)
+        want = evaluate(recipe, near, *batch, trial == 0, False)
+        want = {path: value for path, value in want.items() if not path.startswith("step/")}
+        for output, (error, _) in compare(want, single, single=True).items():
+            worst[output] = max(worst.get(output, 0.0), error)
+    return worst
+
+
 def well_conditioned(*case):
     try:
         if not all(is_defined(path, np.asarray(value)) for path, value in evaluate(*case).items()):
             return False
     except np.linalg.LinAlgError:  # a norm of the zero vector, where the null space of ε = 0 is not defined
         return False
-    recipe, params, *batch = case
-    for trial in range(4):  # neighbours: their round-off is of the same size, and not by luck small four times
-        near = {name: value * (1 + 1e-4 * trial) for name, value in params.items()}
-        single = evaluate(recipe, near, *batch, trial == 0, False, torch.float32)
-        want = evaluate(recipe, near, *batch, trial == 0, False)
-        want = {path: value for path, value in want.items() if not path.startswith("step/")}
-        if any(error > FLOAT32_ERROR for error, _ in compare(want, single, single=True).values()):
-            return False
-    return True
+    return all(error <= FLOAT32_ERROR for error in float32_errors(case).values())
 
 
 def write_file(path, cases_of_file):

@@ -114,20 +114,28 @@ def erased_share(matrices, vectors):
     return erased / whole if whole > 0 else np.nan
 
 
+def rho_ln(spread, eps, unit_round_off):
+    """(σ²/ε)·d·u of tokens [N, d] without their mean (RMSNorm: as they are), σ² the median of their mean squares."""
+    return np.median((spread**2).mean(-1)) / eps * spread.shape[-1] * unit_round_off if eps > 0 else np.nan
+
+
 def null_space(model, sites, site_grads):
     """sites: the norms in forward order; site_grads: ∂loss/∂(norm output) [B, n, d] each.
 
     gain: mean over tokens of 1/σ_ε. erased_backward: the share of the arriving gradient in the null space of
     Jᵀ, J the token's norm Jacobian at ε = 0 with the gain γ (also where some γ are 0). erased_forward: the
     share of the branch δ (Δt·b·scale∘y) in the null space of the normalisation without γ, at the post norm where δ
-    joined; NaN at other sites.
+    joined; NaN at other sites. bf16_rho_ln, fp16_rho_ln: ρ_LN of the norm's input.
     """
     kind, eps = model.stack.norm["kind"], model.stack.norm["eps"]
-    values = {name: np.full(len(sites), np.nan) for name in ("gain", "erased_backward", "erased_forward")}
+    names = ("gain", "erased_backward", "erased_forward", "bf16_rho_ln", "fp16_rho_ln")
+    values = {name: np.full(len(sites), np.nan) for name in names}
     for k, (site, grad) in enumerate(zip(sites, site_grads)):
         z = site.input.detach().reshape(-1, site.input.shape[-1])
         spread = z - z.mean(-1, keepdim=True) if kind == "layernorm" else z
         values["gain"][k] = (1 / torch.sqrt((spread**2).mean(-1) + eps)).mean().item()
+
+        values["bf16_rho_ln"][k], values["fp16_rho_ln"][k] = (rho_ln(spread.numpy(), eps, 2.0**-p) for p in (8, 11))
 
         leaf = z.clone().requires_grad_()
         y = normalise(leaf, kind, 0.0)

@@ -86,7 +86,7 @@ ProbeResult theta(std::int64_t step) {
 
 ProbeResult null_space(std::int64_t step) {
     ProbeResult result{"null_space", step, {}, {{"sites", {"blocks.0.attn.norm_post", "final_norm"}}}, 2};
-    for (const char* name : {"gain", "erased_backward", "erased_forward"})
+    for (const char* name : {"gain", "erased_backward", "erased_forward", "bf16_rho_ln", "fp16_rho_ln"})
         result.arrays.push_back(array(name, {2}, {"site"}, static_cast<double>(step)));
     return result;
 }

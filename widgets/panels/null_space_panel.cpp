@@ -16,27 +16,47 @@ namespace normscope::widgets {
 
 namespace {
 
+/// What the lollipops show.
+struct Quantity {
+    QString name;  ///< on the axis
+    const char* spoken;
+    QString formula;
+};
+
+Quantity quantityOf(const std::string& array) {
+    if (array == "gain") return {"gain 1/σ_ε", "gain", "gain: mean over tokens of 1/√(var + ε)"};
+    const bool bf16 = array == "bf16_rho_ln";
+    const QString format = bf16 ? "BF16" : "FP16";
+    return {
+        "ρ_LN in " + format, "ρ_LN",
+        QString("ρ_LN = (σ²/ε)·d·u: σ² the median over tokens of the variance of the norm's input (RMSNorm: "
+                "mean square), u = 2^-%1 of %2; below 1 ε rules the norm")
+            .arg(bf16 ? 8 : 11)
+            .arg(format)};
+}
+
 /// The per-site arrays of one sample; empty where they do not fit the sites.
 struct SiteValues {
     std::vector<NormSite> sites;
-    std::vector<double> gain, erased;
+    std::vector<double> shown, erased;
 };
 
-SiteValues siteValues(const ProbeResult& sample, const std::string& erased_array) {
+SiteValues siteValues(const ProbeResult& sample, const std::string& shown_array,
+                      const std::string& erased_array) {
     const auto names = sample.labels.find("sites");
-    const NamedArray* gain = arrayOf(sample, "gain", 1);
+    const NamedArray* shown = arrayOf(sample, shown_array, 1);
     const NamedArray* erased = arrayOf(sample, erased_array, 1);
-    if (names == sample.labels.end() || !gain || !erased) return {};
+    if (names == sample.labels.end() || !shown || !erased) return {};
     const std::size_t count = names->second.size();
-    if (gain->data.size() != count || erased->data.size() != count) return {};
-    return {placeNormSites(names->second), gain->data, erased->data};
+    if (shown->data.size() != count || erased->data.size() != count) return {};
+    return {placeNormSites(names->second), shown->data, erased->data};
 }
 
-/// The ratio strip of the gains, as if the lollipops were curves; runs without a common site have none.
-std::optional<Plot> gainStrip(const Plot& gains) {
+/// The ratio strip of the lollipops, as if they were curves; runs without a common site have none.
+std::optional<Plot> stemStrip(const Plot& lollipops) {
     Plot curves;
-    curves.x = gains.x;
-    for (const Stems& stems : gains.stems) {
+    curves.x = lollipops.x;
+    for (const Stems& stems : lollipops.stems) {
         Curve curve;
         curve.name = stems.name;
         curve.role = stems.role;
@@ -47,76 +67,87 @@ std::optional<Plot> gainStrip(const Plot& gains) {
     return ratioStrip(curves);
 }
 
-QString spoken(const RunData& run, const SiteValues& values) {
+QString spoken(const RunData& run, const char* what, const SiteValues& values) {
     double low = std::numeric_limits<double>::infinity(), high = 0, most = 0;
-    for (const double gain : values.gain) {  // comparisons with NaN are false: it is left out
-        if (gain < low) low = gain;
-        if (gain > high) high = gain;
+    for (const double value : values.shown) {  // comparisons with NaN are false: it is left out
+        if (value < low) low = value;
+        if (value > high) high = value;
     }
     for (const double share : values.erased)
         if (share > most) most = share;
-    return QString("%1: %2 norms, gain %3 to %4, erased share up to %5")
+    const QString range = low <= high ? brief(low) + " to " + brief(high) : QString("not defined");
+    return QString("%1: %2 norms, %3 %4, erased share up to %5")
         .arg(nameOf(run))
-        .arg(values.gain.size())
-        .arg(brief(low), brief(high), brief(most));
+        .arg(values.shown.size())
+        .arg(what, range, brief(most));
 }
 
 }  // namespace
 
 PanelInfo nullSpacePanel() {
-    return {
-        "null_space", "Norm sites", {{"erased", "Erased energy", {"backward", "forward"}}}, &buildNullSpace};
+    return {"null_space",
+            "Norm sites",
+            {{"quantity", "Lollipops", {"gain", "fp16_rho_ln", "bf16_rho_ln"}},
+             {"erased", "Erased energy", {"backward", "forward"}}},
+            &buildNullSpace};
 }
 
 Figure buildNullSpace(const PanelInput& input) {
     const PanelInfo panel = nullSpacePanel();
     const PanelOptions options = resolveOptions(panel, input.options);
-    const std::string& direction = options.at("erased");
+    const std::string &direction = options.at("erased"), &array = options.at("quantity");
+    const Quantity quantity = quantityOf(array);
 
     Figure figure = startFigure(panel);
-    figure.quantity = "gain 1/σ_ε";
-    figure.formula = direction == "backward" ? "gain: mean over tokens of 1/√(var + ε)\nerased: ‖Pg‖²/‖g‖² "
-                                               "over tokens, P on diag(γ)⁻¹·span{1, ẑ}"
-                                             : "gain: mean over tokens of 1/√(var + ε)\nerased: ‖Pδ‖²/‖δ‖² "
-                                               "over tokens, δ = Δt·b·y, P on span{1, ẑ}";
+    figure.quantity = quantity.name;
+    figure.formula =
+        quantity.formula + (direction == "backward"
+                                ? "\nerased: ‖Pg‖²/‖g‖² over tokens, P on diag(γ)⁻¹·span{1, ẑ}"
+                                : "\nerased: ‖Pδ‖²/‖δ‖² over tokens, δ = Δt·b·y, P on span{1, ẑ}");
     figure.source = "Null-space note, Theorem 2.2; Emadi, Lemma A.1";
     figure.erratum =
         "The note (remark 1.2) puts diag(γ) on the right of the Jacobian; it stands on the left. Kan et al., "
         "Lemma 9 "
         "leaves out −11ᵀ/d. Emadi, Theorem 5.5 (ii) names only the direction 1; ẑ is erased too.";
+    if (array != "gain") {
+        figure.source += "; ρ_LN: Baek";
+        figure.erratum +=
+            " Baek's first code takes σ² of the norm's output, about 1 whatever comes in, and twice the unit "
+            "roundoff; and a larger ε, a smaller ρ_LN, lowers the norm's gain instead of raising it.";
+    }
 
     const auto samples = shownSamples(input, panel.id);
     std::vector<bool> drawn(input.runs.size(), false);
-    Plot gains, erased;
+    Plot sites, erased;
     std::map<double, QString> names;
     std::map<double, QStringList> random_shares;
     QStringList parts;
     double end = 0;
     for (const ShownSample& shown : samples) {
         if (!shown.own()) continue;  // grey lollipops under lollipops would only clutter
-        const SiteValues values = siteValues(*shown.sample, "erased_" + direction);
+        const SiteValues values = siteValues(*shown.sample, array, "erased_" + direction);
         if (values.sites.empty()) continue;
         drawn[shown.index] = true;
-        Stems gain_stems{nameOf(*shown.run), {Role::Kind::Run, shown.index, 0}, {}, values.gain, 0};
+        Stems site_stems{nameOf(*shown.run), {Role::Kind::Run, shown.index, 0}, {}, values.shown, 0};
         for (const NormSite& site : values.sites) {
-            gain_stems.x.push_back(site.x);
+            site_stems.x.push_back(site.x);
             names[site.x] = site.name;
             end = std::max(end, site.x);
         }
-        Stems erased_stems = gain_stems;
+        Stems erased_stems = site_stems;
         erased_stems.y = values.erased;
-        gains.stems.push_back(std::move(gain_stems));
+        sites.stems.push_back(std::move(site_stems));
         erased.stems.push_back(std::move(erased_stems));
-        parts << spoken(*shown.run, values);
+        parts << spoken(*shown.run, quantity.spoken, values);
         const RecipeFacts facts = recipeFacts(shown.run->recipe_json);
         if (facts.random_erased) random_shares[*facts.random_erased] << nameOf(*shown.run);
     }
-    gains.x = depthAxis(int(std::ceil(end - 1.0 / 8)));  // a final norm stands 1/8 after the last layer
-    gains.y.label = figure.quantity;
-    gains.y.scale = Scale::Log;
-    gains.references.push_back({Qt::Horizontal, 1, QString()});
-    markBadLayers(gains, input);
-    erased.x = gains.x;
+    sites.x = depthAxis(int(std::ceil(end - 1.0 / 8)));  // a final norm stands 1/8 after the last layer
+    sites.y.label = figure.quantity;
+    sites.y.scale = Scale::Log;
+    sites.references.push_back({Qt::Horizontal, 1, QString()});
+    markBadLayers(sites, input);
+    erased.x = sites.x;
     erased.y.label = "erased share";
     erased.y.scale = Scale::Log;
     erased.height_share = 0.5;
@@ -128,8 +159,8 @@ Figure buildNullSpace(const PanelInput& input) {
         figure.x_name_at.push_back(x);
         figure.x_names << name;
     }
-    auto strip = gainStrip(gains);
-    figure.plots = {std::move(gains), std::move(erased)};
+    auto strip = stemStrip(sites);
+    figure.plots = {std::move(sites), std::move(erased)};
     if (strip) figure.plots.insert(figure.plots.begin() + 1, std::move(*strip));
     figure.subtitle = atStep(samples);
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));

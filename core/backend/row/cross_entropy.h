@@ -23,7 +23,7 @@ inline typename L::scalar cross_entropy(const typename L::scalar* logits, int V,
         sum += L::keep(e, part);
         if (dlogits) L::store(dlogits + i, e, part);
     });
-    const T total = L::sum(sum), lse = std::log(total) + largest;
+    const T total = L::sum(sum), log_total = std::log(total), lse = log_total + largest;
     if (dlogits) {
         const T factor = scale / total * (T(1) + 2 * z * lse);
         for_lanes<L>(V, [&](int i, auto part) { L::store(dlogits + i, L::load(dlogits + i, part) * factor, part); });
@@ -31,7 +31,7 @@ inline typename L::scalar cross_entropy(const typename L::scalar* logits, int V,
     }
     // A logit that is not finite must not pass for a finite loss.
     if (!std::isfinite(largest)) return largest - largest;
-    return lse - chosen;
+    return log_total + (largest - chosen);  // lse − chosen would leave a small loss in the round-off of the logits
 }
 
 }  // namespace normscope::row

@@ -70,6 +70,39 @@ class NullSpacePanelTest : public QObject {
         QCOMPARE(buildNullSpace(input).plots[1].stems[0].y, std::vector<double>(3, 0.5));
     }
 
+    void rhoOfEitherFormat() {
+        RunData a = withSites("A", kPre, {1, 1, 1});
+        auto& arrays = a.probes["null_space"][0].arrays;
+        arrays.push_back(syn::vector("fp16_rho_ln", {0.5, 2, 8}));
+        arrays.push_back(syn::vector("bf16_rho_ln", {4, 16, 64}));
+        PanelInput input;
+        input.runs = {&a};
+        QVERIFY(!buildNullSpace(input).formula.contains("ρ_LN"));
+        input.options = {{"quantity", "fp16_rho_ln"}};
+        const Figure f = buildNullSpace(input);
+        QCOMPARE(f.plots[0].stems[0].y, std::vector<double>({0.5, 2, 8}));
+        QCOMPARE(f.plots[0].references[0].value, 1.0);
+        QCOMPARE(f.plots[0].y.label, "ρ_LN in FP16");
+        QVERIFY(f.formula.contains("(σ²/ε)·d·u") && f.formula.contains("2^-11 of FP16"));
+        QVERIFY(f.source.contains("Baek") && f.erratum.contains("output"));
+        QVERIFY(f.summary.contains("A: 3 norms, ρ_LN 0.5 to 8, erased share up to 0.25"));
+        input.options = {{"quantity", "bf16_rho_ln"}};
+        const Figure wide = buildNullSpace(input);
+        QCOMPARE(wide.plots[0].stems[0].y, std::vector<double>({4, 16, 64}));
+        QVERIFY(wide.formula.contains("2^-8 of BF16"));
+    }
+
+    /// A session of an older program has the gains alone; ε = 0 leaves ρ_LN undefined.
+    void withoutRhoItSaysSo() {
+        RunData a = withSites("A", kPost, {1, 1});
+        PanelInput input;
+        input.runs = {&a};
+        input.options = {{"quantity", "fp16_rho_ln"}};
+        QVERIFY(buildNullSpace(input).empty_text.contains("lacks this quantity"));
+        a.probes["null_space"][0].arrays.push_back(syn::vector("fp16_rho_ln", {kNaN, kNaN}));
+        QVERIFY(buildNullSpace(input).summary.contains("2 norms, ρ_LN not defined"));
+    }
+
     void sameSitesAreCompared() {
         const RunData a = withSites("A", kPost, {0.5, 0.5}), b = withSites("B", kPost, {1, 0.25});
         PanelInput input;
