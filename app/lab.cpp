@@ -65,7 +65,7 @@ Lab::Lab(Options options, QObject* parent)
         resumeRecovered(recovered, resume_when_recovered_);
     });
     connect(io, &IoWorker::sessionOpened, this, [this](const OpenedSessionPtr& opened) {
-        replaceBySession(opened->session, opened->path);
+        replaceBySession(*opened);
         Q_EMIT sessionOpened(opened);
     });
     connect(io, &IoWorker::modelImported, this,
