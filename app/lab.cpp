@@ -344,6 +344,8 @@ widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::Pan
         const auto measured = run.measured_for.find(panel);
         input.draft.push_back(!run.trained() && !run.underWay() && !run.pinned &&
                               measured != run.measured_for.end() && measured->second < explore_generation_);
+        input.awaited.push_back(!exact_ && !run.trained() && !run.underWay() && !run.pinned &&
+                                run.refusal.empty());
     }
     input.step = step_;
     input.exploring = exploring();
