@@ -225,7 +225,7 @@ void EngineWorker::start(std::uint64_t generation, std::vector<RunPlan> plans) {
             }
             if (plan.weights && !plan.start) {
                 run.from_weights = true;
-                first.events.push_back({0, "weights", "from " + plan.weights->source});
+                first.events.push_back(weightsEvent(*plan.weights));
             }
             header.outcome = {RunState::Running, -1, "", -1};
             first.outcome = header.outcome;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "app/start_weights.h"
 #include "core/recipe/experiment.h"
-#include "core/session/stored_tensor.h"
 
 #include <QMetaType>
 #include <cstdint>
@@ -39,14 +39,6 @@ struct Frame {
     double probe_overhead = 0;  ///< train: share of the training time
 };
 using FramePtr = std::shared_ptr<const Frame>;
-
-/// Weights that a run starts from in place of drawn ones.
-struct StartWeights {
-    std::string name;    ///< what the run is called: the file's name without its ending
-    std::string source;  ///< the file, for messages
-    std::vector<StoredTensor> tensors;
-};
-using StartWeightsPtr = std::shared_ptr<const StartWeights>;
 
 /// A run as it is to be measured or trained.
 struct RunPlan {

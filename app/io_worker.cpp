@@ -119,14 +119,23 @@ void IoWorker::heartbeat() {
 void IoWorker::saveSession(const SaveRequest& request) {
     std::vector<const RunData*> runs;
     for (const auto& run : request.runs) runs.push_back(run.get());
-    if (guarded(
-            [&] { save_session(request.path.toStdString(), runs, request.view_json, request.checkpoints); }))
+    auto checkpoints = request.checkpoints;
+    if (guarded([&] {
+            for (const auto& [place, weights] : request.weights)
+                checkpoints.push_back({runs[place]->id, std::make_shared<const Checkpoint>(
+                                                            startCheckpoint(*runs[place], *weights))});
+            save_session(request.path.toStdString(), runs, request.view_json, checkpoints);
+        }))
         Q_EMIT sessionSaved(request.path);
 }
 
 void IoWorker::openSession(const QString& path) {
     guarded([&] {
-        auto opened = std::make_shared<OpenedSession>(OpenedSession{path, open_session(path.toStdString())});
+        auto opened =
+            std::make_shared<OpenedSession>(OpenedSession{path, open_session(path.toStdString()), {}});
+        for (const RunData& run : opened->session.runs)
+            if (auto weights = startWeightsOf(run, opened->session))
+                opened->weights[run.id] = std::move(weights);
         for (const auto& warning : opened->session.warnings) Q_EMIT problem(QString::fromStdString(warning));
         Q_EMIT sessionOpened(opened);
     });

@@ -34,6 +34,7 @@ struct RecoveredRun {
 struct OpenedSession {
     QString path;
     Session session;
+    std::map<std::string, StartWeightsPtr> weights;  ///< of the runs that did not start from drawn ones
 };
 using OpenedSessionPtr = std::shared_ptr<const OpenedSession>;
 
@@ -44,6 +45,8 @@ struct SaveRequest {
     std::vector<RunDataPtr> runs;
     std::string view_json;
     std::vector<CheckpointSource> checkpoints;
+    /// Runs nobody trained yet whose weights the session must keep, by their place in `runs`.
+    std::map<std::size_t, StartWeightsPtr> weights;
 };
 
 /// Owns every HDF5 call of the window: live recordings with their checkpoints, sessions. Lives in a thread of

@@ -65,7 +65,7 @@ Lab::Lab(Options options, QObject* parent)
         resumeRecovered(recovered, resume_when_recovered_);
     });
     connect(io, &IoWorker::sessionOpened, this, [this](const OpenedSessionPtr& opened) {
-        replaceBySession(opened->session, opened->path);
+        replaceBySession(*opened);
         Q_EMIT sessionOpened(opened);
     });
     connect(io, &IoWorker::modelImported, this,
@@ -344,6 +344,8 @@ widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::Pan
         const auto measured = run.measured_for.find(panel);
         input.draft.push_back(!run.trained() && !run.underWay() && !run.pinned &&
                               measured != run.measured_for.end() && measured->second < explore_generation_);
+        input.awaited.push_back(!exact_ && !run.trained() && !run.underWay() && !run.pinned &&
+                                run.refusal.empty());
     }
     input.step = step_;
     input.exploring = exploring();

@@ -154,7 +154,7 @@ class Lab : public QObject {
     void takeTrained(const Frame& frame, QSet<QString>& panels);
     void takeCheckpoint(const QString& id, const CheckpointPtr& checkpoint);
     void replaceRuns(std::vector<LabRun> runs);
-    void replaceBySession(const Session& session, const QString& path);
+    void replaceBySession(const OpenedSession& opened);
     void resumeRecovered(const QList<RecoveredRun>& recovered, bool continue_training);
     QString hint() const;
 

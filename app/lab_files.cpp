@@ -7,13 +7,19 @@
 namespace normscope::app {
 
 void Lab::saveSession(const QString& path, const std::string& view_json) {
-    SaveRequest request{path, {}, view_json, {}};
+    SaveRequest request{path, {}, view_json, {}, {}};
     for (const LabRun& run : runs_) {
         auto copy = std::make_shared<RunData>(*run.data);
         if (run.underWay())
             copy->outcome = {RunState::Interrupted, copy->steps.rows() ? copy->steps.step.back() : -1,
                              "saved while it trained", -1};
+        const bool only_weights = run.weights && !run.trained();
+        if (only_weights) {
+            copy->events = {weightsEvent(*run.weights)};
+            request.weights[request.runs.size()] = run.weights;
+        }
         request.runs.push_back(std::move(copy));
+        if (only_weights) continue;
         for (const KnownCheckpoint& known : run.checkpoints) {
             request.checkpoints.push_back(known.source);
             request.checkpoints.back().run_id = run.id;
@@ -63,7 +69,9 @@ void Lab::replaceRuns(std::vector<LabRun> runs) {
     Q_EMIT viewChanged();
 }
 
-void Lab::replaceBySession(const Session& session, const QString& path) {
+void Lab::replaceBySession(const OpenedSession& opened) {
+    const Session& session = opened.session;
+    const QString& path = opened.path;
     if (session.runs.empty()) {
         Q_EMIT problem(tr("%1: holds no run").arg(path));
         return;
@@ -77,6 +85,8 @@ void Lab::replaceBySession(const Session& session, const QString& path) {
             for (const EmbeddedCheckpoint& inside : session.checkpoints)
                 if (inside.run_id == data.id)
                     runs.back().checkpoints.push_back({inside.step, {data.id, inside}});
+            if (const auto weights = opened.weights.find(data.id); weights != opened.weights.end())
+                runs.back().weights = weights->second;
         }
         replaceRuns(std::move(runs));
     } catch (const std::exception& error) {

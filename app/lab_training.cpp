@@ -228,12 +228,18 @@ void Lab::takeTrained(const Frame& frame, QSet<QString>& panels) {
         if (part.header) {
             const RunData shown = *run->data;
             run->data = std::make_shared<RunData>(*part.header);
-            if (part.delta.probes.empty() && !part.header->probes.size()) run->data->probes = shown.probes;
+            if (part.header->probes.empty()) run->data->probes = shown.probes;
             outcome = true;
         }
-        if (!part.delta.steps.empty() && run->data->steps.rows() == 0) {
-            // From its first step on everything shown was recorded in training; what was explored goes.
-            run->data->probes.clear();
+        if (!(part.delta.steps.empty() && part.delta.probes.empty()) && run->data->steps.rows() == 0) {
+            // From its first step on what training measures comes from there; what only a panel asked for
+            // stays at step 0, where it was measured of the same weights.
+            const Recipe recorded = parse_recipe(run->data->recipe_json, "run " + run->id);
+            std::erase_if(run->data->probes, [&](const auto& probe) {
+                return run->measured_for[probe.first] < explore_generation_ ||
+                       std::any_of(recorded.probes.begin(), recorded.probes.end(),
+                                   [&](const ProbePlan& p) { return p.id == probe.first; });
+            });
             for (const auto& panel : probes_) panels.insert(QString::fromStdString(panel));
         }
         append(*run->data, part.delta);

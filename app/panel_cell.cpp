@@ -135,8 +135,8 @@ void PanelCell::setPanel(const std::string& panel) {
     plot_->setViewState(views_[panel_]);
     fillPanelMenu();
     fillOptionsMenu();
+    Q_EMIT panelChanged();  // before the picture: it says what is being measured now
     refresh();
-    Q_EMIT panelChanged();
 }
 
 void PanelCell::setOptions(const widgets::PanelOptions& options) {

@@ -73,9 +73,7 @@ std::string viewJson(const MainWindow& window) {
     for (const LabRun& run : lab.runs())
         view["knobs"][run.id] = {{"recipe", json::parse(recipe_json(run.recipe, -1))},
                                  {"live", json::parse(recipe_json(run.live, -1))},
-                                 // The session does not hold weights nobody trained: what was measured of
-                                 // them stays, and is not measured again with drawn ones.
-                                 {"pinned", run.pinned || (run.weights && !run.trained())}};
+                                 {"pinned", run.pinned}};
     return view.dump();
 }
 

@@ -249,12 +249,44 @@ class LabTest : public QObject {
         b.lab->undoStack()->undo();
         QTRY_VERIFY(b.lab->exact() && b.lab->runs()[2].refusal.empty());
 
+        // A session keeps the weights of a run that nobody trained, also one that was reopened and saved
+        // again.
+        for (const char* session : {"once.h5", "twice.h5"}) {
+            QSignalSpy saved(b.lab.get(), &Lab::sessionSaved);
+            b.lab->saveSession(b.folder.filePath(session), {});
+            QTRY_COMPARE(saved.count(), 1);
+            b.open(4);
+            QSignalSpy opened(b.lab.get(), &Lab::sessionOpened);
+            b.lab->openSession(b.folder.filePath(session));
+            QTRY_COMPARE(opened.count(), 1);
+            QCOMPARE(b.run(2).name, std::string("tiny"));
+            b.lab->selectRun(2);
+            b.lab->setLinked(false);
+            b.lab->commitKey("stack.residual_step", 0.5);
+            QTRY_VERIFY(b.lab->exact() && b.rms(2) != imported);
+            b.lab->commitKey("stack.residual_step", 1.0);
+            QTRY_VERIFY(b.lab->exact() && b.rms(2) == imported);
+        }
+
         b.lab->commitKey("steps", 4);
         b.lab->play();
         QTRY_VERIFY(b.ended() && b.run(2).steps.rows() == 4);
         QCOMPARE(b.run(2).probes.at("growth").front().find("rms")->data, imported);
         QCOMPARE(b.run(2).events.front().kind, std::string("weights"));
         QCOMPARE(b.lab->runs()[2].checkpoints.front().step, std::int64_t(0));
+        // So does one that was trained: what its knobs would give is measured with them.
+        QSignalSpy saved(b.lab.get(), &Lab::sessionSaved);
+        b.lab->saveSession(b.folder.filePath("trained.h5"), {});
+        QTRY_COMPARE(saved.count(), 1);
+        b.open(4);
+        QSignalSpy opened(b.lab.get(), &Lab::sessionOpened);
+        b.lab->openSession(b.folder.filePath("trained.h5"));
+        QTRY_COMPARE(opened.count(), 1);
+        b.lab->selectRun(2);
+        b.lab->setLinked(false);
+        b.lab->commitKey("steps", 9);
+        QTRY_VERIFY(b.lab->exact() && b.lab->runs()[2].preview);
+        QCOMPARE(b.lab->runs()[2].preview->probes.at("growth").back().find("rms")->data, imported);
 
         b.lab->importModel(b.folder.filePath("none.bin"));
         QTRY_VERIFY(b.problems.last().contains("none.bin"));

@@ -202,6 +202,7 @@ class WindowTest : public QObject {
         PanelCell* left = b.cell("growth");
         PanelCell* right = b.cell("gradients");
         left->setPanel("spectra");
+        QVERIFY(left->plot()->figure()->empty_text.contains("is being measured"));
         right->setPanel("mismatch");
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact() && b.run(1).probes.count("mismatch"), 20000);
         for (const PanelCell* cell : {left, right}) {
@@ -221,6 +222,13 @@ class WindowTest : public QObject {
         right->setOptions({{"format", "fp16"}});
         QVERIFY(!curve(right, "Pre-LN").y.empty());
         b.keepPicture("panels-end-to-end");
+        // Training does not run this probe: what was measured before it stays, at step 0.
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
+        QVERIFY(b.run(0).probes.at("growth").size() > 1);
+        if (!find_probe("spectra")) return;
+        QCOMPARE(b.run(0).probes.at("spectra").size(), 1u);
+        QCOMPARE(left->plot()->figure()->subtitle, QString("at step 0"));
     }
 
     void whatCanNotBePastedIsToldInOneLine() {

@@ -43,6 +43,16 @@ void nameDepths(Figure& figure, int depth, int first) {
     }
 }
 
+void nameLayers(Figure& figure, int depth) {
+    for (int layer = 1; layer <= depth; ++layer) {
+        figure.x_names << QString("layer %1").arg(layer);
+        figure.x_name_at.push_back(layer);
+        if (layer == depth) break;
+        figure.x_names << QString("layers %1 → %2").arg(layer).arg(layer + 1);
+        figure.x_name_at.push_back(layer + 0.5);
+    }
+}
+
 void markBadLayers(Plot& plot, const PanelInput& input) {
     for (std::size_t i = 0; i < input.runs.size(); ++i) {
         const Outcome& outcome = input.runs[i]->outcome;

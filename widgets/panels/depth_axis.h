@@ -20,6 +20,8 @@ Axis depthAxis(int depth);
 
 /// Fills x_names and x_name_at for the hidden states `first` … 2D.
 void nameDepths(Figure& figure, int depth, int first = 0);
+/// Names for values of whole layers, "layer 3", and of what lies between two, "layers 3 → 4".
+void nameLayers(Figure& figure, int depth);
 
 /// A ▲ at the frame under the first bad layer of each run that has diverged at or before the shown step.
 void markBadLayers(Plot& plot, const PanelInput& input);

@@ -106,9 +106,8 @@ QString spectrumSentence(const ProbeResult& sample, double epsilon) {
     const Spectrum& s = spectra->front();
     const double low = s.sigma.front(), high = s.sigma.back();
     if (s.nulls == 0 && high < kIllConditioned * low) return {};
-    return QString("The end-to-end Jacobian has σ from %1 to %2 and %3 exact nulls among %4")
-        .arg(brief(low), brief(high))
-        .arg(s.nulls)
+    return QString("The end-to-end Jacobian has σ from %1 to %2 and %3 among %4")
+        .arg(brief(low), brief(high), s.nulls == 1 ? "1 exact null" : QString("%1 exact nulls").arg(s.nulls))
         .arg(s.sigma.size() + s.nulls);
 }
 

@@ -22,8 +22,9 @@ struct PanelInput {
     std::vector<const RunData*>
         ghosts;  ///< the old state of run i while a knob is dragged: grey; null = none
     std::vector<const RunData*>
-        previews;             ///< what a structural knob would give run i at step 0: dotted; null = none
-    std::vector<bool> draft;  ///< run i is a first estimate; shorter than runs = exact
+        previews;               ///< what a structural knob would give run i at step 0: dotted; null = none
+    std::vector<bool> draft;    ///< run i is a first estimate; shorter than runs = exact
+    std::vector<bool> awaited;  ///< run i is being measured for this panel; shorter than runs = it is not
     std::int64_t step = std::numeric_limits<std::int64_t>::max();  ///< newest sample at or before it is shown
     bool exploring = false;                                        ///< not trained: everything is at step 0
     QString hint;  ///< what the Loss panel says before the first step ("Space trains both, about 12 s")

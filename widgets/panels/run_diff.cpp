@@ -38,6 +38,7 @@ constexpr KnownKey kKnown[] = {
     {"/stack/norm/kind", "norm"},
     {"/stack/norm/eps", "ε"},
     {"/stack/init/rule", "init"},
+    {"/stack/gpas/enabled", "GPAS"},
     {"/schedule/warmup", "warm-up"},
     {"/schedule/lr", "schedule"},
     {"/optimizer/kind", "optimizer"},

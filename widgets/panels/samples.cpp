@@ -14,10 +14,13 @@ bool isDraft(const PanelInput& input, std::size_t run) {
 }
 
 /// Why a run shows nothing of a probe.
-QString reason(const PanelInput& input, const RunData& run, const std::string& probe) {
+QString reason(const PanelInput& input, std::size_t index, const std::string& probe) {
+    const RunData& run = *input.runs[index];
     const auto found = run.probes.find(probe);
     if (found == run.probes.end() || found->second.empty())
-        return QString("%1 was not measured").arg(QString::fromStdString(probe));
+        return (index < input.awaited.size() && input.awaited[index] ? QString("%1 is being measured …")
+                                                                     : QString("%1 was not measured"))
+            .arg(QString::fromStdString(probe));
     const ProbeResult* sample = run.sample_at(probe, input.shownStep());
     if (!sample)
         return QString("first %1 sample is at step %2")
@@ -76,7 +79,7 @@ void sayWhatIsMissing(Figure& figure, const PanelInput& input, const std::string
     QStringList reasons;
     for (std::size_t i = 0; i < input.runs.size(); ++i) {
         if (i < drawn.size() && drawn[i]) continue;
-        const QString text = nameOf(*input.runs[i]) + ": " + reason(input, *input.runs[i], probe);
+        const QString text = nameOf(*input.runs[i]) + ": " + reason(input, i, probe);
         reasons << text;
         if (!none)
             figure.plots.front().chips.push_back(

@@ -71,6 +71,8 @@ std::optional<Line> overLayers(const ProbeResult& sample, const std::string& nam
 }
 
 View viewOf(const std::string& id) {
+    const QString product =
+        "‖∏J‖ / ∏‖J‖: 1 where all layers stretch one direction most, small where they turn it away\n";
     const QString whole = "J = ∂(all tokens out) / ∂(all tokens in) of sequence 0, [n·d × n·d]";
     const ReferenceLine one{Qt::Horizontal, 1, "σ = 1"};
     if (id == "sublayers")
@@ -101,7 +103,7 @@ View viewOf(const std::string& id) {
         return {
             "alignment of neighbouring layers",
             "|⟨u₁(J_l), v₁(J_{l+1})⟩|: 1 where a layer hands its strongest direction to the next one's\n" +
-                whole,
+                product + whole,
             "",
             true,
             Scale::Linear,
@@ -116,7 +118,7 @@ View viewOf(const std::string& id) {
                 ReferenceLine{Qt::Horizontal, 0, "λ = 0"},
                 [](const ProbeResult& s) { return listOf(s, "lyapunov"); }};
     return {"largest singular value σ₁",
-            "σ₁(J) = ‖J‖₂ of each layer, and down to σ_k\n" + whole,
+            "σ₁(J) = ‖J‖₂ of each layer, and down to σ_k\n" + product + whole,
             "Null-space note, Sections 3 to 6; Emadi, Theorem 5.4",
             true,
             Scale::Log,
@@ -127,7 +129,7 @@ View viewOf(const std::string& id) {
 void addBands(Plot& plot, const Line& line, const QString& name, const Role& role) {
     if (!line.least.empty()) plot.bands.push_back({name + " σ_k–σ₁", role, line.x, line.least, line.y, 0.14});
     if (line.error.empty()) return;
-    Band band{name + " ± error", role, line.x, {}, {}, 0.35};
+    Band band{name + " error", role, line.x, {}, {}, 0.35};
     for (std::size_t i = 0; i < line.y.size(); ++i) {
         band.low.push_back(line.y[i] - line.error[i]);
         band.high.push_back(line.y[i] + line.error[i]);
@@ -207,7 +209,10 @@ Figure buildSpectra(const PanelInput& input) {
     if (view.over_depth) {
         plot.x = depthAxis(depth);
         markBadLayers(plot, input);
-        nameDepths(figure, depth, 1);
+        if (id == "sublayers")
+            nameDepths(figure, depth, 1);
+        else
+            nameLayers(figure, depth);
     } else {
         plot.x.label = "index i";
         plot.x.integers = true;

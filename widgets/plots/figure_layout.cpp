@@ -149,7 +149,7 @@ class Layouter {
         around.x_labels =
             figure_.side_by_side || last || std::find(sharing.begin(), sharing.end(), i + 1) == sharing.end();
         if (!plot.heading.isEmpty() || !plot.y.label.isEmpty() || !plot.maps.empty())
-            around.top = row_ + 2 * unit_;
+            around.top = 1.4 * row_;  // a tick label at the upper end of the axis stands half above it
         else
             around.top = row_ / 2;
         if (!plot.lane_label.isEmpty()) around.lane = row_ + 2 * unit_;

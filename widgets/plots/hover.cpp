@@ -212,7 +212,10 @@ std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point)
     for (const auto& band : plot.bands) {
         const auto low = valueIn(band.x, band.low, point.x), high = valueIn(band.x, band.high, point.x);
         if (!low || !high) continue;
-        const QString range = QStringLiteral("%1 … %2").arg(numberText(*low), numberText(*high));
+        QString range = QStringLiteral("%1 … %2").arg(numberText(*low), numberText(*high));
+        // Narrower than the digits show: two times the same number would say nothing.
+        if (numberText(*low) == numberText(*high))
+            range = QStringLiteral("± %1").arg(numberText((*high - *low) / 2, 2));
         lines.push_back({band.name + QStringLiteral("  ") + range, band.role});
     }
     if (all && main) addRatios(values, lines);

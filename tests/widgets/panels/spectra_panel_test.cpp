@@ -68,7 +68,7 @@ class SpectraPanelTest : public QObject {
         QCOMPARE(plot.bands.size(), 4u);
         QCOMPARE(plot.bands[0].name, "A σ_k–σ₁");
         QCOMPARE(plot.bands[0].low[1], 1.0);
-        QCOMPARE(plot.bands[1].name, "A ± error");
+        QCOMPARE(plot.bands[1].name, "A error");
         QCOMPARE(plot.bands[1].low[0], 1.99);
         QCOMPARE(plot.bands[1].high[0], 2.01);
         QCOMPARE(plot.references.at(0).value, 1.0);
@@ -98,6 +98,9 @@ class SpectraPanelTest : public QObject {
 
     void whatFollowsFromThem() {
         const RunData a = measured("A", 3, 1);
+        QCOMPARE(build({&a}, "layers").x_names.value(0), "layer 1");
+        QCOMPARE(build({&a}, "alignment").x_names.value(1), "layers 1 → 2");
+        QCOMPARE(build({&a}, "sublayers").x_names.value(0), "layer 1 · attn");
         const Plot rank = build({&a}, "stable_rank").plots.front();
         QCOMPARE(rank.curves[0].x, (std::vector<double>{1, 2, 3}));
         QCOMPARE(rank.curves[0].y, (std::vector<double>{10, 11, 12}));
@@ -116,6 +119,10 @@ class SpectraPanelTest : public QObject {
         const Figure f = build({&a, &bare}, "layers");
         QCOMPARE(f.plots.front().curves.size(), 1u);
         QVERIFY(chipTexts(f).contains("Bare: spectra was not measured"));
+        PanelInput waits;
+        waits.runs = {&bare};
+        waits.awaited = {true};
+        QCOMPARE(buildSpectra(waits).empty_text, "Bare: spectra is being measured …");
         RunData half = syn::run("Half");
         syn::add(half, "spectra", 0, {syn::array("layer_top", {2, 1}, {1, kNaN})});
         QVERIFY(build({&half}, "lyapunov").empty_text.contains("lacks this quantity"));

@@ -49,6 +49,13 @@ class HoverTest : public QObject {
         QCOMPARE(hoverLines(f, {0, 3.0, 0, -1, -1})[3].role->run, 1);
     }
 
+    void aBandNarrowerThanTheDigitsTellsItsHalfWidth() {
+        Figure f = samples::gradients();
+        f.plots[0].bands = {{"A", {}, {3}, {0.25 - 3e-9}, {0.25 + 3e-9}}, {"B", {}, {3}, {0.2}, {0.3}}};
+        const auto lines = texts(f, {0, 3.0, 0, -1, -1});
+        QVERIFY2(lines.contains("A  ± 3e-9") && lines.contains("B  0.2 … 0.3"), qPrintable(lines.join('|')));
+    }
+
     void badValuesAreSaid() {
         Figure f = samples::losses();
         const auto lines = texts(f, {0, 150, -1, -1, -1});
