@@ -167,7 +167,7 @@ std::vector<std::string> CheckpointPair::paths() const {
 
 void CheckpointPair::remove() {
     for (const auto& slot : slots_) {
-        ReplacingFile leftovers(slot);  // clears them when it is made
+        remove_leftovers(slot);
         std::error_code error;
         if (!std::filesystem::remove(slot, error) && error)
             throw SystemError(slot + ": cannot be removed: " + error.message());

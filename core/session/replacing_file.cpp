@@ -48,20 +48,6 @@ void sync_path(const std::string& path, int flags) {
     if (result != 0 && error != EINVAL) fail(path, "write to disk");  // EINVAL: a file system without fsync
 }
 
-void remove_leftovers(const fs::path& target) {
-    const std::string start = target.filename().string() + ending;
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folder_of(target), error)) {
-        const std::string name = entry.path().filename().string();
-        if (!name.starts_with(start)) continue;
-        const std::string digits = name.substr(start.size());
-        if (digits.empty() || digits.size() > 9 || !std::all_of(digits.begin(), digits.end(), ::isdigit))
-            continue;
-        const pid_t pid = std::stoi(digits);
-        if (pid != ::getpid() && ::kill(pid, 0) != 0 && errno == ESRCH) fs::remove(entry.path(), error);
-    }
-}
-
 }  // namespace
 
 ReplacingFile::ReplacingFile(const std::string& target)
@@ -96,6 +82,21 @@ void ReplacingFile::commit() {
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(target_, "replace");
     committed_ = true;
     sync_path(folder_of(target_).string(), O_RDONLY | O_DIRECTORY);
+}
+
+void remove_leftovers(const std::string& path) {
+    const fs::path target = followed(path);
+    const std::string start = target.filename().string() + ending;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(folder_of(target), error)) {
+        const std::string name = entry.path().filename().string();
+        if (!name.starts_with(start)) continue;
+        const std::string digits = name.substr(start.size());
+        if (digits.empty() || digits.size() > 9 || !std::all_of(digits.begin(), digits.end(), ::isdigit))
+            continue;
+        const pid_t pid = std::stoi(digits);
+        if (pid != ::getpid() && ::kill(pid, 0) != 0 && errno == ESRCH) fs::remove(entry.path(), error);
+    }
 }
 
 std::string without_temporary_ending(const std::string& path) {

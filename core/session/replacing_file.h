@@ -28,6 +28,9 @@ class ReplacingFile {
     bool committed_ = false;
 };
 
+/// Removes the temporaries that killed processes left for this target; makes nothing.
+void remove_leftovers(const std::string& target);
+
 /// The path without the ending of a temporary: what messages should name.
 std::string without_temporary_ending(const std::string& path);
 

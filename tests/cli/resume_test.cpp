@@ -116,18 +116,19 @@ class ResumeTest : public QObject {
 
     /// A new run over an old one must not pick up what the old one left beside its file.
     void aNewRunForgetsOldCheckpoints() {
-        const QString reference = whole(), out = folder_.filePath("again.h5");
+        const QString reference = whole(), out = folder_.filePath("again.h5"),
+                      never = QString::number(2 * kSteps);
         const auto first = start_cli(train(out));
         while (QDir(folder_.path()).entryList({"again.ckpt*"}).isEmpty()) QVERIFY(!first->waitForFinished(2));
         first->kill();
         first->waitForFinished();
         QVERIFY(QFile::remove(out));  // its place is free, its checkpoints still stand there
-        const auto second = start_cli(train(out, "0"));
+        const auto second = start_cli(train(out, never));
         while (!QFile::exists(out)) QVERIFY(!second->waitForFinished(2));
-        QVERIFY(QDir(folder_.path()).entryList({"again.ckpt*"}).isEmpty());  // its own first comes after 5 s
+        QVERIFY(QDir(folder_.path()).entryList({"again.ckpt*"}).isEmpty());
         second->kill();
         QVERIFY(second->waitForFinished());
-        const CliResult resumed = run_cli(train(out, "0") + QStringList{"--resume"});
+        const CliResult resumed = run_cli(train(out, never) + QStringList{"--resume"});
         QVERIFY2(resumed.code == 0, qPrintable(resumed.error));
         compare(out, reference);
         QVERIFY(QDir(folder_.path()).entryList({"again.ckpt*"}).isEmpty());

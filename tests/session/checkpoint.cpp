@@ -4,6 +4,9 @@
 #include "core/stack/error.h"
 #include "tests/session/sample_run.h"
 
+#include <sys/inotify.h>
+#include <unistd.h>
+
 #include <QTemporaryDir>
 #include <QtTest>
 #include <cmath>
@@ -72,6 +75,19 @@ class TestCheckpoint : public QObject {
         for (const char* name : {"run.ckpt.a.h5", "run.ckpt.b.h5"})
             std::filesystem::resize_file(path(name), 1000);
         QVERIFY(sample::input_error([&] { pair.newest(); }).find("run.ckpt.") != std::string::npos);
+    }
+
+    /// Who watches the folder takes a checkpoint that appears for one of a run whose recording stands already.
+    void removingMakesNothing() {
+        CheckpointPair pair(path("over.h5"));
+        pair.save(noise(1));
+        const int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+        QVERIFY(watch >= 0 && inotify_add_watch(watch, qPrintable(folder_.path()), IN_CREATE) >= 0);
+        pair.remove();
+        QVERIFY(pair.paths().empty());
+        char event[4096];
+        QVERIFY2(::read(watch, event, sizeof event) < 0 && errno == EAGAIN, "a file was made");
+        ::close(watch);
     }
 
     void wrongTensorsAndFilesAreRefused() {
