@@ -21,7 +21,7 @@ namespace normscope::app {
 namespace {
 
 struct BenchOptions {
-    std::string backend = "auto";
+    std::string backend = "auto", only;
     int threads = 0;
     bool json = false, steps_only = false;
 };
@@ -41,10 +41,13 @@ double median_of(const std::function<double()>& once) {
 
 class Report {
   public:
-    Report(bool json, int threads) : json_(json), threads_(threads) {
+    Report(bool json, int threads, std::string only) : json_(json), threads_(threads), only_(std::move(only)) {
         if (!json) std::cout << cpu_name() << ", " << threads << " threads; medians\n";
     }
-    void add(const std::string& what, double ms, double tokens) {
+    /// Measures and prints a line, if it was asked for; `milliseconds` returns the time of one turn.
+    void add(const std::string& what, const std::function<double()>& milliseconds, double tokens = 0) {
+        if (what.find(only_) == std::string::npos) return;
+        const double ms = milliseconds();
         if (json_) {
             nlohmann::ordered_json line{{"what", what}, {"ms", ms}, {"threads", threads_}};
             if (tokens > 0) line["tokens_per_s"] = tokens / ms * 1e3;
@@ -63,6 +66,7 @@ class Report {
   private:
     bool json_;
     int threads_;
+    std::string only_;
 };
 
 double step_ms(const Recipe& recipe, ThreadPool& pool) {
@@ -109,12 +113,12 @@ double spectrum_ms(ThreadPool& pool) {
 int run_bench(const BenchOptions& options) {
     require_backend(options.backend);
     ThreadPool pool(options.threads);
-    Report report(options.json, pool.threads());
+    Report report(options.json, pool.threads(), options.only);
     const std::vector<std::string> long_run{"steps=1000000", "validate.every=0"};
     const auto bench_step = [&](const std::string& what, std::vector<std::string> settings) {
         settings.insert(settings.end(), long_run.begin(), long_run.end());
         const Recipe recipe = load_recipe("pre-ln", settings);
-        report.add(what, step_ms(recipe, pool),
+        report.add(what, [&] { return step_ms(recipe, pool); },
                    static_cast<double>(recipe.train.batch) * recipe.stack.context);
     };
     // The first four stand in tests/bench/peer.py too.
@@ -129,12 +133,12 @@ int run_bench(const BenchOptions& options) {
     bench_step("step L6 d384 T256 B8 V65 pre fp32", shape(6, 384, 6, 256, 8));
     bench_step("step L12 d64 T64 B8 V27 pre fp32 (default)", {});
     if (options.steps_only) return kDone;
-    report.add("initial weights, per million entries", initial_weights_ms(), 0);
-    report.add("top-16 singular values, n·d 1024, 6 layers", spectrum_ms(pool), 0);
+    report.add("initial weights, per million entries", initial_weights_ms);
+    report.add("top-16 singular values, n·d 1024, 6 layers", [&] { return spectrum_ms(pool); });
     Experiment experiment(load_recipe("pre-ln"), "a", "bench");
     for (const ProbeInfo& probe : probe_registry())
         report.add(std::string("probe ") + probe.id + " (default stack)",
-                   median_of([&] { return experiment.measure(probe.id, pool).cost_ms; }), 0);
+                   [&] { return median_of([&] { return experiment.measure(probe.id, pool).cost_ms; }); });
     return kDone;
 }
 
@@ -146,6 +150,7 @@ void add_bench(CLI::App& program, Task& task) {
         program.add_subcommand("bench", "time of a training step and of each probe on fixed shapes");
     command->add_flag("--json", options->json, "one JSON object a line");
     command->add_flag("--steps-only", options->steps_only, "training steps alone, no probes");
+    command->add_option("--only", options->only, "only the lines that contain this text");
     add_backend_option(*command, options->backend);
     add_threads_option(*command, options->threads);
     command->callback([options, &task] { task = [options] { return run_bench(*options); }; });
