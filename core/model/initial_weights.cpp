@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/backend/counter_rng.h"
+#include "core/backend/cpu/thread_pool.h"
 
 namespace normscope {
 
@@ -57,18 +58,33 @@ double initial_constant(const StackSpec& s, const TensorInfo& t) {
 
 template <class T>
 void initialise(const StackSpec& s, const ParameterTable& table, std::uint64_t seed, T* parameters) {
+    struct Rows {
+        const TensorInfo* tensor;
+        int begin, end;
+    };
+    constexpr int kPiece = 1 << 14;  // entries: some 30 µs
+    std::vector<Rows> pieces;
     for (const auto& tensor : table.tensors()) {
         T* at = parameters + tensor.offset;
         if (tensor.shape.size() < 2) {
             std::fill(at, at + tensor.count, static_cast<T>(initial_constant(s, tensor)));
             continue;
         }
-        const NormalKey key(seed, tensor.name);
-        const double std = initial_std(s, tensor);
-        const auto columns = static_cast<std::uint32_t>(tensor.shape[1]);
-        for (int row = 0; row < tensor.shape[0]; ++row)
-            fill_normal_row(key, static_cast<std::uint32_t>(row), 0, columns, std, at + static_cast<std::size_t>(row) * columns);
+        const int height = tensor.shape[0], step = std::max(1, kPiece / tensor.shape[1]);
+        for (int row = 0; row < height; row += step) pieces.push_back({&tensor, row, std::min(height, row + step)});
     }
+    // Every row is a function of its name and number alone, so threads need no agreement; below a few pieces starting
+    // them costs more than they save.
+    ThreadPool pool(pieces.size() < 8 ? 1 : 0);
+    pool.run(static_cast<int>(pieces.size()), [&](int i) {
+        const auto& [tensor, begin, end] = pieces[static_cast<std::size_t>(i)];
+        const NormalKey key(seed, tensor->name);
+        const double std = initial_std(s, *tensor);
+        const auto columns = static_cast<std::uint32_t>(tensor->shape[1]);
+        for (int row = begin; row < end; ++row)
+            fill_normal_row(key, static_cast<std::uint32_t>(row), 0, columns, std,
+                            parameters + tensor->offset + static_cast<std::size_t>(row) * columns);
+    });
 }
 template void initialise<float>(const StackSpec&, const ParameterTable&, std::uint64_t, float*);
 template void initialise<double>(const StackSpec&, const ParameterTable&, std::uint64_t, double*);

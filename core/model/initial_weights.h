@@ -8,7 +8,8 @@
 namespace normscope {
 
 /// Initial weights, drawn entry by entry from (seed, tensor name, row, column): a layer keeps its numbers when depth
-/// moves, a block when width moves. Tensors of two dimensions are normal with initial_std, the others initial_constant.
+/// moves, a block when width moves. Tensors of two dimensions are normal with initial_std, the others initial_constant. Works
+/// on all cores; the numbers do not depend on how many there are.
 template <class T>
 void initialise(const StackSpec& spec, const ParameterTable& table, std::uint64_t seed, T* parameters);
 
