@@ -4,6 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <utility>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 namespace normscope {
 
@@ -36,7 +40,7 @@ struct Serial {
     static T all(T v) { return v; }
     static T sum(T v) { return v; }
     static T max(T v) { return v; }
-    static T keep(T v, Full) { return v; }
+    static T keep(T v, Full, T = 0) { return v; }
     static T larger(T a, T b) { return a > b ? a : b; }
     static T exp(T v) { return std::exp(v); }
     template <class F>
@@ -59,33 +63,43 @@ struct Simd {
         std::memcpy(&v, p, sizeof v);
         return v;
     }
+    NORMSCOPE_INLINE void store(T* p, vec v, Full) { std::memcpy(p, &v, sizeof v); }
+#ifdef __AVX512F__
+    NORMSCOPE_INLINE vec load(const T* p, Tail t) {
+        const unsigned mask = (1u << t.count) - 1;
+        if constexpr (sizeof(T) == 4)
+            return (vec)_mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p);
+        else
+            return (vec)_mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), p);
+    }
+    NORMSCOPE_INLINE void store(T* p, vec v, Tail t) {
+        const unsigned mask = (1u << t.count) - 1;
+        if constexpr (sizeof(T) == 4)
+            _mm512_mask_storeu_ps(p, static_cast<__mmask16>(mask), (__m512)v);
+        else
+            _mm512_mask_storeu_pd(p, static_cast<__mmask8>(mask), (__m512d)v);
+    }
+#else
     NORMSCOPE_INLINE vec load(const T* p, Tail t) {
         vec v = {};
         std::memcpy(&v, p, static_cast<std::size_t>(t.count) * sizeof(T));
         return v;
     }
-    NORMSCOPE_INLINE void store(T* p, vec v, Full) { std::memcpy(p, &v, sizeof v); }
     NORMSCOPE_INLINE void store(T* p, vec v, Tail t) {
         std::memcpy(p, &v, static_cast<std::size_t>(t.count) * sizeof(T));
     }
+#endif
     NORMSCOPE_INLINE vec all(T v) { return v - vec{}; }
-    NORMSCOPE_INLINE vec keep(vec v, Full) { return v; }
-    NORMSCOPE_INLINE vec keep(vec v, Tail t) {  // zero beyond the tail
-        for (int i = 0; i < size; ++i)
-            if (i >= t.count) v[i] = 0;
-        return v;
+    NORMSCOPE_INLINE vec keep(vec v, Full, T = 0) { return v; }
+    NORMSCOPE_INLINE vec keep(vec v, Tail t, T beyond = 0) {  // `beyond` behind the tail
+        return lane(kLanes) < static_cast<word>(t.count) ? v : all(beyond);
     }
     NORMSCOPE_INLINE vec larger(vec a, vec b) { return a > b ? a : b; }
-    NORMSCOPE_INLINE T sum(vec v) {  // a fixed tree: halves, quarters, …
-        for (int half = size / 2; half >= 1; half /= 2)
-            for (int i = 0; i < half; ++i) v[i] += v[i + half];
-        return v[0];
+    // A fixed tree: halves, quarters, …
+    NORMSCOPE_INLINE T sum(vec v) {
+        return reduce(v, [](vec a, vec b) { return a + b; });
     }
-    NORMSCOPE_INLINE T max(vec v) {
-        T m = v[0];
-        for (int i = 1; i < size; ++i) m = v[i] > m ? v[i] : m;
-        return m;
-    }
+    NORMSCOPE_INLINE T max(vec v) { return reduce(v, larger); }
     template <class F>
     NORMSCOPE_INLINE vec map(vec v, F f) {
         for (int i = 0; i < size; ++i) v[i] = f(v[i]);
@@ -114,9 +128,26 @@ struct Simd {
         const vec zero = {};
         return x < lo ? zero : p * scale;
     }
-#undef NORMSCOPE_INLINE
 
   private:
+    static constexpr std::make_integer_sequence<word, size> kLanes{};
+    template <word... i>
+    NORMSCOPE_INLINE ivec lane(std::integer_sequence<word, i...>) {
+        return ivec{i...};
+    }
+    template <word half, word... i>
+    NORMSCOPE_INLINE vec partner(vec v, std::integer_sequence<word, i...>) {
+        return __builtin_shuffle(v, ivec{(i ^ half)...});
+    }
+    template <word half = size / 2, class F>
+    NORMSCOPE_INLINE T reduce(vec v, F f) {
+        v = f(v, partner<half>(v, kLanes));
+        if constexpr (half == 1)
+            return v[0];
+        else
+            return reduce<half / 2>(v, f);
+    }
+#undef NORMSCOPE_INLINE
     static constexpr T factorial(int k) { return k <= 1 ? T(1) : T(k) * factorial(k - 1); }
 };
 

@@ -36,6 +36,15 @@ struct Shape {
     }
 };
 
+/// Maps of a causal stack are worked on in blocks of rows, so that the products skip most of the masked half.
+/// Calls body(first, end) for rows first … end − 1 of m; without causality all are one block.
+template <class Body>
+void for_row_blocks(bool causal, int m, Body&& body) {
+    constexpr int kBlock = 32;  // smaller ones lose in the products what they skip
+    const int length = causal ? kBlock : m;
+    for (int first = 0; first < m; first += length) body(first, std::min(m, first + length));
+}
+
 /// The norm on q or on k: `pieces` neighbouring pieces of `width` entries in each row, with the weight they
 /// share.
 template <class T>
@@ -131,10 +140,16 @@ void attention_forward(const Pass<T>& pass, const AttentionOffsets& at, Shard sh
         const T* rows = tape.qkv + s.rows(b) * s.width;
         for (int h = 0; h < s.heads; ++h) {
             T* p = tape.probabilities + s.map(b, h);
-            pass.nt(n, n, s.dh, 1, rows + s.q(h), s.width, rows + s.k(h), s.width, 0, p, n);
-            pass.kernels.softmax(n, n, 0, pass.spec.causal, s.scale, p);
-            pass.nn(n, s.dh, n, 1, p, n, rows + s.v(h), s.width, 0, tape.mixed + s.rows(b) * s.d + s.q(h),
-                    s.d);
+            T* mixed = tape.mixed + s.rows(b) * s.d + s.q(h);
+            for_row_blocks(pass.spec.causal, n, [&](int first_row, int end) {
+                const std::size_t row = static_cast<std::size_t>(first_row);
+                T* block = p + row * n;
+                const int count = end - first_row, keys = pass.spec.causal ? end : n;
+                pass.nt(count, keys, s.dh, 1, rows + row * s.width + s.q(h), s.width, rows + s.k(h), s.width,
+                        0, block, n);
+                pass.kernels.softmax(count, n, first_row, pass.spec.causal, s.scale, block);
+                pass.nn(count, s.dh, keys, 1, block, n, rows + s.v(h), s.width, 0, mixed + row * s.d, s.d);
+            });
         }
     }
     pass.nt(R, s.d, s.d, 1, tape.mixed + first * s.d, s.d, pass.at(at.wo), s.d, 0, tape.f + first * s.d, s.d);
@@ -167,12 +182,28 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
         for (int h = 0; h < s.heads; ++h) {
             const T* p = tape.probabilities + s.map(sequence, h);
             const T* dout = dmixed + s.rows(i) * s.d + s.q(h);
-            pass.nt(n, n, s.dh, 1, dout, s.d, rows + s.v(h), s.width, 0, ds, n);
             const T kept = s.first_of_group(h) ? T(0) : T(1);
-            pass.tn(n, s.dh, n, 1, p, n, dout, s.d, kept, drows + s.v(h), s.width);
-            pass.kernels.softmax_project(n, n, p, ds, s.scale, ds);
-            pass.nn(n, s.dh, n, 1, ds, n, rows + s.k(h), s.width, 0, drows + s.q(h), s.width);
-            pass.tn(n, s.dh, n, 1, ds, n, rows + s.q(h), s.width, kept, drows + s.k(h), s.width);
+            for_row_blocks(pass.spec.causal, n, [&](int first_row, int end) {
+                const std::size_t row = static_cast<std::size_t>(first_row), at_row = row * n;
+                const int count = end - first_row, keys = pass.spec.causal ? end : n;
+                pass.nt(count, keys, s.dh, 1, dout + row * s.d, s.d, rows + s.v(h), s.width, 0, ds + at_row,
+                        n);
+                pass.kernels.softmax_project(count, keys, n, p + at_row, ds + at_row, s.scale, ds + at_row);
+                pass.nn(count, s.dh, keys, 1, ds + at_row, n, rows + s.k(h), s.width, 0,
+                        drows + row * s.width + s.q(h), s.width);
+            });
+            for_row_blocks(pass.spec.causal, n, [&](int first_key, int end) {
+                // Under causality only the queries from first_key on read these keys.
+                const std::size_t key = static_cast<std::size_t>(first_key),
+                                  from = pass.spec.causal ? key : 0;
+                const int count = end - first_key, queries = n - static_cast<int>(from);
+                const std::size_t at_key = from * n + key;
+                T* to = drows + key * s.width;
+                pass.tn(count, s.dh, queries, 1, p + at_key, n, dout + from * s.d, s.d, kept, to + s.v(h),
+                        s.width);
+                pass.tn(count, s.dh, queries, 1, ds + at_key, n, rows + from * s.width + s.q(h), s.width,
+                        kept, to + s.k(h), s.width);
+            });
         }
         prepare_qk_backward(pass, at, s, sequence, tape, drows, gradients);
     }
@@ -205,13 +236,22 @@ void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequ
         for (int h = 0; h < s.heads; ++h) {
             const T* p = tape.probabilities + s.map(sequence, h) + static_cast<std::size_t>(first_token) * n;
             T* tout = scratch.mixed.data() + static_cast<std::size_t>(k) * m * s.d + s.q(h);
-            // S' = Q'Kᵀ + QK'ᵀ; the keys before first_token do not move.
-            pass.nt(m, n, s.dh, 1, trows + s.q(h), s.width, rows + s.k(h), s.width, 0, tscores, n);
-            pass.nt(m, m, s.dh, 1, moved + s.q(h), s.width, trows + s.k(h), s.width, 1, tscores + first_token,
-                    n);
-            pass.kernels.softmax_project(m, n, p, tscores, s.scale, tscores);
-            pass.nn(m, s.dh, n, 1, tscores, n, rows + s.v(h), s.width, 0, tout, s.d);
-            pass.nn(m, s.dh, m, 1, p + first_token, n, trows + s.v(h), s.width, 1, tout, s.d);
+            for_row_blocks(pass.spec.causal, m, [&](int first_row, int end) {
+                const std::size_t row = static_cast<std::size_t>(first_row), at_row = row * n;
+                const int count = end - first_row, moved_keys = pass.spec.causal ? end : m,
+                          keys = first_token + moved_keys;
+                T* to = tout + row * s.d;
+                // S' = Q'Kᵀ + QK'ᵀ; the keys before first_token do not move.
+                pass.nt(count, keys, s.dh, 1, trows + row * s.width + s.q(h), s.width, rows + s.k(h), s.width,
+                        0, tscores + at_row, n);
+                pass.nt(count, moved_keys, s.dh, 1, moved + row * s.width + s.q(h), s.width, trows + s.k(h),
+                        s.width, 1, tscores + at_row + first_token, n);
+                pass.kernels.softmax_project(count, keys, n, p + at_row, tscores + at_row, s.scale,
+                                             tscores + at_row);
+                pass.nn(count, s.dh, keys, 1, tscores + at_row, n, rows + s.v(h), s.width, 0, to, s.d);
+                pass.nn(count, s.dh, moved_keys, 1, p + at_row + first_token, n, trows + s.v(h), s.width, 1,
+                        to, s.d);
+            });
         }
     }
     pass.nt(R, s.d, s.d, 1, scratch.mixed.data(), s.d, pass.at(at.wo), s.d, 0, tf, s.d);

@@ -38,7 +38,8 @@ void feed_forward_forward(const Pass<T>& pass, const FeedForwardOffsets& at, Sha
     if (gated(pass.spec))
         pass.kernels.swiglu(R, ff, pre, activated);
     else
-        pass.kernels.activation(pass.spec.activation, static_cast<std::size_t>(R) * ff, pre, activated);
+        pass.kernels.activation(pass.spec.activation, static_cast<std::size_t>(R) * ff, pre, activated,
+                                tape.slope + first * ff);
     pass.nt(R, d, ff, 1, activated, ff, pass.at(at.w2), ff, 0, tape.f + first * d, d);
     if (const T* bias = pass.at(at.b2)) pass.kernels.add_bias(R, d, bias, tape.f + first * d);
 }
@@ -50,7 +51,6 @@ void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Sh
     const int d = pass.spec.d_model, ff = pass.spec.d_ff, wide = feed_forward_width(pass.spec),
               rows = shard.sequences * n, R = shard.directions * rows;
     const std::size_t first = static_cast<std::size_t>(shard.first_sequence) * n;
-    const T* pre = tape.pre + first * wide;
     const Buffers<T> gradient(pass.spec, R, scratch);
     pass.nn(R, ff, d, 1, df, d, pass.at(at.w2), ff, 0, gradient.activated, ff);
     if (gradients) {
@@ -62,9 +62,9 @@ void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Sh
         const T* behind = gradient.activated + i * piece;
         T* before = gradient.pre + i * wide_piece;
         if (gated(pass.spec))
-            pass.kernels.swiglu_backward(rows, ff, pre, behind, before);
+            pass.kernels.swiglu_backward(rows, ff, tape.pre + first * wide, behind, before);
         else
-            pass.kernels.activation_derivative(pass.spec.activation, piece, pre, behind, before);
+            pass.kernels.multiply(piece, tape.slope + first * ff, behind, before);
     }
     pass.nn(R, d, wide, 1, gradient.pre, wide, pass.at(at.w1), d, 0, du, d);
     if (gradients) {
@@ -80,17 +80,16 @@ void feed_forward_tangent(const Pass<T>& pass, const FeedForwardOffsets& at, int
     const int d = pass.spec.d_model, ff = pass.spec.d_ff, wide = feed_forward_width(pass.spec);
     const int m = n - first_token, R = directions * m;
     const Buffers<T> tangent(pass.spec, R, scratch);
-    const T* pre = tape.pre + (static_cast<std::size_t>(sequence) * n + first_token) * wide;
+    const std::size_t first = static_cast<std::size_t>(sequence) * n + first_token;
     pass.nt(R, wide, d, 1, tu, d, pass.at(at.w1), d, 0, tangent.pre, wide);
     for (int k = 0; k < directions; ++k) {  // all directions pass the same rows of the activation
         const std::size_t rows = static_cast<std::size_t>(k) * m;
         const T* in = tangent.pre + rows * wide;
         T* out = tangent.activated + rows * ff;
         if (gated(pass.spec))
-            pass.kernels.swiglu_tangent(m, ff, pre, in, out);
+            pass.kernels.swiglu_tangent(m, ff, tape.pre + first * wide, in, out);
         else
-            pass.kernels.activation_derivative(pass.spec.activation, static_cast<std::size_t>(m) * ff, pre,
-                                               in, out);
+            pass.kernels.multiply(static_cast<std::size_t>(m) * ff, tape.slope + first * ff, in, out);
     }
     pass.nt(R, d, ff, 1, tangent.activated, ff, pass.at(at.w2), ff, 0, tf, d);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/tape.h"
 
+#include "core/backend/cpu/large_pages.h"
+
 namespace normscope {
 
 namespace {
@@ -65,6 +67,7 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
         } else {
             t.pre = cut.take(R * static_cast<std::size_t>(feed_forward_width(s)));
             t.activated = cut.take(R * ff);
+            if (s.activation != Activation::SwiGlu) t.slope = cut.take(R * ff);
         }
     }
     tape.final_statistics = cut.statistics(has_final_norm(s), R);
@@ -82,7 +85,7 @@ void Tape<T>::reserve(const StackSpec& spec, const std::vector<SublayerRule>& ru
     sequences = new_sequences;
     length = new_length;
     const std::size_t needed = lay_out<T>(*this, spec, rules, nullptr);
-    if (memory_.size() < needed) memory_.resize(needed);
+    if (memory_.size() < needed) resize_on_large_pages(memory_, needed);
     lay_out<T>(*this, spec, rules, memory_.data());
 }
 

@@ -35,6 +35,7 @@ struct SublayerTape {
     // feed-forward
     T* pre = nullptr;        ///< [R, feed_forward_width] before the activation; SwiGLU: [gate | up]
     T* activated = nullptr;  ///< [R, d_ff]
+    T* slope = nullptr;      ///< [R, d_ff] the activation's derivative, where it is not gated
 };
 
 /// Everything a forward pass leaves behind; one block of memory, laid out again only when a shape changes.

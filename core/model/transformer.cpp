@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/backend/cpu/large_pages.h"
 #include "core/backend/cpu/rounded_kernels.h"
 #include "core/model/initial_weights.h"
 #include "core/model/rope_table.h"
@@ -57,9 +58,9 @@ Transformer<T>::Transformer(const StackSpec& spec, std::uint64_t seed)
       table_(spec),
       rules_(all_rules(spec)),
       sites_(norm_sites(spec, table_)),
-      parameters_(table_.size()),
       angles_(rope_table<T>(spec)),
       kernels_(row_kernels<T>()) {
+    resize_on_large_pages(parameters_, table_.size());
     initialise(spec_, table_, seed, parameters_.data());
 }
 
@@ -230,7 +231,7 @@ void Transformer<T>::embed_backward(const Batch& batch, Shard shard, const Tape<
 template <class T>
 void Transformer<T>::clear(Gradients<T>& gradients, int sequences) const {
     gradients.shards.resize(static_cast<std::size_t>(shard_count(sequences)));
-    for (auto& shard : gradients.shards) shard.resize(table_.size());
+    for (auto& shard : gradients.shards) resize_on_large_pages(shard, table_.size());
     gradients.fresh = true;
     gradients.first_square.assign(gradients.shards.size(), 0);
     gradients.last_square.assign(gradients.shards.size(), 0);

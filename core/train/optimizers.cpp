@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/optimizers.h"
 
+#include "core/backend/cpu/large_pages.h"
 #include "core/backend/cpu/matmul.h"
 #include "core/backend/cpu/row_kernels.h"
 #include "core/stack/error.h"
@@ -122,7 +123,9 @@ void orthogonalise(int rows, int columns, std::vector<T>& matrix) {
 
 template <class T>
 Optimizer<T>::Optimizer(const ParameterTable& table, OptimizerKind kind)
-    : table_(table), kind_(kind), m_(table.size()), v_(kind == OptimizerKind::Sgd ? 0 : table.size()) {
+    : table_(table), kind_(kind) {
+    resize_on_large_pages(m_, table.size());
+    if (kind != OptimizerKind::Sgd) resize_on_large_pages(v_, table.size());
     for (const TensorInfo& tensor : table.tensors()) {
         if (tensor.frozen) continue;
         const std::size_t length = needs_whole(kind, tensor) ? tensor.count : kPiece;

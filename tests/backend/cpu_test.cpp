@@ -46,9 +46,9 @@ class CpuTest : public QObject {
   private Q_SLOTS:
     void matrixProductsAgainstThreeLoops() {
         compareProducts<double>(5, 7, 3, 1e-14);
-        compareProducts<float>(5, 7, 3, 1e-5);      // one head: OpenBLAS
-        compareProducts<float>(33, 100, 37, 1e-5);  // a layer: oneDNN
-        compareProducts<float>(64, 96, 32, 1e-5);
+        // With such factors float32 is left to OpenBLAS too; compiled_product_test has the others.
+        compareProducts<float>(5, 7, 3, 1e-5);
+        compareProducts<float>(33, 100, 37, 1e-5);
     }
 
     void singularValuesOfKnownMatrices() {

@@ -54,11 +54,12 @@ Outputs run(const RowKernels<float>& k, NormKind kind, Activation activation) {
     k.softmax(kRows, kWidth, 2, true, 0.8f, p.data());
     keep(p);
     const Floats exact_p = wave(kCount, 0.9, 2);
-    k.softmax_project(kRows, kWidth, exact_p.data(), u.data(), 0.8f, y.data());
+    k.softmax_project(kRows, kWidth, kWidth, exact_p.data(), u.data(), 0.8f, y.data());
     keep(y);
-    k.activation(activation, n, x.data(), y.data());
+    Floats slope(n);
+    k.activation(activation, n, x.data(), y.data(), slope.data());
     keep(y);
-    k.activation_derivative(activation, n, x.data(), u.data(), y.data());
+    k.multiply(n, slope.data(), u.data(), y.data());
     keep(y);
 
     Floats losses(kRows), dlogits(n);

@@ -64,11 +64,11 @@ Results<T> compute(const RowKernels<T>& k, NormKind kind, Activation activation,
     r.probabilities = x;
     k.softmax(rows, d, std::max(0, d - rows), d >= rows, T(0.8), r.probabilities.data());
     r.projected.resize(n);
-    k.softmax_project(rows, d, r.probabilities.data(), u.data(), T(0.8), r.projected.data());
+    k.softmax_project(rows, d, d, r.probabilities.data(), u.data(), T(0.8), r.projected.data());
     r.activated.resize(n);
-    k.activation(activation, n, x.data(), r.activated.data());
     r.slope.resize(n);
-    k.activation_derivative(activation, n, x.data(), u.data(), r.slope.data());
+    k.activation(activation, n, x.data(), r.activated.data(), r.slope.data());
+    k.multiply(n, r.slope.data(), u.data(), r.slope.data());
     r.dlogits.resize(n);
     r.losses.resize(static_cast<std::size_t>(rows));
     std::vector<std::int32_t> targets(static_cast<std::size_t>(rows));
@@ -173,11 +173,10 @@ class RowKernelsTest : public QObject {
         const auto& k = row_kernels<double>();
         for (Activation kind : kActivations)
             for (double h = -6.05; h < 6; h += 0.37) {
-                const double one = 1, points[] = {h - 1e-6, h + 1e-6};
-                double values[2], slope = 0;
-                k.activation(kind, 2, points, values);
-                k.activation_derivative(kind, 1, &h, &one, &slope);
-                QVERIFY(std::abs((values[1] - values[0]) / 2e-6 - slope) < 1e-8);
+                const double points[] = {h - 1e-6, h, h + 1e-6};
+                double values[3], slopes[3];
+                k.activation(kind, 3, points, values, slopes);
+                QVERIFY(std::abs((values[2] - values[0]) / 2e-6 - slopes[1]) < 1e-8);
             }
     }
 

@@ -8,6 +8,7 @@
 #include "tests/model/random_model.h"
 
 #include <QtTest>
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -118,6 +119,13 @@ const std::vector<Setup>& setups() {
              s.qk_norm = QkNorm::Full;
          },
          1, 2},
+        {"three blocks of map rows", [](StackSpec& s) { sizes(s, 12, 3, 3); }, 71},
+        {"three blocks of map rows, grouped, rope",
+         [](StackSpec& s) {
+             apply_block_preset(s, Block::Llama);
+             sizes(s, 24, 4, 2);
+         },
+         71},
         {"everything",
          [](StackSpec& s) {
              apply_block_preset(s, Block::Llama);
@@ -136,7 +144,7 @@ StackSpec stack_of(const Setup& setup) {
     s.d_model = 6;
     s.heads = 2;
     s.d_ff = 9;
-    s.context = 7;
+    s.context = std::max(7, setup.length);
     s.temperature = 0.8;
     s.residual_step = 0.7;
     setup.change(s);

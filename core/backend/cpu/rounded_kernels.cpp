@@ -35,17 +35,18 @@ struct RoundedKernels {
         plain().softmax(rows, n, first_row, causal, scale, s);
         round(area(rows, n), s);
     }
-    static void softmax_project(int rows, int n, const float* p, const float* g, float scale, float* out) {
-        plain().softmax_project(rows, n, p, g, scale, out);
-        round(area(rows, n), out);
+    static void softmax_project(int rows, int n, int stride, const float* p, const float* g, float scale,
+                                float* out) {
+        plain().softmax_project(rows, n, stride, p, g, scale, out);
+        for (int r = 0; r < rows; ++r) round(static_cast<std::size_t>(n), out + area(r, stride));
     }
-    static void activation(Activation kind, std::size_t count, const float* h, float* a) {
-        plain().activation(kind, count, h, a);
+    // The slope is no result of its own: a derivative that multiplies by it is, and rounds there.
+    static void activation(Activation kind, std::size_t count, const float* h, float* a, float* slope) {
+        plain().activation(kind, count, h, a, slope);
         round(count, a);
     }
-    static void activation_derivative(Activation kind, std::size_t count, const float* h, const float* g,
-                                      float* out) {
-        plain().activation_derivative(kind, count, h, g, out);
+    static void multiply(std::size_t count, const float* x, const float* y, float* out) {
+        plain().multiply(count, x, y, out);
         round(count, out);
     }
     static void cross_entropy(int rows, int V, const float* logits, const std::int32_t* targets, float scale,
@@ -121,7 +122,7 @@ struct RoundedKernels {
         .softmax = softmax,
         .softmax_project = softmax_project,
         .activation = activation,
-        .activation_derivative = activation_derivative,
+        .multiply = multiply,
         .cross_entropy = cross_entropy,
         .soft_cap = soft_cap,
         .soft_cap_derivative = soft_cap_derivative,

@@ -34,11 +34,12 @@ struct RowKernels {
     /// Row r of [rows, n] (leading dimension n) becomes softmax(scale·s); causal rows keep first_row + r + 1 entries and
     /// are zero behind them.
     void (*softmax)(int rows, int n, int first_row, bool causal, T scale, T* s);
-    /// out = scale·(diag(p) − ppᵀ)·g row by row; out may be g.
-    void (*softmax_project)(int rows, int n, const T* p, const T* g, T scale, T* out);
-    void (*activation)(Activation, std::size_t count, const T* h, T* a);
-    /// out = g ∘ φ'(h); out may be g.
-    void (*activation_derivative)(Activation, std::size_t count, const T* h, const T* g, T* out);
+    /// out = scale·(diag(p) − ppᵀ)·g for the first n entries of rows that lie `stride` apart; out may be g.
+    void (*softmax_project)(int rows, int n, int stride, const T* p, const T* g, T scale, T* out);
+    /// a = φ(h) and slope = φ'(h), which shares φ's exponential; a may be h.
+    void (*activation)(Activation, std::size_t count, const T* h, T* a, T* slope);
+    /// out = x ∘ y; out may be x or y.
+    void (*multiply)(std::size_t count, const T* x, const T* y, T* out);
     /// losses[r] in nat, without the z-loss, which only dlogits knows; dlogits may be null or logits.
     void (*cross_entropy)(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T z, T* losses,
                           T* dlogits);

@@ -69,40 +69,30 @@ struct RowKernelSet {
         }
     }
 
-    static void softmax_project(int rows, int n, const T* p, const T* g, T scale, T* out) {
-        for (int r = 0; r < rows; ++r, p += n, g += n, out += n) row::softmax_project<L>(p, g, n, scale, out);
+    static void softmax_project(int rows, int n, int stride, const T* p, const T* g, T scale, T* out) {
+        for (int r = 0; r < rows; ++r, p += stride, g += stride, out += stride)
+            row::softmax_project<L>(p, g, n, scale, out);
     }
 
     template <Activation A>
-    static void activation_as(std::size_t count, const T* h, T* a) {
+    static void activation_as(std::size_t count, const T* h, T* a, T* slope) {
         for_lanes<L>(static_cast<int>(count), [&](int i, auto part) {
-            L::store(a + i, row::ActivationMath<L, A>::value(L::load(h + i, part)), part);
+            const auto at = row::activation<L, A>(L::load(h + i, part));
+            L::store(a + i, at.value, part);
+            L::store(slope + i, at.slope, part);
         });
     }
-    static void activation(Activation kind, std::size_t count, const T* h, T* a) {
+    static void activation(Activation kind, std::size_t count, const T* h, T* a, T* slope) {
         switch (kind) {
-            case Activation::GeluTanh: return activation_as<Activation::GeluTanh>(count, h, a);
-            case Activation::GeluErf: return activation_as<Activation::GeluErf>(count, h, a);
-            case Activation::Relu: return activation_as<Activation::Relu>(count, h, a);
+            case Activation::GeluTanh: return activation_as<Activation::GeluTanh>(count, h, a, slope);
+            case Activation::GeluErf: return activation_as<Activation::GeluErf>(count, h, a, slope);
+            case Activation::Relu: return activation_as<Activation::Relu>(count, h, a, slope);
             case Activation::Silu:
-            case Activation::SwiGlu: return activation_as<Activation::Silu>(count, h, a);
+            case Activation::SwiGlu: return activation_as<Activation::Silu>(count, h, a, slope);
         }
     }
-
-    template <Activation A>
-    static void derivative_as(std::size_t count, const T* h, const T* g, T* out) {
-        for_lanes<L>(static_cast<int>(count), [&](int i, auto part) {
-            L::store(out + i, L::load(g + i, part) * row::ActivationMath<L, A>::derivative(L::load(h + i, part)), part);
-        });
-    }
-    static void activation_derivative(Activation kind, std::size_t count, const T* h, const T* g, T* out) {
-        switch (kind) {
-            case Activation::GeluTanh: return derivative_as<Activation::GeluTanh>(count, h, g, out);
-            case Activation::GeluErf: return derivative_as<Activation::GeluErf>(count, h, g, out);
-            case Activation::Relu: return derivative_as<Activation::Relu>(count, h, g, out);
-            case Activation::Silu:
-            case Activation::SwiGlu: return derivative_as<Activation::Silu>(count, h, g, out);
-        }
+    static void multiply(std::size_t count, const T* x, const T* y, T* out) {
+        row::multiply<L>(static_cast<int>(count), 1, x, y, out);
     }
 
     static void cross_entropy(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T z, T* losses,
@@ -175,7 +165,7 @@ struct RowKernelSet {
         .softmax = softmax,
         .softmax_project = softmax_project,
         .activation = activation,
-        .activation_derivative = activation_derivative,
+        .multiply = multiply,
         .cross_entropy = cross_entropy,
         .soft_cap = soft_cap,
         .soft_cap_derivative = soft_cap_derivative,

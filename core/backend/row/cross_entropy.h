@@ -14,8 +14,9 @@ template <class L>
 inline typename L::scalar cross_entropy(const typename L::scalar* logits, int V, int target,
                                         typename L::scalar scale, typename L::scalar z, typename L::scalar* dlogits) {
     using T = typename L::scalar;
-    T largest = logits[0];
-    for (int i = 1; i < V; ++i) largest = logits[i] > largest ? logits[i] : largest;
+    auto m = L::all(logits[0]);
+    for_lanes<L>(V, [&](int i, auto part) { m = L::larger(L::keep(L::load(logits + i, part), part, logits[0]), m); });
+    const T largest = L::max(m);
     const T chosen = logits[target];
     auto sum = L::all(0);
     for_lanes<L>(V, [&](int i, auto part) {

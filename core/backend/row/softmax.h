@@ -9,16 +9,9 @@ namespace normscope::row {
 template <class L>
 inline void softmax(typename L::scalar* s, int n, typename L::scalar scale) {
     using T = typename L::scalar;
-    T largest = s[0];
     auto m = L::all(s[0]);
-    for_lanes<L>(n, [&](int i, auto part) {
-        if constexpr (std::is_same_v<decltype(part), Full>)
-            m = L::larger(L::load(s + i, part), m);
-        else
-            for (int k = 0; k < part.count; ++k) largest = s[i + k] > largest ? s[i + k] : largest;
-    });
-    const T wide = L::max(m);
-    largest = wide > largest ? wide : largest;
+    for_lanes<L>(n, [&](int i, auto part) { m = L::larger(L::keep(L::load(s + i, part), part, s[0]), m); });
+    const T largest = L::max(m);
     auto sum = L::all(0);
     for_lanes<L>(n, [&](int i, auto part) {
         const auto e = L::exp((L::load(s + i, part) - largest) * scale);
