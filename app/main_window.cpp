@@ -134,7 +134,10 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads)
     resize(1440, 900);
 }
 
-MainWindow::~MainWindow() = default;
+MainWindow::~MainWindow() {
+    // The lab is a child and ends after this: its undo stack, emptied, would tell a window that is no more.
+    disconnect(lab_->undoStack(), nullptr, this, nullptr);
+}
 
 // --- layout
 

@@ -42,6 +42,15 @@ widgets::KnobSlider* slider(const WindowBench& b, const char* key) {
     return knob->slider();
 }
 
+/// Counts what a window is told of unsaved changes.
+struct ModifiedChanges : QObject {
+    int count = 0;
+    bool eventFilter(QObject*, QEvent* event) override {
+        count += event->type() == QEvent::ModifiedChange;
+        return false;
+    }
+};
+
 /// Presses the thumb, drags it by so many pixels in steps, and lets go.
 void drag(
     widgets::KnobSlider* slider, int by, const std::function<void()>& before_release = [] {}) {
@@ -431,6 +440,17 @@ class WindowTest : public QObject {
         b.keepPicture("pending");
         b.window->explainCurrent();
         b.keepPicture("explain");
+    }
+
+    /// The lab ends after its window, and an undo stack that ends says that there is nothing to save.
+    void aWindowThatIsNoMoreIsToldNothing() {
+        WindowBench b;
+        b.lab().commitKey("stack.residual_step", 0.5);
+        QVERIFY(b.window->isWindowModified());
+        ModifiedChanges told;
+        b.window->installEventFilter(&told);
+        b.window.reset();
+        QCOMPARE(told.count, 0);
     }
 
     void aRefusedKnobIsToldInTheBanner() {

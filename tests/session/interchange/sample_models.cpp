@@ -12,8 +12,8 @@ namespace {
 
 template <class T>
 void append(Bytes& to, T value) {
-    const auto* from = reinterpret_cast<const std::byte*>(&value);
-    to.insert(to.end(), from, from + sizeof value);
+    to.resize(to.size() + sizeof value);
+    std::memcpy(to.data() + to.size() - sizeof value, &value, sizeof value);
 }
 
 std::size_t count(const Shape& shape) {
