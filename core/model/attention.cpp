@@ -29,6 +29,9 @@ struct Shape {
     // Each group of neighbouring heads reads one key and value head.
     std::size_t k(int h) const { return static_cast<std::size_t>(d + h / group * dh); }
     std::size_t v(int h) const { return static_cast<std::size_t>(d + d_kv + h / group * dh); }
+    std::size_t area() const { return static_cast<std::size_t>(n) * d; }
+    /// A head's part of the keys or values that transpose() turned: [d_head, n] of [d_kv, n].
+    std::size_t turned(int h) const { return static_cast<std::size_t>(h / group) * dh * n; }
     bool first_of_group(int h) const { return h % group == 0; }
     std::size_t rows(int sequence) const { return static_cast<std::size_t>(sequence) * n; }
     std::size_t map(int sequence, int h) const {
@@ -127,17 +130,16 @@ void prepare_qk_tangent(const Pass<T>& pass, const AttentionOffsets& at, const S
 
 template <class T>
 void attention_forward(const Pass<T>& pass, const AttentionOffsets& at, Shard shard, int n, const T* u,
-                       const SublayerTape<T>& tape) {
+                       const SublayerTape<T>& tape, AttentionScratch<T>& scratch) {
     const Shape<T> s(pass, n);
-    const int R = shard.sequences * n;
-    const std::size_t first = s.rows(shard.first_sequence);
-    T* qkv = tape.qkv + first * s.width;
-    pass.nt(R, s.width, s.d, 1, u, s.d, pass.at(at.wqkv), s.d, 0, qkv, s.width);
-    if (const T* bias = pass.at(at.bqkv)) pass.kernels.add_bias(R, s.width, bias, qkv);
-
-    for (int b = shard.first_sequence; b < shard.first_sequence + shard.sequences; ++b) {
+    scratch.turned.resize(static_cast<std::size_t>(n) * s.d_kv);
+    T* keys_turned = scratch.turned.data();
+    // One sequence after another, so that what one product leaves the next finds in the cache.
+    for (int b = shard.first_sequence; b < shard.first_sequence + shard.sequences; ++b, u += s.area()) {
+        T* rows = tape.qkv + s.rows(b) * s.width;
+        pass.linear(n, s.width, s.d, u, at.wqkv, at.bqkv, rows);
         prepare_qk(pass, at, s, b, tape);
-        const T* rows = tape.qkv + s.rows(b) * s.width;
+        transpose(n, s.d_kv, rows + s.k(0), s.width, keys_turned);
         for (int h = 0; h < s.heads; ++h) {
             T* p = tape.probabilities + s.map(b, h);
             T* mixed = tape.mixed + s.rows(b) * s.d + s.q(h);
@@ -145,15 +147,14 @@ void attention_forward(const Pass<T>& pass, const AttentionOffsets& at, Shard sh
                 const std::size_t row = static_cast<std::size_t>(first_row);
                 T* block = p + row * n;
                 const int count = end - first_row, keys = pass.spec.causal ? end : n;
-                pass.nt(count, keys, s.dh, 1, rows + row * s.width + s.q(h), s.width, rows + s.k(h), s.width,
-                        0, block, n);
+                pass.nn(count, keys, s.dh, 1, rows + row * s.width + s.q(h), s.width, keys_turned + s.turned(h), n, 0,
+                        block, n);
                 pass.kernels.softmax(count, n, first_row, pass.spec.causal, s.scale, block);
                 pass.nn(count, s.dh, keys, 1, block, n, rows + s.v(h), s.width, 0, mixed + row * s.d, s.d);
             });
         }
+        pass.linear(n, s.d, s.d, tape.mixed + s.rows(b) * s.d, at.wo, at.bo, tape.f + s.rows(b) * s.d);
     }
-    pass.nt(R, s.d, s.d, 1, tape.mixed + first * s.d, s.d, pass.at(at.wo), s.d, 0, tape.f + first * s.d, s.d);
-    if (const T* bias = pass.at(at.bo)) pass.kernels.add_bias(R, s.d, bias, tape.f + first * s.d);
 }
 
 template <class T>
@@ -163,14 +164,15 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
     const Shape<T> s(pass, n);
     const int R = shard.directions * shard.sequences * n;
     const std::size_t first = s.rows(shard.first_sequence);
-    scratch.mixed.resize(static_cast<std::size_t>(R) * s.d);
+    scratch.mixed.resize(s.area());
     scratch.qkv.resize(static_cast<std::size_t>(R) * s.width);
     scratch.scores.resize(static_cast<std::size_t>(n) * n);
+    scratch.turned.resize(static_cast<std::size_t>(n) * s.d_kv);
+    T* values_turned = scratch.turned.data();
     T* dmixed = scratch.mixed.data();
     T* dqkv = scratch.qkv.data();
     T* ds = scratch.scores.data();
 
-    pass.nn(R, s.d, s.d, 1, df, s.d, pass.at(at.wo), s.d, 0, dmixed, s.d);
     if (gradients) {
         pass.weight_gradient(s.d, s.d, R, df, s.d, tape.mixed + first * s.d, s.d, gradients + at.wo);
         if (T* bias = gradient_at(gradients, at.bo)) pass.kernels.column_sums(R, s.d, df, bias);
@@ -179,15 +181,16 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
         const int sequence = shard.first_sequence + i % shard.sequences;
         const T* rows = tape.qkv + s.rows(sequence) * s.width;
         T* drows = dqkv + s.rows(i) * s.width;
+        pass.nn(n, s.d, s.d, 1, df + i * s.area(), s.d, pass.at(at.wo), s.d, 0, dmixed, s.d);
+        transpose(n, s.d_kv, rows + s.v(0), s.width, values_turned);
         for (int h = 0; h < s.heads; ++h) {
             const T* p = tape.probabilities + s.map(sequence, h);
-            const T* dout = dmixed + s.rows(i) * s.d + s.q(h);
+            const T* dout = dmixed + s.q(h);
             const T kept = s.first_of_group(h) ? T(0) : T(1);
             for_row_blocks(pass.spec.causal, n, [&](int first_row, int end) {
                 const std::size_t row = static_cast<std::size_t>(first_row), at_row = row * n;
                 const int count = end - first_row, keys = pass.spec.causal ? end : n;
-                pass.nt(count, keys, s.dh, 1, dout + row * s.d, s.d, rows + s.v(h), s.width, 0, ds + at_row,
-                        n);
+                pass.nn(count, keys, s.dh, 1, dout + row * s.d, s.d, values_turned + s.turned(h), n, 0, ds + at_row, n);
                 pass.kernels.softmax_project(count, keys, n, p + at_row, ds + at_row, s.scale, ds + at_row);
                 pass.nn(count, s.dh, keys, 1, ds + at_row, n, rows + s.k(h), s.width, 0,
                         drows + row * s.width + s.q(h), s.width);
@@ -206,8 +209,8 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
             });
         }
         prepare_qk_backward(pass, at, s, sequence, tape, drows, gradients);
+        pass.nn(n, s.d, s.width, 1, drows, s.width, pass.at(at.wqkv), s.d, 0, du + i * s.area(), s.d);
     }
-    pass.nn(R, s.d, s.width, 1, dqkv, s.width, pass.at(at.wqkv), s.d, 0, du, s.d);
     if (gradients) {
         pass.weight_gradient(s.width, s.d, R, dqkv, s.width, u, s.d, gradients + at.wqkv);
         if (T* bias = gradient_at(gradients, at.bqkv)) pass.kernels.column_sums(R, s.width, dqkv, bias);
@@ -225,7 +228,7 @@ void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequ
     scratch.scores.resize(static_cast<std::size_t>(m) * n);
     T* tqkv = scratch.qkv.data();
     T* tscores = scratch.scores.data();
-    pass.nt(R, s.width, s.d, 1, tu, s.d, pass.at(at.wqkv), s.d, 0, tqkv, s.width);
+    pass.linear(R, s.width, s.d, tu, at.wqkv, kAbsent, tqkv);
 
     const T* rows = tape.qkv + s.rows(sequence) * s.width;
     const T* moved =
@@ -254,12 +257,12 @@ void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequ
             });
         }
     }
-    pass.nt(R, s.d, s.d, 1, scratch.mixed.data(), s.d, pass.at(at.wo), s.d, 0, tf, s.d);
+    pass.linear(R, s.d, s.d, scratch.mixed.data(), at.wo, kAbsent, tf);
 }
 
 #define NORMSCOPE_INSTANTIATE(T)                                                                         \
     template void attention_forward<T>(const Pass<T>&, const AttentionOffsets&, Shard, int, const T*,    \
-                                       const SublayerTape<T>&);                                          \
+                                       const SublayerTape<T>&, AttentionScratch<T>&);                    \
     template void attention_backward<T>(const Pass<T>&, const AttentionOffsets&, Shard, int, const T*,   \
                                         const SublayerTape<T>&, const T*, T*, T*, AttentionScratch<T>&); \
     template void attention_tangent<T>(const Pass<T>&, const AttentionOffsets&, int, int, int, int,      \

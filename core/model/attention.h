@@ -14,14 +14,15 @@ namespace normscope {
 /// projection), then rotary positions. All matrices row-major; R = sequences·n rows of the shard. Every
 /// function works on the shard's rows of the tape and may run beside others on different shards.
 
-/// u: [R, d] of the shard -> tape.f.
-template <class T>
-void attention_forward(const Pass<T>&, const AttentionOffsets&, Shard, int n, const T* u, const SublayerTape<T>&);
-
 template <class T>
 struct AttentionScratch {
-    std::vector<T> mixed, qkv, scores;
+    std::vector<T> mixed, qkv, scores, turned;
 };
+
+/// u: [R, d] of the shard -> tape.f.
+template <class T>
+void attention_forward(const Pass<T>&, const AttentionOffsets&, Shard, int n, const T* u, const SublayerTape<T>&,
+                       AttentionScratch<T>&);
 
 /// df: [directions, R, d] -> du of the same shape (overwritten). Adds to `gradients` (the parameter arena's twin) unless null.
 template <class T>

@@ -33,15 +33,13 @@ void feed_forward_forward(const Pass<T>& pass, const FeedForwardOffsets& at, Sha
     const std::size_t first = static_cast<std::size_t>(shard.first_sequence) * n;
     T* pre = tape.pre + first * wide;
     T* activated = tape.activated + first * ff;
-    pass.nt(R, wide, d, 1, u, d, pass.at(at.w1), d, 0, pre, wide);
-    if (const T* bias = pass.at(at.b1)) pass.kernels.add_bias(R, wide, bias, pre);
+    pass.linear(R, wide, d, u, at.w1, at.b1, pre);
     if (gated(pass.spec))
         pass.kernels.swiglu(R, ff, pre, activated);
     else
         pass.kernels.activation(pass.spec.activation, static_cast<std::size_t>(R) * ff, pre, activated,
                                 tape.slope + first * ff);
-    pass.nt(R, d, ff, 1, activated, ff, pass.at(at.w2), ff, 0, tape.f + first * d, d);
-    if (const T* bias = pass.at(at.b2)) pass.kernels.add_bias(R, d, bias, tape.f + first * d);
+    pass.linear(R, d, ff, activated, at.w2, at.b2, tape.f + first * d);
 }
 
 template <class T>
@@ -81,7 +79,7 @@ void feed_forward_tangent(const Pass<T>& pass, const FeedForwardOffsets& at, int
     const int m = n - first_token, R = directions * m;
     const Buffers<T> tangent(pass.spec, R, scratch);
     const std::size_t first = static_cast<std::size_t>(sequence) * n + first_token;
-    pass.nt(R, wide, d, 1, tu, d, pass.at(at.w1), d, 0, tangent.pre, wide);
+    pass.linear(R, wide, d, tu, at.w1, kAbsent, tangent.pre);
     for (int k = 0; k < directions; ++k) {  // all directions pass the same rows of the activation
         const std::size_t rows = static_cast<std::size_t>(k) * m;
         const T* in = tangent.pre + rows * wide;
@@ -91,7 +89,7 @@ void feed_forward_tangent(const Pass<T>& pass, const FeedForwardOffsets& at, int
         else
             pass.kernels.multiply(static_cast<std::size_t>(m) * ff, tape.slope + first * ff, in, out);
     }
-    pass.nt(R, d, ff, 1, tangent.activated, ff, pass.at(at.w2), ff, 0, tf, d);
+    pass.linear(R, d, ff, tangent.activated, at.w2, kAbsent, tf);
 }
 
 #define NORMSCOPE_INSTANTIATE(T)                                                                            \

@@ -60,11 +60,15 @@ ParameterTable::ParameterTable(const StackSpec& s) {
             a.gate = f.gate = add(layer + ".gate", {}, l);
             tensors_.back().frozen = !s.gpas.learnable;
         }
+        const int width = gated ? 2 * s.d_ff : s.d_ff;
+        for (const LinearLayer& linear : {LinearLayer{a.wqkv, d + 2 * d_kv, d}, {a.wo, d, d}, {f.w1, width, d}, {f.w2, d, s.d_ff}})
+            linear_layers_.push_back(linear);
         attention.push_back(a);
         feed_forward.push_back(f);
     }
     final_norm = add_norm(s, "final_norm", has_final_norm(s));
-    if (!s.tied_head) head = add("head.weight", {s.vocab, d});
+    head = s.tied_head ? tok_emb : add("head.weight", {s.vocab, d});
+    linear_layers_.push_back({head, s.vocab, d});
 }
 
 std::size_t ParameterTable::add(std::string name, std::vector<int> shape, int layer, int sublayer) {

@@ -49,6 +49,12 @@ struct FeedForwardOffsets : SublayerOffsets {
     std::size_t w1 = kAbsent, b1 = kAbsent, w2 = kAbsent, b2 = kAbsent;
 };
 
+/// A matrix as the passes multiply by it: [out, in], of one tensor or of several that stand one behind the other.
+struct LinearLayer {
+    std::size_t offset;
+    int out, in;
+};
+
 /// The table of named tensors of a stack: one arena, each tensor at a fixed place.
 class ParameterTable {
   public:
@@ -58,8 +64,9 @@ class ParameterTable {
     const std::vector<TensorInfo>& tensors() const { return tensors_; }
     const TensorInfo* find(const std::string& name) const;
     bool has_frozen() const;
+    const std::vector<LinearLayer>& linear_layers() const { return linear_layers_; }
 
-    std::size_t tok_emb = kAbsent, pos_emb = kAbsent, head = kAbsent;
+    std::size_t tok_emb = kAbsent, pos_emb = kAbsent, head = kAbsent;  ///< a tied head is tok_emb
     NormOffsets embedding_norm, final_norm;
     std::vector<AttentionOffsets> attention;
     std::vector<FeedForwardOffsets> feed_forward;
@@ -69,6 +76,7 @@ class ParameterTable {
     NormOffsets add_norm(const StackSpec&, const std::string& name, bool present, int layer = -1, int sublayer = -1);
 
     std::vector<TensorInfo> tensors_;
+    std::vector<LinearLayer> linear_layers_;
     std::size_t size_ = 0;
 };
 

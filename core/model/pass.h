@@ -37,6 +37,7 @@ struct Pass {
     const ParameterTable& table;
     const T* parameters;
     const RowKernels<T>& kernels;
+    const T* turned;  ///< Tape::turned, or null: the linear layers read the weights as they are stored
     const T* angles;  ///< of rotary positions (rope_table.h); null without them
     Rounding rounding = Rounding::None;  ///< of float32 results; the kernels are then rounded_kernels() of the same
     bool fresh_gradients = false;         ///< the blocks' weight gradients hold nothing yet
@@ -56,6 +57,14 @@ struct Pass {
     void tn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc) const {
         matmul_tn<T>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
         round(M, N, C, ldc);
+    }
+    /// A linear layer: y[R, out] = x[R, in]·Wᵀ + bias, W [out, in] and the bias (kAbsent: none) by their offsets.
+    void linear(int R, int out, int in, const T* x, std::size_t weight, std::size_t bias, T* y) const {
+        if (turned)
+            nn(R, out, in, 1, x, in, turned + weight, out, 0, y, out);
+        else
+            nt(R, out, in, 1, x, in, parameters + weight, in, 0, y, out);
+        if (bias != kAbsent) kernels.add_bias(R, out, parameters + bias, y);
     }
     /// Emulated precision: what a product leaves in C[M,N], with what stood there before, is one rounded result.
     void round(int M, int N, T* C, int ldc) const {

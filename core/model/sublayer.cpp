@@ -122,7 +122,8 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
     }
 
     if (index % 2 == 0)
-        attention_forward(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], shard, n, u, t);
+        attention_forward(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], shard, n, u, t,
+                          scratch.attention);
     else
         feed_forward_forward(pass, pass.table.feed_forward[static_cast<std::size_t>(index / 2)], shard, n, u, t);
 

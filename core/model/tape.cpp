@@ -28,11 +28,14 @@ class Cutter {
 };
 
 template <class T>
-std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<SublayerRule>& rules, T* block) {
+std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<SublayerRule>& rules, bool for_gradient, T* block) {
     Cutter<T> cut(block);
     const std::size_t R = static_cast<std::size_t>(tape.rows()), d = static_cast<std::size_t>(s.d_model);
     const std::size_t n = static_cast<std::size_t>(tape.length), ff = static_cast<std::size_t>(s.d_ff);
     const std::size_t d_kv = static_cast<std::size_t>(s.d_kv());
+    const bool swiglu = s.activation == Activation::SwiGlu;
+    T* const passing_f = for_gradient ? cut.take(R * d) : nullptr;
+    T* const passing_pre = for_gradient && !swiglu ? cut.take(R * ff) : nullptr;
     tape.hidden.assign(rules.size() + 1, nullptr);
     tape.sublayers.assign(rules.size(), {});
     for (auto& h : tape.hidden) h = cut.take(R * d);
@@ -47,7 +50,8 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
               : gated(GateSite::Input) ? cut.take(R * d)
                                          : tape.hidden[i];
         if (rule.in || rule.s_in != 1 || gated(GateSite::Norm)) t.u = cut.take(R * d);
-        t.f = cut.take(R * d);
+        const bool f_is_read = rule.out || gated(GateSite::Branch) || s.branch_scale != BranchScale::None;
+        t.f = for_gradient && !f_is_read ? passing_f : cut.take(R * d);
         if (rule.out && (gated(GateSite::Branch) || s.branch_scale != BranchScale::None)) t.y = cut.take(R * d);
         if (rule.post) t.z = cut.take(R * d);
         if (gated(GateSite::Norm) || (gated(GateSite::Output) && !first)) t.ungated = cut.take(R * d);
@@ -65,9 +69,9 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
             t.probabilities = cut.take(R * static_cast<std::size_t>(s.heads) * n);
             t.mixed = cut.take(R * d);
         } else {
-            t.pre = cut.take(R * static_cast<std::size_t>(feed_forward_width(s)));
+            t.pre = for_gradient && !swiglu ? passing_pre : cut.take(R * static_cast<std::size_t>(feed_forward_width(s)));
             t.activated = cut.take(R * ff);
-            if (s.activation != Activation::SwiGlu) t.slope = cut.take(R * ff);
+            if (!swiglu) t.slope = cut.take(R * ff);
         }
     }
     tape.final_statistics = cut.statistics(has_final_norm(s), R);
@@ -81,19 +85,12 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
 
 template <class T>
 void Tape<T>::reserve(const StackSpec& spec, const std::vector<SublayerRule>& rules, int new_sequences,
-                      int new_length) {
+                      int new_length, bool for_gradient) {
     sequences = new_sequences;
     length = new_length;
-    const std::size_t needed = lay_out<T>(*this, spec, rules, nullptr);
+    const std::size_t needed = lay_out<T>(*this, spec, rules, for_gradient, nullptr);
     if (memory_.size() < needed) resize_on_large_pages(memory_, needed);
-    lay_out<T>(*this, spec, rules, memory_.data());
-}
-
-template <class T>
-double Tape<T>::mean_loss() const {
-    double sum = 0;
-    for (int r = 0; r < rows(); ++r) sum += static_cast<double>(losses[r]);
-    return sum / rows();
+    lay_out<T>(*this, spec, rules, for_gradient, memory_.data());
 }
 
 template struct Tape<float>;

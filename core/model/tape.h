@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 #include "core/backend/cpu/row_kernels.h"
@@ -12,6 +13,12 @@ namespace normscope {
 /// Columns of the feed-forward map's first product: d_ff, or 2·d_ff where SwiGLU's gate and up run as one.
 inline int feed_forward_width(const StackSpec& spec) {
     return spec.activation == Activation::SwiGlu ? 2 * spec.d_ff : spec.d_ff;
+}
+
+/// Σ values / count, summed in order in float64.
+template <class T>
+double mean(const T* values, std::size_t count) {
+    return std::accumulate(values, values + count, 0.0) / static_cast<double>(count);
 }
 
 /// What one sub-layer keeps of its forward pass, for the whole batch. R = B·n rows. Null where the rule has no use.
@@ -50,11 +57,16 @@ struct Tape {
     T* logits = nullptr;        ///< [R, V]
     T* losses = nullptr;        ///< [R] cross-entropy per token, nat
 
+    /// The weights of the linear layers (ParameterTable::linear_layers) as [in, out], at their offsets in the arena: a
+    /// product over many rows reads them so, without turning them again. Of the pass's parameters; float32 only.
+    std::vector<T> turned;
+
     int rows() const { return sequences * length; }
-    /// Makes room for [sequences, length] tokens of this stack.
-    void reserve(const StackSpec& spec, const std::vector<SublayerRule>& rules, int sequences, int length);
-    /// Mean loss over all tokens, summed in order in float64.
-    double mean_loss() const;
+    /// Makes room for [sequences, length] tokens of this stack. With `for_gradient` alone, what no backward pass of
+    /// parameter gradients reads (f and pre, where neither a norm nor a gate does) has one place for all sub-layers.
+    void reserve(const StackSpec& spec, const std::vector<SublayerRule>& rules, int sequences, int length,
+                 bool for_gradient = false);
+    double mean_loss() const { return mean(losses, static_cast<std::size_t>(rows())); }
 
   private:
     std::vector<T> memory_;

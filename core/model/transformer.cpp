@@ -22,14 +22,6 @@ std::vector<SublayerRule> all_rules(const StackSpec& spec) {
     return rules;
 }
 
-// In float64, since the square of a gradient that vanished is below float32's smallest number.
-template <class T>
-double sum_of_squares(const std::vector<T>& values) {
-    double sum = 0;
-    for (T v : values) sum += static_cast<double>(v) * static_cast<double>(v);
-    return sum;
-}
-
 constexpr std::size_t kAfterFirstLayer = 2;  // hidden state after both sub-layers of layer 1
 
 // Buffers are kept by the thread that used them: a step allocates nothing once every thread has worked once.
@@ -70,9 +62,10 @@ int Transformer<T>::shard_count(int sequences) {
 }
 
 template <class T>
-Pass<T> Transformer<T>::pass() const {
+Pass<T> Transformer<T>::pass(const std::vector<T>& turned_weights) const {
+    const T* turned = turned_weights.empty() ? nullptr : turned_weights.data();
     const T* angles = angles_.empty() ? nullptr : angles_.data();
-    return {spec_, numerics, table_, parameters_.data(), kernels_, angles, rounding_};
+    return {spec_, numerics, table_, parameters_.data(), kernels_, turned, angles, rounding_};
 }
 
 template <class T>
@@ -100,7 +93,20 @@ Shard Transformer<T>::shard(int index, int sequences) const {
 }
 
 template <class T>
-void Transformer<T>::embed(const Batch& batch, Shard shard, const Tape<T>& tape) const {
+void Transformer<T>::turn_weights(std::vector<T>& turned, ThreadPool& pool) const {
+    if constexpr (std::is_same_v<T, float>) {
+        const auto& layers = table_.linear_layers();
+        resize_on_large_pages(turned, table_.size());
+        pool.run(static_cast<int>(layers.size()), [&](int i) {
+            const LinearLayer& linear = layers[static_cast<std::size_t>(i)];
+            transpose(linear.out, linear.in, parameters_.data() + linear.offset, linear.in,
+                      turned.data() + linear.offset);
+        });
+    }
+}
+
+template <class T>
+void Transformer<T>::embed(const Pass<T>& p, const Batch& batch, Shard shard, const Tape<T>& tape) const {
     const int d = spec_.d_model, n = batch.length;
     for (int b = shard.first_sequence; b < shard.first_sequence + shard.sequences; ++b)
         for (int t = 0; t < n; ++t) {
@@ -114,7 +120,6 @@ void Transformer<T>::embed(const Batch& batch, Shard shard, const Tape<T>& tape)
                                  parameters_.data() + table_.pos_emb + static_cast<std::size_t>(t) * d, x);
         }
     if (!table_.embedding_norm.present()) return;
-    const Pass<T> p = pass();
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * n;
     kernels_.norm_forward(spec_.norm.kind, shard.sequences * n, d, tape.embedded + row * d, p.eps(),
                           p.at(table_.embedding_norm.weight), p.at(table_.embedding_norm.bias), 1,
@@ -122,10 +127,9 @@ void Transformer<T>::embed(const Batch& batch, Shard shard, const Tape<T>& tape)
 }
 
 template <class T>
-void Transformer<T>::head_forward(const Batch& batch, Shard shard, const Tape<T>& tape) const {
-    const int d = spec_.d_model, V = spec_.vocab, R = shard.sequences * batch.length;
-    const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * batch.length;
-    const Pass<T> p = pass();
+void Transformer<T>::head_forward(const Pass<T>& p, Shard shard, const Tape<T>& tape) const {
+    const int d = spec_.d_model, V = spec_.vocab, R = shard.sequences * tape.length;
+    const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * tape.length;
     const T* x = tape.hidden.back() + row * d;
     if (table_.final_norm.present()) {
         T* y = tape.final_hidden + row * d;
@@ -133,17 +137,14 @@ void Transformer<T>::head_forward(const Batch& batch, Shard shard, const Tape<T>
                               p.at(table_.final_norm.bias), 1, tape.final_statistics.from(row), y);
         x = y;
     }
-    const T* head = parameters_.data() + (spec_.tied_head ? table_.tok_emb : table_.head);
     T* logits = tape.logits + row * V;
-    p.nt(R, V, d, 1, x, d, head, d, 0, logits, V);
+    p.linear(R, V, d, x, table_.head, kAbsent, logits);
     if (spec_.logit_soft_cap > 0)
         p.kernels.soft_cap(static_cast<std::size_t>(R) * V, static_cast<T>(spec_.logit_soft_cap), logits);
-    if (!batch.targets.empty())
-        p.kernels.cross_entropy(R, V, logits, batch.targets.data() + row, 1, 0, tape.losses + row, nullptr);
 }
 
 template <class T>
-void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool) const {
+void Transformer<T>::check(const Batch& batch) const {
     if (batch.length > spec_.context)
         throw InputError("tokens", std::to_string(batch.length) + " a sequence are more than the context",
                          "1 … " + std::to_string(spec_.context));
@@ -152,33 +153,46 @@ void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool
             if (id < 0 || id >= spec_.vocab)
                 throw InputError(ids == &batch.tokens ? "tokens" : "targets", std::to_string(id) + " is not a token",
                                  "0 … " + std::to_string(spec_.vocab - 1));
+}
+
+template <class T>
+void Transformer<T>::shard_forward(const Pass<T>& p, const Batch& batch, Shard rows, const Tape<T>& tape) const {
+    embed(p, batch, rows, tape);
+    for (int k = 0; k < static_cast<int>(rules_.size()); ++k)
+        sublayer_forward(p, k, rules_[static_cast<std::size_t>(k)], rows, tape, scratch<T>());
+    head_forward(p, rows, tape);
+}
+
+template <class T>
+void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool) const {
+    check(batch);
     tape.reserve(spec_, rules_, batch.sequences, batch.length);
+    turn_weights(tape.turned, pool);
     pool.run(shard_count(batch.sequences), [&](int i) {
         const Shard rows = shard(i, batch.sequences);
-        const Pass<T> p = pass();
-        embed(batch, rows, tape);
-        for (int k = 0; k < static_cast<int>(rules_.size()); ++k)
-            sublayer_forward(p, k, rules_[static_cast<std::size_t>(k)], rows, tape, scratch<T>());
-        head_forward(batch, rows, tape);
+        const Pass<T> p = pass(tape.turned);
+        shard_forward(p, batch, rows, tape);
+        if (batch.targets.empty()) return;
+        const std::size_t row = static_cast<std::size_t>(rows.first_sequence) * batch.length;
+        p.kernels.cross_entropy(rows.sequences * batch.length, spec_.vocab, tape.logits + row * spec_.vocab,
+                                batch.targets.data() + row, 1, 0, tape.losses + row, nullptr);
     });
 }
 
 template <class T>
-void Transformer<T>::head_backward(const Batch& batch, Shard shard, const Tape<T>& tape, T factor, T* gradient,
-                                   T* gradients, BackwardRecord<T>* record) const {
-    const Pass<T> p = pass();
+void Transformer<T>::head_backward(const Pass<T>& p, const Batch& batch, Shard shard, const Tape<T>& tape, T scale,
+                                   T* gradient, T* gradients, BackwardRecord<T>* record) const {
     const int d = spec_.d_model, V = spec_.vocab, R = shard.sequences * batch.length;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * batch.length;
-    thread_local std::vector<T> dlogits, losses, dfinal;
+    thread_local std::vector<T> dlogits, dfinal;
     dlogits.resize(static_cast<std::size_t>(R) * V);
-    losses.resize(static_cast<std::size_t>(R));
     const T* logits = tape.logits + row * V;
-    p.kernels.cross_entropy(R, V, logits, batch.targets.data() + row, factor / static_cast<T>(tape.rows()),
-                            static_cast<T>(spec_.z_loss), losses.data(), dlogits.data());
+    p.kernels.cross_entropy(R, V, logits, batch.targets.data() + row, scale, static_cast<T>(spec_.z_loss),
+                            tape.losses + row, dlogits.data());
     if (spec_.logit_soft_cap > 0)
         p.kernels.soft_cap_derivative(dlogits.size(), static_cast<T>(spec_.logit_soft_cap), logits, dlogits.data(),
                                       dlogits.data());
-    const std::size_t head = spec_.tied_head ? table_.tok_emb : table_.head;
+    const std::size_t head = table_.head;
     p.tn(V, d, R, 1, dlogits.data(), V, tape.final_hidden + row * d, d, 1, gradients + head, d);
     if (!table_.final_norm.present()) {
         p.nn(R, d, V, 1, dlogits.data(), V, parameters_.data() + head, d, 0, gradient, d);
@@ -244,6 +258,37 @@ void Transformer<T>::clear_sums(T* gradients) const {
 }
 
 template <class T>
+void Transformer<T>::shard_backward(const Pass<T>& p, const Batch& batch, Shard rows, const Tape<T>& tape, T scale, int index,
+                                    Gradients<T>& gradients, const NormOutputGradients<T>* noted,
+                                    BackwardRecord<T>* record) const {
+    const auto at = static_cast<std::size_t>(index);
+    const std::size_t first = static_cast<std::size_t>(rows.first_sequence) * batch.length * spec_.d_model;
+    const std::size_t count = static_cast<std::size_t>(rows.sequences) * batch.length * spec_.d_model;
+    T* into = gradients.shards[at].data();
+    thread_local std::vector<T> gradient;
+    gradient.resize(count);
+    const auto note = [&](std::size_t k) {
+        if (record) std::copy(gradient.begin(), gradient.end(), record->hidden[k].begin() + static_cast<std::ptrdiff_t>(first));
+    };
+    head_backward(p, batch, rows, tape, scale, gradient.data(), into, record);
+    note(rules_.size());
+    // In float64, since the square of a gradient that vanished is below float32's smallest number.
+    const auto square = [&] { return p.kernels.dot(count, gradient.data(), gradient.data()); };
+    const double last = square();
+    gradients.last_square[at] += last;
+    if (rules_.size() == kAfterFirstLayer) gradients.first_square[at] += last;
+    const int all = static_cast<int>(rules_.size());
+    for (std::size_t k = rules_.size(); k-- > 0;) {
+        sublayer_backward(p, static_cast<int>(k), rules_[k], rows, tape, Jacobian::Backprop, gradient.data(), into,
+                          noted ? noted[k] : NormOutputGradients<T>{}, scratch<T>(),
+                          side_way<T>(spec_, static_cast<int>(k), 0, all, count));
+        note(k);
+        if (k == kAfterFirstLayer) gradients.first_square[at] += square();
+    }
+    embed_backward(batch, rows, tape, gradient.data(), into, record);
+}
+
+template <class T>
 void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor, Gradients<T>& gradients,
                               ThreadPool& pool, BackwardRecord<T>* record) const {
     const std::size_t whole = static_cast<std::size_t>(tape.rows()) * spec_.d_model;
@@ -259,32 +304,12 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
                 record->norm_output[i].data();
         }
     }
+    const T scale = factor / static_cast<T>(tape.rows());
     pool.run(shard_count(batch.sequences), [&](int i) {
-        const Shard rows = shard(i, batch.sequences);
-        Pass<T> p = pass();
+        Pass<T> p = pass(tape.turned);
         p.fresh_gradients = gradients.fresh;
         if (gradients.fresh) clear_sums(gradients.shards[static_cast<std::size_t>(i)].data());
-        const std::size_t first = static_cast<std::size_t>(rows.first_sequence) * batch.length * spec_.d_model;
-        const std::size_t count = static_cast<std::size_t>(rows.sequences) * batch.length * spec_.d_model;
-        T* into = gradients.shards[static_cast<std::size_t>(i)].data();
-        thread_local std::vector<T> gradient;
-        gradient.resize(count);
-        const auto note = [&](std::size_t k) {
-            if (record) std::copy(gradient.begin(), gradient.end(), record->hidden[k].begin() + static_cast<std::ptrdiff_t>(first));
-        };
-        head_backward(batch, rows, tape, factor, gradient.data(), into, record);
-        note(rules_.size());
-        const double last = sum_of_squares(gradient);
-        gradients.last_square[static_cast<std::size_t>(i)] += last;
-        if (rules_.size() == kAfterFirstLayer) gradients.first_square[static_cast<std::size_t>(i)] += last;
-        const int all = static_cast<int>(rules_.size());
-        for (std::size_t k = rules_.size(); k-- > 0;) {
-            sublayer_backward(p, static_cast<int>(k), rules_[k], rows, tape, Jacobian::Backprop, gradient.data(), into,
-                              noted[k], scratch<T>(), side_way<T>(spec_, static_cast<int>(k), 0, all, count));
-            note(k);
-            if (k == kAfterFirstLayer) gradients.first_square[static_cast<std::size_t>(i)] += sum_of_squares(gradient);
-        }
-        embed_backward(batch, rows, tape, gradient.data(), into, record);
+        shard_backward(p, batch, shard(i, batch.sequences), tape, scale, i, gradients, noted.data(), record);
     });
     gradients.fresh = false;
 }
@@ -308,7 +333,7 @@ double Transformer<T>::reduce(Gradients<T>& gradients, ThreadPool& pool) const {
 template <class T>
 void Transformer<T>::tangent(const Tape<T>& tape, int sequence, int begin, int end, int first_token, int directions,
                              Jacobian kind, T* tangent) const {
-    const Pass<T> p = pass();
+    const Pass<T> p = pass(tape.turned);
     const std::size_t count = static_cast<std::size_t>(directions) * (tape.length - first_token) * spec_.d_model;
     for (int k = begin; k < end; ++k)
         sublayer_tangent(p, k, rules_[static_cast<std::size_t>(k)], sequence, first_token, directions, tape, kind,
@@ -317,7 +342,7 @@ void Transformer<T>::tangent(const Tape<T>& tape, int sequence, int begin, int e
 
 template <class T>
 void Transformer<T>::pull_back(const Tape<T>& tape, Shard rows, int begin, int end, Jacobian kind, T* gradient) const {
-    const Pass<T> p = pass();
+    const Pass<T> p = pass(tape.turned);
     const std::size_t count =
         static_cast<std::size_t>(rows.directions * rows.sequences) * tape.length * spec_.d_model;
     for (int k = end; k-- > begin;)

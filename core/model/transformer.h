@@ -28,6 +28,14 @@ struct Gradients {
     const std::vector<T>& total() const { return shards.front(); }
 };
 
+/// What Transformer::accumulate works with, kept from step to step.
+template <class T>
+struct StepScratch {
+    std::vector<T> losses;  ///< [R] cross-entropy per token, nat
+    std::vector<T> turned;  ///< see Tape::turned
+    double mean_loss() const { return mean(losses.data(), losses.size()); }
+};
+
 /// A causal language model: embedding, 2·depth sub-layers, final norm, head, cross-entropy. Holds the parameters; all
 /// passes are const and leave their results in a Tape, so probes and training share one model without touching each
 /// other. T is float or double. Not thread-safe against a concurrent change of parameters or numerics.
@@ -61,6 +69,10 @@ class Transformer {
     /// Adds ∂(factor·mean loss)/∂θ to `gradients` (reserved and zeroed by clear()). `record` may be null.
     void backward(const Batch&, const Tape<T>&, T factor, Gradients<T>&, ThreadPool&,
                   BackwardRecord<T>* record = nullptr) const;
+    /// What forward() and backward() add for a batch, with the loss of each token [R] but without a tape: each thread
+    /// takes a few sequences forward and back before the next ones, so that the backward pass finds in the cache what
+    /// the forward pass left. Sums are in another order than backward()'s.
+    void accumulate(const Batch&, T factor, Gradients<T>&, StepScratch<T>&, ThreadPool&) const;
     void clear(Gradients<T>&, int sequences) const;
     /// Sums the shards' buffers, in order, into total(), in float32 under emulated precision too, for the optimizer.
     /// Returns ‖total‖₂, summed in float64.
@@ -81,17 +93,23 @@ class Transformer {
     static int shard_count(int sequences);
 
   private:
-    Pass<T> pass() const;
+    Pass<T> pass(const std::vector<T>& turned) const;
+    void turn_weights(std::vector<T>& turned, ThreadPool&) const;  ///< see Tape::turned
+    void check(const Batch&) const;
+    void shard_forward(const Pass<T>&, const Batch&, Shard, const Tape<T>&) const;
+    /// Adds into the gradients of the shard `index`; `noted` [2D] and `record` may be null.
+    void shard_backward(const Pass<T>&, const Batch&, Shard, const Tape<T>&, T scale, int index, Gradients<T>&,
+                        const NormOutputGradients<T>* noted, BackwardRecord<T>* record) const;
     void pull_back(const Tape<T>&, Shard, int begin, int end, Jacobian, T* gradient) const;
     Shard shard(int index, int sequences) const;
-    void embed(const Batch&, Shard, const Tape<T>&) const;
-    void head_forward(const Batch&, Shard, const Tape<T>&) const;
-    /// Gradient at the last hidden state from the loss.
-    void head_backward(const Batch&, Shard, const Tape<T>&, T factor, T* gradient, T* gradients,
+    void embed(const Pass<T>&, const Batch&, Shard, const Tape<T>&) const;
+    void head_forward(const Pass<T>&, Shard, const Tape<T>&) const;
+    /// Gradient at the last hidden state of scale·Σ losses, and the losses.
+    void head_backward(const Pass<T>&, const Batch&, Shard, const Tape<T>&, T scale, T* gradient, T* gradients,
                        BackwardRecord<T>*) const;
-    /// gradient: [R, d] of the shard at hidden[0], overwritten.
     /// Zeroes what a backward pass adds to: all but the blocks' weight matrices (Pass::weight_gradient).
     void clear_sums(T* gradients) const;
+    /// gradient: [R, d] of the shard at hidden[0], overwritten.
     void embed_backward(const Batch&, Shard, const Tape<T>&, T* gradient, T* gradients,
                         BackwardRecord<T>*) const;
 

@@ -69,8 +69,8 @@ double Trainer<T>::held_out_loss(ThreadPool& pool) {
     double sum = 0;
     for (int i = 0; i < kHeldOutBatches; ++i) {
         const Batch batch = corpus_->held_out_batch(train_.seed, 1 + i, train_.batch, model_.spec().context);
-        model_.forward(batch, held_out_tape_, pool);
-        sum += held_out_tape_.mean_loss();
+        model_.forward(batch, tape_, pool);
+        sum += tape_.mean_loss();
     }
     return sum / kHeldOutBatches;
 }
@@ -92,9 +92,8 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
     model_.clear(gradients_, train_.batch);
     for (int micro = 0; micro < train_.accumulate; ++micro) {
         const Batch batch = corpus_->train_batch(train_.seed, step_, micro, train_.batch, model_.spec().context);
-        model_.forward(batch, tape_, pool);
-        now.loss += tape_.mean_loss() / train_.accumulate;
-        model_.backward(batch, tape_, factor, gradients_, pool);
+        model_.accumulate(batch, factor, gradients_, scratch_, pool);
+        now.loss += scratch_.mean_loss() / train_.accumulate;
     }
     now.grad_norm = model_.reduce(gradients_, pool);
     std::vector<T>& gradient = gradients_.total();
@@ -117,10 +116,7 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
     if (scaled && std::isfinite(now.loss)) loss_scaler_.update(now.overflowed);
     const bool bad_gradient = !std::isfinite(now.grad_norm) && (!now.overflowed || loss_scaler_.exhausted());
     if (!std::isfinite(now.loss) || bad_gradient) {
-        const auto bad = first_bad_value(model_, tape_, &gradient, step_);
-        outcome_ = bad ? *bad
-                       : Outcome{RunState::Diverged, step_,
-                                 "step " + std::to_string(step_) + " · gradient norm · overflow", -1};
+        outcome_ = find_first_bad(pool);
     } else if (const auto diverged = verdict_.add(step_, now.loss, now.gradient_ratio)) {
         outcome_ = *diverged;
     } else {
@@ -130,6 +126,17 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
     }
     now.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return now;
+}
+
+template <class T>
+Outcome Trainer<T>::find_first_bad(ThreadPool& pool) {
+    // The step kept no tape: its forward passes are made again, with all that they compute.
+    for (int micro = 0; micro < train_.accumulate; ++micro) {
+        const bool last = micro + 1 == train_.accumulate;
+        model_.forward(corpus_->train_batch(train_.seed, step_, micro, train_.batch, model_.spec().context), tape_, pool);
+        if (const auto bad = first_bad_value(model_, tape_, last ? &gradients_.total() : nullptr, step_)) return *bad;
+    }
+    return {RunState::Diverged, step_, "step " + std::to_string(step_) + " · gradient norm · overflow", -1};
 }
 
 template <class T>

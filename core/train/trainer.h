@@ -92,6 +92,8 @@ class Trainer {
     std::span<T> weights() { return master_.empty() ? model_.parameters() : std::span<T>(master_); }
     /// Lets the model see the weights after they moved.
     void publish_weights();
+    /// What was not finite first in the step that has just been made.
+    Outcome find_first_bad(ThreadPool&);
     void update_weights(const StepNumbers&, ThreadPool&);
 
     TrainSpec train_;
@@ -100,7 +102,8 @@ class Trainer {
     std::vector<T> master_;  ///< in emulated precision; else empty: the model's parameters are the weights
     Optimizer<T> optimizer_;
     LossScaler loss_scaler_;
-    Tape<T> tape_, held_out_tape_;
+    Tape<T> tape_;  ///< of held-out batches, and of a step that diverged
+    StepScratch<T> scratch_;
     Gradients<T> gradients_;
     HotKnobs knobs_;
     Verdict verdict_;

@@ -143,7 +143,7 @@ class EmulatedPrecisionTest : public QObject {
         for (Rounding rounding : {Rounding::None, Rounding::Bf16, Rounding::Fp16})
             for (float beta : {0.0f, 1.0f}) {
                 const Pass<float> pass{.spec = spec, .numerics = numerics, .table = table, .parameters = nullptr,
-                                       .kernels = row_kernels<float>(), .angles = nullptr, .rounding = rounding};
+                                       .kernels = row_kernels<float>(), .turned = nullptr, .angles = nullptr, .rounding = rounding};
                 const auto check = [&](auto emulated, auto exact) {
                     Floats got = start, wanted = start;
                     emulated(got.data());

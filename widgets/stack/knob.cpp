@@ -60,6 +60,11 @@ Knob::Knob(const QString& label, const QString& name, const KnobScale& scale, QW
     showValue();
 }
 
+// A field with the focus ends its editing when its window goes, and the knob is a plain QWidget by then.
+Knob::~Knob() {
+    field_->disconnect(this);
+}
+
 void Knob::setScale(const KnobScale& scale) {
     slider_->setScale(scale);
     if (!field_->isModified()) check();

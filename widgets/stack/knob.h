@@ -16,6 +16,7 @@ class Knob : public KnobRow {
     Q_OBJECT
   public:
     Knob(const QString& label, const QString& name, const KnobScale& scale, QWidget* parent = nullptr);
+    ~Knob() override;
 
     /// The setters send no signal. setValue is ignored while a person drags or has typed something
     /// unfinished.

@@ -3,6 +3,7 @@
 
 #include <cblas.h>
 #include <lapacke.h>
+#include <libxsmm.h>
 
 #include <algorithm>
 #include <cmath>
@@ -49,7 +50,14 @@ void matmul_tn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, in
     gemm(CblasTrans, CblasNoTrans, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 
+template <class T>
+void transpose(int rows, int columns, const T* from, int ld, T* to) {
+    // libxsmm counts columns first.
+    libxsmm_otrans(to, from, sizeof(T), columns, rows, ld, rows);
+}
+
 #define NORMSCOPE_INSTANTIATE(T)                                                                        \
+    template void transpose<T>(int, int, const T*, int, T*);                                            \
     template void matmul_nt<T>(int, int, int, T, const T*, int, const T*, int, T, T*, int);             \
     template void matmul_nn<T>(int, int, int, T, const T*, int, const T*, int, T, T*, int);             \
     template void matmul_tn<T>(int, int, int, T, const T*, int, const T*, int, T, T*, int);
