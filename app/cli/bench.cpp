@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
+#include "core/backend/counter_rng.h"
 #include "core/backend/cpu/block_lanczos.h"
+#include "core/backend/cpu/row_kernels.h"
 #include "core/probe/spectra/jacobian_map.h"
 #include "core/model/initial_weights.h"
 #include "core/recipe/experiment.h"
 #include "core/stack/error.h"
+#include "core/theory/softmax_sensitivity.h"
 #include "core/train/data/corpus.h"
 
 #include <nlohmann/json.hpp>
@@ -44,22 +47,22 @@ class Report {
     Report(bool json, int threads, std::string only) : json_(json), threads_(threads), only_(std::move(only)) {
         if (!json) std::cout << cpu_name() << ", " << threads << " threads; medians\n";
     }
-    /// Measures and prints a line, if it was asked for; `milliseconds` returns the time of one turn.
-    void add(const std::string& what, const std::function<double()>& milliseconds, double tokens = 0) {
+    /// Measures and prints a line, if it was asked for; `milliseconds` returns the time of one turn, in which `amount`
+    /// of something (tokens, rows) is worked on.
+    void add(const std::string& what, const std::function<double()>& milliseconds, double amount = 0,
+             const char* unit = "tokens") {
         if (what.find(only_) == std::string::npos) return;
         const double ms = milliseconds();
         if (json_) {
             nlohmann::ordered_json line{{"what", what}, {"ms", ms}, {"threads", threads_}};
-            if (tokens > 0) line["tokens_per_s"] = tokens / ms * 1e3;
+            if (amount > 0) line[std::string(unit) + "_per_s"] = amount / ms * 1e3;
             std::cout << line.dump() << std::endl;
             return;
         }
         char text[160];
         std::snprintf(text, sizeof text, "%-40s %9.3f ms", what.c_str(), ms);
         std::cout << text;
-        if (tokens > 0)
-            std::cout << "  " << static_cast<long>(1e3 / ms) << " steps/s  "
-                      << static_cast<long>(tokens / ms * 1e3) << " tokens/s";
+        if (amount > 0) std::cout << "  " << static_cast<long>(amount / ms * 1e3) << " " << unit << "/s";
         std::cout << std::endl;
     }
 
@@ -110,6 +113,31 @@ double spectrum_ms(ThreadPool& pool) {
         trainer);
 }
 
+/// θ of kThetaRows rows softmax(z), z from a standard normal distribution, each to its certificate: for a row of float32
+/// 1e-6, of float64 1e-12.
+constexpr int kThetaRows = 4096;
+
+template <class T>
+double theta_ms(int length, ThreadPool& pool) {
+    const auto options = std::is_same_v<T, float> ? SensitivityOptions::single_precision() : SensitivityOptions{};
+    const std::size_t n = static_cast<std::size_t>(length);
+    std::vector<T> p(kThetaRows * n);
+    fill_normal_row(NormalKey(42, "bench.theta"), 0, 0, p.size(), 1.0, p.data());
+    row_kernels<T>().softmax(kThetaRows, length, 0, false, T(1), p.data());
+    constexpr int kPiece = 64;
+    return median_of([&] {
+        const auto start = std::chrono::steady_clock::now();
+        pool.run(kThetaRows / kPiece, [&](int piece) {
+            SoftmaxSensitivity solver(options);
+            for (int r = piece * kPiece; r < (piece + 1) * kPiece; ++r) {
+                const Sensitivity s = solver.solve(std::span<const T>(p.data() + static_cast<std::size_t>(r) * n, n));
+                if (s.upper - s.lower > options.tolerance) throw SystemError("bench: a certificate of θ is too wide");
+            }
+        });
+        return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    });
+}
+
 int run_bench(const BenchOptions& options) {
     require_backend(options.backend);
     ThreadPool pool(options.threads);
@@ -135,6 +163,11 @@ int run_bench(const BenchOptions& options) {
     if (options.steps_only) return kDone;
     report.add("initial weights, per million entries", initial_weights_ms);
     report.add("top-16 singular values, n·d 1024, 6 layers", [&] { return spectrum_ms(pool); });
+    for (const int length : {128, 1024}) {
+        const std::string rows = ", rows of " + std::to_string(length);
+        report.add("theta float32" + rows, [&] { return theta_ms<float>(length, pool); }, kThetaRows, "rows");
+        report.add("theta float64" + rows, [&] { return theta_ms<double>(length, pool); }, kThetaRows, "rows");
+    }
     Experiment experiment(load_recipe("pre-ln"), "a", "bench");
     for (const ProbeInfo& probe : probe_registry())
         report.add(std::string("probe ") + probe.id + " (default stack)",
