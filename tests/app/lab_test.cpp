@@ -239,6 +239,39 @@ class LabTest : public QObject {
         QCOMPARE(b.run(1).name, std::string("Pre-LN · 2"));
     }
 
+    /// Probes that are rarely due sample long after a run went on: the steps before that are recorded too.
+    void aRunThatGoesOnIsRecordedFromItsFirstStep() {
+        Bench b;
+        Recipe recipe = b.lab->runs()[0].recipe;
+        recipe.train.steps = 100000;
+        complete_and_validate(recipe);
+        for (ProbePlan& plan : recipe.probes) plan.every = 50000;
+        b.lab->removeRun(1);
+        b.lab->useRecipe(recipe, "rare probes");
+        b.lab->play();
+        QTRY_VERIFY(b.run(0).steps.rows() > 3);
+        b.lab->pause();
+        QTRY_VERIFY(!b.lab->runs()[0].checkpoints.empty());
+        const auto at = b.lab->runs()[0].checkpoints.back().step;
+        b.lab.reset();
+        for (int part = 0; part < 2; ++part) {
+            b.open(4);
+            QSignalSpy found(b.lab.get(), &Lab::interruptedFound);
+            b.lab->findInterrupted();
+            QTRY_COMPARE(found.count(), 1);
+            const auto runs = found[0][0].value<QList<InterruptedRun>>();
+            QCOMPARE(runs.size(), 1);
+            if (part == 1) {
+                QVERIFY(runs[0].step > at + 3);
+                break;
+            }
+            b.lab->resume({runs[0].path});
+            QTRY_VERIFY(b.run(0).steps.rows() > static_cast<std::size_t>(at) + 10);
+            b.lab.reset();
+        }
+        QCOMPARE(b.problems, QStringList());
+    }
+
     /// A program that is killed leaves no session behind: what an imported run starts from stands beside its
     /// recording.
     void anImportedRunThatWasCutOffKeepsItsWeights() {
