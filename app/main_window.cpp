@@ -291,7 +291,9 @@ void MainWindow::connectTransport() {
 
 void MainWindow::showRuns() {
     std::vector<std::string> recipes;
-    for (const LabRun& run : lab_->runs()) recipes.push_back(recipe_json(run.recipe, -1));
+    // A chip speaks of what is drawn: knobs that moved on after a training ask for another run.
+    for (const LabRun& run : lab_->runs())
+        recipes.push_back(recipe_json(run.trained() || run.underWay() ? run.live : run.recipe, -1));
     const auto differences = widgets::runDifferences(recipes);
     std::vector<widgets::RunLabel> labels;
     for (std::size_t i = 0; i < lab_->runs().size(); ++i) {

@@ -415,7 +415,31 @@ class WindowTest : public QObject {
         QCOMPARE(dialog->options().size_mm, QSizeF(85, 60));
         QVERIFY(!dialog->options().metadata.isEmpty());
         b.keepPicture("export", dialog);
+        auto* colours = dialog->findChild<QComboBox*>("exportColours");
+        QVERIFY(colours);
+        for (const auto kind :
+             {widgets::Theme::Kind::Print, widgets::Theme::Kind::Light, widgets::Theme::Kind::Dark}) {
+            colours->setCurrentIndex(colours->findData(static_cast<int>(kind)));
+            QCOMPARE(dialog->options().theme, kind);
+        }
         dialog->reject();
+    }
+
+    /// Name, outcome and differences of a chip are of one run, also while its knobs ask for another one.
+    void aChipSpeaksOfTheRunThatIsDrawn() {
+        WindowBench b;
+        b.makeSmall(4);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+        const auto differs = [&] { return b.find<widgets::RunStrip>("runStrip")->chips().at(0)->run().differs; };
+        QTRY_COMPARE(differs(), QStringLiteral("scheme pre"));
+        b.lab().commitKey("stack.scheme", "sandwich");
+        QVERIFY(b.lab().changesPending());
+        QCOMPARE(differs(), QStringLiteral("scheme pre"));
+        b.lab().startAsNewRun();
+        QTRY_COMPARE(differs(), QStringLiteral("scheme sandwich"));
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
     }
 
     /// The menu above a panel speaks of that panel, wherever the keyboard and the mouse are.
