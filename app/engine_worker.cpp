@@ -215,7 +215,10 @@ void EngineWorker::start(std::uint64_t generation, std::vector<RunPlan> plans) {
             run.id = plan.id;
             run.experiment = built(plan.recipe, plan);
             RunData header = run.experiment->header();
-            if (plan.history) header = withHistory(std::move(header), *plan.history);
+            if (plan.history) {
+                header = withHistory(std::move(header), *plan.history);
+                run.experiment->continue_series(*plan.history);
+            }
             RunDelta first;
             if (plan.start) {
                 run.experiment->restore(*plan.start);

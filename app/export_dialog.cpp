@@ -45,6 +45,12 @@ ExportDialog::ExportDialog(std::shared_ptr<const widgets::Figure> figure, const 
     const widgets::ExportOptions standard;
     format_ = new QComboBox(this);
     format_->addItems({QStringLiteral("SVG"), QStringLiteral("PDF"), QStringLiteral("PNG, 300 dpi")});
+    colours_ = new QComboBox(this);
+    colours_->setObjectName(QStringLiteral("exportColours"));
+    for (const auto& [title, kind] : {std::pair{tr("for print"), widgets::Theme::Kind::Print},
+                                      {tr("light, as on screen"), widgets::Theme::Kind::Light},
+                                      {tr("dark, as on screen"), widgets::Theme::Kind::Dark}})
+        colours_->addItem(title, static_cast<int>(kind));
     legend_ = new QComboBox(this);
     legend_->addItems({tr("at the line ends"), tr("below"), tr("none")});
     width_ = number(this, 10, 2000, standard.size_mm.width(), tr("mm"), "exportWidth");
@@ -64,6 +70,7 @@ ExportDialog::ExportDialog(std::shared_ptr<const widgets::Figure> figure, const 
     form->addRow(tr("Width"), width_);
     form->addRow(tr("Height"), height_);
     form->addRow(tr("Text"), font_);
+    form->addRow(tr("Colours"), colours_);
     form->addRow(tr("Run names"), legend_);
     form->addRow(QString(), title_);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Save | QDialogButtonBox::Cancel, this);
@@ -79,7 +86,8 @@ ExportDialog::ExportDialog(std::shared_ptr<const widgets::Figure> figure, const 
 
     for (QDoubleSpinBox* box : {width_, height_, font_})
         connect(box, &QDoubleSpinBox::valueChanged, this, &ExportDialog::preview);
-    connect(legend_, &QComboBox::currentIndexChanged, this, &ExportDialog::preview);
+    for (QComboBox* box : {colours_, legend_})
+        connect(box, &QComboBox::currentIndexChanged, this, &ExportDialog::preview);
     connect(title_, &QCheckBox::toggled, this, &ExportDialog::preview);
     preview();
 }
@@ -89,6 +97,7 @@ widgets::ExportOptions ExportDialog::options() const {
     options.format = static_cast<widgets::FileFormat>(format_->currentIndex());
     options.size_mm = {width_->value(), height_->value()};
     options.font_pt = font_->value();
+    options.theme = static_cast<widgets::Theme::Kind>(colours_->currentData().toInt());
     options.legend = static_cast<widgets::LegendPlace>(legend_->currentIndex());
     options.title = title_->isChecked();
     options.view = view_;

@@ -29,7 +29,7 @@ class ExportDialog : public QDialog {
     std::shared_ptr<const widgets::Figure> figure_;
     widgets::PlotViewState view_;
     QString recipe_;
-    QComboBox *format_, *legend_;
+    QComboBox *format_, *colours_, *legend_;
     QDoubleSpinBox *width_, *height_, *font_;
     QCheckBox* title_;
     QLabel* picture_;

@@ -77,15 +77,17 @@ void IoWorker::record(const QString& id, const RunDeltaPtr& delta) {
     Recording& r = *found->second;
     const bool ok = guarded([&] {
         if (!r.recorder) {
-            if (delta->probes.empty()) {
+            // A run that goes on knows its series; one that begins learns them with its first samples.
+            const bool continues = r.header->steps.rows() > 0;
+            if (!continues && delta->probes.empty()) {
                 r.waiting.events.insert(r.waiting.events.end(), delta->events.begin(), delta->events.end());
                 if (delta->outcome) r.waiting.outcome = delta->outcome;
                 return;
             }
-            const bool continues = r.header->steps.rows() > 0;
-            r.recorder =
-                std::make_unique<Recorder>(r.path.toStdString(), recording_schema(*r.header, delta->probes),
-                                           continues ? r.header.get() : nullptr);
+            r.recorder = std::make_unique<Recorder>(
+                r.path.toStdString(),
+                continues ? recording_schema(*r.header) : recording_schema(*r.header, delta->probes),
+                continues ? r.header.get() : nullptr);
             append(*r.recorder, r.waiting);
         }
         append(*r.recorder, *delta);
@@ -95,7 +97,11 @@ void IoWorker::record(const QString& id, const RunDeltaPtr& delta) {
 
 void IoWorker::saveCheckpoint(const QString& id, const CheckpointPtr& checkpoint) {
     const auto found = recordings_.find(id);
-    if (found != recordings_.end()) guarded([&] { found->second->checkpoints.save(*checkpoint); });
+    if (found == recordings_.end()) return;
+    guarded([&] {
+        CheckpointPair& pair = found->second->checkpoints;
+        checkpoint->step == 0 ? pair.save_start(*checkpoint) : pair.save(*checkpoint);
+    });
 }
 
 void IoWorker::endRecording(const QString& id) {
@@ -161,10 +167,23 @@ void IoWorker::recoverRuns(const QStringList& paths) {
     QList<RecoveredRun> runs;
     for (const QString& path : paths)
         guarded([&] {
-            RecoveredRun run{path, nullptr, nullptr};
+            RecoveredRun run{path, nullptr, nullptr, nullptr, nullptr};
             run.data = std::make_shared<const RunData>(recover(path.toStdString()));
-            if (auto checkpoint = CheckpointPair(path.toStdString()).newest())
-                run.checkpoint = std::make_shared<const Checkpoint>(std::move(*checkpoint));
+            const CheckpointPair pair(path.toStdString());
+            const auto kept = [](std::optional<Checkpoint> checkpoint) {
+                return checkpoint ? std::make_shared<const Checkpoint>(std::move(*checkpoint)) : nullptr;
+            };
+            guarded([&] { run.start = kept(pair.start()); });
+            run.checkpoint = kept(pair.newest());
+            // Recordings of earlier versions had the one of step 0 among the others.
+            if (!run.start && run.checkpoint && run.checkpoint->step == 0) run.start = run.checkpoint;
+            if (!run.checkpoint) run.checkpoint = run.start;
+            if (run.start) run.weights = startWeightsOf(*run.data, *run.start);
+            if (!run.weights && startedFromWeights(*run.data))
+                Q_EMIT problem(
+                    tr("%1: the weights that the run started from are not kept beside it; a new run "
+                       "of its recipe draws its own")
+                        .arg(path));
             runs.append(std::move(run));
         });
     Q_EMIT runsRecovered(runs);

@@ -29,6 +29,8 @@ struct RecoveredRun {
     QString path;
     RunDataPtr data;
     CheckpointPtr checkpoint;  ///< the newest; null where there is none
+    CheckpointPtr start;       ///< the one of step 0; null where there is none
+    StartWeightsPtr weights;   ///< that it started from; null where they were drawn
 };
 
 struct OpenedSession {

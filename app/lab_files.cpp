@@ -117,14 +117,24 @@ void Lab::resumeRecovered(const QList<RecoveredRun>& recovered, bool continue_tr
                 id += "'";
             data->id = id;
             const Recipe recipe = parse_recipe(data->recipe_json, found.path.toStdString());
-            LabRun run{id, recipe, recipe, data, nullptr, false, {}, {}};
+            LabRun run{id, recipe, recipe, data, nullptr, false, {}, {}, found.weights};
+            if (found.start && found.start != found.checkpoint)
+                run.checkpoints.push_back({found.start->step, {id, found.start}});
             if (found.checkpoint) {
                 setHotKnobs(run.recipe, hotKnobs(*found.checkpoint));
                 run.live = run.recipe;
                 run.checkpoints.push_back({found.checkpoint->step, {id, found.checkpoint}});
                 cut_after(*data, found.checkpoint->step - 1);
-                plans.push_back(
-                    {id, data->name, recipe, std::make_shared<const RunData>(*data), found.checkpoint, {}});
+                if (found.checkpoint->step > 0)
+                    plans.push_back({id,
+                                     data->name,
+                                     recipe,
+                                     std::make_shared<const RunData>(*data),
+                                     found.checkpoint,
+                                     {},
+                                     found.weights});
+                else  // nothing lies behind it: it begins once more
+                    plans.push_back({id, data->name, run.recipe, nullptr, nullptr, {}, found.weights});
             } else if (continue_training) {
                 Q_EMIT problem(tr("%1: no checkpoint was taken, it can only be looked at").arg(found.path));
             }

@@ -133,13 +133,14 @@ void Lab::applyRecipes() {
 
 std::string Lab::nameOf(Recipe recipe) const {
     // What all runs share goes without saying; it would only make every label longer.
-    const auto shared = [&](double StackSpec::*value) {
+    const auto shared = [&](auto value) {
         return runs_.size() > 1 && std::all_of(runs_.begin(), runs_.end(), [&](const LabRun& run) {
-                   return run.recipe.stack.*value == recipe.stack.*value;
+                   return value(run.recipe.stack) == value(recipe.stack);
                });
     };
-    if (shared(&StackSpec::residual_step)) recipe.stack.residual_step = 1;
-    if (shared(&StackSpec::temperature)) recipe.stack.temperature = 1;
+    if (shared([](const StackSpec& s) { return s.residual_step; })) recipe.stack.residual_step = 1;
+    if (shared([](const StackSpec& s) { return s.temperature; })) recipe.stack.temperature = 1;
+    if (shared([](const StackSpec& s) { return s.gpas.enabled; })) recipe.stack.gpas.enabled = false;
     return default_run_name(recipe);
 }
 

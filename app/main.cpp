@@ -77,7 +77,8 @@ int main(int argc, char** argv) {
         ->check(CLI::NonNegativeNumber);
     cli.add_option("--screenshot", screenshot, "Save a picture of the window to this PNG and quit");
     cli.add_option("--size", size, "Of the window for --screenshot");
-    cli.add_option("--theme", theme, "light or dark")->check(CLI::IsMember({"light", "dark"}));
+    cli.add_option("--theme", theme, "light or dark, whatever the session says")
+        ->check(CLI::IsMember({"light", "dark"}));
     cli.add_option("--train", train, "For --screenshot: train so many steps first")
         ->check(CLI::NonNegativeNumber);
     cli.add_option("--after", after, "For --screenshot: wait so many seconds more")
@@ -85,12 +86,8 @@ int main(int argc, char** argv) {
     ScreenshotOrder order;
     try {
         cli.parse(argc, argv);
-        order = {QString::fromStdString(screenshot),
-                 QString::fromStdString(session),
-                 sizeOf(size),
-                 train,
-                 after,
-                 theme == "dark"};
+        order = {QString::fromStdString(screenshot), QString::fromStdString(session), sizeOf(size), train,
+                 after};
     } catch (const CLI::CallForHelp&) {
         std::cout << cli.help();
         return 0;
@@ -109,7 +106,10 @@ int main(int argc, char** argv) {
     QApplication app(argc, argv);
     setUp(app);
     MainWindow window(Settings::recordingsFolder(), threads);
-    if (!theme.empty()) window.setDark(theme == "dark");
+    if (!theme.empty())
+        window.orderTheme(theme == "dark");
+    else if (!screenshot.empty())
+        window.setDark(false);  // a picture does not depend on what somebody chose last
     window.show();
     if (screenshot.empty()) {
         if (session.empty())

@@ -79,6 +79,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads)
     connect(lab_, &Lab::runsChanged, this, &MainWindow::showRuns);
     connect(lab_, &Lab::noticesChanged, this, &MainWindow::showRuns);
     connect(lab_, &Lab::viewChanged, this, [this] {
+        if (lab_->selectedLayer() >= 0) stack_->select(lab_->selectedLayer(), stack_->selectedSublayer());
         showTransport();
         showStackColours();
     });
@@ -193,10 +194,10 @@ void MainWindow::buildLayout() {
     for (QWidget* bar : {static_cast<QWidget*>(strip_), static_cast<QWidget*>(transport_)})
         for (QShortcut* shortcut : bar->findChildren<QShortcut*>()) shortcut->setEnabled(false);
 
-    connect(grid_, &PanelGrid::helpRequested, this, &MainWindow::explainCurrent);
-    connect(grid_, &PanelGrid::exportRequested, this, &MainWindow::exportCurrent);
-    connect(grid_, &PanelGrid::csvRequested, this, &MainWindow::saveCsv);
-    connect(grid_, &PanelGrid::copyRequested, this, &MainWindow::copyFigure);
+    connect(grid_, &PanelGrid::helpRequested, this, [this](PanelCell* cell) { explain(*cell); });
+    connect(grid_, &PanelGrid::exportRequested, this, [this](PanelCell* cell) { exportPanel(*cell); });
+    connect(grid_, &PanelGrid::csvRequested, this, [this](PanelCell* cell) { saveCsvOf(*cell); });
+    connect(grid_, &PanelGrid::copyRequested, this, [this](PanelCell* cell) { copyFigureOf(*cell); });
     connect(grid_, &PanelGrid::layerHovered, stack_, &widgets::StackView::setHoveredLayer);
 }
 
@@ -224,6 +225,15 @@ void MainWindow::setDark(bool dark) {
     QApplication::setPalette(windowPalette(dark));
     grid_->setTheme(widgets::Theme::make(dark ? widgets::Theme::Kind::Dark : widgets::Theme::Kind::Light));
     Settings().setDark(dark);
+}
+
+void MainWindow::orderTheme(bool dark) {
+    setDark(dark);
+    theme_ordered_ = true;
+}
+
+void MainWindow::restoreTheme(bool dark) {
+    if (!theme_ordered_) setDark(dark);
 }
 
 // --- wiring
@@ -281,7 +291,9 @@ void MainWindow::connectTransport() {
 
 void MainWindow::showRuns() {
     std::vector<std::string> recipes;
-    for (const LabRun& run : lab_->runs()) recipes.push_back(recipe_json(run.recipe, -1));
+    // A chip speaks of what is drawn: knobs that moved on after a training ask for another run.
+    for (const LabRun& run : lab_->runs())
+        recipes.push_back(recipe_json(run.trained() || run.underWay() ? run.live : run.recipe, -1));
     const auto differences = widgets::runDifferences(recipes);
     std::vector<widgets::RunLabel> labels;
     for (std::size_t i = 0; i < lab_->runs().size(); ++i) {

@@ -37,6 +37,10 @@ class MainWindow : public QMainWindow {
     widgets::StackView* stack() const { return stack_; }
     bool isDark() const { return dark_; }
     void setDark(bool dark);
+    /// As the command line asks: sessions that are opened do not change it, a person's hand does.
+    void orderTheme(bool dark);
+    /// As an opened session asks.
+    void restoreTheme(bool dark);
     /// Three columns and the right rail, whatever the width.
     void setWide(bool wide);
 
@@ -67,6 +71,13 @@ class MainWindow : public QMainWindow {
     void focusCurrent();
     void leaveFocus();
     void addComparison();
+
+  public:
+    // What the panels' own menus ask for; the commands do it for the current panel.
+    void exportPanel(const PanelCell& cell);
+    void saveCsvOf(const PanelCell& cell);
+    void copyFigureOf(const PanelCell& cell);
+    void explain(const PanelCell& cell);
 
   protected:
     void resizeEvent(QResizeEvent* event) override;
@@ -100,7 +111,7 @@ class MainWindow : public QMainWindow {
     Banner* banner_;
     QWidget* left_;
     QString session_path_;
-    bool dark_ = false, presenting_ = false, wide_by_hand_ = false;
+    bool dark_ = false, theme_ordered_ = false, presenting_ = false, wide_by_hand_ = false;
     QTimer show_later_;  ///< the bars follow a training at a few frames a second
 };
 

@@ -42,7 +42,6 @@ void saveWhenReady(MainWindow& window, const ScreenshotOrder& order) {
 }  // namespace
 
 void takeScreenshot(MainWindow& window, const ScreenshotOrder& order) {
-    window.setDark(order.dark);
     window.resize(order.size);
     if (order.session.isEmpty()) {
         QTimer::singleShot(0, &window, [&window, order] { saveWhenReady(window, order); });

@@ -16,7 +16,6 @@ struct ScreenshotOrder {
     QSize size{1440, 900};
     int train_steps = 0;  ///< trains until every run has so many steps, or ended
     double after = 0;     ///< seconds to wait then
-    bool dark = false;
 };
 
 /// Takes the picture once the window runs; quits the application with 0, or 1 when the file can not be

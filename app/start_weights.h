@@ -25,6 +25,12 @@ RunEvent weightsEvent(const StartWeights& weights);
 /// The checkpoint at step 0 of a run that nobody trained yet; `run` says with which recipe it was measured.
 Checkpoint startCheckpoint(const RunData& run, const StartWeights& weights);
 
+bool startedFromWeights(const RunData& run);
+
+/// The weights that a run started from, of its checkpoint at step 0; null where they were drawn from the
+/// seed.
+StartWeightsPtr startWeightsOf(const RunData& run, Checkpoint start);
+
 /// The weights that a run of a session started from; null where they were drawn from the seed. Throws
 /// InputError for a checkpoint that can not be read.
 StartWeightsPtr startWeightsOf(const RunData& run, const Session& session);

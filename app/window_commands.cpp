@@ -118,39 +118,47 @@ void MainWindow::showShortcuts() {
 }
 
 void MainWindow::exportCurrent() {
-    const PanelCell* cell = grid_->currentCell();
-    auto* dialog = new ExportDialog(cell->plot()->figure(), cell->plot()->viewState(), recipeText(), this);
+    exportPanel(*grid_->currentCell());
+}
+
+void MainWindow::exportPanel(const PanelCell& cell) {
+    auto* dialog = new ExportDialog(cell.plot()->figure(), cell.plot()->viewState(), recipeText(), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->open();
 }
 
 void MainWindow::saveCsv() {
-    const PanelCell* cell = grid_->currentCell();
+    saveCsvOf(*grid_->currentCell());
+}
+
+void MainWindow::saveCsvOf(const PanelCell& cell) {
     Settings settings;
     const QString proposal =
-        QDir(settings.lastFolder()).filePath(QString::fromStdString(cell->panel()) + QStringLiteral(".csv"));
+        QDir(settings.lastFolder()).filePath(QString::fromStdString(cell.panel()) + QStringLiteral(".csv"));
     const QString path =
         QFileDialog::getSaveFileName(this, tr("Save CSV"), proposal, QStringLiteral("*.csv"));
     if (path.isEmpty()) return;
     settings.setLastFolder(QFileInfo(path).absolutePath());
     try {
-        widgets::exportCsv(*cell->plot()->figure(), cell->plot()->viewState(), path);
+        widgets::exportCsv(*cell.plot()->figure(), cell.plot()->viewState(), path);
     } catch (const std::exception& error) {
         banner_->tell(QString::fromUtf8(error.what()));
     }
 }
 
 void MainWindow::copyFigure() {
-    const PanelCell* cell = grid_->currentCell();
+    copyFigureOf(*grid_->currentCell());
+}
+
+void MainWindow::copyFigureOf(const PanelCell& cell) {
     widgets::ExportOptions options;
-    options.view = cell->plot()->viewState();
+    options.view = cell.plot()->viewState();
     options.metadata = recipeText();
     auto* content = new QMimeData;
-    content->setData(QStringLiteral("image/svg+xml"),
-                     widgets::renderFigure(*cell->plot()->figure(), options));
+    content->setData(QStringLiteral("image/svg+xml"), widgets::renderFigure(*cell.plot()->figure(), options));
     options.format = widgets::FileFormat::Png;
     QImage image;
-    image.loadFromData(widgets::renderFigure(*cell->plot()->figure(), options), "PNG");
+    image.loadFromData(widgets::renderFigure(*cell.plot()->figure(), options), "PNG");
     content->setImageData(image);
     QApplication::clipboard()->setMimeData(content);
     banner_->tell(tr("Copied the figure: SVG and PNG"));
@@ -180,7 +188,11 @@ void MainWindow::pasteExperiment() {
 }
 
 void MainWindow::explainCurrent() {
-    const widgets::Figure& figure = *grid_->currentCell()->plot()->figure();
+    explain(*grid_->currentCell());
+}
+
+void MainWindow::explain(const PanelCell& cell) {
+    const widgets::Figure& figure = *cell.plot()->figure();
     QStringList lines{figure.quantity +
                       (figure.unit.isEmpty() ? QString() : QStringLiteral(" [%1]").arg(figure.unit))};
     for (const QString& line : {figure.formula, figure.source}) lines << line;
@@ -193,6 +205,7 @@ void MainWindow::explainCurrent() {
 }
 
 void MainWindow::toggleTheme() {
+    theme_ordered_ = false;
     setDark(!dark_);
 }
 

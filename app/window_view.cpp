@@ -84,7 +84,7 @@ void applyViewJson(MainWindow& window, const std::string& text) {
             throw InputError("/view: version", view.value("version", json()).dump() + " is not known",
                              std::to_string(kVersion));
         Lab& lab = *window.lab();
-        window.setDark(view.at("dark").get<bool>());
+        window.restoreTheme(view.at("dark").get<bool>());
         if (view.contains("size"))
             window.resize(view["size"].at(0).get<int>(), view["size"].at(1).get<int>());
         window.setWide(view.at("wide").get<bool>());

@@ -61,6 +61,8 @@ void require_replaceable(const std::string& path) {
 void save_as_session(const std::string& path, const std::string& view_json, std::optional<Checkpoint> last) {
     const RunData run = recover(path);
     std::vector<CheckpointSource> checkpoints;
+    if (auto start = CheckpointPair(path).start(); start && !(last && last->step == start->step))
+        checkpoints.push_back({run.id, std::make_shared<const Checkpoint>(std::move(*start))});
     if (last) checkpoints.push_back({run.id, std::make_shared<const Checkpoint>(std::move(*last))});
     save_session(path, std::vector<const RunData*>{&run}, view_json, checkpoints);
     CheckpointPair(path).remove();

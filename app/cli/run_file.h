@@ -23,8 +23,8 @@ struct Resumption {
     bool saved = false;  ///< and the file is a session with its last checkpoint already
 };
 
-/// Turns the recording of a run that ended into a session with its last checkpoint (none: without), in its
-/// place, and removes the live checkpoints.
+/// Turns the recording of a run that ended into a session with its last checkpoint (none: without) and, where
+/// the run started from given weights, the one of step 0, in its place, and removes the live checkpoints.
 void save_as_session(const std::string& path, const std::string& view_json, std::optional<Checkpoint> last);
 
 /// What --resume finds at `path`: nothing where there is no file. Throws InputError when its recipe is

@@ -63,14 +63,6 @@ RunDelta begin(Experiment& experiment, ThreadPool& pool) {
     return delta;
 }
 
-std::vector<ProbeResult> first_samples(const RunData& run, const Recipe& recipe) {
-    std::vector<ProbeResult> samples;
-    for (const ProbePlan& plan : recipe.probes)
-        if (const auto known = run.probes.find(plan.id); known != run.probes.end() && !known->second.empty())
-            samples.push_back(known->second.front());
-    return samples;
-}
-
 int exit_code(RunState state) {
     return state == RunState::Diverged ? kDiverged : kDone;
 }
@@ -138,11 +130,14 @@ int run_train(const TrainOptions& options) {
     if (goes_on) {
         experiment.restore(*resumed->checkpoint);
         delta.events.push_back({experiment.steps_done(), "resume", "from the checkpoint of this step"});
-        schema = recording_schema(experiment.header(), first_samples(resumed->history, recipe));
+        experiment.continue_series(resumed->history);
+        schema = recording_schema(resumed->history);
     } else {
         checkpoints.remove();  // those of an earlier run must never be taken for those of this one
-        if (!options.weights.empty())
+        if (!options.weights.empty()) {
             experiment.load_weights(read_named_arrays(options.weights, "/params"), options.weights + ": /params");
+            checkpoints.save_start(experiment.checkpoint());
+        }
         progress.begin(default_run_name(recipe), options.out, 0);
         delta = begin(experiment, pool);
         if (!options.weights.empty()) delta.events.push_back({0, "weights", "from " + options.weights});

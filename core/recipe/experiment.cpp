@@ -175,6 +175,10 @@ RunDelta Experiment::advance(ThreadPool& pool) {
             delta.events.push_back({now.step, "outcome", run_state_word(outcome().state) + why});
         }
     }
+    if (known_series_) {
+        for (StepRecord& record : delta.steps) known_series_->fit(record);
+        for (ProbeResult& result : delta.probes) known_series_->fit(result, delta.events);
+    }
     return delta;
 }
 
@@ -301,8 +305,16 @@ RecordingSchema recording_schema(const RunData& header, const std::vector<ProbeR
     return schema;
 }
 
+RecordingSchema recording_schema(const RunData& history) {
+    std::vector<ProbeResult> first;
+    for (const auto& [probe, samples] : history.probes)
+        if (!samples.empty()) first.push_back(samples.front());
+    return recording_schema(history, first);
+}
+
 std::string default_run_name(const Recipe& recipe) {
     std::string name = scheme_row(recipe.stack.scheme).title;
+    if (recipe.stack.gpas.enabled) name += " + GPAS";
     if (recipe.stack.residual_step != 1) name += " Δt " + short_number(recipe.stack.residual_step);
     if (recipe.stack.temperature != 1) name += " τ " + short_number(recipe.stack.temperature);
     return name;

@@ -10,6 +10,7 @@
 
 #include "core/probe/registry.h"
 #include "core/probe/scheduler.h"
+#include "core/recipe/known_series.h"
 #include "core/recipe/recipe.h"
 #include "core/session/checkpoint.h"
 #include "core/session/recorder.h"
@@ -71,6 +72,9 @@ class Experiment {
 
     /// Continues from a checkpoint of the same stack; InputError when tensors or shapes differ.
     void restore(const Checkpoint& checkpoint);
+    /// From here on its deltas carry the series of this run, which it continues, also where this version
+    /// measures others.
+    void continue_series(const RunData& history) { known_series_.emplace(history); }
 
     /// What was on probes, as a share of training time.
     double probe_overhead() const { return scheduler_.overhead(); }
@@ -87,12 +91,15 @@ class Experiment {
     AnyTrainer trainer_;
     ProbeScheduler scheduler_;
     double last_step_seconds_ = 0;
+    std::optional<KnownSeries> known_series_;
 };
 
 /// What a recording must know before it starts; `first` are the samples of step 0, whose shapes it takes.
 RecordingSchema recording_schema(const RunData& header, const std::vector<ProbeResult>& first);
+/// The same for a run that goes on: the series that it has.
+RecordingSchema recording_schema(const RunData& history);
 
-/// "Pre-LN", or "Post-LN Δt 0.2": the scheme's title and what is unusual about it.
+/// "Pre-LN", "Pre-LN + GPAS" or "Post-LN Δt 0.2": the scheme's title and what is unusual about it.
 std::string default_run_name(const Recipe& recipe);
 
 /// The processor's name and instruction set, for a run's `device`.

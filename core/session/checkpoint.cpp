@@ -150,6 +150,7 @@ CheckpointPair::CheckpointPair(const std::string& recording_path) {
     if (stem.extension() == ".h5") stem.replace_extension();
     slots_[0] = stem.string() + ".ckpt.a.h5";
     slots_[1] = stem.string() + ".ckpt.b.h5";
+    start_ = stem.string() + ".ckpt.start.h5";
 }
 
 void CheckpointPair::save(const Checkpoint& checkpoint) {
@@ -165,8 +166,17 @@ std::vector<std::string> CheckpointPair::paths() const {
     return found;
 }
 
+void CheckpointPair::save_start(const Checkpoint& checkpoint) {
+    write_checkpoint(start_, checkpoint);
+}
+
+std::optional<Checkpoint> CheckpointPair::start() const {
+    if (!std::filesystem::exists(start_)) return std::nullopt;
+    return read_checkpoint(start_);
+}
+
 void CheckpointPair::remove() {
-    for (const auto& slot : slots_) {
+    for (const auto& slot : {slots_[0], slots_[1], start_}) {
         remove_leftovers(slot);
         std::error_code error;
         if (!std::filesystem::remove(slot, error) && error)

@@ -28,7 +28,8 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 Checkpoint read_checkpoint(const std::string& path);
 
 /// The live checkpoints beside a recording RUN.h5: RUN.ckpt.a.h5 and RUN.ckpt.b.h5, written in turn, so that
-/// the last but one is always there too.
+/// the last but one is always there too. A third file, RUN.ckpt.start.h5, holds the state at step 0 where the
+/// recipe does not bring it back; later checkpoints do not take its place.
 class CheckpointPair {
   public:
     explicit CheckpointPair(const std::string& recording_path);
@@ -40,11 +41,15 @@ class CheckpointPair {
     std::optional<Checkpoint> newest() const;
     /// The files that exist, newest first.
     std::vector<std::string> paths() const;
+    /// Keeps the state at step 0 for as long as the pair is there. Throws SystemError.
+    void save_start(const Checkpoint& checkpoint);
+    /// None where there is no such file. Throws InputError where it can not be read.
+    std::optional<Checkpoint> start() const;
     /// Deletes the files and what killed processes left of them. Throws SystemError.
     void remove();
 
   private:
-    std::string slots_[2];
+    std::string slots_[2], start_;
 };
 
 /// A checkpoint embedded in a saved session.

@@ -222,6 +222,112 @@ class LabTest : public QObject {
         QCOMPARE(b.lab->runs()[0].gate_warnings.size(), 1u);
     }
 
+    void gatesSetTwoRunsApartByName() {
+        Bench b;
+        b.lab->loadPreset("pre-ln");
+        b.lab->removeRun(1);
+        b.lab->addRun(b.lab->runs()[0].recipe);
+        b.lab->setLinked(false);
+        b.lab->selectRun(1);
+        b.lab->commitKey("stack.gpas.enabled", true);
+        QCOMPARE(b.run(0).name, std::string("Pre-LN"));
+        QCOMPARE(b.run(1).name, std::string("Pre-LN + GPAS"));
+        // What both share goes without saying.
+        b.lab->selectRun(0);
+        b.lab->commitKey("stack.gpas.enabled", true);
+        QCOMPARE(b.run(0).name, std::string("Pre-LN"));
+        QCOMPARE(b.run(1).name, std::string("Pre-LN · 2"));
+    }
+
+    /// Probes that are rarely due sample long after a run went on: the steps before that are recorded too.
+    void aRunThatGoesOnIsRecordedFromItsFirstStep() {
+        Bench b;
+        Recipe recipe = b.lab->runs()[0].recipe;
+        recipe.train.steps = 100000;
+        complete_and_validate(recipe);
+        for (ProbePlan& plan : recipe.probes) plan.every = 50000;
+        b.lab->removeRun(1);
+        b.lab->useRecipe(recipe, "rare probes");
+        b.lab->play();
+        QTRY_VERIFY(b.run(0).steps.rows() > 3);
+        b.lab->pause();
+        QTRY_VERIFY(!b.lab->runs()[0].checkpoints.empty());
+        const auto at = b.lab->runs()[0].checkpoints.back().step;
+        b.lab.reset();
+        for (int part = 0; part < 2; ++part) {
+            b.open(4);
+            QSignalSpy found(b.lab.get(), &Lab::interruptedFound);
+            b.lab->findInterrupted();
+            QTRY_COMPARE(found.count(), 1);
+            const auto runs = found[0][0].value<QList<InterruptedRun>>();
+            QCOMPARE(runs.size(), 1);
+            if (part == 1) {
+                QVERIFY(runs[0].step > at + 3);
+                break;
+            }
+            b.lab->resume({runs[0].path});
+            QTRY_VERIFY(b.run(0).steps.rows() > static_cast<std::size_t>(at) + 10);
+            b.lab.reset();
+        }
+        QCOMPARE(b.problems, QStringList());
+    }
+
+    /// A program that is killed leaves no session behind: what an imported run starts from stands beside its
+    /// recording.
+    void anImportedRunThatWasCutOffKeepsItsWeights() {
+        Bench b(100000);
+        Recipe recipe = b.lab->runs()[0].recipe;
+        recipe.train.seed = 7;
+        complete_and_validate(recipe);
+        Experiment source(recipe, "source", "source");
+        const QString path = b.folder.filePath("tiny.safetensors");
+        export_model(path.toStdString(), recipe, source.checkpoint().params);
+        b.lab->importModel(path);
+        QTRY_COMPARE(b.lab->runs().size(), 3u);
+        b.lab->removeRun(0);
+        b.lab->removeRun(0);
+        b.lab->commitKey("steps", 100000);
+        QTRY_VERIFY(b.measured());
+        const auto imported = b.rms(0);
+        b.lab->play();
+        // Two pauses: two checkpoints, that take the place of the one of step 0.
+        for (int pause = 0; pause < 2; ++pause) {
+            const auto rows = b.run(0).steps.rows();
+            QTRY_VERIFY(b.run(0).steps.rows() > rows + 3);
+            const auto taken = b.lab->runs()[0].checkpoints.size();
+            b.lab->pause();
+            QTRY_VERIFY(b.lab->runs()[0].checkpoints.size() > taken);
+            b.lab->play();
+        }
+        b.lab.reset();  // the program quits in the middle
+        for (const bool continue_training : {false, true}) {
+            b.open(4);
+            QSignalSpy found(b.lab.get(), &Lab::interruptedFound);
+            b.lab->findInterrupted();
+            QTRY_COMPARE(found.count(), 1);
+            const auto runs = found[0][0].value<QList<InterruptedRun>>();
+            QCOMPARE(runs.size(), 1);
+            continue_training ? b.lab->resume({runs[0].path}) : b.lab->reopen({runs[0].path});
+            QTRY_COMPARE(b.lab->runs().size(), 1u);
+            QVERIFY(b.lab->runs()[0].weights);
+            QCOMPARE(b.lab->runs()[0].weights->name, std::string("tiny"));
+            QCOMPARE(b.lab->runs()[0].checkpoints.front().step, std::int64_t(0));
+            QVERIFY(b.lab->runs()[0].checkpoints.size() > 1);
+            if (continue_training) {
+                const auto rows = b.run(0).steps.rows();
+                QTRY_VERIFY(b.run(0).steps.rows() > rows + 3);
+                b.lab->stop();
+                QTRY_VERIFY(b.ended());
+            }
+            // A new run of it starts from them again.
+            b.lab->commitKey("steps", 9);
+            QTRY_VERIFY(b.lab->exact() && b.lab->runs()[0].preview);
+            QCOMPARE(b.lab->runs()[0].preview->probes.at("growth").back().find("rms")->data, imported);
+            b.lab.reset();
+        }
+        QCOMPARE(b.problems, QStringList());
+    }
+
     void anImportedModelIsARunWithItsWeights() {
         Bench b(4);
         Recipe recipe = b.lab->runs()[0].recipe;

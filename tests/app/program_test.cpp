@@ -5,6 +5,7 @@
 #include "small_recipe.h"
 
 #include <QFile>
+#include <QImage>
 #include <QProcess>
 #include <QTemporaryDir>
 #include <QTest>
@@ -19,11 +20,13 @@ struct Result {
     bool oneLine() const { return error.count('\n') == 1 && error.endsWith('\n'); }
 };
 
-Result run(const QStringList& arguments) {
+/// `platform`: what Qt draws on; none is a machine without a display.
+Result run(const QStringList& arguments, const QString& platform = {}) {
     QProcess process;
     QProcessEnvironment env = QProcessEnvironment::systemEnvironment();
     for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
         env.remove(QLatin1String(name));
+    if (!platform.isEmpty()) env.insert(QStringLiteral("QT_QPA_PLATFORM"), platform);
     process.setProcessEnvironment(env);
     process.start(QStringLiteral(NORMSCOPE_PROGRAM), arguments);
     if (!process.waitForFinished(60000) || process.exitStatus() != QProcess::NormalExit)
@@ -79,6 +82,22 @@ class ProgramTest : public QObject {
         QVERIFY(text.contains("120mm") && text.contains("80mm"));
         QVERIFY(text.contains("normscope-recipe"));
         QVERIFY(table.readAll().count('\n') > 3);
+    }
+
+    /// A session keeps the theme of its window; a person who names one at the start wants that.
+    void theThemeOfTheCommandLineWinsOverTheSessions() {
+        const QString dark = folder_.filePath("dark.h5"), png = folder_.filePath("window.png");
+        save_session(dark.toStdString(), open_session(session_.toStdString()).runs,
+                     R"({"version": 1, "dark": true, "wide": false, "cells": [], "focus": -1, "linked": true,
+                         "knobs": {}, "run": 0, "layer": -1, "head": -1, "step": null})");
+        for (const char* theme : {"", "light", "dark"}) {
+            QStringList arguments{dark, "--screenshot", png};
+            if (*theme) arguments << "--theme" << theme;
+            const Result r = run(arguments, "offscreen");
+            QVERIFY2(r.code == 0, r.error);
+            const int corner = qGray(QImage(png).pixel(2, 2));
+            QVERIFY2(std::string(theme) == "light" ? corner > 128 : corner < 128, theme);
+        }
     }
 
     void runsAndStepAndScaleAreObeyed() {

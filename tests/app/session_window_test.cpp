@@ -6,6 +6,7 @@
 #include "widgets/stack/choice_knob.h"
 #include "widgets/stack/knob_panel.h"
 #include "widgets/stack/run_strip.h"
+#include "widgets/stack/stack_view.h"
 #include "window_bench.h"
 
 #include <QComboBox>
@@ -123,6 +124,7 @@ class SessionWindowTest : public QObject {
         }
         QCOMPARE(QString::fromStdString(viewJson(*b.window)), QString::fromStdString(view));
         QCOMPARE(b.lab().step(), qint64(5));
+        QCOMPARE(b.window->stack()->selectedLayer(), 1);
         QVERIFY(b.window->isDark());
         b.window->setDark(false);
         QVERIFY(!b.lab().runs()[0].checkpoints.empty());

@@ -22,6 +22,8 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalSpy>
 
 using namespace normscope;
@@ -286,7 +288,7 @@ class WindowTest : public QObject {
         QCOMPARE(b.lab().runs()[0].recipe.stack.layers.size(), 1u);
     }
 
-    void warningsAndRefusalsStandUnderTheScheme() {
+    void warningsAndRefusalsStandAboveTheKnobs() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         const widgets::NoticeStrip* strip = b.find<widgets::KnobPanel>("knobPanel")->notices();
@@ -413,7 +415,78 @@ class WindowTest : public QObject {
         QCOMPARE(dialog->options().size_mm, QSizeF(85, 60));
         QVERIFY(!dialog->options().metadata.isEmpty());
         b.keepPicture("export", dialog);
+        auto* colours = dialog->findChild<QComboBox*>("exportColours");
+        QVERIFY(colours);
+        for (const auto kind :
+             {widgets::Theme::Kind::Print, widgets::Theme::Kind::Light, widgets::Theme::Kind::Dark}) {
+            colours->setCurrentIndex(colours->findData(static_cast<int>(kind)));
+            QCOMPARE(dialog->options().theme, kind);
+        }
         dialog->reject();
+    }
+
+    /// Name, outcome and differences of a chip are of one run, also while its knobs ask for another one.
+    void aChipSpeaksOfTheRunThatIsDrawn() {
+        WindowBench b;
+        b.makeSmall(4);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+        const auto differs = [&] { return b.find<widgets::RunStrip>("runStrip")->chips().at(0)->run().differs; };
+        QTRY_COMPARE(differs(), QStringLiteral("scheme pre"));
+        b.lab().commitKey("stack.scheme", "sandwich");
+        QVERIFY(b.lab().changesPending());
+        QCOMPARE(differs(), QStringLiteral("scheme pre"));
+        b.lab().startAsNewRun();
+        QTRY_COMPARE(differs(), QStringLiteral("scheme sandwich"));
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+    }
+
+    /// The menu above a panel speaks of that panel, wherever the keyboard and the mouse are.
+    void aPanelsOwnMenuActsOnThatPanel() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        b.cell("growth")->plot()->setFocus();
+        Q_EMIT b.cell("training")->exportRequested();
+        auto* dialog = b.find<ExportDialog>("exportDialog");
+        QVERIFY(dialog);
+        QCOMPARE(dialog->windowTitle(), QStringLiteral("Export Loss"));
+        dialog->reject();
+        Q_EMIT b.cell("training")->copyRequested();
+        QVERIFY(QGuiApplication::clipboard()->mimeData()->data("image/svg+xml").contains("<title>Loss"));
+        Q_EMIT b.cell("training")->helpRequested();
+        QVERIFY2(b.window->banner()->message().startsWith("loss"), qPrintable(b.window->banner()->message()));
+    }
+
+    void spaceTrainsAlsoWithANumberJustTyped() {
+        WindowBench b;
+        b.makeSmall(8);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        auto* row = b.find<widgets::KnobPanel>("knobPanel")->row("optimizer.lr");
+        auto* field = row->findChild<QLineEdit*>();
+        QTest::mouseClick(field, Qt::LeftButton);
+        field->selectAll();
+        QTest::keyClicks(field, "0.01");
+        QTest::keyClick(field, Qt::Key_Space);  // without Enter: what was typed counts
+        QCOMPARE(field->text(), QStringLiteral("0.01"));
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+        QCOMPARE(parse_recipe(b.run(0).recipe_json, "").train.optimizer.lr, 0.01);
+    }
+
+    /// Where the knob that a warning is about stands below the fold, the warning stays in sight.
+    void warningsDoNotScrollAway() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        auto* knobs = b.find<widgets::KnobPanel>("knobPanel");
+        b.lab().commitKey("stack.scheme", "lns");
+        b.lab().commitKey("stack.init.rule", "gpt2");
+        knobs->setAllShown(true);
+        QTest::qWait(50);
+        auto* scroll = knobs->findChild<QScrollArea*>();
+        scroll->verticalScrollBar()->setValue(scroll->verticalScrollBar()->maximum());
+        QVERIFY(scroll->verticalScrollBar()->value() > 200);
+        QVERIFY(!knobs->notices()->visibleRegion().isEmpty());
+        b.keepPicture("warned");
     }
 
     void aDivergedRunEndsWithItsMarkAndTheOtherGoesOn() {

@@ -87,6 +87,13 @@ class ImportExportTest : public QObject {
                  "3", "--threads", "1"});
         const RunData run = open_session(path("on_run.h5").toStdString()).runs.at(0);
         QCOMPARE(run.events.at(0).kind, "weights");
+        // A recipe does not bring them back: the session has them.
+        const std::vector<EmbeddedCheckpoint> kept = open_session(path("on_run.h5").toStdString()).checkpoints;
+        QCOMPARE(kept.size(), 2u);
+        QCOMPARE(kept[0].step, std::int64_t(0));
+        QCOMPARE(load_checkpoint(path("on_run.h5").toStdString(), run.id, 0).params.size(),
+                 read_named_arrays(path("on.h5").toStdString(), "/params").size());
+        QVERIFY(!QFile::exists(path("on_run.ckpt.start.h5")));
 
         const Recipe recipe = load_recipe(path("on.json").toStdString());
         const Batch batch =

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A run that is stopped, politely or by kill -9, and resumed gives bit for bit the losses and weights of one
 // that never was.
+#include "core/recipe/experiment.h"
+#include "core/session/recovery.h"
 #include "core/session/session.h"
 #include "tests/cli/cli_process.h"
 
@@ -9,6 +11,8 @@
 #include <QRandomGenerator>
 #include <QTemporaryDir>
 #include <QtTest>
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 using namespace normscope;
@@ -132,6 +136,49 @@ class ResumeTest : public QObject {
         QVERIFY2(resumed.code == 0, qPrintable(resumed.error));
         compare(out, reference);
         QVERIFY(QDir(folder_.path()).entryList({"again.ckpt*"}).isEmpty());
+    }
+
+    /// A recording of another version has other series: those that it has go on, and it says what is left
+    /// out.
+    void aRecordingWithFewerSeriesGoesOn() {
+        const QString reference = whole(), out = folder_.filePath("older.h5");
+        const auto process = start_cli(train(out));
+        while (QDir(folder_.path()).entryList({"older.ckpt.b*"}).isEmpty())
+            QVERIFY(!process->waitForFinished(2));
+        process->kill();
+        process->waitForFinished();
+        RunData old = recover(out.toStdString());
+        QVERIFY(old.steps.rows() > 0 && old.steps.rows() < kSteps);
+        for (ProbeResult& sample : old.probes.at("null_space"))
+            std::erase_if(sample.arrays,
+                          [](const NamedArray& a) { return a.name.find("rho_ln") != std::string::npos; });
+        // And one that this version does not measure any more.
+        for (ProbeResult& sample : old.probes.at("growth")) {
+            sample.arrays.push_back(sample.arrays.front());
+            sample.arrays.back().name = "of_old";
+        }
+        {
+            std::vector<ProbeResult> first;
+            for (const auto& [id, samples] : old.probes) first.push_back(samples.front());
+            Recorder recorder(out.toStdString(), recording_schema(old, first), &old);
+            recorder.set_state({RunState::Interrupted, old.steps.step.back(), "killed", -1});
+        }
+        const CliResult resumed = run_cli(train(out) + QStringList{"--resume"});
+        QVERIFY2(resumed.code == 0, qPrintable(resumed.error));
+        compare(out, reference);
+        const RunData run = open_session(out.toStdString()).runs.at(0);
+        const auto& sites = run.probes.at("null_space");
+        QCOMPARE(sites.back().step, std::int64_t(kSteps - 1));
+        for (const ProbeResult& sample : sites) QCOMPARE(sample.arrays.size(), 3u);
+        const ProbeResult& grown = run.probes.at("growth").back();
+        QVERIFY(std::isnan(grown.find("of_old")->data.at(0)) && !std::isnan(grown.find("rms")->data.at(0)));
+        const auto told = [&](const char* series) {
+            return std::count_if(run.events.begin(), run.events.end(), [&](const RunEvent& e) {
+                return e.kind == "series" && e.text.find(series) != std::string::npos;
+            });
+        };
+        QCOMPARE(told("fp16_rho_ln"), 1);
+        QCOMPARE(told("of_old"), 1);
     }
 
     void aLiveRunIsLeftAlone() {

@@ -2,6 +2,7 @@
 #include "core/recipe/recipe.h"
 
 #include "core/probe/registry.h"
+#include "core/recipe/experiment.h"
 #include "core/recipe/presets.h"
 #include "core/stack/error.h"
 
@@ -199,6 +200,17 @@ class RecipeTest : public QObject {
             QVERIFY2(QString::fromUtf8(error.what()).startsWith(message), error.what());
             QVERIFY(!QString(error.what()).contains('\n'));
         }
+    }
+
+    void aRunIsNamedByWhatIsUnusualAboutIt() {
+        const auto name = [](const char* stack) {
+            return default_run_name(
+                complete_recipe(std::string("\"stack\": {\"scheme\": \"pre\"") + stack + "}"));
+        };
+        QCOMPARE(name(""), std::string("Pre-LN"));
+        QCOMPARE(name(", \"gpas\": {\"enabled\": true}"), std::string("Pre-LN + GPAS"));
+        QCOMPARE(name(", \"residual_step\": 0.2, \"gpas\": {\"enabled\": true}"),
+                 std::string("Pre-LN + GPAS Δt 0.2"));
     }
 
     void badSettings() {

@@ -77,6 +77,19 @@ class TestCheckpoint : public QObject {
         QVERIFY(sample::input_error([&] { pair.newest(); }).find("run.ckpt.") != std::string::npos);
     }
 
+    void theStartStaysUntilThePairIsRemoved() {
+        CheckpointPair pair(path("from.h5"));
+        QVERIFY(!pair.start());
+        pair.save_start(noise(0));
+        QVERIFY(!pair.newest());  // nothing was trained yet
+        for (int step = 10; step < 50; step += 10) pair.save(noise(step));
+        QVERIFY(*CheckpointPair(path("from.h5")).start() == noise(0));
+        QCOMPARE(pair.newest()->step, 40);
+        pair.remove();
+        QVERIFY(!pair.start() && !pair.newest());
+        QVERIFY(!std::filesystem::exists(path("from.ckpt.start.h5")));
+    }
+
     /// Who watches the folder takes a checkpoint that appears for one of a run whose recording stands already.
     void removingMakesNothing() {
         CheckpointPair pair(path("over.h5"));

@@ -15,6 +15,9 @@ namespace {
 
 using Font = TextShape::Font;
 
+/// Of the width, right of a plot. A printed column of 85 mm needs 0.33 for the floors of a loss.
+constexpr double kMostForNames = 0.45;
+
 bool isEmpty(const Plot& plot) {
     return plot.bands.empty() && plot.curves.empty() && plot.stems.empty() && plot.references.empty() &&
            plot.plateaus.empty() && plot.maps.empty();
@@ -159,8 +162,8 @@ class Layouter {
         if (!plot.maps.empty())
             around.right = std::max(around.right, colourBarWidth(plot.maps.front(), style_));
         const double columns = figure_.side_by_side ? static_cast<double>(figure_.plots.size()) : 1;
-        around.right =
-            std::max(around.right, std::min(endLabelWidth(plot, style_), 0.3 * room_.width() / columns));
+        around.right = std::max(
+            around.right, std::min(endLabelWidth(plot, style_), kMostForNames * room_.width() / columns));
     }
 
     /// Ticks of the y axes depend on the heights alone, so heights come first, then margins, then widths.

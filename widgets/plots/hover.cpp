@@ -116,6 +116,8 @@ std::vector<HoverLine> cellLines(const Figure& figure, const HoverPoint& point) 
 }  // namespace
 
 std::optional<double> valueAt(const Curve& curve, double x) {
+    // Points that no line joins are measured where they stand, and nothing is between them.
+    if (!curve.line && std::find(curve.x.begin(), curve.x.end(), x) == curve.x.end()) return std::nullopt;
     return valueIn(curve.x, curve.y, x);
 }
 

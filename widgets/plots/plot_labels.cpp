@@ -87,31 +87,75 @@ void addEndLabels(const Plot& plot, const RenderStyle& style, double right, Plot
     }
 }
 
-/// How runs ended: inside, above their last point, where their own curve has nothing more to show.
+/// A text in as few lines as the width allows, cut only where a single line of it has no room.
+QStringList wrapped(const QString& text, const QFontMetricsF& metrics, double width) {
+    QStringList rows;
+    for (const QString& word : text.split(u' ')) {
+        const QString longer = rows.isEmpty() ? word : rows.last() + u' ' + word;
+        if (rows.isEmpty() || metrics.horizontalAdvance(longer) > width)
+            rows << word;
+        else
+            rows.last() = longer;
+    }
+    for (QString& row : rows) row = metrics.elidedText(row, Qt::ElideRight, width);
+    return rows;
+}
+
+/// How much of what is drawn a label here would cover: points of curves, and other labels many times as much.
+double covered(const QRectF& rect, const PlotLayout& layout, const std::vector<QRectF>& labels) {
+    double count = 0;
+    for (const auto& curve : layout.curves) {
+        for (const QPointF& dot : curve.dots) count += rect.contains(dot);
+        for (const auto& piece : curve.pieces)
+            for (qsizetype i = 0; i < piece.size(); ++i) {
+                // The middle of a long straight line has no point of its own.
+                const QPointF middle = i > 0 ? (piece[i - 1] + piece[i]) / 2 : piece[i];
+                count += rect.contains(piece[i]) + rect.contains(middle);
+            }
+    }
+    for (const QRectF& label : labels) count += label.intersects(rect) ? 1e6 : 0;
+    return count;
+}
+
+/// How runs ended: inside, beside their last point, where their own curve has nothing more to show and the
+/// label covers least of the others.
 void addEndMarkLabels(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
     const QRectF& area = layout.area;
     const double height = textSize(QStringLiteral("X"), Font::Small, style).height();
-    std::vector<TextShape> labels;
-    std::vector<double> wanted;
+    const QFontMetricsF metrics(style.small);
+    std::vector<QRectF> taken;
     for (const auto& curve : plot.curves) {
         const QPointF end = lastVisiblePoint(curve, layout);
         if (curve.end.kind == EndMark::Kind::None || curve.end.label.isEmpty() || std::isnan(end.y()))
             continue;
         const QString glyph =
             curve.end.kind == EndMark::Kind::Diverged ? QStringLiteral("✕ ") : QStringLiteral("▬ ");
-        const QString text =
-            QFontMetricsF(style.small).elidedText(glyph + curve.end.label, Qt::ElideRight, area.width());
-        const double width = textSize(text, Font::Small, style).width() + 4 * style.unit;
+        const double gap = 6 * style.unit, beside = area.right() - end.x() - 2 * gap;
+        const double room = std::min(std::max(beside, area.width() / 2), area.width() - 4 * style.unit);
+        const QStringList rows = wrapped(glyph + curve.end.label, metrics, room);
+        double width = 0;
+        for (const QString& row : rows)
+            width = std::max(width, textSize(row, Font::Small, style).width() + 4 * style.unit);
+        const double tall = height * static_cast<double>(rows.size());
         const double left =
-            std::clamp(end.x() + 6 * style.unit, area.left(), std::max(area.left(), area.right() - width));
-        labels.push_back({QRectF(left, 0, width, height), Qt::AlignCenter, text,
-                          style.theme.colour(curve.role), Font::Small, translucent(style.theme.background)});
-        wanted.push_back(end.y() - height / 2 - 6 * style.unit);
-    }
-    const auto at = spreadLabels(wanted, height, area.top(), area.bottom());
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-        labels[i].rect.moveTop(at[i] - height / 2);
-        layout.texts.push_back(labels[i]);
+            std::clamp(end.x() + gap, area.left(), std::max(area.left(), area.right() - width));
+        // Above the end as of old, unless another height covers less; the nearer of two that cover as much.
+        const double wanted = end.y() - gap - tall, lowest = std::max(area.top(), area.bottom() - tall);
+        double best = std::clamp(wanted, area.top(), lowest);
+        double least = covered({left, best, width, tall}, layout, taken);
+        const bool free = least == 0;
+        for (double top = area.top(); !free && top <= lowest; top += height / 2) {
+            const double here = covered({left, top, width, tall}, layout, taken);
+            if (here < least || (here == least && std::abs(top - wanted) < std::abs(best - wanted)))
+                best = top, least = here;
+        }
+        taken.push_back({left, best, width, tall});
+        const int flags =
+            static_cast<int>(rows.size() == 1 ? Qt::AlignCenter : Qt::AlignLeft | Qt::AlignVCenter);
+        for (qsizetype i = 0; i < rows.size(); ++i)
+            layout.texts.push_back({QRectF(left, best + height * static_cast<double>(i), width, height),
+                                    flags, rows[i], style.theme.colour(curve.role), Font::Small,
+                                    translucent(style.theme.background)});
     }
 }
 

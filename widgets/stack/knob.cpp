@@ -16,7 +16,18 @@ class NumberField : public QLineEdit {
     using QLineEdit::QLineEdit;
 
   protected:
+    bool event(QEvent* event) override {
+        // No number has a space in it: the key is left to the window, which trains with what was typed.
+        if (event->type() == QEvent::ShortcutOverride &&
+            static_cast<QKeyEvent*>(event)->key() == Qt::Key_Space) {
+            Q_EMIT editingFinished();
+            event->ignore();
+            return true;
+        }
+        return QLineEdit::event(event);
+    }
     void keyPressEvent(QKeyEvent* event) override {
+        if (event->key() == Qt::Key_Space) return event->ignore();
         if (event->key() == Qt::Key_Escape && isModified()) {
             undoAll();
             return;

@@ -54,12 +54,12 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
     auto* lines = new QVBoxLayout(column);
     lines->setContentsMargins(8, 2, 6, 6);
     lines->setSpacing(3);
-    notices_ = new NoticeStrip(column);
+    // Above what scrolls: a warning stays in sight beside the knob that it is about.
+    notices_ = new NoticeStrip(this);
     differences_ = new DiffList(column);
     for (const KnobSpec& spec : knobTable()) {
         rows_.push_back(makeRow(spec));
         if (spec.section == KnobSection::InSight) lines->addWidget(rows_.back().widget);
-        if (rows_.back().key == u"stack.scheme") lines->addWidget(notices_);
     }
     lines->addWidget(differences_);
     for (int section = 1; section < kKnobSections; ++section) makeFold(KnobSection(section), lines);
@@ -75,6 +75,7 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
     outer->setContentsMargins(0, 0, 0, 0);
     outer->setSpacing(0);
     outer->addLayout(heading);
+    outer->addWidget(notices_);
     outer->addWidget(scroll, 1);
     setAccessibleName(tr("Knobs"));
     setRecipe({}, {});

@@ -10,7 +10,9 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr int kGlyph = 12, kLeft = 20, kRight = 4, kGap = 3;
+constexpr int kGlyph = 12, kLeft = 24, kRight = 8, kGap = 3;
+constexpr qsizetype kMostFolded = 3;  // lines; a stack of many layers can have a warning for each
+constexpr int kMostHeight = 180;      // in full: the knobs below keep their room
 
 }  // namespace
 
@@ -53,9 +55,25 @@ int NoticeStrip::rowHeight(const QString& text, int width) const {
     return metrics.boundingRect(QRect(0, 0, width - kLeft - kRight, 10000), Qt::TextWordWrap, text).height();
 }
 
+QStringList NoticeStrip::linesFor(int width) const {
+    const QStringList all = lines();
+    qsizetype most = all.size() > kMostFolded ? kMostFolded - 1 : all.size();
+    if (isChecked()) {
+        most = 0;
+        for (int height = kGap; most < all.size(); ++most) {
+            height += rowHeight(all[most], width) + kGap;
+            if (most > 0 && height > kMostHeight) break;
+        }
+    }
+    QStringList shown = all.first(most);
+    if (most < all.size()) shown << tr("… and %1 more").arg(all.size() - most);
+    return shown;
+}
+
 int NoticeStrip::heightForWidth(int width) const {
     int height = kGap;
-    for (const QString& line : lines()) height += rowHeight(line, width) + kGap;
+    const QStringList shown = linesFor(width);
+    for (const QString& line : shown) height += rowHeight(line, width) + kGap;
     return height;
 }
 
@@ -75,11 +93,13 @@ void NoticeStrip::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
     int y = kGap;
-    for (const QString& line : lines()) {
+    const QStringList shown = linesFor(width()), all = lines();
+    for (const QString& line : shown) {
         const bool refused = !refusal_.isEmpty() && line == refusal_;
         const int height = rowHeight(line, width());
-        paintGlyph(painter, QRectF(4, y + 1, kGlyph, kGlyph), refused ? Glyph::Cross : Glyph::Bang,
-                   refused ? theme.bad : theme.run(1));
+        if (all.contains(line))  // the last may say how many more there are
+            paintGlyph(painter, QRectF(8, y + 1, kGlyph, kGlyph), refused ? Glyph::Cross : Glyph::Bang,
+                       refused ? theme.bad : theme.run(1));
         painter.setPen(theme.text);
         const QRect text(kLeft, y, width() - kLeft - kRight, height);
         if (isChecked())

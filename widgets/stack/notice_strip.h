@@ -6,9 +6,9 @@
 
 namespace normscope::widgets {
 
-/// What is to be said about the chosen stack, under the scheme menu: why the engine does not build it (✕),
-/// and which of its parts the literature advises against (!). One line each, a click (Space) shows them in
-/// full; hidden where there is nothing to say.
+/// What is to be said about the chosen stack, above its knobs: why the engine does not build it (✕), and
+/// which of its parts the literature advises against (!). One line each, a click (Space) shows them in full;
+/// what would take too much room is counted, and in the tool tip. Hidden where there is nothing to say.
 class NoticeStrip : public QAbstractButton {
     Q_OBJECT
   public:
@@ -18,6 +18,8 @@ class NoticeStrip : public QAbstractButton {
     void setNotices(const QString& refusal, const QStringList& warnings);
     const QString& refusal() const { return refusal_; }
     const QStringList& warnings() const { return warnings_; }
+    /// As they are drawn, the count of the rest last.
+    QStringList shownLines() const { return linesFor(width()); }
 
     bool hasHeightForWidth() const override { return true; }
     int heightForWidth(int width) const override;
@@ -30,6 +32,7 @@ class NoticeStrip : public QAbstractButton {
   private:
     int rowHeight(const QString& text, int width) const;
     QStringList lines() const;
+    QStringList linesFor(int width) const;
 
     QString refusal_;
     QStringList warnings_;

@@ -57,8 +57,14 @@ void StackView::setLayerValues(std::vector<double> values, const QString& label)
         high_ = std::max(high_, value);
     }
     log_ = low_ > 0;
+    // Values that read the same have the same colour: a scale from 1 to 1 would make a pattern of round-off.
+    flat_ = !(high_ > low_) || keyText(low_) == keyText(high_);
     if (had_key != !values_.empty()) updateGeometry();
     update();
+}
+
+QString StackView::keyText(double value) {
+    return numberText(value, 3);
 }
 
 void StackView::setHoveredLayer(int layer) {

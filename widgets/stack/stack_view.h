@@ -62,6 +62,7 @@ class StackView : public QWidget {
     void focusOutEvent(QFocusEvent* event) override;
 
   private:
+    static QString keyText(double value);
     void rebuild();
     void showChips();
     void pick(int layer, Sublayer kind);
@@ -83,7 +84,7 @@ class StackView : public QWidget {
     std::vector<double> values_;
     QString values_label_;
     double low_ = 0, high_ = 0;  ///< of the finite values
-    bool log_ = false;
+    bool log_ = false, flat_ = true;  ///< flat: the key reads the same at both ends
     int layer_ = 0, hovered_ = -1;
     Sublayer kind_ = Sublayer::Attention;
 };

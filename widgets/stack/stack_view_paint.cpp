@@ -28,7 +28,7 @@ QColor StackView::layerColour(int layer) const {
     const double value = values_[static_cast<std::size_t>(layer)];
     if (std::isnan(value)) return themeOf(palette()).bad;
     if (std::isinf(value)) return cividis(value > 0 ? 1 : 0);
-    if (high_ <= low_) return cividis(0.5);
+    if (flat_) return cividis(0.5);
     return cividis(log_ ? std::log(value / low_) / std::log(high_ / low_) : (value - low_) / (high_ - low_));
 }
 
@@ -167,7 +167,7 @@ void StackView::paintKey(QPainter& painter) const {
         painter.drawText(text, Qt::AlignCenter, tr("%1: no finite value").arg(values_label_));
         return;
     }
-    const QString low = numberText(low_, 3), high = numberText(high_, 3);
+    const QString low = keyText(low_), high = keyText(high_);
     painter.drawText(text, Qt::AlignLeft | Qt::AlignVCenter, low);
     painter.drawText(text, Qt::AlignRight | Qt::AlignVCenter, high);
     const double ends = painter.fontMetrics().horizontalAdvance(low + high) + 24;

@@ -211,6 +211,44 @@ class FigureLayoutTest : public QObject {
         QVERIFY(plot.gaps.empty());
     }
 
+    /// In a figure of one column, as it is exported by default, no name of a line is cut.
+    void namesFitAPrintedColumn() {
+        Figure f = samples::losses();
+        for (auto& line : f.plots[0].references)
+            if (line.label == "unigram entropy") line.label = "unigram entropy 2.87";
+        f.plots[0].curves[0].name = "Pre-LN + GPAS";
+        const QSizeF tenths_of_a_point = QSizeF(85, 60) / 25.4 * 720;
+        const RenderStyle style = paperStyle(Theme::make(Theme::Kind::Print), 8);
+        const PlotLayout plot = layoutFigure(f, tenths_of_a_point, style).plots.at(0);
+        QVERIFY(find(plot.texts, "unigram entropy 2.87"));
+        QVERIFY(find(plot.texts, "Pre-LN + GPAS"));
+        QVERIFY(plot.area.width() > tenths_of_a_point.width() / 2);
+    }
+
+    /// What a run ended of is told in full, and not on top of a curve.
+    void anEndMarksWordsCoverNoCurve() {
+        Figure f = samples::losses();
+        Curve& early = f.plots[0].curves[0];
+        early.end = {EndMark::Kind::Diverged,
+                     "step 68 · median loss 4.468e+04 nat above 3.51e+04 for 50 steps"};
+        f.plots[0].curves.resize(1);
+        const std::size_t kept = early.x.size() / 3;
+        early.x.resize(kept);
+        early.y.resize(kept);
+        f.plots[0].x.range = {0.0, 3.0 * static_cast<double>(kept)};
+        const PlotLayout plot = lay(f).plots.at(0);
+        QString told;
+        for (const auto& text : plot.texts) {
+            if (!plot.area.contains(text.rect)) continue;
+            told += (told.isEmpty() ? "" : " ") + text.text;
+            for (const auto& shape : plot.curves)
+                for (const auto& piece : shape.pieces)
+                    for (const QPointF& point : piece)
+                        QVERIFY2(!text.rect.contains(point), qPrintable(text.text));
+        }
+        QVERIFY2(told.contains("for 50 steps") && !told.contains(u'…'), qPrintable(told));
+    }
+
     void chipsStandOverNoData() {
         const PlotLayout plot = lay(samples::gradients()).plots.at(0);
         const TextShape* bound = find(plot.texts, "bound 3e9 ↑");

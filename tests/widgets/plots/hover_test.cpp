@@ -49,6 +49,20 @@ class HoverTest : public QObject {
         QCOMPARE(hoverLines(f, {0, 3.0, 0, -1, -1})[3].role->run, 1);
     }
 
+    /// Dots that no line joins stand for themselves: between them nothing was measured.
+    void pointsThatAreNotJoinedHaveNoValueBetween() {
+        Figure f = samples::losses();
+        Curve held_out = f.plots[0].curves[0];
+        held_out.name = "Pre-LN held-out";
+        held_out.x = {0, 50, 100};
+        held_out.y = {3, 2, 1};
+        held_out.markers = true;
+        held_out.line = false;
+        f.plots[0].curves.push_back(held_out);
+        QVERIFY(texts(f, {0, 50, 0, -1, -1}).join('|').contains("held-out  2 "));
+        QVERIFY(!texts(f, {0, 60, 0, -1, -1}).join('|').contains("held-out"));
+    }
+
     void aBandNarrowerThanTheDigitsTellsItsHalfWidth() {
         Figure f = samples::gradients();
         f.plots[0].bands = {{"A", {}, {3}, {0.25 - 3e-9}, {0.25 + 3e-9}}, {"B", {}, {3}, {0.2}, {0.3}}};

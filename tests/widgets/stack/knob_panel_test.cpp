@@ -143,6 +143,24 @@ class KnobPanelTest : public QObject {
         QVERIFY(!strip->isVisible());
     }
 
+    /// A gate a layer can be wrong: the strip takes no more than its share of the panel.
+    void manyNoticesAreCounted() {
+        Bench b;
+        NoticeStrip* strip = b.panel.notices();
+        QStringList many;
+        for (int l = 0; l < 24; ++l)
+            many << QString("blocks.%1.gate is 3: its forward scale 1 − act(g) is -2, which turns the sign")
+                        .arg(l);
+        strip->setNotices({}, many);
+        QTRY_VERIFY(strip->isVisible() && strip->height() > 0);
+        QVERIFY(strip->height() < 80);
+        QCOMPARE(strip->shownLines().last(), QString("… and 22 more"));
+        QTest::mouseClick(strip, Qt::LeftButton);
+        QTRY_VERIFY(strip->height() > 80);
+        QVERIFY(strip->height() < b.panel.height() / 2);
+        QVERIFY(strip->toolTip().contains("blocks.23.gate"));
+    }
+
     void whatDiffersFromThePreset() {
         Bench b;
         Recipe pre, post;
