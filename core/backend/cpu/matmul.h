@@ -4,8 +4,9 @@
 namespace normscope {
 
 /// The one door to matrix products on the CPU. Float32 products go to kernels that libxsmm compiles (compiled_product.h),
-/// float64 and what that leaves to OpenBLAS (tests/bench/README.md); both pick their kernels at run time. Row-major; the ld* are the distances between rows. Each call runs on the calling thread alone: passes are split over sequences instead,
-/// so a product's result never depends on the number of threads.
+/// float64 and what that leaves to OpenBLAS (tests/bench/README.md); both pick their kernels at run time. Row-major; the
+/// ld* are the distances between rows. Each call runs on the calling thread alone: passes are split over sequences
+/// instead, so a product's result never depends on the number of threads.
 
 /// C[M,N] = alpha·A[M,K]·B[N,K]ᵀ + beta·C — a linear layer's forward, B being [out, in].
 template <class T>
