@@ -13,8 +13,9 @@
 #include <QFile>
 #include <QSignalSpy>
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstdint>
 
 using namespace normscope;
 using namespace normscope::app;
@@ -42,7 +43,8 @@ std::vector<std::vector<double>> series(const RunData& run) {
 
 bool sameBits(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-        return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(double)) == 0;
+        return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                          [](double u, double v) { return std::bit_cast<std::uint64_t>(u) == std::bit_cast<std::uint64_t>(v); });
     });
 }
 
