@@ -16,7 +16,9 @@ const T* first_not_finite(const T* values, std::size_t count) {
 }
 
 Outcome diverged(std::int64_t step, int layer, const std::string& operation, double value) {
-    const std::string where = layer < 0 ? operation : "L" + std::to_string(layer + 1) + " " + operation;
+    std::string where;
+    if (layer >= 0) where.append("L").append(std::to_string(layer + 1)).append(" ");
+    where.append(operation);
     const std::string what = std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
     return {RunState::Diverged, step, "step " + std::to_string(step) + " · " + where + " · " + what, layer};
 }
