@@ -9,6 +9,7 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
+#include <stdexcept>
 
 using namespace normscope;
 using namespace normscope::app;
@@ -42,6 +43,15 @@ struct Bench {
     std::vector<double> rms(int i) const { return run(i).probes.at("growth").back().find("rms")->data; }
     bool measured() const { return lab->exact() && run(0).probes.count("jacobian"); }
     bool ended() const { return !lab->playing() && !lab->anyUnderWay(); }
+
+    /// The runs that a search finds; throws where it does not answer once.
+    QList<InterruptedRun> interrupted() const {
+        QSignalSpy found(lab.get(), &Lab::interruptedFound);
+        lab->findInterrupted();
+        if (found.isEmpty()) found.wait();
+        if (found.count() != 1) throw std::runtime_error("findInterrupted() did not answer once");
+        return found[0][0].value<QList<InterruptedRun>>();
+    }
 };
 
 }  // namespace
@@ -256,10 +266,7 @@ class LabTest : public QObject {
         b.lab.reset();
         for (int part = 0; part < 2; ++part) {
             b.open(4);
-            QSignalSpy found(b.lab.get(), &Lab::interruptedFound);
-            b.lab->findInterrupted();
-            QTRY_COMPARE(found.count(), 1);
-            const auto runs = found[0][0].value<QList<InterruptedRun>>();
+            const auto runs = b.interrupted();
             QCOMPARE(runs.size(), 1);
             if (part == 1) {
                 QVERIFY(runs[0].step > at + 3);
@@ -302,10 +309,7 @@ class LabTest : public QObject {
         b.lab.reset();  // the program quits in the middle
         for (const bool continue_training : {false, true}) {
             b.open(4);
-            QSignalSpy found(b.lab.get(), &Lab::interruptedFound);
-            b.lab->findInterrupted();
-            QTRY_COMPARE(found.count(), 1);
-            const auto runs = found[0][0].value<QList<InterruptedRun>>();
+            const auto runs = b.interrupted();
             QCOMPARE(runs.size(), 1);
             continue_training ? b.lab->resume({runs[0].path}) : b.lab->reopen({runs[0].path});
             QTRY_COMPARE(b.lab->runs().size(), 1u);
@@ -492,10 +496,7 @@ class LabTest : public QObject {
         QTRY_VERIFY(cut.run(0).steps.rows() > 3);
         cut.lab.reset();  // the program quits in the middle
         cut.open(600);
-        QSignalSpy found(cut.lab.get(), &Lab::interruptedFound);
-        cut.lab->findInterrupted();
-        QTRY_COMPARE(found.count(), 1);
-        const auto runs = found[0][0].value<QList<InterruptedRun>>();
+        const auto runs = cut.interrupted();
         QCOMPARE(runs.size(), 2);
         cut.lab->resume({runs[0].path, runs[1].path});
         QTRY_VERIFY_WITH_TIMEOUT(cut.lab->runs()[0].underWay() || cut.run(0).steps.rows() == 600, 30000);
@@ -508,10 +509,7 @@ class LabTest : public QObject {
         // The recordings are the whole runs now, and nothing is left to offer.
         cut.lab.reset();
         cut.open(600);
-        QSignalSpy again(cut.lab.get(), &Lab::interruptedFound);
-        cut.lab->findInterrupted();
-        QTRY_COMPARE(again.count(), 1);
-        QCOMPARE(again[0][0].value<QList<InterruptedRun>>().size(), 0);
+        QCOMPARE(cut.interrupted().size(), 0);
     }
 };
 
