@@ -13,7 +13,7 @@ namespace normscope {
 
 /// Row math is written once, over a lanes policy that says how many neighbouring entries of a row are handled together
 /// and how they are reduced. `Serial` is the reference (one entry, any scalar); `Simd` is the CPU's production policy.
-/// A policy offers: scalar, vec, size, load, store, all, sum, max, keep, select_less, exp, map.
+/// A policy offers: scalar, vec, size, load, store, all, sum, max, keep, larger, exp, log, map.
 ///
 /// The loops run over full groups and one tail; Full and Tail tell a policy which it is.
 struct Full {};
@@ -43,6 +43,7 @@ struct Serial {
     static T keep(T v, Full, T = 0) { return v; }
     static T larger(T a, T b) { return a > b ? a : b; }
     static T exp(T v) { return std::exp(v); }
+    static T log(T v) { return std::log(v); }
     template <class F>
     static T map(T v, F f) { return f(v); }
 };
@@ -127,6 +128,24 @@ struct Simd {
         std::memcpy(&scale, &e, sizeof scale);
         const vec zero = {};
         return x < lo ? zero : p * scale;
+    }
+    /// ln x of positive normal numbers, as k·ln 2 + ln m with √½ <= m < √2 and ln m = 2 artanh((m − 1)/(m + 1)), by its
+    /// series; a few units in the last place of the larger part. Other numbers, NaN among them, give no meaningful one.
+    NORMSCOPE_INLINE vec log(vec x) {
+        constexpr bool single = sizeof(T) == 4;
+        constexpr int mantissa = single ? 23 : 52;
+        constexpr word half_root = single ? word(0x3f3504f3) : word(0x3fe6a09e667f3bcdLL);  // √½
+        ivec bits;
+        std::memcpy(&bits, &x, sizeof bits);
+        const ivec k = (bits - half_root) >> mantissa;
+        bits -= k << mantissa;
+        vec m;
+        std::memcpy(&m, &bits, sizeof m);
+        const vec s = (m - 1) / (m + 1), z = s * s;
+        constexpr int terms = single ? 5 : 11;  // z < 0.0295
+        vec p = all(T(1) / (2 * terms - 1));
+        for (int i = terms - 1; i >= 1; --i) p = p * z + T(1) / (2 * i - 1);
+        return __builtin_convertvector(k, vec) * T(0.69314718055994530942) + 2 * s * p;
     }
 
   private:

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "core/probe/attention_rows.h"
 #include "core/probe/gradients.h"
 #include "core/probe/growth.h"
 #include "core/probe/jacobian.h"
@@ -19,6 +20,7 @@ constexpr ProbeInfo kProbes[] = {
     {"gradients", "Gradients by depth", "gradients", ProbeCost::Cheap, probe_gradients<float>, probe_gradients<double>},
     {"null_space", "Norm sites", "gradients", ProbeCost::Medium, probe_null_space<float>, probe_null_space<double>},
     {"mismatch", "Low-precision mismatch", "activations", ProbeCost::Medium, probe_mismatch<float>, probe_mismatch<double>},
+    {"attention", "Attention", "activations", ProbeCost::Cheap, probe_attention<float>, probe_attention<double>},
     {"theta", "Softmax sensitivity θ", "activations", ProbeCost::Dear, probe_theta<float>, probe_theta<double>},
     {"jacobian", "Jacobian spectra", "tangents", ProbeCost::Dear, probe_jacobian<float>, probe_jacobian<double>},
     {"spectra", "Spectra of whole sequences", "tangents", ProbeCost::Dear, probe_spectra<float>, probe_spectra<double>,

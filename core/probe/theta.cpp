@@ -2,12 +2,165 @@
 #include "core/probe/theta.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
+#include "core/probe/jackknife.h"
+#include "core/probe/row_sample.h"
 #include "core/theory/softmax_sensitivity.h"
 
 namespace normscope {
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNearOne = 0.99;
+constexpr std::array kQuantiles{0.0, 0.05, 0.5, 0.95, 1.0};
+
+/// What each row adds to the averages of its head, summed by sequence.
+enum Term : std::size_t { Rows, Theta, Below, Relative, RelativeBelow, Prefix, Peaked, kTerms };
+
+/// A head's row with the lowest relative θ.
+struct LowestRow {
+    double relative = std::numeric_limits<double>::infinity(), theta = kNaN;
+    std::size_t sequence = 0, row = 0;
+    std::vector<double> probabilities;
+    std::vector<std::size_t> subset;
+};
+
+/// What one head's rows came to.
+struct HeadSummary {
+    bool measured = false;
+    double most = 0, widest = 0;
+    std::vector<double> sums;      ///< [sequences, kTerms]
+    std::vector<double> relative;  ///< of every row, ascending
+    LowestRow lowest;
+};
+
+/// Linear between the neighbours of position q·(count − 1), as NumPy's default. sorted: at least one value.
+double quantile(const std::vector<double>& sorted, double q) {
+    const double position = q * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(position);
+    const std::size_t above = std::min(below + 1, sorted.size() - 1);
+    return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+/// The rows of one head, one at a time.
+template <class T>
+class HeadRows {
+  public:
+    HeadRows(const SensitivityOptions& options, std::size_t sequences) : options_(options), solver_(options) {
+        summary_.sums.assign(sequences * kTerms, 0);
+    }
+
+    void add(std::size_t sequence, std::size_t row, std::span<const T> p) {
+        const Sensitivity theta = solver_.solve(p);
+        const double relative = theta.value / uniform_row_sensitivity(p.size());
+        row_.assign(p.begin(), p.end());
+        double sum = 0, largest = 0;
+        for (const double value : row_) {
+            sum += value;
+            largest = std::max(largest, value);
+        }
+        double* sums = summary_.sums.data() + sequence * kTerms;
+        sums[Rows] += 1;
+        sums[Theta] += theta.value;
+        sums[Below] += theta.value < kNearOne;
+        sums[Relative] += relative;
+        sums[RelativeBelow] += relative < kNearOne;
+        sums[Prefix] += prefix_heuristic_sensitivity(row_, options_.sum_tolerance);
+        sums[Peaked] += peaked_row_bound(std::max(0.0, 1 - largest / sum));
+        summary_.most = std::max(summary_.most, theta.value);
+        summary_.widest = std::max(summary_.widest, theta.upper - theta.lower);
+        summary_.relative.push_back(relative);
+        if (relative < summary_.lowest.relative)
+            summary_.lowest = {relative, theta.value, sequence, row, row_, solver_.subset()};
+    }
+
+    HeadSummary finish() {
+        summary_.measured = !summary_.relative.empty();
+        std::sort(summary_.relative.begin(), summary_.relative.end());
+        return std::move(summary_);
+    }
+
+  private:
+    SensitivityOptions options_;
+    SoftmaxSensitivity solver_;
+    std::vector<double> row_;
+    HeadSummary summary_;
+};
+
+/// A head of the tape; not measured where a probability is not finite.
+template <class T>
+HeadSummary summarise_head(ProbeInput<T>& input, const RowSample& sample, std::size_t at) {
+    const Tape<T>& tape = input.tape();
+    const StackSpec& s = input.model.spec();
+    const auto H = static_cast<std::size_t>(s.heads), n = sample.length;
+    SensitivityOptions options = std::is_same_v<T, float> ? SensitivityOptions::single_precision() : SensitivityOptions{};
+    // Probabilities that were each rounded to BF16 or FP16 sum to 1 only so far.
+    if (input.model.rounding() != Rounding::None) options.sum_tolerance = 1e-2;
+    HeadRows<T> rows(options, sample.sequences);
+    for (std::size_t b = 0; b < sample.sequences; ++b) {
+        const T* p = tape.sublayers[2 * (at / H)].probabilities + (b * H + at % H) * n * n;
+        // A diverged stack attends to nothing: the head stays NaN, the trainer names the first bad value.
+        if (!std::all_of(p, p + n * n, [](T v) { return std::isfinite(v); })) return {};
+        for (std::size_t i = sample.start(at, b); i < n; i += sample.stride)
+            rows.add(b, i, {p + i * n, s.causal ? i + 1 : n});
+    }
+    return rows.finish();
+}
+
+void add_averages(ProbeResult& result, const std::vector<HeadSummary>& heads, std::size_t D, std::size_t H,
+                  double temperature) {
+    const struct {
+        const char* name;
+        Term term;
+        double factor;
+    } averages[] = {{"mean", Theta, 1},
+                    {"below_099", Below, 1},
+                    {"relative_mean", Relative, 1},
+                    {"relative_below_099", RelativeBelow, 1},
+                    {"over_tau", Theta, 1 / temperature},
+                    {"prefix_mean", Prefix, 1},
+                    {"peaked_mean", Peaked, 1}};
+    for (const auto& average : averages) {
+        std::vector<Averaged> values;
+        for (const HeadSummary& head : heads)
+            values.push_back(head.measured ? jackknife(head.sums, kTerms,
+                                                       [&](std::span<const double> totals, std::size_t) {
+                                                           return average.factor * totals[average.term] / totals[Rows];
+                                                       })
+                                           : Averaged{kNaN, kNaN});
+        add_averaged(result, average.name, {D, H}, values, {"layer", "head"}, "1");
+    }
+}
+
+void add_lowest_rows(ProbeResult& result, const std::vector<HeadSummary>& heads, std::size_t D, std::size_t H,
+                     std::size_t n) {
+    if (D * H * n > kThetaLowestCells) {
+        result.labels["left_out"] = {"lowest_row, lowest_subset, lowest_info: layers·heads·tokens above " +
+                                     grouped(kThetaLowestCells)};
+        return;
+    }
+    std::vector<double> rows(D * H * n, kNaN), subsets(D * H * n, kNaN), info(D * H * 3, kNaN);
+    for (std::size_t at = 0; at < heads.size(); ++at) {
+        if (!heads[at].measured) continue;
+        const LowestRow& lowest = heads[at].lowest;
+        const std::size_t length = lowest.probabilities.size();
+        std::copy(lowest.probabilities.begin(), lowest.probabilities.end(), &rows[at * n]);
+        std::fill_n(&subsets[at * n], length, 0.0);
+        for (const std::size_t i : lowest.subset) subsets[at * n + i] = 1;
+        info[3 * at] = static_cast<double>(lowest.sequence);
+        info[3 * at + 1] = static_cast<double>(lowest.row);
+        info[3 * at + 2] = lowest.theta;
+    }
+    result.arrays.push_back({"lowest_row", {D, H, n}, std::move(rows), {"layer", "head", "key"}, "1"});
+    result.arrays.push_back({"lowest_subset", {D, H, n}, std::move(subsets), {"layer", "head", "key"}, "1"});
+    result.arrays.push_back({"lowest_info", {D, H, 3}, std::move(info), {"layer", "head", "sequence, row, theta"}, "1"});
+}
+
+}  // namespace
 
 template <class T>
 ProbeResult probe_theta(ProbeInput<T>& input) {
@@ -15,48 +168,30 @@ ProbeResult probe_theta(ProbeInput<T>& input) {
     const StackSpec& s = input.model.spec();
     const auto D = static_cast<std::size_t>(s.depth), H = static_cast<std::size_t>(s.heads);
     const auto n = static_cast<std::size_t>(tape.length);
-    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-    std::vector<double> largest(D * H, nan), mean(D * H, nan), below(D * H, nan), width(D * H, 0);
+    const RowSample sample(D * H, static_cast<std::size_t>(tape.sequences), n, s.causal, kThetaRows);
 
+    std::vector<HeadSummary> heads(D * H);
     input.pool.run(static_cast<int>(D * H), [&](int piece) {
         input.check_cancelled();
-        const std::size_t layer = static_cast<std::size_t>(piece) / H, head = static_cast<std::size_t>(piece) % H;
-        SensitivityOptions options = std::is_same_v<T, float> ? SensitivityOptions::single_precision() : SensitivityOptions{};
-        // Probabilities that were each rounded to BF16 or FP16 sum to 1 only so far.
-        if (input.model.rounding() != Rounding::None) options.sum_tolerance = 1e-2;
-        SoftmaxSensitivity solver(options);
-        double sum = 0, most = 0, widest = 0;
-        std::size_t rows = 0, low = 0;
-        for (int b = 0; b < tape.sequences; ++b) {
-            const T* p = tape.sublayers[2 * layer].probabilities + (static_cast<std::size_t>(b) * H + head) * n * n;
-            for (std::size_t i = 0; i < n; ++i) {
-                const std::size_t length = s.causal ? i + 1 : n;
-                if (length < 2) continue;
-                const std::span<const T> row(p + i * n, length);
-                // A diverged stack attends to nothing: the head stays NaN, the trainer names the first bad value.
-                if (!std::all_of(row.begin(), row.end(), [](T v) { return std::isfinite(v); })) return;
-                const Sensitivity theta = solver.solve(row);
-                sum += theta.value;
-                most = std::max(most, theta.value);
-                widest = std::max(widest, theta.upper - theta.lower);
-                low += theta.value < 0.99;
-                ++rows;
-            }
-        }
-        if (rows == 0) return;
         const auto at = static_cast<std::size_t>(piece);
-        largest[at] = most;
-        mean[at] = sum / static_cast<double>(rows);
-        below[at] = static_cast<double>(low) / static_cast<double>(rows);
-        width[at] = widest;
+        heads[at] = summarise_head(input, sample, at);
     });
 
     ProbeResult result;
-    const std::vector<std::string> axes{"layer", "head"};
-    result.arrays.push_back({"max", {D, H}, std::move(largest), axes, "1"});
-    result.arrays.push_back({"mean", {D, H}, std::move(mean), axes, "1"});
-    result.arrays.push_back({"below_099", {D, H}, std::move(below), axes, "1"});
-    result.arrays.push_back({"width", {}, {*std::max_element(width.begin(), width.end())}, {}, "1"});
+    std::vector<double> most, quantiles;
+    double widest = 0;
+    for (const HeadSummary& head : heads) {
+        most.push_back(head.measured ? head.most : kNaN);
+        for (const double q : kQuantiles) quantiles.push_back(head.measured ? quantile(head.relative, q) : kNaN);
+        widest = std::max(widest, head.widest);
+    }
+    result.arrays.push_back({"max", {D, H}, std::move(most), {"layer", "head"}, "1"});
+    add_averages(result, heads, D, H, input.model.numerics.temperature);
+    result.arrays.push_back(
+        {"quantiles", {D, H, kQuantiles.size()}, std::move(quantiles), {"layer", "head", "min, 5 %, 50 %, 95 %, max"}, "1"});
+    result.arrays.push_back({"width", {}, {widest}, {}, "1"});
+    add_lowest_rows(result, heads, D, H, n);
+    result.labels["sampled"] = {grouped(sample.taken()) + " of " + grouped(sample.all()) + " rows"};
     return result;
 }
 template ProbeResult probe_theta<float>(ProbeInput<float>&);

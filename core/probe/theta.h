@@ -6,9 +6,25 @@
 
 namespace normscope {
 
-/// Softmax sensitivity θ(p) of every attention row with at least two entries ([E] Thm 4.2): max, mean and below_099 (share
-/// of rows with θ < 0.99), each [D, H] over batch and rows; width [] = the widest certificate of any row. NaN where no
-/// row has two entries, or where a probability is not finite.
+/// Rows of all heads together that a sample of the probe looks at, about.
+inline constexpr std::size_t kThetaRows = 2048;
+/// The lowest row of every head is written where D·H·n is at most this.
+inline constexpr std::size_t kThetaLowestCells = 65536;
+
+/// Softmax sensitivity θ(p) of attention rows with at least two entries ([E] Thm 4.2), per layer and head over the
+/// sequences of the batch. Relative: θ ÷ θ of the uniform row of the same length (1, or 1 − 1/L² for an odd one), since
+/// exactly uniform attention has θ below 0.99 in every odd row of up to nine entries. All dimensionless:
+///   max, mean, below_099 (share of rows with θ < 0.99), prefix_mean (the prefix heuristic of [E] App. E.2, a lower
+///   bound of θ), peaked_mean (the bound of [E] Cor. 4.3 (3), corrected: 1 where the largest entry is below 1/2),
+///   over_tau (mean θ/τ, the local Lipschitz constant ‖∂p/∂logits‖_{∞→1}), relative_mean, relative_below_099 [D, H];
+///   NAME_error beside each average: jackknife over the sequences;
+///   quantiles [D, H, 5] of the relative θ: minimum, 5 %, 50 %, 95 %, maximum (linear between neighbours);
+///   lowest_row [D, H, n]: the probabilities of the row with the lowest relative θ; lowest_subset [D, H, n]: 1 in its
+///   S*, 0 outside; both NaN beyond the row; lowest_info [D, H, 3] = sequence, row (from 0), θ. Left out, and the label
+///   left_out says so, where D·H·n > kThetaLowestCells;
+///   width []: the widest certificate of any row.
+/// Above kThetaRows rows in all it looks at a sample of them (row_sample.h); the label `sampled` says of how many. A head
+/// is NaN where no row has two entries, or where any of its probabilities is not finite; shapes do not depend on that.
 template <class T>
 ProbeResult probe_theta(ProbeInput<T>& input);
 

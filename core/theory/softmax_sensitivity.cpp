@@ -94,14 +94,14 @@ SensitivityWithSubset theta_with_subset(std::span<const double> p, const Sensiti
     return {theta, solver.subset()};
 }
 
-double prefix_heuristic_sensitivity(std::span<const double> p) {
+double prefix_heuristic_sensitivity(std::span<const double> p, double sum_tolerance) {
     std::vector<double> sorted(p.begin(), p.end());
     for (std::size_t i = 0; i < sorted.size(); ++i)
         if (!(sorted[i] >= 0)) refuse_entry(i, sorted[i]);
     std::sort(sorted.begin(), sorted.end(), std::greater<>());
     std::partial_sum(sorted.begin(), sorted.end(), sorted.begin());
     const double sum = sorted.empty() ? 0 : sorted.back();
-    require_unit_sum(sum, SensitivityOptions{}.sum_tolerance);
+    require_unit_sum(sum, sum_tolerance);
     double closest = 1;
     for (const double prefix : sorted) closest = std::min(closest, std::abs(2 * prefix / sum - 1));
     return 1 - closest * closest;

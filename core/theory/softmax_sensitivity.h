@@ -69,9 +69,17 @@ struct SensitivityWithSubset {
 };
 SensitivityWithSubset theta_with_subset(std::span<const double> p, const SensitivityOptions& options = {});
 
+/// θ of the uniform row of `entries` >= 1 entries ([E] Thm 4.2): 1 where half of them can stand on each side, else
+/// 1 − 1/entries². What a row's θ is held against: an odd row never reaches 1 by being uniform.
+constexpr double uniform_row_sensitivity(std::size_t entries) {
+    const auto length = static_cast<double>(entries);
+    return entries % 2 == 0 ? 1 : 1 - 1 / (length * length);
+}
+
 /// What [E] App. E.2 computes instead: the prefix of the sorted row nearest to 1/2. A lower bound of θ only;
-/// on (0.35, 0.30, 0.20, 0.15) it gives 0.91 where θ = 1. p as for SoftmaxSensitivity.
-double prefix_heuristic_sensitivity(std::span<const double> p);
+/// on (0.35, 0.30, 0.20, 0.15) it gives 0.91 where θ = 1. p and errors as for SoftmaxSensitivity.
+double prefix_heuristic_sensitivity(std::span<const double> p,
+                                    double sum_tolerance = SensitivityOptions{}.sum_tolerance);
 
 /// The bound of [E] Corollary 4.3 (3) for a row whose largest entry is 1 − kappa, kappa in [0, 1]. Erratum: θ
 /// <= 4κ(1 − κ) (with equality) holds only for κ <= 1/2; beyond that 1 is the bound (uniform over ten: 0.36

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/probe/attention_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/backend/cpu/attention_kernels.h"
+#include "core/backend/cpu/matmul.h"
+#include "core/probe/jackknife.h"
+
+namespace normscope {
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// What each sequence adds (AttentionRowSums).
+enum Term : std::size_t { Rows, Entropy, SinkMass, kTerms };
+
+/// The largest |q·k| over the unmasked entries of one head of one sequence; NaN where one is not finite. q, k: [n, d_head] with
+/// rows `stride` apart.
+template <class T>
+double largest_product(const T* q, const T* k, int n, int d_head, int stride, bool causal, std::vector<T>& scores) {
+    constexpr int kBlock = 32;  // rows at a time, so that the products skip most of the masked half
+    scores.resize(static_cast<std::size_t>(kBlock) * static_cast<std::size_t>(n));
+    T most = 0;
+    for (int first = 0; first < n; first += kBlock) {
+        const int count = std::min(kBlock, n - first), keys = causal ? first + count : n;
+        matmul_nt<T>(count, keys, d_head, 1, q + static_cast<std::size_t>(first) * stride, stride, k, stride, 0,
+                     scores.data(), keys);
+        const T largest = attention_kernels<T>().largest_magnitude(count, keys, first, causal, scores.data());
+        if (std::isnan(largest)) return kNaN;
+        most = std::max(most, largest);
+    }
+    return static_cast<double>(most);
+}
+
+}  // namespace
+
+template <class T>
+ProbeResult probe_attention(ProbeInput<T>& input) {
+    const Tape<T>& tape = input.tape();
+    const StackSpec& s = input.model.spec();
+    const auto D = static_cast<std::size_t>(s.depth), H = static_cast<std::size_t>(s.heads);
+    const auto B = static_cast<std::size_t>(tape.sequences), n = static_cast<std::size_t>(tape.length);
+    const int d_head = s.d_head(), width = s.d_model + 2 * s.d_kv();
+    const double scale = 1 / (input.model.numerics.temperature * std::sqrt(static_cast<double>(d_head)));
+    const Averaged undefined{kNaN, kNaN};
+    std::vector<Averaged> entropy(D * H, undefined), sink_mass(D * H, undefined);
+    std::vector<double> max_logit(D * H, kNaN);
+
+    input.pool.run(static_cast<int>(D * H), [&](int piece) {
+        input.check_cancelled();
+        const auto at = static_cast<std::size_t>(piece), head = at % H;
+        const SublayerTape<T>& attention = tape.sublayers[2 * (at / H)];
+        // Neighbouring heads share a key head where there are fewer of those.
+        const auto key = static_cast<std::size_t>(s.d_model) + head * s.kv_heads / H * d_head;
+        std::vector<double> sums;  // [B, kTerms]
+        std::vector<T> scores;
+        double most = 0;
+        for (std::size_t b = 0; b < B; ++b) {
+            AttentionRowSums rows_of_b;
+            attention_kernels<T>().add_rows(tape.length, s.causal, attention.probabilities + (b * H + head) * n * n,
+                                            rows_of_b);
+            if (!std::isfinite(rows_of_b.entropy)) return;
+            sums.insert(sums.end(), {rows_of_b.rows, rows_of_b.entropy, rows_of_b.first_mass});
+            const T* rows = attention.qkv + b * n * width;
+            const double largest = scale * largest_product(rows + head * d_head, rows + key, tape.length, d_head, width,
+                                                           s.causal, scores);
+            if (std::isnan(largest)) return;
+            most = std::max(most, largest);
+        }
+        max_logit[at] = most;
+        if (sums[Rows] == 0) return;  // one token
+        const auto mean = [](Term term) {
+            return [term](std::span<const double> totals, std::size_t) { return totals[term] / totals[Rows]; };
+        };
+        entropy[at] = jackknife(sums, kTerms, mean(Entropy));
+        sink_mass[at] = jackknife(sums, kTerms, mean(SinkMass));
+    });
+
+    ProbeResult result;
+    add_averaged(result, "entropy", {D, H}, entropy, {"layer", "head"}, "1");
+    add_averaged(result, "sink_mass", {D, H}, sink_mass, {"layer", "head"}, "1");
+    result.arrays.push_back({"max_logit", {D, H}, std::move(max_logit), {"layer", "head"}, "1"});
+    return result;
+}
+template ProbeResult probe_attention<float>(ProbeInput<float>&);
+template ProbeResult probe_attention<double>(ProbeInput<double>&);
+
+}  // namespace normscope
