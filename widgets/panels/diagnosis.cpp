@@ -111,14 +111,22 @@ QString spectrumSentence(const ProbeResult& sample, double epsilon) {
         .arg(s.sigma.size() + s.nulls);
 }
 
+/// Relative to the uniform row, so that the sentence does not depend on the length of the rows.
 QString thetaSentence(const ProbeResult& sample) {
-    const NamedArray* share = arrayOf(sample, "below_099", 2);
+    const NamedArray* share = arrayOf(sample, "relative_below_099", 2);
     if (!share) return {};
     double sum = 0;
-    for (const double s : share->data) sum += s;
-    const double mean = sum / double(share->data.size());
-    if (mean < 0.01) return "θ is near 1 in almost every attention row: attention has not committed";
-    return QString("θ is below 0.99 in %1 % of the attention rows").arg(numberText(100 * mean, 2));
+    int finite = 0;
+    for (const double s : share->data)
+        if (std::isfinite(s)) {
+            sum += s;
+            ++finite;
+        }
+    if (finite == 0) return "Attention is not finite in any head";
+    const double mean = sum / finite;
+    if (mean < 0.01) return "θ is within 1 % of its value for uniform attention, or above it, in over 99 % of the rows";
+    return QString("θ is more than 1 % below its value for uniform attention in %1 % of the rows")
+        .arg(numberText(100 * mean, 2));
 }
 
 }  // namespace

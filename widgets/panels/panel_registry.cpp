@@ -2,6 +2,7 @@
 #include "widgets/panels/panel_registry.h"
 
 #include "core/stack/error.h"
+#include "widgets/panels/attention_panel.h"
 #include "widgets/panels/gradients_panel.h"
 #include "widgets/panels/growth_panel.h"
 #include "widgets/panels/jacobian_panel.h"
@@ -21,6 +22,7 @@ const std::vector<PanelInfo>& panels() {
         trainingPanel(),   //
         nullSpacePanel(),  //
         thetaPanel(),      //
+        attentionPanel(),  //
         spectraPanel(),    //
         mismatchPanel(),
     };

@@ -1,112 +1,92 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/panels/theta_panel.h"
 
+#include "widgets/panels/head_map.h"
 #include "widgets/panels/panel_text.h"
-#include "widgets/panels/samples.h"
-
-#include <algorithm>
-#include <cmath>
+#include "widgets/panels/theta_row.h"
 
 namespace normscope::widgets {
 
 namespace {
 
-constexpr double kLowestLog = -6;  // the colour scale is fixed, so that runs, steps and sessions compare
-constexpr double kLeastWidth = 1e-12;
+constexpr double kLeastSpan = 1e-3;  // of the colours: above the certificate of a float32 row
+constexpr std::size_t kLowQuantile = 1, kMaximum = 4;  // in the probe's array `quantiles`
 
-/// "37 %", "0.4 %", "0 %".
-QString percent(double share) {
-    if (std::isnan(share)) return {};
-    const double p = 100 * share;
-    return (p > 0 && p < 1 ? QString::number(p, 'g', 1) : QString::number(p, 'f', 0)) + " %";
+struct Quantity {
+    QString name;
+    bool is_share = false;
+};
+
+Quantity quantityOf(const std::string& id) {
+    if (id == "relative_mean") return {"mean θ ÷ uniform"};
+    if (id == "relative_low") return {"5 % quantile of θ ÷ uniform"};
+    if (id == "relative_max") return {"largest θ ÷ uniform"};
+    if (id == "relative_below_099") return {"share of rows with θ < 0.99 · uniform", true};
+    if (id == "over_tau") return {"mean θ/τ"};
+    if (id == "below_099") return {"share of rows with θ < 0.99", true};
+    return {QString::fromStdString(id) + " θ"};
 }
 
-HeatMap mapOf(const ShownSample& shown, const NamedArray& chosen, const NamedArray& share, bool is_share) {
-    const NamedArray* width = arrayOf(*shown.sample, "width", 0);
-    const double certificate = width ? std::max(width->data.front(), kLeastWidth) : kLeastWidth;
-    HeatMap map;
-    map.name = nameOf(*shown.run);
-    map.role = {Role::Kind::Run, shown.index, 0};
-    map.rows = int(chosen.shape[0]);
-    map.columns = int(chosen.shape[1]);
-    map.raw = chosen.data;
-    for (std::size_t i = 0; i < chosen.data.size(); ++i) {
-        const double gap = 1 - chosen.data[i];
-        const bool one = !is_share && gap <= certificate;
-        map.value.push_back(is_share          ? chosen.data[i]
-                            : std::isnan(gap) ? kNaN
-                                              : std::log10(std::max(gap, std::pow(10, kLowestLog))));
-        map.text << percent(share.data[i]);
-        map.neutral.push_back(one);
+HeadValuesOf valuesOf(const std::string& id) {
+    return [id](const ProbeResult& sample) {
+        if (id == "relative_low") return headValues(sample, "quantiles", kLowQuantile);
+        if (id == "relative_max") return headValues(sample, "quantiles", kMaximum);
+        return headValues(sample, id);
+    };
+}
+
+/// Which rows each run's sample looked at, where it took a sample: one chip a run.
+void saySampled(Figure& figure, const PanelInput& input) {
+    for (const ShownSample& shown : shownSamples(input, "theta")) {
+        const auto label = shown.sample->labels.find("sampled");
+        if (!shown.own() || label == shown.sample->labels.end() || label->second.empty()) continue;
+        const QString text = QString::fromStdString(label->second.front());
+        for (Plot& plot : figure.plots)
+            if (!plot.maps.empty() && plot.maps.front().role.run == shown.index)
+                plot.chips.push_back({Chip::Edge::TopRight, text, {}});
+        if (!figure.formula.contains(text)) figure.formula += "\n" + nameOf(*shown.run) + ": " + text;
     }
-    for (int layer = 1; layer <= map.rows; ++layer) map.row_names << QString::number(layer);
-    for (int head = 1; head <= map.columns; ++head) map.column_names << QString::number(head);
-    map.low = is_share ? 0 : kLowestLog;
-    map.high = is_share ? 1 : 0;
-    return map;
-}
-
-double meanOfFinite(const std::vector<double>& values) {
-    double sum = 0;
-    int count = 0;
-    for (const double v : values)
-        if (std::isfinite(v)) {
-            sum += v;
-            ++count;
-        }
-    return count ? sum / count : kNaN;
 }
 
 }  // namespace
 
 PanelInfo thetaPanel() {
-    return {"theta", "θ", {{"quantity", "Colour", {"mean", "max", "below_099"}}}, &buildTheta};
+    return {"theta",
+            "θ",
+            {{"quantity",
+              "Colour",
+              {"relative_mean", "relative_low", "relative_max", "relative_below_099", "over_tau", "mean", "max",
+               "below_099"}},
+             {"x", "Horizontal axis", {"map", "step", "row"}}},
+            &buildTheta};
 }
 
 Figure buildTheta(const PanelInput& input) {
     const PanelInfo panel = thetaPanel();
     const PanelOptions options = resolveOptions(panel, input.options);
-    const std::string& quantity = options.at("quantity");
-    const bool is_share = quantity == "below_099";
+    const std::string &id = options.at("quantity"), &x = options.at("x");
+    const Quantity quantity = quantityOf(id);
 
     Figure figure = startFigure(panel);
-    figure.quantity = is_share ? "share of rows with θ < 0.99" : QString::fromStdString(quantity) + " θ";
+    figure.quantity = x == "row" ? "probability" : quantity.name;
     figure.formula =
-        "θ(p) = 4·max_S p(S)·(1 − p(S)) = τ·‖J_softmax‖_{∞→1}\nover batch and rows of two or more entries; "
-        "the number "
-        "is the share of rows with θ < 0.99";
-    figure.source = "Emadi, Definition 4.1 and Theorem 4.2";
+        "θ(p) = 4·max_S p(S)·(1 − p(S)) = τ·‖∂p/∂logits‖_{∞→1}; θ/τ is the local Lipschitz constant of the softmax\n"
+        "uniform: θ of the uniform row of the same length L, 1 (L even) or 1 − 1/L² (L odd); a ratio can exceed 1 where L "
+        "is odd\n"
+        "peaked row, largest entry 1 − κ, κ ≤ 1/2: θ ≤ 4κ(1 − κ), with equality; prefix heuristic: S from the sorted row's "
+        "prefixes alone, a lower bound of θ: greedy is not exact\n"
+        "over the sequences of the probe batch and rows of two or more entries; of a large stack a sample of the rows";
+    figure.source = "Emadi, Definition 4.1, Theorem 4.2, Corollary 4.3 and Appendix E.2";
     figure.erratum =
-        "Emadi, E.2: the prefix heuristic is not exact: (0.35, 0.30, 0.20, 0.15) has prefix value 0.91 but θ "
-        "= 1. "
-        "Corollary 4.3, case 3, holds only for κ ≤ 1/2.";
-    figure.side_by_side = true;
-
-    const auto samples = shownSamples(input, panel.id);
-    std::vector<bool> drawn(input.runs.size(), false);
-    QStringList parts;
-    for (const ShownSample& shown : samples) {
-        if (!shown.own()) continue;
-        const NamedArray* chosen = arrayOf(*shown.sample, quantity, 2);
-        const NamedArray* share = arrayOf(*shown.sample, "below_099", 2);
-        if (!chosen || !share || share->shape != chosen->shape) continue;
-        drawn[shown.index] = true;
-        Plot plot;
-        plot.heading = nameOf(*shown.run);
-        plot.x.label = "head";
-        plot.y.label = "layer";
-        plot.maps.push_back(mapOf(shown, *chosen, *share, is_share));
-        HeatMap& map = plot.maps.front();
-        map.scale_label = is_share ? figure.quantity : QString("log₁₀(1 − %1)").arg(figure.quantity);
-        map.selected_row = input.selected_layer < map.rows ? input.selected_layer : -1;
-        map.selected_column = input.selected_head < map.columns ? input.selected_head : -1;
-        parts
-            << QString("%1: %2 of the rows have θ < 0.99").arg(map.name, percent(meanOfFinite(share->data)));
-        figure.plots.push_back(std::move(plot));
-    }
-    figure.subtitle = atStep(samples);
-    figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
-    sayWhatIsMissing(figure, input, panel.id, drawn);
+        "Emadi, E.2: the prefix heuristic is not exact: (0.35, 0.30, 0.20, 0.15) has prefix value 0.91 but θ = 1. "
+        "Corollary 4.3, case 3, holds only for κ ≤ 1/2: uniform over 10 has 4κ(1 − κ) = 0.36 but θ = 1.";
+    if (x == "row")
+        drawThetaRow(figure, input);
+    else if (x == "step")
+        drawHeadsOverSteps(figure, input, panel.id, valuesOf(id));
+    else
+        drawHeadMaps(figure, input, panel.id, valuesOf(id), quantity.is_share, kLeastSpan);
+    saySampled(figure, input);
     return figure;
 }
 

@@ -5,10 +5,10 @@
 
 namespace normscope::widgets {
 
-/// Softmax sensitivity θ per layer and head, a map per run side by side. The number in a tile is the share of
-/// attention rows with θ < 0.99; the colour is log₁₀(1 − θ) of the chosen quantity, or that share. A tile
-/// whose 1 − θ is within the certificate's width can not be told from 1 and is neutral. Options: quantity
-/// mean | max | below_099.
+/// Softmax sensitivity θ per layer and head, relative to the uniform row of the same length unless said otherwise.
+/// Options: quantity relative_mean | relative_low (5 % quantile) | relative_max | relative_below_099 | over_tau | mean |
+/// max | below_099; x map (layer × head, a map per run) | step (mean over a layer's heads) | row: the row of the selected
+/// layer and head with the lowest relative θ, stems on the keys in S*; without a selection the lowest head's.
 PanelInfo thetaPanel();
 Figure buildTheta(const PanelInput& input);
 

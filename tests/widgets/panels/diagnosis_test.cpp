@@ -27,7 +27,7 @@ RunData stalled() {
              {{"sites", {"blocks.0.attn.norm_post", "blocks.0.ffn.norm_post", "final_norm"}}});
     syn::add(r, "growth", 200, {syn::vector("rms", {1, 1, 1, 1, 50})});
     syn::add(r, "jacobian", 200, {syn::vector("end_to_end_sv", {2, 1, 0, 0})});
-    syn::add(r, "theta", 200, {syn::array("below_099", {1, 2}, {0.002, 0.004})});
+    syn::add(r, "theta", 200, {syn::array("relative_below_099", {1, 2}, {0.002, 0.004})});
     return r;
 }
 
@@ -46,7 +46,7 @@ class DiagnosisTest : public QObject {
                  "0.0004",
                  "The hidden state grows along the depth: RMS 1 at the embedding, 50 after layer 2",
                  "The end-to-end Jacobian has σ from 1 to 2 and 2 exact nulls among 4",
-                 "θ is near 1 in almost every attention row: attention has not committed"}));
+                 "θ is within 1 % of its value for uniform attention, or above it, in over 99 % of the rows"}));
     }
 
     void beforeItsEndARunHasOnlyReachedALoss() {
@@ -61,6 +61,15 @@ class DiagnosisTest : public QObject {
         syn::add(r, "growth", 0, {syn::vector("rms", {1, 1, 1, 1, 4})});
         syn::add(r, "jacobian", 0, {syn::vector("end_to_end_sv", {2, 1, 0.5, 0.1})});
         QCOMPARE(diagnose(r, 0), QStringList{"The gradient reaches layer 1 at 0.5 of its size in layer 2"});
+    }
+
+    void thetaAgainstUniformAttention() {
+        RunData r = syn::run("A");
+        syn::add(r, "theta", 0, {syn::array("relative_below_099", {1, 3}, {0.3, 0.1, widgets::kNaN})});
+        syn::add(r, "theta", 1, {syn::array("relative_below_099", {1, 1}, {widgets::kNaN})});
+        QCOMPARE(diagnose(r, 0),
+                 QStringList{"θ is more than 1 % below its value for uniform attention in 20 % of the rows"});
+        QCOMPARE(diagnose(r, 1), QStringList{"Attention is not finite in any head"});
     }
 
     void aDivergedRunWithoutProbes() {

@@ -19,9 +19,9 @@ class PanelRegistryTest : public QObject {
             titles << panel.title;
         }
         QCOMPARE(ids, QStringList({"growth", "gradients", "jacobian", "training", "null_space", "theta",
-                                   "spectra", "mismatch"}));
+                                   "attention", "spectra", "mismatch"}));
         QCOMPARE(titles, QStringList({"Growth", "Gradients by depth", "Jacobian spectra", "Loss",
-                                      "Norm sites", "θ", "Sequence spectra", "Low-precision error"}));
+                                      "Norm sites", "θ", "Attention", "Sequence spectra", "Low-precision error"}));
     }
 
     void unknownIdNamesTheKnownOnes() {
@@ -31,7 +31,7 @@ class PanelRegistryTest : public QObject {
         } catch (const InputError& e) {
             QCOMPARE(QString(e.what()),
                      "panel: unknown id 'entropy', allowed: growth, gradients, jacobian, training, "
-                     "null_space, theta, spectra, mismatch");
+                     "null_space, theta, attention, spectra, mismatch");
         }
     }
 
