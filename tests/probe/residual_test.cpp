@@ -2,6 +2,7 @@
 // Factors whose product is the measured ratio, held against what each part does alone; branches against the hidden states.
 #include "core/probe/gradients.h"
 #include "core/probe/residual.h"
+#include "core/train/trainer.h"
 
 #include <QtTest>
 #include <cmath>
@@ -139,6 +140,57 @@ class ResidualTest : public QObject {
     void productsAreTheMeasuredRatios() {
         check_products<double>(fetch_stack(), 1e-12);
         check_products<float>(fetch_stack(), 1e-5);
+    }
+
+    /// The same on weights in training: at step 0, at step 8 and at the end. Post-LN's gradients collapse on the way.
+    void productsHoldInTraining_data() {
+        QTest::addColumn<int>("scheme");
+        QTest::addColumn<bool>("gated");
+        for (int scheme = 0; scheme <= static_cast<int>(Scheme::Custom); ++scheme)
+            for (bool gated : {false, true})
+                QTest::addRow("%s%s", word_of(static_cast<Scheme>(scheme)), gated ? " gated" : "") << scheme << gated;
+    }
+    void productsHoldInTraining() {
+        QFETCH(int, scheme);
+        QFETCH(bool, gated);
+        StackSpec s;
+        s.depth = 6;
+        s.d_model = 16;
+        s.heads = 2;
+        s.context = 16;
+        s.scheme = static_cast<Scheme>(scheme);
+        s.gpas.enabled = gated;
+        TrainSpec train;
+        train.steps = 40;
+        train.batch = 8;
+        train.optimizer.lr = 0.01;
+        const std::shared_ptr<const Corpus> corpus = make_corpus(train.data, s.context);
+        complete(s, corpus->vocab());
+        Trainer<float> trainer(s, train, corpus);
+        std::vector<double> ratios;
+        while (!trainer.ended()) {
+            const std::int64_t step = trainer.steps_done();
+            trainer.prepare_numerics();
+            if (step == 0 || step == 8 || step == train.steps - 1) {
+                const Batch batch = trainer.probe_batch();
+                ProbeInput<float> input(trainer.model(), batch, pool_, step);
+                const ProbeResult found = probe_residual(input);
+                const std::vector<double> hidden = values(probe_gradients(input), "hidden");
+                double product = 1;
+                for (std::size_t k = 0; k < 12; ++k)
+                    product *= values(found, "grad_norm")[k] * values(found, "grad_shortcut")[k] *
+                               values(found, "grad_branch")[k];
+                QVERIFY(near(product, hidden.front() / hidden.back(), 1e-5));
+                ratios.push_back(product);
+            }
+            trainer.step(pool_);
+        }
+        QCOMPARE(ratios.size(), std::size_t(3));
+        if (s.scheme == Scheme::Post && !gated) {
+            QVERIFY2(ratios[0] > 0.3, qPrintable(QString::number(ratios[0])));
+            QVERIFY2(ratios[1] < ratios[0] / 3, qPrintable(QString::number(ratios[1])));
+            QVERIFY2(ratios[2] < ratios[0] / 10, qPrintable(QString::number(ratios[2])));
+        }
     }
 
     /// What norm and shortcut do is what remains of the backward pass when the branches of the same tape are multiplied
