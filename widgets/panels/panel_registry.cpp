@@ -7,9 +7,11 @@
 #include "widgets/panels/jacobian_panel.h"
 #include "widgets/panels/mismatch_panel.h"
 #include "widgets/panels/null_space_panel.h"
+#include "widgets/panels/residual_panel.h"
 #include "widgets/panels/spectra_panel.h"
 #include "widgets/panels/theta_panel.h"
 #include "widgets/panels/training_panel.h"
+#include "widgets/panels/updates_panel.h"
 
 namespace normscope::widgets {
 
@@ -22,7 +24,9 @@ const std::vector<PanelInfo>& panels() {
         nullSpacePanel(),  //
         thetaPanel(),      //
         spectraPanel(),    //
-        mismatchPanel(),
+        mismatchPanel(),   //
+        residualPanel(),   //
+        updatesPanel(),
     };
     return all;
 }
