@@ -118,7 +118,10 @@ PanelCell* PanelGrid::currentCell() const {
 void PanelGrid::reportProbes() {
     std::vector<std::string> probes;
     for (const PanelCell* cell : visibleCells())
-        if (find_probe(cell->panel())) probes.push_back(cell->panel());
+        if (find_probe(cell->panel())) {
+            probes.push_back(cell->panel());
+            if (cell->panel() == "gradients") probes.push_back("residual");  // its factors
+        }
     lab_.setVisibleProbes(probes);
 }
 

@@ -6,6 +6,7 @@
 #include "core/model/gate_warnings.h"
 #include "core/probe/registry.h"
 #include "core/recipe/evaluation.h"
+#include "core/recipe/experiment.h"
 #include "core/session/named_arrays.h"
 #include "core/stack/error.h"
 #include "core/stack/warnings.h"
@@ -31,6 +32,7 @@ struct ProbeOptions {
 struct Subject {
     Recipe recipe;
     std::optional<std::vector<StoredTensor>> weights;
+    std::optional<Checkpoint> checkpoint;  ///< of a run: the optimizer's state besides
     std::string weights_from;
     Numerics numerics;
     std::int64_t step = 0;
@@ -46,8 +48,11 @@ Subject subject_of(const ProbeOptions& options) {
         if (!options.weights.empty())
             throw InputError("--weights", "are given, but a run has its own", "only with a recipe");
         RunCheckpoint run = read_run_checkpoint(path, options.run, step);
-        return {std::move(run.recipe), std::move(run.checkpoint.params),
-                path + ": checkpoint " + std::to_string(run.checkpoint.step), run.numerics, run.checkpoint.step};
+        subject = {std::move(run.recipe), run.checkpoint.params, std::move(run.checkpoint),
+                   path + ": checkpoint ", run.numerics, 0};
+        subject.step = subject.checkpoint->step;
+        subject.weights_from += std::to_string(subject.step);
+        return subject;
     }
     recipe = read_recipe(options.subject, options.settings);
     complete_for_evaluation(recipe);
@@ -68,6 +73,29 @@ Batch batch_of(const ProbeOptions& options, Recipe recipe) {
     const auto trainer =
         make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context));
     return std::visit([](const auto& t) { return t->probe_batch(); }, trainer);
+}
+
+/// The update that a run in the subject's state makes next: of a checkpoint with its moments, else the first.
+UpdateNorms next_update(const Subject& subject, ThreadPool& pool) {
+    Recipe recipe = subject.recipe;
+    complete_and_validate(recipe);
+    Experiment experiment(recipe, "a", "probed");
+    if (subject.checkpoint)
+        experiment.restore(*subject.checkpoint);
+    else if (subject.weights)
+        experiment.load_weights(*subject.weights, subject.weights_from);
+    const ProbeResult result = experiment.measure("updates", pool);
+    return {result.labels.at("groups"), result.find("update_ratio")->data,
+            "the next step of the run, on its own training batch"};
+}
+
+/// Of given tokens, which belong to no run: what the optimizer makes of their gradients.
+template <class T>
+UpdateNorms update_of(const Recipe& recipe, const Transformer<T>& model, ProbeInput<T>& input) {
+    const std::vector<T> after = stepped_parameters(recipe, model, input.parameter_gradients(), input.pool);
+    UpdateNorms norms = update_norms<T>(model.table(), model.parameters(), after);
+    norms.made_by = "the optimizer's first step on these tokens, at the base learning rate";
+    return norms;
 }
 
 std::vector<const ProbeInfo*> chosen_probes(const std::vector<std::string>& ids) {
@@ -97,6 +125,9 @@ int run_probes(const ProbeOptions& options) {
     const Batch batch = batch_of(options, subject.recipe);
     ThreadPool pool(options.threads);
     ProbeInput<T> input(model, batch, pool, subject.step);
+    input.update = [&] {
+        return options.tokens.empty() ? next_update(subject, pool) : update_of<T>(subject.recipe, model, input);
+    };
     std::vector<ProbeResult> results;
     for (const ProbeInfo* probe : probes) {
         results.push_back(run_probe(*probe, input));

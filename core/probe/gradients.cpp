@@ -3,19 +3,34 @@
 
 #include <cmath>
 
+#include "core/probe/jackknife.h"
+
 namespace normscope {
 
 template <class T>
 ProbeResult probe_gradients(ProbeInput<T>& input) {
     const auto& record = input.backward();
+    const Tape<T>& tape = input.tape();
     const auto& gradients = input.parameter_gradients();
     const auto depth = static_cast<std::size_t>(input.model.spec().depth);
 
-    std::vector<double> hidden(record.hidden.size()), params(2 * depth);
+    std::vector<double> params(2 * depth);
+    std::vector<Averaged> hidden(record.hidden.size()), scaled(hidden.size());
+    const std::size_t sequences = static_cast<std::size_t>(tape.sequences);
+    const std::size_t count = record.hidden.front().size() / sequences;
+    const double batch = tape.sequences;
     for (std::size_t k = 0; k < hidden.size(); ++k) {
-        double squares = 0;
-        for (T g : record.hidden[k]) squares += static_cast<double>(g) * static_cast<double>(g);
-        hidden[k] = std::sqrt(squares);
+        std::vector<double> squares;  // [sequences, 2] of the gradient and of the hidden state
+        for (std::size_t b = 0; b < sequences; ++b) {
+            const T *g = record.hidden[k].data() + b * count, *h = tape.hidden[k] + b * count;
+            squares.push_back(row_kernels<T>().dot(count, g, g));
+            squares.push_back(row_kernels<T>().dot(count, h, h));
+        }
+        // Of fewer sequences, what so many as the batch has would give.
+        const auto norm = [&](double sum, std::size_t of) { return std::sqrt(batch * sum / static_cast<double>(of)); };
+        hidden[k] = jackknife(squares, 2, [&](std::span<const double> s, std::size_t n) { return norm(s[0], n); });
+        scaled[k] = jackknife(
+            squares, 2, [&](std::span<const double> s, std::size_t n) { return norm(s[0], n) * norm(s[1], n); });
     }
     double total = 0;
     for (const TensorInfo& tensor : input.model.table().tensors()) {
@@ -30,7 +45,8 @@ ProbeResult probe_gradients(ProbeInput<T>& input) {
     for (double& p : params) p = std::sqrt(p);
 
     ProbeResult result;
-    result.arrays.push_back({"hidden", {hidden.size()}, std::move(hidden), {"hidden_state"}, "nat"});
+    add_averaged(result, "hidden", {hidden.size()}, hidden, {"hidden_state"}, "nat");
+    add_averaged(result, "scaled", {scaled.size()}, scaled, {"hidden_state"}, "nat");
     result.arrays.push_back({"params", {depth, 2}, std::move(params), {"layer", "sublayer"}, "nat"});
     result.arrays.push_back({"total", {}, {std::sqrt(total)}, {}, "nat"});
     return result;

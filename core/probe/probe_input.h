@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "core/backend/cpu/thread_pool.h"
 #include "core/model/transformer.h"
+#include "core/train/update_norms.h"
 
 namespace normscope {
 
@@ -29,6 +31,8 @@ class ProbeInput {
     const Batch& batch;
     ThreadPool& pool;
     const std::int64_t step;
+    /// The update that the optimizer makes of this moment; empty where there is none. It leaves the model as it was.
+    std::function<UpdateNorms()> update;
 
     const Tape<T>& tape() {
         if (!tape_) {

@@ -9,8 +9,10 @@
 #include "core/probe/jacobian.h"
 #include "core/probe/mismatch.h"
 #include "core/probe/null_space.h"
+#include "core/probe/residual.h"
 #include "core/probe/spectra/spectra.h"
 #include "core/probe/theta.h"
+#include "core/probe/updates.h"
 
 namespace normscope {
 
@@ -18,6 +20,8 @@ namespace {
 constexpr ProbeInfo kProbes[] = {
     {"growth", "Growth", "activations", ProbeCost::Cheap, probe_growth<float>, probe_growth<double>},
     {"gradients", "Gradients by depth", "gradients", ProbeCost::Cheap, probe_gradients<float>, probe_gradients<double>},
+    {"residual", "Branch and stream", "gradients", ProbeCost::Cheap, probe_residual<float>, probe_residual<double>},
+    {"updates", "Updates", "updates", ProbeCost::Dear, probe_updates<float>, probe_updates<double>},
     {"null_space", "Norm sites", "gradients", ProbeCost::Medium, probe_null_space<float>, probe_null_space<double>},
     {"mismatch", "Low-precision mismatch", "activations", ProbeCost::Medium, probe_mismatch<float>, probe_mismatch<double>},
     {"attention", "Attention", "activations", ProbeCost::Cheap, probe_attention<float>, probe_attention<double>},

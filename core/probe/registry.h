@@ -18,7 +18,7 @@ enum class ProbeCost { Cheap, Medium, Dear };
 struct ProbeInfo {
     const char* id;
     const char* title;
-    const char* needs;  ///< "activations", "gradients", "tangents"
+    const char* needs;  ///< "activations", "gradients", "tangents", "updates"
     ProbeCost cost;
     ProbeResult (*run_float)(ProbeInput<float>&);
     ProbeResult (*run_double)(ProbeInput<double>&);

@@ -9,6 +9,7 @@
 
 #include "core/backend/cpu/row_kernels.h"
 #include "core/recipe/evaluation.h"
+#include "core/recipe/watched_step.h"
 #include "core/model/gate_warnings.h"
 #include "core/stack/error.h"
 #include "core/stack/warnings.h"
@@ -111,6 +112,7 @@ void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& poo
         trainer.prepare_numerics();
         const Batch batch = trainer.probe_batch();
         ProbeInput<Scalar> input(trainer.model(), batch, pool, trainer.steps_done(), cancel, trainer.loss_scale());
+        input.update = [&] { return trainer.trial_update(pool); };
         for (const auto& id : probes) {
             const ProbeInfo* probe = find_probe(id);
             if (!probe) throw InputError("probe", "\"" + id + "\" is not known", "see normscope-cli probe --help");
@@ -139,10 +141,13 @@ RunDelta Experiment::advance(ThreadPool& pool) {
             if (plan.id == result.probe) scheduler_.spent_probe(plan.id, result.cost_ms / 1e3, plan.every);
         delta.probes.push_back(std::move(result));
     };
-    measure(due, pool, nullptr, keep);
+    std::vector<std::string> of_weights = due;
+    const bool watched = std::erase(of_weights, kUpdatesProbe) > 0;
+    measure(of_weights, pool, nullptr, keep);
 
     const RunState before = outcome().state;
-    const StepNumbers now = with(trainer_, [&](auto& t) { return t.step(pool); });
+    const StepNumbers now =
+        with(trainer_, [&](auto& t) { return watched ? watched_step(t, pool, keep) : t.step(pool); });
     scheduler_.spent_training(now.seconds);
     last_step_seconds_ = now.seconds;
     // Nobody knew that this would be the last step: what was not due is measured now, on the weights it ended with.
@@ -150,7 +155,9 @@ RunDelta Experiment::advance(ThreadPool& pool) {
         std::vector<std::string> missed;
         for (const auto& plan : recipe_.probes)
             if (std::find(due.begin(), due.end(), plan.id) == due.end()) missed.push_back(plan.id);
+        const bool no_update = std::erase(missed, kUpdatesProbe) > 0;
         measure(missed, pool, nullptr, keep);
+        if (no_update) with(trainer_, [&](auto& t) { keep(left_out_update(t, step)); });
     }
     const double tokens = static_cast<double>(recipe_.train.batch) * recipe_.train.accumulate * recipe_.stack.context;
     delta.steps.push_back({now.step,

@@ -14,6 +14,7 @@
 #include "core/train/optimizers.h"
 #include "core/train/outcome.h"
 #include "core/train/train_spec.h"
+#include "core/train/update_norms.h"
 #include "core/train/verdict.h"
 
 namespace normscope {
@@ -78,6 +79,14 @@ class Trainer {
     /// One step; sets the outcome when the run ends with it. Where it ends diverged the update is left out: the
     /// parameters stay those that the step's loss belongs to, and steps_done() stays at this step.
     StepNumbers step(ThreadPool&);
+
+    /// The weights that the optimizer moves; in emulated precision the float32 copy.
+    std::span<const T> trained_weights() const {
+        return master_.empty() ? model_.parameters() : std::span<const T>(master_);
+    }
+    /// What the coming step would move, found by making it and taking it back: state, weights and outcome are bit for
+    /// bit what they were. All NaN where its update would be left out.
+    UpdateNorms trial_update(ThreadPool&);
 
     TrainerState<T> save() const;
     /// The state of a trainer of the same stack.

@@ -2,6 +2,7 @@
 #include "widgets/panels/gradients_panel.h"
 
 #include "widgets/panels/depth_figure.h"
+#include "widgets/panels/gradient_factors.h"
 #include "widgets/panels/panel_text.h"
 
 #include <cmath>
@@ -10,46 +11,77 @@ namespace normscope::widgets {
 
 namespace {
 
-/// The same for the parameters of a whole layer: the norm over its attention and FFN tensors.
-std::optional<double> parameterRatio(const ProbeResult& sample) {
-    const auto p = sublayerProfile(sample, "params");
+struct Quantity {
+    QString name;     ///< on the axis
+    QString formula;
+    const char* of;   ///< in the chip
+};
+
+Quantity quantityOf(const std::string& option) {
+    if (option == "hidden") return {"‖∂L/∂h‖", "‖∂L/∂h_k‖_F over the held-out batch, L the mean cross-entropy", "gradient"};
+    if (option == "scaled")
+        return {"‖h‖·‖∂L/∂h‖",
+                "‖h_k‖_F·‖∂L/∂h_k‖_F over the held-out batch, L the mean cross-entropy: the change of L for a relative "
+                "change of h_k along its gradient; it does not depend on the scale of h",
+                "scale-free gradient"};
+    if (option == "params")
+        return {"‖∂L/∂W‖",
+                "L2 norm of ∂L/∂parameters over the tensors of one sub-layer; L the mean cross-entropy of the held-out "
+                "batch",
+                "gradient of the parameters"};
+    return {"‖∂L/∂h₀‖ ÷ ‖∂L/∂h_k‖",
+            "products over the sub-layers 1 … k of the factors of ‖∂L/∂h‖ on its way back; held-out batch.\nnorms: "
+            "‖g_z‖/‖g_{k+1}‖, z the residual sum (post norm and output gate); shortcuts: |a|, times the factor of a gate "
+            "on the shortcut or the input; branches: ‖g_k‖/‖shortcut's part‖, what the branch's Jacobian gives back. The "
+            "three multiply to ‖g_k‖/‖g_{k+1}‖ exactly. Parallel layers: attention's factor is that of both branches.",
+            "gradient"};
+}
+
+std::optional<Profile> profileOf(const ProbeResult& sample, const std::string& quantity) {
+    return quantity == "params" ? sublayerProfile(sample, quantity) : hiddenProfile(sample, quantity);
+}
+
+/// Layer 1 over layer D of the shown quantity; of the parameters, the norm over a layer's attention and FFN tensors.
+std::optional<double> ratioOf(const ProbeResult& sample, const std::string& quantity) {
+    const auto p = profileOf(sample, quantity);
     if (!p || p->depth < 2) return std::nullopt;
     const std::size_t n = p->y.size();
-    return std::hypot(p->y[0], p->y[1]) / std::hypot(p->y[n - 2], p->y[n - 1]);
+    if (quantity == "params") return std::hypot(p->y[0], p->y[1]) / std::hypot(p->y[n - 2], p->y[n - 1]);
+    return p->y[2] / p->y.back();
 }
 
 }  // namespace
 
 std::optional<double> gradientRatio(const ProbeResult& sample) {
-    const auto p = hiddenProfile(sample, "hidden");
-    if (!p || p->depth < 2) return std::nullopt;
-    return p->y[2] / p->y.back();
+    return ratioOf(sample, "hidden");
 }
 
 PanelInfo gradientsPanel() {
     return {"gradients",
             "Gradients by depth",
-            {{"quantity", "Quantity", {"hidden", "params"}}, depthOrStepOption()},
+            {{"quantity", "Quantity", {"hidden", "scaled", "params", "factors"}}, depthOrStepOption()},
             &buildGradients};
 }
 
 Figure buildGradients(const PanelInput& input) {
     const PanelInfo panel = gradientsPanel();
     const PanelOptions options = resolveOptions(panel, input.options);
-    const bool hidden = options.at("quantity") == "hidden";
+    const std::string& quantity = options.at("quantity");
+    const Quantity shown_quantity = quantityOf(quantity);
 
     Figure figure = startFigure(panel);
-    figure.quantity = hidden ? "‖∂L/∂h‖" : "‖∂L/∂W‖";
-    figure.formula = hidden ? "‖∂L/∂h_k‖_F over the batch, L the mean cross-entropy"
-                            : "L2 norm of ∂L/∂parameters over the tensors of one sub-layer";
+    figure.quantity = shown_quantity.name;
+    figure.formula = shown_quantity.formula;
     figure.source = "Emadi, Theorems 5.4 and 5.5; GPAS, Section 5.3";
     figure.erratum =
         "Emadi, Theorem 5.5 (ii) names only the direction 1 as lost in a LayerNorm; the normalised vector is "
         "lost too.";
 
-    const ProfileOf profile = [hidden](const ProbeResult& sample) {
-        return hidden ? hiddenProfile(sample, "hidden") : sublayerProfile(sample, "params");
-    };
+    if (quantity == "factors") {
+        drawGradientFactors(figure, input);
+        return figure;
+    }
+    const ProfileOf profile = [&](const ProbeResult& sample) { return profileOf(sample, quantity); };
     if (options.at("x") == "step") {
         drawOverSteps(figure, input, panel.id, profile);
         return figure;
@@ -59,18 +91,19 @@ Figure buildGradients(const PanelInput& input) {
     QStringList parts;
     for (const ShownSample& shown : shownSamples(input, panel.id)) {
         if (!shown.own()) continue;
-        const auto ratio = hidden ? gradientRatio(*shown.sample) : parameterRatio(*shown.sample);
+        const auto ratio = ratioOf(*shown.sample, quantity);
         if (!ratio) continue;
         const QString name = nameOf(*shown.run);
-        figure.plots.front().chips.push_back({Chip::Edge::TopRight,
-                                              QString("%1 first/last %2").arg(name, brief(*ratio)),
-                                              Role{Role::Kind::Run, shown.index, 0}});
         const int depth = profile(*shown.sample)->depth;
-        parts << QString("%1: gradient changes by a factor of %2 from layer %3 to 1")
-                     .arg(name, brief(*ratio))
+        figure.plots.front().chips.push_back(
+            {Chip::Edge::TopRight,
+             QString("%1: %2, layer 1 ÷ %3: %4 (held-out batch)").arg(name, shown_quantity.of).arg(depth).arg(brief(*ratio)),
+             Role{Role::Kind::Run, shown.index, 0}});
+        parts << QString("%1: %2 changes by a factor of %3 from layer %4 to 1")
+                     .arg(name, shown_quantity.of, brief(*ratio))
                      .arg(depth);
     }
-    figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
+    figure.summary = QString("%1 %2, held-out batch. %3").arg(figure.title, figure.subtitle, parts.join("; "));
     return figure;
 }
 

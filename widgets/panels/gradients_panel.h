@@ -7,8 +7,8 @@
 
 namespace normscope::widgets {
 
-/// Gradient norms by depth, with the first-to-last-layer ratio of each run.
-/// Options: quantity hidden | params; x depth | step.
+/// Gradient norms by depth, of the held-out batch, with the ratio of layer 1 to layer D of each run.
+/// Options: quantity hidden | scaled (‖h‖·‖∂L/∂h‖) | params | factors (gradient_factors.h; by depth only); x depth | step.
 PanelInfo gradientsPanel();
 Figure buildGradients(const PanelInput& input);
 

@@ -8,9 +8,11 @@
 #include "widgets/panels/jacobian_panel.h"
 #include "widgets/panels/mismatch_panel.h"
 #include "widgets/panels/null_space_panel.h"
+#include "widgets/panels/residual_panel.h"
 #include "widgets/panels/spectra_panel.h"
 #include "widgets/panels/theta_panel.h"
 #include "widgets/panels/training_panel.h"
+#include "widgets/panels/updates_panel.h"
 
 namespace normscope::widgets {
 
@@ -24,7 +26,9 @@ const std::vector<PanelInfo>& panels() {
         thetaPanel(),      //
         attentionPanel(),  //
         spectraPanel(),    //
-        mismatchPanel(),
+        mismatchPanel(),   //
+        residualPanel(),   //
+        updatesPanel(),
     };
     return all;
 }

@@ -19,9 +19,10 @@ class PanelRegistryTest : public QObject {
             titles << panel.title;
         }
         QCOMPARE(ids, QStringList({"growth", "gradients", "jacobian", "training", "null_space", "theta",
-                                   "attention", "spectra", "mismatch"}));
+                                   "attention", "spectra", "mismatch", "residual", "updates"}));
         QCOMPARE(titles, QStringList({"Growth", "Gradients by depth", "Jacobian spectra", "Loss",
-                                      "Norm sites", "θ", "Attention", "Sequence spectra", "Low-precision error"}));
+                                      "Norm sites", "θ", "Attention", "Sequence spectra", "Low-precision error",
+                                      "Branch and stream", "Updates"}));
     }
 
     void unknownIdNamesTheKnownOnes() {
@@ -31,7 +32,7 @@ class PanelRegistryTest : public QObject {
         } catch (const InputError& e) {
             QCOMPARE(QString(e.what()),
                      "panel: unknown id 'entropy', allowed: growth, gradients, jacobian, training, "
-                     "null_space, theta, attention, spectra, mismatch");
+                     "null_space, theta, attention, spectra, mismatch, residual, updates");
         }
     }
 

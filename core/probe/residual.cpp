@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/probe/residual.h"
+
+#include <cmath>
+
+#include "core/model/residual_sum.h"
+#include "core/probe/jackknife.h"
+
+namespace normscope {
+
+namespace {
+
+/// What one sequence adds, at one sub-layer.
+struct Sums {
+    double ratio = 0;          ///< Σ over tokens of ‖branch‖/‖h_k‖
+    double cosine = 0;         ///< Σ cos(branch, h_k) over the tokens where neither is zero
+    double directed = 0;       ///< how many these are
+    double gradient_out = 0;   ///< ‖g_{k+1}‖²
+    double gradient_sum = 0;   ///< ‖g_z‖²
+    double gradient_in = 0;    ///< ‖g_k‖²
+};
+constexpr std::size_t kTerms = sizeof(Sums) / sizeof(double);
+
+template <class T>
+Sums sums_of(ProbeInput<T>& input, const Tape<T>& tape, const BackwardRecord<T>& record, int sublayer, int sequence) {
+    const auto& kernels = row_kernels<T>();
+    const auto k = static_cast<std::size_t>(sublayer);
+    const std::size_t n = static_cast<std::size_t>(tape.length);
+    const std::size_t d = static_cast<std::size_t>(input.model.spec().d_model);
+    const int first_row = sequence * tape.length;
+    const std::size_t first = static_cast<std::size_t>(first_row) * d, count = n * d;
+    thread_local std::vector<T> rows;
+    rows.resize(count);
+
+    Sums sums;
+    branch_rows(input.model, tape, sublayer, first_row, tape.length, rows.data());
+    const T* stream = tape.hidden[k] + first;
+    for (std::size_t r = 0; r < n; ++r) {
+        const T *branch = rows.data() + r * d, *x = stream + r * d;
+        const double branch_norm = std::sqrt(kernels.dot(d, branch, branch)), norm = std::sqrt(kernels.dot(d, x, x));
+        sums.ratio += branch_norm / norm;
+        if (branch_norm == 0 || norm == 0) continue;
+        sums.cosine += kernels.dot(d, branch, x) / (branch_norm * norm);
+        ++sums.directed;
+    }
+
+    const T *after = record.hidden[k + 1].data() + first, *before = record.hidden[k].data() + first;
+    gradient_at_sum(input.model, tape, sublayer, first_row, tape.length, after, rows.data());
+    sums.gradient_out = kernels.dot(count, after, after);
+    sums.gradient_sum = kernels.dot(count, rows.data(), rows.data());
+    sums.gradient_in = kernels.dot(count, before, before);
+    return sums;
+}
+
+}  // namespace
+
+template <class T>
+ProbeResult probe_residual(ProbeInput<T>& input) {
+    const Tape<T>& tape = input.tape();
+    const BackwardRecord<T>& record = input.backward();
+    const int sublayers = 2 * input.model.spec().depth, sequences = tape.sequences;
+    const double tokens = tape.length;
+    const auto size = static_cast<std::size_t>(sublayers);
+    std::vector<Averaged> ratio(size), cosine(size), shortcut(size), branch(size), norm(size);
+
+    input.pool.run(sublayers, [&](int sublayer) {
+        input.check_cancelled();
+        std::vector<double> sums;
+        for (int b = 0; b < sequences; ++b) {
+            const Sums s = sums_of(input, tape, record, sublayer, b);
+            sums.insert(sums.end(), {s.ratio, s.cosine, s.directed, s.gradient_out, s.gradient_sum, s.gradient_in});
+        }
+        const double along = std::abs(backward_shortcut_factor(input.model, sublayer));
+        const double kept = along == 0 ? 1 : along;
+        const auto averaged = [&](auto&& statistic) {
+            return jackknife(sums, kTerms, [&](std::span<const double> total, std::size_t count) {
+                return statistic(Sums{total[0], total[1], total[2], total[3], total[4], total[5]}, count);
+            });
+        };
+        const auto k = static_cast<std::size_t>(sublayer);
+        ratio[k] = averaged([&](const Sums& s, std::size_t count) { return s.ratio / (tokens * count); });
+        cosine[k] = averaged([](const Sums& s, std::size_t) { return s.cosine / s.directed; });
+        norm[k] = averaged([](const Sums& s, std::size_t) { return std::sqrt(s.gradient_sum / s.gradient_out); });
+        shortcut[k] = averaged([&](const Sums&, std::size_t) { return kept; });
+        branch[k] =
+            averaged([&](const Sums& s, std::size_t) { return std::sqrt(s.gradient_in / s.gradient_sum) / kept; });
+    });
+
+    ProbeResult result;
+    const auto add = [&](const char* name, const std::vector<Averaged>& values) {
+        add_averaged(result, name, {size}, values, {"sublayer"}, "1");
+    };
+    add("branch_ratio", ratio);
+    add("branch_cosine", cosine);
+    add("grad_shortcut", shortcut);
+    add("grad_branch", branch);
+    add("grad_norm", norm);
+    return result;
+}
+template ProbeResult probe_residual<float>(ProbeInput<float>&);
+template ProbeResult probe_residual<double>(ProbeInput<double>&);
+
+}  // namespace normscope

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/probe/probe_input.h"
+#include "core/probe/probe_result.h"
+
+namespace normscope {
+
+/// What each sub-layer k adds to the stream, and what it does to the gradient on its way back. All arrays are [2D], each
+/// with its jackknife error over the sequences of the probe batch beside it (NAME_error).
+///
+/// Forward, with the branch Δt·b·λ∘y (times 1 − act(g) where a gate stands on it) and h_k [R, d], the hidden state that
+/// it joins: branch_ratio = mean over tokens of ‖branch‖₂/‖h_k‖₂; branch_cosine = mean over tokens of cos(branch, h_k),
+/// NaN where every branch is zero. A factor a of the shortcut is not in h_k.
+///
+/// Backward, with g_k = ∂loss/∂h_k over the whole batch and g_z the gradient at the residual sum z, behind the post norm
+/// and a gate at the output (‖·‖ is the Frobenius norm; stop-gradients are honoured, as in training):
+///   grad_norm     = ‖g_z‖/‖g_{k+1}‖: the post norm and the output gate; 1 without both
+///   grad_shortcut = |s|, s·g_z being what the shortcut alone sends to h_k: s = a, times the gradient factor of a gate at
+///                   the shortcut or the input. Where s = 0 it is 1: there is no shortcut, and the branch has it all
+///   grad_branch   = ‖g_k‖/(grad_shortcut·‖g_z‖): what the branch's Jacobian gives back (above 1) or takes (below 1)
+/// Their product is ‖g_k‖/‖g_{k+1}‖ exactly; over a range of sub-layers the products multiply. It is arithmetic and no
+/// approximation: the branch's factor is what remains of the measured gradient once the other two are known.
+///
+/// In a parallel layer both branches leave from the layer's input: the feed-forward sub-layer has the layer's norm and
+/// gate in grad_norm and 1 in the other two, attention the layer's shortcut, and its grad_branch is that of both branches.
+template <class T>
+ProbeResult probe_residual(ProbeInput<T>& input);
+
+}  // namespace normscope

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/probe/updates.h"
+
+namespace normscope {
+
+ProbeResult updates_result(const UpdateNorms& update) {
+    ProbeResult result;
+    result.probe = "updates";
+    result.arrays.push_back({"update_ratio", {update.ratio.size()}, update.ratio, {"group"}, "1"});
+    result.labels["groups"] = update.groups;
+    if (!update.made_by.empty()) result.labels["update"] = {update.made_by};
+    return result;
+}
+
+template <class T>
+ProbeResult probe_updates(ProbeInput<T>& input) {
+    if (input.update) return updates_result(input.update());
+    UpdateNorms none = no_update(input.model.table());
+    none.made_by = "none: weights and tokens alone have no optimizer";
+    return updates_result(none);
+}
+template ProbeResult probe_updates<float>(ProbeInput<float>&);
+template ProbeResult probe_updates<double>(ProbeInput<double>&);
+
+}  // namespace normscope

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/model/parameters.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace normscope {
+
+/// How far one update of the optimizer moves each group of tensors, as a share of its length.
+struct UpdateNorms {
+    std::vector<std::string> groups;
+    std::vector<double> ratio;  ///< [groups] ‖θ_after − θ_before‖₂/‖θ_before‖₂; NaN where θ_before is zero
+    std::string made_by;        ///< in words where it is not the update of a run's own step; else empty
+};
+
+/// The groups of a stack, along the depth; a function of the table alone:
+///   embedding      token and position embeddings (a tied head is among them)
+///   blocks.L.attn  matrices and biases of layer L's attention
+///   blocks.L.ffn   those of its feed-forward map
+///   norms          gains and biases of every norm, those on q and k included
+///   scales         learnable branch scales and gates of GPAS
+///   head           its weight
+/// A group whose tensors the stack does not have, or holds frozen, is left out: at most 2D + 4.
+std::vector<std::string> update_groups(const ParameterTable& table);
+
+/// The change between two arenas of `table`, summed in float64.
+template <class T>
+UpdateNorms update_norms(const ParameterTable& table, std::span<const T> before, std::span<const T> after);
+
+/// The same groups, all NaN: of a step whose update was left out, or where there is none.
+UpdateNorms no_update(const ParameterTable& table);
+
+}  // namespace normscope
