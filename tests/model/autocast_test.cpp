@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Emulated precision by the autocast policy: which operations round, bit for bit, and which stay float32.
+#include "core/backend/cpu/autocast_kernels.h"
 #include "core/backend/cpu/matmul.h"
 #include "core/model/transformer.h"
 
@@ -239,6 +240,23 @@ class AutocastTest : public QObject {
             hand.k.norm_backward(NormKind::LayerNorm, kR, kD, tape.hidden[1], t.in, hand.at("blocks.0.ffn.norm_in.weight"),
                                  du.data(), 1, true, dx.data(), nullptr, nullptr);
             QVERIFY(same_bits(dx, got.data()));
+        }
+    }
+
+    /// The rounded sum of rounded rows, added in float32 to what is there.
+    void gradientOfABias() {
+        for (Rounding to : {Rounding::Bf16, Rounding::Fp16}) {
+            Floats rows(kCount), got(kD);
+            for (std::size_t i = 0; i < kCount; ++i) rows[i] = std::sin(0.3f * static_cast<float>(i));
+            for (std::size_t i = 0; i < kD; ++i) got[i] = std::sin(0.7f * static_cast<float>(i));
+            Floats wanted = got, sums(kD), unrounded(kD);
+            row_kernels<float>().column_sums(kR, kD, round(to, rows).data(), sums.data());
+            row_kernels<float>().column_sums(kR, kD, rows.data(), unrounded.data());
+            sums = round(to, sums);
+            QVERIFY(!same_bits(sums, round(to, unrounded).data()));  // rounding the rows is seen
+            for (std::size_t i = 0; i < kD; ++i) wanted[i] += sums[i];
+            autocast_kernels(to).column_sums(kR, kD, rows.data(), got.data());
+            QVERIFY(same_bits(wanted, got.data()));
         }
     }
 

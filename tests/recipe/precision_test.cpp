@@ -69,7 +69,7 @@ class PrecisionTest : public QObject {
             ThreadPool pool(threads);
             auto experiment = started(small_recipe(keys));
             for (int i = 0; i < 6; ++i) experiment.advance(pool);
-            return experiment.checkpoint();
+            return experiment.checkpoint().params;
         };
         const std::string autocast = R"("precision_policy": "autocast")";
         const auto low = trained(R"("precision": "bf16", )" + autocast, 1);
