@@ -5,6 +5,7 @@
 
 #include "core/backend/cpu/matmul.h"
 #include "core/backend/cpu/row_kernels.h"
+#include "core/model/emulated_product.h"
 #include "core/model/parameters.h"
 #include "core/stack/stack_spec.h"
 
@@ -39,7 +40,10 @@ struct Pass {
     const RowKernels<T>& kernels;
     const T* turned;  ///< Tape::turned, or null: the linear layers read the weights as they are stored
     const T* angles;  ///< of rotary positions (rope_table.h); null without them
-    Rounding rounding = Rounding::None;  ///< of float32 results; the kernels are then rounded_kernels() of the same
+    /// Of float32 results; the kernels are then rounded_kernels() or autocast_kernels() of the same. Under autocast the
+    /// weights in `turned` are rounded already.
+    Rounding rounding = Rounding::None;
+    PrecisionPolicy policy = PrecisionPolicy::Pure;
     bool fresh_gradients = false;         ///< the blocks' weight gradients hold nothing yet
 
     const T* at(std::size_t offset) const { return offset == kAbsent ? nullptr : parameters + offset; }
@@ -47,37 +51,43 @@ struct Pass {
 
     // Every product of a pass goes through these three (see matmul.h for the shapes).
     void nt(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc) const {
+        if (emulated()) return emulate(Product::Nt, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
         matmul_nt<T>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
-        round(M, N, C, ldc);
     }
     void nn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc) const {
+        if (emulated()) return emulate(Product::Nn, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
         matmul_nn<T>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
-        round(M, N, C, ldc);
     }
     void tn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc) const {
+        if (emulated()) return emulate(Product::Tn, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
         matmul_tn<T>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
-        round(M, N, C, ldc);
     }
     /// A linear layer: y[R, out] = x[R, in]·Wᵀ + bias, W [out, in] and the bias (kAbsent: none) by their offsets.
     void linear(int R, int out, int in, const T* x, std::size_t weight, std::size_t bias, T* y) const {
+        if (emulated()) return emulate_linear(R, out, in, x, weight, bias, y);
         if (turned)
-            nn(R, out, in, 1, x, in, turned + weight, out, 0, y, out);
+            matmul_nn<T>(R, out, in, 1, x, in, turned + weight, out, 0, y, out);
         else
-            nt(R, out, in, 1, x, in, parameters + weight, in, 0, y, out);
+            matmul_nt<T>(R, out, in, 1, x, in, parameters + weight, in, 0, y, out);
         if (bias != kAbsent) kernels.add_bias(R, out, parameters + bias, y);
-    }
-    /// Emulated precision: what a product leaves in C[M,N], with what stood there before, is one rounded result.
-    void round(int M, int N, T* C, int ldc) const {
-        if constexpr (std::is_same_v<T, float>)
-            if (rounding != Rounding::None)
-                for (int i = 0; i < M; ++i)
-                    kernels.round(rounding, static_cast<std::size_t>(N), C + static_cast<std::size_t>(i) * ldc);
     }
 
     /// The gradient of a weight matrix of a block, dW[M,N] += A[K,M]ᵀ·B[K,N]. Each is written once a pass, so a fresh
     /// buffer is overwritten: it need not be cleared first.
     void weight_gradient(int M, int N, int K, const T* A, int lda, const T* B, int ldb, T* dW) const {
         tn(M, N, K, 1, A, lda, B, ldb, fresh_gradients ? T(0) : T(1), dW, N);
+    }
+
+  private:
+    bool emulated() const { return std::is_same_v<T, float> && rounding != Rounding::None; }
+    void emulate(Product form, int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C,
+                 int ldc) const {
+        if constexpr (std::is_same_v<T, float>)
+            emulated_product(rounding, policy, form, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
+    }
+    void emulate_linear(int R, int out, int in, const T* x, std::size_t weight, std::size_t bias, T* y) const {
+        if constexpr (std::is_same_v<T, float>)
+            emulated_linear(rounding, policy, R, out, in, x, turned ? turned + weight : nullptr, at(weight), at(bias), y);
     }
 };
 

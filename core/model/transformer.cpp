@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/backend/cpu/autocast_kernels.h"
 #include "core/backend/cpu/large_pages.h"
 #include "core/backend/cpu/rounded_kernels.h"
 #include "core/model/initial_weights.h"
@@ -65,16 +66,17 @@ template <class T>
 Pass<T> Transformer<T>::pass(const std::vector<T>& turned_weights) const {
     const T* turned = turned_weights.empty() ? nullptr : turned_weights.data();
     const T* angles = angles_.empty() ? nullptr : angles_.data();
-    return {spec_, numerics, table_, parameters_.data(), kernels_, turned, angles, rounding_};
+    return {spec_, numerics, table_, parameters_.data(), kernels_, turned, angles, rounding_, policy_};
 }
 
 template <class T>
-void Transformer<T>::set_rounding(Rounding rounding) {
+void Transformer<T>::set_rounding(Rounding rounding, PrecisionPolicy policy) {
     if constexpr (std::is_same_v<T, float>)
-        kernels_ = rounded_kernels(rounding);
+        kernels_ = policy == PrecisionPolicy::Pure ? rounded_kernels(rounding) : autocast_kernels(rounding);
     else if (rounding != Rounding::None)
         throw InputError("precision", "float64 does not stand in for BF16 or FP16", "float32");
     rounding_ = rounding;
+    policy_ = policy;
 }
 
 template <class T>
@@ -82,7 +84,7 @@ void Transformer<T>::set_parameters(std::span<const T> weights) {
     std::copy(weights.begin(), weights.end(), parameters_.begin());
     if constexpr (std::is_same_v<T, float>)
         for (const TensorInfo& t : table_.tensors())
-            if (!t.is_gate()) kernels_.round(rounding_, t.count, parameters_.data() + t.offset);
+            if (!t.is_gate()) kernels_.round(storage_rounding(), t.count, parameters_.data() + t.offset);
 }
 
 template <class T>
@@ -101,6 +103,10 @@ void Transformer<T>::turn_weights(std::vector<T>& turned, ThreadPool& pool) cons
             const LinearLayer& linear = layers[static_cast<std::size_t>(i)];
             transpose(linear.out, linear.in, parameters_.data() + linear.offset, linear.in,
                       turned.data() + linear.offset);
+            // Under autocast a weight is rounded where a product reads it.
+            if (policy_ == PrecisionPolicy::Autocast)
+                kernels_.round(rounding_, static_cast<std::size_t>(linear.out) * static_cast<std::size_t>(linear.in),
+                               turned.data() + linear.offset);
         });
     }
 }
@@ -236,9 +242,9 @@ void Transformer<T>::embed_backward(const Batch& batch, Shard shard, const Tape<
         }
     // A token's sum over its rows is one operation: accumulated in float32, then rounded.
     if constexpr (std::is_same_v<T, float>) {
-        plain.round(rounding_, d * static_cast<std::size_t>(spec_.vocab), gradients + table_.tok_emb);
+        plain.round(storage_rounding(), d * static_cast<std::size_t>(spec_.vocab), gradients + table_.tok_emb);
         if (table_.pos_emb != kAbsent)
-            plain.round(rounding_, d * static_cast<std::size_t>(spec_.context), gradients + table_.pos_emb);
+            plain.round(storage_rounding(), d * static_cast<std::size_t>(spec_.context), gradients + table_.pos_emb);
     }
 }
 

@@ -53,13 +53,16 @@ class Transformer {
     std::span<const T> parameters() const { return parameters_; }
     Numerics numerics;  ///< may be changed between passes
 
-    /// Emulated precision: storage is float32, and the result of every operation of every pass (each product, each row
-    /// kernel, a residual sum, an embedding's sum) is rounded to the format; inside an operation numbers accumulate in
-    /// float32. rounded_kernels.h lists what is not rounded. Transformer<float> only (InputError).
-    void set_rounding(Rounding rounding);
+    /// Emulated precision, of every pass; storage is float32, and inside an operation numbers accumulate in float32.
+    /// Pure: the result of every operation (each product, each row kernel, a residual sum, an embedding's sum) is rounded
+    /// to the format; rounded_kernels.h lists what is not rounded. Autocast: products take rounded operands and give
+    /// rounded results, and of the rest only what autocast_kernels.h lists is rounded; weights are read as float32 and
+    /// rounded at the product. Transformer<float> only (InputError).
+    void set_rounding(Rounding rounding, PrecisionPolicy policy = PrecisionPolicy::Pure);
     Rounding rounding() const { return rounding_; }
-    /// Puts these weights in the place of parameters(), rounded to the format; the gates stay float32, since their
-    /// small steps would round away ([G] trains them in pure BF16 and sees them freeze).
+    PrecisionPolicy policy() const { return policy_; }
+    /// Puts these weights in the place of parameters(), rounded to the format under the pure policy; the gates stay
+    /// float32, since their small steps would round away ([G] trains them in pure BF16 and sees them freeze).
     void set_parameters(std::span<const T> weights);
 
     /// Tokens [B, n], n ≤ context, every token below vocab (InputError otherwise). Fills the tape; losses too when the
@@ -119,8 +122,12 @@ class Transformer {
     std::vector<NormSite> sites_;
     std::vector<T> parameters_;
     std::vector<T> angles_;  ///< of rotary positions, else empty
+    /// What is rounded outside of products: nothing under autocast.
+    Rounding storage_rounding() const { return policy_ == PrecisionPolicy::Pure ? rounding_ : Rounding::None; }
+
     Rounding rounding_ = Rounding::None;
-    RowKernels<T> kernels_;  ///< those of the rounding
+    PrecisionPolicy policy_ = PrecisionPolicy::Pure;
+    RowKernels<T> kernels_;  ///< those of the rounding and its policy
 };
 
 }  // namespace normscope

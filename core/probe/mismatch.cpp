@@ -2,13 +2,52 @@
 #include "core/probe/mismatch.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
 
+#include "core/probe/jackknife.h"
+
 namespace normscope {
 
 namespace {
+
+// Four passes in emulated precision cost about as much as a training step over four times the sequences.
+constexpr int kSequences = 2;
+
+struct Format {
+    const char* name;
+    Rounding rounding;
+    PrecisionPolicy policy;
+};
+constexpr std::array<Format, 4> kFormats = {{{"bf16", Rounding::Bf16, PrecisionPolicy::Pure},
+                                             {"fp16", Rounding::Fp16, PrecisionPolicy::Pure},
+                                             {"bf16_autocast", Rounding::Bf16, PrecisionPolicy::Autocast},
+                                             {"fp16_autocast", Rounding::Fp16, PrecisionPolicy::Autocast}}};
+
+Batch first_sequences(const Batch& batch, int sequences) {
+    Batch first;
+    first.sequences = sequences;
+    first.length = batch.length;
+    first.tokens.assign(batch.tokens.begin(), batch.tokens.begin() + static_cast<std::ptrdiff_t>(sequences) * batch.length);
+    return first;
+}
+
+/// ‖low − exact‖/‖exact‖ over `sequences` pieces of `count` numbers each.
+Averaged relative_error(const float* low, const float* exact, std::size_t sequences, std::size_t count) {
+    std::vector<double> sums(2 * sequences, 0.0);
+    for (std::size_t b = 0; b < sequences; ++b)
+        for (std::size_t i = b * count; i < (b + 1) * count; ++i) {
+            const double y = static_cast<double>(exact[i]), error = static_cast<double>(low[i]) - y;
+            sums[2 * b] += error * error;
+            sums[2 * b + 1] += y * y;
+        }
+    return jackknife(sums, 2, [](std::span<const double> totals, std::size_t) {
+        const double ratio = std::sqrt(totals[0] / totals[1]);
+        return std::isfinite(ratio) ? ratio : std::numeric_limits<double>::quiet_NaN();
+    });
+}
 
 /// The model in float32 without rounding.
 template <class T>
@@ -25,15 +64,13 @@ Transformer<float> in_float32(const Transformer<T>& model) {
     }
 }
 
-double relative_error(const float* low, const float* exact, std::size_t count) {
-    double difference = 0, whole = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        const double y = static_cast<double>(exact[i]), error = static_cast<double>(low[i]) - y;
-        difference += error * error;
-        whole += y * y;
-    }
-    const double ratio = std::sqrt(difference / whole);
-    return std::isfinite(ratio) ? ratio : std::numeric_limits<double>::quiet_NaN();
+/// The weights of the float32 model, kept while the copy's are rounded: the measured model's own, where it has them.
+template <class T>
+std::span<const float> exact_weights(const Transformer<T>& model, const Transformer<float>& copy,
+                                     std::vector<float>& kept) {
+    if constexpr (std::is_same_v<T, float>) return model.parameters();
+    kept.assign(copy.parameters().begin(), copy.parameters().end());
+    return kept;
 }
 
 }  // namespace
@@ -41,27 +78,37 @@ double relative_error(const float* low, const float* exact, std::size_t count) {
 template <class T>
 ProbeResult probe_mismatch(ProbeInput<T>& input) {
     Transformer<float> model = in_float32(input.model);
-    const std::vector<float> weights(model.parameters().begin(), model.parameters().end());
-    Tape<float> exact, low;
-    model.forward(input.batch, exact, input.pool);
+    std::vector<float> kept;
+    const std::span<const float> weights = exact_weights(input.model, model, kept);
+    const int sequences = std::min(kSequences, input.batch.sequences);
+    const Batch batch = first_sequences(input.batch, sequences);
 
-    const std::size_t rows = static_cast<std::size_t>(exact.rows()), states = exact.hidden.size();
-    const std::size_t width = static_cast<std::size_t>(model.spec().d_model),
+    // The pass that all probes share begins with the same sequences.
+    Tape<float> own, low;
+    const Tape<float>* exact = &own;
+    if constexpr (std::is_same_v<T, float>)
+        if (input.model.rounding() == Rounding::None) exact = &input.tape();
+    if (exact == &own) model.forward(batch, own, input.pool);
+
+    const std::size_t states = exact->hidden.size(), B = static_cast<std::size_t>(sequences),
+                      n = static_cast<std::size_t>(batch.length),
+                      d = static_cast<std::size_t>(model.spec().d_model),
                       V = static_cast<std::size_t>(model.spec().vocab);
     ProbeResult result;
-    for (Rounding rounding : {Rounding::Bf16, Rounding::Fp16}) {
-        const std::string name = rounding == Rounding::Bf16 ? "bf16" : "fp16";
+    for (const Format& format : kFormats) {
         input.check_cancelled();
-        model.set_rounding(rounding);
+        model.set_rounding(format.rounding, format.policy);
         model.set_parameters(weights);
-        model.forward(input.batch, low, input.pool);
-        std::vector<double> hidden(states);
+        model.forward(batch, low, input.pool);
+        std::vector<Averaged> hidden;
         for (std::size_t k = 0; k < states; ++k)
-            hidden[k] = relative_error(low.hidden[k], exact.hidden[k], rows * width);
-        result.arrays.push_back({name + "_hidden", {states}, std::move(hidden), {"hidden_state"}, "1"});
-        result.arrays.push_back(
-            {name + "_logits", {}, {relative_error(low.logits, exact.logits, rows * V)}, {}, "1"});
+            hidden.push_back(relative_error(low.hidden[k], exact->hidden[k], B, n * d));
+        const std::string name = format.name;
+        add_averaged(result, name + "_hidden", {states}, hidden, {"hidden_state"}, "1");
+        add_averaged(result, name + "_logits", {}, {relative_error(low.logits, exact->logits, B, n * V)}, {}, "1");
     }
+    result.labels["sampled"] = {std::to_string(sequences) + " of " + std::to_string(input.batch.sequences) +
+                                " sequences"};
     return result;
 }
 template ProbeResult probe_mismatch<float>(ProbeInput<float>&);

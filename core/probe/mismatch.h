@@ -6,11 +6,16 @@
 
 namespace normscope {
 
-/// Forward mismatch of low precision ([B]: same weights, same batch): ‖y_low − y_32‖_F / ‖y_32‖_F between a
-/// forward pass in emulated BF16 or FP16, weights rounded too, and one in float32. bf16_hidden, fp16_hidden
-/// [2D+1] of the hidden states, bf16_logits, fp16_logits [] of the logits. NaN where y_32 is zero or a number
-/// is not finite, as after an overflow in FP16. The weights are those that the model's passes see: of a run
-/// in BF16 those in BF16.
+/// Forward mismatch of low precision ([B]: same weights, same batch): ‖y_low − y_32‖_F / ‖y_32‖_F between a forward pass
+/// in an emulated format and one in float32, under both policies (low_precision.h).
+///
+/// Arrays: FORMAT_hidden [2D+1] of the hidden states and FORMAT_logits [] of the logits (before the cross-entropy, after
+/// a soft cap), dimensionless, with FORMAT bf16, fp16 (pure: every result rounded, weights too), bf16_autocast and
+/// fp16_autocast. Each has NAME_error beside it, by the jackknife over the sequences looked at: the first two of the
+/// batch, which the label "sampled" says. Values are NaN where y_32 is zero or a number is not finite, as after an
+/// overflow in FP16; errors also with fewer than two sequences.
+///
+/// The weights are those that the model's passes read: of a run in pure BF16 those in BF16.
 template <class T>
 ProbeResult probe_mismatch(ProbeInput<T>& input);
 

@@ -9,12 +9,14 @@ namespace {
 constexpr const char* kOptimizers[] = {"adamw", "adam", "sgd", "muon"};
 constexpr const char* kSchedules[] = {"cosine", "linear", "constant"};
 constexpr const char* kPrecisions[] = {"fp32", "tf32", "bf16", "fp16", "fp64"};
+constexpr const char* kPolicies[] = {"pure", "autocast"};
 constexpr int kManySteps = 1'000'000'000;
 }  // namespace
 
 template <> std::span<const char* const> words_of<OptimizerKind>() { return kOptimizers; }
 template <> std::span<const char* const> words_of<LearningRateSchedule>() { return kSchedules; }
 template <> std::span<const char* const> words_of<Precision>() { return kPrecisions; }
+template <> std::span<const char* const> words_of<PrecisionPolicy>() { return kPolicies; }
 
 void list_fields(Fields& f, TrainSpec& s) {
     f.group("data", [&] {
@@ -41,6 +43,7 @@ void list_fields(Fields& f, TrainSpec& s) {
         f.integer("temperature_warmup", s.schedule.temperature_warmup, 0, kManySteps);
     });
     f.choice("precision", s.precision);
+    f.choice("precision_policy", s.precision_policy);
     f.integer("steps", s.steps, 0, kManySteps);
     f.whole("seed", s.seed);
     f.group("validate", [&] { f.integer("every", s.validate_every, 0, kManySteps); });

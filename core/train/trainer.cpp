@@ -33,8 +33,9 @@ Trainer<T>::Trainer(const StackSpec& stack, const TrainSpec& train, std::shared_
       knobs_{stack.residual_step, stack.temperature,           stack.norm.eps,
              train.optimizer.lr,  train.optimizer.weight_decay, train.optimizer.clip},
       verdict_(std::log(static_cast<double>(stack.vocab)), corpus_->unigram_entropy(), train.schedule.warmup) {
-    model_.set_rounding(rounding_of(train.precision));
-    if (model_.rounding() != Rounding::None) master_.assign(model_.parameters().begin(), model_.parameters().end());
+    model_.set_rounding(rounding_of(train.precision), train.precision_policy);
+    if (model_.rounding() != Rounding::None && model_.policy() == PrecisionPolicy::Pure)
+        master_.assign(model_.parameters().begin(), model_.parameters().end());
     publish_weights();
     prepare_numerics();
 }

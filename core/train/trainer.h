@@ -53,9 +53,10 @@ struct TrainerState {
 /// Trains one stack, one step after another. T is double for fp64, else float. One thread drives it; the pool's threads
 /// help inside a call.
 ///
-/// bf16 and fp16 are mixed precision: the trainer holds a float32 master copy of the weights, which the optimizer moves
-/// and checkpoints keep; the model's passes read that copy rounded to the format, and round what every operation gives
-/// (Transformer::set_rounding). fp16 scales the loss (LossScaler).
+/// bf16 and fp16 are mixed precision (Transformer::set_rounding). Under the pure policy the trainer holds a float32 master
+/// copy of the weights, which the optimizer moves and checkpoints keep; the model's passes read that copy rounded to the
+/// format, and round what every operation gives. Under autocast the model's weights are float32 themselves, and products
+/// round them. fp16 scales the loss under both (LossScaler).
 template <class T>
 class Trainer {
   public:
@@ -108,7 +109,7 @@ class Trainer {
     TrainSpec train_;
     std::shared_ptr<const Corpus> corpus_;
     Transformer<T> model_;
-    std::vector<T> master_;  ///< in emulated precision; else empty: the model's parameters are the weights
+    std::vector<T> master_;  ///< in pure emulated precision; else empty: the model's parameters are the weights
     Optimizer<T> optimizer_;
     LossScaler loss_scaler_;
     Tape<T> tape_;  ///< of held-out batches, and of a step that diverged

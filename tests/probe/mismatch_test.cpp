@@ -3,6 +3,7 @@
 
 #include <QtTest>
 #include <cmath>
+#include <tuple>
 
 #include "core/probe/registry.h"
 
@@ -20,16 +21,15 @@ StackSpec small_stack() {
     return s;
 }
 
-Batch small_batch() {
-    Batch batch{2, 6, {}, {}};
-    for (int i = 0; i < 12; ++i) batch.tokens.push_back((5 * i + 2) % 17);
+Batch small_batch(int sequences = 2) {
+    Batch batch{sequences, 6, {}, {}};
+    for (int i = 0; i < 6 * sequences; ++i) batch.tokens.push_back((5 * i + i * i / 7 + 2) % 17);
     return batch;
 }
 
 template <class T>
-ProbeResult measure(const Transformer<T>& model) {
+ProbeResult measure(const Transformer<T>& model, const Batch& batch = small_batch()) {
     ThreadPool pool(1);
-    const Batch batch = small_batch();
     ProbeInput<T> input(model, batch, pool, 0);
     return run_probe(*find_probe("mismatch"), input);
 }
@@ -64,6 +64,65 @@ class MismatchTest : public QObject {
         }
     }
 
+    /// Under autocast the embedding is a float32 sum of float32 weights.
+    void autocastsEmbeddingIsExact() {
+        const auto result = measure(Transformer<float>(small_stack(), 3));
+        for (const char* name : {"bf16_autocast_hidden", "fp16_autocast_hidden"}) {
+            QCOMPARE(values(result, name).size(), std::size_t{7});
+            QCOMPARE(values(result, name).at(0), 0.0);
+            for (std::size_t k = 1; k < 7; ++k) QVERIFY(values(result, name)[k] > 0);
+        }
+    }
+
+    /// Against passes made here, sequence by sequence: with two of them the jackknife's error is half their difference.
+    void valuesAndErrorsOverTheSequences() {
+        const Transformer<float> exact(small_stack(), 3);
+        const Batch batch = small_batch();
+        const auto result = measure(exact);
+        ThreadPool pool(1);
+        Tape<float> wanted, got;
+        exact.forward(batch, wanted, pool);
+        for (const auto& [name, rounding, policy] :
+             {std::tuple("bf16", Rounding::Bf16, PrecisionPolicy::Pure), std::tuple("fp16", Rounding::Fp16, PrecisionPolicy::Pure),
+              std::tuple("bf16_autocast", Rounding::Bf16, PrecisionPolicy::Autocast),
+              std::tuple("fp16_autocast", Rounding::Fp16, PrecisionPolicy::Autocast)}) {
+            Transformer<float> low = exact;
+            low.set_rounding(rounding, policy);
+            low.set_parameters(exact.parameters());
+            low.forward(batch, got, pool);
+            const auto check = [&](const std::string& array, const float* a, const float* b, std::size_t count, std::size_t k) {
+                double difference[2] = {0, 0}, whole[2] = {0, 0};
+                for (std::size_t i = 0; i < 2 * count; ++i) {
+                    difference[i / count] += std::pow(double(a[i]) - double(b[i]), 2);
+                    whole[i / count] += std::pow(double(b[i]), 2);
+                }
+                const double value = std::sqrt((difference[0] + difference[1]) / (whole[0] + whole[1])),
+                             error = std::abs(std::sqrt(difference[0] / whole[0]) - std::sqrt(difference[1] / whole[1])) / 2;
+                QCOMPARE(values(result, array.c_str()).at(k), value);
+                QCOMPARE(values(result, (array + "_error").c_str()).at(k), error);
+            };
+            for (std::size_t k = 1; k < 7; ++k)
+                check(std::string(name) + "_hidden", got.hidden[k], wanted.hidden[k], 6 * 12, k);
+            check(std::string(name) + "_logits", got.logits, wanted.logits, 6 * 17, 0);
+            QVERIFY(values(result, (std::string(name) + "_logits_error").c_str()).at(0) > 0);
+        }
+    }
+
+    /// The first two sequences of a larger batch, and the result says so; one sequence alone has no error.
+    void whatWasSampled() {
+        const Transformer<float> model(small_stack(), 3);
+        const auto two = measure(model, small_batch(2)), five = measure(model, small_batch(5)), one = measure(model, small_batch(1));
+        QCOMPARE(five.labels.at("sampled"), std::vector<std::string>{"2 of 5 sequences"});
+        QCOMPARE(two.labels.at("sampled"), std::vector<std::string>{"2 of 2 sequences"});
+        QCOMPARE(one.labels.at("sampled"), std::vector<std::string>{"1 of 1 sequences"});
+        for (const NamedArray& array : two.arrays)
+            for (std::size_t i = 0; i < array.data.size(); ++i)
+                // The exact pass is cut into other shards.
+                QVERIFY2(std::abs(five.find(array.name)->data[i] - array.data[i]) <= 1e-3 * array.data[i] + 1e-9, array.name.c_str());
+        QVERIFY(std::isnan(values(one, "bf16_logits_error").at(0)));
+        QVERIFY(values(one, "bf16_logits").at(0) > 0);
+    }
+
     void errorsAreOfTheFormatsSize() {
         const auto result = measure(Transformer<float>(small_stack(), 3));
         for (double error : values(result, "bf16_hidden")) QVERIFY(error > 1e-4 && error < 3e-2);
@@ -89,6 +148,14 @@ class MismatchTest : public QObject {
         const auto result = measure(model);
         QVERIFY(values(result, "bf16_logits").at(0) > 1e-4);
         QVERIFY(model.rounding() == Rounding::Bf16);
+
+        // Under autocast the weights are float32: the same picture as of the model without rounding.
+        Transformer<float> autocast(small_stack(), 3);
+        const auto wanted = measure(autocast);
+        autocast.set_rounding(Rounding::Bf16, PrecisionPolicy::Autocast);
+        const auto got = measure(autocast);
+        for (const NamedArray& array : wanted.arrays) QCOMPARE(got.find(array.name)->data, array.data);
+        QVERIFY(autocast.policy() == PrecisionPolicy::Autocast);
     }
 
     void overflowIsNan() {
@@ -96,7 +163,10 @@ class MismatchTest : public QObject {
         model.numerics.residual_step = 1e6;
         const auto result = measure(model);
         QVERIFY(std::isnan(values(result, "fp16_logits").at(0)));
+        QVERIFY(std::isnan(values(result, "fp16_logits_error").at(0)));
         QVERIFY(std::isfinite(values(result, "bf16_logits").at(0)));
+        // The stream stays float32 under autocast: nothing overflows.
+        QVERIFY(std::isfinite(values(result, "fp16_autocast_logits").at(0)));
     }
 };
 

@@ -38,6 +38,9 @@ class PrecisionTest : public QObject {
             for (const char* kind : {"adamw", "adam", "sgd", "muon"})
                 QTest::addRow("%s %s", precision, kind)
                     << QString(R"("precision": "%1", "optimizer": {"kind": "%2"})").arg(precision, kind);
+        for (const char* precision : {"bf16", "fp16"})
+            QTest::addRow("%s autocast", precision)
+                << QString(R"("precision": "%1", "precision_policy": "autocast")").arg(precision);
     }
     void resumesBitForBit() {
         QFETCH(QString, keys);
@@ -59,9 +62,34 @@ class PrecisionTest : public QObject {
         QCOMPARE(run.probes.size(), default_probes().size());
     }
 
+    /// Autocast is another arithmetic than pure BF16, nearer to FP32; the same bits on any number of threads; without
+    /// effect where nothing is emulated.
+    void thePolicy() {
+        const auto trained = [](const std::string& keys, int threads) {
+            ThreadPool pool(threads);
+            auto experiment = started(small_recipe(keys));
+            for (int i = 0; i < 6; ++i) experiment.advance(pool);
+            return experiment.checkpoint().params;
+        };
+        const std::string autocast = R"("precision_policy": "autocast")";
+        const auto low = trained(R"("precision": "bf16", )" + autocast, 1);
+        QCOMPARE(low, trained(R"("precision": "bf16", )" + autocast, 2));
+        QVERIFY(!(low == trained(R"("precision": "bf16", "precision_policy": "pure")", 1)));
+        QVERIFY(!(low == trained(R"("precision": "fp32")", 1)));
+        QCOMPARE(trained(R"("precision": "bf16")", 1), trained(R"("precision": "bf16", "precision_policy": "pure")", 1));
+        QCOMPARE(trained(R"("precision": "fp32")", 1), trained(R"("precision": "fp32", )" + autocast, 1));
+        QVERIFY_EXCEPTION_THROWN(small_recipe(R"("precision_policy": "mixed")"), InputError);
+    }
+
     /// The scale is recorded, and an overflow is an event of a run that goes on.
+    void lossScaleAndOverflowsAreRecorded_data() {
+        QTest::addColumn<QString>("policy");
+        for (const char* policy : {"pure", "autocast"}) QTest::addRow("%s", policy) << policy;
+    }
     void lossScaleAndOverflowsAreRecorded() {
-        const Recipe recipe = small_recipe(R"("precision": "fp16")");
+        QFETCH(QString, policy);
+        const Recipe recipe =
+            small_recipe(QString(R"("precision": "fp16", "precision_policy": "%1")").arg(policy).toStdString());
         ThreadPool pool(1);
         auto experiment = started(recipe);
         Checkpoint checkpoint = experiment.checkpoint();

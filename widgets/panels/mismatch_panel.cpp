@@ -4,53 +4,106 @@
 #include "widgets/panels/depth_figure.h"
 #include "widgets/panels/panel_text.h"
 
+#include <cmath>
+
 namespace normscope::widgets {
+
+namespace {
+
+constexpr double kLineWidth = 0.02;  // of the value: a band narrower than this lies under the line
+
+QString whatIsRounded(bool autocast, const QString& format) {
+    if (!autocast)
+        return QString("the result of every operation and the weights are rounded to %1, sums inside an operation run "
+                       "in FP32")
+            .arg(format);
+    return QString("matrix products take operands and give results rounded to %1, as do activations; norms, softmax, "
+                   "embeddings and residual sums run in FP32, weights are FP32 until a product reads them")
+        .arg(format);
+}
+
+/// "2 of 8 sequences", or nothing in a recording that does not say.
+QString sampledText(const ProbeResult& sample) {
+    const auto label = sample.labels.find("sampled");
+    if (label == sample.labels.end() || label->second.empty()) return {};
+    return QString::fromStdString(label->second.front());
+}
+
+/// One standard error to either side, where some of it is wider than the line; a gap where no error is known.
+void addErrorBand(Plot& plot, const Curve& curve, const NamedArray& error) {
+    Band band{curve.name + " standard error", curve.role, curve.x, {}, {}, 0.3};
+    bool wide = false;
+    for (std::size_t i = 0; i < curve.y.size(); ++i) {
+        const double e = error.data[i];
+        wide = wide || e > kLineWidth * curve.y[i];
+        band.low.push_back(curve.y[i] - e);
+        band.high.push_back(curve.y[i] + e);
+    }
+    if (wide) plot.bands.push_back(std::move(band));
+}
+
+}  // namespace
 
 PanelInfo mismatchPanel() {
     return {"mismatch",
             "Low-precision error",
-            {{"format", "Format", {"bf16", "fp16"}}, depthOrStepOption()},
+            {{"format", "Format", {"bf16", "fp16"}},
+             {"policy", "Rounded", {"pure", "autocast"}},
+             depthOrStepOption()},
             &buildMismatch};
 }
 
 Figure buildMismatch(const PanelInput& input) {
     const PanelInfo panel = mismatchPanel();
     const PanelOptions options = resolveOptions(panel, input.options);
-    const std::string& format = options.at("format");
-    const bool bf16 = format == "bf16";
-    const QString title = bf16 ? "BF16" : "FP16";
+    const bool bf16 = options.at("format") == "bf16", autocast = options.at("policy") == "autocast";
+    const std::string name = options.at("format") + (autocast ? "_autocast" : "");
+    const QString title = bf16 ? "BF16" : "FP16", policy = autocast ? "autocast " + title : "pure " + title;
 
     Figure figure = startFigure(panel);
-    figure.quantity = QString("relative error of the hidden state in %1").arg(title);
+    figure.quantity = QString("relative error of the hidden state, %1").arg(policy);
     figure.formula =
-        QString(
-            "‖h_%1 − h_FP32‖_F / ‖h_FP32‖_F, same weights and batch; the result of every operation is "
-            "rounded to %1, sums inside an operation run in FP32")
-            .arg(title);
-    figure.source = "Baek, the observed error of a forward pass in low precision";
+        QString("‖h_%1 − h_FP32‖_F / ‖h_FP32‖_F, same weights and batch; %1 by the policy %2: %3")
+            .arg(title, autocast ? "autocast" : "pure", whatIsRounded(autocast, title));
+    figure.source = autocast ? "Baek, the observed error of a forward pass in low precision; PyTorch, torch.autocast"
+                             : "Baek, the observed error of a forward pass in low precision";
     figure.erratum =
-        "Baek speaks of the error of a block's output; the released code measures it on the logits.";
+        "Baek speaks of the error of a block's output; the released code measures it on the logits. "
+        "Whether the error rises or falls with the depth depends on what is rounded: compare both policies.";
 
-    const ProfileOf profile = [&](const ProbeResult& sample) {
-        return hiddenProfile(sample, format + "_hidden");
-    };
+    const ProfileOf profile = [&](const ProbeResult& sample) { return hiddenProfile(sample, name + "_hidden"); };
+    const auto samples = shownSamples(input, panel.id);
+    // What is drawn, and of how much of the batch, where the runs agree on it.
+    QStringList about{policy};
+    for (const ShownSample& shown : samples)
+        if (const QString text = sampledText(*shown.sample); shown.own() && !text.isEmpty() && !about.contains(text))
+            about << text;
     if (options.at("x") == "step") {
         drawOverSteps(figure, input, panel.id, profile);
+        figure.subtitle += " · " + about.join(" · ");
         return figure;
     }
     drawOverDepth(figure, input, panel.id, profile);
     if (figure.plots.empty()) return figure;
+    if (!figure.subtitle.isEmpty()) figure.subtitle += " · " + about.join(" · ");
     Plot& plot = figure.plots.front();
     // Rounding once costs at most the unit roundoff: 2^-(p) with p significant bits.
     plot.references.push_back({Qt::Horizontal, bf16 ? 0x1p-8 : 0x1p-11, "unit roundoff u"});
     QStringList parts;
-    for (const ShownSample& shown : shownSamples(input, panel.id)) {
+    for (const ShownSample& shown : samples) {
         const auto p = profile(*shown.sample);
         if (!shown.own() || !p) continue;
-        QString text =
-            QString("%1: %2 at layer %3").arg(nameOf(*shown.run), brief(p->y.back())).arg(p->depth);
-        if (const NamedArray* logits = arrayOf(*shown.sample, format + "_logits", 0)) {
-            const QString value = QString("logits %1").arg(brief(logits->data.front()));
+        const NamedArray* error = arrayOf(*shown.sample, name + "_hidden_error", 1);
+        for (const Curve& curve : plot.curves)
+            if (error && curve.role.run == shown.index && curve.kind == shown.kind && curve.y.size() == error->data.size())
+                addErrorBand(plot, curve, *error);
+        QString text = QString("%1: %2 after the embedding, %3 at layer %4")
+                           .arg(nameOf(*shown.run), brief(p->y.front()), brief(p->y.back()))
+                           .arg(p->depth);
+        if (const NamedArray* logits = arrayOf(*shown.sample, name + "_logits", 0)) {
+            QString value = QString("logits %1").arg(brief(logits->data.front()));
+            if (const NamedArray* e = arrayOf(*shown.sample, name + "_logits_error", 0); e && std::isfinite(e->data.front()))
+                value += QString(" ± %1").arg(brief(e->data.front()));
             plot.chips.push_back({Chip::Edge::TopRight, nameOf(*shown.run) + ' ' + value,
                                   Role{Role::Kind::Run, shown.index, 0}});
             text += ", " + value;

@@ -31,6 +31,7 @@ constexpr KnownKey kKnown[] = {
     {"/optimizer/lr", "lr"},
     {"/seed", "seed"},
     {"/precision", "precision"},
+    {"/precision_policy", "rounded"},
     {"/steps", "steps"},
     {"/batch", "batch"},
     {"/stack/context", "context"},

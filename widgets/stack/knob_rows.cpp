@@ -26,6 +26,9 @@ bool rotates(const Recipe& r) {
 bool scalesBranch(const Recipe& r) {
     return r.stack.branch_scale != BranchScale::None;
 }
+bool emulated(const Recipe& recipe) {
+    return recipe.train.precision == Precision::Bf16 || recipe.train.precision == Precision::Fp16;
+}
 bool gates(const Recipe& r) {
     return r.stack.gpas.enabled;
 }
@@ -162,7 +165,12 @@ const KnobSpec kTable[] = {
      T("AdamW: decoupled decay. Adam: decay in the gradient ([G]). SGD with momentum β₁.\n"
        "Muon: orthogonalised momentum on the blocks' matrices, AdamW elsewhere.")},
     {Training, "precision", T("Precision"), T("precision"),
-     T("The arithmetic of training. BF16 and FP16 round the result of every operation ([B]).")},
+     T("The arithmetic of training. BF16 and FP16 are emulated; the next knob says what they round.")},
+    {Training, "precision_policy", T("Rounded"), T("precision policy"),
+     T("Of BF16 and FP16. Pure: weights and the result of every operation are rounded ([B]).\n"
+       "Autocast, as in PyTorch: matrix products and activations are rounded; weights, norms, softmax and\n"
+       "residual sums stay FP32."),
+     false, {}, emulated},
     {Training, "schedule.warmup", T("Warm-up"), T("warm-up steps"),
      T("Steps in which the learning rate rises linearly to η."),
      false, {Integer, 0, 200}},

@@ -43,7 +43,7 @@ class MismatchPanelTest : public QObject {
         QCOMPARE(plot.references.at(0).value, 0x1p-8);
         QCOMPARE(plot.chips.at(1).text, "B logits 0.06");
         QCOMPARE(f.plots[1].curves.at(0).y[2], 3.0);
-        QVERIFY(f.summary.contains("A: 0.036 at layer 4, logits 0.02"));
+        QVERIFY(f.summary.contains("A: 0.004 after the embedding, 0.036 at layer 4, logits 0.02"));
     }
 
     void theOtherFormatAndTheSteps() {
@@ -53,7 +53,7 @@ class MismatchPanelTest : public QObject {
         input.runs = {&a};
         input.options = {{"format", "fp16"}};
         Figure f = buildMismatch(input);
-        QCOMPARE(f.subtitle, "at step 10");
+        QCOMPARE(f.subtitle, "at step 10 · pure FP16");
         QCOMPARE(f.plots[0].curves[0].y[0], 1e-3);
         QCOMPARE(f.plots[0].references.at(0).value, 0x1p-11);
         QVERIFY(f.quantity.contains("FP16"));
@@ -61,6 +61,43 @@ class MismatchPanelTest : public QObject {
         f = buildMismatch(input);
         QCOMPARE(f.plots[0].curves[0].x, (std::vector<double>{0, 10}));
         QCOMPARE(f.plots[0].curves[0].y, (std::vector<double>{5e-4, 1e-3}));
+    }
+
+    /// Each policy has arrays of its own; the subtitle names it and what was looked at.
+    void thePolicyAndItsError() {
+        RunData a = syn::run("A");
+        const std::vector<double> pure = syn::values(5, [](int k) { return 1e-3 * (k + 1); }),
+                                  low = syn::values(5, [](int k) { return 5e-3 / (k + 1); });
+        const auto share = [](std::vector<double> v, double s) {
+            for (double& x : v) x *= s;
+            return v;
+        };
+        syn::add(a, "mismatch", 0,
+                 {syn::vector("bf16_hidden", pure), syn::vector("bf16_hidden_error", share(pure, 0.01)),
+                  syn::array("bf16_logits", {}, {0.02}), syn::array("bf16_logits_error", {}, {kNaN}),
+                  syn::vector("bf16_autocast_hidden", low), syn::vector("bf16_autocast_hidden_error", share(low, 0.2)),
+                  syn::array("bf16_autocast_logits", {}, {0.004}), syn::array("bf16_autocast_logits_error", {}, {0.001})},
+                 {{"sampled", {"2 of 8 sequences"}}});
+        PanelInput input;
+        input.runs = {&a};
+        Figure f = buildMismatch(input);
+        QCOMPARE(f.subtitle, "at step 0 · pure BF16 · 2 of 8 sequences");
+        QVERIFY(f.plots[0].bands.empty());  // one percent lies under the line
+        QCOMPARE(f.plots[0].chips.at(0).text, "A logits 0.02");
+        QVERIFY(f.formula.contains("result of every operation"));
+
+        input.options = {{"policy", "autocast"}};
+        f = buildMismatch(input);
+        QCOMPARE(f.subtitle, "at step 0 · autocast BF16 · 2 of 8 sequences");
+        QCOMPARE(f.plots[0].curves.at(0).y, low);
+        QCOMPARE(f.plots[0].bands.size(), 1u);
+        QCOMPARE(f.plots[0].bands[0].low.at(1), 0.8 * low[1]);
+        QCOMPARE(f.plots[0].bands[0].high.at(1), 1.2 * low[1]);
+        QCOMPARE(f.plots[0].chips.at(0).text, "A logits 0.004 ± 0.001");
+        QVERIFY(f.summary.contains("A: 0.005 after the embedding, 0.001 at layer 2"));
+        QVERIFY(f.formula.contains("residual sums run in FP32"));
+        input.options["format"] = "fp16";
+        QVERIFY(buildMismatch(input).empty_text.contains("lacks this quantity"));
     }
 
     void saysWhatIsMissing() {

@@ -61,6 +61,7 @@ class RecipeKeysTest : public QObject {
         QVERIFY_EXCEPTION_THROWN(setRecipeKey(recipe, "stack.depth", 2.5), InputError);
         QVERIFY_EXCEPTION_THROWN(setRecipeKey(recipe, "stack.deepness", 3), InputError);
         QVERIFY_EXCEPTION_THROWN(setRecipeKey(recipe, "stack.scheme", "prae"), InputError);
+        QVERIFY_EXCEPTION_THROWN(setRecipeKey(recipe, "precision_policy", "mixed"), InputError);
         QVERIFY_EXCEPTION_THROWN(setRecipeKey(recipe, "stack.residual_step", std::nan("")), InputError);
         QCOMPARE(recipeValues(recipe), recipeValues(Recipe{}));
     }
