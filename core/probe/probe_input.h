@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "core/backend/cpu/thread_pool.h"
 #include "core/model/transformer.h"
@@ -29,6 +30,8 @@ class ProbeInput {
     const Batch& batch;
     ThreadPool& pool;
     const std::int64_t step;
+    /// What part of the held-out sequences the batch is, in words for the label `sampled` of the results.
+    std::string sampled = std::to_string(batch.sequences) + (batch.sequences == 1 ? " sequence" : " sequences");
 
     const Tape<T>& tape() {
         if (!tape_) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/panels/gradients_panel.h"
 
+#include "core/model/gradient_ratio.h"
 #include "widgets/panels/depth_figure.h"
 #include "widgets/panels/panel_text.h"
 
@@ -23,7 +24,7 @@ std::optional<double> parameterRatio(const ProbeResult& sample) {
 std::optional<double> gradientRatio(const ProbeResult& sample) {
     const auto p = hiddenProfile(sample, "hidden");
     if (!p || p->depth < 2) return std::nullopt;
-    return p->y[2] / p->y.back();
+    return gradient_ratio(p->y);
 }
 
 PanelInfo gradientsPanel() {
@@ -40,7 +41,7 @@ Figure buildGradients(const PanelInput& input) {
 
     Figure figure = startFigure(panel);
     figure.quantity = hidden ? "‖∂L/∂h‖" : "‖∂L/∂W‖";
-    figure.formula = hidden ? "‖∂L/∂h_k‖_F over the batch, L the mean cross-entropy"
+    figure.formula = hidden ? "‖∂L/∂h_k‖_F over the held-out batch, L the mean cross-entropy"
                             : "L2 norm of ∂L/∂parameters over the tensors of one sub-layer";
     figure.source = "Emadi, Theorems 5.4 and 5.5; GPAS, Section 5.3";
     figure.erratum =
@@ -62,8 +63,9 @@ Figure buildGradients(const PanelInput& input) {
         const auto ratio = hidden ? gradientRatio(*shown.sample) : parameterRatio(*shown.sample);
         if (!ratio) continue;
         const QString name = nameOf(*shown.run);
+        // The step table's grad_ratio is the same number on the training batch.
         figure.plots.front().chips.push_back({Chip::Edge::TopRight,
-                                              QString("%1 first/last %2").arg(name, brief(*ratio)),
+                                              QString("%1 first/last %2, held-out").arg(name, brief(*ratio)),
                                               Role{Role::Kind::Run, shown.index, 0}});
         const int depth = profile(*shown.sample)->depth;
         parts << QString("%1: gradient changes by a factor of %2 from layer %3 to 1")
