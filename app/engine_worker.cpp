@@ -3,6 +3,7 @@
 
 #include "app/hot_knobs.h"
 #include "core/model/parameters.h"
+#include "core/recipe/probe_steps.h"
 #include "core/stack/error.h"
 #include "core/stack/warnings.h"
 
@@ -129,21 +130,23 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
             return e.experiment && e.id == plan.id && e.key == key && e.weights == plan.weights;
         });
         Recipe recipe = plan.recipe;
-        if (same != explored_.end()) {
-            next.push_back(std::move(*same));
-            recipe.stack = next.back().experiment->recipe().stack;  // what completion filled in
-            setHotKnobs(recipe, hotKnobs(plan.recipe));
-            if (recipe.probes.empty()) recipe.probes = next.back().experiment->recipe().probes;
-            next.back().experiment->set_knobs(hotKnobs(plan.recipe));
-        } else {
-            try {
+        try {
+            if (same != explored_.end()) {
+                const Recipe& completed = same->experiment->recipe();
+                recipe.stack = completed.stack;  // what completion filled in
+                setHotKnobs(recipe, hotKnobs(plan.recipe));
+                if (recipe.probes.empty()) recipe.probes = completed.probes;
+                plan_probe_steps(recipe);
+                next.push_back(std::move(*same));
+                next.back().experiment->set_knobs(hotKnobs(plan.recipe));
+            } else {
                 complete_and_validate(recipe);
                 next.push_back({key, plan.id, built(recipe, plan), plan.weights});
-            } catch (const InputError& error) {
-                frame.refused = error.what();
-                frames.push_back(std::move(frame));
-                continue;
             }
+        } catch (const InputError& error) {
+            frame.refused = error.what();
+            frames.push_back(std::move(frame));
+            continue;
         }
         RunData header = next.back().experiment->header();
         header.name = plan.name;

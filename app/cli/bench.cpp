@@ -101,7 +101,7 @@ double spectrum_ms(ThreadPool& pool) {
         [&](const auto& t) {
             using Scalar = typename std::decay_t<decltype(*t)>::Scalar;
             Tape<Scalar> tape;
-            t->model().forward(t->probe_batch(), tape, pool);
+            t->model().forward(t->probe_batch(1, recipe.stack.context), tape, pool);
             const LinearMap map = jacobian_map(t->model(), tape, 0, 0, 2 * recipe.stack.depth, Jacobian::Backprop, pool);
             return median_of([&] {
                 const auto start = std::chrono::steady_clock::now();

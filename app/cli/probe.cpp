@@ -72,7 +72,8 @@ Batch batch_of(const ProbeOptions& options, Recipe recipe) {
     complete_and_validate(recipe);
     const auto trainer =
         make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context));
-    return std::visit([](const auto& t) { return t->probe_batch(); }, trainer);
+    // Measured once, and no run waits for it: all of the probe batch.
+    return std::visit([&](const auto& t) { return t->probe_batch(kProbeSequences, recipe.stack.context); }, trainer);
 }
 
 /// The update that a run in the subject's state makes next: of a checkpoint with its moments, else the first.
@@ -111,7 +112,7 @@ std::vector<const ProbeInfo*> chosen_probes(const std::vector<std::string>& ids)
 }
 
 template <class T>
-int run_probes(const ProbeOptions& options) {
+int measure_once(const ProbeOptions& options) {
     const auto probes = chosen_probes(options.probes);
     require_writable(options.out, {split_step(options.subject).first, options.weights, options.tokens});
     const Subject subject = subject_of(options);
@@ -129,10 +130,10 @@ int run_probes(const ProbeOptions& options) {
         return options.tokens.empty() ? next_update(subject, pool) : update_of<T>(subject.recipe, model, input);
     };
     std::vector<ProbeResult> results;
-    for (const ProbeInfo* probe : probes) {
-        results.push_back(run_probe(*probe, input));
-        std::cout << probe->id << ": " << results.back().cost_ms << " ms" << std::endl;
-    }
+    run_probes<T>(probes, input, [&](ProbeResult result) {
+        std::cout << result.probe << ": " << result.cost_ms << " ms" << std::endl;
+        results.push_back(std::move(result));
+    });
     write_named_arrays(options.out, {}, results);
     std::cout << options.out << ": " << results.size() << " probes at step " << subject.step << "\n";
     return kDone;
@@ -162,7 +163,8 @@ void add_probe(CLI::App& program, Task& task) {
     add_threads_option(*command, options->threads);
     command->callback([options, &task] {
         task = [options] {
-            return options->dtype == "float32" ? run_probes<float>(*options) : run_probes<double>(*options);
+            return options->dtype == "float32" ? measure_once<float>(*options)
+                                               : measure_once<double>(*options);
         };
     });
 }

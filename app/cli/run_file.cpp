@@ -30,8 +30,15 @@ std::string key_of(std::string pointer) {
 }
 
 void require_same_recipe(const std::string& there, const Recipe& recipe, const std::string& path) {
-    const auto theirs = nlohmann::ordered_json::parse(there).flatten();
-    const auto ours = nlohmann::ordered_json::parse(recipe_json(recipe, -1)).flatten();
+    // An earlier version may have planned other steps, or none: they are no part of what a person asked for.
+    const auto keys_of = [](const std::string& text) {
+        auto object = nlohmann::ordered_json::parse(text);
+        if (object.contains("probes"))
+            for (auto& probe : object["probes"])
+                if (probe.contains("steps") && probe["steps"].get<std::string>().starts_with("auto")) probe.erase("steps");
+        return object.flatten();
+    };
+    const auto theirs = keys_of(there), ours = keys_of(recipe_json(recipe, -1));
     const auto refuse = [&](const std::string& key, const std::string& what) {
         throw InputError(path + ": " + key_of(key), what,
                          "--resume with the run's own recipe, or a new run without it");

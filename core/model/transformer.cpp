@@ -23,8 +23,6 @@ std::vector<SublayerRule> all_rules(const StackSpec& spec) {
     return rules;
 }
 
-constexpr std::size_t kAfterFirstLayer = 2;  // hidden state after both sub-layers of layer 1
-
 // Buffers are kept by the thread that used them: a step allocates nothing once every thread has worked once.
 template <class T>
 SublayerScratch<T>& scratch() {
@@ -253,8 +251,9 @@ void Transformer<T>::clear(Gradients<T>& gradients, int sequences) const {
     gradients.shards.resize(static_cast<std::size_t>(shard_count(sequences)));
     for (auto& shard : gradients.shards) resize_on_large_pages(shard, table_.size());
     gradients.fresh = true;
-    gradients.first_square.assign(gradients.shards.size(), 0);
-    gradients.last_square.assign(gradients.shards.size(), 0);
+    const std::vector<double> none(rules_.size() + 1, 0.0);
+    gradients.state_square.assign(gradients.shards.size(), none);
+    gradients.gradient_square.assign(gradients.shards.size(), none);
 }
 
 template <class T>
@@ -273,23 +272,21 @@ void Transformer<T>::shard_backward(const Pass<T>& p, const Batch& batch, Shard 
     T* into = gradients.shards[at].data();
     thread_local std::vector<T> gradient;
     gradient.resize(count);
+    // In float64, since the square of a gradient that vanished is below float32's smallest number.
+    const auto square = [&](const T* x) { return p.kernels.dot(count, x, x); };
     const auto note = [&](std::size_t k) {
+        gradients.state_square[at][k] += square(tape.hidden[k] + first);
+        gradients.gradient_square[at][k] += square(gradient.data());
         if (record) std::copy(gradient.begin(), gradient.end(), record->hidden[k].begin() + static_cast<std::ptrdiff_t>(first));
     };
     head_backward(p, batch, rows, tape, scale, gradient.data(), into, record);
     note(rules_.size());
-    // In float64, since the square of a gradient that vanished is below float32's smallest number.
-    const auto square = [&] { return p.kernels.dot(count, gradient.data(), gradient.data()); };
-    const double last = square();
-    gradients.last_square[at] += last;
-    if (rules_.size() == kAfterFirstLayer) gradients.first_square[at] += last;
     const int all = static_cast<int>(rules_.size());
     for (std::size_t k = rules_.size(); k-- > 0;) {
         sublayer_backward(p, static_cast<int>(k), rules_[k], rows, tape, Jacobian::Backprop, gradient.data(), into,
                           noted ? noted[k] : NormOutputGradients<T>{}, scratch<T>(),
                           side_way<T>(spec_, static_cast<int>(k), 0, all, count));
         note(k);
-        if (k == kAfterFirstLayer) gradients.first_square[at] += square();
     }
     embed_backward(batch, rows, tape, gradient.data(), into, record);
 }

@@ -21,9 +21,9 @@ template <class T>
 struct Gradients {
     std::vector<std::vector<T>> shards;
     bool fresh = true;  ///< nothing added yet; the first pass overwrites what stands in the buffers
-    /// Per shard Σ‖∂loss/∂h‖² after the first and after the last layer: their ratio says whether the gradient still
-    /// reaches the first layer.
-    std::vector<double> first_square, last_square;
+    /// Per shard [2D+1]: Σh² and Σ(∂loss/∂h)² of every hidden state over all rows that the passes added, in float64
+    /// (gradient_ratio.h reads them).
+    std::vector<std::vector<double>> state_square, gradient_square;
     std::vector<T>& total() { return shards.front(); }
     const std::vector<T>& total() const { return shards.front(); }
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "core/backend/cpu/thread_pool.h"
 #include "core/model/transformer.h"
@@ -33,6 +34,8 @@ class ProbeInput {
     const std::int64_t step;
     /// The update that the optimizer makes of this moment; empty where there is none. It leaves the model as it was.
     std::function<UpdateNorms()> update;
+    /// What part of the held-out sequences the batch is, in words for the label `sampled` of the results.
+    std::string sampled = std::to_string(batch.sequences) + (batch.sequences == 1 ? " sequence" : " sequences");
 
     const Tape<T>& tape() {
         if (!tape_) {

@@ -11,6 +11,7 @@
 #include "core/recipe/evaluation.h"
 #include "core/recipe/watched_step.h"
 #include "core/model/gate_warnings.h"
+#include "core/recipe/probe_steps.h"
 #include "core/stack/error.h"
 #include "core/stack/warnings.h"
 
@@ -66,7 +67,8 @@ Experiment::Experiment(const Recipe& recipe, std::string id, std::string name)
       id_(std::move(id)),
       name_(std::move(name)),
       corpus_(make_corpus(recipe.train.data, recipe.stack.context)),
-      trainer_(make_trainer(recipe.stack, recipe.train, corpus_)) {}
+      trainer_(make_trainer(recipe.stack, recipe.train, corpus_)),
+      probe_steps_(probe_steps(recipe)) {}
 
 RunData Experiment::header() const {
     RunData run;
@@ -110,15 +112,17 @@ void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& poo
     with(trainer_, [&](auto& trainer) {
         using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
         trainer.prepare_numerics();
-        const Batch batch = trainer.probe_batch();
+        const ProbeShape shape = probe_shape(recipe_);
+        const Batch batch = trainer.probe_batch(shape.sequences, shape.length);
         ProbeInput<Scalar> input(trainer.model(), batch, pool, trainer.steps_done(), cancel, trainer.loss_scale());
         input.update = [&] { return trainer.trial_update(pool); };
+        input.sampled = sampled_text(shape);
+        std::vector<const ProbeInfo*> known;
         for (const auto& id : probes) {
-            const ProbeInfo* probe = find_probe(id);
-            if (!probe) throw InputError("probe", "\"" + id + "\" is not known", "see normscope-cli probe --help");
-            input.check_cancelled();
-            done(run_probe(*probe, input));
+            known.push_back(find_probe(id));
+            if (!known.back()) throw InputError("probe", "\"" + id + "\" is not known", "see normscope-cli probe --help");
         }
+        run_probes<Scalar>(known, input, done);
     });
 }
 
@@ -130,15 +134,13 @@ ProbeResult Experiment::measure(const std::string& probe, ThreadPool& pool, cons
 
 RunDelta Experiment::advance(ThreadPool& pool) {
     RunDelta delta;
-    const std::int64_t step = steps_done(), last = recipe_.train.steps - 1;
+    const std::int64_t step = steps_done();
     std::vector<std::string> due;
-    for (const auto& plan : recipe_.probes)
-        if (scheduler_.due(plan.id, plan.every, step, last)) due.push_back(plan.id);
+    for (std::size_t i = 0; i < recipe_.probes.size(); ++i)
+        if (probe_steps_[i].contains(step)) due.push_back(recipe_.probes[i].id);
     double probe_ms = 0;
     const auto keep = [&](ProbeResult result) {
         probe_ms += result.cost_ms;
-        for (const auto& plan : recipe_.probes)
-            if (plan.id == result.probe) scheduler_.spent_probe(plan.id, result.cost_ms / 1e3, plan.every);
         delta.probes.push_back(std::move(result));
     };
     std::vector<std::string> of_weights = due;
@@ -146,10 +148,10 @@ RunDelta Experiment::advance(ThreadPool& pool) {
     measure(of_weights, pool, nullptr, keep);
 
     const RunState before = outcome().state;
-    const StepNumbers now =
-        with(trainer_, [&](auto& t) { return watched ? watched_step(t, pool, keep) : t.step(pool); });
-    scheduler_.spent_training(now.seconds);
+    StepNumbers now = with(trainer_, [&](auto& t) { return watched ? watched_step(t, pool, keep) : t.step(pool); });
+    training_seconds_ += now.seconds;
     last_step_seconds_ = now.seconds;
+    flight_.add(now.step, std::move(now.hidden_rms), std::move(now.hidden_gradient));
     // Nobody knew that this would be the last step: what was not due is measured now, on the weights it ended with.
     if (outcome().state == RunState::Diverged) {
         std::vector<std::string> missed;
@@ -159,6 +161,7 @@ RunDelta Experiment::advance(ThreadPool& pool) {
         measure(missed, pool, nullptr, keep);
         if (no_update) with(trainer_, [&](auto& t) { keep(left_out_update(t, step)); });
     }
+    probe_seconds_ += probe_ms / 1e3;
     const double tokens = static_cast<double>(recipe_.train.batch) * recipe_.train.accumulate * recipe_.stack.context;
     delta.steps.push_back({now.step,
                            {{"loss", now.loss},
@@ -175,6 +178,7 @@ RunDelta Experiment::advance(ThreadPool& pool) {
     if (now.overflowed)
         delta.events.push_back({now.step, "overflow",
                                 "gradient overflows FP16 at loss scale " + short_number(now.loss_scale) + ": update left out"});
+    if (const auto spike = spikes_.add(now.loss, now.grad_norm)) delta.events.push_back({now.step, "spike", *spike});
     if (outcome().state != before) {
         delta.outcome = outcome();
         if (ended()) {
@@ -182,11 +186,16 @@ RunDelta Experiment::advance(ThreadPool& pool) {
             delta.events.push_back({now.step, "outcome", run_state_word(outcome().state) + why});
         }
     }
-    if (known_series_) {
-        for (StepRecord& record : delta.steps) known_series_->fit(record);
-        for (ProbeResult& result : delta.probes) known_series_->fit(result, delta.events);
-    }
+    complete(delta);
     return delta;
+}
+
+void Experiment::complete(RunDelta& delta) {
+    if (!delta.events.empty())
+        for (ProbeResult& sample : flight_.take()) delta.probes.push_back(std::move(sample));
+    if (!known_series_) return;
+    for (StepRecord& record : delta.steps) known_series_->fit(record);
+    for (ProbeResult& result : delta.probes) known_series_->fit(result, delta.events);
 }
 
 RunDelta Experiment::set_knobs(const HotKnobs& knobs) {
@@ -197,6 +206,7 @@ RunDelta Experiment::set_knobs(const HotKnobs& knobs) {
         t.set_knobs(knobs);
         t.prepare_numerics();
     });
+    complete(delta);
     return delta;
 }
 
@@ -270,6 +280,9 @@ Checkpoint Experiment::checkpoint() const {
         c.integers.emplace_back("loss_scale_good_steps", state.loss_scale.good_steps);
         c.integers.emplace_back("optimizer_steps", state.optimizer_steps);
         c.integers.emplace_back("verdict_size", static_cast<std::int64_t>(state.verdict.size()));
+        const std::vector<double> spikes = spikes_.state();
+        for (std::size_t i = 0; i < spikes.size(); ++i) c.scalars.emplace_back("spikes." + std::to_string(i), spikes[i]);
+        c.integers.emplace_back("spikes_size", static_cast<std::int64_t>(spikes.size()));
         return c;
     });
 }
@@ -304,11 +317,25 @@ void Experiment::restore(const Checkpoint& c) {
             state.loss_scale = {value_of(c.scalars, "loss_scale"), value_of(c.integers, "loss_scale_good_steps")};
         trainer.restore(state);
     });
+    // A checkpoint of an earlier version knows of no spikes: the next steps are the first that are looked at.
+    std::vector<double> spikes;
+    for (const auto& [name, size] : c.integers)
+        for (std::int64_t i = 0; name == "spikes_size" && i < size; ++i)
+            spikes.push_back(value_of(c.scalars, "spikes." + std::to_string(i)));
+    spikes_ = {};
+    if (!spikes.empty()) spikes_.restore(spikes);
+    flight_ = {};  // those steps are behind the checkpoint; the ring fills again
 }
 
 RecordingSchema recording_schema(const RunData& header, const std::vector<ProbeResult>& first) {
     RecordingSchema schema{header_of(header), header.steps.names, {}};
     for (const auto& result : first) schema.probes.push_back(schema_of(result));
+    const bool flown = std::any_of(first.begin(), first.end(),
+                                   [](const ProbeResult& result) { return result.probe == FlightRecorder::kId; });
+    if (!flown) {
+        const Recipe recipe = parse_recipe(header.recipe_json, "run " + header.id);
+        schema.probes.push_back(FlightRecorder::schema(recipe.stack.depth));
+    }
     return schema;
 }
 

@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "core/probe/registry.h"
-#include "core/probe/scheduler.h"
+#include "core/probe/step_list.h"
+#include "core/recipe/flight_recorder.h"
 #include "core/recipe/known_series.h"
 #include "core/recipe/recipe.h"
 #include "core/session/checkpoint.h"
 #include "core/session/recorder.h"
 #include "core/session/run_data.h"
+#include "core/train/spike.h"
 #include "core/train/trainer.h"
 
 namespace normscope {
@@ -54,11 +56,13 @@ class Experiment {
 
     /// Measures the present weights with one probe, now. May throw Cancelled.
     ProbeResult measure(const std::string& probe, ThreadPool& pool, const std::atomic<bool>* cancel = nullptr);
-    /// Several probes on one forward and backward pass, in the order given; `done` hears each result at once.
+    /// Several probes on one forward and backward pass, in the order given; `done` hears each result at once. They look
+    /// at the held-out sequences that probe_shape gives the recipe, and say how many.
     void measure(const std::vector<std::string>& probes, ThreadPool& pool, const std::atomic<bool>* cancel,
                  const std::function<void(ProbeResult)>& done);
 
-    /// The probes that are due, then one step. The delta carries both.
+    /// The probes that are due at this step (probe_steps), then the step. The delta carries both, and where anything
+    /// happened (an event, the end) the steps of the flight recorder that were not written yet.
     RunDelta advance(ThreadPool& pool);
 
     HotKnobs knobs() const;
@@ -76,8 +80,8 @@ class Experiment {
     /// measures others.
     void continue_series(const RunData& history) { known_series_.emplace(history); }
 
-    /// What was on probes, as a share of training time.
-    double probe_overhead() const { return scheduler_.overhead(); }
+    /// Probe time over training time so far.
+    double probe_overhead() const { return training_seconds_ > 0 ? probe_seconds_ / training_seconds_ : 0; }
     /// Seconds of the last step.
     double last_step_seconds() const { return last_step_seconds_; }
 
@@ -85,16 +89,22 @@ class Experiment {
     static std::vector<std::string> columns(Precision precision);
 
   private:
+    /// Adds to a delta in which something happened the flight recorder's steps, and fits all to the known series.
+    void complete(RunDelta& delta);
+
     Recipe recipe_;
     std::string id_, name_;
     std::shared_ptr<const Corpus> corpus_;
     AnyTrainer trainer_;
-    ProbeScheduler scheduler_;
-    double last_step_seconds_ = 0;
+    std::vector<StepList> probe_steps_;  ///< of recipe_.probes, in order
+    SpikeDetector spikes_;
+    FlightRecorder flight_;
+    double training_seconds_ = 0, probe_seconds_ = 0, last_step_seconds_ = 0;
     std::optional<KnownSeries> known_series_;
 };
 
-/// What a recording must know before it starts; `first` are the samples of step 0, whose shapes it takes.
+/// What a recording must know before it starts; `first` are the samples of step 0, whose shapes it takes. The flight
+/// recorder's group belongs to every recording.
 RecordingSchema recording_schema(const RunData& header, const std::vector<ProbeResult>& first);
 /// The same for a run that goes on: the series that it has.
 RecordingSchema recording_schema(const RunData& history);

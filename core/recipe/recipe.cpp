@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/recipe/probe_steps.h"
 #include "core/probe/registry.h"
 #include "core/recipe/presets.h"
 #include "core/stack/error.h"
@@ -44,15 +45,8 @@ void list_probes(Fields& f, std::vector<ProbePlan>& probes) {
            [&](std::size_t i) {
                f.text("id", probes[i].id);
                f.integer_or_auto("every", probes[i].every, 1, 1'000'000'000);
+               f.text("steps", probes[i].steps);
            });
-}
-
-void validate_probes(const std::vector<ProbePlan>& plans) {
-    std::string allowed;
-    for (const auto& probe : probe_registry()) allowed += (allowed.empty() ? "" : ", ") + std::string(probe.id);
-    for (std::size_t i = 0; i < plans.size(); ++i)
-        if (!find_probe(plans[i].id))
-            throw InputError("probes[" + std::to_string(i) + "].id", "\"" + plans[i].id + "\" is not known", allowed);
 }
 
 std::string read_text(const std::string& path) {
@@ -114,7 +108,7 @@ std::string with_settings(const std::string& text, const std::vector<std::string
 void complete_and_validate(Recipe& r) {
     if (r.probes.empty())
         for (const std::string& id : default_probes()) r.probes.push_back({id, 0});
-    validate_probes(r.probes);
+    validate_probes(r);
     validate(r.train);
     const int source_vocab = make_corpus(r.train.data, r.stack.context)->vocab();
     complete(r.stack, source_vocab);
@@ -124,6 +118,13 @@ void complete_and_validate(Recipe& r) {
                          std::to_string(r.stack.vocab) + " is smaller than the vocabulary of data.source " +
                              word_of(r.train.data.source),
                          "at least " + std::to_string(source_vocab));
+    plan_probe_steps(r);
+}
+
+Recipe without_planned_steps(Recipe recipe) {
+    for (ProbePlan& probe : recipe.probes)
+        if (steps_are_planned(probe)) probe.steps.clear();
+    return recipe;
 }
 
 Recipe read_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings) {

@@ -9,10 +9,13 @@
 
 namespace normscope {
 
-/// When a probe runs: every n steps exactly, or (0) as often as the overhead budget allows.
+/// When a probe runs: every n steps exactly, or (0, "auto") at the steps that plan_cadence gives it.
 struct ProbePlan {
     std::string id;
     int every = 0;
+    /// Under auto, the steps as StepList writes them. "auto 0:49,…" is what the program planned, and plans anew whenever
+    /// the recipe is completed; without that word they are a person's and are obeyed. Empty: not planned yet.
+    std::string steps{};
 };
 
 /// Everything that determines a run.
@@ -42,7 +45,10 @@ Recipe read_recipe(const std::string& file_or_preset, const std::vector<std::str
 /// The same, completed and validated.
 Recipe load_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings = {});
 
-/// Fills what was left out or "auto" (vocab from the source, d_ff, the probe list) and checks the whole.
+/// Fills what was left out or "auto" (vocab from the source, d_ff, the probe list and its steps) and checks the whole.
 void complete_and_validate(Recipe& recipe);
+
+/// The same recipe without what the program planned: two recipes that differ in nothing else are the same.
+Recipe without_planned_steps(Recipe recipe);
 
 }  // namespace normscope

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/model/gradient_ratio.h"
 #include "core/train/first_bad.h"
 #include "core/train/gate_clip.h"
 #include "core/train/schedule.h"
@@ -14,7 +15,6 @@ namespace normscope {
 
 namespace {
 
-constexpr int kProbeSequences = 2;
 constexpr int kHeldOutBatches = 4;
 
 Rounding rounding_of(Precision precision) {
@@ -61,8 +61,21 @@ void Trainer<T>::prepare_numerics() {
 }
 
 template <class T>
-Batch Trainer<T>::probe_batch() const {
-    return corpus_->held_out_batch(train_.seed, 0, std::min(train_.batch, kProbeSequences), model_.spec().context);
+Batch Trainer<T>::probe_batch(int sequences, int length) const {
+    // Drawn at the context's length, since a source may spread what it has to say over the whole of it.
+    const int context = model_.spec().context;
+    Batch batch = corpus_->held_out_batch(train_.seed, 0, sequences, context);
+    if (length >= context) return batch;
+    batch.length = length;
+    for (auto* ids : {&batch.tokens, &batch.targets}) {
+        std::vector<std::int32_t> prefixes;
+        for (int b = 0; b < sequences; ++b) {
+            const auto begin = ids->begin() + static_cast<std::ptrdiff_t>(b) * context;
+            prefixes.insert(prefixes.end(), begin, begin + length);
+        }
+        *ids = std::move(prefixes);
+    }
+    return batch;
 }
 
 template <class T>
@@ -74,6 +87,22 @@ double Trainer<T>::held_out_loss(ThreadPool& pool) {
         sum += tape_.mean_loss();
     }
     return sum / kHeldOutBatches;
+}
+
+template <class T>
+void Trainer<T>::read_hidden_states(StepNumbers& now) const {
+    const std::size_t states = model_.rules().size() + 1;
+    const double numbers = static_cast<double>(train_.batch) * train_.accumulate * model_.spec().context * model_.spec().d_model;
+    now.hidden_rms.assign(states, 0);
+    now.hidden_gradient.assign(states, 0);
+    for (std::size_t k = 0; k < states; ++k) {
+        for (std::size_t i = 0; i < gradients_.shards.size(); ++i) {  // in order: the same bits on any number of threads
+            now.hidden_rms[k] += gradients_.state_square[i][k];
+            now.hidden_gradient[k] += gradients_.gradient_square[i][k];
+        }
+        now.hidden_rms[k] = std::sqrt(now.hidden_rms[k] / numbers);
+        now.hidden_gradient[k] = std::sqrt(now.hidden_gradient[k]) / now.loss_scale;
+    }
 }
 
 template <class T>
@@ -103,12 +132,8 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
         now.grad_norm /= now.loss_scale;
     }
     if (model_.table().has_frozen()) now.grad_norm = gradient_norm(model_.table(), gradient.data(), pool);
-    double first = 0, at_last = 0;
-    for (std::size_t i = 0; i < gradients_.shards.size(); ++i) {
-        first += gradients_.first_square[i];
-        at_last += gradients_.last_square[i];
-    }
-    now.gradient_ratio = std::sqrt(first / at_last);
+    read_hidden_states(now);
+    now.gradient_ratio = gradient_ratio(now.hidden_gradient);
     now.lr = learning_rate(train_.schedule, knobs_.lr, step_, train_.steps);
     now.temperature = model_.numerics.temperature;
 

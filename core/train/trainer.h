@@ -32,7 +32,9 @@ struct StepNumbers {
     double loss = 0;            ///< mean over the step's tokens, nat
     double val_loss = 0;        ///< held-out loss where it is due, else NaN
     double grad_norm = 0;       ///< before clipping
-    double gradient_ratio = 0;  ///< ‖∂L/∂h‖ after layer 1 over that after layer D
+    double gradient_ratio = 0;  ///< first/last (core/model/gradient_ratio.h) on the training batch
+    std::vector<double> hidden_rms;       ///< [2D+1] root mean square of every hidden state over the step's tokens
+    std::vector<double> hidden_gradient;  ///< [2D+1] ‖∂L/∂h_k‖_F, nat; not finite after an overflow in FP16
     double lr = 0, temperature = 0;
     double loss_scale = 1;      ///< of this step's backward pass; other than 1 in FP16 only
     bool overflowed = false;    ///< the scaled gradient was not finite: the update was left out, the scale halved
@@ -93,11 +95,14 @@ class Trainer {
     /// The state of a trainer of the same stack.
     void restore(const TrainerState<T>&);
 
-    /// The fixed batch that probes look at: held-out text, at most two sequences, the same at every step.
-    Batch probe_batch() const;
+    /// The fixed batch that probes look at: the first `length` tokens (at most the context) of so many held-out
+    /// sequences, the same at every step; with more sequences or tokens the first ones stay.
+    Batch probe_batch(int sequences, int length) const;
 
   private:
     double held_out_loss(ThreadPool&);
+    /// What the step's passes left of every hidden state, without the loss scale.
+    void read_hidden_states(StepNumbers&) const;
     /// The weights that the optimizer moves.
     std::span<T> weights() { return master_.empty() ? model_.parameters() : std::span<T>(master_); }
     /// Lets the model see the weights after they moved.

@@ -117,7 +117,7 @@ class GateClipTest : public QObject {
 
         Tape<double> tape;
         Gradients<double> gradients;
-        const Batch batch = trainer->probe_batch();
+        const Batch batch = trainer->probe_batch(2, trainer->model().spec().context);
         trainer->model().forward(batch, tape, pool);
         trainer->model().clear(gradients, batch.sequences);
         trainer->model().backward(batch, tape, 1, gradients, pool);

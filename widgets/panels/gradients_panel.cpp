@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/panels/gradients_panel.h"
 
+#include "core/model/gradient_ratio.h"
 #include "widgets/panels/depth_figure.h"
 #include "widgets/panels/gradient_factors.h"
 #include "widgets/panels/panel_text.h"
@@ -47,7 +48,7 @@ std::optional<double> ratioOf(const ProbeResult& sample, const std::string& quan
     if (!p || p->depth < 2) return std::nullopt;
     const std::size_t n = p->y.size();
     if (quantity == "params") return std::hypot(p->y[0], p->y[1]) / std::hypot(p->y[n - 2], p->y[n - 1]);
-    return p->y[2] / p->y.back();
+    return gradient_ratio(p->y);
 }
 
 }  // namespace

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/train/spike.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace normscope {
+
+namespace {
+
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+double robust_deviation(std::vector<double> values, double centre) {
+    for (double& v : values) v = std::abs(v - centre);
+    return 1.4826 * median(std::move(values));
+}
+
+void keep(std::vector<double>& window, double value) {
+    if (window.size() == SpikeDetector::kWindow) window.erase(window.begin());
+    window.push_back(value);
+}
+
+}  // namespace
+
+std::optional<std::string> SpikeDetector::add(double loss, double grad_norm) {
+    if (!std::isfinite(loss) || !std::isfinite(grad_norm)) return std::nullopt;
+    std::optional<std::string> told;
+    if (losses_.size() >= kLeast) {
+        const double usual_loss = median(losses_), usual_norm = median(norms_);
+        const bool steep = grad_norm > kGradientFactor * usual_norm;
+        const bool high = loss - usual_loss > std::max(kLossRise, kDeviations * robust_deviation(losses_, usual_loss));
+        char text[160];
+        if (steep && !inside_)
+            std::snprintf(text, sizeof text, "gradient norm %.4g, %.3g times the median %.4g of the last %zu steps; loss %.4g",
+                          grad_norm, grad_norm / usual_norm, usual_norm, norms_.size(), loss);
+        else if (high && !inside_)
+            std::snprintf(text, sizeof text, "loss %.4g nat, %.3g above the median %.4g of the last %zu steps", loss,
+                          loss - usual_loss, usual_loss, losses_.size());
+        if ((steep || high) && !inside_) told = text;
+        inside_ = steep || high;
+    }
+    keep(losses_, loss);
+    keep(norms_, grad_norm);
+    return told;
+}
+
+std::vector<double> SpikeDetector::state() const {
+    std::vector<double> state{inside_ ? 1.0 : 0.0};
+    state.insert(state.end(), losses_.begin(), losses_.end());
+    state.insert(state.end(), norms_.begin(), norms_.end());
+    return state;
+}
+
+void SpikeDetector::restore(const std::vector<double>& state) {
+    inside_ = state.at(0) != 0;
+    const auto half = state.begin() + 1 + static_cast<std::ptrdiff_t>((state.size() - 1) / 2);
+    losses_.assign(state.begin() + 1, half);
+    norms_.assign(half, state.end());
+}
+
+}  // namespace normscope
