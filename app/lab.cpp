@@ -186,6 +186,18 @@ void Lab::startOver() {
     requestExplore();
 }
 
+void Lab::compare(const std::vector<Recipe>& recipes, const QString& text) {
+    if (anyUnderWay()) stop();
+    std::vector<LabRun> after;
+    for (const Recipe& recipe : recipes) {
+        after.push_back(makeRun(freshId(), recipe));
+        used_ids_.insert(after.back().id);
+    }
+    selected_run_ = 0;
+    step_ = kNewest;
+    changeRuns(std::move(after), text);
+}
+
 void Lab::addRun(const Recipe& recipe) {
     std::vector<LabRun> after = runs_;
     after.push_back(makeRun(freshId(), recipe));

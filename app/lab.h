@@ -46,6 +46,8 @@ class Lab : public QObject {
 
     /// The default comparison, Pre-LN | Post-LN; not undoable, like opening a session.
     void startOver();
+    /// Puts these runs, nothing trained yet, in the place of the comparison; undoable.
+    void compare(const std::vector<Recipe>& recipes, const QString& text);
     void addRun(const Recipe& recipe);
     /// Adds a run that starts from another program's model (safetensors, llm.c or llama2.c) and selects it.
     void importModel(const QString& path);

@@ -2,11 +2,13 @@
 #include "app/main_window.h"
 
 #include "app/banner.h"
+#include "app/findings_band.h"
 #include "app/lab.h"
 #include "app/palette.h"
 #include "app/panel_grid.h"
 #include "app/settings.h"
 #include "app/side_rail.h"
+#include "app/story_strip.h"
 #include "app/window_actions.h"
 #include "core/recipe/presets.h"
 #include "core/stack/warnings.h"
@@ -174,6 +176,10 @@ void MainWindow::buildLayout() {
     centre->setContentsMargins(0, 0, 0, 0);
     centre->setSpacing(0);
     centre->addWidget(banner_);
+    story_ = new StoryStrip(this);
+    centre->addWidget(story_);
+    findings_ = new FindingsBand(*lab_, this);
+    centre->addWidget(findings_);
     centre->addWidget(grid_, 1);
     auto* middle = new QHBoxLayout;
     middle->setContentsMargins(0, 0, 0, 0);
@@ -258,8 +264,30 @@ void MainWindow::connectStrip() {
     });
     connect(strip_, &widgets::RunStrip::compareRequested, this, &MainWindow::addComparison);
     connect(strip_, &widgets::RunStrip::presetChosen, lab_, &Lab::loadPreset);
+    connectStories();
     connect(strip_, &widgets::RunStrip::commandSearchRequested, this, &MainWindow::searchCommands);
     connect(strip_, &widgets::RunStrip::themeToggled, this, &MainWindow::toggleTheme);
+}
+
+void MainWindow::connectStories() {
+    QStringList names, titles;
+    for (const Preset& story : stories()) {
+        names << QString::fromLatin1(story.name);
+        titles << QString::fromStdString(nlohmann::json::parse(story.json).value("title", story.name));
+    }
+    strip_->setStories(names, titles);
+    connect(strip_, &widgets::RunStrip::storyChosen, this, &MainWindow::tellStory);
+    connect(story_, &StoryStrip::stepTold, lab_,
+            [this](qint64 step) { lab_->setStep(step < 0 ? Lab::kNewest : step); });
+}
+
+void MainWindow::tellStory(const QString& name) {
+    for (const Preset& file : stories())
+        if (name == QLatin1String(file.name)) {
+            const Story story = read_story(file.name, file.json);
+            lab_->compare(story.runs, tr("story %1").arg(QString::fromStdString(story.title)));
+            story_->tell(story);
+        }
 }
 
 void MainWindow::connectKnobs() {

@@ -17,10 +17,12 @@ class TransportBar;
 namespace normscope::app {
 
 class Banner;
+class FindingsBand;
 class Lab;
 class PanelCell;
 class PanelGrid;
 class SideRail;
+class StoryStrip;
 
 /// The one window. It wires: intentions of the widgets to the lab, the lab's signals to the widgets. Nothing
 /// is decided here.
@@ -34,6 +36,9 @@ class MainWindow : public QMainWindow {
     Lab* lab() const { return lab_; }
     PanelGrid* grid() const { return grid_; }
     Banner* banner() const { return banner_; }
+    StoryStrip* story() const { return story_; }
+    /// Puts the runs of a story (its file name) into the comparison and shows its first sentence.
+    void tellStory(const QString& name);
     widgets::StackView* stack() const { return stack_; }
     bool isDark() const { return dark_; }
     void setDark(bool dark);
@@ -87,6 +92,7 @@ class MainWindow : public QMainWindow {
   private:
     void buildLayout();
     void connectStrip();
+    void connectStories();
     void connectKnobs();
     void connectStack();
     void connectTransport();
@@ -109,6 +115,8 @@ class MainWindow : public QMainWindow {
     widgets::TransportBar* transport_;
     SideRail* rail_;
     Banner* banner_;
+    StoryStrip* story_;
+    FindingsBand* findings_;
     QWidget* left_;
     QString session_path_;
     bool dark_ = false, theme_ordered_ = false, presenting_ = false, wide_by_hand_ = false;

@@ -3,6 +3,7 @@
 #include "app/banner.h"
 #include "app/command_search.h"
 #include "app/export_dialog.h"
+#include "app/findings_band.h"
 #include "app/lab.h"
 #include "app/main_window.h"
 #include "app/panel_grid.h"
@@ -214,6 +215,7 @@ void MainWindow::togglePresentation() {
     if (presenting_ && grid_->focusedCell() < 0) focusCurrent();
     if (!presenting_) grid_->focusCell(-1);
     strip_->setVisible(!presenting_);
+    findings_->setVisible(!presenting_);
     stack_->setVisible(!presenting_);
     transport_->setVisible(!presenting_);
     rail_->setVisible(!presenting_ && grid_->isWide());

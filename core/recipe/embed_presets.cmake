@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# cmake -DOUT=preset_data.cpp -DFILES=a.json,b.json -P embed_presets.cmake: the recipes as one C++ source, so that
-# the programs need no files beside them.
+# cmake -DOUT=data.cpp -DFUNCTION=presets -DFILES=a.json,b.json -P embed_presets.cmake: JSON files as one C++ source that
+# defines the function of core/recipe/presets.h, so that the programs need no files beside them.
 set(rows "")
 string(REPLACE "," ";" FILES "${FILES}")
 foreach(file IN LISTS FILES)
@@ -8,14 +8,14 @@ foreach(file IN LISTS FILES)
   file(READ "${file}" json)
   string(APPEND rows "    {\"${name}\", R\"json(${json})json\"},\n")
 endforeach()
-file(WRITE "${OUT}" "// Written by core/recipe/embed_presets.cmake from resources/presets.
+file(WRITE "${OUT}" "// Written by core/recipe/embed_presets.cmake from the JSON files of resources/${FUNCTION}.
 #include \"core/recipe/presets.h\"
 
 namespace normscope {
 namespace {
-constexpr Preset kPresets[] = {
+constexpr Preset kFiles[] = {
 ${rows}};
 }  // namespace
-std::span<const Preset> presets() { return kPresets; }
+std::span<const Preset> ${FUNCTION}() { return kFiles; }
 }  // namespace normscope
 ")

@@ -13,6 +13,8 @@ struct Preset {
 };
 
 std::span<const Preset> presets();
+/// resources/stories/NAME.json, compiled in; story.h reads them.
+std::span<const Preset> stories();
 
 /// One of these or of size_presets(); nullptr when there is none of that name.
 const Preset* find_preset(const std::string& name);

@@ -31,11 +31,15 @@ RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
     connect(button(tr("+ compare"), tr("Add a run beside these")), &QPushButton::clicked, this,
             &RunStrip::compareRequested);
     line->addStretch(1);
-    presets_ = new QMenu(this);
-    QPushButton* presets = button(tr("Presets"), tr("Start from a recipe that comes with the program"));
-    presets->setMenu(presets_);
-    connect(presets_, &QMenu::triggered, this,
-            [this](QAction* action) { Q_EMIT presetChosen(action->data().toString()); });
+    const auto menu = [&](const QString& text, const QString& tip, void (RunStrip::*chosen)(const QString&)) {
+        auto* made = new QMenu(this);
+        button(text, tip)->setMenu(made);
+        connect(made, &QMenu::triggered, this,
+                [this, chosen](QAction* action) { Q_EMIT (this->*chosen)(action->data().toString()); });
+        return made;
+    };
+    stories_ = menu(tr("Stories"), tr("A comparison with what it shows, told step by step"), &RunStrip::storyChosen);
+    presets_ = menu(tr("Presets"), tr("Start from a recipe that comes with the program"), &RunStrip::presetChosen);
 
     auto* search = new GlyphButton(Glyph::Search, tr("Search commands (Ctrl+K)"), this);
     auto* theme = new GlyphButton(Glyph::Theme, tr("Light or dark"), this);
@@ -74,9 +78,17 @@ void RunStrip::setSelected(const QString& id) {
     for (RunChip* chip : chips_) chip->setChecked(chip->run().id == id);
 }
 
-void RunStrip::setPresets(const QStringList& names, const QStringList& titles) {
-    presets_->clear();
-    for (qsizetype i = 0; i < names.size(); ++i) presets_->addAction(titles.at(i))->setData(names.at(i));
+namespace {
+
+void fill(QMenu* menu, const QStringList& names, const QStringList& titles) {
+    menu->clear();
+    for (qsizetype i = 0; i < names.size(); ++i) menu->addAction(titles.at(i))->setData(names.at(i));
 }
+
+}  // namespace
+
+void RunStrip::setPresets(const QStringList& names, const QStringList& titles) { fill(presets_, names, titles); }
+
+void RunStrip::setStories(const QStringList& names, const QStringList& titles) { fill(stories_, names, titles); }
 
 }  // namespace normscope::widgets

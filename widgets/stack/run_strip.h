@@ -25,6 +25,7 @@ class RunStrip : public QWidget {
     void setSelected(const QString& id);
     /// Names as in a recipe's file and what a person reads, in the same order.
     void setPresets(const QStringList& names, const QStringList& titles);
+    void setStories(const QStringList& names, const QStringList& titles);
     const std::vector<RunChip*>& chips() const { return chips_; }
 
   Q_SIGNALS:
@@ -32,6 +33,7 @@ class RunStrip : public QWidget {
     void runMenuRequested(const QString& id, const QPoint& global);  ///< right click or the menu key
     void compareRequested();
     void presetChosen(const QString& name);
+    void storyChosen(const QString& name);
     void commandSearchRequested();  ///< button or Ctrl+K
     void themeToggled();
 
@@ -39,6 +41,7 @@ class RunStrip : public QWidget {
     std::vector<RunChip*> chips_;
     QHBoxLayout* runs_;
     QMenu* presets_;
+    QMenu* stories_;
 };
 
 }  // namespace normscope::widgets

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/findings/findings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "core/findings/number.h"
+#include "core/findings/watched.h"
+
+namespace normscope {
+
+namespace {
+
+constexpr double kGrowth = 10;
+constexpr double kIllConditioned = 1e6;
+constexpr double kCommitted = 0.01;  // share of rows from which attention is said to have committed
+constexpr std::size_t kLastRows = 20;
+
+std::string step_text(std::int64_t step) { return "step " + std::to_string(step); }
+
+const NamedArray* full(const ProbeResult& sample, const char* name) {
+    const NamedArray* array = sample.find(name);
+    return array && !array->data.empty() ? array : nullptr;
+}
+
+std::optional<double> recent_loss(const RunData& run, std::int64_t step) {
+    const auto* loss = run.steps.find("loss");
+    if (!loss) return std::nullopt;
+    double sum = 0;
+    std::size_t count = 0;
+    for (std::size_t i = loss->size(); i-- > 0 && count < kLastRows;) {
+        if (run.steps.step[i] > step || !std::isfinite((*loss)[i])) continue;
+        sum += (*loss)[i];
+        ++count;
+    }
+    if (count == 0) return std::nullopt;
+    return sum / static_cast<double>(count);
+}
+
+bool failed(RunState state) {
+    return state == RunState::Diverged || state == RunState::Stalled || state == RunState::Collapsed;
+}
+
+std::string outcome_sentence(const RunData& run, std::int64_t step) {
+    const Outcome& outcome = run.outcome;
+    const bool ended = outcome.step >= 0 && outcome.step <= step;
+    if (ended && (failed(outcome.state) || outcome.state == RunState::Failed))
+        return run.name + " " + run_state_word(outcome.state) + ": " + outcome.text;
+    const auto loss = recent_loss(run, step);
+    if (!loss) return {};
+    const std::string reached = run.name + " reached a loss of " + number(*loss, 3) + " nat";
+    if (!std::isfinite(run.unigram_entropy)) return reached;
+    const double below = run.unigram_entropy - *loss;
+    return reached + ", " + number(std::abs(below)) + (below >= 0 ? " below" : " above") + " the unigram entropy";
+}
+
+/// ‖∂L/∂h‖ after layer 1 over that after the last; nothing for a stack of one layer.
+std::optional<double> gradient_ratio(const ProbeResult& sample) {
+    const NamedArray* hidden = full(sample, "hidden");
+    if (!hidden || hidden->data.size() < 5) return std::nullopt;
+    return hidden->data[2] / hidden->data.back();
+}
+
+std::string gradient_sentence(const RunData& run, std::int64_t step) {
+    const ProbeResult* now = run.sample_at("gradients", step);
+    if (!now) return {};
+    const auto ratio = gradient_ratio(*now);
+    if (!ratio) return {};
+    const std::size_t depth = (now->find("hidden")->data.size() - 1) / 2;
+    std::string text = "Gradient, layer 1 ÷ " + std::to_string(depth) + " (held-out batch): " +
+                       (std::isfinite(*ratio) ? number(*ratio) : std::string("not finite")) + " at " + step_text(now->step);
+    const ProbeResult& first = run.probes.at("gradients").front();
+    if (const auto start = gradient_ratio(first); start && first.step == 0 && now->step > 0)
+        text += "; " + number(*start) + " at step 0";
+    return text;
+}
+
+/// The product of one factor over the sub-layers between the first and the last layer's hidden states.
+std::optional<double> factor(const ProbeResult& sample, const char* name) {
+    const NamedArray* array = full(sample, name);
+    if (!array || array->data.size() < 4) return std::nullopt;
+    double logarithm = 0;
+    for (std::size_t k = 2; k < array->data.size(); ++k) logarithm += std::log(array->data[k]);
+    return std::exp(logarithm);
+}
+
+std::string factors_sentence(const RunData& run, std::int64_t step) {
+    const ProbeResult* now = run.sample_at("residual", step);
+    if (!now) return {};
+    const auto norm = factor(*now, "grad_norm"), shortcut = factor(*now, "grad_shortcut"), branch = factor(*now, "grad_branch");
+    if (!norm || !shortcut || !branch) return {};
+    const double product = *norm * *shortcut * *branch;
+    if (!std::isfinite(product)) return {};
+    return "Measured on the way back from layer " + std::to_string(now->find("grad_norm")->data.size() / 2) + " to layer 1 at " +
+           step_text(now->step) + ": norms × " + number(*norm) + ", shortcuts × " + number(*shortcut) + ", branches × " +
+           number(*branch) + ", together × " + number(product);
+}
+
+std::string departures_sentence(const RunData& run, std::int64_t step) {
+    if (!failed(run.outcome.state)) return {};
+    const auto left = departures(run, step);
+    if (left.empty()) return {};
+    const auto told = [](const Departure& d) {
+        return std::string(d.quantity->title) + " (" + number(d.start) + " → " + number(d.value) + ")";
+    };
+    std::string text = "First outside the range of runs that learn: " + told(left.front()) + " at " + step_text(left.front().step);
+    std::int64_t said = left.front().step;
+    for (std::size_t i = 1; i < left.size(); ++i) {
+        text += left[i].step == said ? ", with it " : "; then ";
+        text += told(left[i]);
+        if (left[i].step != said) text += " at " + step_text(left[i].step);
+        said = left[i].step;
+    }
+    return text;
+}
+
+std::string growth_sentence(const RunData& run, std::int64_t step) {
+    const ProbeResult* now = run.sample_at("growth", step);
+    const NamedArray* rms = now ? full(*now, "rms") : nullptr;
+    if (!rms) return {};
+    const double factor = rms->data.back() / rms->data.front();
+    if (!(factor > kGrowth || factor < 1 / kGrowth)) return {};
+    return std::string("The hidden state ") + (factor > 1 ? "grows" : "shrinks") + " along the depth: RMS " +
+           number(rms->data.front()) + " at the embedding, " + number(rms->data.back()) + " after layer " +
+           std::to_string((rms->data.size() - 1) / 2) + " at " + step_text(now->step);
+}
+
+std::string spectrum_sentence(const RunData& run, std::int64_t step) {
+    const ProbeResult* now = run.sample_at("jacobian", step);
+    if (!now) return {};
+    const NamedArray *values = full(*now, "end_to_end_sv"), *nulls = full(*now, "end_to_end_exact_nulls");
+    if (!values || !nulls || !std::isfinite(nulls->data.front())) return {};
+    const auto count = static_cast<std::size_t>(nulls->data.front());
+    if (count >= values->data.size()) return {};
+    const double high = values->data.front(), low = values->data[values->data.size() - 1 - count];
+    if (count == 0 && high < kIllConditioned * low) return {};
+    return "The end-to-end Jacobian of the last token has σ from " + number(low) + " to " + number(high) + " and " +
+           (count == 1 ? "1 exact null" : std::to_string(count) + " exact nulls") + " among " +
+           std::to_string(values->data.size()) + " at " + step_text(now->step);
+}
+
+std::string theta_sentence(const RunData& run, std::int64_t step) {
+    const ProbeResult* now = run.sample_at("theta", step);
+    const NamedArray* share = now ? full(*now, "relative_below_099") : nullptr;
+    if (!share) return {};
+    double sum = 0;
+    std::size_t heads = 0;
+    for (const double s : share->data)
+        if (std::isfinite(s)) {
+            sum += s;
+            ++heads;
+        }
+    if (heads == 0) return "θ is not finite in any head at " + step_text(now->step);
+    const double mean = sum / static_cast<double>(heads);
+    std::string text = mean < kCommitted ? "θ is within 1 % of a uniform row's in almost every attention row"
+                                         : "θ is more than 1 % below a uniform row's in " + number(100 * mean, 2) +
+                                               " % of the attention rows";
+    if (heads < share->data.size())
+        text += " (" + std::to_string(share->data.size() - heads) + " heads are not finite)";
+    return text + " at " + step_text(now->step);
+}
+
+}  // namespace
+
+std::vector<Finding> findings(const RunData& run, std::int64_t step) {
+    std::vector<Finding> all;
+    const auto say = [&](FindingKind kind, std::string sentence) {
+        if (!sentence.empty()) all.push_back({kind, std::move(sentence)});
+    };
+    say(FindingKind::Outcome, outcome_sentence(run, step));
+    say(FindingKind::Gradient, gradient_sentence(run, step));
+    say(FindingKind::Factors, factors_sentence(run, step));
+    say(FindingKind::Departures, departures_sentence(run, step));
+    say(FindingKind::Growth, growth_sentence(run, step));
+    say(FindingKind::Nulls, spectrum_sentence(run, step));
+    say(FindingKind::Theta, theta_sentence(run, step));
+    return all;
+}
+
+}  // namespace normscope

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/findings/watched.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace normscope {
+
+namespace {
+
+/// The median of the finite entries; of an even number the mean of the middle two.
+std::optional<double> median_of(const ProbeResult& sample, const char* name) {
+    const NamedArray* array = sample.find(name);
+    if (!array) return std::nullopt;
+    std::vector<double> values;
+    for (const double v : array->data)
+        if (std::isfinite(v)) values.push_back(v);
+    if (values.empty()) return std::nullopt;
+    std::sort(values.begin(), values.end());
+    const std::size_t n = values.size();
+    return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+std::optional<double> gradient_ratio(const ProbeResult& sample) {
+    const NamedArray* hidden = sample.find("hidden");
+    if (!hidden || hidden->data.size() < 5) return std::nullopt;  // one layer has no first and last
+    return hidden->data[2] / hidden->data.back();
+}
+
+constexpr WatchedQuantity kWatched[] = {
+    {"branch_ratio", "branch ÷ stream", "residual", true, 1,
+     [](const ProbeResult& s) { return median_of(s, "branch_ratio"); }},
+    {"branch_cosine", "cos(branch, stream)", "residual", false, 0.3,
+     [](const ProbeResult& s) { return median_of(s, "branch_cosine"); }},
+    {"update_ratio", "update ÷ weight", "updates", true, 1,
+     [](const ProbeResult& s) { return median_of(s, "update_ratio"); }},
+    {"gradient_ratio", "gradient, first ÷ last layer", "gradients", true, 2, gradient_ratio},
+    {"entropy", "attention entropy", "attention", false, 0.2,
+     [](const ProbeResult& s) { return median_of(s, "entropy"); }},
+    {"similarity", "token similarity", "tokens", false, 0.3,
+     [](const ProbeResult& s) { return median_of(s, "similarity"); }},
+};
+
+}  // namespace
+
+std::span<const WatchedQuantity> watched_quantities() { return kWatched; }
+
+double excursion(const WatchedQuantity& quantity, double start, double value) {
+    if (!quantity.logarithmic) return std::abs(value - start);
+    if (!(start > 0) || !(value > 0)) return std::numeric_limits<double>::quiet_NaN();
+    return std::abs(std::log(value / start));
+}
+
+std::vector<Departure> departures(const RunData& run, std::int64_t until) {
+    std::vector<Departure> found;
+    for (const WatchedQuantity& quantity : kWatched) {
+        const auto samples = run.probes.find(quantity.probe);
+        if (samples == run.probes.end() || samples->second.empty() || samples->second.front().step != 0) continue;
+        const auto start = quantity.value(samples->second.front());
+        if (!start) continue;
+        for (const ProbeResult& sample : samples->second) {
+            if (sample.step > until) break;
+            const auto value = quantity.value(sample);
+            if (!value) continue;
+            const double bands = excursion(quantity, *start, *value) / quantity.band;
+            if (!(bands > 1)) continue;
+            found.push_back({&quantity, sample.step, *start, *value, bands});
+            break;
+        }
+    }
+    std::sort(found.begin(), found.end(), [](const Departure& a, const Departure& b) {
+        return a.step != b.step ? a.step < b.step : a.bands > b.bands;
+    });
+    return found;
+}
+
+}  // namespace normscope

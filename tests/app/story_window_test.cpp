@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/findings_band.h"
+#include "app/story_strip.h"
+#include "core/recipe/presets.h"
+#include "tests/widgets/warnings_fail.h"
+#include "widgets/stack/run_strip.h"
+#include "window_bench.h"
+
+#include <QLabel>
+#include <QMenu>
+#include <QToolButton>
+
+using namespace normscope;
+using namespace normscope::app;
+using normscope::test::WindowBench;
+
+class StoryWindowTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void aStoryPutsItsRunsSideBySideAndIsUndone() {
+        WindowBench b;
+        const Story told = read_story(stories()[1].name, stories()[1].json);
+        const std::string before = b.lab().runs()[0].id;
+        Q_EMIT b.find<widgets::RunStrip>("runStrip")->storyChosen(QString::fromLatin1(stories()[1].name));
+        QCOMPARE(b.lab().runs().size(), told.runs.size());
+        for (std::size_t i = 0; i < told.runs.size(); ++i)
+            QCOMPARE(recipe_json(b.lab().runs()[i].recipe, -1), recipe_json(told.runs[i], -1));
+        StoryStrip* strip = b.window->story();
+        QVERIFY(strip->isVisible());
+        b.lab().undoStack()->undo();
+        QCOMPARE(b.lab().runs()[0].id, before);
+    }
+
+    void itsSentencesAreReadBackAndForth() {
+        WindowBench b;
+        b.window->tellStory(QString::fromLatin1(stories()[0].name));
+        StoryStrip* strip = b.window->story();
+        const auto text = [strip] { return strip->findChild<QLabel*>("storyText")->text(); };
+        const Story& story = *strip->story();
+        QCOMPARE(text(), QString::fromStdString(story.steps[0].text));
+        QVERIFY(!strip->findChild<QToolButton*>("storyBack")->isEnabled());
+        for (std::size_t i = 1; i < story.steps.size(); ++i) {
+            QTest::mouseClick(strip->findChild<QToolButton*>("storyNext"), Qt::LeftButton);
+            QCOMPARE(text(), QString::fromStdString(story.steps[i].text));
+        }
+        QVERIFY(!strip->findChild<QToolButton*>("storyNext")->isEnabled());
+        strip->previous();
+        QCOMPARE(strip->at(), story.steps.size() - 2);
+        QTest::mouseClick(strip->findChild<QToolButton*>("storyClose"), Qt::LeftButton);
+        QVERIFY(!strip->isVisible());
+        QCOMPARE(b.lab().runs().size(), story.runs.size());  // the runs stay
+    }
+
+    void theBandSpeaksOfEachRunAndKeepsItsHeight() {
+        WindowBench b;
+        auto* band = b.find<FindingsBand>("findingsBand");
+        QTRY_COMPARE(band->texts().size(), static_cast<qsizetype>(b.lab().runs().size()));
+        QTRY_VERIFY(band->texts()[0].contains("Gradient, layer 1"));
+        QCOMPARE(band->height(), FindingsBand::kHeight);
+        b.makeSmall(30);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+        QTRY_VERIFY(band->texts()[0].contains("reached a loss of"));
+        QCOMPARE(band->height(), FindingsBand::kHeight);
+    }
+};
+
+QTEST_MAIN(StoryWindowTest)
+#include "story_window_test.moc"

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/findings/findings.h"
+
+#include <QtTest>
+
+#include "tests/findings/sample_data.h"
+
+using namespace normscope;
+
+namespace {
+
+QStringList told(const RunData& run, std::int64_t step) {
+    QStringList lines;
+    for (const Finding& finding : findings(run, step)) lines << QString::fromStdString(finding.text);
+    return lines;
+}
+
+}  // namespace
+
+class FindingsTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void aFailedRunIsToldByItsNumbers() {
+        RunData r = sample::run("Post-LN");
+        r.unigram_entropy = 2.87;
+        r.steps.names = {"loss"};
+        r.steps.columns.resize(1);
+        for (int i = 0; i < 200; ++i) {
+            r.steps.step.push_back(i);
+            r.steps.columns[0].push_back(2.86);
+        }
+        r.outcome = {RunState::Stalled, 199, "loss 2.86 nat", -1};
+        sample::add(r, "gradients", 0, {sample::vector("hidden", {1, 1, 4, 1, 2})});
+        sample::add(r, "gradients", 8, {sample::vector("hidden", {1, 1, 4e-9, 1, 2})});
+        // Sub-layers 2 and 3 lie between the hidden states of layer 1 and layer 2.
+        sample::add(r, "residual", 8,
+                    {sample::vector("grad_norm", {9, 9, 0.1, 0.02}), sample::vector("grad_shortcut", {9, 9, 1, 2}),
+                     sample::vector("grad_branch", {9, 9, 1e-3, 5e-4})});
+        sample::add(r, "growth", 8, {sample::vector("rms", {1, 1, 1, 1, 50})});
+        QCOMPARE(told(r, 199),
+                 QStringList({"Post-LN stalled: loss 2.86 nat",
+                              "Gradient, layer 1 ÷ 2 (held-out batch): 2e-9 at step 8; 2 at step 0",
+                              "Measured on the way back from layer 2 to layer 1 at step 8: norms × 0.002, shortcuts × 2, "
+                              "branches × 5e-7, together × 2e-9",
+                              "First outside the range of runs that learn: gradient, first ÷ last layer (2 → 2e-9) at step 8",
+                              "The hidden state grows along the depth: RMS 1 at the embedding, 50 after layer 2 at step 8"}));
+        QCOMPARE(told(r, 100).front(), QString("Post-LN reached a loss of 2.86 nat, 0.01 below the unigram entropy"));
+    }
+
+    void nothingIsCausedByWhatWasNotMeasured() {
+        // The gain 1/σ of the norms alone used to be told as the reason of a small gradient.
+        RunData r = sample::run("Post-LN");
+        r.outcome = {RunState::Stalled, 10, "loss 2.86 nat", -1};
+        sample::add(r, "null_space", 10, {sample::vector("gain", {0.01, 0.04, 7})});
+        QCOMPARE(told(r, 10), QStringList{"Post-LN stalled: loss 2.86 nat"});
+    }
+
+    void theOrderIsThatOfTheSteps() {
+        RunData r = sample::run("Post-LN");
+        r.outcome = {RunState::Collapsed, 3, "lost 0.4 nat", -1};
+        for (int step = 0; step < 4; ++step) {
+            const double far = step < 1 ? 1 : 1e-3, later = step < 3 ? 0.5 : 0.01;
+            sample::add(r, "gradients", step, {sample::vector("hidden", {1, 1, far, 1, 1})});
+            sample::add(r, "residual", step, {sample::vector("branch_ratio", {later, later, later, later})});
+        }
+        QCOMPARE(told(r, 3).last(), QString("First outside the range of runs that learn: gradient, first ÷ last layer "
+                                            "(1 → 0.001) at step 1; then branch ÷ stream (0.5 → 0.01) at step 3"));
+        r.outcome.state = RunState::Finished;
+        QVERIFY(!told(r, 3).join("").contains("First outside"));
+    }
+
+    void nullsAreThoseThatTheProbeCounted() {
+        RunData r = sample::run("A");
+        sample::add(r, "jacobian", 0, {sample::vector("end_to_end_sv", {2, 1, 1e-9, 0})});
+        QVERIFY(told(r, 0).isEmpty());  // a small number alone is no null
+        r.probes["jacobian"].front().arrays.push_back(sample::vector("end_to_end_exact_nulls", {1}));
+        QCOMPARE(told(r, 0), QStringList{"The end-to-end Jacobian of the last token has σ from 1e-9 to 2 and 1 exact null "
+                                         "among 4 at step 0"});
+    }
+
+    void thetaIsHeldAgainstAUniformRow() {
+        RunData r = sample::run("A");
+        sample::add(r, "theta", 0, {sample::vector("relative_below_099", {0.002, 0.004, NAN})});
+        QCOMPARE(told(r, 0), QStringList{"θ is within 1 % of a uniform row's in almost every attention row (1 heads are not "
+                                         "finite) at step 0"});
+        r.probes["theta"].front().arrays.front().data = {0.2, 0.4};
+        QCOMPARE(told(r, 0), QStringList{"θ is more than 1 % below a uniform row's in 30 % of the attention rows at step 0"});
+        r.probes["theta"].front().arrays.front().data = {NAN};
+        QCOMPARE(told(r, 0), QStringList{"θ is not finite in any head at step 0"});
+    }
+
+    void withoutProbesOnlyTheOutcomeIsTold() {
+        RunData r = sample::run("No norm");
+        r.outcome = {RunState::Diverged, 12, "step 12 · L7 ffn.w2 · inf", 6};
+        QCOMPARE(told(r, 12), QStringList{"No norm diverged: step 12 · L7 ffn.w2 · inf"});
+        QVERIFY(told(sample::run("empty"), 0).isEmpty());
+    }
+};
+
+QTEST_GUILESS_MAIN(FindingsTest)
+#include "findings_test.moc"
