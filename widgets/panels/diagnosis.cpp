@@ -43,11 +43,13 @@ QString outcomeSentence(const RunData& run, std::int64_t step) {
         return QString("%1 diverged: %2").arg(name, QString::fromStdString(outcome.text));
     if (ended && outcome.state == RunState::Failed)
         return QString("%1 failed: %2").arg(name, QString::fromStdString(outcome.text));
+    if (ended && outcome.state == RunState::Collapsed)
+        return QString("%1 collapsed: %2").arg(name, QString::fromStdString(outcome.text));
     const auto loss = recentLoss(run, step);
     if (!loss) return {};
     if (ended && outcome.state == RunState::Stalled)
-        return QString("%1 stalled at the unigram entropy, %2 nat: its loss is %3")
-            .arg(name, numberText(run.unigram_entropy, 3), numberText(*loss, 3));
+        return QString("%1 stalled: its loss is %2 nat, the unigram entropy %3")
+            .arg(name, numberText(*loss, 3), numberText(run.unigram_entropy, 3));
     const QString reached = QString("%1 reached a loss of %2 nat").arg(name, numberText(*loss, 3));
     if (!std::isfinite(run.unigram_entropy)) return reached;
     const double below = run.unigram_entropy - *loss;

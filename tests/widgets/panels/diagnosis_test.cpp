@@ -40,13 +40,20 @@ class DiagnosisTest : public QObject {
         QCOMPARE(
             diagnose(stalled(), 200),
             QStringList(
-                {"Post-LN stalled at the unigram entropy, 3.09 nat: its loss is 3.1",
+                {"Post-LN stalled: its loss is 3.1 nat, the unigram entropy 3.09",
                  "From layer 2 to layer 1 the gradient shrinks to 4e-9 of its size",
                  "Every post norm multiplies the gradient by 1/σ_ε, here 0.02 on average: 2 of them make "
                  "0.0004",
                  "The hidden state grows along the depth: RMS 1 at the embedding, 50 after layer 2",
                  "The end-to-end Jacobian has σ from 1 to 2 and 2 exact nulls among 4",
                  "θ is near 1 in almost every attention row: attention has not committed"}));
+    }
+
+    void aCollapsedRunNamesItsStep() {
+        RunData r = stalled();
+        r.outcome = {RunState::Collapsed, 84, "step 84 · lost 0.49 of the 0.48 nat gained", -1};
+        QCOMPARE(diagnose(r, 84).front(), "Post-LN collapsed: step 84 · lost 0.49 of the 0.48 nat gained");
+        QVERIFY(diagnose(r, 83).front().startsWith("Post-LN reached a loss of 5 nat"));
     }
 
     void beforeItsEndARunHasOnlyReachedALoss() {
