@@ -8,7 +8,7 @@
 
 namespace normscope::app {
 
-/// What the shell is told. A stalled run is done; its state is named.
+/// What the shell is told. A stalled or collapsed run is done; its state is named.
 enum ExitCode { kDone = 0, kFailed = 1, kWrongInput = 2, kDiverged = 3 };
 
 /// What the chosen subcommand does, run after the arguments are read, so that an error of the work is never

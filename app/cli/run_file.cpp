@@ -84,8 +84,8 @@ std::optional<Resumption> find_resumption(const std::string& path, const Recipe&
     Resumption found{std::move(session.runs[0]), std::nullopt, std::move(session.view_json)};
     require_same_recipe(found.history.recipe_json, recipe, path);
     const RunState state = found.history.outcome.state;
-    const bool final_state =
-        state == RunState::Finished || state == RunState::Stalled || state == RunState::Diverged;
+    const bool final_state = state == RunState::Finished || state == RunState::Stalled ||
+                             state == RunState::Collapsed || state == RunState::Diverged;
     found.ended = found.saved = final_state && !session.checkpoints.empty();
     if (found.saved) return found;
 

@@ -153,7 +153,7 @@ void validate(const StackSpec& s) {
 
 bool has_final_norm(const StackSpec& s) {
     if (s.final_norm != FinalNorm::Auto) return s.final_norm == FinalNorm::On;
-    const bool bare = s.scheme == Scheme::Post || s.scheme == Scheme::DeepNorm || s.scheme == Scheme::None;
+    const bool bare = s.scheme == Scheme::Post || s.scheme == Scheme::DeepNorm;
     return !(s.block == Block::Gpt2 && bare);
 }
 

@@ -107,7 +107,7 @@ void complete(StackSpec& spec, int source_vocab);
 /// Throws InputError when a completed spec can not be built (heads must divide d_model, and so on).
 void validate(const StackSpec& spec);
 
-/// Whether the final norm stands before the head: auto means on, except for GPT-2 blocks under post, deepnorm, none.
+/// Whether the final norm stands before the head: auto means on, except for GPT-2 blocks under post and deepnorm.
 bool has_final_norm(const StackSpec& spec);
 
 }  // namespace normscope

@@ -8,8 +8,8 @@
 namespace normscope {
 namespace {
 
-constexpr std::array words = {"prepared", "running", "paused",      "finished",
-                              "diverged", "stalled", "interrupted", "failed"};
+constexpr std::array words = {"prepared",  "running", "paused",      "finished", "diverged",
+                              "collapsed", "stalled", "interrupted", "failed"};
 static_assert(words.size() == static_cast<std::size_t>(RunState::Failed) + 1);
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 namespace normscope {
 
-/// The state of a run. Divergence and stalling are results, not errors.
-enum class RunState { Prepared, Running, Paused, Finished, Diverged, Stalled, Interrupted, Failed };
+/// The state of a run. Divergence, collapse and stalling are results, not errors (Verdict has their rules).
+enum class RunState { Prepared, Running, Paused, Finished, Diverged, Collapsed, Stalled, Interrupted, Failed };
 
 /// The word used everywhere: files, `info`, chips. "running", "finished", …
 const char* run_state_word(RunState state);
@@ -17,8 +17,8 @@ RunState run_state_from_word(const std::string& word);
 /// Where and why a run ended.
 struct Outcome {
     RunState state = RunState::Prepared;
-    std::int64_t step = -1;  ///< the step the outcome speaks of; -1 where there is none
-    std::string text;        ///< one line, e.g. "step 212 · L7 ffn.w2 · inf"; empty when finished
+    std::int64_t step = -1;  ///< the step the outcome speaks of, of a collapse that of its begin; -1 where there is none
+    std::string text;        ///< one line with what decided it, e.g. "step 212 · L7 ffn.w2 · inf"
     int layer = -1;          ///< first bad layer of a divergence by a non-finite value, from 0; -1 otherwise
 };
 

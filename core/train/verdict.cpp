@@ -3,71 +3,203 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdarg>
 #include <cstdio>
 #include <limits>
 
+#include "core/stack/error.h"
+
 namespace normscope {
 
-Verdict::Verdict(double ln_vocab, double unigram_entropy, std::int64_t warmup)
-    : ln_vocab_(ln_vocab), unigram_entropy_(unigram_entropy), warmup_(warmup),
-      best_(std::numeric_limits<double>::infinity()) {}
+namespace {
 
-double Verdict::window_median() const {
-    std::vector<double> sorted = window_;
-    std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2), sorted.end());
-    return sorted[sorted.size() / 2];
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLayout = -2;  ///< leads a state; the first layout led with a loss, which is never negative
+constexpr std::size_t kScalars = 10;
+
+double median_of(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
 }
 
-double Verdict::window_mean() const {
-    double sum = 0;
-    for (double loss : window_) sum += loss;
-    return sum / static_cast<double>(window_.size());
+void push(std::vector<double>& values, double value, std::size_t limit) {
+    if (values.size() == limit) values.erase(values.begin());
+    values.push_back(value);
+}
+
+[[gnu::format(printf, 1, 2)]] std::string line(const char* format, ...) {
+    char text[240];
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+long long number(std::int64_t step) {
+    return static_cast<long long>(step);
+}
+
+}  // namespace
+
+Verdict::Verdict(double ln_vocab, double unigram_entropy, std::int64_t warmup)
+    : ln_vocab_(ln_vocab), unigram_entropy_(unigram_entropy), warmup_(warmup), best_median_(kInfinity),
+      best_mean_(kInfinity) {}
+
+Verdict::Window Verdict::window(std::size_t skip) const {
+    const auto last = losses_.end() - static_cast<std::ptrdiff_t>(skip);
+    const std::vector<double> losses(last - kWindow, last);
+    double sum = 0, squares = 0;
+    for (double loss : losses) sum += loss;
+    const double mean = sum / kWindow;
+    for (double loss : losses) squares += (loss - mean) * (loss - mean);
+    return {mean, median_of(losses), std::sqrt(squares / (kWindow * (kWindow - 1)))};
 }
 
 std::optional<Outcome> Verdict::add(std::int64_t step, double loss, double gradient_ratio) {
+    if (!std::isfinite(loss))
+        return Outcome{RunState::Diverged, step, line("step %lld · loss · %g", number(step), loss), -1};
     if (seen_ == 0) initial_ = loss;
     ++seen_;
-    if (std::isfinite(gradient_ratio)) last_ratio_ = gradient_ratio;  // not after an overflow in FP16
-    if (window_.size() == kWindow) window_.erase(window_.begin());
-    window_.push_back(loss);
-    if (window_.size() < kWindow) return std::nullopt;
+    if (std::isfinite(gradient_ratio)) push(ratios_, gradient_ratio, kWindow);
+    push(losses_, loss, 2 * kWindow);
+    if (losses_.size() < kWindow) return std::nullopt;
 
-    const double median = window_median();
-    const double ceiling = std::min(std::max(initial_, ln_vocab_) + 1, best_ + 2);
-    above_ = median > ceiling ? above_ + 1 : 0;
-    best_ = std::min(best_, median);
+    const Window now = window();
+    const double by_start = std::max(initial_, ln_vocab_) + 1, by_best = best_median_ + 2;
+    above_ = now.median > std::min(by_start, by_best) ? above_ + 1 : 0;
+    best_median_ = std::min(best_median_, now.median);
+    if (now.mean < best_mean_) {
+        best_mean_ = now.mean;
+        best_error_ = now.error;
+        best_step_ = step;
+    }
+    if (now.mean <= collapse_level()) held_step_ = step;
     if (seen_ <= kPatience || above_ < kPatience) return std::nullopt;
 
-    char text[120];
-    std::snprintf(text, sizeof text, "step %lld · median loss %.4g nat above %.4g for %lld steps",
-                  static_cast<long long>(step), median, ceiling, static_cast<long long>(kPatience));
-    return Outcome{RunState::Diverged, step, text, -1};
+    const std::string ceiling = by_best < by_start      ? line("the best median %.4g + 2", by_best - 2)
+                                : initial_ > ln_vocab_ ? line("the first loss %.4g + 1", initial_)
+                                                       : line("ln V %.4g + 1", ln_vocab_);
+    return Outcome{RunState::Diverged, step,
+                   line("step %lld · median of 20 losses %.4g nat, above %s for %lld steps", number(step), now.median,
+                        ceiling.c_str(), number(kPatience)),
+                   -1};
+}
+
+bool Verdict::collapsed(const Window& now) const {
+    const double lost = now.mean - best_mean_;
+    return best_mean_ < kUnigramShare * unigram_entropy_ && std::min(now.mean, now.median) > collapse_level() &&
+           lost > (1 - kUnigramShare) * unigram_entropy_ && lost > 4 * std::hypot(now.error, best_error_);
+}
+
+std::string Verdict::gradient_words() const {
+    if (ratios_.empty()) return "gradient ratio unknown";
+    const double ratio = median_of(ratios_);
+    const char* word = ratio < kVanishing   ? "vanishing"
+                       : ratio > kExploding ? "exploding"
+                                            : "neither vanishing nor exploding";
+    return line("gradients %s, first/last %.2g", word, ratio);
+}
+
+std::string Verdict::stalled_text(const Window& now) const {
+    std::string text = line("learned no more than the unigram: last 20 at %.4g nat, unigram entropy %.4g · ", now.mean,
+                            unigram_entropy_) +
+                       gradient_words();
+    if (losses_.size() == 2 * kWindow) {
+        const Window before = window(kWindow);
+        if (before.mean - now.mean > 4 * std::hypot(now.error, before.error)) text += " · still falling";
+    }
+    if (seen_ <= warmup_) text += " · warm-up not over";
+    return text;
 }
 
 Outcome Verdict::at_end(std::int64_t last_step) const {
-    if (window_.size() == kWindow && seen_ > warmup_ + static_cast<std::int64_t>(kWindow) &&
-        std::abs(window_mean() - unigram_entropy_) <= 0.03 * unigram_entropy_ && last_ratio_ < 1e-3) {
-        char text[160];
-        std::snprintf(text, sizeof text, "loss %.4g nat at the unigram entropy %.4g, gradient ratio first/last %.2g",
-                      window_mean(), unigram_entropy_, last_ratio_);
-        return {RunState::Stalled, last_step, text, -1};
+    if (losses_.size() < kWindow)
+        return {RunState::Finished, last_step,
+                losses_.empty() ? std::string("no step made")
+                                : line("too short for a verdict, %lld of 20 steps: last loss %.4g nat", number(seen_),
+                                       losses_.back()),
+                -1};
+    const Window now = window();
+    const double low = std::min(now.mean, now.median);
+    if (low > ln_vocab_ + 1)
+        return {RunState::Diverged, last_step,
+                line("step %lld · last 20 at %.4g nat, above ln V %.4g + 1 (first loss %.4g)", number(last_step), now.mean,
+                     ln_vocab_, initial_),
+                -1};
+    if (!knows_unigram()) return {RunState::Finished, last_step, line("last 20 at %.4g nat", now.mean), -1};
+    if (collapsed(now)) {
+        const std::int64_t began = std::min(held_step_ + 1, last_step);
+        const std::string at = best_step_ < 0 ? "" : line(" at step %lld", number(best_step_));
+        return {RunState::Collapsed, began,
+                line("step %lld · lost %.2g of the %.2g nat gained: best %.4g%s, last 20 at %.4g, unigram entropy %.4g",
+                     number(began), now.mean - best_mean_, unigram_entropy_ - best_mean_, best_mean_, at.c_str(), now.mean,
+                     unigram_entropy_),
+                -1};
     }
-    return {RunState::Finished, last_step, "", -1};
+    if (low >= kUnigramShare * unigram_entropy_) return {RunState::Stalled, last_step, stalled_text(now), -1};
+    return {RunState::Finished, last_step,
+            line("last 20 at %.4g nat, %.2g below the unigram entropy %.4g", now.mean, unigram_entropy_ - now.mean,
+                 unigram_entropy_),
+            -1};
 }
 
 std::vector<double> Verdict::state() const {
-    std::vector<double> state{initial_, best_, last_ratio_, static_cast<double>(seen_), static_cast<double>(above_)};
-    state.insert(state.end(), window_.begin(), window_.end());
+    std::vector<double> state{kLayout,
+                              initial_,
+                              best_median_,
+                              best_mean_,
+                              best_error_,
+                              static_cast<double>(best_step_),
+                              static_cast<double>(held_step_),
+                              static_cast<double>(seen_),
+                              static_cast<double>(above_),
+                              static_cast<double>(losses_.size())};
+    state.insert(state.end(), losses_.begin(), losses_.end());
+    state.insert(state.end(), ratios_.begin(), ratios_.end());
     return state;
 }
 
 void Verdict::restore(const std::vector<double>& state) {
-    initial_ = state.at(0);
-    best_ = state.at(1);
-    last_ratio_ = state.at(2);
-    seen_ = static_cast<std::int64_t>(state.at(3));
-    above_ = static_cast<std::int64_t>(state.at(4));
-    window_.assign(state.begin() + 5, state.end());
+    const auto refuse = [] {
+        throw InputError("checkpoint: verdict", "is not of a layout that this version reads", "a checkpoint of this version");
+    };
+    if (!state.empty() && state[0] >= 0) return restore_first_layout(state);
+    if (state.size() < kScalars || state[0] != kLayout) refuse();
+    const double kept = state[kScalars - 1];
+    if (!(kept >= 0 && kept <= 2 * kWindow && kScalars + kept <= static_cast<double>(state.size()) &&
+          static_cast<double>(state.size()) <= kScalars + kept + kWindow))
+        refuse();
+    initial_ = state[1];
+    best_median_ = state[2];
+    best_mean_ = state[3];
+    best_error_ = state[4];
+    best_step_ = static_cast<std::int64_t>(state[5]);
+    held_step_ = static_cast<std::int64_t>(state[6]);
+    seen_ = static_cast<std::int64_t>(state[7]);
+    above_ = static_cast<std::int64_t>(state[8]);
+    const auto losses = state.begin() + kScalars, ratios = losses + static_cast<std::ptrdiff_t>(kept);
+    losses_.assign(losses, ratios);
+    ratios_.assign(ratios, state.end());
+}
+
+/// {first loss, best median, last ratio, steps seen, steps above, the last ≤ 20 losses}
+void Verdict::restore_first_layout(const std::vector<double>& state) {
+    constexpr std::size_t kFirstScalars = 5;
+    if (state.size() < kFirstScalars || state.size() > kFirstScalars + kWindow)
+        throw InputError("checkpoint: verdict", "has " + std::to_string(state.size()) + " numbers",
+                         std::to_string(kFirstScalars) + " … " + std::to_string(kFirstScalars + kWindow));
+    initial_ = state[0];
+    best_median_ = best_mean_ = state[1];
+    best_error_ = 0;
+    best_step_ = -1;
+    seen_ = static_cast<std::int64_t>(state[3]);
+    above_ = static_cast<std::int64_t>(state[4]);
+    held_step_ = seen_ - 1;  // where a collapse before the checkpoint began is not known
+    losses_.assign(state.begin() + kFirstScalars, state.end());
+    ratios_.clear();
+    if (seen_ > 0) ratios_.push_back(state[2]);
 }
 
 }  // namespace normscope

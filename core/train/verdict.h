@@ -10,38 +10,77 @@
 
 namespace normscope {
 
-/// Watches the losses of a run and says how it stands.
+/// Watches the losses of a run and says how it stands. Losses and entropies are in nat, steps count from 0.
 ///
-/// Diverged: the median of the last 20 losses stays above max(initial loss, ln V) + 1 nat, or above the best such
-/// median + 2 nat, for 50 steps; never within the first 50 steps. (A value that is not finite is the trainer's to see.)
-/// Stalled, asked at the end: after warm-up the mean of the last 20 losses lies within 3 % of the corpus' unigram
-/// entropy while the gradient's first-to-last ratio (‖∂L/∂h‖ after layer 1 over after layer D) is under 1e-3: the model learned the token
-/// frequencies and its first layers get no signal.
+/// H₁ is the corpus' unigram entropy: the loss of the best model that ignores its input. "The last 20" is the mean of
+/// the last 20 losses; a rule that asks it to be high asks the same of their median, so that one spike in the last
+/// steps decides nothing.
+///
+/// **Diverged**, while it trains: the median of the last 20 losses stays above max(first loss, ln V) + 1, or above the
+/// best such median + 2, for 50 steps; never within the first 50. (A value that is not finite is the trainer's to name.)
+/// At the end: the last 20 above ln V + 1.
+///
+/// **Collapsed**: best is the lowest mean of 20 losses in a row, H₁ − best what the run had gained. The run lost more
+/// than a quarter of it: last 20 − best > (H₁ − best) / 4. Three conditions keep noise from being called a collapse: best
+/// lies below 0.97·H₁ (the run had learned more than the unigram), and what was lost exceeds both 0.03·H₁ and four
+/// standard errors of the difference of the two means, from the scatter within their windows. (Best is the lowest of
+/// many means, so it is low by luck too: by 2.2 standard errors for 50 windows.) Its step is the first one whose mean of
+/// 20 lies above best + (H₁ − best) / 4 and after which no mean comes back below it.
+///
+/// **Stalled**: the last 20 at or above 0.97·H₁: the run learned no more than the unigram. Its gradients are vanishing
+/// where the median of the last 20 ratios first/last (‖∂L/∂h‖ after layer 1 over that after layer D, on the training
+/// batch) is below 0.01, exploding where it is above 100, neither otherwise. A run that ends within its warm-up or that
+/// is still falling is told so: the verdict speaks of the steps that were made, not of those to come.
+///
+/// **Finished**: none of these. Runs of fewer than 20 steps finish, and their text says that they are too short. Where H₁
+/// is unknown (NaN) or 0 nothing can be said of collapsing and stalling.
+///
+/// At the end diverged goes before collapsed, collapsed before stalled: a run that reached 2.4 and fell back to H₁ had
+/// learned something.
 class Verdict {
   public:
     Verdict(double ln_vocab, double unigram_entropy, std::int64_t warmup);
 
-    /// One more step; returns the divergence when it is complete.
+    /// One more step; returns the divergence when it is complete. `gradient_ratio` may be NaN or infinite (an overflow
+    /// in FP16): it is left out then.
     std::optional<Outcome> add(std::int64_t step, double loss, double gradient_ratio);
 
-    /// How a run that reached its last step ended.
+    /// How a run that reached its last step ended, with the numbers that decided it.
     Outcome at_end(std::int64_t last_step) const;
 
     static constexpr std::size_t kWindow = 20;
     static constexpr std::int64_t kPatience = 50;
+    static constexpr double kUnigramShare = 0.97;  ///< of H₁: at or above it nothing beyond the unigram was learned
+    static constexpr double kVanishing = 0.01, kExploding = 100;
 
     /// For checkpoints: what was seen so far.
     std::vector<double> state() const;
+    /// Continues from `state`, also one of the first layout, which kept neither the mean nor the step of the best
+    /// window: its median stands for the mean then. Throws InputError for anything else.
     void restore(const std::vector<double>& state);
 
   private:
-    double window_median() const;
-    double window_mean() const;
+    /// Of 20 losses in a row. error: standard error of the mean, from their scatter.
+    struct Window {
+        double mean, median, error;
+    };
+    /// The last 20 losses, or the 20 before the last `skip`.
+    Window window(std::size_t skip = 0) const;
+    bool knows_unigram() const { return unigram_entropy_ > 0; }  // false for NaN
+    /// A mean above this has lost more than a quarter of what was gained.
+    double collapse_level() const { return best_mean_ + (unigram_entropy_ - best_mean_) / 4; }
+    bool collapsed(const Window& now) const;
+    std::string stalled_text(const Window& now) const;
+    std::string gradient_words() const;
+    void restore_first_layout(const std::vector<double>& state);
 
     double ln_vocab_, unigram_entropy_;
     std::int64_t warmup_;
-    std::vector<double> window_;  ///< the last kWindow losses, oldest first
-    double initial_ = 0, best_ = 0, last_ratio_ = 1;
+    std::vector<double> losses_;  ///< the last 2·kWindow, oldest first
+    std::vector<double> ratios_;  ///< the last kWindow that were finite, oldest first
+    double initial_ = 0, best_median_, best_mean_, best_error_ = 0;
+    std::int64_t best_step_ = -1;  ///< last step of the window with the best mean; -1 where it is not known
+    std::int64_t held_step_ = -1;  ///< the last step whose mean was at or below collapse_level()
     std::int64_t seen_ = 0, above_ = 0;
 };
 

@@ -36,7 +36,7 @@ RULES = {
 SCHEMES = (*RULES, "mix")
 
 # final_norm "auto": GPT-2 blocks under these schemes have none.
-NO_FINAL_NORM = {"none", "post", "deepnorm"}
+NO_FINAL_NORM = {"post", "deepnorm"}
 
 WORDS = {
     "block": ("gpt2", "llama"),

@@ -50,7 +50,7 @@ class TestSession : public QObject {
             QCOMPARE(outcome.state, RunState::Interrupted);
             QCOMPARE(outcome.step, 4);
         }
-        for (const auto state : {RunState::Prepared, RunState::Finished, RunState::Stalled}) {
+        for (const auto state : {RunState::Prepared, RunState::Finished, RunState::Stalled, RunState::Collapsed}) {
             run.outcome = {state, -1, "", -1};
             save_session(path("running.h5"), std::vector{run}, "");
             QCOMPARE(open_session(path("running.h5")).runs.at(0).outcome.state, state);

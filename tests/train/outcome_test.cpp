@@ -21,6 +21,7 @@ class TestOutcome : public QObject {
             QCOMPARE(run_state_from_word(word), state);
         }
         QCOMPARE(run_state_word(RunState::Diverged), "diverged");
+        QCOMPARE(run_state_word(RunState::Collapsed), "collapsed");
         QCOMPARE(run_state_word(RunState::Failed), "failed");
     }
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/verdict.h"
 
+#include "core/stack/error.h"
+
 #include <QtTest>
 #include <cmath>
+#include <functional>
+#include <memory>
 
 using namespace normscope;
 
@@ -16,30 +20,136 @@ class VerdictTest : public QObject {
     void aLearningRunFinishes() {
         Verdict verdict(kLnV, kUnigram, 0);
         for (int s = 0; s < 200; ++s) QVERIFY(!verdict.add(s, 1.5 + 2 * std::exp(-s / 20.0), 0.4));
-        QCOMPARE(verdict.at_end(199).state, RunState::Finished);
+        const Outcome end = verdict.at_end(199);
+        QCOMPARE(end.state, RunState::Finished);
+        QCOMPARE(end.text, std::string("last 20 at 1.5 nat, 1.3 below the unigram entropy 2.8"));
     }
 
-    void atTheUnigramEntropyWithoutGradientItStalled() {
+    /// Whatever its gradients do; the text names them and the numbers.
+    void atTheUnigramEntropyOrAboveItStalled_data() {
+        QTest::addColumn<double>("loss");
+        QTest::addColumn<double>("ratio");
+        QTest::addColumn<QString>("gradients");
+        QTest::newRow("vanishing") << kUnigram * 1.02 << 9e-3 << "gradients vanishing, first/last 0.009";
+        QTest::newRow("healthy") << kUnigram << 4.0 << "gradients neither vanishing nor exploding, first/last 4";
+        QTest::newRow("exploding") << kUnigram << 9e17 << "gradients exploding, first/last 9e+17";
+        QTest::newRow("not finite") << kUnigram << double(NAN) << "gradient ratio unknown";
+        QTest::newRow("just above the border") << kUnigram * 0.9701 << 1.0 << "neither";
+        QTest::newRow("untrained, above ln V") << kLnV + 0.5 << 1.0 << "neither";
+    }
+    void atTheUnigramEntropyOrAboveItStalled() {
+        QFETCH(double, loss);
+        QFETCH(double, ratio);
+        QFETCH(QString, gradients);
         Verdict verdict(kLnV, kUnigram, 0);
-        for (int s = 0; s < 200; ++s) QVERIFY(!verdict.add(s, kUnigram * 1.02, 1e-6));
+        for (int s = 0; s < 200; ++s) QVERIFY(!verdict.add(s, loss, ratio));
         const Outcome end = verdict.at_end(199);
         QCOMPARE(end.state, RunState::Stalled);
         QCOMPARE(end.step, std::int64_t{199});
-        QVERIFY(QString::fromStdString(end.text).contains("unigram entropy"));
+        const QString text = QString::fromStdString(end.text);
+        QVERIFY2(text.contains(gradients) && text.contains("unigram entropy 2.8"), end.text.c_str());
+        QVERIFY(!text.contains("falling") && !text.contains("warm-up") && !text.contains('\n'));
     }
 
-    /// Each of the three conditions of stalling is needed.
-    void stallingNeedsLossGradientAndWarmupAll() {
-        const auto end = [](double loss, double ratio, std::int64_t warmup) {
-            Verdict verdict(kLnV, kUnigram, warmup);
-            for (int s = 0; s < 100; ++s) verdict.add(s, loss, ratio);
-            return verdict.at_end(99).state;
+    void belowTheBorderItFinished() {
+        Verdict verdict(kLnV, kUnigram, 0);
+        for (int s = 0; s < 100; ++s) verdict.add(s, kUnigram * 0.9699, 1e-6);
+        QCOMPARE(verdict.at_end(99).state, RunState::Finished);
+    }
+
+    /// One spike among the last 20 lifts their mean; the median knows better.
+    void aSpikeAtTheEndDecidesNothing() {
+        for (double spike : {30.0, 1e4}) {  // means of 3.2, above H₁, and of 502, above ln V + 1
+            Verdict verdict(kLnV, kUnigram, 0);
+            for (int s = 0; s < 100; ++s) verdict.add(s, s == 95 ? spike : 1.8, 1);
+            QCOMPARE(verdict.at_end(99).state, RunState::Finished);
+        }
+    }
+
+    void aRunThatStillFallsOrWarmsUpIsToldSo() {
+        Verdict verdict(kLnV, kUnigram, 60);
+        for (int s = 0; s < 60; ++s) verdict.add(s, 3.6 - 0.01 * s, 1);
+        const Outcome end = verdict.at_end(59);
+        QCOMPARE(end.state, RunState::Stalled);
+        QVERIFY2(QString::fromStdString(end.text).endsWith("still falling · warm-up not over"), end.text.c_str());
+        verdict.add(60, 3, 1);
+        QVERIFY(!QString::fromStdString(verdict.at_end(60).text).contains("warm-up"));
+    }
+
+    void lossesAboveLnVAtTheEndDiverged() {
+        Verdict verdict(kLnV, kUnigram, 0);
+        for (int s = 0; s < 200; ++s) QVERIFY(!verdict.add(s, s < 100 ? 35000 : 3271, 1));
+        const Outcome end = verdict.at_end(199);
+        QCOMPARE(end.state, RunState::Diverged);
+        QCOMPARE(end.text, std::string("step 199 · last 20 at 3271 nat, above ln V 3.3 + 1 (first loss 3.5e+04)"));
+        Verdict below(kLnV, kUnigram, 0);
+        for (int s = 0; s < 200; ++s) below.add(s, kLnV + 0.99, 1);
+        QCOMPARE(below.at_end(199).state, RunState::Stalled);
+    }
+
+    /// 2.39 reached and 2.88 at the end: collapsed, not stalled, with the step at which it was lost.
+    void whoLosesWhatItGainedCollapsed() {
+        const auto end = [](double best, double last) {
+            Verdict verdict(kLnV, kUnigram, 0);
+            for (int s = 0; s < 200; ++s) verdict.add(s, s < 100 ? std::max(best, 3.3 - 0.05 * s) : last, 1);
+            return verdict.at_end(199);
         };
-        QCOMPARE(end(kUnigram, 1e-4, 0), RunState::Stalled);
-        QCOMPARE(end(kUnigram, 2e-3, 0), RunState::Finished);
-        QCOMPARE(end(kUnigram * 1.04, 1e-4, 0), RunState::Finished);
-        QCOMPARE(end(kUnigram * 0.96, 1e-4, 0), RunState::Finished);
-        QCOMPARE(end(kUnigram, 1e-4, 95), RunState::Finished);
+        const Outcome lost = end(2.39, 2.88);
+        QCOMPARE(lost.state, RunState::Collapsed);
+        // The mean of 20 is above 2.39 + 0.1025 with the fifth loss of 2.88.
+        QCOMPARE(lost.step, std::int64_t{104});
+        QCOMPARE(lost.text, std::string("step 104 · lost 0.49 of the 0.41 nat gained: best 2.39 at step 99, last 20 at 2.88, "
+                                        "unigram entropy 2.8"));
+        QCOMPARE(end(2.0, 2.19).state, RunState::Finished);   // 0.8 gained, less than a quarter lost
+        QCOMPARE(end(2.0, 2.21).state, RunState::Collapsed);  // more, though it learned more than the unigram
+        QCOMPARE(end(2.7, 2.73).state, RunState::Stalled);    // 0.03 of 0.1 lost: less than 3 % of H₁
+        QCOMPARE(end(2.79, 2.9).state, RunState::Stalled);    // 0.01 gained is nothing gained
+    }
+
+    /// A lucky window is no peak to fall from, nor is a steady level one under noise.
+    void noiseIsNoCollapse() {
+        for (int seed = 0; seed < 200; ++seed) {
+            Verdict verdict(kLnV, kUnigram, 0);
+            std::uint32_t x = 1 + static_cast<std::uint32_t>(seed) * 2654435761u;
+            for (int s = 0; s < 400; ++s) {
+                double noise = 0;  // of standard deviation 0.35
+                for (int i = 0; i < 12; ++i) noise += static_cast<double>(x = x * 1664525u + 1013904223u) / 4294967296.0 - 0.5;
+                verdict.add(s, 2.5 + 0.35 * noise, 1);
+            }
+            QCOMPARE(verdict.at_end(399).state, RunState::Finished);
+        }
+    }
+
+    void aRecoveryIsNoCollapse() {
+        Verdict verdict(kLnV, kUnigram, 0);
+        for (int s = 0; s < 300; ++s) verdict.add(s, s >= 100 && s < 160 ? 2.8 : 1.8, 1);
+        QCOMPARE(verdict.at_end(299).state, RunState::Finished);
+    }
+
+    void shortRunsAreToldSo() {
+        Verdict verdict(kLnV, kUnigram, 0);
+        for (int s = 0; s < 19; ++s) verdict.add(s, 3.0, 1);
+        const Outcome end = verdict.at_end(18);
+        QCOMPARE(end.state, RunState::Finished);
+        QCOMPARE(end.text, std::string("too short for a verdict, 19 of 20 steps: last loss 3 nat"));
+        verdict.add(19, 3.0, 1);
+        QCOMPARE(verdict.at_end(19).state, RunState::Stalled);
+    }
+
+    void withoutAUnigramEntropyOnlyDivergenceIsJudged() {
+        for (double unigram : {double(NAN), 0.0}) {
+            Verdict verdict(kLnV, unigram, 0);
+            for (int s = 0; s < 100; ++s) verdict.add(s, s < 50 ? 1 : 2.9, 1);
+            QCOMPARE(verdict.at_end(99).state, RunState::Finished);
+            for (int s = 100; s < 140; ++s) verdict.add(s, 5, 1);
+            QCOMPARE(verdict.at_end(139).state, RunState::Diverged);
+        }
+    }
+
+    void aLossThatIsNotFiniteDivergesAtOnce() {
+        Verdict verdict(kLnV, kUnigram, 0);
+        const auto outcome = verdict.add(0, NAN, 1);
+        QVERIFY(outcome && outcome->state == RunState::Diverged);
     }
 
     void divergesAfterFiftyStepsAboveTheCeiling() {
@@ -65,17 +175,49 @@ class VerdictTest : public QObject {
         QVERIFY(at > 100);
     }
 
+    /// Interrupted at every step, the run ends as the uninterrupted one, to the letter.
     void restoringContinuesTheSameVerdict() {
-        Verdict whole(kLnV, kUnigram, 0), first(kLnV, kUnigram, 0), second(kLnV, kUnigram, 0);
-        const auto loss = [](int s) { return s < 100 ? 3.3 : 4.5; };
-        int whole_at = -1, split_at = -1;
-        for (int s = 0; s < 200 && whole_at < 0; ++s)
-            if (whole.add(s, loss(s), 1)) whole_at = s;
-        for (int s = 0; s < 130; ++s) first.add(s, loss(s), 1);
-        second.restore(first.state());
-        for (int s = 130; s < 200 && split_at < 0; ++s)
-            if (second.add(s, loss(s), 1)) split_at = s;
-        QCOMPARE(split_at, whole_at);
+        const auto diverging = [](int s) { return s < 100 ? 3.3 : 4.5; };
+        const auto collapsing = [](int s) { return s < 60 ? 3.2 - 0.015 * s : 2.8 + 0.001 * s; };
+        const auto stalling = [](int s) { return 3.0 - 0.0004 * s; };
+        for (const std::function<double(int)> loss : {std::function<double(int)>(diverging), {collapsing}, {stalling}}) {
+            const auto run = [&](int cut) {
+                auto verdict = std::make_unique<Verdict>(kLnV, kUnigram, 0);
+                for (int s = 0; s < 200; ++s) {
+                    if (s == cut) {
+                        auto second = std::make_unique<Verdict>(kLnV, kUnigram, 0);
+                        second->restore(verdict->state());
+                        verdict = std::move(second);
+                    }
+                    if (const auto outcome = verdict->add(s, loss(s), s % 7 == 0 ? NAN : 1.0 + s)) return outcome->text;
+                }
+                return verdict->at_end(199).text;
+            };
+            const std::string whole = run(-1);
+            for (int cut = 0; cut < 200; ++cut) QCOMPARE(run(cut), whole);
+        }
+    }
+
+    /// {first loss, best median, last ratio, steps, steps above, losses …}: how checkpoints stored it before.
+    void theFirstLayoutIsRead() {
+        std::vector<double> old{3.6, 2.4, 1e-6, 100, 0};
+        old.insert(old.end(), 20, 2.4);
+        Verdict verdict(kLnV, kUnigram, 0);
+        verdict.restore(old);
+        for (int s = 100; s < 140; ++s) QVERIFY(!verdict.add(s, 2.9, 1e-6));
+        const Outcome end = verdict.at_end(139);
+        QCOMPARE(end.state, RunState::Collapsed);
+        QVERIFY2(end.text.find("best 2.4, last 20 at 2.9") != std::string::npos, end.text.c_str());
+        Verdict stalled(kLnV, kUnigram, 0);
+        stalled.restore({2.9, INFINITY, 1e-6, 1, 0, 2.9});
+        for (int s = 1; s < 40; ++s) stalled.add(s, 2.9, 1e-6);
+        QCOMPARE(stalled.at_end(39).state, RunState::Stalled);
+    }
+
+    void anUnknownLayoutIsRefused() {
+        for (const std::vector<double>& state : {std::vector<double>{}, {-3, 1, 2}, {-2, 1, 2}, {3.6, 2.4},
+                                                 {-2, 3, 3, 3, 0, 1, 1, 1, 0, 4000}, std::vector<double>(200, 1.0)})
+            QVERIFY_THROWS_EXCEPTION(InputError, Verdict(kLnV, kUnigram, 0).restore(state));
     }
 };
 

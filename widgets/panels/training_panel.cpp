@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/panels/training_panel.h"
 
+#include "core/train/verdict.h"
 #include "widgets/panels/panel_text.h"
 #include "widgets/panels/recipe_facts.h"
 
@@ -11,7 +12,7 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr double kStallShare = 0.03;  // a stalled loss stays within 3 % of the unigram entropy
+constexpr double kStallShare = 1 - Verdict::kUnigramShare;  // a stalled loss stays within it of H₁, or above
 
 struct Quantity {
     QString name, unit, formula;
@@ -69,6 +70,8 @@ bool dwarfsFloors(const Plot& plot) {
 EndMark endMark(const RunData& run) {
     if (run.outcome.state == RunState::Diverged)
         return {EndMark::Kind::Diverged, QString::fromStdString(run.outcome.text)};
+    if (run.outcome.state == RunState::Collapsed)
+        return {EndMark::Kind::Collapsed, QString("collapsed at step %1").arg(run.outcome.step)};
     if (run.outcome.state == RunState::Stalled) return {EndMark::Kind::Stalled, "stalled"};
     return {};
 }
@@ -126,7 +129,7 @@ QString spoken(const Curve& curve, const EndMark& end) {
                                      .arg(std::int64_t(curve.x[i]));
             return end.kind == EndMark::Kind::None       ? text
                    : end.kind == EndMark::Kind::Diverged ? text + ", diverged: " + end.label
-                                                         : text + ", stalled";
+                                                         : text + ", " + end.label;
         }
     return curve.name + ": no finite value";
 }

@@ -40,7 +40,7 @@ enum class LineKind {
 
 /// How a run ended, drawn at the curve's last finite point.
 struct EndMark {
-    enum class Kind { None, Diverged, Stalled };
+    enum class Kind { None, Diverged, Collapsed, Stalled };
     Kind kind = Kind::None;
     QString label;  ///< "step 212 · L7 ffn.w2 · inf"
 };
@@ -78,7 +78,7 @@ struct ReferenceLine {
     QString label;
 };
 
-/// A flat shaded band across the plot (a stalled run at the unigram entropy).
+/// A flat shaded band across the plot (the unigram entropy that a stalled run did not get below).
 struct Plateau {
     double low = 0, high = 0;
     QString label;

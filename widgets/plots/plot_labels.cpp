@@ -128,8 +128,9 @@ void addEndMarkLabels(const Plot& plot, const RenderStyle& style, PlotLayout& la
         const QPointF end = lastVisiblePoint(curve, layout);
         if (curve.end.kind == EndMark::Kind::None || curve.end.label.isEmpty() || std::isnan(end.y()))
             continue;
-        const QString glyph =
-            curve.end.kind == EndMark::Kind::Diverged ? QStringLiteral("✕ ") : QStringLiteral("▬ ");
+        const QString glyph = curve.end.kind == EndMark::Kind::Diverged    ? QStringLiteral("✕ ")
+                              : curve.end.kind == EndMark::Kind::Collapsed ? QStringLiteral("↓ ")
+                                                                           : QStringLiteral("▬ ");
         const double gap = 6 * style.unit, beside = area.right() - end.x() - 2 * gap;
         const double room = std::min(std::max(beside, area.width() / 2), area.width() - 4 * style.unit);
         const QStringList rows = wrapped(glyph + curve.end.label, metrics, room);

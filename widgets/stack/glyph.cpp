@@ -91,6 +91,12 @@ QPainterPath strokedPath(Glyph glyph) {
             path.moveTo(12, 4);
             path.lineTo(4, 12);
             break;
+        case Glyph::StepDown:
+            path.moveTo(2.5, 4.5);
+            path.lineTo(8, 4.5);
+            path.lineTo(8, 11.5);
+            path.lineTo(13.5, 11.5);
+            break;
         case Glyph::Theme:
             path.addEllipse(QPointF(8, 8), 5.5, 5.5);
             break;
@@ -154,6 +160,8 @@ Glyph outcomeGlyph(RunState state) {
             return Glyph::Check;
         case RunState::Diverged:
             return Glyph::Cross;
+        case RunState::Collapsed:
+            return Glyph::StepDown;
         case RunState::Stalled:
             return Glyph::Bar;
         case RunState::Paused:
@@ -182,6 +190,8 @@ QString outcomeWord(RunState state) {
             return word(QT_TRANSLATE_NOOP("Outcome", "finished"));
         case RunState::Diverged:
             return word(QT_TRANSLATE_NOOP("Outcome", "diverged"));
+        case RunState::Collapsed:
+            return word(QT_TRANSLATE_NOOP("Outcome", "collapsed"));
         case RunState::Stalled:
             return word(QT_TRANSLATE_NOOP("Outcome", "stalled"));
         case RunState::Interrupted:

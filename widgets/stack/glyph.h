@@ -24,6 +24,7 @@ enum class Glyph {
     Check,
     Cross,
     Bar,
+    StepDown,
     Bang,  // outcomes (and Pause: interrupted)
     Reset,
     Restart,
@@ -38,7 +39,7 @@ enum class Glyph {
 /// Draws inside the largest centred square of `rect`.
 void paintGlyph(QPainter& painter, const QRectF& rect, Glyph glyph, const QColor& colour);
 
-/// How a run stands: ● running, ✓ finished, ✕ diverged, ▬ stalled, ⏸ interrupted, ! failed.
+/// How a run stands: ● running, ✓ finished, ✕ diverged, a step down collapsed, ▬ stalled, ⏸ interrupted, ! failed.
 Glyph outcomeGlyph(RunState state);
 /// The word beside it, translated.
 QString outcomeWord(RunState state);

@@ -119,7 +119,7 @@ const KnobSpec kTable[] = {
      T("Added to the variance inside a norm: x̂ = (x − μ)/√(σ² + ε). Where σ² ≪ ε the norm stops norming ([B])."),
      true, {Log, 1e-12, 1, true, {1e-8, 1e-6, 1e-5, 1e-3}}},
     {Residual, "stack.final_norm", T("Final norm"), T("final norm"),
-     T("The norm before the head. Auto: on, except for GPT-2 blocks under post, deepnorm and none.")},
+     T("The norm before the head. Auto: on, except for GPT-2 blocks under post and deepnorm.")},
     {Residual, "stack.embedding_norm", T("Emb. norm"), T("embedding norm"),
      T("A norm on the embedding before the first sub-layer.")},
     {Residual, "stack.branch_scale", T("Branch λ"), T("branch scale"),

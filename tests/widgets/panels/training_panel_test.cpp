@@ -142,6 +142,18 @@ class TrainingPanelTest : public QObject {
         QVERIFY(f.summary.contains("B 3 at step 3, stalled"));
     }
 
+    void aCollapseNamesItsStepAndHasItsOwnMark() {
+        RunData a = trained("A", {3, 1, 3});
+        a.outcome = {RunState::Collapsed, 2, "step 2 · lost 2 of the 2 nat gained", -1};
+        PanelInput input;
+        input.runs = {&a};
+        const Figure f = buildTraining(input);
+        QCOMPARE(f.plots[0].curves[0].end.kind, EndMark::Kind::Collapsed);
+        QCOMPARE(f.plots[0].curves[0].end.label, "collapsed at step 2");
+        QVERIFY(f.plots[0].plateaus.empty());
+        QVERIFY2(f.summary.contains("A 3 at step 3, collapsed at step 2"), qPrintable(f.summary));
+    }
+
     void aLossThatBlewUpGetsALogAxis() {
         RunData a = trained("A", {3, 50, 80}), b = trained("B", {3, 3, 3e6});
         PanelInput input;

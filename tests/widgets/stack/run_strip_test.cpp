@@ -91,14 +91,15 @@ class RunStripTest : public QObject {
     void everyOutcomeHasItsOwnGlyphAndWord() {
         QSet<int> glyphs;
         QSet<QString> words;
-        const RunState states[] = {RunState::Running, RunState::Finished,    RunState::Diverged,
+        const RunState states[] = {RunState::Running, RunState::Finished,    RunState::Diverged, RunState::Collapsed,
                                    RunState::Stalled, RunState::Interrupted, RunState::Failed};
         for (RunState state : states) {
             glyphs << static_cast<int>(outcomeGlyph(state));
             words << outcomeWord(state);
         }
-        QCOMPARE(glyphs.size(), 6);
-        QCOMPARE(words.size(), 6);
+        QCOMPARE(glyphs.size(), 7);
+        QCOMPARE(words.size(), 7);
+        QCOMPARE(outcomeWord(RunState::Collapsed), "collapsed");
     }
 
     void manyRunsInANarrowWindowStayInside() {
