@@ -110,7 +110,7 @@ class AttentionRowsTest : public QObject {
         const Batch batch = batch_of(2, 64);
         ProbeInput<float> input(model, batch, pool, 0);
         for (const double entropy : values(run_probe(*find_probe("attention"), input), "entropy"))
-            QVERIFY(std::abs(entropy - 1) < 1e-6);
+            QVERIFY2(std::abs(entropy - 1) < 1e-6, qPrintable(QString::number(entropy - 1)));
     }
 
     void aHeadThatIsNotFiniteIsNan() {
