@@ -121,7 +121,10 @@ class ThetaTest : public QObject {
                     std::sort(p.rbegin(), p.rend());
                     peaked += (p[0] >= 0.5 ? 4 * p[0] * (1 - p[0]) : 1) / 22;
                     double sum = 0, best = 0;
-                    for (const double v : p) best = std::max(best, 4 * (sum += v) * (1 - sum));
+                    for (const double v : p) {
+                        sum += v;
+                        best = std::max(best, 4 * sum * (1 - sum));
+                    }
                     prefix += best / 22;
                 }
             QVERIFY(std::abs(values(result, "peaked_mean").at(at) - peaked) < 1e-12);
