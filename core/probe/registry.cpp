@@ -10,6 +10,7 @@
 #include "core/probe/null_space.h"
 #include "core/probe/spectra/spectra.h"
 #include "core/probe/theta.h"
+#include "core/probe/tokens.h"
 
 namespace normscope {
 
@@ -18,6 +19,7 @@ constexpr ProbeInfo kProbes[] = {
     {"growth", "Growth", "activations", ProbeCost::Cheap, probe_growth<float>, probe_growth<double>},
     {"gradients", "Gradients by depth", "gradients", ProbeCost::Cheap, probe_gradients<float>, probe_gradients<double>},
     {"null_space", "Norm sites", "gradients", ProbeCost::Medium, probe_null_space<float>, probe_null_space<double>},
+    {"tokens", "Tokens", "activations", ProbeCost::Medium, probe_tokens<float>, probe_tokens<double>},
     {"mismatch", "Low-precision mismatch", "activations", ProbeCost::Medium, probe_mismatch<float>, probe_mismatch<double>},
     {"theta", "Softmax sensitivity θ", "activations", ProbeCost::Dear, probe_theta<float>, probe_theta<double>},
     {"jacobian", "Jacobian spectra", "tangents", ProbeCost::Dear, probe_jacobian<float>, probe_jacobian<double>},
