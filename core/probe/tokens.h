@@ -21,8 +21,8 @@ template <class T>
 ProbeResult probe_tokens(ProbeInput<T>& input);
 
 /// Of how many of the sequences the effective rank is taken. From the shape alone: all while the eigenvalues of their
-/// Gram matrices [m, m], m = min(n, d), take at most a quarter of the operations of a forward and backward pass over the
-/// probe batch, but at least 2.
+/// Gram matrices [m, m], m = min(n, d), take at most a quarter of the time of a forward and backward pass over the probe
+/// batch (estimated), but at least 2.
 int effective_rank_sequences(const StackSpec& spec, int sequences, int length);
 
 /// exp(entropy) of the singular values of [tokens, width] as above; NaN where an entry is not finite or all are 0.

@@ -81,7 +81,8 @@ NormNullSpace::Token NormNullSpace::token(const T* x, const T* gradient) const {
     const bool ones = centred_ && dead_channels_.empty();
     if (!reached) qq = 0;
     result.backward.erased = of_dead + projected(ones ? weights_square_ : 0, ones ? pq : 0, qq, ones ? pg : 0, qg);
-    if (!std::isfinite(gg + squares)) result = {NAN, {NAN, NAN}};
+    if (!std::isfinite(squares)) result.variance = NAN;
+    if (!std::isfinite(gg + squares)) result.backward = {NAN, NAN};
     return result;
 }
 
