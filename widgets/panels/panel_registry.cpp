@@ -9,6 +9,7 @@
 #include "widgets/panels/null_space_panel.h"
 #include "widgets/panels/spectra_panel.h"
 #include "widgets/panels/theta_panel.h"
+#include "widgets/panels/tokens_panel.h"
 #include "widgets/panels/training_panel.h"
 
 namespace normscope::widgets {
@@ -22,7 +23,8 @@ const std::vector<PanelInfo>& panels() {
         nullSpacePanel(),  //
         thetaPanel(),      //
         spectraPanel(),    //
-        mismatchPanel(),
+        mismatchPanel(),   //
+        tokensPanel(),
     };
     return all;
 }

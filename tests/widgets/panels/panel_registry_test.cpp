@@ -19,9 +19,9 @@ class PanelRegistryTest : public QObject {
             titles << panel.title;
         }
         QCOMPARE(ids, QStringList({"growth", "gradients", "jacobian", "training", "null_space", "theta",
-                                   "spectra", "mismatch"}));
+                                   "spectra", "mismatch", "tokens"}));
         QCOMPARE(titles, QStringList({"Growth", "Gradients by depth", "Jacobian spectra", "Loss",
-                                      "Norm sites", "θ", "Sequence spectra", "Low-precision error"}));
+                                      "Norm sites", "θ", "Sequence spectra", "Low-precision error", "Tokens"}));
     }
 
     void unknownIdNamesTheKnownOnes() {
@@ -31,7 +31,7 @@ class PanelRegistryTest : public QObject {
         } catch (const InputError& e) {
             QCOMPARE(QString(e.what()),
                      "panel: unknown id 'entropy', allowed: growth, gradients, jacobian, training, "
-                     "null_space, theta, spectra, mismatch");
+                     "null_space, theta, spectra, mismatch, tokens");
         }
     }
 
@@ -54,7 +54,7 @@ class PanelRegistryTest : public QObject {
 
     void optionsResolveToDefaults() {
         const PanelOptions options = resolveOptions(panelInfo("growth"), {{"bound", "off"}});
-        QCOMPARE(options.size(), 4u);
+        QCOMPARE(options.size(), 6u);
         QCOMPARE(options.at("quantity"), "rms");
         QCOMPARE(options.at("bound"), "off");
     }
