@@ -138,7 +138,7 @@ int runFigureCommand(int argc, char** argv) {
     app.name("normscope figure");
     app.add_option("sessions", given.sessions, "Sessions or recordings")->required();
     app.add_option("--panel", given.panel,
-                   "growth, gradients, jacobian, training, null_space, theta, spectra, mismatch");
+                   "growth, gradients, jacobian, training, null_space, theta, spectra, mismatch, tokens");
     app.add_option("--out", given.out, "The file to write: .svg, .pdf or .png");
     app.add_option("--csv", given.csv, "Also, or only, the numbers that are shown");
     app.add_option("--runs", given.runs, "Ids or names; default: all")->delimiter(',');

@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
-#include "core/theory/growth_bounds.h"
+#include "core/probe/growth_prefix.h"
+#include "core/probe/jackknife.h"
+
+// The sums over a token may run in any order: `omp simd` (-fopenmp-simd; no threads) lets the compiler vectorise them.
 
 namespace normscope {
 
@@ -13,37 +17,62 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
+/// What each sequence adds to a hidden state's sums; s = x − shift, one shift for all sequences.
+enum Term { kCount, kShifted, kShiftedSquares, kMagnitudes, kSquares, kTerms };
+
+/// Adds up one token [d]; returns ‖x‖².
 template <class T>
-double largest_magnitude(const Transformer<T>& model, std::size_t offset, std::size_t count) {
-    if (offset == kAbsent) return 0;
-    const auto values = model.parameters().subspan(offset, count);
-    double largest = 0;
-    for (T v : values) largest = std::max(largest, std::abs(static_cast<double>(v)));
-    return largest;
+double add_token(const T* x, int d, double shift, double* sums) {
+    double shifted = 0, shifted_squares = 0, magnitudes = 0, squares = 0;
+#pragma omp simd reduction(+ : shifted, shifted_squares, magnitudes, squares)
+    for (int i = 0; i < d; ++i) {
+        const double v = static_cast<double>(x[i]), s = v - shift;
+        shifted += s;
+        shifted_squares += s * s;
+        magnitudes += std::abs(v);
+        squares += v * v;
+    }
+    sums[kCount] += d;
+    sums[kShifted] += shifted;
+    sums[kShiftedSquares] += shifted_squares;
+    sums[kMagnitudes] += magnitudes;
+    sums[kSquares] += squares;
+    return squares;
 }
 
-/// The sub-layers from the first on whose branch ends in a norm and whose sum is not normed again: there R_k holds.
+double finite_or_nan(double value) { return std::isfinite(value) ? value : kNaN; }
+
+struct StateGrowth {
+    Averaged ma, var, rms;
+    double block = 0;
+};
+
 template <class T>
-std::vector<OutputNormSublayer> bounded_prefix(const Transformer<T>& model) {
-    std::vector<OutputNormSublayer> prefix;
-    const StackSpec& s = model.spec();
-    if (s.gpas.enabled) return prefix;
-    const auto d = static_cast<std::size_t>(s.d_model);
-    for (std::size_t k = 0; k < model.rules().size(); ++k) {
-        const SublayerRule& rule = model.rules()[k];
-        if (!rule.out || rule.post) break;
-        const SublayerOffsets& at = k % 2 == 0 ? static_cast<const SublayerOffsets&>(model.table().attention[k / 2])
-                                               : static_cast<const SublayerOffsets&>(model.table().feed_forward[k / 2]);
-        const double scale = s.branch_scale == BranchScale::None
-                                 ? 1
-                                 : largest_magnitude(model, at.scale, s.branch_scale == BranchScale::Scalar ? 1 : d);
-        // A parallel layer's shortcut is in its first sum; the second adds a branch to that.
-        const double shortcut = s.layout == Layout::Parallel && k % 2 == 1 ? 1 : std::abs(rule.a);
-        prefix.push_back({model.numerics.residual_step, std::abs(rule.b) * scale,
-                          largest_magnitude(model, at.norm_out.weight, d),
-                          largest_magnitude(model, at.norm_out.bias, d), 1, shortcut});
-    }
-    return prefix;
+StateGrowth measure(const T* x, int sequences, int length, int d) {
+    // The shift is the mean of one token: however far from the mean of all it lies, that token alone keeps the variance
+    // so large that Σs² − (Σs)²/count loses at most a factor of the number of tokens in rounding.
+    double shift = 0;
+    for (int i = 0; i < d; ++i) shift += static_cast<double>(x[i]) / d;
+    std::vector<double> sums(static_cast<std::size_t>(sequences) * kTerms);
+    double largest = 0;
+    for (int b = 0; b < sequences; ++b)
+        for (int t = 0; t < length; ++t, x += d) {
+            const double squares = add_token(x, d, shift, sums.data() + b * kTerms);
+            if (!(squares <= largest)) largest = squares;  // keeps a NaN
+        }
+    const auto over = [&](auto&& statistic) {
+        Averaged a = jackknife(sums, kTerms, [&](std::span<const double> t, std::size_t) { return statistic(t); });
+        return Averaged{finite_or_nan(a.value), finite_or_nan(a.error)};
+    };
+    StateGrowth result;
+    result.ma = over([](auto t) { return t[kMagnitudes] / t[kCount]; });
+    result.rms = over([](auto t) { return std::sqrt(t[kSquares] / t[kCount]); });
+    result.var = over([](auto t) {
+        if (t[kCount] < 2) return kNaN;
+        return std::max(0.0, t[kShiftedSquares] - t[kShifted] * t[kShifted] / t[kCount]) / (t[kCount] - 1);
+    });
+    result.block = std::isnan(result.rms.value) ? kNaN : std::sqrt(largest / d);
+    return result;
 }
 
 }  // namespace
@@ -52,56 +81,57 @@ template <class T>
 ProbeResult probe_growth(ProbeInput<T>& input) {
     const Tape<T>& tape = input.tape();
     const int d = input.model.spec().d_model;
-    const auto rows = static_cast<std::size_t>(tape.rows());
-    const std::size_t count = rows * static_cast<std::size_t>(d), states = tape.hidden.size();
-    std::vector<double> ma(states), var(states), rms(states), block(states), bound_ma(states, kNaN), bound_var(states, kNaN);
+    const auto rows = static_cast<std::size_t>(tape.rows()), width = static_cast<std::size_t>(d);
+    const std::size_t states = tape.hidden.size();
 
-    for (std::size_t k = 0; k < states; ++k) {
-        const T* x = tape.hidden[k];
-        double sum = 0, magnitude = 0, squares = 0, largest = 0;
-        for (std::size_t r = 0; r < rows; ++r) {
-            double row = 0;
-            for (int i = 0; i < d; ++i) {
-                const double v = static_cast<double>(x[r * d + i]);
-                sum += v;
-                magnitude += std::abs(v);
-                row += v * v;
-            }
-            squares += row;
-            largest = std::max(largest, row);
-        }
-        const double mean = sum / static_cast<double>(count);
-        double spread = 0;  // a second pass: squares − mean² would cancel
-        for (std::size_t i = 0; i < count; ++i) {
-            const double c = static_cast<double>(x[i]) - mean;
-            spread += c * c;
-        }
-        ma[k] = magnitude / static_cast<double>(count);
-        var[k] = count > 1 ? spread / static_cast<double>(count - 1) : kNaN;
-        rms[k] = std::sqrt(squares / static_cast<double>(count));
-        block[k] = std::sqrt(largest / d);
+    std::vector<StateGrowth> of_state(states);
+    input.pool.run(static_cast<int>(states), [&](int k) {
+        const auto at = static_cast<std::size_t>(k);
+        of_state[at] = measure(tape.hidden[at], tape.sequences, tape.length, d);
+    });
+    std::vector<Averaged> ma, var, rms;
+    std::vector<double> block;
+    for (const StateGrowth& state : of_state) {
+        ma.push_back(state.ma);
+        var.push_back(state.var);
+        rms.push_back(state.rms);
+        block.push_back(state.block);
     }
 
+    std::vector<double> bound_ma(states, kNaN), bound_var(states, kNaN), uniform(states, kNaN);
     const auto prefix = bounded_prefix(input.model);
-    const double start = rms[0] * std::sqrt(static_cast<double>(count));
+    const double start = rms[0].value * std::sqrt(static_cast<double>(rows * width));
     if (!prefix.empty() && std::isfinite(start)) {
-        const auto bounds = output_norm_bounds(start, rows, static_cast<std::size_t>(d), prefix);
+        const auto bounds = output_norm_bounds(start, rows, width, prefix);
         for (std::size_t k = 0; k < bounds.size(); ++k) {
-            bound_ma[k] = mean_absolute_bound(bounds[k], rows, static_cast<std::size_t>(d));
-            if (count > 1) bound_var[k] = variance_bound(bounds[k], rows, static_cast<std::size_t>(d));
+            bound_ma[k] = mean_absolute_bound(bounds[k], rows, width);
+            if (rows * width > 1) bound_var[k] = variance_bound(bounds[k], rows, width);
         }
+        if (std::all_of(prefix.begin(), prefix.end(),
+                        [](const auto& s) { return s.gate_scale == 1 && s.shortcut_scale == 1; })) {
+            const auto loose = output_norm_bounds_uniform(start, rows, width, prefix);
+            for (std::size_t k = 0; k < loose.size(); ++k) uniform[k] = mean_absolute_bound(loose[k], rows, width);
+        }
+    }
+    std::vector<double> estimate(states, kNaN);
+    const auto gates = estimated_prefix(input.model);
+    if (!gates.empty() && std::isfinite(var[0].value)) {
+        estimate[0] = var[0].value;
+        for (std::size_t k = 0; k < gates.size(); ++k) estimate[k + 1] = gpas_variance_step(estimate[k], gates[k]);
     }
 
     ProbeResult result;
     const auto add = [&](const char* name, std::vector<double> values) {
         result.arrays.push_back({name, {states}, std::move(values), {"hidden_state"}, "1"});
     };
-    add("ma", std::move(ma));
-    add("var", std::move(var));
-    add("rms", std::move(rms));
+    add_averaged(result, "ma", {states}, ma, {"hidden_state"}, "1");
+    add_averaged(result, "var", {states}, var, {"hidden_state"}, "1");
+    add_averaged(result, "rms", {states}, rms, {"hidden_state"}, "1");
     add("block_rms", std::move(block));
     add("bound_ma", std::move(bound_ma));
     add("bound_var", std::move(bound_var));
+    add("bound_uniform_ma", std::move(uniform));
+    add("gpas_estimate", std::move(estimate));
     return result;
 }
 template ProbeResult probe_growth<float>(ProbeInput<float>&);

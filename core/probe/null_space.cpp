@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
+#include "core/probe/jackknife.h"
 #include "core/theory/norm_jacobian.h"
 #include "core/theory/norm_precision.h"
 
@@ -17,45 +20,131 @@ std::vector<double> widened(const T* values, std::size_t count) {
     return std::vector<double>(values, values + count);
 }
 
-/// Adds to `sum` [d] the branch Δt·b·λ∘y of one sub-layer at a row, from the tape. A gate on the branch is left out: it
-/// multiplies all branches of a layer alike and changes no share.
+/// The branches of one or two sub-layers as they joined the stream, Δt·b·λ∘y, from the tape, row by row. A gate on the
+/// branch is left out: it multiplies all branches of a layer alike and changes no share.
 template <class T>
-void add_branch(const Transformer<T>& model, const Tape<T>& tape, std::size_t k, std::size_t row,
-                std::vector<double>& sum) {
-    const std::size_t d = sum.size();
-    const SublayerRule& rule = model.rules()[k];
-    const SublayerTape<T>& t = tape.sublayers[k];
-    const SublayerOffsets& at = k % 2 == 0 ? static_cast<const SublayerOffsets&>(model.table().attention[k / 2])
-                                           : static_cast<const SublayerOffsets&>(model.table().feed_forward[k / 2]);
-    const auto parameter = [&](std::size_t offset, std::size_t i, double otherwise) {
-        return offset == kAbsent ? otherwise : static_cast<double>(model.parameters()[offset + i]);
-    };
-    const std::size_t stride = model.spec().branch_scale == BranchScale::Channel ? 1 : 0;
-    for (std::size_t i = 0; i < d; ++i) {
-        double y = static_cast<double>(t.f[row * d + i]);
-        if (rule.out)
-            y = (y - static_cast<double>(t.out.mean[row])) * static_cast<double>(t.out.rstd[row]) *
-                    parameter(at.norm_out.weight, i, 1) +
-                parameter(at.norm_out.bias, i, 0);
-        sum[i] += model.numerics.residual_step * rule.b * parameter(at.scale, stride * i, 1) * y;
+class JoinedBranches {
+  public:
+    JoinedBranches(const Transformer<T>& model, const Tape<T>& tape, int sublayer)
+        : sum_(static_cast<std::size_t>(model.spec().d_model)) {
+        const auto k = static_cast<std::size_t>(sublayer);
+        if (model.spec().layout == Layout::Parallel) add(model, tape, k - 1);
+        add(model, tape, k);
     }
-}
 
-/// What joined the stream before a post norm beside the shortcut, [d] at one row: the branch, in a parallel layer both.
-template <class T>
-std::vector<double> branch(const ProbeInput<T>& input, const Tape<T>& tape, int sublayer, std::size_t row) {
-    const auto k = static_cast<std::size_t>(sublayer);
-    std::vector<double> sum(static_cast<std::size_t>(input.model.spec().d_model));
-    if (input.model.spec().layout == Layout::Parallel) add_branch(input.model, tape, k - 1, row, sum);
-    add_branch(input.model, tape, k, row, sum);
-    return sum;
-}
+    /// [d] of one row; good until the next call.
+    const double* at(std::size_t row) {
+        const std::size_t d = sum_.size();
+        std::fill(sum_.begin(), sum_.end(), 0.0);
+        for (const Part& part : parts_) {
+            const T* f = part.f + row * d;
+            const double mean = part.out.mean ? static_cast<double>(part.out.mean[row]) : 0;
+            const double rstd = part.out.rstd ? static_cast<double>(part.out.rstd[row]) : 1;
+            for (std::size_t i = 0; i < d; ++i)
+                sum_[i] += (static_cast<double>(f[i]) - mean) * rstd * part.factor[i] + part.shift[i];
+        }
+        return sum_.data();
+    }
 
-/// Of an even number the mean of the middle two.
+  private:
+    /// factor = Δt·b·λ∘γ and shift = Δt·b·λ∘β of the output norm; without one γ = 1, β = 0.
+    struct Part {
+        const T* f;
+        NormStatistics<T> out;
+        std::vector<double> factor, shift;
+    };
+
+    void add(const Transformer<T>& model, const Tape<T>& tape, std::size_t k) {
+        const std::size_t d = sum_.size();
+        const SublayerRule& rule = model.rules()[k];
+        const SublayerTape<T>& t = tape.sublayers[k];
+        const SublayerOffsets& at =
+            k % 2 == 0 ? static_cast<const SublayerOffsets&>(model.table().attention[k / 2])
+                       : static_cast<const SublayerOffsets&>(model.table().feed_forward[k / 2]);
+        const auto parameter = [&](std::size_t offset, std::size_t i, double otherwise) {
+            return offset == kAbsent ? otherwise : static_cast<double>(model.parameters()[offset + i]);
+        };
+        const std::size_t stride = model.spec().branch_scale == BranchScale::Channel ? 1 : 0;
+        Part part{t.f, rule.out ? t.out : NormStatistics<T>{}, std::vector<double>(d), std::vector<double>(d)};
+        for (std::size_t i = 0; i < d; ++i) {
+            const double scale = model.numerics.residual_step * rule.b * parameter(at.scale, stride * i, 1);
+            part.factor[i] = scale * (rule.out ? parameter(at.norm_out.weight, i, 1) : 1);
+            part.shift[i] = scale * (rule.out ? parameter(at.norm_out.bias, i, 0) : 0);
+        }
+        parts_.push_back(std::move(part));
+    }
+
+    std::vector<double> sum_;
+    std::vector<Part> parts_;
+};
+
+/// Of an even number the mean of the middle two; NaN where one of them is.
 double median(std::vector<double> values) {
+    if (std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); }))
+        return std::numeric_limits<double>::quiet_NaN();
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
     return values.size() % 2 == 1 ? *middle : (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+/// What one sequence adds to the sums of a site.
+enum Term { kTokens, kGain, kEpsilon, kBackward, kBackwardTotal, kForward, kForwardTotal, kTerms };
+
+struct SiteNumbers {
+    Averaged gain, backward, forward, epsilon;
+    double rho_bf16 = std::numeric_limits<double>::quiet_NaN(), rho_fp16 = rho_bf16;
+};
+
+template <class T>
+SiteNumbers measure(const ProbeInput<T>& input, const Tape<T>& tape, const NormSite& site, const T* gradient) {
+    const auto d = static_cast<std::size_t>(input.model.spec().d_model);
+    const auto rows = static_cast<std::size_t>(tape.rows()), length = static_cast<std::size_t>(tape.length);
+    const double eps = input.model.numerics.eps;
+    const auto [x, statistics] = norm_site_input(site, tape);
+    const auto gamma = widened(input.model.parameters().data() + site.offsets.weight, d);
+    SiteNumbers result;
+    if (!std::all_of(gamma.begin(), gamma.end(), [](double g) { return std::isfinite(g); })) {
+        constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+        result.gain = result.backward = result.forward = result.epsilon = {nan, nan};
+        return result;
+    }
+    const NormNullSpace null_space(input.model.spec().norm.kind == NormKind::LayerNorm, d, gamma);
+    std::optional<JoinedBranches<T>> joined;
+    if (site.place == NormSite::Place::Post) joined.emplace(input.model, tape, site.sublayer);
+
+    std::vector<double> sums(static_cast<std::size_t>(tape.sequences) * kTerms), variances(rows);
+    for (std::size_t r = 0; r < rows; ++r) {
+        double* sum = sums.data() + r / length * kTerms;
+        const auto token = null_space.token(x + r * d, gradient + r * d);
+        variances[r] = token.variance;
+        sum[kTokens] += 1;
+        sum[kGain] += static_cast<double>(statistics.rstd[r]);
+        sum[kEpsilon] += eps / (token.variance + eps);
+        sum[kBackward] += token.backward.erased;
+        sum[kBackwardTotal] += token.backward.total;
+        if (!joined) continue;
+        const ErasedEnergy lost = null_space.erased_forward(x + r * d, joined->at(r));
+        sum[kForward] += lost.erased;
+        sum[kForwardTotal] += lost.total;
+    }
+
+    const auto over = [&](auto&& statistic) {
+        return jackknife(sums, kTerms, [&](std::span<const double> t, std::size_t) { return statistic(t); });
+    };
+    // Not ErasedEnergy::share() alone: what is not a number stays so.
+    const auto share = [](double erased, double total) { return total == 0 ? 0 : erased / total; };
+    result.gain = over([](auto t) { return t[kGain] / t[kTokens]; });
+    result.epsilon = over([](auto t) { return t[kEpsilon] / t[kTokens]; });
+    result.backward = over([&](auto t) { return share(t[kBackward], t[kBackwardTotal]); });
+    result.forward = over([&](auto t) {
+        return joined ? share(t[kForward], t[kForwardTotal]) : std::numeric_limits<double>::quiet_NaN();
+    });
+    const double variance = median(std::move(variances));
+    if (eps > 0 && std::isfinite(variance)) {
+        result.rho_bf16 = rho_ln(variance, eps, d, kUnitRoundOffBf16);
+        result.rho_fp16 = rho_ln(variance, eps, d, kUnitRoundOffFp16);
+    }
+    return result;
 }
 
 }  // namespace
@@ -65,48 +154,31 @@ ProbeResult probe_null_space(ProbeInput<T>& input) {
     const Tape<T>& tape = input.tape();
     const BackwardRecord<T>& record = input.backward();
     const auto& sites = input.model.sites();
-    const StackSpec& s = input.model.spec();
-    const auto d = static_cast<std::size_t>(s.d_model), rows = static_cast<std::size_t>(tape.rows());
-    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-    std::vector<double> gain(sites.size()), backward(sites.size()), forward(sites.size(), nan);
-    std::vector<double> rho_bf16(sites.size(), nan), rho_fp16(sites.size(), nan);
-
+    std::vector<SiteNumbers> numbers(sites.size());
     input.pool.run(static_cast<int>(sites.size()), [&](int index) {
         input.check_cancelled();
         const auto i = static_cast<std::size_t>(index);
-        const auto [x, statistics] = norm_site_input(sites[i], tape);
-        const auto gamma = widened(input.model.parameters().data() + sites[i].offsets.weight, d);
-        ErasedEnergy lost_backward, lost_forward;
-        std::vector<double> variances;
-        for (std::size_t r = 0; r < rows; ++r) {
-            gain[i] += static_cast<double>(statistics.rstd[r]) / static_cast<double>(rows);
-            const auto token = widened(x + r * d, d);
-            const auto jacobian = s.norm.kind == NormKind::LayerNorm
-                                      ? NormJacobian::layer_norm(token, gamma, input.model.numerics.eps)
-                                      : NormJacobian::rms_norm(token, gamma, input.model.numerics.eps);
-            variances.push_back(jacobian.variance());
-            lost_backward += jacobian.erased_backward(widened(record.norm_output[i].data() + r * d, d));
-            if (sites[i].place == NormSite::Place::Post)
-                lost_forward += jacobian.erased_forward(branch(input, tape, sites[i].sublayer, r));
-        }
-        if (const double eps = input.model.numerics.eps; eps > 0) {
-            const double variance = median(std::move(variances));
-            rho_bf16[i] = rho_ln(variance, eps, d, kUnitRoundOffBf16);
-            rho_fp16[i] = rho_ln(variance, eps, d, kUnitRoundOffFp16);
-        }
-        backward[i] = lost_backward.share();
-        if (sites[i].place == NormSite::Place::Post) forward[i] = lost_forward.share();
+        numbers[i] = measure(input, tape, sites[i], record.norm_output[i].data());
     });
 
     ProbeResult result;
-    const auto add = [&](const char* name, std::vector<double> values) {
-        result.arrays.push_back({name, {sites.size()}, std::move(values), {"site"}, "1"});
+    const std::vector<std::size_t> shape{sites.size()};
+    const auto averaged = [&](const char* name, Averaged SiteNumbers::*member) {
+        std::vector<Averaged> values;
+        for (const SiteNumbers& n : numbers) values.push_back(n.*member);
+        add_averaged(result, name, shape, values, {"site"}, "1");
     };
-    add("gain", std::move(gain));
-    add("erased_backward", std::move(backward));
-    add("erased_forward", std::move(forward));
-    add("bf16_rho_ln", std::move(rho_bf16));
-    add("fp16_rho_ln", std::move(rho_fp16));
+    const auto plain = [&](const char* name, double SiteNumbers::*member) {
+        std::vector<double> values;
+        for (const SiteNumbers& n : numbers) values.push_back(n.*member);
+        result.arrays.push_back({name, shape, std::move(values), {"site"}, "1"});
+    };
+    averaged("gain", &SiteNumbers::gain);
+    averaged("erased_backward", &SiteNumbers::backward);
+    averaged("erased_forward", &SiteNumbers::forward);
+    averaged("epsilon_share", &SiteNumbers::epsilon);
+    plain("bf16_rho_ln", &SiteNumbers::rho_bf16);
+    plain("fp16_rho_ln", &SiteNumbers::rho_fp16);
     for (const NormSite& site : sites) result.labels["sites"].push_back(site.name);
     return result;
 }

@@ -13,6 +13,7 @@
 #include "core/probe/residual.h"
 #include "core/probe/spectra/spectra.h"
 #include "core/probe/theta.h"
+#include "core/probe/tokens.h"
 #include "core/probe/updates.h"
 
 namespace normscope {
@@ -34,6 +35,13 @@ double attention_operations(const Shape& s) {
     return 2 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length);
 }
 double null_space_operations(const Shape& s) { return scalar_operations(4 * s.states()); }
+/// Similarity and outliers of every state, and the eigenvalue problems of some sequences: at most a quarter of the
+/// passes' operations where two sequences do not exceed it (tokens.h).
+double tokens_operations(const Shape& s) {
+    const double m = std::min(s.length, s.d_model), problem = (2.0 * s.depth + 1) * (4 * m + 2500) * m * m;
+    const double passes = 3 * forward_operations(s, s.tokens(), s.length);
+    return scalar_operations(2 * s.states()) + std::min(problem * s.sequences, std::max(2 * problem, 0.25 * passes));
+}
 /// Two emulated forward passes beside an exact one, and their copies of the weights.
 double mismatch_operations(const Shape& s) {
     return 4.5 * forward_operations(s, s.tokens(), s.length) + traffic_operations(6 * s.parameters());
@@ -61,6 +69,7 @@ constexpr ProbeInfo kProbes[] = {
     {"updates", "Updates", kUpdates, ProbeCost::Dear, updates_operations, probe_updates<float>, probe_updates<double>},
     {"null_space", "Norm sites", kGradients, ProbeCost::Medium, null_space_operations, probe_null_space<float>,
      probe_null_space<double>},
+    {"tokens", "Tokens", kActivations, ProbeCost::Medium, tokens_operations, probe_tokens<float>, probe_tokens<double>},
     {"mismatch", "Low-precision mismatch", kActivations, ProbeCost::Medium, mismatch_operations, probe_mismatch<float>,
      probe_mismatch<double>},
     {"attention", "Attention", kActivations, ProbeCost::Cheap, attention_operations, probe_attention<float>,

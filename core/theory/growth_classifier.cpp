@@ -38,9 +38,9 @@ double log_rss(const VectorXd& model, const VectorXd& log_values) {
 std::optional<Candidate> fit_positive_sum(const MatrixXd& columns, const VectorXd& log_values) {
     const MatrixXd relative = (-log_values).array().exp().matrix().asDiagonal() * columns;
     Candidate fit{relative.colPivHouseholderQr().solve(VectorXd::Ones(columns.rows()))};
-    if ((fit.coefficients.array() < 0).any()) {
-        // Far from the data the weighted start may leave the constraint although the log fit does not:
-        // restart inside.
+    if (!(fit.coefficients.array() >= 0).all()) {
+        // Far from the data the weighted start may leave the constraint although the log fit does not, and over a
+        // huge range its weights overflow: restart inside.
         fit.coefficients.setConstant(log_values.array().exp().mean() / static_cast<double>(columns.cols()));
     }
     VectorXd model = columns * fit.coefficients;
@@ -117,6 +117,15 @@ GrowthFit fit_model(GrowthModel model, const VectorXd& log_values) {
         fit.parameters = {std::exp(mean), 0, 0};
         return fit;
     }
+    if (model == GrowthModel::square_root) {  // v² is linear; largest value at 1, so that the squares stay in range
+        const double largest = log_values.maxCoeff();
+        const Candidate square = fit_polynomial(1, 2 * (log_values.array() - largest).matrix());
+        GrowthFit fit = summary(square.rss / 4, 2, count);
+        for (int k = 0; k < 2; ++k)
+            fit.parameters[static_cast<std::size_t>(k)] =
+                square.coefficients(k) * std::exp(2 * largest) / std::pow(last, k);
+        return fit;
+    }
     const std::size_t degree = model == GrowthModel::linear ? 1 : 2;
     const Candidate polynomial = fit_polynomial(degree, log_values);
     GrowthFit fit = summary(polynomial.rss, degree + 1, count);
@@ -134,7 +143,7 @@ bool contains(GrowthModel wider, GrowthModel model) {
 }  // namespace
 
 std::string_view growth_model_name(GrowthModel model) {
-    constexpr std::array<std::string_view, growth_model_count> names{"constant", "linear", "quadratic",
+    constexpr std::array<std::string_view, growth_model_count> names{"constant", "square root", "linear", "quadratic",
                                                                      "exponential"};
     return names.at(static_cast<std::size_t>(model));
 }
@@ -159,22 +168,23 @@ GrowthClass classify_growth(std::span<const double> values) {
                          [](const GrowthFit& a, const GrowthFit& b) { return a.aicc < b.aicc; });
     result.best = static_cast<GrowthModel>(best - result.fits.begin());
 
+    result.rival = result.best;
     double rival = std::numeric_limits<double>::infinity();
-    double closest = rival;
     for (std::size_t m = 0; m < growth_model_count; ++m) {
         const auto model = static_cast<GrowthModel>(m);
-        if (model == result.best) continue;
-        closest = std::min(closest, result.fits[m].aicc);
-        if (!contains(model, result.best)) rival = std::min(rival, result.fits[m].aicc);
+        if (model == result.best || contains(model, result.best) || !(result.fits[m].aicc < rival)) continue;
+        rival = result.fits[m].aicc;
+        result.rival = model;
     }
-    result.lead = closest - best->aicc;
-    const bool decided = rival - best->aicc >= growth_decisive_lead;
+    result.lead = rival - best->aicc;
+    const bool decided = result.lead >= growth_decisive_lead;
     result.verdict = decided ? GrowthClass::Verdict::decided : GrowthClass::Verdict::undecided;
     return result;
 }
 
 double growth_model_value(GrowthModel model, const GrowthFit& fit, double layer) {
     const auto [a, b, c] = fit.parameters;
+    if (model == GrowthModel::square_root) return std::sqrt(a + b * layer);
     return model == GrowthModel::exponential ? a * std::exp(b * layer) : a + layer * (b + layer * c);
 }
 

@@ -8,17 +8,18 @@
 
 namespace normscope {
 
-/// How a positive quantity (MA, Var, …) grows with depth ℓ = 0, 1, …; the four models, all with additive
+/// How a positive quantity (MA, Var, …) grows with depth ℓ = 0, 1, …; the five models, all with additive
 /// error in the log, so that a layer counts by its relative error ([K] §3 claims exponential for Pre-LN,
-/// linear and quadratic for Peri-LN):
+/// linear and quadratic for Peri-LN; a sum of independent branches of one size has an RMS of √(v₀ + 2ℓΔt²)):
 enum class GrowthModel {
     constant,     ///< log v = log a
+    square_root,  ///< log v = log √(a + bℓ),        b >= 0
     linear,       ///< log v = log(a + bℓ),          b >= 0
     quadratic,    ///< log v = log(a + bℓ + cℓ²),    b, c >= 0: the square of a linear bound has such
                   ///< coefficients
     exponential,  ///< log v = log a + rℓ;           r < 0 is decay
 };
-inline constexpr std::size_t growth_model_count = 4;
+inline constexpr std::size_t growth_model_count = 5;
 
 std::string_view growth_model_name(GrowthModel model);
 
@@ -33,7 +34,8 @@ struct GrowthClass {
     enum class Verdict { decided, undecided, too_few_layers };
     Verdict verdict = Verdict::undecided;
     GrowthModel best = GrowthModel::constant;  ///< lowest AICc; the class only when decided
-    double lead = 0;                           ///< AICc of the runner-up, rival or not, minus that of `best`
+    GrowthModel rival = GrowthModel::constant;  ///< the rival of lowest AICc; `best` itself where it has none
+    double lead = 0;  ///< AICc of the rival minus that of `best`; infinite without a rival
     std::array<GrowthFit, growth_model_count>
         fits{};  ///< by GrowthModel; all zero when there are too few layers
 };
@@ -44,7 +46,7 @@ inline constexpr double growth_decisive_lead = 2;
 /// Fits all models to values[ℓ], one per layer, and compares them by AICc. Decided when the best leads every
 /// rival by 2. A model that contains the best one as a special case is no rival: it can never trail by more
 /// than its parameter penalty, so a lead would be a matter of luck. So constant needs to beat nobody by a
-/// margin (all contain it), linear is not held against quadratic, and whatever is more complex must earn its
+/// margin (all contain it), linear is not held against quadratic, √-growth and linear are rivals, and whatever is more complex must earn its
 /// parameters by 2. InputError on a value that is not finite and > 0.
 GrowthClass classify_growth(std::span<const double> values);
 

@@ -49,15 +49,6 @@ void append_orthonormal(Basis& basis, std::vector<double> v) {
     basis.push_back(std::move(v));
 }
 
-ErasedEnergy project(const Basis& basis, std::span<const double> v) {
-    ErasedEnergy energy{0, dot(v, v)};
-    for (const auto& direction : basis) {
-        const double overlap = dot(direction, v);
-        energy.erased += overlap * overlap;
-    }
-    return energy;
-}
-
 }  // namespace
 
 NormJacobian NormJacobian::layer_norm(std::span<const double> x, std::span<const double> gamma, double eps) {
@@ -69,12 +60,12 @@ NormJacobian NormJacobian::rms_norm(std::span<const double> x, std::span<const d
 }
 
 NormJacobian::NormJacobian(bool centred, std::span<const double> x, std::span<const double> gamma, double eps)
-    : centred_(centred), gamma_(gamma.begin(), gamma.end()), direction_(x.begin(), x.end()) {
-    if (x.empty()) throw InputError("x", "an empty token", "a width of at least 1");
+    : centred_(centred),
+      gamma_(gamma.begin(), gamma.end()),
+      null_space_(centred, x.size(), gamma),
+      direction_(x.begin(), x.end()) {
     if (gamma_.empty()) gamma_.assign(x.size(), 1.0);
-    require_width(gamma_, x.size(), "gamma");
     require_finite(x, "x");
-    require_finite(gamma_, "gamma");
     if (!(eps >= 0 && std::isfinite(eps)))
         throw InputError("eps", std::to_string(eps), "finite numbers >= 0");
 
@@ -162,14 +153,12 @@ std::vector<double> NormJacobian::dense() const {
 
 ErasedEnergy NormJacobian::erased_backward(std::span<const double> gradient) const {
     require_width(gradient, width(), "gradient");
-    ErasedEnergy energy = project(left_null_live_, gradient);
-    for (const std::size_t channel : dead_channels_) energy.erased += gradient[channel] * gradient[channel];
-    return energy;
+    return null_space_.token(direction_.data(), gradient.data()).backward;
 }
 
 ErasedEnergy NormJacobian::erased_forward(std::span<const double> change) const {
     require_width(change, width(), "change");
-    return project(right_null_space(), change);
+    return null_space_.erased_forward(direction_.data(), change.data());
 }
 
 }  // namespace normscope

@@ -20,6 +20,38 @@ struct ErasedEnergy {
     }
 };
 
+/// What a norm's null spaces at ε = 0 take from vectors, token by token and without allocation: only γ, which all tokens
+/// of a site share, is prepared. LayerNorm's ker Jᵀ is diag(γ)⁻¹·span{1, x}, its ker J span{1, x} (RMSNorm: without the
+/// 1), so neither needs the mean or σ; NormJacobian below says the rest. T is float or double; sums are float64.
+/// Immutable; any thread may read it.
+class NormNullSpace {
+  public:
+    /// An empty gamma stands for ones. Throws InputError where a number is not finite or the width is 0.
+    NormNullSpace(bool centred, std::size_t width, std::span<const double> gamma);
+
+    std::size_t width() const { return weights_.size(); }
+
+    /// What one token [d] gives: its variance without ε (RMSNorm: mean(x²)), and ‖Pg‖² and ‖g‖² of a gradient [d] at
+    /// the norm's output, P the orthogonal projector on ker Jᵀ. NaN where an entry is not finite.
+    struct Token {
+        double variance = 0;
+        ErasedEnergy backward;
+    };
+    template <class T>
+    Token token(const T* x, const T* gradient) const;
+
+    /// ‖Pδ‖² and ‖δ‖² of a change δ [d] of the norm's input, P the orthogonal projector on ker J at x [d].
+    template <class T>
+    ErasedEnergy erased_forward(const T* x, const double* change) const;
+
+  private:
+    bool centred_ = true;                      // LayerNorm
+    std::vector<double> weights_;              // smallest live |γ| over γ, so at most 1 in size; 0 where γ = 0
+    double weights_square_ = 0;                // Σ weights²
+    std::size_t pivot_ = 0;                    // the channel of the smallest |γ|
+    std::vector<std::size_t> dead_channels_;   // γ = 0
+};
+
 /// The Jacobian of LayerNorm or RMSNorm at one token x ∈ R^d, in closed form ([N] Lemma 2.1, Theorem 2.2,
 /// with ε > 0 and γ):
 ///
@@ -78,6 +110,7 @@ class NormJacobian {
     double gain_ = 0;
     double epsilon_effect_ = 0;
     std::vector<double> gamma_;
+    NormNullSpace null_space_;
     std::vector<double> direction_;  // ẑ (x̃) as a unit vector; zeros at a constant (zero) token
     bool has_direction_ = false;
     std::vector<std::size_t> dead_channels_;           // γ = 0

@@ -9,8 +9,8 @@ namespace normscope {
 inline constexpr double kUnitRoundOffBf16 = 0x1p-8, kUnitRoundOffFp16 = 0x1p-11;
 
 /// ρ_LN = (σ²/ε)·d·u ([B]), a pure number: how far the variance of what a norm reads stands above the ε added
-/// to it, times the worst relative round-off of a sum over d channels. The smaller, the more ε rules the
-/// norm; below 1, where σ² < ε/(d·u), Baek calls it ε-dominated.
+/// to it, times the worst relative round-off of a sum over d channels. Below 1, where σ² < ε/(d·u), Baek calls the
+/// norm ε-dominated; but ε's share ε/(σ² + ε) is then only above d·u/(1 + d·u): 3 % at d = 64 in FP16.
 ///
 /// `variance`: σ², the median over tokens of the variance of the norm's input (RMSNorm: of its mean square).
 ///

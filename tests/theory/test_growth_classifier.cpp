@@ -32,12 +32,14 @@ class GrowthClassifierTest : public QObject {
         QTest::addColumn<double>("b");
         QTest::addColumn<double>("c");
         QTest::newRow("constant") << 0 << 0.8 << 0.0 << 0.0;
-        QTest::newRow("linear") << 1 << 1.0 << 0.5 << 0.0;
-        QTest::newRow("steep linear") << 1 << 0.1 << 2.0 << 0.0;
-        QTest::newRow("square of a linear bound") << 2 << 1.0 << 1.0 << 0.25;
-        QTest::newRow("pure quadratic") << 2 << 1.0 << 0.0 << 0.3;
-        QTest::newRow("exponential") << 3 << 0.5 << 0.3 << 0.0;
-        QTest::newRow("decay") << 3 << 2.0 << -0.2 << 0.0;
+        QTest::newRow("random branches") << 1 << 0.04 << 2.0 << 0.0;
+        QTest::newRow("gentle square root") << 1 << 2.0 << 1.0 << 0.0;
+        QTest::newRow("linear") << 2 << 1.0 << 0.5 << 0.0;
+        QTest::newRow("steep linear") << 2 << 0.1 << 2.0 << 0.0;
+        QTest::newRow("square of a linear bound") << 3 << 1.0 << 1.0 << 0.25;
+        QTest::newRow("pure quadratic") << 3 << 1.0 << 0.0 << 0.3;
+        QTest::newRow("exponential") << 4 << 0.5 << 0.3 << 0.0;
+        QTest::newRow("decay") << 4 << 2.0 << -0.2 << 0.0;
     }
     /// 1, 2 and 5 % noise over 24 layers: right nearly always, and wrong (decided for another class) hardly
     /// ever.
@@ -66,6 +68,7 @@ class GrowthClassifierTest : public QObject {
         std::mt19937_64 generator(2);
         const std::vector<std::pair<GrowthModel, GrowthFit>> truths{
             {GrowthModel::constant, {{3, 0, 0}, 0, 0}},
+            {GrowthModel::square_root, {{3, 2, 0}, 0, 0}},
             {GrowthModel::linear, {{0.5, 2, 0}, 0, 0}},
             {GrowthModel::quadratic, {{2, 1, 0.5}, 0, 0}},
             {GrowthModel::exponential, {{1e-3, 0.7, 0}, 0, 0}},
@@ -79,6 +82,25 @@ class GrowthClassifierTest : public QObject {
             for (std::size_t k = 0; k < 3; ++k)
                 QVERIFY(std::abs(fit.parameters[k] - truth.parameters[k]) < 1e-6 * truth.parameters[0]);
         }
+    }
+
+    /// At 12 layers, as of the default stack, √ℓ and ℓ are told apart, and the lead is that over the named rival.
+    void squareRootAgainstItsRivals() {
+        std::mt19937_64 generator(5);
+        for (const auto& [model, b] : {std::pair(GrowthModel::square_root, 2.0), std::pair(GrowthModel::linear, 0.5)}) {
+            int right = 0, wrong = 0;
+            for (int trial = 0; trial < 100; ++trial) {
+                const GrowthClass result = classify_growth(series({{0.5, b, 0}, 0, 0}, model, 13, 0.03, generator));
+                if (result.verdict == Verdict::decided) ++(result.best == model ? right : wrong);
+                const auto aicc = [&](GrowthModel m) { return result.fits[static_cast<std::size_t>(m)].aicc; };
+                if (result.rival != result.best) QCOMPARE(result.lead, aicc(result.rival) - aicc(result.best));
+            }
+            QVERIFY2(right >= 85 && wrong <= 3, qPrintable(QString("%1 right, %2 wrong").arg(right).arg(wrong)));
+        }
+        const GrowthClass flat = classify_growth(std::vector<double>(9, 2.0));
+        QCOMPARE(flat.best, GrowthModel::constant);  // in every other model: it has no rival
+        QCOMPARE(flat.rival, GrowthModel::constant);
+        QVERIFY(std::isinf(flat.lead));
     }
 
     /// What the AICc formula says, on a series whose constant fit is known: log v = ±s alternating.
@@ -129,6 +151,7 @@ class GrowthClassifierTest : public QObject {
 
     void namesAreDistinct() {
         QCOMPARE(growth_model_name(GrowthModel::constant), std::string_view("constant"));
+        QCOMPARE(growth_model_name(GrowthModel::square_root), std::string_view("square root"));
         QCOMPARE(growth_model_name(GrowthModel::exponential), std::string_view("exponential"));
     }
 };

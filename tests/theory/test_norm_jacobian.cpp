@@ -227,6 +227,49 @@ class NormJacobianTest : public QObject {
         QVERIFY_EXCEPTION_THROWN(NormJacobian::rms_norm(Vector(4, 0.0), {}, 0), InputError);
     }
 
+    /// The closed forms against projections on the orthonormal bases, at random tokens and at the awkward ones: weak and
+    /// dead channels, an outlier, a large mean, a constant token, a dead channel that the token leaves reachable.
+    void closedFormsEqualTheBases() {
+        std::mt19937_64 generator(8);
+        for (const std::size_t d : {2UL, 3UL, 8UL, 64UL})
+            for (const bool layer_norm : {true, false})
+                for (int kind = 0; kind < 8; ++kind) {
+                    Vector gamma = random_vector(d, generator, kind % 2 == 0 ? 1 : 0);
+                    Vector x = random_vector(d, generator, kind == 3 ? 1e4 : 0.3);
+                    if (kind == 1) gamma[d / 2] = 1e-9;
+                    if (kind == 2) gamma[0] = 0;
+                    if (kind == 4) x[1] = 1e6;
+                    if (kind == 5) gamma[0] = gamma[1] = 0;
+                    if (kind == 6) gamma[0] = gamma[1] = 0, x[0] = x[1] = 0;
+                    if (kind == 7) std::fill(x.begin(), x.end(), 0.7);
+                    const Vector g = random_vector(d, generator), change = random_vector(d, generator);
+                    const NormJacobian jacobian = make(layer_norm, x, gamma, 1e-5);
+                    const NormNullSpace space(layer_norm, d, gamma);
+                    const auto n = static_cast<Eigen::Index>(d);
+                    const auto token = space.token(x.data(), g.data());
+                    const double total = as_eigen(g).squaredNorm();
+                    const double erased = (projector(jacobian.left_null_space(), n) * as_eigen(g)).squaredNorm();
+                    // A mean of 1e4 leaves twelve digits of the token itself.
+                    const double slack = kind == 3 || kind == 4 ? 1e-9 : 1e-12;
+                    QVERIFY2(std::abs(token.backward.erased - erased) < slack * total,
+                             qPrintable(QString("d %1 kind %2: %3 %4").arg(d).arg(kind).arg(token.backward.erased).arg(erased)));
+                    QVERIFY(std::abs(token.backward.total - total) < 1e-13 * total);
+                    QVERIFY(std::abs(token.variance - jacobian.variance()) <= slack * jacobian.variance());
+                    const ErasedEnergy forward = space.erased_forward(x.data(), change.data());
+                    const double lost = (projector(jacobian.right_null_space(), n) * as_eigen(change)).squaredNorm();
+                    QVERIFY(std::abs(forward.erased - lost) < slack * forward.total);
+                    const std::vector<float> narrow(x.begin(), x.end()), gradient(g.begin(), g.end());
+                    const Vector wide(narrow.begin(), narrow.end()), same(gradient.begin(), gradient.end());
+                    QCOMPARE(space.token(narrow.data(), gradient.data()).backward.erased,
+                             space.token(wide.data(), same.data()).backward.erased);
+                }
+        const NormNullSpace space(true, 3, {});
+        const Vector fine{1, 2, 4}, bad{1, NAN, 4};
+        QVERIFY(std::isnan(space.token(bad.data(), fine.data()).backward.erased));
+        QVERIFY(std::isnan(space.token(fine.data(), bad.data()).backward.erased));
+        QVERIFY(std::isnan(space.erased_forward(bad.data(), fine.data()).erased));
+    }
+
     void badInputIsRefused() {
         const Vector x{1, 2, 3};
         QVERIFY_EXCEPTION_THROWN(NormJacobian::layer_norm({}, {}, 1e-5), InputError);

@@ -83,7 +83,7 @@ std::optional<Plot> ratioStrip(const Plot& plot) {
     return strip;
 }
 
-void addBound(Plot& plot, Curve bound) {
+void addBound(Plot& plot, Curve bound, const QString& word) {
     Extent seen;
     for (const Curve& curve : plot.curves)
         if (curve.kind != LineKind::Bound) seen.include(curve.y);
@@ -113,7 +113,7 @@ void addBound(Plot& plot, Curve bound) {
     if (!std::isnan(far_value)) {
         const bool above = far_value > seen.high;
         plot.chips.push_back({above ? Chip::Edge::TopRight : Chip::Edge::BottomRight,
-                              QString("bound %1 %2").arg(brief(far_value), above ? "↑" : "↓"), bound.role});
+                              QString("%1 %2 %3").arg(word, brief(far_value), above ? "↑" : "↓"), bound.role});
     }
     if (!any) return;
     bound.kind = LineKind::Bound;

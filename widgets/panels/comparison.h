@@ -14,7 +14,7 @@ std::optional<Plot> ratioStrip(const Plot& plot);
 
 /// Adds a curve of theory to a plot of measured ones. Points more than ten times outside the measured values
 /// are cut, and a chip names the farthest ("bound 3e9 ↑"), so that a loose bound never drives the range.
-/// Points that are not positive or not finite are gaps.
-void addBound(Plot& plot, Curve bound);
+/// Points that are not positive or not finite are gaps. `word` names the curve in the chip.
+void addBound(Plot& plot, Curve bound, const QString& word = "bound");
 
 }  // namespace normscope::widgets

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/panels/growth_panel.h"
 
+#include "core/theory/growth_classifier.h"
 #include "widgets/panels/comparison.h"
 #include "widgets/panels/depth_figure.h"
 #include "widgets/panels/panel_text.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace normscope::widgets {
 
@@ -30,6 +34,34 @@ void divideByFirst(std::vector<double>& values, double first) {
     for (double& value : values) value = first > 0 ? value / first : kNaN;
 }
 
+QString classWord(GrowthModel model) {
+    switch (model) {
+        case GrowthModel::constant: return "constant";
+        case GrowthModel::square_root: return "√ℓ";
+        case GrowthModel::linear: return "ℓ";
+        case GrowthModel::quadratic: return "ℓ²";
+        case GrowthModel::exponential: return "exp(rℓ)";
+    }
+    return {};
+}
+
+/// "~√ℓ, lead 12" for hidden states 0 … 2D; empty where one is not finite and positive.
+QString growthClassText(const std::vector<double>& states) {
+    std::vector<double> layers;
+    for (std::size_t k = 0; k < states.size(); k += 2) layers.push_back(states[k]);
+    if (layers.size() < growth_minimum_layers + 1) return QString("fewer than %1 layers").arg(growth_minimum_layers);
+    if (!std::all_of(layers.begin(), layers.end(), [](double v) { return std::isfinite(v) && v > 0; })) return {};
+    const GrowthClass found = classify_growth(layers);
+    const QString best = classWord(found.best);
+    if (found.verdict != GrowthClass::Verdict::decided)
+        return QString("undecided between %1 and %2").arg(best, classWord(found.rival));
+    if (found.rival == found.best) return '~' + best;  // every other class contains it
+    QString text = QString("~%1, lead %2").arg(best, brief(found.lead));
+    if (found.best == GrowthModel::exponential)
+        text += ", r " + brief(found.fits[static_cast<std::size_t>(found.best)].parameters[1]);
+    return text;
+}
+
 void summarise(Figure& figure) {
     QStringList parts;
     for (const Curve& curve : figure.plots.front().curves)
@@ -47,8 +79,10 @@ PanelInfo growthPanel() {
     return {"growth",
             "Growth",
             {{"quantity", "Quantity", {"rms", "ma", "var", "block_rms"}},
-             {"normalise", "÷ X₀", {"off", "x0"}},
-             {"bound", "Bound", {"on", "off"}},
+             {"normalise", "Relative to embedding", {"off", "on"}, {{"x0", "on"}}},
+             {"bound", "Bound", {"sharp", "uniform", "off"}, {{"on", "sharp"}}},
+             {"estimate", "GPAS estimate", {"on", "off"}},
+             {"growth_class", "Growth class", {"on", "off"}},
              depthOrStepOption()},
             &buildGrowth};
 }
@@ -58,19 +92,36 @@ Figure buildGrowth(const PanelInput& input) {
     const PanelOptions options = resolveOptions(panel, input.options);
     const std::string& array = options.at("quantity");
     const Quantity quantity = quantityOf(array);
-    const bool relative = options.at("normalise") == "x0";
+    const bool relative = options.at("normalise") == "on";
 
     Figure figure = startFigure(panel);
     figure.quantity = relative ? quantity.name + " ÷ X₀" : quantity.name;
     figure.formula = quantity.formula;
+    const bool uniform = options.at("bound") == "uniform";
     if (!quantity.bound.empty())
-        figure.formula += "\nPeri-LN: R_k = R_{k−1} + Δt·|b|·√(n·d)·(‖γ_out‖∞ + ‖β_out‖∞), R_0 = ‖X₀‖_F";
+        figure.formula += uniform ? "\nPeri-LN, the paper's form: R_k = ‖X₀‖_F + k·Δt·|b|·√(n·d)·(γ_max + β_max), one "
+                                    "γ_max and β_max for all sub-layers; drawn without gates and shortcut factors only"
+                                  : "\nPeri-LN: R_k = |1 − act(α_k)|·(|a|·R_{k−1} + Δt·|b|·√(n·d)·(‖γ_out‖∞ + "
+                                    "‖β_out‖∞)), R_0 = ‖X₀‖_F; α: a gate of GPAS at the output (a gate on the "
+                                    "shortcut or the input multiplies |a|, one on the branch |b|)";
+    const bool estimate = array == "var" && options.at("estimate") == "on";
+    if (estimate)
+        figure.formula += "\nGPAS estimate: σ² ← (1 − act(α))²·(σ² + σ) from the embedding on; it knows no weights and "
+                          "is no bound";
+    const bool classify = options.at("growth_class") == "on";
+    if (classify)
+        figure.formula += "\ngrowth class: constant, √ℓ, ℓ, ℓ² or exp(rℓ) over the layers ℓ, embedding included, fitted "
+                          "to the logarithm and compared by AICc; a lead under 2 over a rival is undecided. "
+                          "Independent branches of one size give √ℓ in the RMS, ℓ in the variance";
     figure.source = array == "block_rms" ? "Emadi, Definition 3.1"
+                    : uniform            ? "Kan et al., Theorem 4 (eq. 11 and 12)"
                                          : "Kan et al., Theorem 4 (the sharper form, per sub-layer)";
+    if (estimate) figure.source += "; GPAS, eq. 16";
     figure.erratum =
         "Kan et al., eq. 65: the Pre-LN factor lacks √d. Their exponential is a loose bound under weight "
         "decay, not a "
         "prediction: it is not drawn.";
+    if (estimate) figure.erratum += " GPAS, eq. 16: a scale of 1 − act(α) enters the variance squared; the paper writes it once.";
 
     const ProfileOf profile = [&](const ProbeResult& sample) {
         auto p = hiddenProfile(sample, array);
@@ -84,19 +135,39 @@ Figure buildGrowth(const PanelInput& input) {
     drawOverDepth(figure, input, panel.id, profile);
     if (figure.plots.empty()) return figure;
     summarise(figure);
-    if (options.at("bound") == "off" || quantity.bound.empty()) return figure;
+    std::string bound = options.at("bound") == "off" ? "" : quantity.bound;
+    const bool squared = uniform && bound == "bound_var";  // the recording holds the looser form of MA alone
+    if (uniform && !bound.empty()) bound = "bound_uniform_ma";
     for (const ShownSample& shown : shownSamples(input, panel.id)) {
-        if (!shown.own()) continue;
-        auto bound = hiddenProfile(*shown.sample, quantity.bound);
         const auto measured = hiddenProfile(*shown.sample, array);
-        if (!bound || !measured) continue;
-        if (relative) divideByFirst(bound->y, measured->y.front());
-        Curve curve;
-        curve.name = nameOf(*shown.run) + " bound";
-        curve.role = {Role::Kind::Run, shown.index, 0};
-        curve.x = std::move(bound->x);
-        curve.y = std::move(bound->y);
-        addBound(figure.plots.front(), std::move(curve));
+        if (!shown.own() || !measured) continue;
+        const auto add = [&](const std::string& name, const QString& word) {
+            auto theory = hiddenProfile(*shown.sample, name);
+            if (!theory) return;
+            if (squared && name == bound) {
+                // (R/√(nd))² is R²/(nd); the sharp bounds, which begin at the same R_0, hold nd/(nd − 1).
+                const auto ma = hiddenProfile(*shown.sample, "bound_ma");
+                const auto var = hiddenProfile(*shown.sample, "bound_var");
+                if (!ma || !var) return;
+                const double entries = var->y.front() / (ma->y.front() * ma->y.front());
+                for (double& y : theory->y) y *= y * entries;
+            }
+            if (relative) divideByFirst(theory->y, measured->y.front());
+            Curve curve;
+            curve.name = nameOf(*shown.run) + ' ' + word;
+            curve.role = {Role::Kind::Run, shown.index, 0};
+            curve.x = std::move(theory->x);
+            curve.y = std::move(theory->y);
+            addBound(figure.plots.front(), std::move(curve), word);
+        };
+        if (!bound.empty()) add(bound, "bound");
+        if (estimate) add("gpas_estimate", "GPAS estimate");
+        if (!classify) continue;
+        const QString text = growthClassText(measured->y);
+        if (text.isEmpty()) continue;
+        figure.plots.front().chips.push_back({Chip::Edge::TopLeft, nameOf(*shown.run) + ": " + text,
+                                              Role{Role::Kind::Run, shown.index, 0}});
+        figure.summary += QString("; %1: %2").arg(nameOf(*shown.run), text);
     }
     return figure;
 }

@@ -5,9 +5,10 @@
 
 namespace normscope::widgets {
 
-/// Growth of the hidden state with depth, with the Peri-LN bound where one applies.
-/// Options: quantity rms | ma | var | block_rms; normalise off | x0 (÷ the embedding's value); bound on |
-/// off; x depth | step.
+/// Growth of the hidden state with depth, with the Peri-LN bound where one applies, the variance estimate of
+/// GPAS and, per run, the class of growth. Options: quantity rms | ma | var | block_rms; normalise off | on
+/// (÷ the embedding's value); bound sharp | uniform (the paper's looser form) | off; estimate on | off (with
+/// quantity var); growth_class on | off; x depth | step.
 PanelInfo growthPanel();
 Figure buildGrowth(const PanelInput& input);
 

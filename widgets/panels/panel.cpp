@@ -30,6 +30,10 @@ PanelOptions resolveOptions(const PanelInfo& panel, const PanelOptions& given) {
         if (option == panel.options.end())
             throw InputError("panel " + panel.id, "unknown option '" + key + "'",
                              keys.empty() ? "none" : joined(keys));
+        if (const auto old = option->former.find(value); old != option->former.end()) {
+            resolved[key] = old->second;
+            continue;
+        }
         if (std::find(option->values.begin(), option->values.end(), value) == option->values.end())
             throw InputError("panel " + panel.id + ", option " + key, "unknown value '" + value + "'",
                              joined(option->values));

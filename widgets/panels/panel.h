@@ -40,6 +40,7 @@ struct PanelOption {
     std::string key;
     QString label;
     std::vector<std::string> values;
+    std::map<std::string, std::string> former = {};  ///< words of older sessions, and the value each now is
 };
 
 /// A panel: a pure function from recorded data to a picture, and what a menu needs to know about it.

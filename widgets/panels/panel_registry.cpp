@@ -11,6 +11,7 @@
 #include "widgets/panels/residual_panel.h"
 #include "widgets/panels/spectra_panel.h"
 #include "widgets/panels/theta_panel.h"
+#include "widgets/panels/tokens_panel.h"
 #include "widgets/panels/training_panel.h"
 #include "widgets/panels/updates_panel.h"
 
@@ -25,6 +26,7 @@ const std::vector<PanelInfo>& panels() {
         nullSpacePanel(),  //
         thetaPanel(),      //
         attentionPanel(),  //
+        tokensPanel(),     //
         spectraPanel(),    //
         mismatchPanel(),   //
         residualPanel(),   //

@@ -25,4 +25,10 @@ void singular_decomposition(int n, const double* matrix, double* values, double*
         for (std::size_t j = 0; j < size; ++j) left[i * size + j] = vt[j * size + i];
 }
 
+void symmetric_eigenvalues(int n, double* matrix, double* values) {
+    const int info = LAPACKE_dsyev(LAPACK_COL_MAJOR, 'N', 'L', n, matrix, n, values);
+    if (info != 0)
+        throw SystemError("eigenvalues: the iteration did not converge (dsyev " + std::to_string(info) + ")");
+}
+
 }  // namespace normscope

@@ -146,6 +146,7 @@ class GrowthPanelTest : public QObject {
         const RunData a = grown("A", 2, 1, 1, 5);
         PanelInput input;
         input.runs = {&a};
+        input.options = {{"growth_class", "off"}};
         const Figure f = buildGrowth(input);
         const Curve* bound = curve(f.plots[0], "A bound");
         QVERIFY(bound);
@@ -163,6 +164,7 @@ class GrowthPanelTest : public QObject {
         const RunData a = grown("A", 2, 1, 1, 3e9);
         PanelInput input;
         input.runs = {&a};
+        input.options = {{"growth_class", "off"}};
         const Figure f = buildGrowth(input);
         QCOMPARE(f.plots[0].curves.size(), 1u);
         QCOMPARE(chipTexts(f.plots[0]), QStringList{"bound 3e9 ↑"});
@@ -175,6 +177,7 @@ class GrowthPanelTest : public QObject {
         a.probes["growth"][0].arrays[4].data = {1, 9, 11, 100, kNaN};  // bound_ma
         PanelInput input;
         input.runs = {&a};
+        input.options = {{"growth_class", "off"}};
         const Figure f = buildGrowth(input);
         const Curve* bound = curve(f.plots[0], "A bound");
         QVERIFY(bound);
@@ -196,6 +199,72 @@ class GrowthPanelTest : public QObject {
         input.runs = {&zero};
         const Figure undefined = buildGrowth(input);
         for (const double y : undefined.plots[0].curves[0].y) QVERIFY(std::isnan(y));
+    }
+
+    void wordsOfOlderSessionsAreUnderstood() {
+        const RunData a = grown("A", 2, 4, 2, 2);
+        PanelInput input;
+        input.runs = {&a};
+        input.options = {{"normalise", "x0"}, {"bound", "on"}};
+        const Figure old = buildGrowth(input);
+        input.options = {{"normalise", "on"}, {"bound", "sharp"}};
+        const Figure now = buildGrowth(input);
+        QCOMPARE(old.plots[0].curves[0].y, now.plots[0].curves[0].y);
+        QCOMPARE(curve(old.plots[0], "A bound")->y, curve(now.plots[0], "A bound")->y);
+        input.options = {{"bound", "x0"}};
+        QVERIFY_THROWS_EXCEPTION(InputError, buildGrowth(input));
+    }
+
+    void theLooserBoundAndTheEstimate() {
+        RunData a = syn::run("A");
+        syn::add(a, "growth", 0,
+                 {syn::vector("rms", {1, 1, 1}), syn::vector("ma", {1, 1, 1}), syn::vector("var", {1, 1, 1}),
+                  syn::vector("bound_ma", {1, 2, 3}), syn::vector("bound_var", {1.5, 6, 9}),
+                  syn::vector("bound_uniform_ma", {1, 2, 2.5}), syn::vector("gpas_estimate", {1, 2, 4})});
+        PanelInput input;
+        input.runs = {&a};
+        QVERIFY(!curve(buildGrowth(input).plots[0], "A GPAS estimate"));
+        input.options = {{"bound", "uniform"}};
+        QCOMPARE(curve(buildGrowth(input).plots[0], "A bound")->y, std::vector<double>({1, 2, 2.5}));
+        input.options = {{"bound", "uniform"}, {"quantity", "var"}};
+        const Figure f = buildGrowth(input);
+        QCOMPARE(curve(f.plots[0], "A bound")->y, std::vector<double>({1.5, 6, 9.375}));
+        QCOMPARE(curve(f.plots[0], "A GPAS estimate")->y, std::vector<double>({1, 2, 4}));
+        QVERIFY(f.formula.contains("is no bound") && f.source.contains("GPAS, eq. 16"));
+        input.options = {{"estimate", "off"}, {"quantity", "var"}};
+        QVERIFY(!curve(buildGrowth(input).plots[0], "A GPAS estimate"));
+    }
+
+    void saysTheClassOfGrowth() {
+        const auto grow = [](const std::string& name, int depth, const std::function<double(int)>& at) {
+            RunData r = syn::run(name);
+            syn::add(r, "growth", 0, {syn::vector("rms", syn::values(2 * depth + 1, at))});
+            return r;
+        };
+        // Every second state is a layer's; what lies between has no say.
+        const RunData root = grow("Root", 12, [](int k) { return k % 2 ? 7.0 : std::sqrt(1 + k); }),
+                      line = grow("Line", 12, [](int k) { return 1 + 0.5 * k; }),
+                      rise = grow("Rise", 12, [](int k) { return std::exp(0.2 * k); }),
+                      flat = grow("Flat", 12, [](int) { return 2.0; }),
+                      small = grow("Small", 7, [](int) { return 2.0; }),
+                      bad = grow("Bad", 12, [](int k) { return k == 4 ? kNaN : 1.0; }),
+                      either = grow("Either", 9, [](int k) { return 1 + 0.02 * k + 0.003 * ((k / 2) % 3); });
+        PanelInput input;
+        input.runs = {&root, &line, &rise, &flat, &small, &bad, &either};
+        input.ghosts = {&line};
+        const Figure f = buildGrowth(input);
+        const QStringList texts = chipTexts(f.plots[0]);
+        QCOMPARE(texts.size(), 6);
+        QVERIFY2(texts[0].startsWith("Root: ~√ℓ, lead "), qPrintable(texts[0]));
+        QVERIFY2(texts[1].startsWith("Line: ~ℓ, lead "), qPrintable(texts[1]));
+        QVERIFY2(texts[2].startsWith("Rise: ~exp(rℓ), lead ") && texts[2].endsWith(", r 0.4"), qPrintable(texts[2]));
+        QCOMPARE(texts[3], "Flat: ~constant");
+        QCOMPARE(texts[4], "Small: fewer than 8 layers");
+        QVERIFY2(texts[5].startsWith("Either: undecided between "), qPrintable(texts[5]));
+        QCOMPARE(f.plots[0].chips[0].role->run, 0);
+        QVERIFY(f.formula.contains("AICc") && f.summary.contains("Flat: ~constant"));
+        input.options = {{"growth_class", "off"}};
+        QVERIFY(chipTexts(buildGrowth(input).plots[0]).isEmpty());
     }
 
     void everyQuantityReadsItsArray() {

@@ -70,6 +70,18 @@ class NullSpacePanelTest : public QObject {
         QCOMPARE(buildNullSpace(input).plots[1].stems[0].y, std::vector<double>(3, 0.5));
     }
 
+    void epsilonsShare() {
+        RunData a = withSites("A", kPre, {1, 1, 1});
+        a.probes["null_space"][0].arrays.push_back(syn::vector("epsilon_share", {0.03, 0.5, 0.25}));
+        PanelInput input;
+        input.runs = {&a};
+        input.options = {{"quantity", "epsilon_share"}};
+        const Figure f = buildNullSpace(input);
+        QCOMPARE(f.plots[0].stems[0].y, std::vector<double>({0.03, 0.5, 0.25}));
+        QVERIFY(f.formula.contains("ε/(var + ε)") && !f.formula.contains("ρ_LN"));
+        QVERIFY(f.summary.contains("A: 3 norms, ε's share 0.03 to 0.5, erased share up to 0.25"));
+    }
+
     void rhoOfEitherFormat() {
         RunData a = withSites("A", kPre, {1, 1, 1});
         auto& arrays = a.probes["null_space"][0].arrays;
@@ -83,7 +95,8 @@ class NullSpacePanelTest : public QObject {
         QCOMPARE(f.plots[0].stems[0].y, std::vector<double>({0.5, 2, 8}));
         QCOMPARE(f.plots[0].references[0].value, 1.0);
         QCOMPARE(f.plots[0].y.label, "ρ_LN in FP16");
-        QVERIFY(f.formula.contains("(σ²/ε)·d·u") && f.formula.contains("2^-11 of FP16"));
+        QVERIFY(f.formula.contains("(σ²/ε)·d·u") && f.formula.contains("2^-11 of FP16") &&
+                f.formula.contains("does not say that ε rules"));
         QVERIFY(f.source.contains("Baek") && f.erratum.contains("output"));
         QVERIFY(f.summary.contains("A: 3 norms, ρ_LN 0.5 to 8, erased share up to 0.25"));
         input.options = {{"quantity", "bf16_rho_ln"}};

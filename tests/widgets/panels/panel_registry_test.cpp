@@ -19,10 +19,10 @@ class PanelRegistryTest : public QObject {
             titles << panel.title;
         }
         QCOMPARE(ids, QStringList({"growth", "gradients", "jacobian", "training", "null_space", "theta",
-                                   "attention", "spectra", "mismatch", "residual", "updates"}));
+                                   "attention", "tokens", "spectra", "mismatch", "residual", "updates"}));
         QCOMPARE(titles, QStringList({"Growth", "Gradients by depth", "Jacobian spectra", "Loss",
-                                      "Norm sites", "θ", "Attention", "Sequence spectra", "Low-precision error",
-                                      "Branch and stream", "Updates"}));
+                                      "Norm sites", "θ", "Attention", "Tokens", "Sequence spectra",
+                                      "Low-precision error", "Branch and stream", "Updates"}));
     }
 
     void unknownIdNamesTheKnownOnes() {
@@ -32,7 +32,7 @@ class PanelRegistryTest : public QObject {
         } catch (const InputError& e) {
             QCOMPARE(QString(e.what()),
                      "panel: unknown id 'entropy', allowed: growth, gradients, jacobian, training, "
-                     "null_space, theta, attention, spectra, mismatch, residual, updates");
+                     "null_space, theta, attention, tokens, spectra, mismatch, residual, updates");
         }
     }
 
@@ -55,7 +55,7 @@ class PanelRegistryTest : public QObject {
 
     void optionsResolveToDefaults() {
         const PanelOptions options = resolveOptions(panelInfo("growth"), {{"bound", "off"}});
-        QCOMPARE(options.size(), 4u);
+        QCOMPARE(options.size(), 6u);
         QCOMPARE(options.at("quantity"), "rms");
         QCOMPARE(options.at("bound"), "off");
     }
