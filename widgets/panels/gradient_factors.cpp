@@ -70,31 +70,28 @@ void drawGradientFactors(Figure& figure, const PanelInput& input) {
                 break;
             }
             Curve curve;
-            curve.name = factor.name;
             curve.role = {Role::Kind::Sequential, shown.index, factor.colour};
             curve.x = x;
             curve.y = products(array->data);
             for (std::size_t k = 0; k <= sublayers; ++k) all[k] *= curve.y[k];
             const bool one = std::all_of(array->data.begin(), array->data.end(), [](double f) { return f == 1; });
             if (one) continue;
-            said << QString("%1 %2").arg(factor.name, brief(curve.y.back()));
+            curve.name = QString("%1 %2").arg(factor.name, brief(curve.y.back()));
+            said << curve.name;
             range.include(curve.y);
             plot.curves.push_back(std::move(curve));
         }
         if (!complete) continue;
         range.include(all);
         Curve total;
-        total.name = "all";
         total.role = {Role::Kind::Run, shown.index, 0};
         total.kind = shown.kind;
         total.x = x;
         total.y = std::move(all);
         total.markers = sublayers <= 128;
         const QString whole = brief(total.y.back());
+        total.name = "all " + whole;
         plot.curves.push_back(std::move(total));
-        plot.chips.push_back({Chip::Edge::TopLeft,
-                              said.isEmpty() ? whole : said.join(" × ") + " = " + whole,
-                              Role{Role::Kind::Run, shown.index, 0}});
         parts << QString("%1: from the last layer to the embedding the gradient's norm changes by %2 = %3")
                      .arg(nameOf(*shown.run), said.join(" × "), whole);
         drawn[shown.index] = true;

@@ -15,7 +15,7 @@ namespace {
 struct Quantity {
     QString name;     ///< on the axis
     QString formula;
-    const char* of;   ///< in the chip
+    const char* of;   ///< in a sentence
 };
 
 Quantity quantityOf(const std::string& option) {
@@ -98,7 +98,7 @@ Figure buildGradients(const PanelInput& input) {
         const int depth = profile(*shown.sample)->depth;
         figure.plots.front().chips.push_back(
             {Chip::Edge::TopRight,
-             QString("%1: %2, layer 1 ÷ %3: %4 (held-out batch)").arg(name, shown_quantity.of).arg(depth).arg(brief(*ratio)),
+             QString("%1, layer 1 ÷ %2: %3 (held-out batch)").arg(name).arg(depth).arg(brief(*ratio)),
              Role{Role::Kind::Run, shown.index, 0}});
         parts << QString("%1: %2 changes by a factor of %3 from layer %4 to 1")
                      .arg(name, shown_quantity.of, brief(*ratio))

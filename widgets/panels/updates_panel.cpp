@@ -60,13 +60,14 @@ void drawBehindTheDepth(Figure& figure, const PanelInput& input, const std::stri
             depth = std::max(depth, groups->along.depth);
             shown_groups.emplace_back(shown, std::move(*groups));
         }
+    const int apart = std::max(1, depth / 6);  // so that each tick has room for its name
     int place = depth;
     for (const char* name : kBehindTheDepth) {
         bool any = false;
         for (const auto& [shown, groups] : shown_groups)
             for (const auto& [group, value] : groups.behind) {
                 if (group != name) continue;
-                if (!any) ++place;
+                if (!any) place += apart;
                 any = true;
                 Curve point;
                 point.name = nameOf(*shown.run) + ", " + group;

@@ -33,8 +33,8 @@ class GradientsPanelTest : public QObject {
         input.runs = {&a, &b};
         Figure f = buildGradients(input);
         QCOMPARE(f.plots[0].chips.size(), 2u);
-        QCOMPARE(f.plots[0].chips[0].text, "Pre-LN first/last 0.5, held-out");
-        QCOMPARE(f.plots[0].chips[1].text, "Post-LN first/last 4e-9, held-out");
+        QCOMPARE(f.plots[0].chips[0].text, "Pre-LN, layer 1 ÷ 2: 0.5 (held-out batch)");
+        QCOMPARE(f.plots[0].chips[1].text, "Post-LN, layer 1 ÷ 2: 4e-9 (held-out batch)");
         QCOMPARE(f.plots[0].chips[1].role->run, 1);
         QCOMPARE(f.plots.size(), 2u);
         QCOMPARE(f.plots[1].curves[0].y[2], 2e-9);
@@ -46,7 +46,7 @@ class GradientsPanelTest : public QObject {
         f = buildGradients(input);
         QCOMPARE(f.plots[0].curves[1].x, std::vector<double>({0.5, 1, 1.5, 2}));
         QCOMPARE(f.plots[0].curves[1].y, std::vector<double>({3, 4, 6, 8}));
-        QCOMPARE(f.plots[0].chips[1].text, "Post-LN first/last 0.5, held-out");  // 5 over 10
+        QCOMPARE(f.plots[0].chips[1].text, "Post-LN, layer 1 ÷ 2: 0.5 (held-out batch)");  // 5 over 10
         QCOMPARE(f.x_names.front(), "layer 1 · attn");
         QCOMPARE(f.x_names.size(), 4);
         QVERIFY(f.quantity != "‖∂L/∂h‖");
@@ -66,7 +66,58 @@ class GradientsPanelTest : public QObject {
         input.runs = {&a};
         const Figure f = buildGradients(input);
         QVERIFY(std::isnan(f.plots[0].curves[0].y[2]));
-        QCOMPARE(f.plots[0].chips[0].text, "A first/last NaN, held-out");
+        QCOMPARE(f.plots[0].chips[0].text, "A, layer 1 ÷ 2: NaN (held-out batch)");
+    }
+
+    /// The scale of h does not matter: what is shown is its product with the gradient.
+    void scaleFree() {
+        RunData a = syn::run("A");
+        syn::add(a, "gradients", 0, {syn::vector("hidden", {9, 9, 2, 9, 4}), syn::vector("scaled", {1, 2, 3, 4, 6})});
+        PanelInput input;
+        input.runs = {&a};
+        input.options = {{"quantity", "scaled"}};
+        const Figure f = buildGradients(input);
+        QCOMPARE(f.plots[0].curves[0].y, std::vector<double>({1, 2, 3, 4, 6}));
+        QCOMPARE(f.plots[0].chips[0].text, "A, layer 1 ÷ 2: 0.5 (held-out batch)");
+        QCOMPARE(f.quantity, "‖h‖·‖∂L/∂h‖");
+    }
+
+    /// A plot a run on one range; running products whose product is the last curve; what is 1 throughout is not drawn.
+    void factorsMultiplyToTheRatio() {
+        RunData a = withGradients("Pre-LN", {1, 1, 1, 1, 1}, {1, 1, 1, 1}), b = a;
+        b.name = "Post-LN";
+        const auto add = [](RunData& run, std::vector<double> norm, std::vector<double> shortcut) {
+            syn::add(run, "residual", 0,
+                     {syn::vector("grad_norm", std::move(norm)), syn::vector("grad_shortcut", std::move(shortcut)),
+                      syn::vector("grad_branch", {2, 2, 2, 2})});
+        };
+        add(a, {1, 1, 1, 1}, {1, 1, 1, 1});
+        add(b, {0.5, 0.1, 0.5, 0.1}, {1, 3, 1, 1});
+        PanelInput input;
+        input.runs = {&a, &b};
+        input.options = {{"quantity", "factors"}};
+        const Figure f = buildGradients(input);
+        QVERIFY(f.side_by_side);
+        QCOMPARE(f.plots.size(), 2u);
+        QCOMPARE(f.plots[0].curves.size(), 2u);
+        QCOMPARE(f.plots[0].curves[0].name, "branches 16");
+        QCOMPARE(f.plots[0].curves[1].y, std::vector<double>({1, 2, 4, 8, 16}));
+        const std::vector<Curve>& curves = f.plots[1].curves;
+        QCOMPARE(curves.size(), 4u);
+        QCOMPARE(curves[0].name, "norms 0.0025");
+        QCOMPARE(curves[1].y, std::vector<double>({1, 1, 3, 3, 3}));
+        for (int k = 0; k < 5; ++k) {
+            QCOMPARE(curves[3].x[k], k / 2.0);
+            QCOMPARE(curves[3].y[k], curves[0].y[k] * curves[1].y[k] * curves[2].y[k]);
+        }
+        QCOMPARE(curves[3].name, "all 0.12");
+        QCOMPARE(*f.plots[0].y.range, *f.plots[1].y.range);
+        QVERIFY(f.plots[0].y.range->first < 0.0025 && f.plots[0].y.range->second > 16);
+
+        b.probes.erase("residual");
+        input.runs = {&b};
+        QVERIFY(buildGradients(input).plots.empty());
+        QVERIFY(!buildGradients(input).empty_text.isEmpty());
     }
 
     void overTheSteps() {
