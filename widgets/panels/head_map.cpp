@@ -20,7 +20,7 @@ QString percent(double share) {
 
 QString textOf(double value, bool is_share) {
     if (!std::isfinite(value)) return {};
-    return is_share ? percent(value) : numberText(value, 3);
+    return is_share ? percent(value) : numberText(value, 4);
 }
 
 /// Mean, minimum and maximum of the finite values, and how many are none.

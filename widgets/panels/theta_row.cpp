@@ -94,6 +94,8 @@ Plot rowPlot(const KeptRow& row, const ShownSample& shown) {
     if (!outside.x.empty()) plot.curves.push_back(std::move(outside));
     plot.references.push_back({Qt::Horizontal, 1 / double(row.p.size()), "uniform"});
     const double largest = *std::max_element(row.p.begin(), row.p.end());
+    plot.x.range = {0, double(row.p.size()) + 1};
+    plot.y.range = {0, 1.7 * largest};  // room for the chips above the stems
     const double kappa = std::max(0.0, 1 - largest / sum);
     const auto chip = [&plot](const QString& text) { plot.chips.push_back({Chip::Edge::TopRight, text, {}}); };
     chip(QString("θ %1, uniform %2").arg(numberText(row.theta, 4), numberText(uniform_row_sensitivity(row.p.size()), 4)));
