@@ -248,7 +248,7 @@ class GrowthPanelTest : public QObject {
                       flat = grow("Flat", 12, [](int) { return 2.0; }),
                       small = grow("Small", 7, [](int) { return 2.0; }),
                       bad = grow("Bad", 12, [](int k) { return k == 4 ? kNaN : 1.0; }),
-                      either = grow("Either", 9, [](int k) { return 1 + 0.02 * k + 0.003 * ((k / 2) % 3); });
+                      either = grow("Either", 9, [](int k) { return 1 + 0.02 * k + 0.06 * ((k / 2) % 3); });
         PanelInput input;
         input.runs = {&root, &line, &rise, &flat, &small, &bad, &either};
         input.ghosts = {&line};
