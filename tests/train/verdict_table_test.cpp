@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Real runs, recorded by tests/verdicts/run, against the word that a person gave to their curves.
+// Real runs, recorded by tests/verdicts/run, against the word that the eye gives to their curves.
 #include "core/train/verdict.h"
 
 #include <QFile>
