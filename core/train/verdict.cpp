@@ -90,7 +90,7 @@ std::optional<Outcome> Verdict::add(std::int64_t step, double loss, double gradi
 bool Verdict::collapsed(const Window& now) const {
     const double lost = now.mean - best_mean_;
     return best_mean_ < kUnigramShare * unigram_entropy_ && std::min(now.mean, now.median) > collapse_level() &&
-           lost > (1 - kUnigramShare) * unigram_entropy_ && lost > 4 * std::hypot(now.error, best_error_);
+           lost > (1 - kUnigramShare) * unigram_entropy_ && lost > 6 * std::hypot(now.error, best_error_);
 }
 
 std::string Verdict::gradient_words() const {

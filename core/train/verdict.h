@@ -22,7 +22,7 @@ namespace normscope {
 ///
 /// **Collapsed**: best is the lowest mean of 20 losses in a row, H₁ − best what the run had gained. The run lost more
 /// than a quarter of it: last 20 − best > (H₁ − best) / 4. Three conditions keep noise from being called a collapse: best
-/// lies below 0.97·H₁ (the run had learned more than the unigram), and what was lost exceeds both 0.03·H₁ and four
+/// lies below 0.97·H₁ (the run had learned more than the unigram), and what was lost exceeds both 0.03·H₁ and six
 /// standard errors of the difference of the two means, from the scatter within their windows. (Best is the lowest of
 /// many means, so it is low by luck too: by 2.2 standard errors for 50 windows.) Its step is the first one whose mean of
 /// 20 lies above best + (H₁ − best) / 4 and after which no mean comes back below it.

@@ -152,6 +152,7 @@ class EngineWorkerTest : public QObject {
     void aRunThatDivergesEndsAndTheOtherGoesOn() {
         Bench b;
         Recipe wild = smallRecipe(Scheme::None);
+        wild.stack.final_norm = FinalNorm::Off;
         wild.stack.residual_step = 1e30;
         b.engine->train(1, {{"a", "A", wild, {}, {}, {}}, {"b", "B", smallRecipe(), {}, {}, {}}});
         QTRY_VERIFY_WITH_TIMEOUT(b.completed(), 20000);

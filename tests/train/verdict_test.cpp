@@ -98,7 +98,7 @@ class VerdictTest : public QObject {
         QCOMPARE(lost.state, RunState::Collapsed);
         // The mean of 20 is above 2.39 + 0.1025 with the fifth loss of 2.88.
         QCOMPARE(lost.step, std::int64_t{104});
-        QCOMPARE(lost.text, std::string("step 104 · lost 0.49 of the 0.41 nat gained: best 2.39 at step 99, last 20 at 2.88, "
+        QCOMPARE(lost.text, std::string("step 104 · lost 0.49 of the 0.41 nat gained: best 2.39 at step 38, last 20 at 2.88, "
                                         "unigram entropy 2.8"));
         QCOMPARE(end(2.0, 2.19).state, RunState::Finished);   // 0.8 gained, less than a quarter lost
         QCOMPARE(end(2.0, 2.21).state, RunState::Collapsed);  // more, though it learned more than the unigram
@@ -180,7 +180,8 @@ class VerdictTest : public QObject {
         const auto diverging = [](int s) { return s < 100 ? 3.3 : 4.5; };
         const auto collapsing = [](int s) { return s < 60 ? 3.2 - 0.015 * s : 2.8 + 0.001 * s; };
         const auto stalling = [](int s) { return 3.0 - 0.0004 * s; };
-        for (const std::function<double(int)> loss : {std::function<double(int)>(diverging), {collapsing}, {stalling}}) {
+        const std::vector<std::function<double(int)>> runs{diverging, collapsing, stalling};
+        for (const auto& loss : runs) {
             const auto run = [&](int cut) {
                 auto verdict = std::make_unique<Verdict>(kLnV, kUnigram, 0);
                 for (int s = 0; s < 200; ++s) {

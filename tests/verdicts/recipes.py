@@ -40,7 +40,10 @@ def recipes(text):
              for scheme in ("pre", "post")]
     # From here on runs that tests/schemes/run makes too.
     runs += [stack(scheme, "lab", "3e-3", 42) for scheme in ("pre", "peri", "deepnorm", "mix", "lns", "output", "none")]
-    runs += [stack("post", "lab", "3e-3", seed) for seed in (42, 43, 44)]
+    runs += [stack("post", "lab", "3e-3", seed) for seed in (42, 43, 44, 45, 46, 48, 49, 50, 51)]
+    runs += [stack("post", "lab", "3e-3", seed, "stack.residual_step=0.2") for seed in (42, 43, 44)]
+    runs += [stack("post", "lab", "3e-4", 42, steps=1000)]
+    runs += [stack(scheme, "lab", "3e-4", 42) for scheme in ("pre", "peri", "deepnorm", "mix", "lns", "output", "none", "custom")]
     runs += [stack("custom", "lab", rate, seed) for rate in ("3e-3", "1e-3") for seed in (42, 43, 44)]
     runs += [stack("post", "lab", rate, 42) for rate in ("3e-4", "1e-3")]
     runs += [stack(scheme, "gpt2", "3e-3", 42) for scheme in ("post", "pre", "peri", "none")]
