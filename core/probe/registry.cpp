@@ -24,7 +24,7 @@ constexpr auto kTangents = ProbeNeeds::Tangents;
 using Shape = ProbeShape;
 double growth_operations(const Shape& s) { return scalar_operations(s.states()); }
 double gradients_operations(const Shape& s) { return scalar_operations(s.states() + s.parameters()); }
-double null_space_operations(const Shape& s) { return scalar_operations(4 * s.states()); }
+double null_space_operations(const Shape& s) { return scalar_operations(8 * s.states()); }
 /// Two emulated forward passes beside an exact one, and their copies of the weights.
 double mismatch_operations(const Shape& s) {
     return 4.5 * forward_operations(s, s.tokens(), s.length) + traffic_operations(6 * s.parameters());
@@ -33,10 +33,12 @@ double mismatch_operations(const Shape& s) {
 double theta_operations(const Shape& s) {
     return 13 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length);
 }
-/// Singular values of the blocks of all sub-layers, branches and layers.
+/// Blocks of every sub-layer and layer and the largest values of full maps; the probe samples tokens and layers where that
+/// would take more than five steps of the default stack, or a forward and backward pass over one sequence.
 double jacobian_operations(const Shape& s) {
     const double d = s.d_model;
-    return 56 * (5.0 * s.depth + 1) * d * d * d;
+    const double most = std::max(5.5e9, 3 * forward_operations(s, s.context, s.context));
+    return std::min(375 * (5.0 * s.depth + 1) * d * d * d, most);
 }
 /// 16 singular values of whole-sequence maps of every range of layers, some 64 products and transposes each.
 double spectra_operations(const Shape& s) {
