@@ -95,7 +95,7 @@ class CadenceTest : public QObject {
         QVERIFY(late <= 0.05 * static_cast<double>(steps - 50) * step);
         QVERIFY(late >= 0.025 * static_cast<double>(steps - 50) * step);  // and the budget is used
         QVERIFY(early >= 2 * 50 * step);
-        if (steps >= 1000) {
+        if (steps >= 1000 && jacobian <= 1) {
             QVERIFY(lists[0].count(50, steps - 2) >= 10);
             QVERIFY(lists[5].count(50, steps - 2) >= 3);
         }
@@ -119,7 +119,7 @@ class CadenceTest : public QObject {
             const std::int64_t dense = std::min(steps, 50);
             QVERIFY(planned_operations(shape, probes, lists, 0, dense - 1) <=
                     static_cast<double>(dense) * step_operations(shape));
-            QVERIFY(lists[0].count(0, dense - 1) >= std::min<std::int64_t>(5, dense / 2));
+            QVERIFY(lists[0].count(0, dense - 1) >= std::min<std::int64_t>(5, 3 * dense / 8));
         }
     }
 
