@@ -33,7 +33,7 @@ inline constexpr int kProbeSequences = 8;
 
 /// The shape of a completed stack under a recipe's batch, with the probe batch it can afford: eight sequences of the
 /// context's length; fewer sequences (at least two) and then a shorter prefix (at least 32 tokens, where the context
-/// has them) until the shared forward and backward pass costs at most 1.25 training steps, or 0.6 where a step is long
+/// has them) until the shared forward and backward pass costs at most 1.25 training steps, or 0.65 where a step is long
 /// (long_steps). From shapes alone.
 ProbeShape probe_shape(const StackSpec& stack, int batch, int accumulate);
 

@@ -39,6 +39,30 @@ T value_at(hid_t group, const std::string& name, std::size_t row) {
     return value;
 }
 
+constexpr std::int64_t kFirstSteps = 50;  ///< in which automatic probes are dense
+
+template <typename T>
+std::vector<T> column(hid_t group, const std::string& name, std::size_t rows) {
+    const Handle dataset = hdf5::open_dataset(group, name);
+    if (hdf5::check_array(dataset, hdf5::scalar_of<T>(), 1, rows)[0] < rows)
+        hdf5::fail_reading(group, name, "is shorter than its group");
+    std::vector<T> values(rows);
+    hdf5::read_rows(dataset, hdf5::native_type(hdf5::scalar_of<T>()), rows, values.data());
+    return values;
+}
+
+/// Σ values of the rows whose step lies below kFirstSteps, and of the others.
+struct Sums {
+    double early = 0, late = 0;
+};
+Sums sums_by_step(hid_t group, const std::string& name, std::size_t rows) {
+    const auto steps = column<std::int64_t>(group, "step", rows);
+    const auto values = column<double>(group, name, rows);
+    Sums sums;
+    for (std::size_t i = 0; i < rows; ++i) (steps[i] < kFirstSteps ? sums.early : sums.late) += values[i];
+    return sums;
+}
+
 RunSummary summarize_run(hid_t runs, const std::string& id, bool marked) {
     const Handle run = hdf5::open_group(runs, id), steps = hdf5::open_group(run, "steps");
     const bool recording = marked || hdf5::is_group(run, "writer");
@@ -56,8 +80,14 @@ RunSummary summarize_run(hid_t runs, const std::string& id, bool marked) {
             summary.last_loss = value_at<double>(steps, "loss", summary.rows - 1);
     }
     const Handle probes = hdf5::open_group(run, "probes");
-    for (const auto& probe : hdf5::children(probes))
-        summary.probes.push_back(summarize_probe(probes, probe, recording));
+    const bool timed = summary.rows > 0 && hdf5::exists(steps, "step_ms");
+    const Sums training = timed ? sums_by_step(steps, "step_ms", summary.rows) : Sums{std::nan(""), std::nan("")};
+    for (const auto& probe : hdf5::children(probes)) {
+        ProbeSummary& made = summary.probes.emplace_back(summarize_probe(probes, probe, recording));
+        const Sums cost = sums_by_step(hdf5::open_group(probes, probe), "cost_ms", made.samples);
+        made.early_share = cost.early / training.early;
+        made.late_share = cost.late / training.late;
+    }
     if (hdf5::is_group(run, "checkpoints"))
         summary.checkpoints = hdf5::children(hdf5::open_group(run, "checkpoints"));
     return summary;
@@ -67,6 +97,25 @@ std::string number_text(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%.4g", value);
     return text;
+}
+
+/// What the probes took beside the steps, each and together; shares of no steps are left out.
+void describe_cost(const RunSummary& run, std::vector<std::string>& lines) {
+    const auto line = [&](const std::string& when, double ProbeSummary::*share) {
+        std::string parts;
+        double all = 0;
+        for (const auto& probe : run.probes) {
+            const double part = probe.*share;
+            if (!std::isfinite(part)) return;
+            if (part == 0) continue;
+            all += part;
+            parts += (parts.empty() ? "" : ", ") + probe.id + " " + number_text(100 * part) + " %";
+        }
+        if (!parts.empty())
+            lines.push_back("  probe time " + when + ", of the steps': " + number_text(100 * all) + " % (" + parts + ")");
+    };
+    line("in the first 50 steps", &ProbeSummary::early_share);
+    line("from step 50 on", &ProbeSummary::late_share);
 }
 
 void describe_run(const RunSummary& run, std::vector<std::string>& lines) {
@@ -83,6 +132,7 @@ void describe_run(const RunSummary& run, std::vector<std::string>& lines) {
             line += (i ? ", " : " ") + probe.arrays[i].first + " " + hdf5::shape_text(probe.arrays[i].second);
         lines.push_back(line);
     }
+    describe_cost(run, lines);
     for (const auto& step : run.checkpoints) lines.push_back("  checkpoint of step " + step);
 }
 

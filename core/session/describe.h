@@ -15,6 +15,8 @@ struct ProbeSummary {
     std::size_t samples = 0;
     std::vector<std::pair<std::string, std::vector<std::size_t>>>
         arrays;  ///< name, shape without the sample axis
+    /// Time of its samples over that of the training steps, in the first 50 steps and after them; NaN without steps.
+    double early_share = 0, late_share = 0;
 };
 
 struct RunSummary {

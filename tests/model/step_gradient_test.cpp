@@ -52,7 +52,7 @@ struct Result {
 template <class T>
 Result<T> read(const Transformer<T>& model, Gradients<T>& gradients, const T* losses, int rows, ThreadPool& pool) {
     model.reduce(gradients, pool);
-    Result<T> result{gradients.total(), {losses, losses + rows}};
+    Result<T> result{gradients.total(), {losses, losses + rows}, {}, {}};
     const auto sum = [](const std::vector<std::vector<double>>& shards) {
         std::vector<double> total(shards.front().size());
         for (const auto& shard : shards)

@@ -66,8 +66,8 @@ class CadenceTest : public QObject {
     void budgetsHold_data() {
         QTest::addColumn<double>("jacobian");
         QTest::addColumn<int>("steps");
-        for (const double jacobian : {0.5, 1.0, 1.9})
-            for (const int steps : {200, 1000, 5000, 250})
+        for (const double jacobian : {0.5, 1.0, 5.0})
+            for (const int steps : {300, 1000, 5000})
                 QTest::addRow("%g steps a Jacobian, %d steps", jacobian, steps) << jacobian << steps;
     }
     void budgetsHold() {
@@ -93,9 +93,9 @@ class CadenceTest : public QObject {
         }
         QVERIFY(early <= 4 * 50 * step);
         QVERIFY(late <= 0.05 * static_cast<double>(steps - 50) * step);
-        QVERIFY(late >= 0.02 * static_cast<double>(steps - 50) * step);  // and the budget is used
+        QVERIFY(late >= 0.025 * static_cast<double>(steps - 50) * step);  // and the budget is used
         QVERIFY(early >= 2 * 50 * step);
-        if (steps >= 1000) {
+        if (steps >= 1000 && jacobian <= 1) {
             QVERIFY(lists[0].count(50, steps - 2) >= 10);
             QVERIFY(lists[5].count(50, steps - 2) >= 3);
         }
@@ -109,7 +109,7 @@ class CadenceTest : public QObject {
         QVERIFY(long_steps(shape));
         QCOMPARE(shape.sequences, 2);
         QCOMPARE(shape.length, 64);
-        QVERIFY(shared_operations(shape, ProbeNeeds::Gradients) <= 0.6 * step_operations(shape));
+        QVERIFY(shared_operations(shape, ProbeNeeds::Gradients) <= 0.65 * step_operations(shape));
         auto probes = probes_of(shape, 1);
         for (std::size_t i = 0; i < 3; ++i) probes[i].operations = 0.04 * step_operations(shape);
         probes[3].operations = 0.7 * step_operations(shape);  // of the 128 tokens of its probe batch
@@ -119,7 +119,7 @@ class CadenceTest : public QObject {
             const std::int64_t dense = std::min(steps, 50);
             QVERIFY(planned_operations(shape, probes, lists, 0, dense - 1) <=
                     static_cast<double>(dense) * step_operations(shape));
-            QVERIFY(lists[0].count(0, dense - 1) >= std::min<std::int64_t>(5, dense / 2));
+            QVERIFY(lists[0].count(0, dense - 1) >= std::min<std::int64_t>(5, 3 * dense / 8));
         }
     }
 
