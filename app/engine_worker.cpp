@@ -22,6 +22,7 @@ using namespace std::chrono_literals;
 constexpr auto kChunk = 16ms;
 constexpr auto kFrameInterval = 16ms;
 constexpr auto kCheckpointInterval = 10s;
+constexpr auto kKnobCheckpointInterval = 250ms;
 constexpr int kFramesWaiting = 2;
 
 double milliseconds(std::chrono::steady_clock::duration d) {
@@ -82,6 +83,7 @@ EngineWorker::EngineWorker(int threads, QObject* parent) : QObject(parent), pool
     qRegisterMetaType<RunDataPtr>();
     qRegisterMetaType<RunDeltaPtr>();
     qRegisterMetaType<CheckpointPtr>();
+    qRegisterMetaType<ProbeResultsPtr>();
 }
 
 EngineWorker::~EngineWorker() = default;
@@ -89,6 +91,7 @@ EngineWorker::~EngineWorker() = default;
 void EngineWorker::shutDown() {
     shutting_down_ = true;
     cancel_ = true;
+    cancel_measuring_ = true;
 }
 
 // --- exploring
@@ -226,6 +229,7 @@ void EngineWorker::start(std::uint64_t generation, std::vector<RunPlan> plans) {
             if (plan.start) {
                 run.experiment->restore(*plan.start);
                 if (plan.knobs) first = run.experiment->set_knobs(*plan.knobs);
+                run.knobs_moved = !first.empty();
                 first.events.insert(first.events.begin(),
                                     {plan.start->step, "resume", "from the checkpoint"});
             }
@@ -281,6 +285,11 @@ bool EngineWorker::advanceOne() {
         Trained& run = trained_[turn_ % trained_.size()];
         turn_ = (turn_ + 1) % trained_.size();
         if (run.ended()) continue;
+        // A replay cannot cross a moved knob: it starts from here. While one is being dragged, now and then.
+        if (run.knobs_moved && Clock::now() - run.knob_checkpoint >= kKnobCheckpointInterval) {
+            run.knob_checkpoint = Clock::now();
+            checkpointIfDue(run, true);
+        }
         try {
             take(run, run.experiment->advance(pool_));
         } catch (const std::exception& error) {
@@ -313,6 +322,7 @@ void EngineWorker::checkpointIfDue(Trained& run, bool now) {
                                : Clock::now() - run.last_checkpoint >= kCheckpointInterval;
     if (!due && !now) return;
     run.last_checkpoint = Clock::now();
+    run.knobs_moved = false;
     Q_EMIT checkpointed(QString::fromStdString(run.id),
                         std::make_shared<const Checkpoint>(run.experiment->checkpoint()));
 }
@@ -345,7 +355,11 @@ void EngineWorker::setKnobs(const std::string& id, const HotKnobs& knobs) {
         this,
         [this, id, knobs] {
             for (Trained& run : trained_)
-                if (run.id == id && !run.ended()) take(run, run.experiment->set_knobs(knobs));
+                if (run.id == id && !run.ended()) {
+                    RunDelta delta = run.experiment->set_knobs(knobs);
+                    run.knobs_moved |= !delta.empty();
+                    take(run, std::move(delta));
+                }
             sendTrainFrame(paused_);
         },
         Qt::QueuedConnection);

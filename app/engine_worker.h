@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/frame.h"
+#include "app/measure_request.h"
 #include "core/backend/cpu/thread_pool.h"
 
 #include <QObject>
@@ -23,6 +24,9 @@ namespace normscope::app {
 /// Training: all runs step in turn, chunk by chunk of about 16 ms, with the event loop in between. Frames are
 /// sent at most every 16 ms and only while fewer than two of them wait to be shown; meanwhile what happens
 /// gathers in the next.
+///
+/// Measuring afterwards: runs are replayed in experiments of their own, in slices of about 16 ms between those of the
+/// training, which it slows down and does not touch.
 class EngineWorker : public QObject {
     Q_OBJECT
   public:
@@ -39,6 +43,8 @@ class EngineWorker : public QObject {
     void singleStep();
     /// Ends all training: runs that have not ended become interrupted, with a checkpoint of where they were.
     void stop();
+    /// Replays and measures (the checkpoints are in memory); the latest request wins, one without runs ends what is under way.
+    void measureAt(MeasureRequest request);
     /// The receiver has dealt with one frame.
     void frameShown() { frames_waiting_.fetch_sub(1); }
     /// Makes the work under way end soon; nothing is started afterwards. Called before the thread is asked to
@@ -49,6 +55,12 @@ class EngineWorker : public QObject {
     void frameReady(const normscope::app::FramePtr& frame);
     /// A request could not be carried out: one line. The generation is that of the request.
     void refused(quint64 generation, const QString& message);
+    /// Of a MeasureRequest: how far a run's replay has come; what was measured, run by run (`failed` says why not, in
+    /// one line); that no run is left.
+    void replayed(quint64 token, const QString& id, qint64 steps_done);
+    void measured(quint64 token, const QString& id, const normscope::app::ProbeResultsPtr& results,
+                  const QString& failed);
+    void measuringEnded(quint64 token);
     // For the recording, in this order for each run:
     void runStarted(const normscope::app::RunDataPtr& header);
     void advanced(const QString& id, const normscope::app::RunDeltaPtr& delta);
@@ -68,6 +80,8 @@ class EngineWorker : public QObject {
         RunFrame pending;
         Clock::time_point last_checkpoint;
         bool failed = false, announced = false, from_weights = false;
+        bool knobs_moved = false;  ///< since the last checkpoint
+        Clock::time_point knob_checkpoint{};  ///< the last that was taken because of that
         bool ended() const { return failed || experiment->ended(); }
     };
 
@@ -80,13 +94,19 @@ class EngineWorker : public QObject {
     bool advanceOne();
     void take(Trained& run, RunDelta delta);
     void checkpointIfDue(Trained& run, bool now);
+    void takeMeasureRequest();
+    void scheduleReplay();
+    void replaySlice();
+    void advanceReplay();
     void sendTrainFrame(bool always);
     bool allEnded() const;
 
     ThreadPool pool_;
     std::mutex mutex_;
     std::optional<ExploreRequest> request_;  ///< guarded by mutex_
+    std::optional<MeasureRequest> measure_request_;  ///< guarded by mutex_
     std::atomic<bool> cancel_{false}, shutting_down_{false};
+    std::atomic<bool> cancel_measuring_{false};  ///< there is a newer request
     std::atomic<int> frames_waiting_{0};
 
     std::vector<Explored> explored_;
@@ -95,6 +115,9 @@ class EngineWorker : public QObject {
     std::uint64_t train_generation_ = 0;
     bool paused_ = false, chunk_scheduled_ = false;
     int single_steps_ = 0;  ///< advances still allowed although paused
+    MeasureRequest measuring_;        ///< its first run is the one under way
+    std::unique_ptr<Replay> replay_;  ///< null: not built yet
+    bool replay_scheduled_ = false;
     Clock::time_point last_frame_{};
 };
 

@@ -143,7 +143,7 @@ int runFigureCommand(int argc, char** argv) {
     app.add_option("--csv", given.csv, "Also, or only, the numbers that are shown");
     app.add_option("--runs", given.runs, "Ids or names; default: all")->delimiter(',');
     app.add_option("--option", given.options, "A switch of the panel, KEY=VALUE");
-    app.add_option("--step", given.step, "Show what was known at this step");
+    app.add_option("--step", given.step, "Show the samples of exactly this step; default the newest");
     app.add_option("--size", given.size, "e.g. 85x60mm");
     app.add_option("--font-pt", given.font_pt, "Size of the text");
     app.add_option("--x", given.x, "linear or log");

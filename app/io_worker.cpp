@@ -38,6 +38,19 @@ IoWorker::IoWorker(QString recordings_folder) : folder_(std::move(recordings_fol
 
 IoWorker::~IoWorker() = default;
 
+namespace {
+
+CheckpointPtr loaded(const CheckpointSource& source) {
+    if (const auto* memory = std::get_if<std::shared_ptr<const Checkpoint>>(&source.from)) return *memory;
+    if (const auto* file = std::get_if<std::string>(&source.from))
+        return std::make_shared<const Checkpoint>(read_checkpoint(*file));
+    const auto& inside = std::get<EmbeddedCheckpoint>(source.from);
+    return std::make_shared<const Checkpoint>(
+        normscope::load_checkpoint(inside.session_path, inside.run_id, inside.step));
+}
+
+}  // namespace
+
 template <class Work>
 bool IoWorker::guarded(Work&& work) {
     try {
@@ -196,19 +209,20 @@ void IoWorker::importModel(const QString& path) {
 }
 
 void IoWorker::loadCheckpoint(const QString& id, const CheckpointSource& source) {
-    guarded([&] {
-        CheckpointPtr checkpoint;
-        if (const auto* memory = std::get_if<std::shared_ptr<const Checkpoint>>(&source.from)) {
-            checkpoint = *memory;
-        } else if (const auto* file = std::get_if<std::string>(&source.from)) {
-            checkpoint = std::make_shared<const Checkpoint>(read_checkpoint(*file));
-        } else {
-            const auto& inside = std::get<EmbeddedCheckpoint>(source.from);
-            checkpoint = std::make_shared<const Checkpoint>(
-                normscope::load_checkpoint(inside.session_path, inside.run_id, inside.step));
+    guarded([&] { Q_EMIT checkpointLoaded(id, loaded(source)); });
+}
+
+void IoWorker::fetchCheckpoints(const MeasureRequestPtr& request) {
+    auto fetched = std::make_shared<MeasureRequest>(*request);
+    for (MeasurePlan& plan : fetched->runs) {
+        if (!plan.from) continue;
+        try {
+            plan.replay.checkpoint = loaded(*plan.from);
+        } catch (const std::exception& error) {
+            plan.failed = QString::fromUtf8(error.what());
         }
-        Q_EMIT checkpointLoaded(id, checkpoint);
-    });
+    }
+    Q_EMIT checkpointsFetched(fetched);
 }
 
 }  // namespace normscope::app

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/frame.h"
+#include "app/measure_request.h"
 #include "core/recipe/interchange.h"
 #include "core/session/recorder.h"
 #include "core/session/session.h"
@@ -73,6 +74,8 @@ class IoWorker : public QObject {
     void findInterrupted();
     void recoverRuns(const QStringList& paths);
     void loadCheckpoint(const QString& id, const normscope::CheckpointSource& source);
+    /// Reads the checkpoints that the runs of a request start from; one that cannot be read fails its run alone.
+    void fetchCheckpoints(const normscope::app::MeasureRequestPtr& request);
     /// Reads another program's model; files of gigabytes take their time.
     void importModel(const QString& path);
 
@@ -84,6 +87,7 @@ class IoWorker : public QObject {
     void runsRecovered(const QList<normscope::app::RecoveredRun>& runs);
     void modelImported(const QString& path, const normscope::app::ImportedModelPtr& model);
     void checkpointLoaded(const QString& id, const normscope::app::CheckpointPtr& checkpoint);
+    void checkpointsFetched(const normscope::app::MeasureRequestPtr& request);
 
   private:
     struct Recording;

@@ -70,6 +70,18 @@ Lab::Lab(Options options, QObject* parent)
     });
     connect(io, &IoWorker::modelImported, this,
             [this](const QString& path, const ImportedModelPtr& model) { addImported(path, *model); });
+    connect(io, &IoWorker::checkpointsFetched, this, &Lab::startFetched);
+    connect(engine, &EngineWorker::measured, this, &Lab::takeMeasured);
+    connect(engine, &EngineWorker::replayed, this, [this](quint64 token, const QString&, quint64 steps_done) {
+        if (!measuring_ || token != measuring_->token) return;
+        measuring_->steps_done = static_cast<std::int64_t>(steps_done);
+        Q_EMIT measuringChanged();
+    });
+    connect(engine, &EngineWorker::measuringEnded, this, [this](quint64 token) {
+        if (!measuring_ || token != measuring_->token) return;
+        measuring_.reset();
+        Q_EMIT measuringChanged();
+    });
     connect(io, &IoWorker::checkpointLoaded, this,
             [this](const QString& id, const CheckpointPtr& checkpoint) {
                 if (!fork_ || QString::fromStdString(fork_->id) != id) return;

@@ -96,12 +96,24 @@ class Lab : public QObject {
     void selectLayer(int layer, int head = -1);
     int selectedHead() const { return selected_head_; }
     void setVisibleProbes(const std::vector<std::string>& probes);
+    const std::vector<std::string>& visibleProbes() const { return probes_; }
     widgets::PanelInput panelInput(const std::string& panel, const widgets::PanelOptions& options) const;
 
     double stepMs() const { return step_ms_; }
     double probeOverhead() const { return probe_overhead_; }
     double exploreMs() const { return explore_ms_; }
     bool exact() const { return exact_; }  ///< nothing that was asked for is still being measured
+
+    // --- measuring a step that was not sampled
+    /// Replays, for each run that lacks a sample of a shown panel at the shown step, from its nearest checkpoint to that
+    /// step, and measures there; ends what is being measured, if anything is. What cannot be replayed is said in
+    /// one line (problem).
+    void measureHere();
+    bool measuring() const { return measuring_.has_value(); }
+    /// "measuring Post-LN\nat step 45 …"; empty while nothing is measured.
+    QString measuringStatus() const;
+    /// Why measureHere() would measure nothing, in one line; empty where it would.
+    QString measureObstacle() const;
 
     // --- files
     /// Runs, their checkpoints and a view, as they are now.
@@ -127,6 +139,7 @@ class Lab : public QObject {
     void viewChanged();                           ///< step, selection: every picture looks different
     void trainingChanged();                       ///< playing, pending changes, speed
     void draggingChanged(bool dragging);
+    void measuringChanged();
     void noticesChanged();  ///< a run's refusal or its gate warnings
     void problem(const QString& message);
     void sessionSaved(const QString& path);
@@ -159,6 +172,11 @@ class Lab : public QObject {
     void replaceBySession(const OpenedSession& opened);
     void resumeRecovered(const QList<RecoveredRun>& recovered, bool continue_training);
     QString hint() const;
+    /// What of the shown step each run lacks and could be replayed; `why_not` gets a line for each that cannot.
+    std::vector<MeasurePlan> lacking(QStringList& why_not) const;
+    void endMeasuring();
+    void startFetched(const MeasureRequestPtr& request);
+    void takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results, const QString& failed);
 
     std::vector<LabRun> runs_;
     int selected_run_ = 0, selected_layer_ = -1, selected_head_ = -1;
@@ -175,6 +193,15 @@ class Lab : public QObject {
     std::set<std::string> drafts_drawn_;  ///< probes shown as drafts since they were last measured
     std::optional<LabRun> fork_;          ///< waits for its checkpoint to be read
 
+    /// The request under way and how far it is.
+    struct Measuring {
+        std::uint64_t token = 0;
+        std::int64_t step = 0;
+        std::vector<std::string> waiting;  ///< ids of runs; the first is under way
+        std::int64_t steps_done = -1;      ///< of its replay
+    };
+    std::optional<Measuring> measuring_;
+    std::uint64_t measure_token_ = 0;
     std::uint64_t generation_ = 0, explore_generation_ = 0, train_generation_ = 0;
     std::uint64_t oldest_training_ =
         0;  ///< frames of trainings before this one speak of runs that were replaced

@@ -48,6 +48,7 @@ void Lab::reopen(const QStringList& recordings) {
 
 void Lab::replaceRuns(std::vector<LabRun> runs) {
     if (anyUnderWay()) stop();
+    endMeasuring();
     undo_.clear();
     ghosts_.clear();
     before_drag_.reset();

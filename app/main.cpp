@@ -83,11 +83,15 @@ int main(int argc, char** argv) {
         ->check(CLI::NonNegativeNumber);
     cli.add_option("--after", after, "For --screenshot: wait so many seconds more")
         ->check(CLI::NonNegativeNumber);
+    qint64 step = -1;
+    bool measure = false;
+    cli.add_option("--step", step, "For --screenshot: scrub to this step then")->check(CLI::NonNegativeNumber);
+    cli.add_flag("--measure", measure, "For --screenshot: measure there what was not sampled");
     ScreenshotOrder order;
     try {
         cli.parse(argc, argv);
         order = {QString::fromStdString(screenshot), QString::fromStdString(session), sizeOf(size), train,
-                 after};
+                 after, step, measure};
     } catch (const CLI::CallForHelp&) {
         std::cout << cli.help();
         return 0;

@@ -29,6 +29,7 @@
 #include <QMenu>
 #include <QScrollArea>
 #include <QShortcut>
+#include <algorithm>
 #include <cmath>
 
 namespace normscope::app {
@@ -60,6 +61,23 @@ Recipe defaultsFor(const Recipe& shown) {
     defaults.stack.d_ff = 4 * shown.stack.d_model;
     complete(defaults.stack, shown.stack.vocab);
     return defaults;
+}
+
+/// When a run was measured: by any probe, and by all that are looked at.
+widgets::StepLane laneOf(const RunData& run, int index, const std::vector<std::string>& shown) {
+    widgets::StepLane lane;
+    lane.name = QString::fromStdString(run.name);
+    lane.run = index;
+    lane.recorded = run.steps.step.empty() ? -1 : run.steps.step.back();
+    for (const auto& [probe, samples] : run.probes)
+        for (const ProbeResult& sample : samples) lane.some.push_back(sample.step);
+    std::sort(lane.some.begin(), lane.some.end());
+    lane.some.erase(std::unique(lane.some.begin(), lane.some.end()), lane.some.end());
+    std::copy_if(lane.some.begin(), lane.some.end(), std::back_inserter(lane.by_all), [&](qint64 step) {
+        return std::all_of(shown.begin(), shown.end(),
+                           [&](const std::string& probe) { return run.sample_of(probe, step); });
+    });
+    return lane;
 }
 
 double last(const RunData& run, const char* column) {
@@ -95,6 +113,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads)
         if (!show_later_.isActive()) show_later_.start();
     };
     connect(lab_, &Lab::trainingChanged, this, later);
+    connect(lab_, &Lab::measuringChanged, this, later);
     connect(lab_, &Lab::dataChanged, this, later);
     connect(lab_, &Lab::sessionOpened, this, &MainWindow::afterOpening);
     connect(lab_, &Lab::sessionSaved, this, [this](const QString& path) {
@@ -314,6 +333,7 @@ void MainWindow::connectTransport() {
     connect(transport_, &widgets::TransportBar::pause, lab_, &Lab::pause);
     connect(transport_, &widgets::TransportBar::singleStep, lab_, &Lab::singleStep);
     connect(transport_, &widgets::TransportBar::scrubbed, lab_, &Lab::setStep);
+    connect(transport_, &widgets::TransportBar::measureHere, lab_, &Lab::measureHere);
     connect(transport_, &widgets::TransportBar::startNewRun, lab_, &Lab::startAsNewRun);
 }
 
@@ -360,6 +380,7 @@ void MainWindow::showNotices() {
 
 void MainWindow::showTransport() {
     std::vector<widgets::StepMark> marks;
+    std::vector<widgets::StepLane> lanes;
     qint64 planned = 0;
     double tokens = 0;
     for (std::size_t i = 0; i < lab_->runs().size(); ++i) {
@@ -369,14 +390,19 @@ void MainWindow::showTransport() {
             marks.push_back({event.step, static_cast<int>(i),
                              event.kind == "outcome" ? run.data->outcome.state : RunState::Running,
                              QString::fromStdString(event.text)});
+        lanes.push_back(laneOf(*run.data, static_cast<int>(i), lab_->visibleProbes()));
         if (run.underWay() && run.trained()) tokens += last(*run.data, "tokens_per_s");
     }
     const double unknown = std::nan("");
     transport_->setRange(lab_->lastStep(), planned);
     transport_->setMarks(std::move(marks));
+    transport_->setLanes(std::move(lanes));
     transport_->setStep(lab_->exploring() ? 0 : std::min(lab_->step(), lab_->lastStep()));
     transport_->setPlaying(lab_->playing());
     transport_->setPreviewPending(lab_->changesPending());
+    transport_->setMeasuring(lab_->measuringStatus());
+    const QString obstacle = lab_->measureObstacle();
+    transport_->setMeasurable(obstacle.isEmpty(), obstacle);
     const bool rates = lab_->anyUnderWay() && !lab_->exploring();
     transport_->setRates(rates ? tokens : unknown, rates ? lab_->stepMs() : unknown,
                          rates ? 100 * lab_->probeOverhead() : unknown);
@@ -385,7 +411,8 @@ void MainWindow::showTransport() {
 void MainWindow::showStackColours() {
     const LabRun& run = lab_->selected();
     const qint64 step = lab_->exploring() ? 0 : lab_->step();
-    const ProbeResult* sample = run.data->sample_at("growth", step);
+    const ProbeResult* sample =
+        step == Lab::kNewest ? run.data->sample_at("growth", step) : run.data->sample_of("growth", step);
     const NamedArray* rms = sample ? sample->find("rms") : nullptr;
     const int depth = run.recipe.stack.depth;
     if (!rms || rms->data.size() != static_cast<std::size_t>(2 * depth + 1))

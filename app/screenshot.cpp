@@ -7,6 +7,7 @@
 #include <QApplication>
 #include <QTimer>
 #include <cstdio>
+#include <memory>
 
 namespace normscope::app {
 
@@ -26,8 +27,16 @@ bool ready(const Lab& lab, const ScreenshotOrder& order) {
 void saveWhenReady(MainWindow& window, const ScreenshotOrder& order) {
     if (order.train_steps > 0) window.lab()->play();
     auto* poll = new QTimer(&window);
-    QObject::connect(poll, &QTimer::timeout, &window, [&window, order, poll] {
+    const auto scrubbed = std::make_shared<bool>(false);
+    QObject::connect(poll, &QTimer::timeout, &window, [&window, order, poll, scrubbed] {
         if (!ready(*window.lab(), order)) return;
+        if (order.step >= 0 && !*scrubbed) {
+            *scrubbed = true;
+            if (window.lab()->playing()) window.lab()->pause();
+            window.lab()->setStep(order.step);
+            if (order.measure) window.lab()->measureHere();
+        }
+        if (window.lab()->measuring()) return;
         poll->stop();
         // One more turn of the event loop and a moment for the bars, which follow a few times a second.
         QTimer::singleShot(300 + static_cast<int>(1000 * order.after), &window, [&window, order] {

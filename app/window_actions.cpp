@@ -41,6 +41,8 @@ void addWindowActions(MainWindow& window) {
     add("newestStep", tr("Show the newest step (End)"), {}, [lab] { lab->setStep(Lab::kNewest); });
     add("previousStep", tr("Show the step before"), {QKeySequence(QStringLiteral(","))},
         [lab] { lab->setStep(std::min(lab->step(), lab->lastStep()) - 1); });
+    add("measureHere", tr("Measure at this step: replay from the nearest checkpoint; again: cancel"), {Qt::Key_M},
+        [lab] { lab->measureHere(); });
     add("pin", tr("Pin the selected run beside itself"), {Qt::Key_B}, [lab] { lab->pinSelected(); });
     add("fork", tr("Fork the selected run here, with the knobs as they are"), {Qt::Key_K},
         [lab] { lab->forkSelected(); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/files.h"
+#include "app/cli/replayed.h"
 #include "app/cli/run_checkpoint.h"
 #include "app/cli/warn.h"
 #include "core/model/gate_warnings.h"
@@ -38,7 +39,7 @@ struct Subject {
     std::int64_t step = 0;
 };
 
-Subject subject_of(const ProbeOptions& options) {
+Subject subject_of(const ProbeOptions& options, ThreadPool& pool) {
     Subject subject;
     Recipe& recipe = subject.recipe;
     const auto [path, step] = split_step(options.subject);
@@ -47,9 +48,10 @@ Subject subject_of(const ProbeOptions& options) {
             throw InputError("--set", "is given, but a run has its own recipe", "only with a recipe");
         if (!options.weights.empty())
             throw InputError("--weights", "are given, but a run has its own", "only with a recipe");
-        RunCheckpoint run = read_run_checkpoint(path, options.run, step);
+        RunCheckpoint run = step ? run_at_step(path, options.run, *step, pool)
+                                 : read_run_checkpoint(path, options.run, std::nullopt);
         subject = {std::move(run.recipe), run.checkpoint.params, std::move(run.checkpoint),
-                   path + ": checkpoint ", run.numerics, 0};
+                   path + ": step ", run.numerics, 0};
         subject.step = subject.checkpoint->step;
         subject.weights_from += std::to_string(subject.step);
         return subject;
@@ -115,7 +117,8 @@ template <class T>
 int measure_once(const ProbeOptions& options) {
     const auto probes = chosen_probes(options.probes);
     require_writable(options.out, {split_step(options.subject).first, options.weights, options.tokens});
-    const Subject subject = subject_of(options);
+    ThreadPool pool(options.threads);
+    const Subject subject = subject_of(options, pool);
     auto model = subject.weights
                      ? model_with_weights<T>(subject.recipe.stack, *subject.weights, subject.weights_from)
                      : Transformer<T>(subject.recipe.stack, subject.recipe.train.seed);
@@ -124,7 +127,6 @@ int measure_once(const ProbeOptions& options) {
     warner.show(warnings(subject.recipe.stack));
     warner.show(gate_warnings(model));
     const Batch batch = batch_of(options, subject.recipe);
-    ThreadPool pool(options.threads);
     ProbeInput<T> input(model, batch, pool, subject.step);
     input.update = [&] {
         return options.tokens.empty() ? next_update(subject, pool) : update_of<T>(subject.recipe, model, input);
@@ -144,10 +146,11 @@ int measure_once(const ProbeOptions& options) {
 void add_probe(CLI::App& program, Task& task) {
     auto options = std::make_shared<ProbeOptions>();
     auto* command =
-        program.add_subcommand("probe", "measures once: initial weights, given weights or a checkpoint");
+        program.add_subcommand("probe", "measures once: initial weights, given weights, or a run at any of its steps");
     command
         ->add_option("RECIPE|RUN.h5[@STEP]", options->subject,
-                     "a recipe, a preset's name, or a run's checkpoint")
+                     "a recipe, a preset's name, a run's newest checkpoint, or a run at a step, which is replayed from the "
+                     "checkpoint before it (--dtype float32 then gives what a float32 run itself would have measured)")
         ->required();
     command->add_option("--probes", options->probes, "which, separated by commas; default all")
         ->delimiter(',');

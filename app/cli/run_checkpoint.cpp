@@ -59,10 +59,9 @@ std::pair<std::string, std::optional<std::int64_t>> split_step(const std::string
     return {text.substr(0, at), std::stoll(digits)};
 }
 
-RunCheckpoint read_run_checkpoint(const std::string& path, const std::string& run,
-                                  std::optional<std::int64_t> step) {
+RunCheckpoint at_checkpoint(Checkpoint checkpoint, const std::string& path) {
     RunCheckpoint found;
-    found.checkpoint = find_checkpoint(path, run, step);
+    found.checkpoint = std::move(checkpoint);
     found.recipe = parse_recipe(found.checkpoint.recipe_json, path);
     complete_for_evaluation(found.recipe);
     const Checkpoint& c = found.checkpoint;
@@ -72,6 +71,11 @@ RunCheckpoint read_run_checkpoint(const std::string& path, const std::string& ru
         temperature(found.recipe.train.schedule, scalar_of(c, "temperature", s.temperature), c.step),
         scalar_of(c, "eps", s.norm.eps)};
     return found;
+}
+
+RunCheckpoint read_run_checkpoint(const std::string& path, const std::string& run,
+                                  std::optional<std::int64_t> step) {
+    return at_checkpoint(find_checkpoint(path, run, step), path);
 }
 
 }  // namespace normscope::app

@@ -22,6 +22,9 @@ struct RunCheckpoint {
     Numerics numerics;  ///< Δt, τ and ε as they were then: knobs may have moved while the run went on
 };
 
+/// The run as a checkpoint found it; `path` begins a message.
+RunCheckpoint at_checkpoint(Checkpoint checkpoint, const std::string& path);
+
 /// The checkpoint of a step, in the session or beside the recording; the newest where no step is asked for.
 /// `run` is needed where the session holds several. InputError names the steps and runs there are.
 RunCheckpoint read_run_checkpoint(const std::string& path, const std::string& run,

@@ -37,4 +37,18 @@ const ProbeResult* RunData::sample_at(const std::string& probe, std::int64_t at_
     return after == samples.begin() ? nullptr : &*std::prev(after);
 }
 
+const ProbeResult* RunData::sample_of(const std::string& probe, std::int64_t step) const {
+    const ProbeResult* sample = sample_at(probe, step);
+    return sample && sample->step == step ? sample : nullptr;
+}
+
+bool insert_sample(RunData& run, ProbeResult sample) {
+    auto& samples = run.probes[sample.probe];
+    const auto at = std::lower_bound(samples.begin(), samples.end(), sample.step,
+                                     [](const ProbeResult& s, std::int64_t wanted) { return s.step < wanted; });
+    if (at != samples.end() && at->step == sample.step) return false;
+    samples.insert(at, std::move(sample));
+    return true;
+}
+
 }  // namespace normscope

@@ -55,6 +55,12 @@ struct RunData {
 
     /// The newest sample of a probe at or before a step, or nullptr.
     const ProbeResult* sample_at(const std::string& probe, std::int64_t step) const;
+    /// The sample that was taken at that very step, or nullptr.
+    const ProbeResult* sample_of(const std::string& probe, std::int64_t step) const;
 };
+
+/// Puts a sample that was measured afterwards into its place in the order of steps. One that the run took
+/// itself at that step stays; false then.
+bool insert_sample(RunData& run, ProbeResult sample);
 
 }  // namespace normscope

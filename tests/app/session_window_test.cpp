@@ -104,6 +104,8 @@ class SessionWindowTest : public QObject {
         b.window->resize(1800, 1000);
         QTRY_COMPARE(b.window->grid()->visibleCells().size(), 6u);
         b.lab().setStep(5);
+        if (b.lab().measureObstacle().isEmpty()) b.lab().measureHere();  // every panel has something to show
+        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().measuring(), 20000);
         b.lab().selectLayer(1, 0);
         // Zoom, log switches, options.
         widgets::PlotViewState state;

@@ -111,7 +111,7 @@ class BadInputTest : public QObject {
         row("probe: unknown", "probe pre-ln --probes growth,shrink --out %new.h5", 2,
             "--probes: \"shrink\" is not known, allowed: growth");
         row("probe: no such step", "probe %run.h5@99 --out %new.h5", 2,
-            "run.h5: holds no checkpoint of step 99, allowed: @ and one of 3");
+            "run.h5: has no step 99, allowed: @ and a step up to 3");
         row("probe: weights twice", "probe %run.h5 --weights %weights.h5 --out %new.h5", 2,
             "--weights: are given, but a run has its own");
         row("probe: half", "probe %half.h5 --out %new.h5", 2, "half.h5: ");

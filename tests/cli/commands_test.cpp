@@ -113,6 +113,28 @@ class CommandsTest : public QObject {
         }
     }
 
+    /// Any step of a run can be measured: it is replayed, and gives what a run that samples every step measures.
+    void probeReplaysAStep() {
+        const QString run = path("seldom.h5"), each = path("each.h5");
+        const QStringList stack = small_stack() + QStringList{"--steps", "9"};
+        succeed(QStringList{"train", "post-ln", "--out", run, "--set", R"(probes={"growth":{"every":100}})"} + stack);
+        succeed(QStringList{"train", "post-ln", "--out", each, "--set",
+                            R"(probes={"growth":{"every":1},"gradients":{"every":1}})"} +
+                stack);
+        const RunData wanted = open_session(each.toStdString()).runs.at(0);
+        const RunData seldom = open_session(run.toStdString()).runs.at(0);
+        QVERIFY(!seldom.sample_of("growth", 5) && wanted.sample_of("growth", 5));
+        const CliResult done = succeed({"probe", run + "@5", "--probes", "growth,gradients", "--out", path("at.h5"),
+                                        "--dtype", "float32"});
+        QVERIFY2(done.out.contains("replayed from step 0 to 5"), qPrintable(done.out));
+        const std::string out = path("at.h5").toStdString();
+        QCOMPARE(read_file_array<double>(out, "/probes/growth/rms").data,
+                 wanted.sample_of("growth", 5)->find("rms")->data);
+        QCOMPARE(read_file_array<double>(out, "/probes/gradients/hidden").data,
+                 wanted.sample_of("gradients", 5)->find("hidden")->data);
+        QCOMPARE(read_file_array<std::int64_t>(out, "/probes/growth/step").data, std::vector<std::int64_t>{5});
+    }
+
     void stepsSetTheSchedule() {
         const QString run = path("schedule.h5");
         succeed(QStringList{"train", "pre-ln", "--out", run, "--steps", "5"} + small_stack());

@@ -36,6 +36,31 @@ class TestRunData : public QObject {
         QVERIFY(!run.sample_at("jacobian", 1000));
     }
 
+    void sampleOfAStep() {
+        const RunData run = sample::run("a", 25);
+        QCOMPARE(run.sample_of("growth", 10)->step, 10);
+        QVERIFY(!run.sample_of("growth", 9));
+        QVERIFY(!run.sample_of("growth", 11));
+        QVERIFY(!run.sample_of("jacobian", 10));
+    }
+
+    void samplesMeasuredAfterwardsAreInOrder() {
+        RunData run = sample::run("a", 25);
+        const auto with_cost = [&](std::int64_t step, double cost) {
+            ProbeResult sample = run.probes.at("growth").front();
+            sample.step = step;
+            sample.cost_ms = cost;
+            return sample;
+        };
+        for (const std::int64_t step : {15, 24, 3}) QVERIFY(insert_sample(run, with_cost(step, 7)));
+        QVERIFY(!insert_sample(run, with_cost(10, 7)));  // the run's own stays
+        std::vector<std::int64_t> steps;
+        for (const ProbeResult& sample : run.probes.at("growth")) steps.push_back(sample.step);
+        QCOMPARE(steps, (std::vector<std::int64_t>{0, 3, 10, 15, 20, 24}));
+        QVERIFY(run.sample_of("growth", 10)->cost_ms != 7);
+        QCOMPARE(run.sample_of("growth", 15)->cost_ms, 7);
+    }
+
     void cutAfterAStep() {
         RunData run = sample::run("a", 25);
         cut_after(run, 10);

@@ -25,6 +25,7 @@ bool inside(double value, const std::optional<Range>& range) {
 struct Row {
     QString kind, series;
     QString x, x_name, y, value, low, high;
+    QString run = {}, step = {}, error = {};
 };
 
 class Table {
@@ -32,7 +33,7 @@ class Table {
     explicit Table(const Figure& figure) : figure_(figure) {}
 
     QByteArray text() {
-        out_ = QStringLiteral("plot,kind,series,x,x_name,y,value,low,high\n");
+        out_ = QStringLiteral("plot,kind,series,x,x_name,y,value,low,high,run,step,error\n");
         for (std::size_t i = 0; i < figure_.plots.size(); ++i) addPlot(i);
         return out_.toUtf8();
     }
@@ -47,7 +48,10 @@ class Table {
                                    r.y,
                                    r.value,
                                    r.low,
-                                   r.high};
+                                   r.high,
+                                   quoted(r.run),
+                                   r.step,
+                                   r.error};
         out_ += cells.join(u',') + u'\n';
     }
 
@@ -60,13 +64,27 @@ class Table {
         return {};
     }
 
-    void addPoints(std::size_t index, const QString& kind, const QString& series,
-                   const std::vector<double>& x, const std::vector<double>& y) {
+    QString runOf(const Role& role) const {
+        return role.run >= 0 && role.run < figure_.run_names.size() ? figure_.run_names[role.run] : QString();
+    }
+
+    /// The step at which something was measured; where x is the step, x.
+    QString stepOf(std::size_t plot, const std::optional<std::int64_t>& step, const QString& x) const {
+        if (figure_.plots[plot].x.label == QLatin1String("step")) return x;
+        return step ? QString::number(*step) : QString();
+    }
+
+    template <class Mark>
+    void addPoints(std::size_t index, const QString& kind, const Mark& mark, const std::vector<double>& error) {
         const Plot& plot = figure_.plots[index];
+        const auto &x = mark.x, &y = mark.y;
         for (std::size_t k = 0; k < std::min(x.size(), y.size()); ++k) {
             const bool seen =
                 inside(x[k], plot.x.range) && (!std::isfinite(y[k]) || inside(y[k], plot.y.range));
-            if (seen) add(index, {kind, series, exactText(x[k]), nameAt(x[k]), {}, exactText(y[k]), {}, {}});
+            if (!seen) continue;
+            const QString at = exactText(x[k]);
+            add(index, {kind, mark.name, at, nameAt(x[k]), {}, exactText(y[k]), {}, {}, runOf(mark.role),
+                        stepOf(index, mark.step, at), k < error.size() ? exactText(error[k]) : QString()});
         }
     }
 
@@ -75,9 +93,10 @@ class Table {
                                         QStringLiteral("ghost"), QStringLiteral("preview"),
                                         QStringLiteral("bound")};
         const Plot& plot = figure_.plots[index];
-        for (const auto& c : plot.curves) addPoints(index, kinds[static_cast<int>(c.kind)], c.name, c.x, c.y);
-        for (const auto& s : plot.stems) addPoints(index, QStringLiteral("stem"), s.name, s.x, s.y);
+        for (const auto& c : plot.curves) addPoints(index, kinds[static_cast<int>(c.kind)], c, c.y_error);
+        for (const auto& s : plot.stems) addPoints(index, QStringLiteral("stem"), s, {});
         for (const auto& b : plot.bands) {
+            if (b.is_error) continue;  // the points tell it, each its own
             for (std::size_t k = 0; k < std::min({b.x.size(), b.low.size(), b.high.size()}); ++k) {
                 if (inside(b.x[k], plot.x.range)) {
                     add(index, {QStringLiteral("band"),
@@ -87,7 +106,9 @@ class Table {
                                 {},
                                 {},
                                 exactText(b.low[k]),
-                                exactText(b.high[k])});
+                                exactText(b.high[k]),
+                                runOf(b.role),
+                                stepOf(index, b.step, exactText(b.x[k]))});
                 }
             }
         }
@@ -122,7 +143,9 @@ class Table {
                             QString::number(row),
                             exactText(source[i]),
                             {},
-                            {}});
+                            {},
+                            runOf(map.role),
+                            stepOf(index, map.step, {})});
             }
         }
     }

@@ -53,11 +53,12 @@ std::optional<Plot> ratioStrip(const Plot& plot) {
     Plot strip;
     double span = kLeastSpan;
     for (const Curve& curve : plot.curves) {
-        if (!comparable(curve) || curve.role.run == 0) continue;
+        if (!comparable(curve) || curve.role.run == 0 || curve.step != base->step) continue;
         Curve ratio;
         ratio.name = curve.name + " / " + base->name;
         ratio.role = curve.role;
         ratio.kind = curve.kind;
+        ratio.step = curve.step;
         ratio.label_at_end = false;
         for (std::size_t i = 0; i < curve.x.size(); ++i) {
             const auto found = base_at.find(curve.x[i]);

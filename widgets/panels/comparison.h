@@ -8,7 +8,7 @@
 namespace normscope::widgets {
 
 /// The strip under a depth plot: each later run's measured curve divided by run 0's at the same x, on a log
-/// axis that is symmetric around 1. NaN where either is missing, non-finite or not positive. Nothing where no
+/// axis that is symmetric around 1. Only curves of the same step (Curve::step) are divided by one another. NaN where either is missing, non-finite or not positive. Nothing where no
 /// x is shared.
 std::optional<Plot> ratioStrip(const Plot& plot);
 

@@ -3,6 +3,7 @@
 
 #include "widgets/panels/comparison.h"
 #include "widgets/panels/depth_axis.h"
+#include "widgets/panels/error_band.h"
 #include "widgets/panels/panel_text.h"
 
 #include <algorithm>
@@ -79,6 +80,12 @@ Plot stepPlot(const Figure& figure, const PanelInput& input, const RunData& run,
     return plot;
 }
 
+/// The standard error beside an array, where the sample has one of the same shape.
+std::vector<double> errorOf(const ProbeResult& sample, const NamedArray& array) {
+    const NamedArray* error = arrayOf(sample, array.name + "_error", array.shape.size());
+    return error && error->shape == array.shape ? error->data : std::vector<double>{};
+}
+
 }  // namespace
 
 std::optional<Profile> hiddenProfile(const ProbeResult& sample, const std::string& array) {
@@ -87,6 +94,7 @@ std::optional<Profile> hiddenProfile(const ProbeResult& sample, const std::strin
     Profile profile;
     profile.depth = int(a->data.size() / 2);
     profile.y = a->data;
+    profile.error = errorOf(sample, *a);
     for (int k = 0; k < int(a->data.size()); ++k) profile.x.push_back(depthX(k));
     return profile;
 }
@@ -97,6 +105,7 @@ std::optional<Profile> sublayerProfile(const ProbeResult& sample, const std::str
     Profile profile;
     profile.depth = int(a->shape[0]);
     profile.y = a->data;
+    profile.error = errorOf(sample, *a);
     for (int k = 1; k <= int(a->data.size()); ++k) profile.x.push_back(depthX(k));
     return profile;
 }
@@ -106,6 +115,7 @@ void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& p
     const auto samples = shownSamples(input, probe);
     std::vector<bool> drawn(input.runs.size(), false);
     Plot plot;
+    plot.y = logAxis(figure);
     int depth = 0, first = 1;
     for (const ShownSample& shown : samples) {
         const auto p = profile(*shown.sample);
@@ -116,15 +126,19 @@ void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& p
         curve.name = nameOf(*shown.run);
         curve.role = {Role::Kind::Run, shown.index, 0};
         curve.kind = shown.kind;
+        curve.step = shown.sample->step;
         curve.x = p->x;
         curve.y = p->y;
+        curve.y_error = p->error;
         curve.markers = shown.own() && p->x.size() <= kMostMarkers;
         curve.label_at_end = shown.own();
+        if (shown.own()) {
+            drawn[shown.index] = true;
+            addErrorBand(plot, curve);
+        }
         plot.curves.push_back(std::move(curve));
-        if (shown.own()) drawn[shown.index] = true;
     }
     plot.x = depthAxis(depth);
-    plot.y = logAxis(figure);
     markBadLayers(plot, input);
     figure.subtitle = atStep(samples);
     nameDepths(figure, depth, first);

@@ -11,7 +11,8 @@ namespace normscope::widgets {
 /// One quantity of one sample along the depth.
 struct Profile {
     int depth = 0;             ///< layers D
-    std::vector<double> x, y;  ///< x as in depth_axis.h
+    std::vector<double> x, y;       ///< x as in depth_axis.h
+    std::vector<double> error = {};  ///< of y: the sample's array NAME_error; empty where it has none
 };
 
 /// How a panel reads its quantity from a sample; nothing where the sample does not hold it.
@@ -23,7 +24,7 @@ std::optional<Profile> hiddenProfile(const ProbeResult& sample, const std::strin
 /// An array over sub-layers, [D, 2], each at the x of the hidden state that it produces.
 std::optional<Profile> sublayerProfile(const ProbeResult& sample, const std::string& array);
 
-/// x = depth: one line a run in the first plot on a log axis, ▲ at bad layers, and below it the ratio strip.
+/// x = depth: one line a run in the first plot on a log axis, its error as a band where that is wider, ▲ at bad layers, and below it the ratio strip.
 /// Fills subtitle, x names and empty_text. The y axis is labelled by figure.quantity and figure.unit.
 void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& probe,
                    const ProfileOf& profile);

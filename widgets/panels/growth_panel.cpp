@@ -125,7 +125,10 @@ Figure buildGrowth(const PanelInput& input) {
 
     const ProfileOf profile = [&](const ProbeResult& sample) {
         auto p = hiddenProfile(sample, array);
-        if (p && relative) divideByFirst(p->y, double(p->y.front()));
+        if (p && relative) {
+            divideByFirst(p->y, double(p->y.front()));
+            p->error.clear();  // that of a value, not of a ratio of two values of the same sequences
+        }
         return p;
     };
     if (options.at("x") == "step") {

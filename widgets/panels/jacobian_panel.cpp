@@ -90,6 +90,7 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
         median.name = name;
         median.role = role;
         median.kind = shown.kind;
+        median.step = shown.sample->step;
         median.markers = shown.own();
         median.label_at_end = shown.own();
         if (shown.own()) {  // a ghost or a preview is its median alone: two fans over each other cannot be
@@ -140,6 +141,7 @@ void drawEndToEnd(Figure& figure, const PanelInput& input, bool with_bound) {
         curve.name = nameOf(*shown.run);
         curve.role = runRole(shown.index);
         curve.kind = shown.kind;
+        curve.step = shown.sample->step;
         curve.label_at_end = shown.own();
         curve.y.assign(s.sigma.rbegin(), s.sigma.rend());
         for (std::size_t i = 1; i <= s.sigma.size(); ++i) curve.x.push_back(double(i));

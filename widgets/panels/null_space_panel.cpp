@@ -65,6 +65,7 @@ std::optional<Plot> stemStrip(const Plot& lollipops) {
         Curve curve;
         curve.name = stems.name;
         curve.role = stems.role;
+        curve.step = stems.step;
         curve.x = stems.x;
         curve.y = stems.y;
         curves.curves.push_back(std::move(curve));
@@ -134,6 +135,7 @@ Figure buildNullSpace(const PanelInput& input) {
         if (values.sites.empty()) continue;
         drawn[shown.index] = true;
         Stems site_stems{nameOf(*shown.run), {Role::Kind::Run, shown.index, 0}, {}, values.shown, 0};
+        site_stems.step = shown.sample->step;
         for (const NormSite& site : values.sites) {
             site_stems.x.push_back(site.x);
             names[site.x] = site.name;

@@ -25,7 +25,7 @@ struct PanelInput {
         previews;               ///< what a structural knob would give run i at step 0: dotted; null = none
     std::vector<bool> draft;    ///< run i is a first estimate; shorter than runs = exact
     std::vector<bool> awaited;  ///< run i is being measured for this panel; shorter than runs = it is not
-    std::int64_t step = std::numeric_limits<std::int64_t>::max();  ///< newest sample at or before it is shown
+    std::int64_t step = std::numeric_limits<std::int64_t>::max();  ///< the samples of exactly this step; max = the newest
     bool exploring = false;                                        ///< not trained: everything is at step 0
     QString hint;  ///< what the Loss panel says before the first step ("Space trains both, about 12 s")
     int selected_layer = -1;  ///< from 0; -1 = none

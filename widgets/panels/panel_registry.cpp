@@ -8,6 +8,7 @@
 #include "widgets/panels/jacobian_panel.h"
 #include "widgets/panels/mismatch_panel.h"
 #include "widgets/panels/null_space_panel.h"
+#include "widgets/panels/panel_text.h"
 #include "widgets/panels/residual_panel.h"
 #include "widgets/panels/spectra_panel.h"
 #include "widgets/panels/theta_panel.h"
@@ -45,7 +46,9 @@ const PanelInfo& panelInfo(const std::string& id) {
 }
 
 Figure buildPanel(const std::string& id, const PanelInput& input) {
-    return panelInfo(id).build(input);
+    Figure figure = panelInfo(id).build(input);
+    for (const RunData* run : input.runs) figure.run_names << nameOf(*run);
+    return figure;
 }
 
 }  // namespace normscope::widgets

@@ -13,6 +13,56 @@ bool isDraft(const PanelInput& input, std::size_t run) {
     return run < input.draft.size() && input.draft[run];
 }
 
+bool followsNewest(const PanelInput& input) {
+    return input.shownStep() == std::numeric_limits<std::int64_t>::max();
+}
+
+std::int64_t lastStep(const RunData& run) {
+    return run.steps.step.empty() ? -1 : run.steps.step.back();
+}
+
+bool ended(const RunData& run) {
+    const RunState state = run.outcome.state;
+    return state != RunState::Prepared && state != RunState::Running && state != RunState::Paused;
+}
+
+/// Runs that can be looked at side by side now: not those that ended before others, nor those that have not
+/// begun.
+std::vector<bool> underComparison(const std::vector<const RunData*>& runs) {
+    std::int64_t farthest = -1;
+    for (const RunData* run : runs) farthest = std::max(farthest, lastStep(*run));
+    std::vector<bool> under;
+    for (const RunData* run : runs)
+        under.push_back(lastStep(*run) == farthest || (lastStep(*run) >= 0 && !ended(*run)));
+    return under;
+}
+
+/// The newest step at which every run under comparison that measures this probe at all has a sample.
+std::optional<std::int64_t> newestShared(const PanelInput& input, const std::string& probe,
+                                         const std::vector<bool>& under) {
+    std::vector<const RunData*> runs;
+    for (std::size_t i = 0; i < input.runs.size(); ++i)
+        if (under[i] && input.runs[i]->probes.count(probe) && !input.runs[i]->probes.at(probe).empty())
+            runs.push_back(input.runs[i]);
+    if (runs.empty()) return std::nullopt;
+    const auto& samples = runs.front()->probes.at(probe);
+    for (auto sample = samples.rbegin(); sample != samples.rend(); ++sample)
+        if (std::all_of(runs.begin(), runs.end(),
+                        [&](const RunData* run) { return run->sample_of(probe, sample->step); }))
+            return sample->step;
+    return std::nullopt;
+}
+
+/// "32 / 48", the measured steps beside one that was not; only one of them at the ends.
+QString nearest(const std::vector<ProbeResult>& samples, std::int64_t step) {
+    const auto after = std::find_if(samples.begin(), samples.end(),
+                                    [&](const ProbeResult& sample) { return sample.step > step; });
+    QStringList steps;
+    if (after != samples.begin()) steps << QString::number(std::prev(after)->step);
+    if (after != samples.end()) steps << QString::number(after->step);
+    return steps.join(" / ");
+}
+
 /// Why a run shows nothing of a probe.
 QString reason(const PanelInput& input, std::size_t index, const std::string& probe) {
     const RunData& run = *input.runs[index];
@@ -21,11 +71,15 @@ QString reason(const PanelInput& input, std::size_t index, const std::string& pr
         return (index < input.awaited.size() && input.awaited[index] ? QString("%1 is being measured …")
                                                                      : QString("%1 was not measured"))
             .arg(QString::fromStdString(probe));
-    const ProbeResult* sample = run.sample_at(probe, input.shownStep());
-    if (!sample)
-        return QString("first %1 sample is at step %2")
-            .arg(QString::fromStdString(probe))
-            .arg(found->second.front().step);
+    const std::int64_t step = input.shownStep();
+    const ProbeResult* sample =
+        followsNewest(input) ? &found->second.back() : run.sample_of(probe, step);
+    if (!sample) {
+        const bool over = ended(run) && lastStep(run) >= 0 && lastStep(run) < step;
+        const QString what = over ? QString("ended at step %1").arg(lastStep(run))
+                                  : QString("not measured at step %1").arg(step);
+        return what + " · nearest " + nearest(found->second, step);
+    }
     const auto empty = [](const NamedArray& a) { return a.data.empty(); };
     if (std::all_of(sample->arrays.begin(), sample->arrays.end(), empty))  // e.g. a stack without a norm
         return QString("nothing for %1 to measure").arg(QString::fromStdString(probe));
@@ -36,16 +90,23 @@ QString reason(const PanelInput& input, std::size_t index, const std::string& pr
 
 std::vector<ShownSample> shownSamples(const PanelInput& input, const std::string& probe) {
     std::vector<ShownSample> shown;
-    const auto add = [&](const RunData* run, std::size_t index, LineKind kind, std::int64_t step) {
+    // The newest sample of all where no step is wanted.
+    const auto add = [&](const RunData* run, std::size_t index, LineKind kind, std::optional<std::int64_t> step) {
         if (!run) return;
-        if (const ProbeResult* sample = run->sample_at(probe, step))
-            shown.push_back({run, static_cast<int>(index), kind, sample});
+        const ProbeResult* sample =
+            step ? run->sample_of(probe, *step)
+                 : run->sample_at(probe, std::numeric_limits<std::int64_t>::max());
+        if (sample) shown.push_back({run, static_cast<int>(index), kind, sample});
     };
-    for (std::size_t i = 0; i < input.ghosts.size(); ++i)
-        add(input.ghosts[i], i, LineKind::Ghost, input.shownStep());
+    std::optional<std::int64_t> scrubbed;
+    if (!followsNewest(input)) scrubbed = input.shownStep();
+    const std::vector<bool> under = underComparison(input.runs);
+    const auto shared = scrubbed ? scrubbed : newestShared(input, probe, under);
+    for (std::size_t i = 0; i < input.ghosts.size(); ++i) add(input.ghosts[i], i, LineKind::Ghost, scrubbed);
     for (std::size_t i = 0; i < input.previews.size(); ++i) add(input.previews[i], i, LineKind::Preview, 0);
     for (std::size_t i = 0; i < input.runs.size(); ++i)
-        add(input.runs[i], i, isDraft(input, i) ? LineKind::Draft : LineKind::Measured, input.shownStep());
+        add(input.runs[i], i, isDraft(input, i) ? LineKind::Draft : LineKind::Measured,
+            scrubbed || under[i] ? shared : std::nullopt);
     return shown;
 }
 
@@ -73,8 +134,25 @@ QString atStep(const std::vector<ShownSample>& samples) {
     return others.isEmpty() ? text : text + " (" + others.join(", ") + ')';
 }
 
+void nameSteps(Figure& figure, const std::vector<ShownSample>& samples) {
+    const auto name = [&](auto& mark) {
+        if (mark.step || mark.role.kind != Role::Kind::Run) return;
+        for (const ShownSample& shown : samples)
+            if (shown.own() && shown.index == mark.role.run) mark.step = shown.sample->step;
+    };
+    for (Plot& plot : figure.plots) {
+        if (plot.x.label == "step") continue;  // there x says it
+        for (Curve& curve : plot.curves)
+            if (curve.kind != LineKind::Ghost && curve.kind != LineKind::Preview) name(curve);
+        for (Band& band : plot.bands) name(band);
+        for (Stems& stems : plot.stems) name(stems);
+        for (HeatMap& map : plot.maps) name(map);
+    }
+}
+
 void sayWhatIsMissing(Figure& figure, const PanelInput& input, const std::string& probe,
                       const std::vector<bool>& drawn) {
+    nameSteps(figure, shownSamples(input, probe));
     const bool none = std::find(drawn.begin(), drawn.end(), true) == drawn.end();
     QStringList reasons;
     for (std::size_t i = 0; i < input.runs.size(); ++i) {

@@ -190,6 +190,7 @@ Figure buildSpectra(const PanelInput& input) {
         curve.name = nameOf(*shown.run);
         curve.role = {Role::Kind::Run, shown.index, 0};
         curve.kind = shown.kind;
+        curve.step = shown.sample->step;
         curve.x = line->x;
         curve.y = line->y;
         curve.markers = shown.own();

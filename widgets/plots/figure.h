@@ -3,6 +3,7 @@
 
 #include <QString>
 #include <QStringList>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -54,6 +55,8 @@ struct Curve {
     bool line = true;          ///< off: the points are not joined
     EndMark end;
     bool label_at_end = true;
+    std::optional<std::int64_t> step = {};  ///< at which it was measured; nothing where x is the step
+    std::vector<double> y_error = {};       ///< standard error of each y; empty = exact or not known
 };
 
 /// A filled band between two curves over the same x (spectra fans, min–max of seeds).
@@ -62,6 +65,8 @@ struct Band {
     Role role;
     std::vector<double> x, low, high;
     double strength = 0.25;  ///< opacity of the fill
+    std::optional<std::int64_t> step = {};
+    bool is_error = false;  ///< shows the y_error of a curve, which the card and the CSV tell there
 };
 
 /// Lollipops: a stem from the base to each value.
@@ -70,6 +75,7 @@ struct Stems {
     Role role;
     std::vector<double> x, y;
     double base = 0;  ///< on a log axis the stem starts at the axis' lower end
+    std::optional<std::int64_t> step = {};
 };
 
 struct ReferenceLine {
@@ -116,6 +122,7 @@ struct HeatMap {
     double low = 0, high = 1;       ///< the colour scale, the same across runs
     QString scale_label;            ///< "log₁₀(1 − θ)"
     int selected_row = -1, selected_column = -1;
+    std::optional<std::int64_t> step = {};
 };
 
 /// Text at the frame: a bound far outside ("bound 3e9 ↑"), a printed ratio, a hint.
@@ -161,6 +168,7 @@ struct Figure {
     QString erratum;   ///< where the paper is wrong, or empty
     QStringList x_names;             ///< name of each whole-number x, e.g. "layer 3 · ffn"; may be empty
     std::vector<double> x_name_at;   ///< the x each name belongs to; same length as x_names
+    QStringList run_names;           ///< of run 0, 1, … of the roles, for the CSV; may be empty
     bool side_by_side = false;       ///< plots share rows (one per run) rather than stand below one another
     std::vector<Plot> plots;         ///< the first is the main one; strips (ratio B/A) follow below it
     QString summary;                 ///< one sentence for screen readers: "Post-LN: gradient falls 1e-7 from …"

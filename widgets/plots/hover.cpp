@@ -61,8 +61,32 @@ QString placeName(const Figure& figure, const Plot& plot, double x) {
            numberText(x, plot.x.integers ? 10 : 4);
 }
 
-QString withUnit(double value, const QString& unit) {
-    return unit.isEmpty() ? numberText(value) : QStringLiteral("%1 %2").arg(numberText(value), unit);
+QString withUnit(double value, const QString& unit, double error = kNaN) {
+    QString text = numberText(value);
+    if (std::isfinite(error)) text += QStringLiteral(" ± ") + numberText(error, 2);
+    return unit.isEmpty() ? text : QStringLiteral("%1 %2").arg(text, unit);
+}
+
+/// " at step 18" where the marks of the card are not all of one step.
+QString ownStep(const std::optional<std::int64_t>& step, bool differ) {
+    return differ && step ? QStringLiteral("  at step %1").arg(*step) : QString();
+}
+
+/// Whether what is drawn there was measured at different steps.
+bool stepsDiffer(const std::vector<Plot>& plots) {
+    std::optional<std::int64_t> first;
+    bool differ = false;
+    const auto look = [&](const auto& mark) {
+        if (mark.step && !first) first = mark.step;
+        differ |= mark.step && mark.step != first;
+    };
+    for (const Plot& plot : plots) {
+        for (const auto& c : plot.curves)
+            if (c.kind == LineKind::Measured || c.kind == LineKind::Draft) look(c);
+        for (const auto& s : plot.stems) look(s);
+        for (const auto& m : plot.maps) look(m);
+    }
+    return differ;
 }
 
 QString cellName(const QStringList& names, int index, const QString& axis) {
@@ -74,13 +98,14 @@ struct Value {
     QString name;
     Role role;
     double value;
+    std::optional<std::int64_t> step;
 };
 
-/// The ratios of the other runs to the first one, where they are defined.
+/// The ratios of the other runs to the first one, where they are defined and of the same step.
 void addRatios(const std::vector<Value>& values, std::vector<HoverLine>& lines) {
     for (std::size_t i = 1; i < values.size(); ++i) {
         const double ratio = values[i].value / values[0].value;
-        if (std::isfinite(ratio)) {
+        if (std::isfinite(ratio) && values[i].step == values[0].step) {
             lines.push_back(
                 {QStringLiteral("%1 / %2 = %3").arg(values[i].name, values[0].name, numberText(ratio)), {}});
         }
@@ -97,6 +122,7 @@ std::vector<HoverLine> cellLines(const Figure& figure, const HoverPoint& point) 
     if (!figure.subtitle.isEmpty()) place += QStringLiteral(" · ") + figure.subtitle;
     lines.push_back({place, {}});
     lines.push_back({figure.quantity, {}});
+    const bool differ = stepsDiffer(figure.plots);
     std::vector<Value> values;
     for (const auto& other : figure.plots) {
         for (const auto& m : other.maps) {
@@ -105,8 +131,10 @@ std::vector<HoverLine> cellLines(const Figure& figure, const HoverPoint& point) 
             const std::size_t i = static_cast<std::size_t>(point.row) * static_cast<std::size_t>(m.columns) +
                                   static_cast<std::size_t>(point.column);
             if (i >= source.size()) continue;
-            values.push_back({m.name, m.role, source[i]});
-            lines.push_back({m.name + QStringLiteral("  ") + withUnit(source[i], figure.unit), m.role});
+            values.push_back({m.name, m.role, source[i], m.step});
+            lines.push_back({m.name + QStringLiteral("  ") + withUnit(source[i], figure.unit) +
+                                 ownStep(m.step, differ),
+                             m.role});
         }
     }
     addRatios(values, lines);
@@ -119,6 +147,11 @@ std::optional<double> valueAt(const Curve& curve, double x) {
     // Points that no line joins are measured where they stand, and nothing is between them.
     if (!curve.line && std::find(curve.x.begin(), curve.x.end(), x) == curve.x.end()) return std::nullopt;
     return valueIn(curve.x, curve.y, x);
+}
+
+std::optional<double> errorAt(const Curve& curve, double x) {
+    if (curve.y_error.size() != curve.y.size() || !valueAt(curve, x)) return std::nullopt;
+    return valueIn(curve.x, curve.y_error, x);
 }
 
 std::optional<HoverPoint> hoverAt(const Figure& figure, const FigureLayout& layout, const QPointF& position) {
@@ -175,6 +208,8 @@ std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point)
 
     std::vector<HoverLine> lines;
     QString place = placeName(figure, plot, point.x);
+    // Several plots beside one another are a run each.
+    if (figure.side_by_side && !plot.heading.isEmpty()) place = plot.heading + QStringLiteral(" · ") + place;
     if (!figure.subtitle.isEmpty()) place += QStringLiteral(" · ") + figure.subtitle;
     lines.push_back({place, {}});
     // Strips under the main plot show something else than the figure's quantity: their own axis says what.
@@ -184,6 +219,7 @@ std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point)
     lines.push_back({unit.isEmpty() ? quantity : QStringLiteral("%1 (%2)").arg(quantity, unit), {}});
 
     std::vector<Value> values;
+    const bool differ = stepsDiffer({plot});
     const bool all = plot.curves.size() <= kMostCurves;
     for (std::size_t i = 0; i < plot.curves.size(); ++i) {
         const Curve& curve = plot.curves[i];
@@ -199,19 +235,24 @@ std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point)
                      curve.role});
             continue;
         }
-        QString text = curve.name + QStringLiteral("  ") + withUnit(*value, unit);
+        QString text = curve.name + QStringLiteral("  ") +
+                       withUnit(*value, unit, errorAt(curve, point.x).value_or(kNaN)) +
+                       ownStep(curve.step, differ);
         if (curve.kind == LineKind::Draft) text += QStringLiteral("  draft");
         if (curve.kind == LineKind::Preview) text += QStringLiteral("  preview at step 0");
         lines.push_back({text, curve.role});
-        if (curve.kind != LineKind::Preview) values.push_back({curve.name, curve.role, *value});
+        if (curve.kind != LineKind::Preview) values.push_back({curve.name, curve.role, *value, curve.step});
     }
     for (const auto& stems : plot.stems) {
         if (const auto value = valueIn(stems.x, stems.y, point.x)) {
-            lines.push_back({stems.name + QStringLiteral("  ") + withUnit(*value, unit), stems.role});
-            values.push_back({stems.name, stems.role, *value});
+            lines.push_back({stems.name + QStringLiteral("  ") + withUnit(*value, unit) +
+                                 ownStep(stems.step, differ),
+                             stems.role});
+            values.push_back({stems.name, stems.role, *value, stems.step});
         }
     }
     for (const auto& band : plot.bands) {
+        if (band.is_error) continue;  // said beside the value
         const auto low = valueIn(band.x, band.low, point.x), high = valueIn(band.x, band.high, point.x);
         if (!low || !high) continue;
         QString range = QStringLiteral("%1 … %2").arg(numberText(*low), numberText(*high));

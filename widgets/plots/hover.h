@@ -34,13 +34,16 @@ std::optional<HoverPoint> hoverAt(const Figure& figure, const FigureLayout& layo
 /// the end.
 std::optional<HoverPoint> hoverBeside(const Figure& figure, const HoverPoint& point, int direction);
 
-/// The card: place, quantity with unit, every run's raw value (4 digits), ratios to the first run, bounds,
-/// draft or exact. Empty where the point is no longer in the figure.
+/// The card: place (run, where each has its own plot; layer and sub-layer), step, quantity with unit, every run's raw
+/// value (4 digits) ± its standard error, with its own step where these differ, ratios of values of one step to
+/// the first run, bounds, draft or exact. Empty where the point is no longer in the figure.
 std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point);
 
 /// A curve's value at this x, or at its own point nearest to it if that is nearer than its neighbours; else
 /// nothing.
 std::optional<double> valueAt(const Curve& curve, double x);
+/// Its standard error there; nothing where it has none.
+std::optional<double> errorAt(const Curve& curve, double x);
 
 }  // namespace normscope::widgets
 

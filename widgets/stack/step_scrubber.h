@@ -18,8 +18,21 @@ struct StepMark {
     QString text;
 };
 
-/// The time line of the compared runs: what is recorded, what is planned, what happened where, and the step
-/// shown.
+/// The steps at which one run was measured; a lane of the scrubber.
+struct StepLane {
+    QString name;
+    int run = 0;                  ///< colour index
+    qint64 recorded = -1;         ///< its last recorded step; −1: none
+    std::vector<qint64> some;     ///< measured by at least one probe; ascending
+    std::vector<qint64> by_all;   ///< by every panel shown; ascending, among `some`
+};
+
+/// The time line of the compared runs: one lane a run with a tick at each measured step (tall where every panel
+/// shown was measured), what is planned in grey, what happened where, and the step shown. Time runs as
+/// log₂(1 + step): what kills a run happens in its first sixteen steps.
+///
+/// A drag snaps to the measured steps of any run; so do ← and →, Page up and down move by eight of them. Shift with ←
+/// and → goes by single steps. Where nothing was measured everything goes by single steps.
 class StepScrubber : public QWidget {
     Q_OBJECT
   public:
@@ -30,12 +43,17 @@ class StepScrubber : public QWidget {
     void setRange(qint64 recorded, qint64 planned);
     void setStep(qint64 step);
     void setMarks(std::vector<StepMark> marks);
+    void setLanes(std::vector<StepLane> lanes);
     qint64 step() const { return step_; }
     qint64 recorded() const { return recorded_; }
     double xOf(qint64 step) const;
+    /// The next measured step in a direction (±1), at most the newest recorded one; `from` where there is none.
+    qint64 measuredBeside(qint64 from, int direction) const;
+    /// Whether every run that has recorded the step was measured there by every panel shown.
+    bool measuredByAll(qint64 step) const;
 
-    QSize sizeHint() const override { return {400, 40}; }
-    QSize minimumSizeHint() const override { return {120, 40}; }
+    QSize sizeHint() const override { return {400, 46}; }
+    QSize minimumSizeHint() const override { return {120, 46}; }
 
   Q_SIGNALS:
     void scrubbed(qint64 step);  ///< every change by hand; always a recorded step
@@ -49,10 +67,17 @@ class StepScrubber : public QWidget {
 
   private:
     void scrubTo(qint64 step);
+    qint64 snapped(double x) const;
     QString marksAt(double x) const;
+    void gatherMeasured();
+    void describe();
+    void paintLanes(QPainter& painter) const;
+    QRectF laneRect(std::size_t lane) const;
 
     qint64 recorded_ = -1, planned_ = 0, step_ = 0;
     std::vector<StepMark> marks_;
+    std::vector<StepLane> lanes_;
+    std::vector<qint64> measured_;  ///< of all lanes and the newest recorded step, ascending; empty without lanes
 };
 
 }  // namespace normscope::widgets

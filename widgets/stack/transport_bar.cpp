@@ -29,9 +29,9 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
         return made;
     };
     first_ = button(Glyph::First, tr("First step"), 30);
-    back_ = button(Glyph::Back, tr("One step back"), 30);
+    back_ = button(Glyph::Back, tr("Measured step before (Shift+← on the time line: one step)"), 30);
     play_ = button(Glyph::Play, tr("Play (Space)"), 40);
-    forward_ = button(Glyph::Forward, tr("One step forward; at the end, train one step"), 30);
+    forward_ = button(Glyph::Forward, tr("Measured step after; at the end, train one step"), 30);
     last_ = button(Glyph::Last, tr("Newest step"), 30);
     scrubber_ = new StepScrubber(this);
     line->addWidget(scrubber_, 1);
@@ -53,29 +53,39 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
     rates_->setFont(small);
     line->addSpacing(8);
     line->addWidget(rates_);
+    measure_ = new QPushButton(tr("Measure"), this);
+    measure_->setObjectName(QStringLiteral("measureHere"));
+    measure_->setAccessibleName(tr("Measure at this step"));
+    measure_->setFocusPolicy(Qt::TabFocus);
+    measure_->setFixedWidth(measure_->sizeHint().width());
+    line->addWidget(measure_);
     new_run_ = new QPushButton(tr("Start as new run"), this);
+    new_run_->setObjectName(QStringLiteral("startNewRun"));
     new_run_->setVisible(false);
     line->addWidget(new_run_);
 
     connect(first_, &QToolButton::clicked, this, [this] { scrubTo(0); });
     connect(back_, &QToolButton::clicked, this,
-            [this] { scrubTo(std::max<qint64>(0, scrubber_->step() - 1)); });
+            [this] { scrubTo(scrubber_->measuredBeside(scrubber_->step(), -1)); });
     connect(play_, &QToolButton::clicked, this, &TransportBar::playOrPause);
     connect(forward_, &QToolButton::clicked, this, &TransportBar::stepForward);
     connect(last_, &QToolButton::clicked, this, [this] { scrubTo(scrubber_->recorded()); });
     connect(scrubber_, &StepScrubber::scrubbed, this, &TransportBar::scrubTo);
     connect(field_, &QSpinBox::valueChanged, this, [this](int step) { scrubTo(step); });
+    connect(measure_, &QPushButton::clicked, this, &TransportBar::measureHere);
     connect(new_run_, &QPushButton::clicked, this, &TransportBar::startNewRun);
     auto* space = new QShortcut(Qt::Key_Space, this);
     space->setAutoRepeat(false);
     connect(space, &QShortcut::activated, this, &TransportBar::playOrPause);
 
     // Room for large numbers from the start, so that the scrubber never changes its length.
+    rates_->setFixedWidth(QWIDGETSIZE_MAX / 2);
     setRates(9999999, 99999, 99.9);
-    rates_->setMinimumWidth(rates_->sizeHint().width());
+    rates_->setFixedWidth(rates_->sizeHint().width() + 4);
     const double unknown = std::numeric_limits<double>::quiet_NaN();
     setRates(unknown, unknown, unknown);
     setRange(-1, 0);
+    setMeasurable(false, tr("Nothing is recorded yet"));
 }
 
 void TransportBar::setRange(qint64 recorded, qint64 planned) {
@@ -99,6 +109,23 @@ void TransportBar::setMarks(std::vector<StepMark> marks) {
     scrubber_->setMarks(std::move(marks));
 }
 
+void TransportBar::setLanes(std::vector<StepLane> lanes) {
+    scrubber_->setLanes(std::move(lanes));
+}
+
+void TransportBar::setMeasurable(bool measurable, const QString& why_not) {
+    measure_->setEnabled(measurable || !status_.isEmpty());
+    measure_->setToolTip(measurable ? tr("Measure at this step (M): replays the run from its nearest checkpoint")
+                                    : why_not);
+}
+
+void TransportBar::setMeasuring(const QString& status) {
+    status_ = status;
+    measure_->setText(status.isEmpty() ? tr("Measure") : tr("Cancel"));
+    if (!status.isEmpty()) measure_->setEnabled(true);
+    showRates();
+}
+
 void TransportBar::setPlaying(bool playing) {
     playing_ = playing;
     play_->setGlyph(playing ? Glyph::Pause : Glyph::Play, playing ? tr("Pause (Space)") : tr("Play (Space)"));
@@ -113,7 +140,15 @@ void TransportBar::setRates(double tokens_per_s, double step_ms, double probe_pe
         number(tokens_per_s, [](double v) { return QLocale().toString(std::round(v), 'f', 0); });
     const QString ms = number(step_ms, [](double v) { return numberText(v, 3); });
     const QString percent = number(probe_percent, [](double v) { return QString::number(v, 'f', 1); });
-    rates_->setText(tr("%1 tokens/s\n%2 ms/step · probes %3 %").arg(tokens, ms, percent));
+    rates_text_ = tr("%1 tokens/s\n%2 ms/step · probes %3 %").arg(tokens, ms, percent);
+    showRates();
+}
+
+void TransportBar::showRates() {
+    QStringList lines = (status_.isEmpty() ? rates_text_ : status_).split(u'\n');
+    for (QString& line : lines) line = rates_->fontMetrics().elidedText(line, Qt::ElideRight, rates_->width());
+    rates_->setText(lines.join(u'\n'));
+    rates_->setAccessibleDescription(status_.isEmpty() ? rates_text_ : status_);
 }
 
 void TransportBar::setPreviewPending(bool pending) {
@@ -129,7 +164,7 @@ void TransportBar::playOrPause() {
 
 void TransportBar::stepForward() {
     if (scrubber_->step() < scrubber_->recorded())
-        scrubTo(scrubber_->step() + 1);
+        scrubTo(scrubber_->measuredBeside(scrubber_->step(), 1));
     else
         Q_EMIT singleStep();
 }

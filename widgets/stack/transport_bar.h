@@ -25,6 +25,12 @@ class TransportBar : public QWidget {
     void setRange(qint64 recorded, qint64 planned);  ///< see StepScrubber
     void setStep(qint64 step);                       ///< the step that the panels show
     void setMarks(std::vector<StepMark> marks);
+    void setLanes(std::vector<StepLane> lanes);  ///< see StepScrubber
+    /// Whether the step shown can be measured now; else the button is grey and its tooltip says why not.
+    void setMeasurable(bool measurable, const QString& why_not);
+    /// What is being measured ("measuring Post-LN at step 45 …"), in the place of the rates; empty = nothing.
+    /// While it is not empty, the button ends it.
+    void setMeasuring(const QString& status);
     void setPlaying(bool playing);
     bool isPlaying() const { return playing_; }
     /// Tokens per second, milliseconds per step, and the probes' share of the step time in percent; NaN where
@@ -41,19 +47,23 @@ class TransportBar : public QWidget {
     void singleStep();  ///< train one step; sent only where the newest step is shown
     void scrubbed(qint64 step);
     void startNewRun();
+    void measureHere();  ///< or end the measurement under way
 
   private:
     void playOrPause();
     void stepForward();
     void scrubTo(qint64 step);
     void showButtons();
+    void showRates();
 
     GlyphButton *first_, *back_, *play_, *forward_, *last_;
     StepScrubber* scrubber_;
     QSpinBox* field_;
     QLabel* planned_;
     QLabel* rates_;
+    QPushButton* measure_;
     QPushButton* new_run_;
+    QString rates_text_, status_;
     bool playing_ = false;
 };
 

@@ -22,7 +22,7 @@ class CsvTest : public QObject {
     void oneHeaderAndEveryPoint() {
         const Figure f = samples::gradients();
         const auto rows = table(csvText(f));
-        QCOMPARE(rows[0].join(u','), QString("plot,kind,series,x,x_name,y,value,low,high"));
+        QCOMPARE(rows[0].join(u','), QString("plot,kind,series,x,x_name,y,value,low,high,run,step,error"));
         QCOMPARE(rows.size(), qsizetype(1 + 4 * 25 + 1));  // three curves, the ratio, its reference line
         QCOMPARE(rows[2][4], QString("layer 1 · attn"));
         QCOMPARE(rows[1 + 2 * 25][1], QString("bound"));
@@ -49,11 +49,39 @@ class CsvTest : public QObject {
     }
 
     void gapsBandsStemsAndCells() {
-        QVERIFY(csvText(samples::losses()).contains("0,measured,No norm,120,,,NaN,,\n"));
+        QVERIFY(csvText(samples::losses()).contains("0,measured,No norm,120,,,NaN,,,,120,\n"));
         QVERIFY(csvText(samples::spectra()).contains("0,band,min … max,1,,,,"));
-        QVERIFY(csvText(samples::sites()).contains("0,stem,Pre-LN,0,,,1.2,,\n"));
+        QVERIFY(csvText(samples::sites()).contains("0,stem,Pre-LN,0,,,1.2,,,,,\n"));
         QVERIFY(csvText(samples::theta()).contains("1,cell,Post-LN,3,,11,"));
         QCOMPARE(table(csvText(samples::theta())).size(), qsizetype(1 + 96));
+    }
+
+    void everyPointHasItsRunItsStepAndItsError() {
+        Figure f = samples::gradients();
+        f.run_names = {"Pre-LN", "Post, LN"};
+        f.plots[0].curves[0].step = 45;
+        f.plots[0].curves[0].y_error.assign(f.plots[0].curves[0].y.size(), 0.5);
+        f.plots[0].curves[1].step = 32;
+        Band error;
+        error.name = "Pre-LN ± error";
+        error.x = {0, 1};
+        error.low = error.high = {1, 1};
+        error.is_error = true;
+        Band fan = error;
+        fan.name = "fan";
+        fan.is_error = false;
+        fan.step = 7;
+        f.plots[0].bands = {error, fan};
+        const QByteArray csv = csvText(f);
+        const auto rows = table(csv);
+        QCOMPARE(rows[1].mid(9), QStringList({"Pre-LN", "45", "0.5"}));
+        QVERIFY(csv.contains(",\"Post, LN\",32,\n"));
+        QVERIFY(csv.contains("0,band,fan,0,embedding,,,1,1,Pre-LN,7,\n") ||
+                csv.contains("0,band,fan,0,,,,1,1,Pre-LN,7,\n"));
+        QVERIFY(!csv.contains("± error"));
+        Figure map = samples::theta();
+        map.plots[1].maps[0].step = 12;
+        QVERIFY(csvText(map).contains(",12,\n"));
     }
 
     void namesAreQuoted() {

@@ -26,6 +26,16 @@ RunData grown(const std::string& name, int depth, double first, double factor, d
     return r;
 }
 
+/// At step s every value is s + 1.
+RunData sampled(const std::string& name, const std::vector<std::int64_t>& steps) {
+    RunData r = syn::run(name);
+    for (const std::int64_t step : steps) {
+        const double value = double(step) + 1;
+        syn::add(r, "growth", step, {syn::vector("rms", {value, value, value})});
+    }
+    return r;
+}
+
 QStringList chipTexts(const Plot& plot) {
     QStringList texts;
     for (const Chip& chip : plot.chips) texts << chip.text;
@@ -287,22 +297,102 @@ class GrowthPanelTest : public QObject {
         }
     }
 
-    void showsTheNewestSampleAtOrBeforeTheStep() {
-        RunData a = grown("A", 2, 1, 1, kNaN, 0), b = grown("B", 2, 1, 1, kNaN, 0);
-        syn::add(a, "growth", 20, {syn::vector("rms", {7, 7, 7, 7, 7})});
-        syn::add(b, "growth", 18, {syn::vector("rms", {8, 8, 8, 8, 8})});
-        syn::add(a, "growth", 30, {syn::vector("rms", {9, 9, 9, 9, 9})});
+    void aScrubbedStepShowsThatStepAlone() {
+        const RunData a = sampled("A", {0, 18, 20, 30}), b = sampled("B", {0, 18, 30});
         PanelInput input;
         input.runs = {&a, &b};
-        input.step = 29;
+        input.step = 20;
         Figure f = buildGrowth(input);
-        QCOMPARE(f.subtitle, "at step 20 (B: 18)");
-        QCOMPARE(f.plots[0].curves[0].y[0], 7.0);
-        QCOMPARE(f.plots[0].curves[1].y[0], 8.0);
+        QCOMPARE(f.subtitle, "at step 20");
+        QCOMPARE(f.plots.size(), 1u);  // no ratio to a step that was not measured
+        QCOMPARE(f.plots[0].curves.size(), 1u);
+        QCOMPARE(f.plots[0].curves[0].y[0], 21.0);
+        QCOMPARE(*f.plots[0].curves[0].step, 20);
+        QCOMPARE(chipTexts(f.plots[0]), QStringList{"B: not measured at step 20 · nearest 18 / 30"});
+        QCOMPARE(f.plots[0].chips[0].role->run, 1);
+        input.step = 25;
+        f = buildGrowth(input);
+        QVERIFY(f.plots.empty());
+        QCOMPARE(f.empty_text, "A: not measured at step 25 · nearest 20 / 30\n"
+                               "B: not measured at step 25 · nearest 18 / 30");
+        input.step = 18;
+        f = buildGrowth(input);
+        QCOMPARE(f.plots.size(), 2u);
+        QCOMPARE(f.plots[1].curves[0].y[0], 1.0);
+        QCOMPARE(*f.plots[1].curves[0].step, 18);
         input.exploring = true;
         f = buildGrowth(input);
         QCOMPARE(f.subtitle, "at step 0");
         QCOMPARE(f.plots[0].curves[0].y[0], 1.0);
+    }
+
+    void followingTheNewestIsTheNewestStepThatBothHave() {
+        const RunData a = sampled("A", {0, 8, 20, 30}), b = sampled("B", {0, 8, 20});
+        PanelInput input;
+        input.runs = {&a, &b};
+        Figure f = buildGrowth(input);
+        QCOMPARE(f.subtitle, "at step 20");
+        QCOMPARE(f.plots[0].curves[0].y[0], 21.0);
+        QCOMPARE(f.plots[0].curves[1].y[0], 21.0);
+        QCOMPARE(f.plots.size(), 2u);
+
+        const RunData odd = sampled("Odd", {1, 19});  // none shared: each its own, named, and not divided
+        input.runs = {&a, &odd};
+        f = buildGrowth(input);
+        QCOMPARE(f.subtitle, "at step 30 (Odd: 19)");
+        QCOMPARE(f.plots[0].curves[0].y[0], 31.0);
+        QCOMPARE(f.plots[0].curves[1].y[0], 20.0);
+        QCOMPARE(f.plots.size(), 1u);
+    }
+
+    void aRunThatEndedEarlyKeepsItsLastSampleWithoutARatio() {
+        RunData a = sampled("A", {0, 8, 20, 30}), b = sampled("B", {0, 8, 12}), c = sampled("C", {0, 8, 20});
+        const auto recorded = [](RunData& r, std::int64_t last) {
+            for (std::int64_t step = 0; step <= last; ++step) r.steps.append({step, {{"loss", 1}}});
+        };
+        recorded(a, 31);
+        recorded(b, 12);
+        recorded(c, 29);
+        b.outcome = {RunState::Diverged, 12, "", 0};
+        c.outcome.state = RunState::Running;  // a step behind, as the one whose turn comes next
+        PanelInput input;
+        input.runs = {&a, &b, &c};
+        Figure f = buildGrowth(input);
+        QCOMPARE(f.subtitle, "at step 20 (B: 12)");
+        QCOMPARE(f.plots[0].curves[1].y[0], 13.0);
+        QCOMPARE(f.plots.size(), 2u);
+        QCOMPARE(f.plots[1].curves.size(), 1u);
+        QCOMPARE(f.plots[1].curves[0].name, "C / A");
+        input.step = 30;
+        QVERIFY(chipTexts(buildGrowth(input).plots[0]).contains("B: ended at step 12 · nearest 12"));
+
+        // One that has not begun does not hold the others at its step 0.
+        const RunData fresh = sampled("Fresh", {0});
+        input = {};
+        input.runs = {&a, &fresh};
+        f = buildGrowth(input);
+        QCOMPARE(f.subtitle, "at step 30 (Fresh: 0)");
+        QCOMPARE(f.plots.size(), 1u);
+    }
+
+    void theErrorOfAnAverageIsABandWhereItExceedsTheLine() {
+        RunData a = syn::run("A"), b = syn::run("B");
+        syn::add(a, "growth", 0, {syn::vector("rms", {1, 2, 4}), syn::vector("rms_error", {0.1, 0.001, 0.4})});
+        syn::add(b, "growth", 0, {syn::vector("rms", {1, 2, 4}), syn::vector("rms_error", {1e-4, 1e-4, 1e-4})});
+        PanelInput input;
+        input.runs = {&a, &b};
+        Figure f = buildGrowth(input);
+        const Plot& plot = f.plots[0];
+        QCOMPARE(plot.curves[0].y_error, std::vector<double>({0.1, 0.001, 0.4}));
+        QCOMPARE(plot.curves[1].y_error, std::vector<double>(3, 1e-4));
+        QCOMPARE(plot.bands.size(), 1u);  // B's is thinner than its line
+        QVERIFY(plot.bands[0].is_error);
+        QCOMPARE(plot.bands[0].role.run, 0);
+        QCOMPARE(plot.bands[0].low[0], std::exp(-0.1));
+        QCOMPARE(plot.bands[0].high[0], std::exp(0.1));
+        input.options = {{"normalise", "x0"}};  // the error of a ratio is another one
+        f = buildGrowth(input);
+        QVERIFY(f.plots[0].bands.empty() && f.plots[0].curves[0].y_error.empty());
     }
 
     void ghostsPreviewsAndDrafts() {
@@ -333,7 +423,7 @@ class GrowthPanelTest : public QObject {
         QCOMPARE(f.empty_text, "Bare: growth was not measured");
         input.runs = {&a};
         input.step = 5;
-        QCOMPARE(buildGrowth(input).empty_text, "A: first growth sample is at step 10");
+        QCOMPARE(buildGrowth(input).empty_text, "A: not measured at step 5 · nearest 10");
         input.step = 10;
         input.runs = {&a, &bare};
         f = buildGrowth(input);
@@ -364,6 +454,7 @@ class GrowthPanelTest : public QObject {
         QCOMPARE(f.plots[0].frame_marks.size(), 1u);
         QCOMPARE(f.plots[0].frame_marks[0].x, 7.0);
         QCOMPARE(f.plots[0].frame_marks[0].glyph, "▲");
+        syn::add(a, "growth", 211, {syn::vector("rms", std::vector<double>(17, 1.0))});
         input.step = 211;
         QVERIFY(buildGrowth(input).plots[0].frame_marks.empty());
     }

@@ -49,6 +49,37 @@ class HoverTest : public QObject {
         QCOMPARE(hoverLines(f, {0, 3.0, 0, -1, -1})[3].role->run, 1);
     }
 
+    void cardTellsErrorsAndStepsThatDiffer() {
+        Figure f = samples::gradients();
+        Curve &a = f.plots[0].curves[0], &b = f.plots[0].curves[1];
+        a.y[6] = 0.25;
+        a.y_error.assign(a.y.size(), 0.0123);
+        b.y[6] = 0.5;
+        a.step = b.step = 20;
+        Band band;
+        band.name = "error band";
+        band.x = a.x;
+        band.low = band.high = a.y;
+        band.is_error = true;
+        f.plots[0].bands.push_back(band);
+        QStringList lines = texts(f, {0, 3.0, 0, -1, -1});
+        QVERIFY2(lines.contains("Pre-LN  0.25 ± 0.012") && lines.contains("Post-LN  0.5"), qPrintable(lines.join('|')));
+        QVERIFY(lines.contains("Post-LN / Pre-LN = 2"));
+        QVERIFY(!lines.join('|').contains("error band"));
+        b.step = 18;  // two steps: each is named, and there is no ratio
+        lines = texts(f, {0, 3.0, 0, -1, -1});
+        QVERIFY2(lines.contains("Pre-LN  0.25 ± 0.012  at step 20"), qPrintable(lines.join('|')));
+        QVERIFY(lines.contains("Post-LN  0.5  at step 18"));
+        QVERIFY(!lines.join('|').contains(" / "));
+    }
+
+    void aPlotOfOneRunNamesIt() {
+        Figure f = samples::losses();
+        f.side_by_side = true;
+        f.plots[0].heading = "Post-LN";
+        QVERIFY(texts(f, {0, 50, -1, -1, -1})[0].startsWith("Post-LN · step 50"));
+    }
+
     /// Dots that no line joins stand for themselves: between them nothing was measured.
     void pointsThatAreNotJoinedHaveNoValueBetween() {
         Figure f = samples::losses();

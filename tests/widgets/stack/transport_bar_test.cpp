@@ -38,6 +38,10 @@ class TransportBarTest : public QObject {
         qint64 last() { return scrubbed.last()[0].toLongLong(); }
     };
 
+    static std::vector<StepLane> lanes() {
+        return {{"Pre-LN", 0, 100, {0, 1, 2, 16, 32}, {0, 2, 32}}, {"Post-LN", 1, 64, {0, 32, 48, 64}, {0, 64}}};
+    }
+
   private Q_SLOTS:
     void init() { failOnWarnings(); }
 
@@ -95,7 +99,7 @@ class TransportBarTest : public QObject {
             return QPoint(qRound(scrubber->xOf(step)), scrubber->height() / 2);
         };
         QTest::mouseClick(scrubber, Qt::LeftButton, {}, at(80));
-        QVERIFY(qAbs(b.last() - 80) <= 1);
+        QVERIFY(qAbs(b.last() - 80) <= 1);  // a pixel is half a step there
         QTest::mouseClick(scrubber, Qt::LeftButton, {}, at(190));
         QCOMPARE(b.last(), 100);
         QCOMPARE(b.bar.findChild<QSpinBox*>()->value(), 100);
@@ -125,7 +129,7 @@ class TransportBarTest : public QObject {
 
     void theNewRunIsOfferedOnlyWithAPreview() {
         Bench b;
-        auto* button = b.bar.findChild<QPushButton*>();
+        auto* button = b.bar.findChild<QPushButton*>("startNewRun");
         QVERIFY(!button->isVisible());
         b.bar.setPreviewPending(true);
         QVERIFY(button->isVisible());
@@ -165,9 +169,112 @@ class TransportBarTest : public QObject {
                     if (bare.pixel(x + dx, y) != marked.pixel(x + dx, y)) return true;
             return false;
         };
-        QVERIFY(differs(70, 0, 14));   // a glyph above the groove
-        QVERIFY(differs(20, 26, 34));  // a tick below it
-        QVERIFY(!differs(150, 0, 40));
+        QVERIFY(differs(70, 0, 14));   // a glyph above the lanes
+        QVERIFY(differs(20, 10, 17));  // a tick above them
+        QVERIFY(!differs(20, 20, 46));
+        QVERIFY(!differs(150, 0, 46));
+    }
+
+    void timeIsLogarithmic() {
+        Bench b;
+        const auto* s = b.bar.scrubber();
+        const double half = (s->xOf(0) + s->xOf(200)) / 2;
+        QVERIFY(s->xOf(13) < half && s->xOf(14) > half);  // √201 − 1 = 13.2
+        QVERIFY(qAbs((s->xOf(3) - s->xOf(1)) - (s->xOf(1) - s->xOf(0))) < 1e-9);
+    }
+
+    void aDragSnapsToMeasuredSteps() {
+        Bench b;
+        auto* s = b.bar.scrubber();
+        b.bar.setLanes(lanes());
+        QSet<qint64> seen;
+        QTest::mousePress(s, Qt::LeftButton, {}, QPoint(qRound(s->xOf(2)), 25));
+        for (int x = qRound(s->xOf(0)); x < s->width(); x += 7) {
+            QTest::mouseMove(s, QPoint(x, 25));
+            QMouseEvent move(QEvent::MouseMove, QPointF(x, 25), s->mapToGlobal(QPointF(x, 25)), Qt::NoButton,
+                             Qt::LeftButton, Qt::NoModifier);
+            QApplication::sendEvent(s, &move);
+            seen.insert(s->step());
+        }
+        QCOMPARE(seen, (QSet<qint64>{0, 1, 2, 16, 32, 48, 64, 100}));  // 100: the newest, which is followed
+    }
+
+    void keysAndButtonsGoFromMeasuredToMeasuredStep() {
+        Bench b;
+        auto* s = b.bar.scrubber();
+        b.bar.setLanes(lanes());
+        QTest::keyClick(s, Qt::Key_Left);  // from 40, which was not measured
+        QCOMPARE(b.last(), 32);
+        QTest::keyClick(s, Qt::Key_Right);
+        QCOMPARE(b.last(), 48);
+        QTest::keyClick(s, Qt::Key_Right, Qt::ShiftModifier);
+        QCOMPARE(b.last(), 49);
+        QTest::keyClick(s, Qt::Key_Left, Qt::ShiftModifier);
+        QTest::keyClick(s, Qt::Key_Left, Qt::ShiftModifier);
+        QCOMPARE(b.last(), 47);
+        b.click(Glyph::Forward);
+        QCOMPARE(b.last(), 48);
+        b.click(Glyph::Back);
+        QCOMPARE(b.last(), 32);
+        QTest::keyClick(s, Qt::Key_PageDown);
+        QCOMPARE(b.last(), 0);
+        b.click(Glyph::Last);
+        QCOMPARE(b.last(), 100);
+        QCOMPARE(b.single.count(), 0);
+    }
+
+    void aTickIsTallWhereEveryPanelWasMeasured() {
+        Bench b;
+        auto* s = b.bar.scrubber();
+        b.bar.setStep(7);
+        b.bar.setLanes({{"A", 0, 100, {16, 32}, {32}}});
+        QVERIFY(s->measuredByAll(32) && !s->measuredByAll(16) && !s->measuredByAll(7));
+        const QImage image = s->grab().toImage();
+        const auto height = [&](qint64 step) {  // rows that differ from a place beside it without a tick
+            const int x = qRound(s->xOf(step));
+            int rows = 0;
+            for (int y = 14; y < 46; ++y) {
+                bool differs = false;
+                for (int dx = -1; dx <= 1; ++dx) differs |= image.pixel(x + dx, y) != image.pixel(x + 5, y);
+                rows += differs;
+            }
+            return rows;
+        };
+        QVERIFY2(height(32) > height(16) && height(16) > 0,
+                 qPrintable(QString("%1 %2").arg(height(32)).arg(height(16))));
+    }
+
+    void itSaysWhatIsMeasured() {
+        Bench b;
+        b.bar.setLanes(lanes());
+        b.bar.setStep(32);
+        QCOMPARE(b.bar.scrubber()->accessibleDescription(),
+                 "step 32 of 200; Pre-LN: measured here, at 5 steps in all; Post-LN: measured here in part, at 4 "
+                 "steps in all");
+    }
+
+    void measuringIsOfferedAndCanBeEnded() {
+        Bench b;
+        QSignalSpy asked(&b.bar, &TransportBar::measureHere);
+        auto* button = b.bar.findChild<QPushButton*>("measureHere");
+        const int wide = b.bar.scrubber()->width();
+        b.bar.setMeasurable(false, "Post-LN has no checkpoint");
+        QVERIFY(!button->isEnabled());
+        QCOMPARE(button->toolTip(), "Post-LN has no checkpoint");
+        b.bar.setMeasurable(true, {});
+        QTest::mouseClick(button, Qt::LeftButton);
+        QCOMPARE(asked.count(), 1);
+        b.bar.setMeasuring("measuring Post-LN\nat step 45 …");
+        b.bar.setMeasurable(false, "under way");
+        QVERIFY(button->isEnabled());
+        QCOMPARE(button->text(), "Cancel");
+        bool said = false;
+        for (const auto* label : b.bar.findChildren<QLabel*>()) said |= label->text().contains("Post-LN");
+        QVERIFY(said);
+        QCoreApplication::processEvents();
+        QCOMPARE(b.bar.scrubber()->width(), wide);  // nothing moves
+        b.bar.setMeasuring({});
+        QCOMPARE(button->text(), "Measure");
     }
 };
 

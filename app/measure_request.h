@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/recipe/replay.h"
+#include "core/session/session.h"
+
+#include <QMetaType>
+#include <QString>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace normscope::app {
+
+/// One run of a request: what to replay, and where its checkpoint is read from first, if it is not in memory.
+struct MeasurePlan {
+    ReplayPlan replay;
+    std::optional<CheckpointSource> from = {};
+    QString failed = {};  ///< why that cannot be read, in one line
+};
+
+/// Measure moments of trained runs that were not sampled, by replay; one after the other.
+struct MeasureRequest {
+    std::uint64_t token = 0;  ///< its answers carry it; a newer request ends an older one
+    std::vector<MeasurePlan> runs;
+};
+using MeasureRequestPtr = std::shared_ptr<const MeasureRequest>;
+using ProbeResultsPtr = std::shared_ptr<const std::vector<ProbeResult>>;
+
+}  // namespace normscope::app
+
+Q_DECLARE_METATYPE(normscope::app::MeasureRequestPtr)
+Q_DECLARE_METATYPE(normscope::app::ProbeResultsPtr)
