@@ -75,8 +75,8 @@ void emulated_linear(Rounding rounding, PrecisionPolicy policy, int R, int out, 
     if (turned)
         multiply(Product::Nn, R, out, in, 1, rows, in, turned, out, 0, y, out);
     else
-        multiply(Product::Nt, R, out, in, 1, rows, in, pure ? weight : rounded_copy(rounding, out, in, weight, in, right),
-                 in, 0, y, out);
+        multiply(Product::Nt, R, out, in, 1, rows, in,
+                 pure ? weight : rounded_copy(rounding, out, in, weight, in, right), in, 0, y, out);
     const RowKernels<float>& kernels = row_kernels<float>();
     if (pure || !bias) kernels.round(rounding, area(R, out), y);
     if (!bias) return;

@@ -87,7 +87,8 @@ struct Pass {
     }
     void emulate_linear(int R, int out, int in, const T* x, std::size_t weight, std::size_t bias, T* y) const {
         if constexpr (std::is_same_v<T, float>)
-            emulated_linear(rounding, policy, R, out, in, x, turned ? turned + weight : nullptr, at(weight), at(bias), y);
+            emulated_linear(rounding, policy, R, out, in, x, turned ? turned + weight : nullptr, at(weight), at(bias),
+                            y);
     }
 };
 

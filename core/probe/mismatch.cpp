@@ -30,7 +30,8 @@ Batch first_sequences(const Batch& batch, int sequences) {
     Batch first;
     first.sequences = sequences;
     first.length = batch.length;
-    first.tokens.assign(batch.tokens.begin(), batch.tokens.begin() + static_cast<std::ptrdiff_t>(sequences) * batch.length);
+    first.tokens.assign(batch.tokens.begin(),
+                        batch.tokens.begin() + static_cast<std::ptrdiff_t>(sequences) * batch.length);
     return first;
 }
 

@@ -40,7 +40,7 @@ struct TrainSpec {
     OptimizerSpec optimizer;
     ScheduleSpec schedule;
     Precision precision = Precision::Fp32;
-    PrecisionPolicy precision_policy = PrecisionPolicy::Pure;  ///< what emulated bf16 and fp16 round; else without effect
+    PrecisionPolicy precision_policy = PrecisionPolicy::Pure;  ///< what bf16 and fp16 round; else without effect
     int steps = 200;
     std::uint64_t seed = 42;
     int validate_every = 50;   ///< steps between held-out losses; 0 = never

@@ -73,19 +73,19 @@ Figure buildMismatch(const PanelInput& input) {
 
     const ProfileOf profile = [&](const ProbeResult& sample) { return hiddenProfile(sample, name + "_hidden"); };
     const auto samples = shownSamples(input, panel.id);
-    // What is drawn, and of how much of the batch, where the runs agree on it.
-    QStringList about{policy};
+    // Of how much of the batch: each wording once.
+    QStringList sampled;
     for (const ShownSample& shown : samples)
-        if (const QString text = sampledText(*shown.sample); shown.own() && !text.isEmpty() && !about.contains(text))
-            about << text;
+        if (const QString text = sampledText(*shown.sample); shown.own() && !text.isEmpty() && !sampled.contains(text))
+            sampled << text;
     if (options.at("x") == "step") {
         drawOverSteps(figure, input, panel.id, profile);
-        figure.subtitle += " · " + about.join(" · ");
+        figure.subtitle = (QStringList{figure.subtitle} + sampled).join(" · ");
         return figure;
     }
     drawOverDepth(figure, input, panel.id, profile);
     if (figure.plots.empty()) return figure;
-    if (!figure.subtitle.isEmpty()) figure.subtitle += " · " + about.join(" · ");
+    if (!figure.subtitle.isEmpty()) figure.subtitle = (QStringList{figure.subtitle} + sampled).join(" · ");
     Plot& plot = figure.plots.front();
     // Rounding once costs at most the unit roundoff: 2^-(p) with p significant bits.
     plot.references.push_back({Qt::Horizontal, bf16 ? 0x1p-8 : 0x1p-11, "unit roundoff u"});
@@ -104,7 +104,8 @@ Figure buildMismatch(const PanelInput& input) {
             QString value = QString("logits %1").arg(brief(logits->data.front()));
             if (const NamedArray* e = arrayOf(*shown.sample, name + "_logits_error", 0); e && std::isfinite(e->data.front()))
                 value += QString(" ± %1").arg(brief(e->data.front()));
-            plot.chips.push_back({Chip::Edge::TopRight, nameOf(*shown.run) + ' ' + value,
+            // Rounding adds up from the embedding on, so the corner above it is free as a rule.
+            plot.chips.push_back({Chip::Edge::TopLeft, nameOf(*shown.run) + ' ' + value,
                                   Role{Role::Kind::Run, shown.index, 0}});
             text += ", " + value;
         }

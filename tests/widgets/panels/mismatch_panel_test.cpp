@@ -53,7 +53,7 @@ class MismatchPanelTest : public QObject {
         input.runs = {&a};
         input.options = {{"format", "fp16"}};
         Figure f = buildMismatch(input);
-        QCOMPARE(f.subtitle, "at step 10 · pure FP16");
+        QCOMPARE(f.subtitle, "at step 10");
         QCOMPARE(f.plots[0].curves[0].y[0], 1e-3);
         QCOMPARE(f.plots[0].references.at(0).value, 0x1p-11);
         QVERIFY(f.quantity.contains("FP16"));
@@ -81,14 +81,16 @@ class MismatchPanelTest : public QObject {
         PanelInput input;
         input.runs = {&a};
         Figure f = buildMismatch(input);
-        QCOMPARE(f.subtitle, "at step 0 · pure BF16 · 2 of 8 sequences");
+        QCOMPARE(f.subtitle, "at step 0 · 2 of 8 sequences");
+        QCOMPARE(f.quantity, "relative error of the hidden state, pure BF16");
         QVERIFY(f.plots[0].bands.empty());  // one percent lies under the line
         QCOMPARE(f.plots[0].chips.at(0).text, "A logits 0.02");
         QVERIFY(f.formula.contains("result of every operation"));
 
         input.options = {{"policy", "autocast"}};
         f = buildMismatch(input);
-        QCOMPARE(f.subtitle, "at step 0 · autocast BF16 · 2 of 8 sequences");
+        QCOMPARE(f.subtitle, "at step 0 · 2 of 8 sequences");
+        QCOMPARE(f.quantity, "relative error of the hidden state, autocast BF16");
         QCOMPARE(f.plots[0].curves.at(0).y, low);
         QCOMPARE(f.plots[0].bands.size(), 1u);
         QCOMPARE(f.plots[0].bands[0].low.at(1), 0.8 * low[1]);
