@@ -43,7 +43,8 @@ class EngineWorker : public QObject {
     void singleStep();
     /// Ends all training: runs that have not ended become interrupted, with a checkpoint of where they were.
     void stop();
-    /// Replays and measures (the checkpoints are in memory); the latest request wins, one without runs ends what is under way.
+    /// Replays and measures (the checkpoints are in memory); the latest request wins, one without
+    /// runs ends what is under way.
     void measureAt(MeasureRequest request);
     /// The receiver has dealt with one frame.
     void frameShown() { frames_waiting_.fetch_sub(1); }

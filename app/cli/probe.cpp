@@ -149,8 +149,8 @@ void add_probe(CLI::App& program, Task& task) {
         program.add_subcommand("probe", "measures once: initial weights, given weights, or a run at any of its steps");
     command
         ->add_option("RECIPE|RUN.h5[@STEP]", options->subject,
-                     "a recipe, a preset's name, a run's newest checkpoint, or a run at a step, which is replayed from the "
-                     "checkpoint before it (--dtype float32 then gives what a float32 run itself would have measured)")
+                     "a recipe, a preset's name, a run's newest checkpoint, or a run at a step, replayed from the checkpoint "
+                     "before it (--dtype float32 gives what a float32 run itself would have measured there)")
         ->required();
     command->add_option("--probes", options->probes, "which, separated by commas; default all")
         ->delimiter(',');

@@ -166,10 +166,11 @@ class ReplayTest : public QObject {
         ThreadPool pool(1);
         std::atomic<bool> cancel{false};
         std::int64_t last = 0;
-        QVERIFY_THROWS_EXCEPTION(Cancelled, replay({run, nullptr, 9, {"growth"}}, pool, &cancel, [&](std::int64_t done) {
-                                     last = done;
-                                     cancel = done == 3;
-                                 }));
+        const auto stop_at_3 = [&](std::int64_t done) {
+            last = done;
+            cancel = done == 3;
+        };
+        QVERIFY_THROWS_EXCEPTION(Cancelled, replay({run, nullptr, 9, {"growth"}}, pool, &cancel, stop_at_3));
         QCOMPARE(last, std::int64_t(3));
     }
 };

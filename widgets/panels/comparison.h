@@ -8,8 +8,8 @@
 namespace normscope::widgets {
 
 /// The strip under a depth plot: each later run's measured curve divided by run 0's at the same x, on a log
-/// axis that is symmetric around 1. Only curves of the same step (Curve::step) are divided by one another. NaN where either is missing, non-finite or not positive. Nothing where no
-/// x is shared.
+/// axis that is symmetric around 1. Only curves of the same step (Curve::step) are divided by one
+/// another. NaN where either is missing, non-finite or not positive. Nothing where no x is shared.
 std::optional<Plot> ratioStrip(const Plot& plot);
 
 /// Adds a curve of theory to a plot of measured ones. Points more than ten times outside the measured values

@@ -24,8 +24,9 @@ std::optional<Profile> hiddenProfile(const ProbeResult& sample, const std::strin
 /// An array over sub-layers, [D, 2], each at the x of the hidden state that it produces.
 std::optional<Profile> sublayerProfile(const ProbeResult& sample, const std::string& array);
 
-/// x = depth: one line a run in the first plot on a log axis, its error as a band where that is wider, ▲ at bad layers, and below it the ratio strip.
-/// Fills subtitle, x names and empty_text. The y axis is labelled by figure.quantity and figure.unit.
+/// x = depth: one line a run in the first plot on a log axis, its error as a band where that is wider, ▲ at
+/// bad layers, and below it the ratio strip. Fills subtitle, x names and empty_text. The y axis is labelled by
+/// figure.quantity and figure.unit.
 void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& probe,
                    const ProfileOf& profile);
 

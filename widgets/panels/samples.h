@@ -34,8 +34,9 @@ QString atStep(const std::vector<ShownSample>& samples);
 /// Names the step of every mark that belongs to a run's own sample and does not name one yet.
 void nameSteps(Figure& figure, const std::vector<ShownSample>& samples);
 
-/// Names the steps (nameSteps), fills empty_text where no run of the input has a sample that could be drawn, and adds a chip to the first
-/// plot for each run that has none while others do ("Post-LN: not measured at step 45 · nearest 32 / 48"). `drawn[i]` says whether run i is in the picture.
+/// Names the steps (nameSteps), fills empty_text where no run of the input has a sample that could be drawn, and
+/// adds a chip to the first plot for each run that has none while others do ("Post-LN: not measured at step 45 ·
+/// nearest 32 / 48"). `drawn[i]` says whether run i is in the picture.
 void sayWhatIsMissing(Figure& figure, const PanelInput& input, const std::string& probe,
                       const std::vector<bool>& drawn);
 

@@ -79,9 +79,8 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
     connect(space, &QShortcut::activated, this, &TransportBar::playOrPause);
 
     // Room for large numbers from the start, so that the scrubber never changes its length.
-    rates_->setFixedWidth(QWIDGETSIZE_MAX / 2);
     setRates(9999999, 99999, 99.9);
-    rates_->setFixedWidth(rates_->sizeHint().width() + 4);
+    rates_->setFixedWidth(rates_->fontMetrics().size(0, rates_text_).width() + 4);
     const double unknown = std::numeric_limits<double>::quiet_NaN();
     setRates(unknown, unknown, unknown);
     setRange(-1, 0);
@@ -146,7 +145,7 @@ void TransportBar::setRates(double tokens_per_s, double step_ms, double probe_pe
 
 void TransportBar::showRates() {
     QStringList lines = (status_.isEmpty() ? rates_text_ : status_).split(u'\n');
-    for (QString& line : lines) line = rates_->fontMetrics().elidedText(line, Qt::ElideRight, rates_->width());
+    for (QString& line : lines) line = rates_->fontMetrics().elidedText(line, Qt::ElideRight, rates_->maximumWidth());
     rates_->setText(lines.join(u'\n'));
     rates_->setAccessibleDescription(status_.isEmpty() ? rates_text_ : status_);
 }
