@@ -103,7 +103,8 @@ std::string Verdict::gradient_words() const {
 }
 
 std::string Verdict::stalled_text(const Window& now) const {
-    std::string text = line("learned no more than the unigram: last 20 at %.4g nat, unigram entropy %.4g · ", now.mean,
+    const char* more = now.mean < unigram_entropy_ ? "hardly more" : "no more";
+    std::string text = line("learned %s than the unigram: last 20 at %.4g nat, unigram entropy %.4g · ", more, now.mean,
                             unigram_entropy_) +
                        gradient_words();
     if (losses_.size() == 2 * kWindow) {
