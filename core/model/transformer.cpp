@@ -417,6 +417,7 @@ void Transformer<T>::pull_back(const Tape<T>& tape, int sequence, int begin, int
 
 template class Transformer<float>;
 template class Transformer<double>;
+template Transformer<float>::Transformer(const Transformer<float>&, int, int, bool);
 template Transformer<double>::Transformer(const Transformer<float>&, int, int, bool);
 template Transformer<double>::Transformer(const Transformer<double>&, int, int, bool);
 

@@ -15,6 +15,33 @@ Batch first_tokens(const Batch& batch, int sequence, int tokens) {
     return {1, tokens, {begin, begin + tokens}, {}};
 }
 
+/// The largest singular value of the stack's block at the last token of each of the first sequences, in T without
+/// rounding: the spread over sequences is far above what float32 loses.
+template <class T>
+std::vector<double> largest_of_sequences(ProbeInput<T>& input, int sequences) {
+    const int d = input.model.spec().d_model, layers = input.model.spec().depth;
+    const auto of = [&](const Transformer<T>& model, const Tape<T>& tape) {
+        std::vector<BlockMatrix> blocks(static_cast<std::size_t>(sequences));
+        input.pool.run(sequences, [&](int b) {
+            input.check_cancelled();
+            blocks[static_cast<std::size_t>(b)] = token_block(model, tape, b, 0, 2 * layers);
+        });
+        const auto values = block_spectra(blocks, d, input.pool, [&] { input.check_cancelled(); });
+        std::vector<double> tops;
+        for (std::size_t b = 0; b < blocks.size(); ++b) tops.push_back(values[b * static_cast<std::size_t>(d)]);
+        return tops;
+    };
+    if constexpr (std::is_same_v<T, float>) {
+        if (input.model.rounding() != Rounding::None) {
+            const Transformer<float> exact(input.model, 0, layers, true);
+            Tape<float> tape;
+            exact.forward(input.batch, tape, input.pool);
+            return of(exact, tape);
+        }
+    }
+    return of(input.model, input.tape());
+}
+
 template <class T>
 void measure_stack(ProbeInput<T>& input, const JacobianPlan& plan, const std::function<void()>& check,
                    JacobianSample& sample) {
@@ -48,7 +75,8 @@ void measure_stack(ProbeInput<T>& input, const JacobianPlan& plan, const std::fu
         if (!known) at_prefix = token_spectra(model, mapped, input.pool, check);
         sample.full_map(model, mapped, 0, at_prefix);
     }
-    sample.sequence(last);
+    // Where each block carries a whole sequence along, one must do.
+    sample.spread(spec.causal ? largest_of_sequences(input, plan.spread) : std::vector<double>{last.stack.front()});
     for (int b = 1; b < plan.sequences; ++b)
         sample.sequence(token_spectra(model, tape_of(b, n), input.pool, check));
 }
@@ -73,7 +101,7 @@ void measure_layers(ProbeInput<T>& input, const JacobianPlan& plan, const std::f
     }
     const TokenSpectra last = sample.last_token_spectra();
     sample.position(0, last);
-    sample.sequence(last);
+    sample.spread({last.stack.front()});
 }
 
 }  // namespace

@@ -20,8 +20,9 @@ namespace normscope {
 ///   factor forces; epsilon_sigma, epsilon_predicted [2D]: the ε-direction's singular value in the block, and that of
 ///   the norm alone, NaN where there is none.
 /// Of other tokens and sequences: position_sv [2D, P, d], position_end_to_end_sv [P, d] (sequence 0, the tokens that
-/// label `positions` numbers from 1); mean_sv [2D, d] with mean_sv_error, means of the i-th value over the last tokens of
-/// the sequences that label `mean` counts, and end_to_end_top [S], the largest end-to-end value of each.
+/// label `positions` numbers from 1); mean_sv [2D, d] with mean_sv_error, means of the i-th value over the
+/// blocks that label `mean` names (those tokens, and last tokens of other sequences), error by the jackknife over them, and end_to_end_top [S], the largest end-to-end value of each of the first S
+/// sequences (in the run's scalar type, without rounding).
 ///
 /// The full map, all tokens to all tokens of sequence 0, or of its first tokens (label `full_map`): full_top, full_bottom
 /// [2D], full_end_to_end [2] (largest, smallest), with …_error: |true − value| ≤ error (spectra/full_map.h).

@@ -11,7 +11,7 @@
 namespace normscope {
 
 /// Directions that a search of full_map_ends() sends through the map, and as many through its transpose, at most.
-inline constexpr int kFullMapProducts = 24;
+inline constexpr int kFullMapProducts = 12;
 
 /// The largest and the smallest singular value of a map; the true value lies within value ± error.
 struct MapEnds {

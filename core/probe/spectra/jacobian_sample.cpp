@@ -76,11 +76,17 @@ void JacobianSample::last_token(const Transformer<double>& model, const Tape<dou
     const auto values = block_spectra(blocks, d, pool_, check_);
     copy_to(sublayer_sv_, first * width_, values);
     std::vector<double> shortcuts;
-    for (const SublayerRule& rule : model.rules()) shortcuts.push_back(rule.a);
-    const auto norms = branch_norms(blocks, shortcuts, d, pool_, check_);
+    std::vector<BlockMatrix> without_post;
+    for (std::size_t k = 0; k < blocks.size(); ++k) {
+        if (model.rules()[k].post) continue;
+        shortcuts.push_back(model.rules()[k].a);
+        without_post.push_back(blocks[k]);
+    }
+    const auto norms = branch_norms(without_post, shortcuts, d, pool_, check_);
+    auto norm = norms.begin();
     for (std::size_t k = 0; k < blocks.size(); ++k) {
         const std::span<const double> sigma{values.data() + k * width_, width_};
-        if (!model.rules()[k].post) branch_norm_[first + k] = norms[k];
+        if (!model.rules()[k].post) branch_norm_[first + k] = *norm++;
         const bool finite = std::isfinite(sigma.front());
         const NullStructure structure =
             finite ? null_structure(model, tape, static_cast<int>(k), last) : NullStructure{};
@@ -152,20 +158,19 @@ void JacobianSample::position(std::size_t index, const TokenSpectra& spectra) {
         std::copy_n(spectra.sublayers.begin() + static_cast<std::ptrdiff_t>(k * width_), width_,
                     position_sv_.begin() + static_cast<std::ptrdiff_t>((k * positions_ + index) * width_));
     copy_to(position_end_, index * width_, spectra.stack);
+    averaged_.push_back(spectra);
 }
 
 ProbeResult JacobianSample::result() {
-    const std::size_t layers = rows_ / 2, d = width_, used = sequences_.size();
+    const std::size_t layers = rows_ / 2, d = width_, used = averaged_.size();
     std::vector<Averaged> means;
     for (std::size_t i = 0; i < rows_ * d; ++i) {
         std::vector<double> values;
-        for (const TokenSpectra& s : sequences_) values.push_back(s.sublayers[i]);
+        for (const TokenSpectra& s : averaged_) values.push_back(s.sublayers[i]);
         means.push_back(jackknife(values, 1, [](std::span<const double> total, std::size_t count) {
             return total[0] / static_cast<double>(count);
         }));
     }
-    std::vector<double> tops;
-    for (const TokenSpectra& s : sequences_) tops.push_back(s.stack.front());
 
     ProbeResult result;
     const auto put = [&](const char* name, std::vector<std::size_t> shape, std::vector<double>& data,
@@ -188,7 +193,7 @@ ProbeResult JacobianSample::result() {
     put("position_sv", {rows_, positions_, d}, position_sv_, {"sublayer", "position", "index"});
     put("position_end_to_end_sv", {positions_, d}, position_end_, {"position", "index"});
     add_averaged(result, "mean_sv", {rows_, d}, means, {"sublayer", "index"}, "1");
-    put("end_to_end_top", {used}, tops, {"sequence"});
+    put("end_to_end_top", {tops_.size()}, tops_, {"sequence"});
     put("full_top", {rows_}, full_top_, {"sublayer"});
     put("full_top_error", {rows_}, full_top_error_, {"sublayer"});
     put("full_bottom", {rows_}, full_bottom_, {"sublayer"});
@@ -200,7 +205,12 @@ ProbeResult JacobianSample::result() {
     result.labels["full_map"] = {full_map_name(plan_, length_)};
     result.labels["block"] = {"last token, sequence 1" + of};
     for (const int token : plan_.tokens) result.labels["positions"].push_back(std::to_string(token));
-    result.labels["mean"] = {"last token, mean over " + std::to_string(used) + of + " sequences"};
+    std::string mean = "mean over token";
+    for (std::size_t i = 0; i < positions_; ++i)
+        mean += (i ? ", " : positions_ > 1 ? "s " : " ") + std::to_string(plan_.tokens[i]);
+    mean += " of sequence 1" + of;
+    if (used > positions_) mean += ", last token of " + std::to_string(used - positions_) + " more";
+    result.labels["mean"] = {mean};
     result.labels["measured"] = {measured_name(plan_, depth_)};
     return result;
 }

@@ -35,8 +35,12 @@ class JacobianSample {
     /// `stack_smallest`: of the stack's block, where `model` is the whole stack.
     void full_map(const Transformer<double>& model, const Tape<double>& tape, int first_layer,
                   const TokenSpectra& last_token);
+    /// Of the token plan.tokens[index] of sequence 0.
     void position(std::size_t index, const TokenSpectra& spectra);
-    void sequence(TokenSpectra spectra) { sequences_.push_back(std::move(spectra)); }
+    /// The largest end-to-end value of the last token's block of each sequence.
+    void spread(std::vector<double> tops) { tops_ = std::move(tops); }
+    /// Of the last token of another sequence.
+    void sequence(TokenSpectra spectra) { averaged_.push_back(std::move(spectra)); }
     /// What last_token() found, where `model` was the whole stack.
     TokenSpectra last_token_spectra() const { return {sublayer_sv_, end_to_end_sv_}; }
 
@@ -57,7 +61,8 @@ class JacobianSample {
     std::vector<double> layer_exact_, layer_below_, end_exact_, end_below_;
     std::vector<double> position_sv_, position_end_;
     std::vector<double> full_top_, full_top_error_, full_bottom_, full_bottom_error_, full_end_, full_end_error_;
-    std::vector<TokenSpectra> sequences_;
+    std::vector<double> tops_;
+    std::vector<TokenSpectra> averaged_;  ///< what mean_sv is the mean of
 };
 
 }  // namespace normscope

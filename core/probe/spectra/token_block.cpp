@@ -8,19 +8,23 @@
 
 namespace normscope {
 
-BlockMatrix token_block(const Transformer<double>& model, const Tape<double>& tape, int begin, int end) {
+template <class T>
+BlockMatrix token_block(const Transformer<T>& model, const Tape<T>& tape, int sequence, int begin, int end) {
     const StackSpec& s = model.spec();
     const auto d = static_cast<std::size_t>(s.d_model);
     const int n = tape.length, first = s.causal ? n - 1 : 0;
     const std::size_t piece = static_cast<std::size_t>(n - first) * d;
-    std::vector<double> tangent(piece * d, 0.0);
+    std::vector<T> tangent(piece * d, T(0));
     for (std::size_t i = 0; i < d; ++i) tangent[i * piece + piece - d + i] = 1;
-    model.tangent(tape, 0, begin, end, first, s.d_model, Jacobian::Backprop, tangent.data());
+    model.tangent(tape, sequence, begin, end, first, s.d_model, Jacobian::Backprop, tangent.data());
     BlockMatrix block(d * d);
     for (std::size_t in = 0; in < d; ++in)
-        for (std::size_t out = 0; out < d; ++out) block[out * d + in] = tangent[in * piece + piece - d + out];
+        for (std::size_t out = 0; out < d; ++out)
+            block[out * d + in] = static_cast<double>(tangent[in * piece + piece - d + out]);
     return block;
 }
+template BlockMatrix token_block(const Transformer<float>&, const Tape<float>&, int, int, int);
+template BlockMatrix token_block(const Transformer<double>&, const Tape<double>&, int, int, int);
 
 std::vector<BlockMatrix> sublayer_blocks(const Transformer<double>& model, const Tape<double>& tape, ThreadPool& pool,
                                          const std::function<void()>& check) {
@@ -28,7 +32,7 @@ std::vector<BlockMatrix> sublayer_blocks(const Transformer<double>& model, const
     std::vector<BlockMatrix> blocks(static_cast<std::size_t>(count));
     pool.run(count, [&](int k) {
         check();
-        blocks[static_cast<std::size_t>(k)] = token_block(model, tape, k, k + 1);
+        blocks[static_cast<std::size_t>(k)] = token_block(model, tape, 0, k, k + 1);
     });
     return blocks;
 }
@@ -40,7 +44,7 @@ std::vector<BlockMatrix> layer_blocks(const Transformer<double>& model, const Ta
     pool.run(s.depth, [&](int l) {
         const auto at = static_cast<std::size_t>(l);
         layers[at] = blocks_multiply(s) ? block_product(sublayers[2 * at + 1], sublayers[2 * at], s.d_model)
-                                        : token_block(model, tape, 2 * l, 2 * l + 2);
+                                        : token_block(model, tape, 0, 2 * l, 2 * l + 2);
     });
     return layers;
 }
@@ -48,7 +52,7 @@ std::vector<BlockMatrix> layer_blocks(const Transformer<double>& model, const Ta
 BlockMatrix stack_block(const Transformer<double>& model, const Tape<double>& tape,
                         const std::vector<BlockMatrix>& layers) {
     const StackSpec& s = model.spec();
-    if (!s.causal) return token_block(model, tape, 0, 2 * s.depth);
+    if (!s.causal) return token_block(model, tape, 0, 0, 2 * s.depth);
     BlockMatrix whole = layers.front();
     for (std::size_t l = 1; l < layers.size(); ++l) whole = block_product(layers[l], whole, s.d_model);
     return whole;

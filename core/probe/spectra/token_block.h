@@ -11,11 +11,12 @@ namespace normscope {
 
 using BlockMatrix = std::vector<double>;  ///< [d, d] row-major, rows are outputs
 
-/// ∂(last token out)/∂(last token in) of the sub-layers begin … end − 1, back-propagated sense, at sequence 0 of the tape.
-/// In a causal stack the last token is the only one that it moves; otherwise the whole sequence is carried along.
-BlockMatrix token_block(const Transformer<double>& model, const Tape<double>& tape, int begin, int end);
+/// ∂(last token out)/∂(last token in) of the sub-layers begin … end − 1, back-propagated sense, at one sequence of the
+/// tape. In a causal stack the last token is the only one that it moves; otherwise the whole sequence is carried along.
+template <class T>
+BlockMatrix token_block(const Transformer<T>& model, const Tape<T>& tape, int sequence, int begin, int end);
 
-/// The blocks of all 2D sub-layers. `check` is called between them and may throw.
+/// The blocks of all 2D sub-layers at sequence 0. `check` is called between them and may throw.
 std::vector<BlockMatrix> sublayer_blocks(const Transformer<double>& model, const Tape<double>& tape, ThreadPool& pool,
                                          const std::function<void()>& check);
 
