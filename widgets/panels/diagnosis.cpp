@@ -100,15 +100,17 @@ QString growthSentence(const ProbeResult& sample) {
         .arg(rms->depth);
 }
 
-QString spectrumSentence(const ProbeResult& sample, double epsilon) {
-    const auto spectra = spectraOf(sample, "end_to_end_sv", epsilon);
-    if (!spectra || spectra->front().sigma.empty()) return {};
+QString spectrumSentence(const ProbeResult& sample) {
+    const auto spectra = spectraOf(sample, "end_to_end_sv");
+    if (!spectra || spectra->front().sigma.empty() || !spectra->front().nulls) return {};
     const Spectrum& s = spectra->front();
     const double low = s.sigma.front(), high = s.sigma.back();
-    if (s.nulls == 0 && high < kIllConditioned * low) return {};
-    return QString("The end-to-end Jacobian has σ from %1 to %2 and %3 among %4")
-        .arg(brief(low), brief(high), s.nulls == 1 ? "1 exact null" : QString("%1 exact nulls").arg(s.nulls))
-        .arg(s.sigma.size() + s.nulls);
+    const int nulls = s.nulls->exact, below = s.nulls->below;
+    if (nulls == 0 && below == 0 && high < kIllConditioned * low) return {};
+    QString text = QString("The end-to-end Jacobian of the last token has σ from %1 to %2").arg(brief(low), brief(high));
+    if (nulls > 0) text += QString(", %1 exact null%2").arg(nulls).arg(nulls == 1 ? "" : "s");
+    if (below > 0) text += QString(", %1 below float64's resolution").arg(below);
+    return text + QString(" among %1").arg(s.sigma.size() + std::size_t(nulls + below));
 }
 
 QString thetaSentence(const ProbeResult& sample) {
@@ -133,7 +135,7 @@ QStringList diagnose(const RunData& run, std::int64_t step) {
     if (const auto* s = run.sample_at("null_space", step)) say(postNormSentence(*s));
     if (const auto* s = run.sample_at("growth", step)) say(growthSentence(*s));
     if (const auto* s = run.sample_at("jacobian", step))
-        say(spectrumSentence(*s, recipeFacts(run.recipe_json).epsilon));
+        say(spectrumSentence(*s));
     if (const auto* s = run.sample_at("theta", step)) say(thetaSentence(*s));
     return sentences;
 }
