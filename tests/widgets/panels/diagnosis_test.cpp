@@ -26,7 +26,7 @@ RunData stalled() {
     syn::add(r, "null_space", 200, {syn::vector("gain", {0.01, 0.04, 7})},
              {{"sites", {"blocks.0.attn.norm_post", "blocks.0.ffn.norm_post", "final_norm"}}});
     syn::add(r, "growth", 200, {syn::vector("rms", {1, 1, 1, 1, 50})});
-    syn::add(r, "jacobian", 200, {syn::vector("end_to_end_sv", {2, 1, 0, 0})});
+    syn::add(r, "jacobian", 200, {syn::vector("end_to_end_sv", {2, 1, 0, 0}), syn::array("end_to_end_exact_nulls", {}, {2})});
     syn::add(r, "theta", 200, {syn::array("below_099", {1, 2}, {0.002, 0.004})});
     return r;
 }
@@ -45,7 +45,7 @@ class DiagnosisTest : public QObject {
                  "Every post norm multiplies the gradient by 1/σ_ε, here 0.02 on average: 2 of them make "
                  "0.0004",
                  "The hidden state grows along the depth: RMS 1 at the embedding, 50 after layer 2",
-                 "The end-to-end Jacobian has σ from 1 to 2 and 2 exact nulls among 4",
+                 "The end-to-end Jacobian of the last token has σ from 1 to 2, 2 exact nulls among 4",
                  "θ is near 1 in almost every attention row: attention has not committed"}));
     }
 

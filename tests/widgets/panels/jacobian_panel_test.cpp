@@ -113,7 +113,7 @@ class JacobianPanelTest : public QObject {
         for (const auto& mark : f.plots[0].frame_marks) glyphs << mark.glyph;
         QCOMPARE(glyphs, QStringList({"1ε", "1?", "1ε", "1"}));
         QVERIFY(f.summary.contains("4 exact nulls, 2 ε-directions, 1 below float64's resolution"));
-        QCOMPARE(f.plots[0].bands[0].low, std::vector<double>({2, 3, 20, 20}));
+        QCOMPARE(f.plots[0].bands[0].low, std::vector<double>({2, 30, 20, 20}));
     }
 
     void olderRecordingsSayNotCounted() {
