@@ -23,6 +23,26 @@ std::vector<SublayerRule> all_rules(const StackSpec& spec) {
     return rules;
 }
 
+/// Some layers of a stack as a stack of their own, which has the same norms; a layer's rule depends on its place in the
+/// stack, so they are named one by one.
+StackSpec excerpt_of(const StackSpec& whole, const std::vector<SublayerRule>& rules, int first_layer, int layers,
+                     bool embedding) {
+    StackSpec spec = whole;
+    spec.final_norm = has_final_norm(whole) ? FinalNorm::On : FinalNorm::Off;
+    spec.scheme = Scheme::Custom;
+    spec.layers.clear();
+    for (int l = 0; l < layers; ++l) {
+        const auto override_of = [&](int sub) {
+            const SublayerRule& rule = rules[static_cast<std::size_t>(2 * (first_layer + l) + sub)];
+            return RuleOverride{rule.in, rule.out, rule.post, rule.a, rule.b};
+        };
+        spec.layers.push_back({l, override_of(0), override_of(1)});
+    }
+    spec.depth = layers;
+    if (!embedding) spec.vocab = 1;
+    return spec;
+}
+
 // Buffers are kept by the thread that used them: a step allocates nothing once every thread has worked once.
 template <class T>
 SublayerScratch<T>& scratch() {
@@ -53,6 +73,30 @@ Transformer<T>::Transformer(const StackSpec& spec, std::uint64_t seed)
       kernels_(row_kernels<T>()) {
     resize_on_large_pages(parameters_, table_.size());
     initialise(spec_, table_, seed, parameters_.data());
+}
+
+template <class T>
+template <class U>
+Transformer<T>::Transformer(const Transformer<U>& other, int first_layer, int layers, bool embedding)
+    : numerics(other.numerics),
+      spec_(excerpt_of(other.spec(), other.rules(), first_layer, layers, embedding)),
+      table_(spec_),
+      rules_(other.rules().begin() + 2 * first_layer, other.rules().begin() + 2 * (first_layer + layers)),
+      sites_(norm_sites(spec_, table_)),
+      angles_(rope_table<T>(spec_)),
+      kernels_(row_kernels<T>()) {
+    resize_on_large_pages(parameters_, table_.size());
+    // Both tables list a layer's tensors in the same order.
+    auto mine = table_.tensors().begin();
+    for (const TensorInfo& theirs : other.table().tensors()) {
+        if (theirs.layer >= 0 && (theirs.layer < first_layer || theirs.layer >= first_layer + layers)) continue;
+        if (theirs.count == mine->count)
+            std::transform(other.parameters().begin() + static_cast<std::ptrdiff_t>(theirs.offset),
+                           other.parameters().begin() + static_cast<std::ptrdiff_t>(theirs.offset + theirs.count),
+                           parameters_.begin() + static_cast<std::ptrdiff_t>(mine->offset),
+                           [](U weight) { return static_cast<T>(weight); });
+        ++mine;  // without the embedding, what has an entry for each token holds nothing
+    }
 }
 
 template <class T>
@@ -181,6 +225,16 @@ void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool
         p.kernels.cross_entropy(rows.sequences * batch.length, spec_.vocab, tape.logits + row * spec_.vocab,
                                 batch.targets.data() + row, 1, 0, tape.losses + row, nullptr);
     });
+}
+
+template <class T>
+void Transformer<T>::forward_layers(const T* states, int length, Tape<T>& tape, ThreadPool& pool) const {
+    tape.reserve(spec_, rules_, 1, length);
+    turn_weights(tape.turned, pool);
+    std::copy_n(states, static_cast<std::size_t>(length) * static_cast<std::size_t>(spec_.d_model), tape.hidden.front());
+    const Pass<T> p = pass(tape.turned);
+    for (int k = 0; k < static_cast<int>(rules_.size()); ++k)
+        sublayer_forward(p, k, rules_[static_cast<std::size_t>(k)], Shard{0, 1}, tape, scratch<T>());
 }
 
 template <class T>
@@ -366,5 +420,8 @@ void Transformer<T>::pull_back(const Tape<T>& tape, int sequence, int begin, int
 
 template class Transformer<float>;
 template class Transformer<double>;
+template Transformer<float>::Transformer(const Transformer<float>&, int, int, bool);
+template Transformer<double>::Transformer(const Transformer<float>&, int, int, bool);
+template Transformer<double>::Transformer(const Transformer<double>&, int, int, bool);
 
 }  // namespace normscope

@@ -45,6 +45,13 @@ class Transformer {
     /// A completed, validated spec; weights drawn from `seed`.
     Transformer(const StackSpec& spec, std::uint64_t seed);
 
+    /// The layers first_layer … first_layer + layers − 1 of another model, in this scalar: its weights as they are
+    /// (rounded already where it rounds), its numerics, each layer's own rule, and no rounding of its own. Without
+    /// `embedding` its vocabulary is one token and forward_layers() is what it can do; with it, and all layers, it
+    /// evaluates the same function. Measures in float64 what runs in float32.
+    template <class U>
+    Transformer(const Transformer<U>& other, int first_layer, int layers, bool embedding);
+
     const StackSpec& spec() const { return spec_; }
     const ParameterTable& table() const { return table_; }
     const std::vector<SublayerRule>& rules() const { return rules_; }  ///< 2D
@@ -68,6 +75,9 @@ class Transformer {
     /// Tokens [B, n], n ≤ context, every token below vocab (InputError otherwise). Fills the tape; losses too when the
     /// batch has targets.
     void forward(const Batch&, Tape<T>&, ThreadPool&) const;
+
+    /// The layers alone, from the hidden states [length, d] of one sequence on; no head. length ≤ context.
+    void forward_layers(const T* states, int length, Tape<T>&, ThreadPool&) const;
 
     /// Adds ∂(factor·mean loss)/∂θ to `gradients` (reserved and zeroed by clear()). `record` may be null.
     void backward(const Batch&, const Tape<T>&, T factor, Gradients<T>&, ThreadPool&,

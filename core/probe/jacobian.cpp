@@ -1,86 +1,123 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/jacobian.h"
 
-#include <limits>
+#include "core/probe/spectra/jacobian_sample.h"
 
-#include "core/backend/cpu/matmul.h"
+#include <vector>
 
 namespace normscope {
 
 namespace {
 
-using Matrix = std::vector<double>;  // [d, d] row-major, rows are outputs
-
-/// The block of the sub-layers begin … end − 1 at the last token of sequence 0. In a causal stack the last token is the
-/// only one that it moves; otherwise the whole sequence is carried along.
-template <class T>
-Matrix token_block(ProbeInput<T>& input, int begin, int end) {
-    const StackSpec& s = input.model.spec();
-    const Tape<T>& tape = input.tape();
-    const auto d = static_cast<std::size_t>(s.d_model);
-    const int n = tape.length, first = s.causal ? n - 1 : 0;
-    const std::size_t piece = static_cast<std::size_t>(n - first) * d;
-    std::vector<T> tangent(piece * d, T(0));
-    for (std::size_t i = 0; i < d; ++i) tangent[i * piece + piece - d + i] = 1;
-    input.model.tangent(tape, 0, begin, end, first, s.d_model, Jacobian::Backprop, tangent.data());
-    Matrix block(d * d);
-    for (std::size_t in = 0; in < d; ++in)
-        for (std::size_t out = 0; out < d; ++out)
-            block[out * d + in] = static_cast<double>(tangent[in * piece + piece - d + out]);
-    return block;
+/// The first `tokens` tokens of one sequence of the probe batch.
+Batch first_tokens(const Batch& batch, int sequence, int tokens) {
+    const auto begin = batch.tokens.begin() + static_cast<std::ptrdiff_t>(sequence) * batch.length;
+    return {1, tokens, {begin, begin + tokens}, {}};
 }
 
-Matrix product(const Matrix& later, const Matrix& earlier, int d) {
-    Matrix result(later.size());
-    matmul_nn<double>(d, d, d, 1, later.data(), d, earlier.data(), d, 0, result.data(), d);
-    return result;
+/// The largest singular value of the stack's block at the last token of each of the first sequences, in T without
+/// rounding: the spread over sequences is far above what float32 loses.
+template <class T>
+std::vector<double> largest_of_sequences(ProbeInput<T>& input, int sequences) {
+    const int d = input.model.spec().d_model, layers = input.model.spec().depth;
+    const auto of = [&](const Transformer<T>& model, const Tape<T>& tape) {
+        std::vector<BlockMatrix> blocks(static_cast<std::size_t>(sequences));
+        input.pool.run(sequences, [&](int b) {
+            input.check_cancelled();
+            blocks[static_cast<std::size_t>(b)] = token_block(model, tape, b, 0, 2 * layers);
+        });
+        const auto values = block_spectra(blocks, d, input.pool, [&] { input.check_cancelled(); });
+        std::vector<double> tops;
+        for (std::size_t b = 0; b < blocks.size(); ++b) tops.push_back(values[b * static_cast<std::size_t>(d)]);
+        return tops;
+    };
+    if constexpr (std::is_same_v<T, float>) {
+        if (input.model.rounding() != Rounding::None) {
+            const Transformer<float> exact(input.model, 0, layers, true);
+            Tape<float> tape;
+            exact.forward(input.batch, tape, input.pool);
+            return of(exact, tape);
+        }
+    }
+    return of(input.model, input.tape());
+}
+
+template <class T>
+void measure_stack(ProbeInput<T>& input, const JacobianPlan& plan, const std::function<void()>& check,
+                   JacobianSample& sample) {
+    const StackSpec& spec = input.model.spec();
+    const int n = input.batch.length;
+    const Transformer<double> model(input.model, 0, spec.depth, true);
+    const auto tape_of = [&](int sequence, int tokens) {
+        check();
+        Tape<double> tape;
+        model.forward(first_tokens(input.batch, sequence, tokens), tape, input.pool);
+        return tape;
+    };
+
+    const Tape<double> tape = tape_of(0, n);
+    sample.last_token(model, tape, 0);
+    const TokenSpectra last = sample.last_token_spectra();
+    TokenSpectra at_prefix = last;
+    bool known = plan.prefix == n;
+    for (std::size_t i = 0; i < plan.tokens.size(); ++i) {
+        const int token = plan.tokens[i];
+        const TokenSpectra spectra =
+            token == n ? last : token_spectra(model, tape_of(0, token), input.pool, check);
+        sample.position(i, spectra);
+        if (token != plan.prefix) continue;
+        at_prefix = spectra;
+        known = true;
+    }
+    if (plan.prefix > 0) {
+        const Tape<double> prefix = plan.prefix == n ? Tape<double>{} : tape_of(0, plan.prefix);
+        const Tape<double>& mapped = plan.prefix == n ? tape : prefix;
+        if (!known) at_prefix = token_spectra(model, mapped, input.pool, check);
+        sample.full_map(model, mapped, 0, at_prefix);
+    }
+    // Where each block carries a whole sequence along, one must do.
+    sample.spread(spec.causal ? largest_of_sequences(input, plan.spread) : std::vector<double>{last.stack.front()});
+    for (int b = 1; b < plan.sequences; ++b)
+        sample.sequence(token_spectra(model, tape_of(b, n), input.pool, check));
+}
+
+template <class T>
+void measure_layers(ProbeInput<T>& input, const JacobianPlan& plan, const std::function<void()>& check,
+                    JacobianSample& sample) {
+    const Tape<T>& states = input.tape();
+    const int n = states.length;
+    for (const int layer : plan.layers) {
+        check();
+        const Transformer<double> model(input.model, layer, 1, false);
+        const T* from = states.hidden[2 * static_cast<std::size_t>(layer)];
+        const std::vector<double> state(from, from + static_cast<std::ptrdiff_t>(n) * model.spec().d_model);
+        Tape<double> tape, prefix;
+        model.forward_layers(state.data(), n, tape, input.pool);
+        sample.last_token(model, tape, layer);
+        if (plan.prefix == 0) continue;
+        if (plan.prefix < n) model.forward_layers(state.data(), plan.prefix, prefix, input.pool);
+        const Tape<double>& mapped = plan.prefix < n ? prefix : tape;
+        sample.full_map(model, mapped, layer, token_spectra(model, mapped, input.pool, check));
+    }
+    const TokenSpectra last = sample.last_token_spectra();
+    sample.position(0, last);
+    sample.spread({last.stack.front()});
 }
 
 }  // namespace
 
 template <class T>
 ProbeResult probe_jacobian(ProbeInput<T>& input) {
-    const StackSpec& s = input.model.spec();
-    const int d = s.d_model, depth = s.depth;
-    const auto width = static_cast<std::size_t>(d), layers = static_cast<std::size_t>(depth);
-    std::vector<double> sublayer_sv(2 * layers * width), layer_sv(layers * width), end_sv(width);
-    std::vector<double> branch_norm(2 * layers, std::numeric_limits<double>::quiet_NaN());
-    std::vector<Matrix> layer_blocks(layers);
-    input.tape();  // before the pool's threads ask for it
-
-    input.pool.run(depth, [&](int layer) {
-        Matrix blocks[2];
-        for (int sub = 0; sub < 2; ++sub) {
-            input.check_cancelled();
-            const int k = 2 * layer + sub;
-            const auto at = static_cast<std::size_t>(k);
-            blocks[sub] = token_block(input, k, k + 1);
-            singular_values(d, d, blocks[sub].data(), sublayer_sv.data() + at * width);
-            const SublayerRule& rule = input.model.rules()[at];
-            if (rule.post) continue;
-            Matrix branch = blocks[sub];
-            for (std::size_t i = 0; i < width; ++i) branch[i * width + i] -= rule.a;
-            std::vector<double> values(width);
-            singular_values(d, d, branch.data(), values.data());
-            branch_norm[at] = values.front();
-        }
-        const auto l = static_cast<std::size_t>(layer);
-        // A parallel layer is not the product of its sub-layers' own maps.
-        const bool serial = s.layout == Layout::Serial;
-        layer_blocks[l] = s.causal && serial ? product(blocks[1], blocks[0], d) : token_block(input, 2 * layer, 2 * layer + 2);
-        singular_values(d, d, layer_blocks[l].data(), layer_sv.data() + l * width);
-    });
-    Matrix whole = s.causal ? layer_blocks[0] : token_block(input, 0, 2 * depth);
-    if (s.causal)
-        for (std::size_t l = 1; l < layers; ++l) whole = product(layer_blocks[l], whole, d);
-    singular_values(d, d, whole.data(), end_sv.data());
-
-    ProbeResult result;
-    result.arrays.push_back({"sublayer_sv", {2 * layers, width}, std::move(sublayer_sv), {"sublayer", "index"}, "1"});
-    result.arrays.push_back({"layer_sv", {layers, width}, std::move(layer_sv), {"layer", "index"}, "1"});
-    result.arrays.push_back({"end_to_end_sv", {width}, std::move(end_sv), {"index"}, "1"});
-    result.arrays.push_back({"branch_norm", {2 * layers}, std::move(branch_norm), {"sublayer"}, "1"});
-    return result;
+    const StackSpec& spec = input.model.spec();
+    const Batch& batch = input.batch;
+    const JacobianPlan plan = plan_jacobian(spec, batch.length, batch.sequences);
+    const auto check = [&input] { input.check_cancelled(); };
+    JacobianSample sample(spec, plan, batch.length, batch.sequences, input.pool, check);
+    if (plan.whole)
+        measure_stack(input, plan, check, sample);
+    else
+        measure_layers(input, plan, check, sample);
+    return sample.result();
 }
 template ProbeResult probe_jacobian<float>(ProbeInput<float>&);
 template ProbeResult probe_jacobian<double>(ProbeInput<double>&);

@@ -35,7 +35,8 @@ const std::map<std::string, std::vector<ArrayRule>>& probe_rules() {
         {"gradients", {{"hidden", 1, false, true}, {"params", 2}, {"total", 0}}},
         {"theta", {{"max", 2, true}, {"mean", 2, true}, {"below_099", 2, true}, {"width", 0}}},
         {"null_space", {{"gain", 1}, {"erased_backward", 1, true}, {"erased_forward", 1, true}}},
-        {"jacobian", {{"sublayer_sv", 2}, {"layer_sv", 2}, {"end_to_end_sv", 1}, {"branch_norm", 1, true}}}};
+        {"jacobian",
+         {{"sublayer_sv", 2, true}, {"layer_sv", 2, true}, {"end_to_end_sv", 1, true}, {"branch_norm", 1, true}}}};
     return rules;
 }
 

@@ -3,6 +3,7 @@
 
 #include "widgets/panels/comparison.h"
 #include "widgets/panels/depth_axis.h"
+#include "widgets/panels/jacobian_blocks.h"
 #include "widgets/panels/jacobian_bound.h"
 #include "widgets/panels/jacobian_ridges.h"
 #include "widgets/panels/panel_text.h"
@@ -10,6 +11,8 @@
 #include "widgets/panels/spectrum.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace normscope::widgets {
 
@@ -19,11 +22,15 @@ Role runRole(int index) {
     return {Role::Kind::Run, index, 0};
 }
 
-Axis sigmaAxis(const Figure& figure) {
+Axis sigmaAxis(const Figure& figure, const std::string& block) {
     Axis axis;
-    axis.label = figure.quantity;
+    axis.label = figure.quantity + ", " + mapTitle(block);
     axis.scale = Scale::Log;
     return axis;
+}
+
+QString glyphOf(const Spectrum& spectrum) {
+    return spectrum.nulls ? QString::fromStdString(spectrum.nulls->glyph()) : QString();
 }
 
 /// x of row i of a [rows, d] array: the hidden state that the layer or sub-layer produces.
@@ -41,34 +48,47 @@ Band bandOf(const QString& name, const Role& role, const std::vector<double>& x,
     return band;
 }
 
-/// Counts of exact nulls, one mark a row; runs stand side by side within a row.
+/// What was counted at the small end, one mark a row; runs stand side by side within a row.
 void addNullCounts(Plot& plot, const std::vector<double>& x, const std::vector<Spectrum>& spectra,
                    const ShownSample& shown, std::size_t runs) {
     const double spacing = x.size() > 1 ? x[1] - x[0] : 1;
     const double shift = (shown.index - (double(runs) - 1) / 2) * 0.3 * spacing / double(runs);
     for (std::size_t i = 0; i < x.size(); ++i)
-        if (spectra[i].nulls > 0)
-            plot.frame_marks.push_back(
-                {x[i] + shift, QString::number(spectra[i].nulls), runRole(shown.index)});
+        if (const QString glyph = glyphOf(spectra[i]); !glyph.isEmpty())
+            plot.frame_marks.push_back({x[i] + shift, glyph, runRole(shown.index)});
+}
+
+/// Recordings of earlier versions hold no counts.
+void sayNotCounted(Plot& plot, const std::vector<Spectrum>& spectra, const ShownSample& shown) {
+    if (std::none_of(spectra.begin(), spectra.end(), [](const Spectrum& s) { return s.nulls.has_value(); }))
+        plot.chips.push_back(
+            {Chip::Edge::BottomLeft, nameOf(*shown.run) + ": nulls not counted", runRole(shown.index)});
 }
 
 QString spoken(const ShownSample& shown, const std::vector<Spectrum>& spectra) {
     double low = std::numeric_limits<double>::infinity(), high = 0;
-    int nulls = 0;
+    std::optional<NullCounts> nulls;
     for (const Spectrum& s : spectra) {
         if (!s.sigma.empty()) {
             low = std::min(low, s.sigma.front());
             high = std::max(high, s.sigma.back());
         }
-        nulls += s.nulls;
+        if (!s.nulls) continue;
+        if (!nulls) nulls.emplace();
+        nulls->exact += s.nulls->exact;
+        nulls->epsilon += s.nulls->epsilon;
+        nulls->below += s.nulls->below;
     }
-    return QString("%1: σ from %2 to %3, %4 exact nulls")
-        .arg(nameOf(*shown.run), brief(low), brief(high))
-        .arg(nulls);
+    QString text = QString("%1: σ from %2 to %3, ").arg(nameOf(*shown.run), brief(low), brief(high));
+    if (!nulls) return text + "nulls not counted";
+    text += QString("%1 exact nulls").arg(nulls->exact);
+    if (nulls->epsilon > 0) text += QString(", %1 ε-directions").arg(nulls->epsilon);
+    if (nulls->below > 0) text += QString(", %1 below float64's resolution").arg(nulls->below);
+    return text;
 }
 
-void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_bound) {
-    const std::string array = sublayers ? "sublayer_sv" : "layer_sv";
+void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_bound, const std::string& block) {
+    const std::string array = block == "mean" ? "mean_sv" : sublayers ? "sublayer_sv" : "layer_sv";
     const auto samples = shownSamples(input, "jacobian");
     std::vector<bool> drawn(input.runs.size(), false);
     std::vector<Curve> bounds;
@@ -77,7 +97,7 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
     std::size_t rows = 0;
     for (const ShownSample& shown : samples) {
         const RecipeFacts facts = recipeFacts(shown.run->recipe_json);
-        const auto spectra = spectraOf(*shown.sample, array, facts.epsilon);
+        const auto spectra = spectraOf(*shown.sample, array);
         if (!spectra) continue;
         rows = std::max(rows, spectra->size());
         const Role role = runRole(shown.index);
@@ -98,10 +118,13 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
             drawn[shown.index] = true;
             plot.bands.push_back(bandOf(name + " min–max", role, median.x, *spectra, 0, 1, 0.12));
             plot.bands.push_back(bandOf(name + " 5–95 %", role, median.x, *spectra, 0.05, 0.95, 0.25));
-            addNullCounts(plot, median.x, *spectra, shown, input.runs.size());
+            if (block == "last") {
+                addNullCounts(plot, median.x, *spectra, shown, input.runs.size());
+                sayNotCounted(plot, *spectra, shown);
+            }
             parts << spoken(shown, *spectra);
-            if (auto bound = sigmaMinBound(*shown.sample, facts, sublayers)) {
-                bound->name = name + " bound";
+            if (auto bound = block == "last" ? sigmaMinBound(*shown.sample, facts, sublayers) : std::nullopt) {
+                bound->name = name + " bound (last token's block)";
                 bound->role = role;
                 bounds.push_back(std::move(*bound));
             }
@@ -110,7 +133,7 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
     }
     const int depth = int(sublayers ? rows / 2 : rows);
     plot.x = depthAxis(depth);
-    plot.y = sigmaAxis(figure);
+    plot.y = sigmaAxis(figure, block);
     plot.lane_label = "0";
     plot.references.push_back({Qt::Horizontal, 1, "σ = 1"});
     markBadLayers(plot, input);
@@ -123,47 +146,74 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
     if (with_bound)
         for (Curve& bound : bounds) addBound(figure.plots.front(), std::move(bound));
     figure.subtitle = atStep(samples);
+    if (!samples.empty()) figure.subtitle += " · " + mapName(*samples.back().sample, block);
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
     sayWhatIsMissing(figure, input, "jacobian", drawn);
 }
 
-void drawEndToEnd(Figure& figure, const PanelInput& input, bool with_bound) {
+/// How far the largest end-to-end value differs between sequences.
+QString spreadOf(const ProbeResult& sample) {
+    const NamedArray* tops = arrayOf(sample, "end_to_end_top", 1);
+    if (!tops || tops->data.size() < 2) return {};
+    const auto [low, high] = std::minmax_element(tops->data.begin(), tops->data.end());
+    return QString("σ₁ %1 to %2 over %3 sequences").arg(brief(*low), brief(*high)).arg(tops->data.size());
+}
+
+/// The end-to-end spectra that a block stands for, each with what it adds to the run's name.
+std::vector<std::pair<QString, Spectrum>> endToEnd(const ProbeResult& sample, const std::string& block) {
+    std::vector<std::pair<QString, Spectrum>> found;
+    const bool positions = block == "positions";
+    const auto spectra = spectraOf(sample, positions ? "position_end_to_end_sv" : "end_to_end_sv");
+    const auto names = sample.labels.find("positions");
+    if (!spectra || (positions && (names == sample.labels.end() || names->second.size() != spectra->size()))) return found;
+    if (!positions && spectra->size() != 1) return found;
+    for (std::size_t i = 0; i < spectra->size(); ++i)
+        found.push_back({positions ? " token " + QString::fromStdString(names->second[i]) : QString(), (*spectra)[i]});
+    return found;
+}
+
+void drawEndToEnd(Figure& figure, const PanelInput& input, bool with_bound, const std::string& block) {
     const auto samples = shownSamples(input, "jacobian");
     std::vector<bool> drawn(input.runs.size(), false);
     QStringList parts;
     Plot plot;
     for (const ShownSample& shown : samples) {
         const RecipeFacts facts = recipeFacts(shown.run->recipe_json);
-        const auto spectra = spectraOf(*shown.sample, "end_to_end_sv", facts.epsilon);
-        if (!spectra || spectra->size() != 1) continue;
-        const Spectrum& s = spectra->front();
-        Curve curve;
-        curve.name = nameOf(*shown.run);
-        curve.role = runRole(shown.index);
-        curve.kind = shown.kind;
-        curve.step = shown.sample->step;
-        curve.label_at_end = shown.own();
-        curve.y.assign(s.sigma.rbegin(), s.sigma.rend());
-        for (std::size_t i = 1; i <= s.sigma.size(); ++i) curve.x.push_back(double(i));
-        if (shown.own()) {
+        const auto spectra = endToEnd(*shown.sample, block);
+        const Role role = runRole(shown.index);
+        for (const auto& [name, s] : spectra) {
+            Curve curve;
+            curve.name = nameOf(*shown.run) + name;
+            curve.role = role;
+            curve.kind = shown.kind;
+            curve.step = shown.sample->step;
+            curve.label_at_end = shown.own();
+            curve.y.assign(s.sigma.rbegin(), s.sigma.rend());
+            for (std::size_t i = 1; i <= s.sigma.size(); ++i) curve.x.push_back(double(i));
+            plot.curves.push_back(std::move(curve));
+            if (!shown.own()) continue;
             drawn[shown.index] = true;
-            parts << spoken(shown, *spectra);
-            if (s.nulls > 0)
-                plot.frame_marks.push_back(
-                    {double(s.sigma.size()) + 1, QString::number(s.nulls), curve.role});
-            if (const double bound = stackSigmaMinBound(*shown.sample, facts); with_bound && bound > 0)
-                plot.chips.push_back({Chip::Edge::BottomLeft,
-                                      QString("%1 σ_min ≥ %2").arg(curve.name, brief(bound)), curve.role});
+            parts << spoken(shown, {s});
+            if (block != "last") continue;
+            sayNotCounted(plot, {s}, shown);
+            if (const QString glyph = glyphOf(s); !glyph.isEmpty())
+                plot.frame_marks.push_back({double(s.sigma.size()) + 1, glyph, role});
         }
-        plot.curves.push_back(std::move(curve));
+        if (!shown.own() || block != "last" || spectra.empty()) continue;
+        if (const QString spread = spreadOf(*shown.sample); !spread.isEmpty())
+            plot.chips.push_back({Chip::Edge::TopRight, nameOf(*shown.run) + ' ' + spread, role});
+        if (const double bound = stackSigmaMinBound(*shown.sample, facts); with_bound && bound > 0)
+            plot.chips.push_back({Chip::Edge::BottomLeft,
+                                  QString("%1 σ_min ≥ %2 (last token's block)").arg(nameOf(*shown.run), brief(bound)), role});
     }
     plot.x.label = "index i";
     plot.x.integers = true;
-    plot.y = sigmaAxis(figure);
+    plot.y = sigmaAxis(figure, block);
     plot.lane_label = "0";
     plot.references.push_back({Qt::Horizontal, 1, "σ = 1"});
     figure.plots = {std::move(plot)};
     figure.subtitle = atStep(samples);
+    if (!samples.empty()) figure.subtitle += " · " + mapName(*samples.back().sample, block);
     figure.summary = QString("End-to-end Jacobian %1. %2").arg(figure.subtitle, parts.join("; "));
     sayWhatIsMissing(figure, input, "jacobian", drawn);
 }
@@ -175,6 +225,7 @@ PanelInfo jacobianPanel() {
             "Jacobian spectra",
             {{"view", "View", {"fan", "ridges", "end_to_end"}},
              {"map", "Map", {"layers", "sublayers"}},
+             {"block", "Block", {"last", "positions", "mean", "full"}},
              {"bound", "Bound", {"on", "off"}}},
             &buildJacobian};
 }
@@ -182,26 +233,37 @@ PanelInfo jacobianPanel() {
 Figure buildJacobian(const PanelInput& input) {
     const PanelInfo panel = jacobianPanel();
     const PanelOptions options = resolveOptions(panel, input.options);
-    const bool sublayers = options.at("map") == "sublayers", with_bound = options.at("bound") == "on";
+    const std::string& block = options.at("block");
+    // Means are of sub-layers.
+    const bool sublayers = options.at("map") == "sublayers" || block == "mean", with_bound = options.at("bound") == "on";
 
     Figure figure = startFigure(panel);
     figure.quantity = "singular value σ";
     figure.formula =
-        "σ of ∂(last token out) / ∂(last token in), sequence 0\nJ = I + A: σ_min(J) ≥ 1 − ‖A‖₂ when ‖A‖₂ < 1";
+        "block of a token: σ of ∂(token out) / ∂(token in); full map: σ of ∂(all tokens out) / ∂(all tokens in)\n"
+        "J = I + A: σ_min(J) ≥ 1 − ‖A‖₂ when ‖A‖₂ < 1; drawn for the last token's block, A of that block\n"
+        "lane 0: number of exact nulls; ε: an ε-direction, σ about gain·ε/(var + ε), not null; ?: values below the "
+        "resolution of float64, null or not";
     figure.source =
-        "Null-space note, Theorems 3.2 (rank ≤ d − 2 after a post norm), 4.6 and 6.4 (σ_min); Emadi, Theorem "
-        "5.4";
+        "Null-space note, Theorems 3.2, 4.6 and 6.4 (σ_min); Emadi, Theorem 5.4. Evaluated in float64 with the run's "
+        "own weights";
     figure.erratum =
-        "The theorems speak of maps of one token. For attention this is the diagonal block of the last "
-        "token; blocks "
-        "multiply along the depth only where attention is causal. With a gain γ the left null space is "
-        "diag(γ)⁻¹·span{1, ẑ}: the note (remark 1.2) has diag(γ) on the wrong side.";
-    if (options.at("view") == "end_to_end")
-        drawEndToEnd(figure, input, with_bound);
-    else if (options.at("view") == "ridges")
-        drawRidges(figure, input, sublayers);
+        "The theorems speak of maps of one token. For attention that is the diagonal block of a token, whose norm can lie "
+        "far below the full map's; blocks multiply along the depth only where attention is causal and the layout serial. "
+        "Theorem 3.2 (rank ≤ d − 2 after a post norm) holds at ε = 0: at ε > 0 a LayerNorm has one exact null, the "
+        "direction 1, and an RMSNorm none. With a gain γ the left null space is diag(γ)⁻¹·span{1, ẑ}: the note (remark "
+        "1.2) has diag(γ) on the wrong side.";
+    const std::string& view = options.at("view");
+    if (block == "full")
+        drawFullMap(figure, input);
+    else if (view == "end_to_end")
+        drawEndToEnd(figure, input, with_bound, block == "mean" ? "last" : block);
+    else if (block == "positions")
+        drawPositions(figure, input);
+    else if (view == "ridges")
+        drawRidges(figure, input, block == "mean" ? "mean_sv" : sublayers ? "sublayer_sv" : "layer_sv");
     else
-        drawFan(figure, input, sublayers, with_bound);
+        drawFan(figure, input, sublayers, with_bound, block);
     return figure;
 }
 

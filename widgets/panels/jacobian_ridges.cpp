@@ -2,8 +2,8 @@
 #include "widgets/panels/jacobian_ridges.h"
 
 #include "widgets/panels/depth_axis.h"
+#include "widgets/panels/jacobian_blocks.h"
 #include "widgets/panels/panel_text.h"
-#include "widgets/panels/recipe_facts.h"
 #include "widgets/panels/samples.h"
 #include "widgets/panels/spectrum.h"
 
@@ -29,7 +29,7 @@ struct Bins {
     Histogram count(const Spectrum& spectrum) const {
         Histogram counts{};
         for (const double s : spectrum.sigma)
-            ++counts[std::clamp(int((std::log10(s) - low) / width()), 0, kBins - 1)];
+            if (s > 0) ++counts[std::clamp(int((std::log10(s) - low) / width()), 0, kBins - 1)];
         return counts;
     }
 };
@@ -56,6 +56,7 @@ Plot ridgePlot(const Run& run, const Bins& bins, bool sublayers, int tallest) {
     plot.heading = nameOf(*run.shown.run);
     const double row_height = sublayers ? 0.5 : 1;
     int nulls = 0;
+    bool counted = false;
     for (std::size_t row = 0; row < run.spectra.size(); ++row) {
         const int k = sublayers ? int(row) + 1 : 2 * int(row) + 2;
         const Histogram counts = bins.count(run.spectra[row]);
@@ -77,7 +78,8 @@ Plot ridgePlot(const Run& run, const Bins& bins, bool sublayers, int tallest) {
         outline.label_at_end = false;
         plot.bands.push_back(std::move(ridge));
         plot.curves.push_back(std::move(outline));
-        nulls += run.spectra[row].nulls;
+        counted = counted || run.spectra[row].nulls.has_value();
+        if (run.spectra[row].nulls) nulls += run.spectra[row].nulls->exact;
     }
     const int depth = int(sublayers ? run.spectra.size() / 2 : run.spectra.size());
     plot.x.label = "σ";
@@ -87,22 +89,23 @@ Plot ridgePlot(const Run& run, const Bins& bins, bool sublayers, int tallest) {
     plot.y.ticks.erase(plot.y.ticks.begin());  // the embedding has no Jacobian
     plot.y.range = {sublayers ? 0.4 : 0.8, depth + 1.0};
     plot.references.push_back({Qt::Vertical, 1, "σ = 1"});
-    if (nulls > 0)
-        plot.chips.push_back({Chip::Edge::BottomLeft, QString("%1 exact nulls").arg(nulls),
+    if (nulls > 0 || !counted)
+        plot.chips.push_back({Chip::Edge::BottomLeft,
+                              counted ? QString("%1 exact nulls").arg(nulls) : QString("nulls not counted"),
                               Role{Role::Kind::Run, run.shown.index, 0}});
     return plot;
 }
 
 }  // namespace
 
-void drawRidges(Figure& figure, const PanelInput& input, bool sublayers) {
-    const std::string array = sublayers ? "sublayer_sv" : "layer_sv";
+void drawRidges(Figure& figure, const PanelInput& input, const std::string& array) {
+    const bool sublayers = array != "layer_sv";
     const auto samples = shownSamples(input, "jacobian");
     std::vector<bool> drawn(input.runs.size(), false);
     std::vector<Run> runs;
     for (const ShownSample& shown : samples) {
         if (!shown.own()) continue;
-        auto spectra = spectraOf(*shown.sample, array, recipeFacts(shown.run->recipe_json).epsilon);
+        auto spectra = spectraOf(*shown.sample, array);
         if (!spectra) continue;
         drawn[shown.index] = true;
         runs.push_back({shown, std::move(*spectra)});
@@ -117,6 +120,7 @@ void drawRidges(Figure& figure, const PanelInput& input, bool sublayers) {
     for (const Run& run : runs) figure.plots.push_back(ridgePlot(run, bins, sublayers, tallest));
     figure.side_by_side = true;
     figure.subtitle = atStep(samples);
+    if (!samples.empty()) figure.subtitle += " · " + mapName(*samples.back().sample, array == "mean_sv" ? "mean" : "last");
     figure.summary = QString("%1 %2, a histogram of log σ per layer").arg(figure.title, figure.subtitle);
     sayWhatIsMissing(figure, input, "jacobian", drawn);
 }

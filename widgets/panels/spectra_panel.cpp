@@ -111,7 +111,8 @@ View viewOf(const std::string& id) {
             [](const ProbeResult& s) { return overLayers(s, "alignment", 1.5); }};
     if (id == "lyapunov")
         return {"Lyapunov exponent over the depth",
-                "λ_i = (1/N)·Σ_l log |R_ii(l)|, QR of the layers' product\n" + whole,
+                "λ_i = (1/N)·Σ_l ln |R_ii(l)| = ln σ_i(J_N ⋯ J_1)/N: QR of the layers' product from its leading right "
+                "singular vectors on\n" + whole,
                 "Benettin et al. (1980)",
                 false,
                 Scale::Linear,
@@ -131,8 +132,10 @@ void addBands(Plot& plot, const Line& line, const QString& name, const Role& rol
     if (line.error.empty()) return;
     Band band{name + " error", role, line.x, {}, {}, 0.35};
     for (std::size_t i = 0; i < line.y.size(); ++i) {
-        band.low.push_back(line.y[i] - line.error[i]);
-        band.high.push_back(line.y[i] + line.error[i]);
+        // An error that could not be bounded has no edge to draw.
+        const double error = std::isfinite(line.error[i]) ? line.error[i] : kNaN;
+        band.low.push_back(line.y[i] - error);
+        band.high.push_back(line.y[i] + error);
     }
     plot.bands.push_back(std::move(band));
 }

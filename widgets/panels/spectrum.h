@@ -4,28 +4,36 @@
 #include "core/probe/probe_result.h"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace normscope::widgets {
 
-/// The singular values of one Jacobian, with the exact nulls apart.
+/// What the jacobian probe counted at the small end of one Jacobian; a recording may lack it.
+struct NullCounts {
+    int exact = 0;    ///< singular values that are 0 by structure
+    int epsilon = 0;  ///< directions that only the norm's ε keeps from being null; they stay among the values
+    int below = 0;    ///< values that float64 does not tell from 0
+
+    /// For the lane of zeros: the exact nulls, then ε and ? where there are such; empty where there is nothing to say.
+    std::string glyph() const;
+};
+
+/// The singular values of one Jacobian, without those that are 0 or not told from it where these were counted.
 struct Spectrum {
-    std::vector<double> sigma;  ///< ascending, all above the null threshold
-    int nulls = 0;
+    std::vector<double> sigma;  ///< ascending
+    std::optional<NullCounts> nulls;
 
     /// Linear interpolation between order statistics, q in [0, 1]; NaN when there are none.
     double quantile(double q) const;
 };
 
-/// Sorts the values apart. A value counts as an exact null when σ ≤ √d · ε · σ_max, ε the machine epsilon of
-/// the precision in which the Jacobian was computed: rounding alone puts that much where the exact value is 0
-/// (norms have two such directions by construction). At d = 64 that is 1.8e-15·σ_max in float64
-/// and 9.5e-7·σ_max in float32; the ε-direction of a norm, ε/(var+ε) relative to the others, is as a rule
-/// above it and stays on the axis. Non-finite values are left out of both.
-Spectrum spectrumOf(const double* values, std::size_t d, double epsilon);
+/// One Jacobian from its d values in any order; non-finite ones are left out, and of the rest as many of the smallest as
+/// are exact nulls or below the resolution. Nothing is counted here: in older recordings every value stays.
+Spectrum spectrumOf(const double* values, std::size_t d, std::optional<NullCounts> nulls);
 
-/// A row-major array [rows, d] or, for one Jacobian, [d]; nothing when the sample lacks it.
-std::optional<std::vector<Spectrum>> spectraOf(const ProbeResult& sample, const std::string& array,
-                                               double epsilon);
+/// A row-major array [rows, d] or, for one Jacobian, [d], with the counts of the last token's sublayer_sv (for mean_sv too),
+/// layer_sv or end_to_end_sv (for position_end_to_end_sv too); nothing when the sample lacks the array.
+std::optional<std::vector<Spectrum>> spectraOf(const ProbeResult& sample, const std::string& array);
 
 }  // namespace normscope::widgets

@@ -243,7 +243,8 @@ Spectrum block_lanczos(const LinearMap& map, const SpectrumOptions& options, Thr
         ritz = spaces.ritz();
         // Values beyond the wanted ones show where a gap is.
         const std::vector<double> residuals = spaces.residuals(ritz, std::min(spaces.dimension(), 3 * count));
-        s.top_error = bars(ritz.values, residuals, count);
+        s.top_error = options.sharpen ? bars(ritz.values, residuals, count)
+                                      : std::vector<double>(residuals.begin(), residuals.begin() + count);
         const std::vector<double> noise = spaces.noise(ritz, 0, count);
         const double missing = shortfall(ritz.values, s.top_error, noise, options.tolerance);
         for (std::size_t i = 0; i < noise.size(); ++i) s.top_error[i] += noise[i];

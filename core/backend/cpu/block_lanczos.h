@@ -14,6 +14,7 @@ namespace normscope {
 struct SpectrumOptions {
     int count = 16;           ///< values wanted at each end, at most the map's size
     double tolerance = 1e-6;  ///< stop when every wanted top value is that certain, relative to itself
+    bool sharpen = true;      ///< false: bars of the top are residuals alone, for a search that stops early
     bool vectors = false;     ///< also the singular vectors of the largest value
     bool frobenius = false;   ///< also ‖J‖_F
     int max_dimension = 640;  ///< of the search space; then the answer is given as certain as it is

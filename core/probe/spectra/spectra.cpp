@@ -91,8 +91,9 @@ ProbeResult probe_spectra(ProbeInput<T>& input) {
     rank.put_into(result, {D});
     if (depth > 1) result.arrays.push_back({"alignment", {D - 1}, std::move(alignments), {"layer"}, "1"});
     result.arrays.push_back({"product_gain", {}, {product_gain(whole.top.front(), gains)}, {}, "1"});
-    result.arrays.push_back(
-        {"lyapunov", {k}, lyapunov_exponents(layers, count, 0, input.pool, check), {"index"}, "nat"});
+    LyapunovExponents lyapunov = lyapunov_exponents(layers, count, 0, input.pool, check);
+    result.arrays.push_back({"lyapunov", {k}, std::move(lyapunov.values), {"index"}, "nat"});
+    result.arrays.push_back({"lyapunov_error", {k}, std::move(lyapunov.errors), {"index"}, "nat"});
     return result;
 }
 template ProbeResult probe_spectra<float>(ProbeInput<float>&);

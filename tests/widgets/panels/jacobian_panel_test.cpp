@@ -12,12 +12,10 @@ namespace syn = normscope::synthetic;
 
 namespace {
 
-const char* const kFp64 = R"({"precision": "fp64"})";
-
 /// Two layers, d = 5: σ = 5, 4, 3, 2, 1 in layer 1, 10 times that in layer 2; the last `nulls` of each are
-/// rounding dust.
+/// rounding dust, counted as exact nulls.
 RunData withSpectra(const std::string& name, int nulls, std::vector<double> branch_norm, double dust = 1e-17,
-                    const char* recipe = kFp64) {
+                    const char* recipe = "{}") {
     RunData r = syn::run(name, recipe);
     const auto rows = [&](int count) {
         return syn::values(5 * count, [&](int i) {
@@ -27,9 +25,14 @@ RunData withSpectra(const std::string& name, int nulls, std::vector<double> bran
     };
     syn::add(r, "jacobian", 0,
              {syn::array("layer_sv", {2, 5}, rows(2)), syn::array("sublayer_sv", {4, 5}, rows(4)),
-              syn::vector("end_to_end_sv", rows(1)), syn::vector("branch_norm", std::move(branch_norm))});
+              syn::vector("end_to_end_sv", rows(1)), syn::vector("branch_norm", std::move(branch_norm)),
+              syn::vector("exact_nulls", std::vector<double>(4, nulls)),
+              syn::vector("layer_exact_nulls", std::vector<double>(2, nulls)),
+              syn::array("end_to_end_exact_nulls", {}, {double(nulls)})});
     return r;
 }
+
+std::vector<NamedArray>& arraysOf(RunData& run) { return run.probes["jacobian"][0].arrays; }
 
 const Curve* bound(const Plot& plot) {
     for (const Curve& c : plot.curves)
@@ -83,15 +86,89 @@ class JacobianPanelTest : public QObject {
         QVERIFY(f.summary.contains("B: σ from 3 to 50, 4 exact nulls"));
     }
 
-    void theThresholdFollowsThePrecision() {
-        // 1e-8·σ_max is a singular value in float64 and rounding dust in float32.
-        const RunData fp64 = withSpectra("A", 1, {2, 2, 2, 2}, 5e-8);
-        const RunData fp32 = withSpectra("B", 1, {2, 2, 2, 2}, 5e-8, R"({"precision": "fp32"})");
+    /// A null is what the probe counted, however small a value is and whatever the run computed in.
+    void nullsAreTheProbesCount() {
+        for (const char* recipe : {R"({"precision": "fp64"})", R"({"precision": "bf16"})"}) {
+            RunData a = withSpectra("A", 1, {2, 2, 2, 2}, 5e-8, recipe);
+            PanelInput input;
+            input.runs = {&a};
+            QCOMPARE(buildJacobian(input).plots[0].frame_marks.size(), 2u);
+            for (NamedArray& array : a.probes["jacobian"][0].arrays)
+                if (array.name == "layer_exact_nulls") array.data = {0, 0};
+            const Figure none = buildJacobian(input);
+            QVERIFY(none.plots[0].frame_marks.empty());
+            QCOMPARE(none.plots[0].bands[0].low[0], 5e-8);
+        }
+    }
+
+    void epsilonDirectionsAndWhatIsBelowTheResolution() {
+        RunData a = withSpectra("A", 1, {2, 2, 2, 2});
+        arraysOf(a).push_back(syn::vector("epsilon_directions", {1, 0, 1, 0}));
+        arraysOf(a).push_back(syn::vector("below_resolution", {0, 1, 0, 0}));
         PanelInput input;
-        input.runs = {&fp64};
-        QVERIFY(buildJacobian(input).plots[0].frame_marks.empty());
-        input.runs = {&fp32};
-        QCOMPARE(buildJacobian(input).plots[0].frame_marks.size(), 2u);
+        input.runs = {&a};
+        input.options = {{"map", "sublayers"}};
+        const Figure f = buildJacobian(input);
+        QStringList glyphs;
+        for (const auto& mark : f.plots[0].frame_marks) glyphs << mark.glyph;
+        QCOMPARE(glyphs, QStringList({"1ε", "1?", "1ε", "1"}));
+        QVERIFY(f.summary.contains("4 exact nulls, 2 ε-directions, 1 below float64's resolution"));
+        QCOMPARE(f.plots[0].bands[0].low, std::vector<double>({2, 30, 20, 20}));
+    }
+
+    void olderRecordingsSayNotCounted() {
+        RunData a = withSpectra("A", 2, {2, 2, 2, 2});
+        arraysOf(a).resize(4);
+        PanelInput input;
+        input.runs = {&a};
+        for (const char* view : {"fan", "ridges", "end_to_end"}) {
+            input.options = {{"view", view}};
+            const Figure f = buildJacobian(input);
+            QVERIFY(f.plots[0].frame_marks.empty());
+            QVERIFY(f.plots[0].chips.front().text.contains("nulls not counted"));
+        }
+    }
+
+    void theMapIsNamed() {
+        RunData a = withSpectra("A", 0, {2, 2, 2, 2});
+        auto& sample = a.probes["jacobian"][0];
+        sample.labels = {{"block", {"last token, sequence 1 of 8"}}, {"full_map", {"first 2 of 4 tokens"}},
+                         {"positions", {"2", "4"}}, {"mean", {"mean over tokens 2, 4 of sequence 1 of 8"}}};
+        const auto four = [](double first) { return std::vector<double>{first, 2, 3, 4}; };
+        auto& arrays = arraysOf(a);
+        arrays.push_back(syn::vector("full_top", four(9)));
+        arrays.push_back(syn::vector("full_top_error", four(0.5)));
+        arrays.push_back(syn::vector("full_bottom", {0.5, 0, 0.1, 0.1}));
+        arrays.push_back(syn::vector("full_bottom_error", {0.1, 0, 0.1, 0.1}));
+        arrays.push_back(syn::vector("full_end_to_end", {60, 0.004}));
+        arrays.push_back(syn::vector("full_end_to_end_error", {0.5, 0.004}));
+        arrays.push_back(syn::array("position_sv", {4, 2, 5}, syn::values(40, [](int i) { return 40.0 - i; })));
+        arrays.push_back(syn::array("mean_sv", {4, 5}, syn::values(20, [](int i) { return 20.0 - i; })));
+        PanelInput input;
+        input.runs = {&a};
+        QVERIFY(buildJacobian(input).subtitle.endsWith("block of the last token, sequence 1 of 8"));
+        QCOMPARE(buildJacobian(input).plots[0].y.label, "singular value σ, block of the last token");
+
+        input.options = {{"block", "full"}};
+        const Figure full = buildJacobian(input);
+        QVERIFY(full.subtitle.endsWith("full map, first 2 of 4 tokens"));
+        const Plot& plot = full.plots[0];
+        QCOMPARE(plot.curves[0].y, four(9));
+        QCOMPARE(plot.bands[0].low[0], 8.5);
+        QCOMPARE(plot.bands[0].high[0], 9.5);
+        QVERIFY(std::isnan(plot.curves[1].y[1]));  // 0 stands in the lane
+        QCOMPARE(plot.frame_marks.size(), 1u);
+        QVERIFY(std::isnan(plot.bands[1].low[2]));  // a bar down to 0 has no place on the axis
+        QCOMPARE(plot.chips[0].text, "A end to end σ₁ = 60 ± 0.5, σ_min ≤ 0.004");
+
+        input.options = {{"block", "positions"}};
+        const Figure positions = buildJacobian(input);
+        QCOMPARE(positions.plots[0].curves.size(), 2u);
+        QCOMPARE(positions.plots[0].curves[1].name, "A token 4");
+        QCOMPARE(positions.plots[0].curves[1].y, std::vector<double>({35, 25, 15, 5}));
+        input.options = {{"block", "mean"}};
+        QVERIFY(buildJacobian(input).subtitle.endsWith("mean over tokens 2, 4 of sequence 1 of 8"));
+        QCOMPARE(buildJacobian(input).plots[0].curves[0].y, std::vector<double>({18, 13, 8, 3}));
     }
 
     void nonFiniteRowsAreGaps() {
@@ -171,7 +248,7 @@ class JacobianPanelTest : public QObject {
         QCOMPARE(plot.frame_marks[0].x, 4.0);
         QCOMPARE(plot.frame_marks[0].glyph, "2");
         QCOMPARE(plot.chips.size(), 1u);
-        QCOMPARE(plot.chips[0].text, "A σ_min ≥ 0.063");
+        QCOMPARE(plot.chips[0].text, "A σ_min ≥ 0.063 (last token's block)");
     }
 
     void ridgesShareOneAxis() {

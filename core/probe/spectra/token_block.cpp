@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/probe/spectra/token_block.h"
+
+#include "core/backend/cpu/block_lanczos.h"
+#include "core/backend/cpu/matmul.h"
+
+#include <algorithm>
+
+namespace normscope {
+
+template <class T>
+BlockMatrix token_block(const Transformer<T>& model, const Tape<T>& tape, int sequence, int begin, int end) {
+    const StackSpec& s = model.spec();
+    const auto d = static_cast<std::size_t>(s.d_model);
+    const int n = tape.length, first = s.causal ? n - 1 : 0;
+    const std::size_t piece = static_cast<std::size_t>(n - first) * d;
+    std::vector<T> tangent(piece * d, T(0));
+    for (std::size_t i = 0; i < d; ++i) tangent[i * piece + piece - d + i] = 1;
+    model.tangent(tape, sequence, begin, end, first, s.d_model, Jacobian::Backprop, tangent.data());
+    BlockMatrix block(d * d);
+    for (std::size_t in = 0; in < d; ++in)
+        for (std::size_t out = 0; out < d; ++out)
+            block[out * d + in] = static_cast<double>(tangent[in * piece + piece - d + out]);
+    return block;
+}
+template BlockMatrix token_block(const Transformer<float>&, const Tape<float>&, int, int, int);
+template BlockMatrix token_block(const Transformer<double>&, const Tape<double>&, int, int, int);
+
+std::vector<BlockMatrix> sublayer_blocks(const Transformer<double>& model, const Tape<double>& tape, ThreadPool& pool,
+                                         const std::function<void()>& check) {
+    const int count = 2 * model.spec().depth;
+    std::vector<BlockMatrix> blocks(static_cast<std::size_t>(count));
+    pool.run(count, [&](int k) {
+        check();
+        blocks[static_cast<std::size_t>(k)] = token_block(model, tape, 0, k, k + 1);
+    });
+    return blocks;
+}
+
+std::vector<BlockMatrix> layer_blocks(const Transformer<double>& model, const Tape<double>& tape,
+                                      const std::vector<BlockMatrix>& sublayers, ThreadPool& pool) {
+    const StackSpec& s = model.spec();
+    std::vector<BlockMatrix> layers(static_cast<std::size_t>(s.depth));
+    pool.run(s.depth, [&](int l) {
+        const auto at = static_cast<std::size_t>(l);
+        layers[at] = blocks_multiply(s) ? block_product(sublayers[2 * at + 1], sublayers[2 * at], s.d_model)
+                                        : token_block(model, tape, 0, 2 * l, 2 * l + 2);
+    });
+    return layers;
+}
+
+BlockMatrix stack_block(const Transformer<double>& model, const Tape<double>& tape,
+                        const std::vector<BlockMatrix>& layers) {
+    const StackSpec& s = model.spec();
+    if (!s.causal) return token_block(model, tape, 0, 0, 2 * s.depth);
+    BlockMatrix whole = layers.front();
+    for (std::size_t l = 1; l < layers.size(); ++l) whole = block_product(layers[l], whole, s.d_model);
+    return whole;
+}
+
+BlockMatrix block_product(const BlockMatrix& later, const BlockMatrix& earlier, int d) {
+    BlockMatrix result(later.size());
+    matmul_nn<double>(d, d, d, 1, later.data(), d, earlier.data(), d, 0, result.data(), d);
+    return result;
+}
+
+std::vector<double> block_spectra(const std::vector<BlockMatrix>& blocks, int d, ThreadPool& pool,
+                                  const std::function<void()>& check) {
+    std::vector<double> values(blocks.size() * static_cast<std::size_t>(d));
+    pool.run(static_cast<int>(blocks.size()), [&](int i) {
+        check();
+        const auto at = static_cast<std::size_t>(i);
+        singular_values(d, d, blocks[at].data(), values.data() + at * static_cast<std::size_t>(d));
+    });
+    return values;
+}
+
+std::vector<double> branch_norms(const std::vector<BlockMatrix>& blocks, const std::vector<double>& shortcuts, int d,
+                                 ThreadPool& pool, const std::function<void()>& check) {
+    constexpr int kDense = 128;  // above it a search is cheaper
+    const auto width = static_cast<std::size_t>(d);
+    std::vector<BlockMatrix> branches = blocks;
+    for (std::size_t k = 0; k < blocks.size(); ++k)
+        for (std::size_t i = 0; i < width; ++i) branches[k][i * width + i] -= shortcuts[k];
+    std::vector<double> norms;
+    if (d <= kDense) {
+        const std::vector<double> values = block_spectra(branches, d, pool, check);
+        for (std::size_t k = 0; k < blocks.size(); ++k) norms.push_back(values[k * width]);
+        return norms;
+    }
+    for (const BlockMatrix& branch : branches) {
+        const LinearMap map{d,
+                            [&](int count, const double* in, double* out) {
+                                matmul_nt<double>(count, d, d, 1, in, d, branch.data(), d, 0, out, d);
+                            },
+                            [&](int count, const double* in, double* out) {
+                                matmul_nn<double>(count, d, d, 1, in, d, branch.data(), d, 0, out, d);
+                            }};
+        norms.push_back(
+            block_lanczos(map, {.count = 4, .tolerance = 1e-9, .max_dimension = d, .check = check}, pool).top.front());
+    }
+    return norms;
+}
+
+}  // namespace normscope
