@@ -17,7 +17,7 @@ RunState run_state_from_word(const std::string& word);
 /// Where and why a run ended.
 struct Outcome {
     RunState state = RunState::Prepared;
-    std::int64_t step = -1;  ///< the step the outcome speaks of, of a collapse that of its begin; -1 where there is none
+    std::int64_t step = -1;  ///< the step the outcome speaks of, of a collapse its first; -1 where there is none
     std::string text;        ///< one line with what decided it, e.g. "step 212 · L7 ffn.w2 · inf"
     int layer = -1;          ///< first bad layer of a divergence by a non-finite value, from 0; -1 otherwise
 };

@@ -126,8 +126,8 @@ Outcome Verdict::at_end(std::int64_t last_step) const {
     const double low = std::min(now.mean, now.median);
     if (low > ln_vocab_ + 1)
         return {RunState::Diverged, last_step,
-                line("step %lld · last 20 at %.4g nat, above ln V %.4g + 1 (first loss %.4g)", number(last_step), now.mean,
-                     ln_vocab_, initial_),
+                line("step %lld · last 20 at %.4g nat, above ln V %.4g + 1 (first loss %.4g)", number(last_step),
+                     now.mean, ln_vocab_, initial_),
                 -1};
     if (!knows_unigram()) return {RunState::Finished, last_step, line("last 20 at %.4g nat", now.mean), -1};
     if (collapsed(now)) {
@@ -135,8 +135,8 @@ Outcome Verdict::at_end(std::int64_t last_step) const {
         const std::string at = best_step_ < 0 ? "" : line(" at step %lld", number(best_step_));
         return {RunState::Collapsed, began,
                 line("step %lld · lost %.2g of the %.2g nat gained: best %.4g%s, last 20 at %.4g, unigram entropy %.4g",
-                     number(began), now.mean - best_mean_, unigram_entropy_ - best_mean_, best_mean_, at.c_str(), now.mean,
-                     unigram_entropy_),
+                     number(began), now.mean - best_mean_, unigram_entropy_ - best_mean_, best_mean_, at.c_str(),
+                     now.mean, unigram_entropy_),
                 -1};
     }
     if (low >= kUnigramShare * unigram_entropy_) return {RunState::Stalled, last_step, stalled_text(now), -1};
@@ -164,7 +164,8 @@ std::vector<double> Verdict::state() const {
 
 void Verdict::restore(const std::vector<double>& state) {
     const auto refuse = [] {
-        throw InputError("checkpoint: verdict", "is not of a layout that this version reads", "a checkpoint of this version");
+        throw InputError("checkpoint: verdict", "is not of a layout that this version reads",
+                         "a checkpoint of this version");
     };
     if (!state.empty() && state[0] >= 0) return restore_first_layout(state);
     if (state.size() < kScalars || state[0] != kLayout) refuse();

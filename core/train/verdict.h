@@ -16,27 +16,27 @@ namespace normscope {
 /// the last 20 losses; a rule that asks it to be high asks the same of their median, so that one spike in the last
 /// steps decides nothing.
 ///
-/// **Diverged**, while it trains: the median of the last 20 losses stays above max(first loss, ln V) + 1, or above the
-/// best such median + 2, for 50 steps; never within the first 50. (A value that is not finite is the trainer's to name.)
-/// At the end: the last 20 above ln V + 1.
+/// **Diverged**, while it trains: the median of the last 20 losses stays above max(first loss, ln V) + 1, or above
+/// the best such median + 2, for 50 steps; never within the first 50. (A value that is not finite is the trainer's to
+/// name.) At the end: the last 20 above ln V + 1.
 ///
 /// **Collapsed**: best is the lowest mean of 20 losses in a row, H₁ − best what the run had gained. The run lost more
-/// than a quarter of it: last 20 − best > (H₁ − best) / 4. Three conditions keep noise from being called a collapse: best
-/// lies below 0.97·H₁ (the run had learned more than the unigram), and what was lost exceeds both 0.03·H₁ and six
-/// standard errors of the difference of the two means, from the scatter within their windows. (Best is the lowest of
-/// many means, so it is low by luck too: by 2.2 standard errors for 50 windows.) Its step is the first one whose mean of
-/// 20 lies above best + (H₁ − best) / 4 and after which no mean comes back below it.
+/// than a quarter of it: last 20 − best > (H₁ − best) / 4. Three conditions keep noise from being called a collapse:
+/// best lies below 0.97·H₁ (the run had learned more than the unigram), and what was lost exceeds both 0.03·H₁ and
+/// six standard errors of the difference of the two means, from the scatter within their windows. (Best is the lowest
+/// of many means, so it is low by luck too: by 2.2 standard errors for 50 windows.) Its step is the first one whose
+/// mean of 20 lies above best + (H₁ − best) / 4 and after which no mean comes back below it.
 ///
-/// **Stalled**: the last 20 at or above 0.97·H₁: the run learned no more than the unigram. Its gradients are vanishing
-/// where the median of the last 20 ratios first/last (‖∂L/∂h‖ after layer 1 over that after layer D, on the training
-/// batch) is below 0.01, exploding where it is above 100, neither otherwise. A run that ends within its warm-up or that
-/// is still falling is told so: the verdict speaks of the steps that were made, not of those to come.
+/// **Stalled**: the last 20 at or above 0.97·H₁: the run learned no more than the unigram. Its gradients are
+/// vanishing where the median of the last 20 ratios first/last (‖∂L/∂h‖ after layer 1 over that after layer D, on the
+/// training batch) is below 0.01, exploding where it is above 100, neither otherwise. A run that ends within its
+/// warm-up or that is still falling is told so: the verdict speaks of the steps that were made, not of those to come.
 ///
-/// **Finished**: none of these. Runs of fewer than 20 steps finish, and their text says that they are too short. Where H₁
-/// is unknown (NaN) or 0 nothing can be said of collapsing and stalling.
+/// **Finished**: none of these. Runs of fewer than 20 steps finish, and their text says that they are too short.
+/// Where H₁ is unknown (NaN) or 0 nothing can be said of collapsing and stalling.
 ///
-/// At the end diverged goes before collapsed, collapsed before stalled: a run that reached 2.4 and fell back to H₁ had
-/// learned something.
+/// At the end diverged goes before collapsed, collapsed before stalled: a run that reached 2.4 and fell back to H₁
+/// had learned something.
 class Verdict {
   public:
     Verdict(double ln_vocab, double unigram_entropy, std::int64_t warmup);

@@ -29,6 +29,9 @@ def recipes(text):
              stack("none", "lab", "3e-2", 42, bare, "optimizer.clip=0")]
     runs += [stack("post", "lab", "3e-3", seed, "schedule.warmup=100") for seed in (42, 43, 44)]
     runs += [stack("post", "lab", "1e-2", seed, "schedule.warmup=100") for seed in (42, 43)]
+    # The rate rises to the end: they learn while it is low and lose it again.
+    runs += [stack("post", "deepnorm", "3e-2", 42, "schedule.warmup=200"), stack("deepnorm", "deepnorm", "3e-2", 42, "schedule.warmup=200"),
+             stack("post", "gpt2", "1e-2", 42, "schedule.warmup=200")]
     runs += [stack("post", "lab", "1e-3", seed, "stack.residual_step=0.5") for seed in (42, 43)]
     runs += [stack("post", "lab", "3e-3", 42, "schedule.warmup=400"), stack("pre", "lab", "3e-2", 42, "optimizer.clip=0")]
     runs += [stack("pre", "lab", "3e-3", 42, steps=steps) for steps in (5, 19, 30)]
@@ -44,6 +47,7 @@ def recipes(text):
     runs += [stack("post", "lab", "3e-3", seed, "stack.residual_step=0.2") for seed in (42, 43, 44)]
     runs += [stack("post", "lab", "3e-4", 42, steps=1000)]
     runs += [stack(scheme, "lab", "3e-4", 42) for scheme in ("pre", "peri", "deepnorm", "mix", "lns", "output", "none", "custom")]
+    runs += [stack("deepnorm", "lab", "3e-3", seed) for seed in (43, 44)]
     runs += [stack("custom", "lab", rate, seed) for rate in ("3e-3", "1e-3") for seed in (42, 43, 44)]
     runs += [stack("post", "lab", rate, 42) for rate in ("3e-4", "1e-3")]
     runs += [stack(scheme, "gpt2", "3e-3", 42) for scheme in ("post", "pre", "peri", "none")]

@@ -150,7 +150,8 @@ void addEndMark(const Curve& curve, const RenderStyle& style, PlotLayout& layout
             {hatch(after, 7 * style.unit), blend(style.theme.background, colour, 0.3), 0.6 * style.thin, {}});
     } else if (curve.end.kind == EndMark::Kind::Collapsed) {  // a step down
         const QPointF top(0, -r), right(1.5 * r, 0);
-        mark.lines = {QLineF(at + top - right, at + top), QLineF(at + top, at - top), QLineF(at - top, at - top + right)};
+        mark.lines = {QLineF(at + top - right, at + top), QLineF(at + top, at - top),
+                      QLineF(at - top, at - top + right)};
     } else {  // stalled: a short flat bar
         mark.lines = {QLineF(at - QPointF(r, 0), at + QPointF(r, 0)),
                       QLineF(at - QPointF(r, r / 2), at + QPointF(-r, r / 2)),
