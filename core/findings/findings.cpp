@@ -131,13 +131,18 @@ std::string spectrum_sentence(const RunData& run, std::int64_t step) {
     if (!now) return {};
     const NamedArray *values = full(*now, "end_to_end_sv"), *nulls = full(*now, "end_to_end_exact_nulls");
     if (!values || !nulls || !std::isfinite(nulls->data.front())) return {};
-    const auto count = static_cast<std::size_t>(nulls->data.front());
-    if (count >= values->data.size()) return {};
-    const double high = values->data.front(), low = values->data[values->data.size() - 1 - count];
-    if (count == 0 && high < kIllConditioned * low) return {};
-    return "The end-to-end Jacobian of the last token has σ from " + number(low) + " to " + number(high) + " and " +
-           (count == 1 ? "1 exact null" : std::to_string(count) + " exact nulls") + " among " +
-           std::to_string(values->data.size()) + " at " + step_text(now->step);
+    const NamedArray* unresolved = full(*now, "end_to_end_below_resolution");
+    const auto exact = static_cast<std::size_t>(nulls->data.front());
+    const auto below = unresolved && std::isfinite(unresolved->data.front())
+                           ? static_cast<std::size_t>(unresolved->data.front())
+                           : std::size_t{0};
+    if (exact + below >= values->data.size()) return {};
+    const double high = values->data.front(), low = values->data[values->data.size() - 1 - exact - below];
+    if (exact + below == 0 && high < kIllConditioned * low) return {};
+    std::string text = "The end-to-end Jacobian of the last token has σ from " + number(low) + " to " + number(high);
+    if (exact > 0) text += ", " + std::to_string(exact) + (exact == 1 ? " exact null" : " exact nulls");
+    if (below > 0) text += ", " + std::to_string(below) + " below float64's resolution";
+    return text + " among " + std::to_string(values->data.size()) + " at " + step_text(now->step);
 }
 
 std::string theta_sentence(const RunData& run, std::int64_t step) {

@@ -74,8 +74,12 @@ class FindingsTest : public QObject {
         sample::add(r, "jacobian", 0, {sample::vector("end_to_end_sv", {2, 1, 1e-9, 0})});
         QVERIFY(told(r, 0).isEmpty());  // a small number alone is no null
         r.probes["jacobian"].front().arrays.push_back(sample::vector("end_to_end_exact_nulls", {1}));
-        QCOMPARE(told(r, 0), QStringList{"The end-to-end Jacobian of the last token has σ from 1e-9 to 2 and 1 exact null "
-                                         "among 4 at step 0"});
+        QCOMPARE(told(r, 0), QStringList{"The end-to-end Jacobian of the last token has σ from 1e-9 to 2, 1 exact null among 4 "
+                                         "at step 0"});
+        // What float64 cannot tell from 0 is said, not counted.
+        r.probes["jacobian"].front().arrays.push_back(sample::vector("end_to_end_below_resolution", {1}));
+        QCOMPARE(told(r, 0), QStringList{"The end-to-end Jacobian of the last token has σ from 1 to 2, 1 exact null, 1 below "
+                                         "float64's resolution among 4 at step 0"});
     }
 
     void thetaIsHeldAgainstAUniformRow() {
