@@ -57,6 +57,11 @@ QString growthClassText(const std::vector<double>& states) {
         return QString("undecided between %1 and %2").arg(best, classWord(found.rival));
     if (found.rival == found.best) return '~' + best;  // every other class contains it
     QString text = QString("~%1, lead %2").arg(best, brief(found.lead));
+    if (found.best == GrowthModel::quadratic) {  // a + bℓ + cℓ²: a small c may decide while most of the rise is linear
+        const auto& p = found.fits[static_cast<std::size_t>(found.best)].parameters;
+        const double last = static_cast<double>(layers.size() - 1);
+        text += QString(" (%1 % of the rise is ℓ²)").arg(std::lround(100 * p[2] * last / (p[1] + p[2] * last)));
+    }
     if (found.best == GrowthModel::exponential)
         text += ", r " + brief(found.fits[static_cast<std::size_t>(found.best)].parameters[1]);
     return text;
