@@ -126,7 +126,9 @@ Figure buildGrowth(const PanelInput& input) {
         "Kan et al., eq. 65: the Pre-LN factor lacks √d. Their exponential is a loose bound under weight "
         "decay, not a "
         "prediction: it is not drawn.";
-    if (estimate) figure.erratum += " GPAS, eq. 16: a scale of 1 − act(α) enters the variance squared; the paper writes it once.";
+    if (estimate)
+        figure.erratum +=
+            " GPAS, eq. 16: a scale of 1 − act(α) enters the variance squared; the paper writes it once.";
 
     const ProfileOf profile = [&](const ProbeResult& sample) {
         auto p = hiddenProfile(sample, array);
