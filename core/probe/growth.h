@@ -17,9 +17,9 @@ namespace normscope {
 ///   bound_uniform_ma the paper's looser form ([K] eq. 11–12), one γ_max, β_max, Δt|b| for that whole prefix; NaN
 ///                    throughout where a shortcut is scaled or gated or an output gated: the form is then false
 ///   gpas_estimate    of the variance: [G] eq. 16 (gpas_variance_step) from the embedding's variance on, in which a
-///                    branch adds σ to the stream's σ² whatever the weights: an estimate, no bound. From the first sub-layer on that the recursion
-///                    does not describe (a gate elsewhere than at the output, a post norm, Δt·b or a ≠ 1) it is NaN,
-///                    and throughout without GPAS
+///                    branch adds σ to the stream's σ² whatever the weights: an estimate, no bound. From the first
+///                    sub-layer on that the recursion does not describe (a gate elsewhere than at the output, a post norm, Δt·b or
+///                    a ≠ 1) it is NaN, and throughout without GPAS
 template <class T>
 ProbeResult probe_growth(ProbeInput<T>& input);
 

@@ -57,6 +57,11 @@ QString growthClassText(const std::vector<double>& states) {
         return QString("undecided between %1 and %2").arg(best, classWord(found.rival));
     if (found.rival == found.best) return '~' + best;  // every other class contains it
     QString text = QString("~%1, lead %2").arg(best, brief(found.lead));
+    if (found.best == GrowthModel::quadratic) {  // a + bℓ + cℓ²: a small c may decide while most of the rise is linear
+        const auto& p = found.fits[static_cast<std::size_t>(found.best)].parameters;
+        const double last = static_cast<double>(layers.size() - 1);
+        text += QString(" (%1 % of the rise is ℓ²)").arg(std::lround(100 * p[2] * last / (p[1] + p[2] * last)));
+    }
     if (found.best == GrowthModel::exponential)
         text += ", r " + brief(found.fits[static_cast<std::size_t>(found.best)].parameters[1]);
     return text;
@@ -121,7 +126,9 @@ Figure buildGrowth(const PanelInput& input) {
         "Kan et al., eq. 65: the Pre-LN factor lacks √d. Their exponential is a loose bound under weight "
         "decay, not a "
         "prediction: it is not drawn.";
-    if (estimate) figure.erratum += " GPAS, eq. 16: a scale of 1 − act(α) enters the variance squared; the paper writes it once.";
+    if (estimate)
+        figure.erratum +=
+            " GPAS, eq. 16: a scale of 1 − act(α) enters the variance squared; the paper writes it once.";
 
     const ProfileOf profile = [&](const ProbeResult& sample) {
         auto p = hiddenProfile(sample, array);

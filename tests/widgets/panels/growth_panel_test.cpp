@@ -273,6 +273,12 @@ class GrowthPanelTest : public QObject {
         QVERIFY2(texts[5].startsWith("Either: undecided between "), qPrintable(texts[5]));
         QCOMPARE(f.plots[0].chips[0].role->run, 0);
         QVERIFY(f.formula.contains("AICc") && f.summary.contains("Flat: ~constant"));
+        // Mostly linear: b·ℓ rises to 11.25, c·ℓ² to 3.75.
+        const RunData bent = grow("Bent", 12, [](int k) { return 1 + 0.46875 * k + 3.75 / 576 * k * k; });
+        input.runs = {&bent};
+        const QString both = chipTexts(buildGrowth(input).plots[0]).value(0);
+        QVERIFY2(both.startsWith("Bent: ~ℓ², lead ") && both.endsWith("(25 % of the rise is ℓ²)"), qPrintable(both));
+        input.runs = {&root, &line};
         input.options = {{"growth_class", "off"}};
         QVERIFY(chipTexts(buildGrowth(input).plots[0]).isEmpty());
     }
