@@ -125,8 +125,10 @@ void drawFullMap(Figure& figure, const PanelInput& input) {
             for (std::size_t k = 0; k < values->data.size(); ++k) {
                 const double value = values->data[k], error = errors->data[k];
                 const double x = depthX(int(k) + 1);
-                curve.x.push_back(x);
-                curve.y.push_back(value > 0 ? value : kNaN);
+                if (value != 0) {  // an exact 0 stands in the lane
+                    curve.x.push_back(x);
+                    curve.y.push_back(value);
+                }
                 bar.x.push_back(x);
                 // A bar down to 0 has no place on a logarithmic axis; the chip and the help say "≤".
                 bar.low.push_back(error < value ? value - error : kNaN);
@@ -134,6 +136,7 @@ void drawFullMap(Figure& figure, const PanelInput& input) {
                 if (shown.own() && value == 0 && error == 0 && QString(name) == "full_bottom")
                     plot.frame_marks.push_back({x, "0", role});
             }
+            if (curve.x.empty()) continue;
             if (shown.own()) plot.bands.push_back(std::move(bar));
             plot.curves.push_back(std::move(curve));
         }

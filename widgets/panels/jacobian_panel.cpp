@@ -238,7 +238,8 @@ Figure buildJacobian(const PanelInput& input) {
     Figure figure = startFigure(panel);
     figure.quantity = "singular value σ";
     figure.formula =
-        "block of a token: σ of ∂(token out) / ∂(token in); full map: σ of ∂(all tokens out) / ∂(all tokens in)\n"
+        "block of a token: σ of ∂(token out) / ∂(token in); full map: σ of ∂(all tokens out) / ∂(all tokens in), bands its "
+        "proved error; σ_min without a band is an upper bound\n"
         "J = I + A: σ_min(J) ≥ 1 − ‖A‖₂ when ‖A‖₂ < 1; drawn for the last token's block, A of that block\n"
         "lane 0: number of exact nulls; ε: an ε-direction, σ about gain·ε/(var + ε), not null; ?: values below the "
         "resolution of float64, null or not";
