@@ -107,7 +107,8 @@ QString spectrumSentence(const ProbeResult& sample) {
     const double low = s.sigma.front(), high = s.sigma.back();
     const int nulls = s.nulls->exact, below = s.nulls->below;
     if (nulls == 0 && below == 0 && high < kIllConditioned * low) return {};
-    QString text = QString("The end-to-end Jacobian of the last token has σ from %1 to %2").arg(brief(low), brief(high));
+    QString text =
+        QString("The end-to-end Jacobian of the last token has σ from %1 to %2").arg(brief(low), brief(high));
     if (nulls > 0) text += QString(", %1 exact null%2").arg(nulls).arg(nulls == 1 ? "" : "s");
     if (below > 0) text += QString(", %1 below float64's resolution").arg(below);
     return text + QString(" among %1").arg(s.sigma.size() + std::size_t(nulls + below));

@@ -15,8 +15,9 @@ namespace {
 
 QString labelOf(const ProbeResult& sample, const char* label) {
     const auto found = sample.labels.find(label);
-    return found == sample.labels.end() || found->second.empty() ? QString()
-                                                                 : QString::fromStdString(found->second.front());
+    return found == sample.labels.end() || found->second.empty()
+               ? QString()
+               : QString::fromStdString(found->second.front());
 }
 
 void startPlot(Figure& figure, Plot& plot, std::size_t rows, const std::string& block) {
@@ -144,11 +145,12 @@ void drawFullMap(Figure& figure, const PanelInput& input) {
         drawn[shown.index] = true;
         const NamedArray* ends = arrayOf(*shown.sample, "full_end_to_end", 1);
         const NamedArray* bars = arrayOf(*shown.sample, "full_end_to_end_error", 1);
-        if (!ends || !bars || ends->data.size() != 2 || bars->data.size() != 2 || !std::isfinite(ends->data[0]))
+        if (!ends || !bars || ends->data.size() != 2 || bars->data.size() != 2 ||
+            !std::isfinite(ends->data[0]))
             continue;
-        const QString stack = QString("%1 end to end σ₁ %2, σ_min %3")
-                                  .arg(run, withError(ends->data[0], bars->data[0]),
-                                       withError(ends->data[1], bars->data[1]));
+        const QString stack =
+            QString("%1 end to end σ₁ %2, σ_min %3")
+                .arg(run, withError(ends->data[0], bars->data[0]), withError(ends->data[1], bars->data[1]));
         plot.chips.push_back({Chip::Edge::TopRight, stack, role});
         parts << stack;
     }

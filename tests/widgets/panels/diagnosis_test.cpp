@@ -26,7 +26,8 @@ RunData stalled() {
     syn::add(r, "null_space", 200, {syn::vector("gain", {0.01, 0.04, 7})},
              {{"sites", {"blocks.0.attn.norm_post", "blocks.0.ffn.norm_post", "final_norm"}}});
     syn::add(r, "growth", 200, {syn::vector("rms", {1, 1, 1, 1, 50})});
-    syn::add(r, "jacobian", 200, {syn::vector("end_to_end_sv", {2, 1, 0, 0}), syn::array("end_to_end_exact_nulls", {}, {2})});
+    syn::add(r, "jacobian", 200,
+             {syn::vector("end_to_end_sv", {2, 1, 0, 0}), syn::array("end_to_end_exact_nulls", {}, {2})});
     syn::add(r, "theta", 200, {syn::array("below_099", {1, 2}, {0.002, 0.004})});
     return r;
 }
