@@ -15,8 +15,8 @@ Batch first_tokens(const Batch& batch, int sequence, int tokens) {
     return {1, tokens, {begin, begin + tokens}, {}};
 }
 
-/// The largest singular value of the stack's block at the last token of each of the first sequences, in T without
-/// rounding: the spread over sequences is far above what float32 loses.
+/// The largest singular value of the stack's block at the last token of each of the first sequences, in T
+/// without rounding: the spread over sequences is far above what float32 loses.
 template <class T>
 std::vector<double> largest_of_sequences(ProbeInput<T>& input, int sequences) {
     const int d = input.model.spec().d_model, layers = input.model.spec().depth;
@@ -28,7 +28,8 @@ std::vector<double> largest_of_sequences(ProbeInput<T>& input, int sequences) {
         });
         const auto values = block_spectra(blocks, d, input.pool, [&] { input.check_cancelled(); });
         std::vector<double> tops;
-        for (std::size_t b = 0; b < blocks.size(); ++b) tops.push_back(values[b * static_cast<std::size_t>(d)]);
+        for (std::size_t b = 0; b < blocks.size(); ++b)
+            tops.push_back(values[b * static_cast<std::size_t>(d)]);
         return tops;
     };
     if constexpr (std::is_same_v<T, float>) {
@@ -76,7 +77,8 @@ void measure_stack(ProbeInput<T>& input, const JacobianPlan& plan, const std::fu
         sample.full_map(model, mapped, 0, at_prefix);
     }
     // Where each block carries a whole sequence along, one must do.
-    sample.spread(spec.causal ? largest_of_sequences(input, plan.spread) : std::vector<double>{last.stack.front()});
+    sample.spread(spec.causal ? largest_of_sequences(input, plan.spread)
+                              : std::vector<double>{last.stack.front()});
     for (int b = 1; b < plan.sequences; ++b)
         sample.sequence(token_spectra(model, tape_of(b, n), input.pool, check));
 }

@@ -6,29 +6,34 @@
 
 namespace normscope {
 
-/// Jacobians of the sub-layers, the layers and the stack (final norm and head not included), back-propagated sense
-/// ([N] §3–6), all numbers dimensionless. Evaluated in float64 with the run's own (rounded) weights, whatever the run
-/// computes in, so that a null is a null and not a rounding error; D layers, width d, n tokens.
+/// Jacobians of the sub-layers, the layers and the stack (final norm and head not included), back-propagated
+/// sense
+/// ([N] §3–6), all numbers dimensionless. Evaluated in float64 with the run's own (rounded) weights, whatever
+/// the run computes in, so that a null is a null and not a rounding error; D layers, width d, n tokens.
 ///
-/// The block of one token, ∂(token out)/∂(token in): the theorems speak of maps R^d → R^d. Exact for the feed-forward
-/// sub-layer, the diagonal block for attention. Singular values descending, of the last token of sequence 0:
+/// The block of one token, ∂(token out)/∂(token in): the theorems speak of maps R^d → R^d. Exact for the
+/// feed-forward sub-layer, the diagonal block for attention. Singular values descending, of the last token of
+/// sequence 0:
 ///   sublayer_sv [2D, d], layer_sv [D, d], end_to_end_sv [d];
-///   branch_norm [2D] = ‖J − a·I‖₂ where there is no post norm, else NaN: σ_min ≥ 1 − ‖A‖ for a = 1 ([N] Thm 4.6);
-///   exact_nulls, epsilon_directions, below_resolution [2D]: counted from structure and float64 (spectra/null_count.h),
-///   layer_exact_nulls, layer_below_resolution [D], end_to_end_exact_nulls, end_to_end_below_resolution []. What is below
-///   the resolution is 0 or not: it is never counted as a null. Of a product the exact nulls are the most that one
-///   factor forces; epsilon_sigma, epsilon_predicted [2D]: the ε-direction's singular value in the block, and that of
-///   the norm alone, NaN where there is none.
-/// Of other tokens and sequences: position_sv [2D, P, d], position_end_to_end_sv [P, d] (sequence 0, the tokens that
-/// label `positions` numbers from 1); mean_sv [2D, d] with mean_sv_error, means of the i-th value over the
-/// blocks that label `mean` names (those tokens, and last tokens of other sequences), error by the jackknife over them, and end_to_end_top [S], the largest end-to-end value of each of the first S
-/// sequences (in the run's scalar type, without rounding).
+///   branch_norm [2D] = ‖J − a·I‖₂ where there is no post norm, else NaN: σ_min ≥ 1 − ‖A‖ for a = 1 ([N]
+///   Thm 4.6); exact_nulls, epsilon_directions, below_resolution [2D]: counted from structure and float64
+///   (spectra/null_count.h), layer_exact_nulls, layer_below_resolution [D], end_to_end_exact_nulls,
+///   end_to_end_below_resolution []. What is below the resolution is 0 or not: it is never counted as a null.
+///   Of a product the exact nulls are the most that one factor forces; epsilon_sigma, epsilon_predicted [2D]:
+///   the ε-direction's singular value in the block, and that of the norm alone, NaN where there is none.
+/// Of other tokens and sequences: position_sv [2D, P, d], position_end_to_end_sv [P, d] (sequence 0, the
+/// tokens that label `positions` numbers from 1); mean_sv [2D, d] with mean_sv_error, means of the i-th value
+/// over the blocks that label `mean` names (those tokens, and last tokens of other sequences), error by the
+/// jackknife over them, and end_to_end_top [S], the largest end-to-end value of each of the first S sequences
+/// (in the run's scalar type, without rounding).
 ///
-/// The full map, all tokens to all tokens of sequence 0, or of its first tokens (label `full_map`): full_top, full_bottom
-/// [2D], full_end_to_end [2] (largest, smallest), with …_error: |true − value| ≤ error (spectra/full_map.h).
+/// The full map, all tokens to all tokens of sequence 0, or of its first tokens (label `full_map`): full_top,
+/// full_bottom [2D], full_end_to_end [2] (largest, smallest), with …_error: |true − value| ≤ error
+/// (spectra/full_map.h).
 ///
-/// spectra/jacobian_plan.h decides from the shape how much of this is measured; what is not is NaN, and label `measured`
-/// says so. There, in a wide stack, a layer starts from the hidden state that the run itself computed.
+/// spectra/jacobian_plan.h decides from the shape how much of this is measured; what is not is NaN, and label
+/// `measured` says so. There, in a wide stack, a layer starts from the hidden state that the run itself
+/// computed.
 template <class T>
 ProbeResult probe_jacobian(ProbeInput<T>& input);
 

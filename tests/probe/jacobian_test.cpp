@@ -129,11 +129,13 @@ class JacobianTest : public QObject {
         QTest::addColumn<int>("length");
         for (const Scheme scheme : {Scheme::Pre, Scheme::Post, Scheme::Peri, Scheme::DeepNorm, Scheme::Mix})
             for (const NormKind kind : {NormKind::LayerNorm, NormKind::RmsNorm})
-                for (const Weights weights : {Weights::Random, Weights::Disturbed, Weights::Trained, Weights::Bf16})
+                for (const Weights weights :
+                     {Weights::Random, Weights::Disturbed, Weights::Trained, Weights::Bf16})
                     for (const int length : {12, 24})
                         QTest::addRow("%s %s weights %d tokens %d", word_of(scheme), word_of(kind),
                                       static_cast<int>(weights), length)
-                            << static_cast<int>(scheme) << static_cast<int>(kind) << static_cast<int>(weights) << length;
+                            << static_cast<int>(scheme) << static_cast<int>(kind) << static_cast<int>(weights)
+                            << length;
     }
 
   private Q_SLOTS:
@@ -161,15 +163,17 @@ class JacobianTest : public QObject {
             const double slack = 1e-11 * exact.front();
             QVERIFY2(std::abs(exact.front() - top) <= top_error + slack,
                      qPrintable(QString("%1 ± %2, exact %3").arg(top).arg(top_error).arg(exact.front())));
-            QVERIFY2(std::abs(exact.back() - bottom) <= bottom_error + slack,
-                     qPrintable(QString("%1 ± %2, exact %3").arg(bottom).arg(bottom_error).arg(exact.back())));
+            QVERIFY2(
+                std::abs(exact.back() - bottom) <= bottom_error + slack,
+                qPrintable(QString("%1 ± %2, exact %3").arg(bottom).arg(bottom_error).arg(exact.back())));
             QVERIFY(top_error <= 0.2 * exact.front());
         };
         const auto check_nulls = [&](const Vector& exact, double nulls, double below) {
             QCOMPARE(static_cast<int>(nulls + below), at_zero(exact));
         };
         for (std::size_t k = 0; k < 2 * kDepth; ++k) {
-            const Vector matrix = explicit_jacobian(truth, tape, static_cast<int>(k), static_cast<int>(k) + 1);
+            const Vector matrix =
+                explicit_jacobian(truth, tape, static_cast<int>(k), static_cast<int>(k) + 1);
             check_full(values_of(matrix), array(result, "full_top")[k], array(result, "full_top_error")[k],
                        array(result, "full_bottom")[k], array(result, "full_bottom_error")[k]);
             const Vector block = values_of(last_block(matrix, d));
@@ -178,8 +182,9 @@ class JacobianTest : public QObject {
             check_nulls(block, array(result, "exact_nulls")[k], array(result, "below_resolution")[k]);
         }
         const Vector whole = explicit_jacobian(truth, tape, 0, 2 * kDepth);
-        check_full(values_of(whole), array(result, "full_end_to_end")[0], array(result, "full_end_to_end_error")[0],
-                   array(result, "full_end_to_end")[1], array(result, "full_end_to_end_error")[1]);
+        check_full(values_of(whole), array(result, "full_end_to_end")[0],
+                   array(result, "full_end_to_end_error")[0], array(result, "full_end_to_end")[1],
+                   array(result, "full_end_to_end_error")[1]);
         const Vector block = values_of(last_block(whole, d));
         for (std::size_t i = 0; i < d; ++i)
             QVERIFY(std::abs(array(result, "end_to_end_sv")[i] - block[i]) <= 1e-10 * block[0]);
@@ -188,7 +193,8 @@ class JacobianTest : public QObject {
         QCOMPARE(result.labels.at("full_map"), std::vector<std::string>{"whole sequence"});
     }
 
-    /// By the form alone: a LayerNorm after the sum loses the direction 1, an RMSNorm nothing; both keep ẑ by ε.
+    /// By the form alone: a LayerNorm after the sum loses the direction 1, an RMSNorm nothing; both keep ẑ by
+    /// ε.
     void structureOfANull() {
         for (const NormKind kind : {NormKind::LayerNorm, NormKind::RmsNorm})
             for (const Weights weights : {Weights::Random, Weights::Bf16})
@@ -197,20 +203,23 @@ class JacobianTest : public QObject {
                     const Batch batch = batch_of(2, 8);
                     auto model = model_of(stack_of(Scheme::Post, kind, 8), weights, batch);
                     for (int i = 0; i < dead; ++i)
-                        model.parameters()[model.table().attention[1].norm_post.weight + 2 * static_cast<std::size_t>(i)] = 0;
+                        model.parameters()[model.table().attention[1].norm_post.weight +
+                                           2 * static_cast<std::size_t>(i)] = 0;
                     ProbeInput<float> input(model, batch, pool, 0);
                     const ProbeResult result = probe_jacobian(input);
                     const int nulls = centred ? 1 : 0;
                     QCOMPARE(array(result, "exact_nulls")[0], double(nulls));
                     QCOMPARE(array(result, "epsilon_directions")[0], 1.0);
                     QCOMPARE(array(result, "exact_nulls")[2], double(std::max(nulls, dead)));
-                    QCOMPARE(array(result, "epsilon_directions")[2], double(std::max(0, nulls + 1 - std::max(nulls, dead))));
+                    QCOMPARE(array(result, "epsilon_directions")[2],
+                             double(std::max(0, nulls + 1 - std::max(nulls, dead))));
                     QCOMPARE(array(result, "end_to_end_exact_nulls")[0], double(std::max(nulls, dead)));
                     for (const double below : array(result, "below_resolution")) QCOMPARE(below, 0.0);
                 }
     }
 
-    /// σ of the ε-direction in N'·M lies between σ_min(M) and σ_max(M) times that of N', and that is the predicted one.
+    /// σ of the ε-direction in N'·M lies between σ_min(M) and σ_max(M) times that of N', and that is the
+    /// predicted one.
     void theEpsilonDirection() {
         for (const NormKind kind : {NormKind::LayerNorm, NormKind::RmsNorm})
             for (const Weights weights : {Weights::Random, Weights::Disturbed}) {
@@ -247,11 +256,14 @@ class JacobianTest : public QObject {
                         Tape<double> bare_tape;
                         sum.forward(batch, bare_tape, pool);
                         const Vector m = values_of(last_block(explicit_jacobian(sum, bare_tape, 0, 1), d));
-                        QVERIFY2(measured <= 1.001 * m.front() * predicted && measured >= 0.999 * m.back() * predicted,
+                        QVERIFY2(measured <= 1.001 * m.front() * predicted &&
+                                     measured >= 0.999 * m.back() * predicted,
                                  qPrintable(QString("%1 %2").arg(measured).arg(predicted)));
                     }
-                    QVERIFY(array(result, "sublayer_sv")[(k + 1) * d - 1 - static_cast<std::size_t>(kind == NormKind::LayerNorm)] ==
-                            measured);
+                    QVERIFY(
+                        array(result, "sublayer_sv")[(k + 1) * d - 1 -
+                                                     static_cast<std::size_t>(kind == NormKind::LayerNorm)] ==
+                        measured);
                 }
             }
     }
@@ -267,10 +279,12 @@ class JacobianTest : public QObject {
         for (std::size_t p = 0; p < P; ++p) {
             Tape<double> tape;
             const int tokens = std::stoi(result.labels.at("positions")[p]);
-            truth.forward(Batch{1, tokens, {batch.tokens.begin(), batch.tokens.begin() + tokens}, {}}, tape, pool);
+            truth.forward(Batch{1, tokens, {batch.tokens.begin(), batch.tokens.begin() + tokens}, {}}, tape,
+                          pool);
             const Vector block = values_of(last_block(explicit_jacobian(truth, tape, 2, 3), d));
             for (std::size_t i = 0; i < d; ++i)
-                QVERIFY(std::abs(array(result, "position_sv")[(2 * P + p) * d + i] - block[i]) < 1e-11 * block[0]);
+                QVERIFY(std::abs(array(result, "position_sv")[(2 * P + p) * d + i] - block[i]) <
+                        1e-11 * block[0]);
         }
         QCOMPARE(array(result, "end_to_end_top").size(), 5u);
         QVERIFY(std::abs(array(result, "end_to_end_top")[0] / array(result, "end_to_end_sv")[0] - 1) < 1e-4);
@@ -295,7 +309,8 @@ class JacobianTest : public QObject {
         QVERIFY(plan_jacobian(usual, 64, 8).prefix >= 8);
     }
 
-    /// A layer of its own: the rule that its place in the whole stack gave it, from the hidden state that it starts from.
+    /// A layer of its own: the rule that its place in the whole stack gave it, from the hidden state that it
+    /// starts from.
     void anExcerptIsTheSameLayer() {
         for (const Scheme scheme : {Scheme::Mix, Scheme::Lns, Scheme::DeepNorm}) {
             StackSpec spec = stack_of(scheme, NormKind::LayerNorm, 8);

@@ -363,8 +363,10 @@ class SpectraTest : public QObject {
         const double sum = exponents[0] + exponents[1] + exponents[2] + exponents[3];
         QVERIFY(std::abs(sum - 3.6) < 1e-12);  // of all exponents: ln |det|, whatever the start
         const std::vector<LinearMap> scaled(5, diagonal(Vector(50, 0.3)));
-        for (double x : lyapunov_exponents(scaled, 7, 1, pool).values) QVERIFY(std::abs(x - std::log(0.3)) < 1e-12);
-        const Vector lost = lyapunov_exponents(std::vector<LinearMap>{diagonal({2, 0, 0})}, 3, 0, pool).values;
+        for (double x : lyapunov_exponents(scaled, 7, 1, pool).values)
+            QVERIFY(std::abs(x - std::log(0.3)) < 1e-12);
+        const Vector lost =
+            lyapunov_exponents(std::vector<LinearMap>{diagonal({2, 0, 0})}, 3, 0, pool).values;
         QVERIFY(std::isfinite(lost[0]) && std::isinf(lost[1]) && lost[1] < 0 && std::isinf(lost[2]));
     }
 
@@ -374,14 +376,15 @@ class SpectraTest : public QObject {
         QTest::addColumn<int>("depth");
         QTest::newRow("random maps") << -1 << 6;
         for (Scheme scheme : {Scheme::Pre, Scheme::Post, Scheme::Peri})
-            for (int depth : {2, 6}) QTest::addRow("%s %d", word_of(scheme), depth) << static_cast<int>(scheme) << depth;
+            for (int depth : {2, 6})
+                QTest::addRow("%s %d", word_of(scheme), depth) << static_cast<int>(scheme) << depth;
     }
     void lyapunovAgreesWithTheSingularValues() {
         QFETCH(int, scheme);
         QFETCH(int, depth);
         constexpr int kLength = 10, kWidth = 16, kSize = kLength * kWidth, kCount = 8;
-        const auto model =
-            model_of<double>(stack_of(scheme < 0 ? Scheme::Pre : static_cast<Scheme>(scheme), depth, kWidth, kLength, false));
+        const auto model = model_of<double>(
+            stack_of(scheme < 0 ? Scheme::Pre : static_cast<Scheme>(scheme), depth, kWidth, kLength, false));
         Tape<double> tape;
         model.forward(batch_of(kLength), tape, pool);
         std::vector<LinearMap> maps;
@@ -390,14 +393,14 @@ class SpectraTest : public QObject {
         for (int l = 0; l < depth; ++l) {
             Vector matrix = explicit_jacobian(model, tape, 2 * l, 2 * l + 2, Jacobian::Backprop);
             if (scheme < 0)
-                fill_normal_row(NormalKey(7, "lyapunov test"), static_cast<std::uint64_t>(l), 0, matrix.size(),
-                                1 / std::sqrt(kSize), matrix.data());
+                fill_normal_row(NormalKey(7, "lyapunov test"), static_cast<std::uint64_t>(l), 0,
+                                matrix.size(), 1 / std::sqrt(kSize), matrix.data());
             if (l == 0) {
                 whole = matrix;
             } else {
                 Vector product(matrix.size());
-                matmul_nn<double>(kSize, kSize, kSize, 1, matrix.data(), kSize, whole.data(), kSize, 0, product.data(),
-                                  kSize);
+                matmul_nn<double>(kSize, kSize, kSize, 1, matrix.data(), kSize, whole.data(), kSize, 0,
+                                  product.data(), kSize);
                 whole = product;
             }
             matrices.push_back(std::move(matrix));
@@ -405,10 +408,12 @@ class SpectraTest : public QObject {
         for (const Vector& matrix : matrices)
             maps.push_back({kSize,
                             [&matrix](int count, const double* in, double* out) {
-                                matmul_nt<double>(count, kSize, kSize, 1, in, kSize, matrix.data(), kSize, 0, out, kSize);
+                                matmul_nt<double>(count, kSize, kSize, 1, in, kSize, matrix.data(), kSize, 0,
+                                                  out, kSize);
                             },
                             [&matrix](int count, const double* in, double* out) {
-                                matmul_nn<double>(count, kSize, kSize, 1, in, kSize, matrix.data(), kSize, 0, out, kSize);
+                                matmul_nn<double>(count, kSize, kSize, 1, in, kSize, matrix.data(), kSize, 0,
+                                                  out, kSize);
                             }});
         const Vector exact = exact_values(whole);
         for (std::uint64_t seed : {0, 1, 2}) {

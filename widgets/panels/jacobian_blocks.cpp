@@ -15,8 +15,9 @@ namespace {
 
 QString labelOf(const ProbeResult& sample, const char* label) {
     const auto found = sample.labels.find(label);
-    return found == sample.labels.end() || found->second.empty() ? QString()
-                                                                 : QString::fromStdString(found->second.front());
+    return found == sample.labels.end() || found->second.empty()
+               ? QString()
+               : QString::fromStdString(found->second.front());
 }
 
 void startPlot(Figure& figure, Plot& plot, std::size_t rows, const std::string& block) {
@@ -125,8 +126,10 @@ void drawFullMap(Figure& figure, const PanelInput& input) {
             for (std::size_t k = 0; k < values->data.size(); ++k) {
                 const double value = values->data[k], error = errors->data[k];
                 const double x = depthX(int(k) + 1);
-                curve.x.push_back(x);
-                curve.y.push_back(value > 0 ? value : kNaN);
+                if (value != 0) {  // an exact 0 stands in the lane
+                    curve.x.push_back(x);
+                    curve.y.push_back(value);
+                }
                 bar.x.push_back(x);
                 // A bar down to 0 has no place on a logarithmic axis; the chip and the help say "≤".
                 bar.low.push_back(error < value ? value - error : kNaN);
@@ -134,6 +137,7 @@ void drawFullMap(Figure& figure, const PanelInput& input) {
                 if (shown.own() && value == 0 && error == 0 && QString(name) == "full_bottom")
                     plot.frame_marks.push_back({x, "0", role});
             }
+            if (curve.x.empty()) continue;
             if (shown.own()) plot.bands.push_back(std::move(bar));
             plot.curves.push_back(std::move(curve));
         }
@@ -141,11 +145,12 @@ void drawFullMap(Figure& figure, const PanelInput& input) {
         drawn[shown.index] = true;
         const NamedArray* ends = arrayOf(*shown.sample, "full_end_to_end", 1);
         const NamedArray* bars = arrayOf(*shown.sample, "full_end_to_end_error", 1);
-        if (!ends || !bars || ends->data.size() != 2 || bars->data.size() != 2 || !std::isfinite(ends->data[0]))
+        if (!ends || !bars || ends->data.size() != 2 || bars->data.size() != 2 ||
+            !std::isfinite(ends->data[0]))
             continue;
-        const QString stack = QString("%1 end to end σ₁ %2, σ_min %3")
-                                  .arg(run, withError(ends->data[0], bars->data[0]),
-                                       withError(ends->data[1], bars->data[1]));
+        const QString stack =
+            QString("%1 end to end σ₁ %2, σ_min %3")
+                .arg(run, withError(ends->data[0], bars->data[0]), withError(ends->data[1], bars->data[1]));
         plot.chips.push_back({Chip::Edge::TopRight, stack, role});
         parts << stack;
     }

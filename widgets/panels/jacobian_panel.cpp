@@ -87,7 +87,8 @@ QString spoken(const ShownSample& shown, const std::vector<Spectrum>& spectra) {
     return text;
 }
 
-void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_bound, const std::string& block) {
+void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_bound,
+             const std::string& block) {
     const std::string array = block == "mean" ? "mean_sv" : sublayers ? "sublayer_sv" : "layer_sv";
     const auto samples = shownSamples(input, "jacobian");
     std::vector<bool> drawn(input.runs.size(), false);
@@ -123,7 +124,8 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
                 sayNotCounted(plot, *spectra, shown);
             }
             parts << spoken(shown, *spectra);
-            if (auto bound = block == "last" ? sigmaMinBound(*shown.sample, facts, sublayers) : std::nullopt) {
+            if (auto bound =
+                    block == "last" ? sigmaMinBound(*shown.sample, facts, sublayers) : std::nullopt) {
                 bound->name = name + " bound (last token's block)";
                 bound->role = role;
                 bounds.push_back(std::move(*bound));
@@ -165,10 +167,12 @@ std::vector<std::pair<QString, Spectrum>> endToEnd(const ProbeResult& sample, co
     const bool positions = block == "positions";
     const auto spectra = spectraOf(sample, positions ? "position_end_to_end_sv" : "end_to_end_sv");
     const auto names = sample.labels.find("positions");
-    if (!spectra || (positions && (names == sample.labels.end() || names->second.size() != spectra->size()))) return found;
+    if (!spectra || (positions && (names == sample.labels.end() || names->second.size() != spectra->size())))
+        return found;
     if (!positions && spectra->size() != 1) return found;
     for (std::size_t i = 0; i < spectra->size(); ++i)
-        found.push_back({positions ? " token " + QString::fromStdString(names->second[i]) : QString(), (*spectra)[i]});
+        found.push_back(
+            {positions ? " token " + QString::fromStdString(names->second[i]) : QString(), (*spectra)[i]});
     return found;
 }
 
@@ -203,8 +207,9 @@ void drawEndToEnd(Figure& figure, const PanelInput& input, bool with_bound, cons
         if (const QString spread = spreadOf(*shown.sample); !spread.isEmpty())
             plot.chips.push_back({Chip::Edge::TopRight, nameOf(*shown.run) + ' ' + spread, role});
         if (const double bound = stackSigmaMinBound(*shown.sample, facts); with_bound && bound > 0)
-            plot.chips.push_back({Chip::Edge::BottomLeft,
-                                  QString("%1 σ_min ≥ %2 (last token's block)").arg(nameOf(*shown.run), brief(bound)), role});
+            plot.chips.push_back(
+                {Chip::Edge::BottomLeft,
+                 QString("%1 σ_min ≥ %2 (last token's block)").arg(nameOf(*shown.run), brief(bound)), role});
     }
     plot.x.label = "index i";
     plot.x.integers = true;
@@ -235,23 +240,32 @@ Figure buildJacobian(const PanelInput& input) {
     const PanelOptions options = resolveOptions(panel, input.options);
     const std::string& block = options.at("block");
     // Means are of sub-layers.
-    const bool sublayers = options.at("map") == "sublayers" || block == "mean", with_bound = options.at("bound") == "on";
+    const bool sublayers = options.at("map") == "sublayers" || block == "mean",
+               with_bound = options.at("bound") == "on";
 
     Figure figure = startFigure(panel);
     figure.quantity = "singular value σ";
     figure.formula =
-        "block of a token: σ of ∂(token out) / ∂(token in); full map: σ of ∂(all tokens out) / ∂(all tokens in)\n"
+        "block of a token: σ of ∂(token out) / ∂(token in); full map: σ of ∂(all tokens out) / ∂(all tokens "
+        "in), bands its "
+        "proved error; σ_min without a band is an upper bound\n"
         "J = I + A: σ_min(J) ≥ 1 − ‖A‖₂ when ‖A‖₂ < 1; drawn for the last token's block, A of that block\n"
-        "lane 0: number of exact nulls; ε: an ε-direction, σ about gain·ε/(var + ε), not null; ?: values below the "
+        "lane 0: number of exact nulls; ε: an ε-direction, σ about gain·ε/(var + ε), not null; ?: values "
+        "below the "
         "resolution of float64, null or not";
     figure.source =
-        "Null-space note, Theorems 3.2, 4.6 and 6.4 (σ_min); Emadi, Theorem 5.4. Evaluated in float64 with the run's "
+        "Null-space note, Theorems 3.2, 4.6 and 6.4 (σ_min); Emadi, Theorem 5.4. Evaluated in float64 with "
+        "the run's "
         "own weights";
     figure.erratum =
-        "The theorems speak of maps of one token. For attention that is the diagonal block of a token, whose norm can lie "
-        "far below the full map's; blocks multiply along the depth only where attention is causal and the layout serial. "
-        "Theorem 3.2 (rank ≤ d − 2 after a post norm) holds at ε = 0: at ε > 0 a LayerNorm has one exact null, the "
-        "direction 1, and an RMSNorm none. With a gain γ the left null space is diag(γ)⁻¹·span{1, ẑ}: the note (remark "
+        "The theorems speak of maps of one token. For attention that is the diagonal block of a token, whose "
+        "norm can lie "
+        "far below the full map's; blocks multiply along the depth only where attention is causal and the "
+        "layout serial. "
+        "Theorem 3.2 (rank ≤ d − 2 after a post norm) holds at ε = 0: at ε > 0 a LayerNorm has one exact "
+        "null, the "
+        "direction 1, and an RMSNorm none. With a gain γ the left null space is diag(γ)⁻¹·span{1, ẑ}: the "
+        "note (remark "
         "1.2) has diag(γ) on the wrong side.";
     const std::string& view = options.at("view");
     if (block == "full")

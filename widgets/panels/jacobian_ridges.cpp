@@ -120,7 +120,8 @@ void drawRidges(Figure& figure, const PanelInput& input, const std::string& arra
     for (const Run& run : runs) figure.plots.push_back(ridgePlot(run, bins, sublayers, tallest));
     figure.side_by_side = true;
     figure.subtitle = atStep(samples);
-    if (!samples.empty()) figure.subtitle += " · " + mapName(*samples.back().sample, array == "mean_sv" ? "mean" : "last");
+    if (!samples.empty())
+        figure.subtitle += " · " + mapName(*samples.back().sample, array == "mean_sv" ? "mean" : "last");
     figure.summary = QString("%1 %2, a histogram of log σ per layer").arg(figure.title, figure.subtitle);
     sayWhatIsMissing(figure, input, "jacobian", drawn);
 }

@@ -12,7 +12,8 @@ namespace normscope::widgets {
 namespace {
 
 /// Entry `row` of a count beside the values of `rows` Jacobians; nothing where it was not counted.
-std::optional<int> countAt(const ProbeResult& sample, const std::string& name, std::size_t rows, std::size_t row) {
+std::optional<int> countAt(const ProbeResult& sample, const std::string& name, std::size_t rows,
+                           std::size_t row) {
     const NamedArray* counts = sample.find(name);
     if (!counts || counts->data.size() != rows || !std::isfinite(counts->data[row])) return std::nullopt;
     return int(std::lround(counts->data[row]));
@@ -29,7 +30,8 @@ std::optional<NullCounts> countsOf(const ProbeResult& sample, const std::string&
     const auto exact = countAt(sample, prefix + "exact_nulls", rows, row);
     if (!exact) return std::nullopt;
     const auto epsilon = sublayers ? countAt(sample, "epsilon_directions", rows, row) : std::nullopt;
-    return NullCounts{*exact, epsilon.value_or(0), countAt(sample, prefix + "below_resolution", rows, row).value_or(0)};
+    return NullCounts{*exact, epsilon.value_or(0),
+                      countAt(sample, prefix + "below_resolution", rows, row).value_or(0)};
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ namespace {
 constexpr int kSpare = 8, kSweeps = 30;
 constexpr double kCertain = 1e-3;  // nat
 
-/// A frame of orthonormal rows, and the triangle of a pass: image of row r = Σ_c triangle[r, c]·(row c), divided by
-/// e^logarithm, since the product over a deep stack may leave the range of a double.
+/// A frame of orthonormal rows, and the triangle of a pass: image of row r = Σ_c triangle[r, c]·(row c),
+/// divided by e^logarithm, since the product over a deep stack may leave the range of a double.
 struct Frame {
     std::vector<double> rows, triangle;
     std::vector<double> logarithms;  ///< of the pass's growth, Σ ln of the diagonals
@@ -46,7 +46,12 @@ class Propagation {
   public:
     Propagation(std::span<const LinearMap> maps, int count, std::uint64_t seed, ThreadPool& pool,
                 const std::function<void()>& check)
-        : maps_(maps), count_(count), k_(static_cast<std::size_t>(count)), seed_(seed), pool_(pool), check_(check) {}
+        : maps_(maps),
+          count_(count),
+          k_(static_cast<std::size_t>(count)),
+          seed_(seed),
+          pool_(pool),
+          check_(check) {}
 
     Frame random() {
         return orthonormal([&](OrthonormalRows& rows) { rows.draw(count_, rows.next(count_)); });
@@ -68,8 +73,8 @@ class Propagation {
             next.logarithms = frame.logarithms;
             for (std::size_t i = 0; i < k_; ++i) next.logarithms[i] += std::log(next.triangle[i * k_ + i]);
             std::vector<double> product(k_ * k_);
-            matmul_nn<double>(count_, count_, count_, 1, frame.triangle.data(), count_, next.triangle.data(), count_, 0,
-                              product.data(), count_);
+            matmul_nn<double>(count_, count_, count_, 1, frame.triangle.data(), count_, next.triangle.data(),
+                              count_, 0, product.data(), count_);
             double largest = 0;
             for (const double x : product) largest = std::max(largest, std::abs(x));
             next.logarithm = frame.logarithm;
@@ -101,14 +106,15 @@ class Propagation {
     const std::function<void()>& check_;
 };
 
-/// ln σ_i of the lower triangle L (rows: images of the frame's rows) and the bars from the way back: rows of `there` go
-/// to L·(rows of `out`), rows of `out` come back as B·(rows of `back`), which Lᵀ·(rows of `there`) would be if the frame
-/// were invariant.
+/// ln σ_i of the lower triangle L (rows: images of the frame's rows) and the bars from the way back: rows of
+/// `there` go to L·(rows of `out`), rows of `out` come back as B·(rows of `back`), which Lᵀ·(rows of `there`)
+/// would be if the frame were invariant.
 ///
-/// Returns the right singular vectors that all this amounts to, rotated within the frame as subspace iteration alone would
-/// take long to do where values are near each other.
-std::vector<double> bound_errors(const Frame& there, const Frame& out, const Frame& back, std::span<const LinearMap> maps,
-                                 std::size_t wanted, LyapunovExponents& exponents, ThreadPool& pool) {
+/// Returns the right singular vectors that all this amounts to, rotated within the frame as subspace
+/// iteration alone would take long to do where values are near each other.
+std::vector<double> bound_errors(const Frame& there, const Frame& out, const Frame& back,
+                                 std::span<const LinearMap> maps, std::size_t wanted,
+                                 LyapunovExponents& exponents, ThreadPool& pool) {
     const int size = maps.front().size;
     const std::size_t k = exponents.values.size(), n = static_cast<std::size_t>(size), depth = maps.size();
     const int count = static_cast<int>(k);
@@ -116,13 +122,14 @@ std::vector<double> bound_errors(const Frame& there, const Frame& out, const Fra
     singular_decomposition(count, out.triangle.data(), sigma.data(), left.data(), right.data());
     // E, rows: B·back − Lᵀ·there, both in units of e^{out.logarithm}.
     const double unit = std::exp(back.logarithm - out.logarithm);
-    matmul_nn<double>(count, size, count, unit, back.triangle.data(), count, back.rows.data(), size, 0, outside.data(),
-                      size);
-    matmul_tn<double>(count, size, count, -1, out.triangle.data(), count, there.rows.data(), size, 1, outside.data(),
-                      size);
+    matmul_nn<double>(count, size, count, unit, back.triangle.data(), count, back.rows.data(), size, 0,
+                      outside.data(), size);
+    matmul_tn<double>(count, size, count, -1, out.triangle.data(), count, there.rows.data(), size, 1,
+                      outside.data(), size);
     // The covector of value i in the space of `out`, carried back: right_i · E.
     std::vector<double> residual(k * n);
-    matmul_nn<double>(count, size, count, 1, right.data(), count, outside.data(), size, 0, residual.data(), size);
+    matmul_nn<double>(count, size, count, 1, right.data(), count, outside.data(), size, 0, residual.data(),
+                      size);
     double floor = 16 * std::numeric_limits<double>::epsilon() * std::sqrt(static_cast<double>(depth * n));
     for (const LinearMap& map : maps) floor += map.precision;
     exponents.errors.assign(k, 0.0);
@@ -133,24 +140,26 @@ std::vector<double> bound_errors(const Frame& there, const Frame& out, const Fra
         const double bar = std::sqrt(square) + floor * sigma[0];
         const auto distance = [&](double value) {
             if (value <= 0) return std::numeric_limits<double>::infinity();
-            return std::abs((std::log(value) + out.logarithm) / static_cast<double>(depth) - exponents.values[i]);
+            return std::abs((std::log(value) + out.logarithm) / static_cast<double>(depth) -
+                            exponents.values[i]);
         };
         exponents.errors[i] = std::max(distance(sigma[i] + bar), distance(sigma[i] - bar));
     }
     // Jᵀu_i in the frame that came back, u_i the left singular vectors.
     OrthonormalRows rotation(count, count, {0, "lyapunov.rotation"}, pool);
-    matmul_nn<double>(count, count, count, 1, right.data(), count, back.triangle.data(), count, 0, rotation.next(count),
-                      count);
+    matmul_nn<double>(count, count, count, 1, right.data(), count, back.triangle.data(), count, 0,
+                      rotation.next(count), count);
     std::vector<double> ignored;
     if (!rotation.take(count, ignored)) return back.rows;
-    matmul_nn<double>(count, size, count, 1, rotation.row(0), count, back.rows.data(), size, 0, residual.data(), size);
+    matmul_nn<double>(count, size, count, 1, rotation.row(0), count, back.rows.data(), size, 0,
+                      residual.data(), size);
     return residual;
 }
 
 }  // namespace
 
-LyapunovExponents lyapunov_exponents(std::span<const LinearMap> maps, int count, std::uint64_t seed, ThreadPool& pool,
-                                     const std::function<void()>& check) {
+LyapunovExponents lyapunov_exponents(std::span<const LinearMap> maps, int count, std::uint64_t seed,
+                                     ThreadPool& pool, const std::function<void()>& check) {
     const int size = maps.front().size, carried = std::min(size, count + kSpare);
     const auto wanted = static_cast<std::size_t>(count);
     Propagation propagation(maps, carried, seed, pool, check);
@@ -166,8 +175,8 @@ LyapunovExponents lyapunov_exponents(std::span<const LinearMap> maps, int count,
         for (std::size_t i = 0; i < exponents.values.size(); ++i)
             exponents.values[i] = out.logarithms[i] / static_cast<double>(maps.size());
         std::vector<double> warmed = bound_errors(there, out, back, maps, wanted, exponents, pool);
-        const double worst =
-            *std::max_element(exponents.errors.begin(), exponents.errors.begin() + static_cast<std::ptrdiff_t>(wanted));
+        const double worst = *std::max_element(
+            exponents.errors.begin(), exponents.errors.begin() + static_cast<std::ptrdiff_t>(wanted));
         if (worst <= kCertain) break;
         there.rows = std::move(warmed);
     }

@@ -33,17 +33,19 @@ struct LyapunovExponents {
     std::vector<double> values, errors;
 };
 
-/// The `count` largest finite-depth Lyapunov exponents ln σ_i(J_D ⋯ J_1)/D by the QR method (Benettin et al. 1980): an
-/// orthonormal frame is carried through the maps and orthonormalised after each, Z_l = J_l Q_{l−1} = Q_l R_l; exponent i
-/// is (1/D) Σ_l ln |(R_l)_ii|. At finite depth that depends on the frame it starts from, and from a random one all
-/// exponents come out alike. So the frame is warmed first: sweeps through J and Jᵀ (subspace iteration with some
-/// directions to spare) bring it to the leading right singular vectors, for which Z = J·Q has the diagonal R = Σ.
+/// The `count` largest finite-depth Lyapunov exponents ln σ_i(J_D ⋯ J_1)/D by the QR method (Benettin et al.
+/// 1980): an orthonormal frame is carried through the maps and orthonormalised after each, Z_l = J_l Q_{l−1}
+/// = Q_l R_l; exponent i is (1/D) Σ_l ln |(R_l)_ii|. At finite depth that depends on the frame it starts
+/// from, and from a random one all exponents come out alike. So the frame is warmed first: sweeps through J
+/// and Jᵀ (subspace iteration with some directions to spare) bring it to the leading right singular vectors,
+/// for which Z = J·Q has the diagonal R = Σ.
 ///
-/// Errors: with R = R_D ⋯ R_1, JQ = PR exactly and JᵀP = QRᵀ + E; each σ_i(J) lies within ‖E·u_i‖ of σ_i(R) (u_i its left
-/// vector; that no larger value was missed rests on the random start, as in block_lanczos.h). The error is the largest
-/// distance of (ln R_ii)/D from (ln(σ_i(R) ± ‖E·u_i‖))/D, infinite where that reaches 0. Sweeps end when all are
-/// below 1e-3 nat or after 30, with the errors as they are. −∞ (error 0) where a direction is lost altogether. NaN where a
-/// product is not finite. `check` is called between products and may throw.
+/// Errors: with R = R_D ⋯ R_1, JQ = PR exactly and JᵀP = QRᵀ + E; each σ_i(J) lies within ‖E·u_i‖ of σ_i(R)
+/// (u_i its left vector; that no larger value was missed rests on the random start, as in block_lanczos.h).
+/// The error is the largest distance of (ln R_ii)/D from (ln(σ_i(R) ± ‖E·u_i‖))/D, infinite where that
+/// reaches 0. Sweeps end when all are below 1e-3 nat or after 30, with the errors as they are. −∞ (error 0)
+/// where a direction is lost altogether. NaN where a product is not finite. `check` is called between
+/// products and may throw.
 LyapunovExponents lyapunov_exponents(std::span<const LinearMap> maps, int count, std::uint64_t seed,
                                      ThreadPool& pool, const std::function<void()>& check = {});
 

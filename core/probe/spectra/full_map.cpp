@@ -14,8 +14,8 @@ constexpr int kBlock = 2;            // one direction can miss a value that it h
 constexpr double kTolerance = 0.02;  // of the residual; the value is then known to about its square
 }  // namespace
 
-MapEnds full_map_ends(const Transformer<double>& model, const Tape<double>& tape, int begin, int end, bool dense,
-                      bool exact_nulls, double last_block_smallest, ThreadPool& pool,
+MapEnds full_map_ends(const Transformer<double>& model, const Tape<double>& tape, int begin, int end,
+                      bool dense, bool exact_nulls, double last_block_smallest, ThreadPool& pool,
                       const std::function<void()>& check) {
     Spectrum s;
     const LinearMap map = jacobian_map(model, tape, 0, begin, end, Jacobian::Backprop, pool);
@@ -24,10 +24,13 @@ MapEnds full_map_ends(const Transformer<double>& model, const Tape<double>& tape
     else if (dense)
         s = dense_spectrum(map, {.count = 1, .check = check});
     else
-        s = block_lanczos(
-            map,
-            {.count = kBlock, .tolerance = kTolerance, .sharpen = false, .max_dimension = kFullMapProducts, .check = check},
-            pool);
+        s = block_lanczos(map,
+                          {.count = kBlock,
+                           .tolerance = kTolerance,
+                           .sharpen = false,
+                           .max_dimension = kFullMapProducts,
+                           .check = check},
+                          pool);
     MapEnds ends{s.top[0], s.top_error[0], s.bottom[0], s.bottom_error[0]};
     if (!std::isfinite(ends.top)) return ends;
     if (exact_nulls) {

@@ -12,16 +12,16 @@ namespace normscope {
 
 namespace {
 
-constexpr double kBudget = 1e10;     // operations; see the header
-constexpr double kWhole = 3e10;      // what the last token's blocks of all layers may cost
-constexpr double kFullMap = 5.6e9;   // what the full map may cost
-constexpr int kDenseFullMap = 256;   // n·d up to which the explicit matrix is affordable
+constexpr double kBudget = 1e10;    // operations; see the header
+constexpr double kWhole = 3e10;     // what the last token's blocks of all layers may cost
+constexpr double kFullMap = 4.2e9;  // what the full map may cost
+constexpr int kDenseFullMap = 256;  // n·d up to which the explicit matrix is affordable
 constexpr int kMostSequences = 8;
 constexpr std::size_t kMostTokens = 4;
 constexpr double kSinglePrecision = 4;  // how much faster a pass is in float32
 
-/// Cost of float64 work on a stack of this shape, in operations of a large matrix product; what runs slower is charged
-/// more (measured at d 64 and d 768).
+/// Cost of float64 work on a stack of this shape, in operations of a large matrix product; what runs slower
+/// is charged more (measured at d 64 and d 768).
 struct Cost {
     const StackSpec& spec;
     double d = spec.d_model, depth = spec.depth;
@@ -38,18 +38,17 @@ struct Cost {
     double product() const { return 2 * d * d * d; }
 
     /// One layer's blocks at the last of n tokens.
-    double block(double n) const {
-        return pass(n) * (spec.causal ? n + d : n + 2 * n * d) + product();
-    }
+    double block(double n) const { return pass(n) * (spec.causal ? n + d : n + 2 * n * d) + product(); }
     /// Blocks and their spectra, sub-layers alone.
     double sublayers(double n) const { return block(n) + 2 * svd(d); }
     /// The full map of m tokens for one layer, and the layer's share of the stack's.
     double full(double m, bool dense) const {
         const double directions = dense ? m * d : 2 * kFullMapProducts;  // J alone, or J and its transpose
-        const double products = 2 * directions * m * pass(m);  // sub-layers, stack
+        const double products = 2 * directions * m * pass(m);            // sub-layers, stack
         const double feed_forward =
             token_by_token(spec, 1, static_cast<int>(m)) ? m * (d * operations(0) + svd(d)) : 0;
-        return m * pass(m) + products + feed_forward + sublayers(m) + (dense ? (1 + 1 / depth) * svd(m * d) : 0);
+        return m * pass(m) + products + feed_forward + sublayers(m) +
+               (dense ? (1 + 1 / depth) * svd(m * d) : 0);
     }
 };
 
@@ -57,7 +56,8 @@ struct Cost {
 std::vector<int> spread(int count, int depth) {
     std::vector<int> layers;
     for (int i = 0; i < count; ++i)
-        layers.push_back(count == 1 ? depth - 1 : static_cast<int>(std::lround(i * (depth - 1.0) / (count - 1))));
+        layers.push_back(count == 1 ? depth - 1
+                                    : static_cast<int>(std::lround(i * (depth - 1.0) / (count - 1))));
     return layers;
 }
 
@@ -75,7 +75,8 @@ JacobianPlan plan_jacobian(const StackSpec& spec, int length, int sequences) {
     plan.tokens = {length};
     plan.whole = whole <= std::max(kWhole, budget);
     const double one = plan.whole ? whole : layer;
-    const int count = plan.whole ? spec.depth : std::clamp(static_cast<int>(0.95 * budget / one), 1, spec.depth);
+    const int count =
+        plan.whole ? spec.depth : std::clamp(static_cast<int>(0.95 * budget / one), 1, spec.depth);
     plan.layers = spread(count, spec.depth);
     double left = budget - (plan.whole ? whole : count * layer);
 

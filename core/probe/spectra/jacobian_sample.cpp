@@ -17,8 +17,8 @@ void copy_to(std::vector<double>& to, std::size_t offset, const std::vector<doub
     std::copy(from.begin(), from.end(), to.begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
-/// Of a token's blocks that multiply, the factor with the most exact nulls forces as many on the product; else only what
-/// stands last does.
+/// Of a token's blocks that multiply, the factor with the most exact nulls forces as many on the product;
+/// else only what stands last does.
 int nulls_of_product(const std::vector<double>& factors, std::size_t begin, std::size_t end, bool multiply) {
     const auto first = factors.begin() + static_cast<std::ptrdiff_t>(multiply ? begin : end - 1);
     return static_cast<int>(*std::max_element(first, factors.begin() + static_cast<std::ptrdiff_t>(end)));
@@ -56,8 +56,8 @@ JacobianSample::JacobianSample(const StackSpec& spec, const JacobianPlan& plan, 
       positions_(plan.tokens.size()),
       pool_(pool),
       check_(std::move(check)) {
-    for (auto* of_sublayers : {&branch_norm_, &exact_, &epsilon_, &below_, &measured_, &predicted_, &full_top_,
-                               &full_top_error_, &full_bottom_, &full_bottom_error_})
+    for (auto* of_sublayers : {&branch_norm_, &exact_, &epsilon_, &below_, &measured_, &predicted_,
+                               &full_top_, &full_top_error_, &full_bottom_, &full_bottom_error_})
         of_sublayers->assign(rows_, kNaN);
     for (auto* of_layers : {&layer_exact_, &layer_below_}) of_layers->assign(rows_ / 2, kNaN);
     for (auto* single : {&end_exact_, &end_below_}) single->assign(1, kNaN);
@@ -140,7 +140,8 @@ void JacobianSample::full_map(const Transformer<double>& model, const Tape<doubl
         const bool nulls = exact_[first + at] > 0;
         any = any || nulls;
         const double smallest = spec_.causal ? last_token.sublayers[(at + 1) * width_ - 1] : no_bound;
-        const MapEnds ends = full_map_ends(model, tape, k, k + 1, plan_.dense, nulls, smallest, pool_, check_);
+        const MapEnds ends =
+            full_map_ends(model, tape, k, k + 1, plan_.dense, nulls, smallest, pool_, check_);
         full_top_[first + at] = ends.top;
         full_top_error_[first + at] = ends.top_error;
         full_bottom_[first + at] = ends.bottom;

@@ -25,14 +25,14 @@ TokenSpectra token_spectra(const Transformer<double>& model, const Tape<double>&
 /// The arrays of one sample of the jacobian probe (jacobian.h), NaN until measured.
 class JacobianSample {
   public:
-    JacobianSample(const StackSpec& spec, const JacobianPlan& plan, int length, int sequences, ThreadPool& pool,
-                   std::function<void()> check);
+    JacobianSample(const StackSpec& spec, const JacobianPlan& plan, int length, int sequences,
+                   ThreadPool& pool, std::function<void()> check);
 
-    /// The last token of sequence 0 in the layers first_layer … of the whole stack, which are all of `model`; the tape
-    /// holds that sequence. The stack's own spectrum too, where `model` is the whole stack.
+    /// The last token of sequence 0 in the layers first_layer … of the whole stack, which are all of `model`;
+    /// the tape holds that sequence. The stack's own spectrum too, where `model` is the whole stack.
     void last_token(const Transformer<double>& model, const Tape<double>& tape, int first_layer);
-    /// The full map of the tape's sequence. `smallest` [sub-layers of model]: σ_min of its last token's blocks;
-    /// `stack_smallest`: of the stack's block, where `model` is the whole stack.
+    /// The full map of the tape's sequence. `smallest` [sub-layers of model]: σ_min of its last token's
+    /// blocks; `stack_smallest`: of the stack's block, where `model` is the whole stack.
     void full_map(const Transformer<double>& model, const Tape<double>& tape, int first_layer,
                   const TokenSpectra& last_token);
     /// Of the token plan.tokens[index] of sequence 0.
@@ -60,7 +60,8 @@ class JacobianSample {
     std::vector<double> exact_, epsilon_, below_, measured_, predicted_;  ///< [2D]
     std::vector<double> layer_exact_, layer_below_, end_exact_, end_below_;
     std::vector<double> position_sv_, position_end_;
-    std::vector<double> full_top_, full_top_error_, full_bottom_, full_bottom_error_, full_end_, full_end_error_;
+    std::vector<double> full_top_, full_top_error_, full_bottom_, full_bottom_error_, full_end_,
+        full_end_error_;
     std::vector<double> tops_;
     std::vector<TokenSpectra> averaged_;  ///< what mean_sv is the mean of
 };

@@ -18,7 +18,8 @@ double frobenius(const BlockMatrix& block) {
     return std::sqrt(std::inner_product(block.begin(), block.end(), block.begin(), 0.0));
 }
 
-NullStructure of_post_norm(NormKind kind, std::span<const double> z, std::span<const double> gamma, double eps) {
+NullStructure of_post_norm(NormKind kind, std::span<const double> z, std::span<const double> gamma,
+                           double eps) {
     const bool centred = kind == NormKind::LayerNorm;
     const NormJacobian norm =
         centred ? NormJacobian::layer_norm(z, gamma, eps) : NormJacobian::rms_norm(z, gamma, eps);
@@ -40,7 +41,8 @@ NullStructure of_post_norm(NormKind kind, std::span<const double> z, std::span<c
 
 }  // namespace
 
-NullStructure null_structure(const Transformer<double>& model, const Tape<double>& tape, int sublayer, int row) {
+NullStructure null_structure(const Transformer<double>& model, const Tape<double>& tape, int sublayer,
+                             int row) {
     const auto k = static_cast<std::size_t>(sublayer), layer = k / 2;
     const StackSpec& spec = model.spec();
     const auto d = static_cast<std::size_t>(spec.d_model);

@@ -10,7 +10,8 @@
 
 namespace normscope {
 
-/// What the form of a sub-layer says of the kernel of its block at one token, whatever the weights of its branch.
+/// What the form of a sub-layer says of the kernel of its block at one token, whatever the weights of its
+/// branch.
 struct NullStructure {
     int exact = 0;         ///< singular values that are 0
     int epsilon = 0;       ///< directions that would be null at ε = 0
@@ -18,31 +19,36 @@ struct NullStructure {
 };
 
 /// A post norm with k channels of γ = 0, behind it J = N'·M with M = a·I + Δt·b·f' of full rank:
-///   LayerNorm: exact = max(1, k): the direction 1 is lost, and so is every such channel (with k ≥ 1 the covector
-///   diag(γ)⁻¹·1 no longer exists); at ε = 0 max(2, k), the difference being ε-directions.
-///   RMSNorm: exact = k; at ε = 0 max(1, k).
-/// At ε > 0 ẑ is not null: the norm's singular value there is gain·ε/(var + ε)·|⟨ẑ, γ∘g⟩|, g the unit covector, so for
-/// γ = 1 NormJacobian's gain·ε/(var + ε). A token without variance has no ẑ. At ε = 0 both kinds are exact. Without a
-/// shortcut (a = 0) a LayerNorm before or after the branch alone leaves 1 exact null. Elsewhere nothing is predicted: a
-/// Pre-LN or Peri-LN block has full rank unless its weights make it otherwise. `row` of the tape, from 0.
-NullStructure null_structure(const Transformer<double>& model, const Tape<double>& tape, int sublayer, int row);
+///   LayerNorm: exact = max(1, k): the direction 1 is lost, and so is every such channel (with k ≥ 1 the
+///   covector diag(γ)⁻¹·1 no longer exists); at ε = 0 max(2, k), the difference being ε-directions. RMSNorm:
+///   exact = k; at ε = 0 max(1, k).
+/// At ε > 0 ẑ is not null: the norm's singular value there is gain·ε/(var + ε)·|⟨ẑ, γ∘g⟩|, g the unit
+/// covector, so for γ = 1 NormJacobian's gain·ε/(var + ε). A token without variance has no ẑ. At ε = 0 both
+/// kinds are exact. Without a shortcut (a = 0) a LayerNorm before or after the branch alone leaves 1 exact
+/// null. Elsewhere nothing is predicted: a Pre-LN or Peri-LN block has full rank unless its weights make it
+/// otherwise. `row` of the tape, from 0.
+NullStructure null_structure(const Transformer<double>& model, const Tape<double>& tape, int sublayer,
+                             int row);
 
-/// Below it a singular value computed from float64 products of a [d, d] block says nothing: 16·d·ε₆₄·σ_max (d = 64:
-/// 2.3e-13·σ_max). Products of length d and the decomposition lose some √d·ε₆₄ each; the rest is reserve for
-/// cancellation inside the branch.
+/// Below it a singular value computed from float64 products of a [d, d] block says nothing: 16·d·ε₆₄·σ_max (d
+/// = 64: 2.3e-13·σ_max). Products of length d and the decomposition lose some √d·ε₆₄ each; the rest is
+/// reserve for cancellation inside the branch.
 double block_resolution(int d, double largest);
 
-/// The same for a product of blocks F_D … F_1: 16·d·ε₆₄·Σ_l ‖F_D…F_{l+1}‖_F·‖F_l‖_F·‖F_{l−1}…F_1‖_F, what the factors'
-/// round-off can move a value by (Weyl). Much larger than ε₆₄·σ_max where the factors' gains do not add up.
+/// The same for a product of blocks F_D … F_1: 16·d·ε₆₄·Σ_l ‖F_D…F_{l+1}‖_F·‖F_l‖_F·‖F_{l−1}…F_1‖_F, what the
+/// factors' round-off can move a value by (Weyl). Much larger than ε₆₄·σ_max where the factors' gains do not
+/// add up.
 double product_resolution(const std::vector<BlockMatrix>& factors, int d);
 
 /// Structure and float64 together.
 struct NullCount {
-    double exact = 0;             ///< by structure; all d where the block is the zero matrix; NaN where not finite
-    double epsilon = 0;           ///< ε-directions that float64 resolves
-    double below_resolution = 0;  ///< values under the resolution that no exact null explains: 0 or not, unknown
-    double predicted = 0;         ///< see NullStructure
-    double measured = 0;          ///< the block's smallest value beside the exact nulls, where there is an ε-direction
+    double exact = 0;    ///< by structure; all d where the block is the zero matrix; NaN where not finite
+    double epsilon = 0;  ///< ε-directions that float64 resolves
+    double below_resolution =
+        0;                 ///< values under the resolution that no exact null explains: 0 or not, unknown
+    double predicted = 0;  ///< see NullStructure
+    double measured =
+        0;  ///< the block's smallest value beside the exact nulls, where there is an ε-direction
 };
 
 /// `descending`: the block's d singular values.

@@ -13,9 +13,9 @@ namespace normscope {
 /// ascending; Ritz values are upper bounds of them, so where n·d is above 512 their error reaches down to 0.
 /// …_error of the same shape each: the true value lies within value ± error (backend/cpu/block_lanczos.h).
 /// stable_rank [D] = ‖J_l‖_F²/‖J_l‖₂² with stable_rank_error (0 where exact, else one standard error),
-/// alignment [D−1], product_gain [], lyapunov [k] with lyapunov_error: see depth_measures.h; alignment is left out in a stack of
-/// one layer. Memory: at most 256 MB for a search, one search at a time, besides the passes' buffers
-/// (jacobian_map.h).
+/// alignment [D−1], product_gain [], lyapunov [k] with lyapunov_error: see depth_measures.h; alignment is
+/// left out in a stack of one layer. Memory: at most 256 MB for a search, one search at a time, besides the
+/// passes' buffers (jacobian_map.h).
 template <class T>
 ProbeResult probe_spectra(ProbeInput<T>& input);
 

@@ -26,8 +26,8 @@ BlockMatrix token_block(const Transformer<T>& model, const Tape<T>& tape, int se
 template BlockMatrix token_block(const Transformer<float>&, const Tape<float>&, int, int, int);
 template BlockMatrix token_block(const Transformer<double>&, const Tape<double>&, int, int, int);
 
-std::vector<BlockMatrix> sublayer_blocks(const Transformer<double>& model, const Tape<double>& tape, ThreadPool& pool,
-                                         const std::function<void()>& check) {
+std::vector<BlockMatrix> sublayer_blocks(const Transformer<double>& model, const Tape<double>& tape,
+                                         ThreadPool& pool, const std::function<void()>& check) {
     const int count = 2 * model.spec().depth;
     std::vector<BlockMatrix> blocks(static_cast<std::size_t>(count));
     pool.run(count, [&](int k) {
@@ -75,8 +75,8 @@ std::vector<double> block_spectra(const std::vector<BlockMatrix>& blocks, int d,
     return values;
 }
 
-std::vector<double> branch_norms(const std::vector<BlockMatrix>& blocks, const std::vector<double>& shortcuts, int d,
-                                 ThreadPool& pool, const std::function<void()>& check) {
+std::vector<double> branch_norms(const std::vector<BlockMatrix>& blocks, const std::vector<double>& shortcuts,
+                                 int d, ThreadPool& pool, const std::function<void()>& check) {
     constexpr int kDense = 128;  // above it a search is cheaper
     const auto width = static_cast<std::size_t>(d);
     std::vector<BlockMatrix> branches = blocks;
@@ -97,7 +97,8 @@ std::vector<double> branch_norms(const std::vector<BlockMatrix>& blocks, const s
                                 matmul_nn<double>(count, d, d, 1, in, d, branch.data(), d, 0, out, d);
                             }};
         norms.push_back(
-            block_lanczos(map, {.count = 4, .tolerance = 1e-9, .max_dimension = d, .check = check}, pool).top.front());
+            block_lanczos(map, {.count = 4, .tolerance = 1e-9, .max_dimension = d, .check = check}, pool)
+                .top.front());
     }
     return norms;
 }

@@ -11,17 +11,20 @@ namespace normscope {
 
 using BlockMatrix = std::vector<double>;  ///< [d, d] row-major, rows are outputs
 
-/// ∂(last token out)/∂(last token in) of the sub-layers begin … end − 1, back-propagated sense, at one sequence of the
-/// tape. In a causal stack the last token is the only one that it moves; otherwise the whole sequence is carried along.
+/// ∂(last token out)/∂(last token in) of the sub-layers begin … end − 1, back-propagated sense, at one
+/// sequence of the tape. In a causal stack the last token is the only one that it moves; otherwise the whole
+/// sequence is carried along.
 template <class T>
 BlockMatrix token_block(const Transformer<T>& model, const Tape<T>& tape, int sequence, int begin, int end);
 
 /// The blocks of all 2D sub-layers at sequence 0. `check` is called between them and may throw.
-std::vector<BlockMatrix> sublayer_blocks(const Transformer<double>& model, const Tape<double>& tape, ThreadPool& pool,
-                                         const std::function<void()>& check);
+std::vector<BlockMatrix> sublayer_blocks(const Transformer<double>& model, const Tape<double>& tape,
+                                         ThreadPool& pool, const std::function<void()>& check);
 
 /// Whether a layer's block is the product of its sub-layers' blocks and the stack's that of its layers'.
-inline bool blocks_multiply(const StackSpec& spec) { return spec.causal && spec.layout == Layout::Serial; }
+inline bool blocks_multiply(const StackSpec& spec) {
+    return spec.causal && spec.layout == Layout::Serial;
+}
 
 /// The blocks of all D layers; `sublayers` as sublayer_blocks() gives them.
 std::vector<BlockMatrix> layer_blocks(const Transformer<double>& model, const Tape<double>& tape,
@@ -39,7 +42,7 @@ std::vector<double> block_spectra(const std::vector<BlockMatrix>& blocks, int d,
                                   const std::function<void()>& check);
 
 /// ‖B_i − shortcut_i·I‖₂ of each block, to 1e-9 of itself or round-off; NaN where it is not finite.
-std::vector<double> branch_norms(const std::vector<BlockMatrix>& blocks, const std::vector<double>& shortcuts, int d,
-                                 ThreadPool& pool, const std::function<void()>& check);
+std::vector<double> branch_norms(const std::vector<BlockMatrix>& blocks, const std::vector<double>& shortcuts,
+                                 int d, ThreadPool& pool, const std::function<void()>& check);
 
 }  // namespace normscope

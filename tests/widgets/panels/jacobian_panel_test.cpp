@@ -156,7 +156,7 @@ class JacobianPanelTest : public QObject {
         QCOMPARE(plot.curves[0].y, four(9));
         QCOMPARE(plot.bands[0].low[0], 8.5);
         QCOMPARE(plot.bands[0].high[0], 9.5);
-        QVERIFY(std::isnan(plot.curves[1].y[1]));  // 0 stands in the lane
+        QCOMPARE(plot.curves[1].y, std::vector<double>({0.5, 0.1, 0.1}));  // 0 stands in the lane
         QCOMPARE(plot.frame_marks.size(), 1u);
         QVERIFY(std::isnan(plot.bands[1].low[2]));  // a bar down to 0 has no place on the axis
         QCOMPARE(plot.chips[0].text, "A end to end σ₁ = 60 ± 0.5, σ_min ≤ 0.004");
