@@ -51,10 +51,10 @@ double theta_operations(const Shape& s) {
     return 13 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length);
 }
 /// Blocks of every sub-layer and layer and the largest values of full maps; the probe samples tokens and layers where that
-/// would take more than five steps of the default stack, or a forward and backward pass over one sequence.
+/// would take more than two to three steps of the default stack, or a forward and backward pass over one sequence.
 double jacobian_operations(const Shape& s) {
     const double d = s.d_model;
-    const double most = std::max(5.5e9, 3 * forward_operations(s, s.context, s.context));
+    const double most = std::max(3.1e9, 3 * forward_operations(s, s.context, s.context));
     return std::min(375 * (5.0 * s.depth + 1) * d * d * d, most);
 }
 /// 16 singular values of whole-sequence maps of every range of layers, some 64 products and transposes each.

@@ -3,6 +3,7 @@
 #include <QRegularExpression>
 #include <QtTest>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/recipe/presets.h"
 

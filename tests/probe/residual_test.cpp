@@ -172,7 +172,7 @@ class ResidualTest : public QObject {
             const std::int64_t step = trainer.steps_done();
             trainer.prepare_numerics();
             if (step == 0 || step == 8 || step == train.steps - 1) {
-                const Batch batch = trainer.probe_batch();
+                const Batch batch = trainer.probe_batch(8, s.context);
                 ProbeInput<float> input(trainer.model(), batch, pool_, step);
                 const ProbeResult found = probe_residual(input);
                 const std::vector<double> hidden = values(probe_gradients(input), "hidden");

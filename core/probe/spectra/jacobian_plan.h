@@ -8,9 +8,9 @@
 
 namespace normscope {
 
-/// What one sample of the jacobian probe looks at, so that its cost stays within about 10¹⁰ operations (five
-/// training steps of the default stack), in a stack of middle width 3·10¹⁰, in a wide one that of a training
-/// step on one sequence. Follows from the shape alone: no clock, no weights.
+/// What one sample of the jacobian probe looks at, so that its cost stays within about 4·10⁹ operations (two to three training
+/// steps of the default stack), in a stack of middle width 3·10¹⁰, in a wide one that of a training step on one sequence.
+/// Follows from the shape alone: no clock, no weights.
 struct JacobianPlan {
     std::vector<int> layers;  ///< from 0, ascending: those whose blocks are measured
     /// All layers are, from the tokens on in float64, so that products over the depth are defined. Otherwise
