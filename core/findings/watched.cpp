@@ -28,17 +28,31 @@ std::optional<double> gradient_ratio(const ProbeResult& sample) {
     return hidden->data[2] / hidden->data.back();
 }
 
+/// The product of one factor over the sub-layers between the hidden states of the first and the last layer.
+std::optional<double> product_of(const ProbeResult& sample, const char* name) {
+    const NamedArray* array = sample.find(name);
+    if (!array || array->data.size() < 4) return std::nullopt;
+    double logarithm = 0;  // the product itself may underflow
+    for (std::size_t k = 2; k < array->data.size(); ++k) logarithm += std::log(array->data[k]);
+    return std::exp(logarithm);
+}
+
+// The bands are the last row of tests/findings/RESULT.md, rounded up.
 constexpr WatchedQuantity kWatched[] = {
-    {"branch_ratio", "branch ÷ stream", "residual", true, 1,
+    {"branch_ratio", "branch ÷ stream", "residual", true, 3.8,
      [](const ProbeResult& s) { return median_of(s, "branch_ratio"); }},
-    {"branch_cosine", "cos(branch, stream)", "residual", false, 0.3,
+    {"branch_cosine", "cos(branch, stream)", "residual", false, 0.95,
      [](const ProbeResult& s) { return median_of(s, "branch_cosine"); }},
-    {"update_ratio", "update ÷ weight", "updates", true, 1,
+    {"norm_factor", "the norms' factor on the gradient", "residual", true, 2.5,
+     [](const ProbeResult& s) { return product_of(s, "grad_norm"); }},
+    {"branch_factor", "the branches' factor on the gradient", "residual", true, 3.5,
+     [](const ProbeResult& s) { return product_of(s, "grad_branch"); }},
+    {"update_ratio", "update ÷ weight", "updates", true, 3,
      [](const ProbeResult& s) { return median_of(s, "update_ratio"); }},
-    {"gradient_ratio", "gradient, first ÷ last layer", "gradients", true, 2, gradient_ratio},
-    {"entropy", "attention entropy", "attention", false, 0.2,
+    {"gradient_ratio", "gradient, first ÷ last layer", "gradients", true, 4, gradient_ratio},
+    {"entropy", "attention entropy", "attention", false, 0.21,
      [](const ProbeResult& s) { return median_of(s, "entropy"); }},
-    {"similarity", "token similarity", "tokens", false, 0.3,
+    {"similarity", "token similarity", "tokens", false, 0.95,
      [](const ProbeResult& s) { return median_of(s, "similarity"); }},
 };
 

@@ -13,8 +13,8 @@ namespace normscope {
 
 /// A quantity that is watched for the start of a failure: one number a sample, and the band around its value at step 0
 /// that it kept in the runs that learned. The bands are measured, not chosen: tests/findings/bands trains runs that
-/// learn (several schemes, initialisations, learning rates and seeds) and prints the widest excursion of each quantity
-/// in the first 50 steps; `band` is that, rounded up.
+/// learn (schemes, initialisations, learning rates, seeds) and writes the widest excursion of each quantity in the first 50
+/// steps; `band` is that, rounded up.
 struct WatchedQuantity {
     const char* id;     ///< "branch_ratio"
     const char* title;  ///< "branch ÷ stream"

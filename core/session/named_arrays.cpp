@@ -22,6 +22,7 @@ FileArray<T> read_file_array(const std::string& path, const std::string& object,
 template FileArray<float> read_file_array(const std::string&, const std::string&, int);
 template FileArray<double> read_file_array(const std::string&, const std::string&, int);
 template FileArray<std::int32_t> read_file_array(const std::string&, const std::string&, int);
+template FileArray<std::int64_t> read_file_array(const std::string&, const std::string&, int);
 
 std::vector<StoredTensor> read_named_arrays(const std::string& path, const std::string& group) {
     const auto opened = hdf5::open_for_reading(path);

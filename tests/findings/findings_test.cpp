@@ -59,12 +59,12 @@ class FindingsTest : public QObject {
         RunData r = sample::run("Post-LN");
         r.outcome = {RunState::Collapsed, 3, "lost 0.4 nat", -1};
         for (int step = 0; step < 4; ++step) {
-            const double far = step < 1 ? 1 : 1e-3, later = step < 3 ? 0.5 : 0.01;
+            const double far = step < 1 ? 1 : 1e-3, later = step < 3 ? 0.5 : 0.005;
             sample::add(r, "gradients", step, {sample::vector("hidden", {1, 1, far, 1, 1})});
             sample::add(r, "residual", step, {sample::vector("branch_ratio", {later, later, later, later})});
         }
         QCOMPARE(told(r, 3).last(), QString("First outside the range of runs that learn: gradient, first ÷ last layer "
-                                            "(1 → 0.001) at step 1; then branch ÷ stream (0.5 → 0.01) at step 3"));
+                                            "(1 → 0.001) at step 1; then branch ÷ stream (0.5 → 0.005) at step 3"));
         r.outcome.state = RunState::Finished;
         QVERIFY(!told(r, 3).join("").contains("First outside"));
     }

@@ -22,10 +22,12 @@ class WatchedTest : public QObject {
         RunData r = sample::run("A");
         for (int step = 0; step < 3; ++step) {
             const double v = moved(q.band * (step == 0 ? 0 : step == 1 ? 0.99 : 1.01));
-            // The arrays that the value is taken from, constant over depth.
+            // The arrays that the value is taken from, constant over depth; a product over two sub-layers is v.
             std::vector<NamedArray> arrays;
-            for (const char* name : {"branch_ratio", "branch_cosine", "update_ratio", "entropy", "similarity", "grad_norm"})
+            for (const char* name : {"branch_ratio", "branch_cosine", "update_ratio", "entropy", "similarity"})
                 arrays.push_back(sample::vector(name, {v, v, v, v}));
+            for (const char* name : {"grad_norm", "grad_branch"})
+                arrays.push_back(sample::vector(name, {9, 9, std::sqrt(std::abs(v)), std::sqrt(std::abs(v))}));
             arrays.push_back(sample::vector("hidden", {1, 1, v, 1, 1}));
             sample::add(r, q.probe, step, std::move(arrays));
         }

@@ -306,7 +306,7 @@ class JacobianTest : public QObject {
         StackSpec usual;
         complete(usual, 27);
         QVERIFY(plan_jacobian(usual, 64, 8).whole);
-        QVERIFY(plan_jacobian(usual, 64, 8).prefix >= 8);
+        QVERIFY(plan_jacobian(usual, 64, 8).prefix >= 4);  // few tokens, but both ends to rounding
     }
 
     /// A layer of its own: the rule that its place in the whole stack gave it, from the hidden state that it

@@ -89,9 +89,13 @@ class DeterminismTest : public QObject {
                     // step.
                     const NamedArray& first = *samples[0].find(array.name);
                     QCOMPARE(array.data.size(), first.data.size());
+                    // A head's lowest row is another at every step, NaN behind its end; a row always begins with a number.
+                    const bool of_one_row = array.name == "lowest_row" || array.name == "lowest_subset";
                     for (std::size_t k = 0; k < array.data.size(); ++k) {
-                        QCOMPARE(std::isnan(array.data[k]), std::isnan(first.data[k]));
-                        QVERIFY(!std::isinf(array.data[k]));
+                        const bool may_differ = of_one_row && k % array.shape.back() != 0;
+                        QVERIFY2(may_differ || std::isnan(array.data[k]) == std::isnan(first.data[k]),
+                                 (id + "/" + array.name).c_str());
+                        QVERIFY2(!std::isinf(array.data[k]), (id + "/" + array.name).c_str());
                     }
                 }
             }

@@ -9,16 +9,18 @@ import itertools
 import numpy as np
 import torch
 
-from model import normalise
+from model import GATE_ACTIVATIONS, normalise
 
 
 def growth(model, hidden):
     """hidden [2D+1, B, n, d]. The batch's N tokens together take the place of the n tokens of one sequence.
 
-    Bounds (Kan et al., "Stability under layer normalization", Peri-LN), for as many sub-layers from the first on as
-    have an output norm and no post norm, and without GPAS: R_0 = ‖X_0‖_F and
-    R_k = |a|·R_{k−1} + Δt·|b|·max|scale|·√(N·d)·(max|γ_out| + max|β_out|); MA ≤ R_k/√(N·d), Var ≤ R_k²/(N·d − 1).
-    The FFN's half of a parallel layer has no shortcut of its own: a = 1 there.
+    Bounds (Kan et al., "Stability under layer normalization", Peri-LN; GPAS added), for as many sub-layers from the
+    first on as have an output norm and no post norm: R_0 = ‖X_0‖_F and
+    R_k = o·(|a|·s·R_{k−1} + Δt·|b|·β·max|scale|·√(N·d)·(max|γ_out| + max|β_out|)); MA ≤ R_k/√(N·d),
+    Var ≤ R_k²/(N·d − 1). |1 − act(g)| of the layer's gate is o at the site output, s at shortcut and input, β at branch;
+    the others are 1, and at norm all are. The FFN's half of a parallel layer has no shortcut of its own: |a|·s = 1 there;
+    attention's half has no output of its own: o = 1 there.
     """
     stack, d = model.stack, hidden.shape[-1]
     x = hidden.reshape(len(hidden), -1)
@@ -29,7 +31,7 @@ def growth(model, hidden):
         return model.params[name].abs().max().item() if name in model.params else 0.0
 
     radius = np.full(len(hidden), np.nan)
-    bounded = not stack.gpas["enabled"] and stack.rule(0).norm_out and not stack.rule(0).norm_post
+    bounded = stack.rule(0).norm_out and not stack.rule(0).norm_post
     if bounded:
         radius[0] = np.sqrt((x[0] ** 2).sum())
     for index in range(2 * stack.depth):
@@ -39,8 +41,18 @@ def growth(model, hidden):
             reach = largest(prefix + ".norm_out.weight") + largest(prefix + ".norm_out.bias")
             scale = largest(prefix + ".scale") if stack.branch_scale != "none" else 1.0
             step = stack.residual_step * abs(rule.b) * scale * np.sqrt(size) * reach
-            a = 1.0 if stack.parallel and index % 2 else abs(rule.a)
-            radius[index + 1] = a * radius[index] + step
+            site, passed = stack.gate_site(index), 1.0
+            if site is not None:
+                gate = model.params[f"blocks.{index // 2}.gate"]
+                passed = abs(1 - GATE_ACTIVATIONS[stack.gpas["activation"]](gate).item())
+            shortcut = abs(rule.a) * (passed if site in ("shortcut", "input") else 1.0)
+            if stack.parallel and index % 2:
+                shortcut = 1.0
+            if site == "branch":
+                step *= passed
+            radius[index + 1] = shortcut * radius[index] + step
+            if site == "output" and not (stack.parallel and index % 2 == 0):
+                radius[index + 1] *= passed
     return {
         "ma": np.abs(x).mean(1),
         "var": x.var(1, ddof=1) if size > 1 else np.full(len(hidden), np.nan),

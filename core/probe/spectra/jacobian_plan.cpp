@@ -15,6 +15,7 @@ namespace {
 constexpr double kBudget = 4e9;     // operations; see the header
 constexpr double kWhole = 3e10;     // what the last token's blocks of all layers may cost
 constexpr double kFullMap = 3.4e9;  // what the full map may cost
+constexpr int kDenseFullMap = 256;  // n·d up to which the explicit matrix is affordable
 constexpr int kMostSequences = 8;
 constexpr std::size_t kMostTokens = 4;
 constexpr double kSinglePrecision = 4;  // how much faster a pass is in float32
