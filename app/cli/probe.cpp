@@ -8,6 +8,8 @@
 #include "core/probe/registry.h"
 #include "core/recipe/evaluation.h"
 #include "core/recipe/experiment.h"
+#include "core/recipe/probe_steps.h"
+#include "core/recipe/watched_step.h"
 #include "core/session/named_arrays.h"
 #include "core/stack/error.h"
 #include "core/stack/warnings.h"
@@ -69,13 +71,26 @@ Subject subject_of(const ProbeOptions& options, ThreadPool& pool) {
     return subject;
 }
 
-Batch batch_of(const ProbeOptions& options, Recipe recipe) {
-    if (!options.tokens.empty()) return read_batch(options.tokens, recipe.stack);
+/// The tokens, and in words what part of the held-out sequences they are.
+struct ProbedBatch {
+    Batch batch;
+    std::string sampled;  ///< empty: they were given
+};
+
+ProbedBatch batch_of(const ProbeOptions& options, const Subject& subject) {
+    Recipe recipe = subject.recipe;
+    if (!options.tokens.empty()) return {read_batch(options.tokens, recipe.stack), {}};
     complete_and_validate(recipe);
+    ProbeShape shape = probe_shape(recipe);
+    // A run is measured on what it measures itself. Else no run waits for it: all of the probe batch.
+    if (!subject.checkpoint) {
+        shape.sequences = kProbeSequences;
+        shape.length = shape.context;
+    }
     const auto trainer =
         make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context));
-    // Measured once, and no run waits for it: all of the probe batch.
-    return std::visit([&](const auto& t) { return t->probe_batch(kProbeSequences, recipe.stack.context); }, trainer);
+    return {std::visit([&](const auto& t) { return t->probe_batch(shape.sequences, shape.length); }, trainer),
+            sampled_text(shape)};
 }
 
 /// The update that a run in the subject's state makes next: of a checkpoint with its moments, else the first.
@@ -126,14 +141,16 @@ int measure_once(const ProbeOptions& options) {
     Warner warner;
     warner.show(warnings(subject.recipe.stack));
     warner.show(gate_warnings(model));
-    const Batch batch = batch_of(options, subject.recipe);
-    ProbeInput<T> input(model, batch, pool, subject.step);
+    const ProbedBatch probed = batch_of(options, subject);
+    ProbeInput<T> input(model, probed.batch, pool, subject.step);
+    if (!probed.sampled.empty()) input.sampled = probed.sampled;
     input.update = [&] {
         return options.tokens.empty() ? next_update(subject, pool) : update_of<T>(subject.recipe, model, input);
     };
     std::vector<ProbeResult> results;
     run_probes<T>(probes, input, [&](ProbeResult result) {
         std::cout << result.probe << ": " << result.cost_ms << " ms" << std::endl;
+        if (options.tokens.empty()) stamp_training_batch(result);
         results.push_back(std::move(result));
     });
     write_named_arrays(options.out, {}, results);

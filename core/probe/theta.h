@@ -7,7 +7,7 @@
 namespace normscope {
 
 /// Rows of all heads together that a sample of the probe looks at, about.
-inline constexpr std::size_t kThetaRows = 2048;
+inline constexpr std::size_t kThetaRows = 1024;
 /// The lowest row of every head is written where D·H·n is at most this.
 inline constexpr std::size_t kThetaLowestCells = 65536;
 

@@ -122,7 +122,10 @@ void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& poo
             known.push_back(find_probe(id));
             if (!known.back()) throw InputError("probe", "\"" + id + "\" is not known", "see normscope-cli probe --help");
         }
-        run_probes<Scalar>(known, input, done);
+        run_probes<Scalar>(known, input, [&](ProbeResult result) {
+            stamp_training_batch(result);  // an update is made of the training batch
+            done(std::move(result));
+        });
     });
 }
 

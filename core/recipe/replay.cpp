@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/recipe/watched_step.h"
 #include "core/stack/error.h"
 
 namespace normscope {
@@ -90,7 +91,10 @@ void Replay::advance(ThreadPool& pool) {
 
 std::vector<ProbeResult> Replay::measure(ThreadPool& pool, const std::atomic<bool>* cancel) {
     std::vector<ProbeResult> results;
-    experiment_->measure(plan_.probes, pool, cancel, [&](ProbeResult r) { results.push_back(std::move(r)); });
+    experiment_->measure(plan_.probes, pool, cancel, [&](ProbeResult r) {
+        stamp_training_batch(r);
+        results.push_back(std::move(r));
+    });
     return results;
 }
 

@@ -13,11 +13,17 @@ namespace normscope {
 /// The id of the probe that looks at a step's update and not at the weights before it.
 inline constexpr const char* kUpdatesProbe = "updates";
 
+/// Says what a sample of `updates` looks at: the batch that the step trains on, whatever the other probes look at.
+inline void stamp_training_batch(ProbeResult& result) {
+    if (result.probe == kUpdatesProbe) result.labels["sampled"] = {"training batch"};
+}
+
 /// The sample of a step that moved nothing.
 template <class T>
 ProbeResult left_out_update(const Trainer<T>& trainer, std::int64_t step) {
     ProbeResult result = updates_result(no_update(trainer.model().table()));
     result.step = step;
+    stamp_training_batch(result);
     return result;
 }
 
@@ -37,6 +43,7 @@ StepNumbers watched_step(Trainer<T>& trainer, ThreadPool& pool, const std::funct
     if (!now.overflowed && trainer.steps_done() > step) {
         result = updates_result(update_norms<T>(trainer.model().table(), before, trainer.trained_weights()));
         result.step = step;
+        stamp_training_batch(result);
     }
     result.cost_ms = std::chrono::duration<double, std::milli>(copied - start + (Clock::now() - stepped)).count();
     done(std::move(result));

@@ -22,11 +22,13 @@ class HoverProbeTest : public QObject {
   private Q_SLOTS:
     void initTestCase() {
         Recipe recipe = test::smallRecipe(Scheme::Post);
+        recipe.train.batch = 8;  // it can afford all of the probe batch, which is what the command measures
         complete_and_validate(recipe);
         Experiment experiment(recipe, "a", "Post-LN");
         run_ = experiment.header();
         ThreadPool pool(1);
         for (const auto& plan : recipe.probes) run_.probes[plan.id] = {experiment.measure(plan.id, pool)};
+        QCOMPARE(run_.probes.at("growth").at(0).labels.at("sampled"), std::vector<std::string>{"8 sequences"});
 
         const QString path = folder_.filePath("recipe.json");
         std::ofstream(path.toStdString()) << recipe_json(recipe);

@@ -117,9 +117,10 @@ class CommandsTest : public QObject {
     void probeReplaysAStep() {
         const QString run = path("seldom.h5"), each = path("each.h5");
         const QStringList stack = small_stack() + QStringList{"--steps", "9"};
-        succeed(QStringList{"train", "post-ln", "--out", run, "--set", R"(probes={"growth":{"every":100}})"} + stack);
+        succeed(QStringList{"train", "post-ln", "--out", run, "--set", R"(probes=[{"id":"growth","every":100}])"} +
+                stack);
         succeed(QStringList{"train", "post-ln", "--out", each, "--set",
-                            R"(probes={"growth":{"every":1},"gradients":{"every":1}})"} +
+                            R"(probes=[{"id":"growth","every":1},{"id":"gradients","every":1}])"} +
                 stack);
         const RunData wanted = open_session(each.toStdString()).runs.at(0);
         const RunData seldom = open_session(run.toStdString()).runs.at(0);

@@ -84,7 +84,7 @@ class ImportExportTest : public QObject {
         succeed({"export", path("first.h5"), "--out", path("m.safetensors")});
         succeed({"import", path("m.safetensors"), "--recipe", path("on.json"), "--weights", path("on.h5")});
         succeed({"train", path("on.json"), "--weights", path("on.h5"), "--out", path("on_run.h5"), "--steps",
-                 "3", "--threads", "1"});
+                 "3", "--threads", "1", "--set", "batch=8"});  // it can afford all of the probe batch
         const RunData run = open_session(path("on_run.h5").toStdString()).runs.at(0);
         QCOMPARE(run.events.at(0).kind, "weights");
         // A recipe does not bring them back: the session has them.
@@ -95,7 +95,8 @@ class ImportExportTest : public QObject {
                  read_named_arrays(path("on.h5").toStdString(), "/params").size());
         QVERIFY(!QFile::exists(path("on_run.ckpt.start.h5")));
 
-        const Recipe recipe = load_recipe(path("on.json").toStdString());
+        Recipe recipe = load_recipe(path("on.json").toStdString());
+        recipe.train.batch = 8;
         const Batch batch =
             make_corpus(recipe.train.data, recipe.stack.context)
                 ->train_batch(recipe.train.seed, 0, 0, recipe.train.batch, recipe.stack.context);
@@ -115,6 +116,7 @@ class ImportExportTest : public QObject {
         const auto rms = read_file_array<double>(path("p.h5").toStdString(), "/probes/growth/rms").data;
         const auto& sampled = run.probes.at("growth").at(0).find("rms")->data;
         QCOMPARE(rms.size(), sampled.size());
+        QCOMPARE(run.probes.at("growth").at(0).labels.at("sampled"), std::vector<std::string>{"8 sequences"});
         for (std::size_t i = 0; i < rms.size(); ++i) QVERIFY(std::abs(rms[i] - sampled[i]) < 1e-9 * rms[i]);
         wrong_input({"train", "pre-ln", "--weights", path("on.h5"), "--out", path("no.h5")}, "has the shape");
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A run that finishes, one that diverges, one that stalls: exit code, last line, info and file agree.
 #include "core/probe/registry.h"
+#include "core/recipe/flight_recorder.h"
 #include "core/session/session.h"
 #include "core/session/validate.h"
 #include "tests/cli/cli_process.h"
@@ -50,8 +51,13 @@ class OutcomesTest : public QObject {
         const RunData& run = session.runs[0];
         QCOMPARE(QString(run_state_word(run.outcome.state)), state);
         QCOMPARE(session.checkpoints.size(), std::size_t{1});
-        QCOMPARE(run.probes.size(), default_probes().size());
-        for (const auto& [id, samples] : run.probes) QCOMPARE(samples.front().step, std::int64_t{0});
+        QCOMPARE(run.probes.size(), default_probes().size() + 1);  // and the flight recorder
+        for (const std::string& id : default_probes()) QCOMPARE(run.probes.at(id).front().step, std::int64_t{0});
+        const std::vector<ProbeResult>& flight = run.probes.at(FlightRecorder::kId);
+        const std::size_t flown = std::min(run.steps.rows(), FlightRecorder::kSteps);
+        QVERIFY(flight.size() >= flown);
+        for (std::size_t back = 0; back < flown; ++back)
+            QCOMPARE(flight[flight.size() - 1 - back].step, run.steps.step.back() - static_cast<std::int64_t>(back));
         if (state == "diverged") {
             QVERIFY(run.outcome.step > 0);
             QVERIFY2(run.outcome.text.find("inf") != std::string::npos ||

@@ -127,7 +127,12 @@ class SamplingTest : public QObject {
 
     void samplesSayWhatTheyLookAt() {
         ThreadPool pool(1);
-        Experiment small(recipe_of("pre", 10), "a", "t");
+        // Eight sequences through a deep stack would take longer than its step on four.
+        Recipe part = parse_recipe(R"({"format": "normscope-recipe", "version": 1, "batch": 4, "steps": 10,
+            "stack": {"depth": 12, "d_model": 64, "heads": 4, "context": 64}})",
+                                   "part");
+        complete_and_validate(part);
+        Experiment small(part, "a", "t");
         const ProbeShape shape = probe_shape(small.recipe());
         QVERIFY(shape.sequences >= 2 && shape.sequences < 8);
         QCOMPARE(small.measure("growth", pool).labels.at("sampled").front(),

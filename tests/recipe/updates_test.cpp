@@ -116,7 +116,11 @@ class UpdatesTest : public QObject {
         Experiment experiment(recipe_of(R"(}, "optimizer": {"lr": 1e30})"), "a", "A");
         std::vector<ProbeResult> samples;
         while (!experiment.ended())
-            for (const ProbeResult& sample : experiment.advance(pool_).probes) samples.push_back(sample);
+            for (const ProbeResult& sample : experiment.advance(pool_).probes)
+                if (sample.probe == "updates") samples.push_back(sample);  // the end writes the flight besides
+        QVERIFY(samples.size() > 1);
+        for (const ProbeResult& sample : samples)
+            QCOMPARE(sample.labels.at("sampled"), std::vector<std::string>{"training batch"});
         QCOMPARE(experiment.outcome().state, RunState::Diverged);
         for (const double r : samples.front().find("update_ratio")->data) QVERIFY(r > 1e20);
         for (const double r : samples.back().find("update_ratio")->data) QVERIFY(std::isnan(r));

@@ -10,8 +10,6 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr double kLineWidth = 0.02;  // of the value: a band narrower than this lies under the line
-
 QString whatIsRounded(bool autocast, const QString& format) {
     if (!autocast)
         return QString("the result of every operation and the weights are rounded to %1, sums inside an operation run "
@@ -27,19 +25,6 @@ QString sampledText(const ProbeResult& sample) {
     const auto label = sample.labels.find("sampled");
     if (label == sample.labels.end() || label->second.empty()) return {};
     return QString::fromStdString(label->second.front());
-}
-
-/// One standard error to either side, where some of it is wider than the line; a gap where no error is known.
-void addErrorBand(Plot& plot, const Curve& curve, const NamedArray& error) {
-    Band band{curve.name + " standard error", curve.role, curve.x, {}, {}, 0.3};
-    bool wide = false;
-    for (std::size_t i = 0; i < curve.y.size(); ++i) {
-        const double e = error.data[i];
-        wide = wide || e > kLineWidth * curve.y[i];
-        band.low.push_back(curve.y[i] - e);
-        band.high.push_back(curve.y[i] + e);
-    }
-    if (wide) plot.bands.push_back(std::move(band));
 }
 
 }  // namespace
@@ -93,10 +78,6 @@ Figure buildMismatch(const PanelInput& input) {
     for (const ShownSample& shown : samples) {
         const auto p = profile(*shown.sample);
         if (!shown.own() || !p) continue;
-        const NamedArray* error = arrayOf(*shown.sample, name + "_hidden_error", 1);
-        for (const Curve& curve : plot.curves)
-            if (error && curve.role.run == shown.index && curve.kind == shown.kind && curve.y.size() == error->data.size())
-                addErrorBand(plot, curve, *error);
         QString text = QString("%1: %2 after the embedding, %3 at layer %4")
                            .arg(nameOf(*shown.run), brief(p->y.front()), brief(p->y.back()))
                            .arg(p->depth);

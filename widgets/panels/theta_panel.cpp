@@ -35,15 +35,13 @@ HeadValuesOf valuesOf(const std::string& id) {
     };
 }
 
-/// Which rows each run's sample looked at, where it took a sample: one chip a run.
+/// Which rows each run's sample looked at, where it took a sample: in the subtitle, so that it covers no cell.
 void saySampled(Figure& figure, const PanelInput& input) {
     for (const ShownSample& shown : shownSamples(input, "theta")) {
         const auto label = shown.sample->labels.find("sampled");
         if (!shown.own() || label == shown.sample->labels.end() || label->second.empty()) continue;
         const QString text = QString::fromStdString(label->second.front());
-        for (Plot& plot : figure.plots)
-            if (!plot.maps.empty() && plot.maps.front().role.run == shown.index)
-                plot.chips.push_back({Chip::Edge::TopRight, text, {}});
+        if (!figure.subtitle.contains(text)) figure.subtitle += " · " + text;
         if (!figure.formula.contains(text)) figure.formula += "\n" + nameOf(*shown.run) + ": " + text;
     }
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr double kBudget = 4e9;     // operations; see the header
 constexpr double kWhole = 3e10;     // what the last token's blocks of all layers may cost
 constexpr double kFullMap = 3.4e9;  // what the full map may cost
-constexpr int kDenseFullMap = 256;  // n·d up to which the explicit matrix is affordable
+constexpr int kDenseFullMap = 128;  // n·d up to which the explicit matrix is affordable
 constexpr int kMostSequences = 8;
 constexpr std::size_t kMostTokens = 4;
 constexpr double kSinglePrecision = 4;  // how much faster a pass is in float32
@@ -46,7 +46,7 @@ struct Cost {
         const double directions = dense ? m * d : 2 * kFullMapProducts;  // J alone, or J and its transpose
         const double products = 2 * directions * m * pass(m);            // sub-layers, stack
         const double feed_forward =
-            token_by_token(spec, 1, static_cast<int>(m)) ? m * (d * operations(0) + svd(d)) : 0;
+            m >= kLeastTokenBlocks && token_by_token(spec, 1, static_cast<int>(m)) ? m * (d * operations(0) + svd(d)) : 0;
         return m * pass(m) + products + feed_forward + sublayers(m) +
                (dense ? (1 + 1 / depth) * svd(m * d) : 0);
     }

@@ -314,8 +314,10 @@ class GrowthPanelTest : public QObject {
         QCOMPARE(f.plots[0].curves.size(), 1u);
         QCOMPARE(f.plots[0].curves[0].y[0], 21.0);
         QCOMPARE(*f.plots[0].curves[0].step, 20);
-        QCOMPARE(chipTexts(f.plots[0]), QStringList{"B: not measured at step 20 · nearest 18 / 30"});
+        QCOMPARE(chipTexts(f.plots[0]),
+                 QStringList({"B: not measured at step 20 · nearest 18 / 30", "A: fewer than 8 layers"}));
         QCOMPARE(f.plots[0].chips[0].role->run, 1);
+        QCOMPARE(f.plots[0].chips[1].role->run, 0);  // a class of growth is that of a run measured there
         input.step = 25;
         f = buildGrowth(input);
         QVERIFY(f.plots.empty());

@@ -4,6 +4,7 @@
 #include "tests/widgets/panels/synthetic_run.h"
 
 #include <QtTest>
+#include <cmath>
 
 using namespace normscope;
 using namespace normscope::widgets;
@@ -83,7 +84,8 @@ class MismatchPanelTest : public QObject {
         Figure f = buildMismatch(input);
         QCOMPARE(f.subtitle, "at step 0 · 2 of 8 sequences");
         QCOMPARE(f.quantity, "relative error of the hidden state, pure BF16");
-        QVERIFY(f.plots[0].bands.empty());  // one percent lies under the line
+        QVERIFY(f.plots[0].bands.empty());  // one percent lies under the line, and the card tells it
+        QCOMPARE(f.plots[0].curves.at(0).y_error, share(pure, 0.01));
         QCOMPARE(f.plots[0].chips.at(0).text, "A logits 0.02");
         QVERIFY(f.formula.contains("result of every operation"));
 
@@ -92,9 +94,11 @@ class MismatchPanelTest : public QObject {
         QCOMPARE(f.subtitle, "at step 0 · 2 of 8 sequences");
         QCOMPARE(f.quantity, "relative error of the hidden state, autocast BF16");
         QCOMPARE(f.plots[0].curves.at(0).y, low);
+        QCOMPARE(f.plots[0].curves.at(0).y_error, share(low, 0.2));
         QCOMPARE(f.plots[0].bands.size(), 1u);
-        QCOMPARE(f.plots[0].bands[0].low.at(1), 0.8 * low[1]);
-        QCOMPARE(f.plots[0].bands[0].high.at(1), 1.2 * low[1]);
+        QVERIFY(f.plots[0].bands[0].is_error);
+        QCOMPARE(f.plots[0].bands[0].low.at(1), low[1] * std::exp(-0.2));  // a factor: the axis is logarithmic
+        QCOMPARE(f.plots[0].bands[0].high.at(1), low[1] * std::exp(0.2));
         QCOMPARE(f.plots[0].chips.at(0).text, "A logits 0.004 ± 0.001");
         QVERIFY(f.summary.contains("A: 0.005 after the embedding, 0.001 at layer 2"));
         QVERIFY(f.formula.contains("residual sums run in FP32"));

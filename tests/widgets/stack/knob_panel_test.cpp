@@ -299,6 +299,7 @@ class KnobPanelTest : public QObject {
         other.stack.position = Position::Rope;
         other.stack.branch_scale = BranchScale::Channel;
         other.stack.gpas.enabled = true;
+        other.train.precision = Precision::Bf16;
         b.panel.setRecipe(other, {});
         b.panel.setCompared({Recipe{}, other});
         QCoreApplication::processEvents();

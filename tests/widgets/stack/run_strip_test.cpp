@@ -20,6 +20,12 @@ class RunStripTest : public QObject {
                 {"b", "Post-LN", 1, "scheme post", RunState::Diverged, "step 212 · L7 ffn.w2 · inf"}};
     }
 
+    static QMenu* menuOf(const RunStrip& strip, const QString& title) {
+        for (const QPushButton* button : strip.findChildren<QPushButton*>())
+            if (button->text() == title) return button->menu();
+        return nullptr;
+    }
+
     struct Bench {
         RunStrip strip;
         QSignalSpy selected{&strip, &RunStrip::runSelected};
@@ -72,7 +78,8 @@ class RunStripTest : public QObject {
         Bench b;
         QSignalSpy compare(&b.strip, &RunStrip::compareRequested),
             search(&b.strip, &RunStrip::commandSearchRequested), theme(&b.strip, &RunStrip::themeToggled),
-            preset(&b.strip, &RunStrip::presetChosen), menu(&b.strip, &RunStrip::runMenuRequested);
+            preset(&b.strip, &RunStrip::presetChosen), story(&b.strip, &RunStrip::storyChosen),
+            menu(&b.strip, &RunStrip::runMenuRequested);
         QTest::mouseClick(b.strip.findChildren<QPushButton*>()[0], Qt::LeftButton);
         QCOMPARE(compare.count(), 1);
         QTest::keyClick(&b.strip, Qt::Key_K, Qt::ControlModifier);
@@ -81,9 +88,22 @@ class RunStripTest : public QObject {
         QCOMPARE(search.count(), 2);
         QCOMPARE(theme.count(), 1);
         b.strip.setPresets({"pre-ln", "peri-ln"}, {"Pre-LN", "Peri-LN"});
-        b.strip.findChild<QMenu*>()->actions().at(1)->trigger();
+        b.strip.setStories({"ladder", "step-size", "warmup"}, {"The ladder", "The step size", "Warm-up"});
+        const QMenu* stories = menuOf(b.strip, "Stories");
+        const QMenu* presets = menuOf(b.strip, "Presets");
+        QVERIFY(stories && presets);
+        QCOMPARE(presets->actions().size(), 2);
+        QCOMPARE(presets->actions().at(1)->text(), QStringLiteral("Peri-LN"));
+        presets->actions().at(1)->trigger();
         QCOMPARE(preset.count(), 1);
         QCOMPARE(preset[0][0].toString(), QStringLiteral("peri-ln"));
+        QCOMPARE(story.count(), 0);
+        QCOMPARE(stories->actions().size(), 3);
+        QCOMPARE(stories->actions().at(2)->text(), QStringLiteral("Warm-up"));
+        stories->actions().at(2)->trigger();
+        QCOMPARE(story.count(), 1);
+        QCOMPARE(story[0][0].toString(), QStringLiteral("warmup"));
+        QCOMPARE(preset.count(), 1);
         Q_EMIT b.strip.chips()[0]->customContextMenuRequested({1, 1});
         QCOMPARE(menu[0][0].toString(), QStringLiteral("a"));
     }
