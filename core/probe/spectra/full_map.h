@@ -12,7 +12,7 @@ namespace normscope {
 
 /// Directions that a search of full_map_ends() sends through the map, and as many through its transpose, at
 /// most.
-inline constexpr int kFullMapProducts = 8;
+inline constexpr int kFullMapProducts = 12;
 /// A feed-forward map over fewer tokens than this is searched as attention is: that is cheaper than a decomposition of
 /// every token's block, and its smallest value then has a bar down to 0.
 inline constexpr int kLeastTokenBlocks = 8;

@@ -3,8 +3,11 @@
 
 #include "core/backend/cpu/block_lanczos.h"
 #include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/svd.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 namespace normscope {
 
@@ -75,6 +78,23 @@ std::vector<double> block_spectra(const std::vector<BlockMatrix>& blocks, int d,
     return values;
 }
 
+namespace {
+
+/// √λ_max(AᵀA): squaring costs the small values their digits, not the largest, and it takes half of a decomposition's time.
+double largest_singular_value(const BlockMatrix& matrix, int d) {
+    const auto largest = [](double a, double b) { return std::max(a, std::abs(b)); };
+    const double scale = std::accumulate(matrix.begin(), matrix.end(), 0.0, largest);
+    if (!(scale > 0) || !std::isfinite(std::accumulate(matrix.begin(), matrix.end(), 0.0))) return scale == 0 ? 0 : std::nan("");
+    BlockMatrix scaled(matrix), gram(matrix.size());
+    for (double& entry : scaled) entry /= scale;  // squares neither overflow nor vanish
+    matmul_tn<double>(d, d, d, 1, scaled.data(), d, scaled.data(), d, 0, gram.data(), d);
+    std::vector<double> eigenvalues(static_cast<std::size_t>(d));
+    symmetric_eigenvalues(d, gram.data(), eigenvalues.data());
+    return scale * std::sqrt(std::max(0.0, eigenvalues.back()));
+}
+
+}  // namespace
+
 std::vector<double> branch_norms(const std::vector<BlockMatrix>& blocks, const std::vector<double>& shortcuts,
                                  int d, ThreadPool& pool, const std::function<void()>& check) {
     constexpr int kDense = 128;  // above it a search is cheaper
@@ -84,8 +104,11 @@ std::vector<double> branch_norms(const std::vector<BlockMatrix>& blocks, const s
         for (std::size_t i = 0; i < width; ++i) branches[k][i * width + i] -= shortcuts[k];
     std::vector<double> norms;
     if (d <= kDense) {
-        const std::vector<double> values = block_spectra(branches, d, pool, check);
-        for (std::size_t k = 0; k < blocks.size(); ++k) norms.push_back(values[k * width]);
+        norms.resize(blocks.size());
+        pool.run(static_cast<int>(blocks.size()), [&](int k) {
+            check();
+            norms[static_cast<std::size_t>(k)] = largest_singular_value(branches[static_cast<std::size_t>(k)], d);
+        });
         return norms;
     }
     for (const BlockMatrix& branch : branches) {
