@@ -3,6 +3,7 @@
 
 #include "app/commands/change_runs.h"
 #include "app/hot_knobs.h"
+#include "core/probe/operations.h"
 #include "core/probe/registry.h"
 #include "core/session/recovery.h"
 #include "core/stack/error.h"
@@ -342,12 +343,12 @@ QString Lab::hint() const {
         if (run.trained() || run.pinned) continue;
         ++untrained;
         const TrainSpec& train = run.recipe.train;
-        // The two cheap probes are one forward and one backward pass over two sequences; a step takes a whole
-        // batch.
+        // The two cheap probes are charged most of a forward and backward pass over the probe batch, which holds up to
+        // eight sequences; a step takes a whole batch.
         for (const char* probe : {"growth", "gradients"})
             if (const ProbeResult* sample = run.data->sample_at(probe, 0))
                 seconds += sample->cost_ms / 1e3 * train.steps * train.accumulate * train.batch /
-                           std::min(train.batch, 2);
+                           std::min(train.batch * train.accumulate, kProbeSequences);
     }
     if (untrained == 0) return {};
     const QString who = untrained == 1   ? tr("Space trains it")
