@@ -3,6 +3,7 @@
 #include "app/main_window.h"
 #include "app/screenshot.h"
 #include "app/settings.h"
+#include "core/backend/cpu/kept_memory.h"
 
 #include <CLI/CLI.hpp>
 
@@ -57,6 +58,7 @@ QSize sizeOf(const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    normscope::keep_freed_memory();
     ensureRuntimeFolder();
     if (argc > 1 && std::strcmp(argv[1], "figure") == 0) {
         if (!hasDisplay()) setenv("QT_QPA_PLATFORM", "offscreen", 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
+#include "core/backend/cpu/kept_memory.h"
 #include "core/stack/error.h"
 
 #include <algorithm>
@@ -89,5 +90,6 @@ void require_backend(const std::string& backend) {
 }  // namespace normscope::app
 
 int main(int argc, char** argv) {
+    normscope::keep_freed_memory();
     return normscope::app::guarded(argc, argv);
 }

@@ -126,6 +126,32 @@ void prepare_qk_tangent(const Pass<T>& pass, const AttentionOffsets& at, const S
                           pass.angles + static_cast<std::size_t>(first_token) * s.dh, false, tangent);
 }
 
+/// attention_tangent's maps where only the last token moves: each direction is one row, so that the products run over
+/// all directions at once. tqkv: [R, width] -> mixed [R, d]; scores: [R, n] to work in.
+template <class T>
+void last_token_tangent(const Pass<T>& pass, const Shape<T>& s, int sequence, const SublayerTape<T>& tape, int R,
+                        const T* tqkv, T* scores, T* mixed) {
+    const int n = s.n;
+    const T* rows = tape.qkv + s.rows(sequence) * s.width;
+    const T* last = rows + static_cast<std::size_t>(n - 1) * s.width;
+    for (int h = 0; h < s.heads; ++h) {
+        const T* p = tape.probabilities + s.map(sequence, h) + static_cast<std::size_t>(n - 1) * n;
+        // S' = Q'Kᵀ, and q·k' in the last column.
+        pass.nt(R, n, s.dh, 1, tqkv + s.q(h), s.width, rows + s.k(h), s.width, 0, scores, n);
+        pass.nt(R, 1, s.dh, 1, tqkv + s.k(h), s.width, last + s.q(h), s.width, 1, scores + n - 1, n);
+        for (int r = 0; r < R; ++r) {
+            T* row = scores + static_cast<std::size_t>(r) * n;
+            pass.kernels.softmax_project(1, n, n, p, row, s.scale, row);
+        }
+        pass.nn(R, s.dh, n, 1, scores, n, rows + s.v(h), s.width, 0, mixed + s.q(h), s.d);
+        for (int r = 0; r < R; ++r) {
+            T* out = mixed + static_cast<std::size_t>(r) * s.d + s.q(h);
+            const T* tv = tqkv + static_cast<std::size_t>(r) * s.width + s.v(h);
+            pass.kernels.combine(static_cast<std::size_t>(s.dh), 1, out, p[n - 1], tv, out);
+        }
+    }
+}
+
 }  // namespace
 
 template <class T>
@@ -225,10 +251,17 @@ void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequ
     const int m = n - first_token, R = directions * m;
     scratch.mixed.resize(static_cast<std::size_t>(R) * s.d);
     scratch.qkv.resize(static_cast<std::size_t>(R) * s.width);
-    scratch.scores.resize(static_cast<std::size_t>(m) * n);
+    scratch.scores.resize(static_cast<std::size_t>(m == 1 ? R : m) * n);
     T* tqkv = scratch.qkv.data();
     T* tscores = scratch.scores.data();
     pass.linear(R, s.width, s.d, tu, at.wqkv, kAbsent, tqkv);
+    if (m == 1) {
+        for (int k = 0; k < directions; ++k)
+            prepare_qk_tangent(pass, at, s, sequence, first_token, tape, tqkv + static_cast<std::size_t>(k) * s.width);
+        last_token_tangent(pass, s, sequence, tape, R, tqkv, tscores, scratch.mixed.data());
+        pass.linear(R, s.d, s.d, scratch.mixed.data(), at.wo, kAbsent, tf);
+        return;
+    }
 
     const T* rows = tape.qkv + s.rows(sequence) * s.width;
     const T* moved =
