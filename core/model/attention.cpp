@@ -126,11 +126,11 @@ void prepare_qk_tangent(const Pass<T>& pass, const AttentionOffsets& at, const S
                           pass.angles + static_cast<std::size_t>(first_token) * s.dh, false, tangent);
 }
 
-/// attention_tangent's maps where only the last token moves: each direction is one row, so that the products run over
-/// all directions at once. tqkv: [R, width] -> mixed [R, d]; scores: [R, n] to work in.
+/// attention_tangent's maps where only the last token moves: each direction is one row, so that the products
+/// run over all directions at once. tqkv: [R, width] -> mixed [R, d]; scores: [R, n] to work in.
 template <class T>
-void last_token_tangent(const Pass<T>& pass, const Shape<T>& s, int sequence, const SublayerTape<T>& tape, int R,
-                        const T* tqkv, T* scores, T* mixed) {
+void last_token_tangent(const Pass<T>& pass, const Shape<T>& s, int sequence, const SublayerTape<T>& tape,
+                        int R, const T* tqkv, T* scores, T* mixed) {
     const int n = s.n;
     const T* rows = tape.qkv + s.rows(sequence) * s.width;
     const T* last = rows + static_cast<std::size_t>(n - 1) * s.width;
@@ -173,8 +173,8 @@ void attention_forward(const Pass<T>& pass, const AttentionOffsets& at, Shard sh
                 const std::size_t row = static_cast<std::size_t>(first_row);
                 T* block = p + row * n;
                 const int count = end - first_row, keys = pass.spec.causal ? end : n;
-                pass.nn(count, keys, s.dh, 1, rows + row * s.width + s.q(h), s.width, keys_turned + s.turned(h), n, 0,
-                        block, n);
+                pass.nn(count, keys, s.dh, 1, rows + row * s.width + s.q(h), s.width,
+                        keys_turned + s.turned(h), n, 0, block, n);
                 pass.kernels.softmax(count, n, first_row, pass.spec.causal, s.scale, block);
                 pass.nn(count, s.dh, keys, 1, block, n, rows + s.v(h), s.width, 0, mixed + row * s.d, s.d);
             });
@@ -216,7 +216,8 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
             for_row_blocks(pass.spec.causal, n, [&](int first_row, int end) {
                 const std::size_t row = static_cast<std::size_t>(first_row), at_row = row * n;
                 const int count = end - first_row, keys = pass.spec.causal ? end : n;
-                pass.nn(count, keys, s.dh, 1, dout + row * s.d, s.d, values_turned + s.turned(h), n, 0, ds + at_row, n);
+                pass.nn(count, keys, s.dh, 1, dout + row * s.d, s.d, values_turned + s.turned(h), n, 0,
+                        ds + at_row, n);
                 pass.kernels.softmax_project(count, keys, n, p + at_row, ds + at_row, s.scale, ds + at_row);
                 pass.nn(count, s.dh, keys, 1, ds + at_row, n, rows + s.k(h), s.width, 0,
                         drows + row * s.width + s.q(h), s.width);
@@ -257,7 +258,8 @@ void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequ
     pass.linear(R, s.width, s.d, tu, at.wqkv, kAbsent, tqkv);
     if (m == 1) {
         for (int k = 0; k < directions; ++k)
-            prepare_qk_tangent(pass, at, s, sequence, first_token, tape, tqkv + static_cast<std::size_t>(k) * s.width);
+            prepare_qk_tangent(pass, at, s, sequence, first_token, tape,
+                               tqkv + static_cast<std::size_t>(k) * s.width);
         last_token_tangent(pass, s, sequence, tape, R, tqkv, tscores, scratch.mixed.data());
         pass.linear(R, s.d, s.d, scratch.mixed.data(), at.wo, kAbsent, tf);
         return;

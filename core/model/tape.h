@@ -67,6 +67,8 @@ struct Tape {
     void reserve(const StackSpec& spec, const std::vector<SublayerRule>& rules, int sequences, int length,
                  bool for_gradient = false);
     double mean_loss() const { return mean(losses, static_cast<std::size_t>(rows())); }
+    /// Of the block that all arrays lie in.
+    std::size_t bytes() const { return memory_.size() * sizeof(T); }
 
   private:
     std::vector<T> memory_;

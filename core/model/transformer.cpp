@@ -352,8 +352,11 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
     // Which record entry belongs to which norm of which sub-layer.
     std::vector<NormOutputGradients<T>> noted(rules_.size());
     if (record) {
-        record->hidden.assign(rules_.size() + 1, std::vector<T>(whole));
-        record->norm_output.assign(sites_.size(), std::vector<T>(whole));
+        // Every entry is written below: a record that is used again keeps its memory.
+        record->hidden.resize(rules_.size() + 1);
+        record->norm_output.resize(sites_.size());
+        for (auto* arrays : {&record->hidden, &record->norm_output})
+            for (auto& array : *arrays) array.resize(whole);
         for (std::size_t i = 0; i < sites_.size(); ++i) {
             if (sites_[i].sublayer < 0) continue;
             NormOutputGradients<T>& to = noted[static_cast<std::size_t>(sites_[i].sublayer)];

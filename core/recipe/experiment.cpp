@@ -19,6 +19,10 @@ namespace normscope {
 
 namespace {
 
+/// A larger tape is given back after each sample: on wide stacks, which are sampled rarely, it would be most of the
+/// program's memory.
+constexpr std::size_t kKeptTape = std::size_t{256} << 20;
+
 /// Calls f with the trainer of whichever precision.
 template <class F>
 decltype(auto) with(const AnyTrainer& any, F&& f) {
@@ -114,7 +118,9 @@ void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& poo
         trainer.prepare_numerics();
         const ProbeShape shape = probe_shape(recipe_);
         const Batch batch = trainer.probe_batch(shape.sequences, shape.length);
-        ProbeInput<Scalar> input(trainer.model(), batch, pool, trainer.steps_done(), cancel, trainer.loss_scale());
+        auto& memory = std::get<ProbeMemory<Scalar>>(probe_memory_);
+        ProbeInput<Scalar> input(trainer.model(), batch, pool, trainer.steps_done(), cancel, trainer.loss_scale(),
+                                 &memory);
         input.update = [&] { return trainer.trial_update(pool); };
         input.sampled = sampled_text(shape);
         std::vector<const ProbeInfo*> known;
@@ -126,6 +132,7 @@ void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& poo
             stamp_training_batch(result);  // an update is made of the training batch
             done(std::move(result));
         });
+        if (memory.tape.bytes() > kKeptTape) memory = {};
     });
 }
 

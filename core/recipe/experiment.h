@@ -6,8 +6,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "core/probe/probe_input.h"
 #include "core/probe/registry.h"
 #include "core/probe/step_list.h"
 #include "core/recipe/flight_recorder.h"
@@ -96,6 +98,7 @@ class Experiment {
     std::string id_, name_;
     std::shared_ptr<const Corpus> corpus_;
     AnyTrainer trainer_;
+    std::tuple<ProbeMemory<float>, ProbeMemory<double>> probe_memory_;  ///< that of the trainer's scalar type is used
     std::vector<StepList> probe_steps_;  ///< of recipe_.probes, in order
     SpikeDetector spikes_;
     FlightRecorder flight_;

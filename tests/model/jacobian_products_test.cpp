@@ -122,6 +122,37 @@ class JacobianProductsTest : public QObject {
             QVERIFY(std::abs(together[30 + i] - single[i]) <= 1e-12 * norm(single));
     }
 
+    /// Directions at the last token alone take a way of their own through attention: the same map, with
+    /// grouped keys, rotary positions and norms on q and k besides.
+    void lastTokenAloneIsTheSame_data() { add_setups(); }
+    void lastTokenAloneIsTheSame() {
+        for (const bool rotated : {false, true}) {
+            StackSpec spec = fetch_stack();
+            if (!spec.causal) QSKIP("every token would move");
+            if (rotated) {
+                spec.d_model = 8;
+                spec.heads = 4;
+                spec.kv_heads = 2;
+                spec.d_ff = 9;
+                spec.position = Position::Rope;
+                spec.qk_norm = QkNorm::Head;
+            }
+            const auto d = static_cast<std::size_t>(spec.d_model), n = std::size_t{5}, K = std::size_t{3};
+            const auto model = model_of(spec);
+            ThreadPool pool(1);
+            Tape<double> tape;
+            model.forward(batch_of(2), tape, pool);
+            Vector last = normals(K * d, 4), whole(K * n * d, 0.0);
+            for (std::size_t k = 0; k < K; ++k)
+                for (std::size_t i = 0; i < d; ++i) whole[(k * n + n - 1) * d + i] = last[k * d + i];
+            model.tangent(tape, 1, 0, 4, 4, 3, Jacobian::Backprop, last.data());
+            model.tangent(tape, 1, 0, 4, 0, 3, Jacobian::Backprop, whole.data());
+            for (std::size_t k = 0; k < K; ++k)
+                for (std::size_t i = 0; i < d; ++i)
+                    QVERIFY(std::abs(last[k * d + i] - whole[(k * n + n - 1) * d + i]) <= 1e-12 * norm(last));
+        }
+    }
+
     /// The positions' embedding shifts the first hidden state freely, one row a token.
     void differences_data() { add_setups(); }
     void differences() {

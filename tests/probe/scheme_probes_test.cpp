@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the probes say of branch scales, parallel layers and gates on the branch.
+#include "core/probe/gradients.h"
 #include "core/probe/growth.h"
 #include "core/probe/jacobian.h"
 #include "core/probe/null_space.h"
@@ -8,6 +9,7 @@
 #include <QtTest>
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <random>
 
 using namespace normscope;
@@ -98,6 +100,32 @@ class SchemeProbesTest : public QObject {
                 QCOMPARE(std::isfinite(values(growth, bound)[k]), bounded);
                 if (bounded) QVERIFY(values(growth, measured)[k] <= values(growth, bound)[k] * (1 + 1e-12));
             }
+    }
+
+    /// Memory that another model and a larger batch have left numbers in changes no result.
+    void keptMemoryChangesNothing() {
+        ProbeMemory<double> kept;
+        StackSpec larger = stack_of(Scheme::Peri, Layout::Serial, BranchScale::None);
+        larger.depth += 1;
+        complete(larger, 9);
+        const auto first = model_of(larger);
+        const Batch batch = batch_of();
+        ProbeInput<double> before(first, batch, pool_, 0, nullptr, 1, &kept);
+        probe_gradients(before);
+        const auto model = model_of(stack_of(Scheme::DeepNorm, Layout::Serial, BranchScale::None));
+        for (int sample = 0; sample < 2; ++sample) {
+            ProbeInput<double> reused(model, batch, pool_, 0, nullptr, 1, &kept),
+                fresh(model, batch, pool_, 0);
+            for (const auto probe :
+                 {probe_growth<double>, probe_gradients<double>, probe_null_space<double>}) {
+                const ProbeResult a = probe(reused), b = probe(fresh);
+                QCOMPARE(a.arrays.size(), b.arrays.size());
+                for (std::size_t i = 0; i < a.arrays.size(); ++i)
+                    QVERIFY2(std::memcmp(a.arrays[i].data.data(), b.arrays[i].data.data(),
+                                         b.arrays[i].data.size() * sizeof(double)) == 0,
+                             a.arrays[i].name.c_str());
+            }
+        }
     }
 
     /// A scale of 0 leaves only the shortcut: the bound is then that of the first hidden state throughout.
