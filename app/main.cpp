@@ -3,6 +3,7 @@
 #include "app/main_window.h"
 #include "app/screenshot.h"
 #include "app/settings.h"
+#include "core/session/foreign/guard.h"
 
 #include <CLI/CLI.hpp>
 
@@ -68,6 +69,7 @@ QSize sizeOf(const std::string& text) {
 int main(int argc, char** argv) {
     ensureRuntimeFolder();
     useFontsOfTheArchive();
+    normscope::guard_foreign_files(normscope::installed_walker());
     if (argc > 1 && std::strcmp(argv[1], "figure") == 0) {
         if (!hasDisplay()) setenv("QT_QPA_PLATFORM", "offscreen", 1);
         QApplication app(argc, argv);
