@@ -4,6 +4,7 @@
 #include "app/screenshot.h"
 #include "app/settings.h"
 #include "core/backend/cpu/kept_memory.h"
+#include "core/session/foreign/guard.h"
 
 #include <CLI/CLI.hpp>
 
@@ -14,6 +15,7 @@
 #include <clocale>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,6 +41,14 @@ void ensureRuntimeFolder() {
     qputenv("XDG_RUNTIME_DIR", folder);
 }
 
+/// An archive of packaging/bundle brings its fonts along; an installed program has none of its own.
+void useFontsOfTheArchive() {
+    std::error_code none;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
+    const auto fonts = program.parent_path().parent_path() / "share/normscope/fonts.conf";
+    if (std::filesystem::exists(fonts, none)) setenv("FONTCONFIG_FILE", fonts.c_str(), 0);
+}
+
 void setUp(QApplication& app) {
     std::setlocale(LC_NUMERIC, "C");  // numbers in files and figures have a point, whatever the desktop's language
     app.setOrganizationName(QStringLiteral("Normscope"));
@@ -60,6 +70,8 @@ QSize sizeOf(const std::string& text) {
 int main(int argc, char** argv) {
     normscope::keep_freed_memory();
     ensureRuntimeFolder();
+    useFontsOfTheArchive();
+    normscope::guard_foreign_files(normscope::installed_walker());
     if (argc > 1 && std::strcmp(argv[1], "figure") == 0) {
         if (!hasDisplay()) setenv("QT_QPA_PLATFORM", "offscreen", 1);
         QApplication app(argc, argv);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "core/backend/cpu/kept_memory.h"
+#include "core/session/foreign/guard.h"
 #include "core/stack/error.h"
 
 #include <algorithm>
@@ -56,6 +57,7 @@ int run(int argc, char** argv) {
 
 int guarded(int argc, char** argv) {
     try {
+        guard_foreign_files(installed_walker());
         return run(argc, argv);
     } catch (const InputError& error) {
         return fail(error.what(), kWrongInput);

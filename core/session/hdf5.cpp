@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/hdf5.h"
 
+#include "core/session/foreign/guard.h"
 #include "core/session/replacing_file.h"
 #include "core/stack/error.h"
 
@@ -117,6 +118,7 @@ OpenedFile open_for_reading(const std::string& path) {
     if (::stat(path.c_str(), &status) != 0) throw InputError(path + ": " + std::strerror(errno));
     if (S_ISDIR(status.st_mode)) throw InputError(path + ": is a directory, not a file");
     if (!S_ISREG(status.st_mode)) throw InputError(path + ": is not a regular file");
+    require_walked(path);
     OpenedFile opened;
     const Handle access = file_access();
     opened.file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access));

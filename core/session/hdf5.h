@@ -74,7 +74,7 @@ struct OpenedFile {
     bool recording = false;  ///< still marked as being written: live, or its writer was killed
 };
 /// Opens for reading; also what a living or killed SWMR writer left. InputError for a missing, foreign,
-/// truncated file.
+/// truncated file, and for one that the guard of foreign files refuses (core/session/foreign/guard.h).
 OpenedFile open_for_reading(const std::string& path);
 
 /// A new group whose children keep the order in which they are made.

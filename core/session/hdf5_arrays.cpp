@@ -84,8 +84,9 @@ void check_storage(hid_t dataset, const Shape& shape, std::size_t element_bytes)
     }
     // Deflate shrinks at most 1032-fold. The stored size of chunks without filters lags behind in a
     // recording.
-    const bool enough = bytes / (filtered(dataset) ? 1032 : 1) <= H5Dget_storage_size(dataset);
-    const bool chunks_decide = !filtered(dataset) || enough;
+    const bool filters = filtered(dataset);
+    const bool enough = bytes / (filters ? 1032 : 1) <= H5Dget_storage_size(dataset);
+    const bool chunks_decide = !filters || enough;
     const auto rows = chunks_decide ? rows_with_chunks(dataset, shape) : std::nullopt;
     const bool there = rows ? *rows == shape[0] : enough;
     if (!there) fail_reading(dataset, "", "its values are not in the file");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/replacing_file.h"
 
+#include "core/session/foreign/guard.h"
 #include "core/stack/error.h"
 
 #include <fcntl.h>
@@ -81,6 +82,7 @@ void ReplacingFile::commit() {
     sync_path(temporary_, O_RDONLY);
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(target_, "replace");
     committed_ = true;
+    trust_as_it_is(target_);
     sync_path(folder_of(target_).string(), O_RDONLY | O_DIRECTORY);
 }
 

@@ -130,6 +130,9 @@ class ProgramTest : public QObject {
                                 << ".svg";
         QTest::newRow("no target") << QStringList{"figure", session_} << "--out";
         QTest::newRow("no file") << QStringList{"figure", "/nowhere.h5", "--out", "x.svg"} << "/nowhere.h5";
+        const QString crashing = QStringLiteral(NORMSCOPE_SOURCE_DIR "/tests/session/crashing/event-list.h5");
+        QTest::newRow("crash") << QStringList{"figure", crashing, "--out", "x.svg"}
+                               << "damaged so that it makes the HDF5 library crash";
         QTest::newRow("unknown flag") << base + QStringList{"--frobnicate"} << "frobnicate";
         QTest::newRow("window flag") << QStringList{"--frobnicate"} << "frobnicate";
         QTest::newRow("window size") << QStringList{"--size", "12"} << "--size";

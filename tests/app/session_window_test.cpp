@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/banner.h"
 #include "app/window_view.h"
+#include "core/session/foreign/guard.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/export/figure_exporter.h"
 #include "widgets/stack/choice_knob.h"
@@ -209,6 +210,17 @@ class SessionWindowTest : public QObject {
         QTRY_VERIFY(b.window->banner()->message().contains("letter.h5"));
         QVERIFY(!b.window->banner()->message().contains('\n'));
         QCOMPARE(b.run(0).name, std::string("Pre-LN"));
+    }
+
+    void aFileThatCrashesTheLibraryIsToldInOneLineAndNothingChanges() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        guard_foreign_files(NORMSCOPE_WALK);
+        b.window->openSession(QStringLiteral(NORMSCOPE_SOURCE_DIR "/tests/session/crashing/event-list.h5"));
+        QTRY_VERIFY(b.window->banner()->message().contains("event-list.h5: damaged so that it makes the HDF5 library"));
+        QVERIFY(!b.window->banner()->message().contains('\n'));
+        QCOMPARE(b.run(0).name, std::string("Pre-LN"));
+        guard_foreign_files("");
     }
 
     void anInterruptedRunIsOfferedAndResumed() {

@@ -57,6 +57,9 @@ class BadInputTest : public QObject {
         for (qsizetype i = damaged.size() / 3; i < damaged.size() / 3 + 2000; ++i) damaged[i] = char(0xa5);
         write("damaged.h5", damaged);
         QVERIFY(QDir(folder_.path()).mkdir("a_folder"));
+        const QDir crashing(QStringLiteral(NORMSCOPE_SOURCE_DIR "/tests/session/crashing"));
+        for (const char* name : {"free-list.h5", "group-tree.h5", "event-list.h5"})
+            QVERIFY(QFile::copy(crashing.filePath(name), path(name)));
     }
 
     void oneLine_data() {
@@ -106,6 +109,15 @@ class BadInputTest : public QObject {
         row("info: half", "info %half.h5", 2, "half.h5: ");
         row("info: head", "info %head.h5", 2, "head.h5: ");
         row("info: folder", "info %a_folder", 2, "a_folder: ");
+        const char* crash = "damaged so that it makes the HDF5 library crash";
+        row("info: crash", "info %free-list.h5", 2, crash);
+        row("validate: crash", "validate %event-list.h5", 2, crash);
+        row("export: crash", "export %group-tree.h5 --out %new.safetensors", 2, crash);
+        row("gather: crash", "gather %group-tree.h5 --out %new.h5", 2, crash);
+        row("probe: crash", "probe %event-list.h5 --out %new.h5", 2, crash);
+        row("weights: crash", "train pre-ln --weights %free-list.h5 --out %new.h5", 2, crash);
+        row("resume: crash", "train pre-ln --out %group-tree.h5 --resume", 2, crash);
+        row("target: crash", "train pre-ln --out %group-tree.h5", 2, crash);
         row("validate: half", "validate %half.h5", 2, "half.h5: ");
         row("validate: no file", "validate %none.json", 2, "none.json: ");
         row("probe: unknown", "probe pre-ln --probes growth,shrink --out %new.h5", 2,

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/foreign/guard.h"
+
+#include "core/stack/error.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <set>
+
+extern char** environ;
+
+namespace normscope {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+/// A file in one state. The time of change cannot be set by a program, as that of modification can.
+using State = std::array<std::int64_t, 7>;
+
+struct Guard {
+    std::mutex mutex;
+    std::string walker;  ///< empty: no guard
+    std::chrono::milliseconds patience{};
+    std::set<State> in_order;
+};
+
+Guard& guard() {
+    static Guard only;
+    return only;
+}
+
+bool state_of(const std::string& path, State& state) {
+    struct stat s {};
+    if (::stat(path.c_str(), &s) != 0) return false;
+    state = {static_cast<std::int64_t>(s.st_dev),
+             static_cast<std::int64_t>(s.st_ino),
+             s.st_size,
+             s.st_mtim.tv_sec,
+             s.st_mtim.tv_nsec,
+             s.st_ctim.tv_sec,
+             s.st_ctim.tv_nsec};
+    return true;
+}
+
+void remember(const State& state) {
+    constexpr std::size_t most = 4096;
+    Guard& g = guard();
+    const std::lock_guard lock(g.mutex);
+    if (g.in_order.size() >= most) g.in_order.clear();
+    g.in_order.insert(state);
+}
+
+/// The walker as a child process that writes one line.
+class Child {
+  public:
+    Child(const std::string& walker, const std::string& path) {
+        int ends[2];
+        if (::pipe2(ends, O_CLOEXEC) != 0) fail(walker, errno);
+        from_ = ends[0];
+        posix_spawn_file_actions_t actions;
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY,
+                                         0);  // the C library's last words
+        // Open recordings above all: their locks would live as long as the child.
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+        posix_spawnattr_t attributes;
+        posix_spawnattr_init(&attributes);
+        sigset_t none, all;
+        sigemptyset(&none);
+        sigfillset(&all);
+        posix_spawnattr_setsigmask(&attributes, &none);
+        posix_spawnattr_setsigdefault(&attributes, &all);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        char* arguments[] = {const_cast<char*>(walker.c_str()), const_cast<char*>(path.c_str()), nullptr};
+        const int error = ::posix_spawn(&pid_, walker.c_str(), &actions, &attributes, arguments, environ);
+        posix_spawnattr_destroy(&attributes);
+        posix_spawn_file_actions_destroy(&actions);
+        ::close(ends[1]);
+        if (error != 0) {
+            ::close(from_);
+            fail(walker, error);
+        }
+    }
+    ~Child() {
+        ::close(from_);
+        if (pid_ > 0) end();
+    }
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+
+    /// Reads until the child closes its end; false when the time runs out before.
+    bool read_all(std::string& text, std::chrono::milliseconds patience) const {
+        const auto deadline = Clock::now() + patience;
+        char buffer[512];
+        for (;;) {
+            const auto left =
+                std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+            pollfd wait{from_, POLLIN, 0};
+            const int ready = left > 0 ? ::poll(&wait, 1, static_cast<int>(left)) : 0;
+            if (ready < 0 && errno == EINTR) continue;
+            if (ready <= 0) return false;
+            const ssize_t got = ::read(from_, buffer, sizeof buffer);
+            if (got < 0 && errno == EINTR) continue;
+            if (got <= 0) return true;
+            if (text.size() < 4096) text.append(buffer, static_cast<std::size_t>(got));
+        }
+    }
+
+    void end() {
+        ::kill(pid_, SIGKILL);
+        status();
+    }
+    /// As waitpid gives it; −1 where somebody else has collected the child.
+    int status() {
+        int status = -1;
+        while (::waitpid(pid_, &status, 0) < 0)
+            if (errno != EINTR) {
+                status = -1;
+                break;
+            }
+        pid_ = 0;
+        return status;
+    }
+
+  private:
+    [[noreturn]] static void fail(const std::string& walker, int error) {
+        throw SystemError(walker + ": cannot be started to check a file: " + std::strerror(error));
+    }
+
+    int from_ = -1;
+    pid_t pid_ = 0;
+};
+
+}  // namespace
+
+void guard_foreign_files(const std::string& walker, std::chrono::milliseconds patience) {
+    Guard& g = guard();
+    const std::lock_guard lock(g.mutex);
+    g.walker = walker;
+    g.patience = patience;
+    g.in_order.clear();
+}
+
+std::string installed_walker() {
+    std::error_code error;
+    const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+    const fs::path beside = folder / "normscope-walk", above = folder.parent_path() / "normscope-walk";
+    return fs::exists(beside, error) || !fs::exists(above, error) ? beside.string() : above.string();
+}
+
+void require_walked(const std::string& path) {
+    std::string walker;
+    std::chrono::milliseconds patience{};
+    State state{};
+    {
+        Guard& g = guard();
+        const std::lock_guard lock(g.mutex);
+        if (g.walker.empty() || !state_of(path, state) || g.in_order.contains(state)) return;
+        walker = g.walker;
+        patience = g.patience;
+    }
+    Child child(walker, path);
+    std::string said;
+    const std::string allowed = "a file that can be walked from end to end";
+    if (!child.read_all(said, patience)) {
+        child.end();
+        throw InputError(path,
+                         "the HDF5 library does not come to an end with it within " +
+                             std::to_string(patience.count()) + " ms",
+                         allowed);
+    }
+    const int status = child.status();
+    if (said == "walked\n") return remember(state);
+    if (said.starts_with("refused: ") && said.ends_with('\n'))
+        throw InputError(path + ": " + said.substr(9, said.size() - 10));
+    throw InputError(
+        path,
+        "damaged so that it makes the HDF5 library crash" +
+            (status >= 0 && WIFSIGNALED(status) ? " (" + std::string(::strsignal(WTERMSIG(status))) + ")"
+                                                : std::string()),
+        allowed);
+}
+
+void trust_as_it_is(const std::string& path) {
+    State state{};
+    if (state_of(path, state)) remember(state);
+}
+
+}  // namespace normscope
