@@ -55,6 +55,7 @@ QString optionTitle(const std::string& value) {
         {"sublayers", "sub-layers"},
         {"last", "last token"},
         {"positions", "single tokens"},
+        {"full", "full map"},
         {"mean", "mean"},
         {"grad_norm", "gradient norm"},
         {"lr", "learning rate"},
