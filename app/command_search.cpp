@@ -58,6 +58,10 @@ void CommandSearch::filter(const QString& typed) {
         auto* item = new QListWidgetItem(text, list_);
         item->setData(Qt::UserRole, QVariant::fromValue<QObject*>(action));
     }
+    if (list_->count() == 0) {
+        auto* nothing = new QListWidgetItem(tr("No command has these words"), list_);
+        nothing->setFlags(Qt::NoItemFlags);
+    }
     list_->setCurrentRow(0);
 }
 
@@ -65,6 +69,7 @@ void CommandSearch::runCurrent() {
     QListWidgetItem* item = list_->currentItem();
     if (!item) return;
     auto* action = qobject_cast<QAction*>(item->data(Qt::UserRole).value<QObject*>());
+    if (!action) return;
     close();
     // After the popup is gone: a command may open a dialog of its own.
     QTimer::singleShot(0, action, &QAction::trigger);

@@ -4,6 +4,7 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QTextDocument>
 #include <QTextDocumentFragment>
 #include <QTimer>
 #include <algorithm>
@@ -25,12 +26,47 @@ bool told(FindingKind kind) {
     return kind == FindingKind::Outcome || kind == FindingKind::Factors || kind == FindingKind::Departures;
 }
 
+/// How much of the findings stands in a column; the tooltip and the right rail have all of them.
+enum class Room { Whole, Brief, NoFactors, OutcomeOnly };
+
+bool tellsMore(const std::vector<Finding>& found) {
+    return std::any_of(found.begin(), found.end(), [](const Finding& f) { return f.kind == FindingKind::Departures; });
+}
+
 /// Indices of the runs shown: the first ones, the last of them replaced by the selected one where it is not among them.
 std::vector<int> shownRuns(const Lab& lab) {
     std::vector<int> shown;
     for (int i = 0; i < std::min<int>(kMostColumns, static_cast<int>(lab.runs().size())); ++i) shown.push_back(i);
     if (lab.selectedRun() >= kMostColumns) shown.back() = lab.selectedRun();
     return shown;
+}
+
+/// As much of a run's findings as has room, as HTML.
+QString fitting(const QString& name, const std::vector<Finding>& found, bool exploring, const QColor& colour,
+                const QLabel& label) {
+    QTextDocument page;
+    page.setDefaultFont(label.font());
+    page.setDocumentMargin(0);
+    page.setTextWidth(label.width());
+    QString html;
+    for (const Room level : {Room::Whole, Room::Brief, Room::NoFactors, Room::OutcomeOnly}) {
+        QStringList lines;
+        for (const Finding& finding : found) {
+            // Before training there is no outcome: the gradient then says how the weights stand.
+            if (!told(finding.kind) && !(exploring && finding.kind == FindingKind::Gradient)) continue;
+            if (level >= Room::NoFactors && finding.kind == FindingKind::Factors) continue;
+            if (level == Room::OutcomeOnly && finding.kind == FindingKind::Departures) continue;
+            const bool brief = level >= Room::Brief && !finding.brief.empty();
+            QString text = QString::fromStdString(brief ? finding.brief : finding.text);
+            if (finding.kind == FindingKind::Outcome && text.startsWith(name + u' ')) text.remove(0, name.size() + 1);
+            lines << text.toHtmlEscaped();
+        }
+        html = QStringLiteral("<div style='font-size: 11px'><b style='color: %1'>%2</b> %3</div>")
+                   .arg(colour.name(), name.toHtmlEscaped(), lines.join(QStringLiteral("<br>")));
+        page.setHtml(html);
+        if (page.size().height() <= label.height()) break;
+    }
+    return html;
 }
 
 }  // namespace
@@ -84,20 +120,25 @@ void FindingsBand::refresh() {
     const widgets::Theme theme = widgets::themeOf(palette());
     for (std::size_t i = 0; i < shown.size(); ++i) {
         const RunData& run = *lab_.runs()[static_cast<std::size_t>(shown[i])].data;
-        QStringList lines, all;
-        for (const Finding& finding : findings(run, lab_.exploring() ? 0 : lab_.step())) {
-            const QString text = QString::fromStdString(finding.text);
-            all << text;
-            // Before training there is no outcome: the gradient then says how the weights stand.
-            if (told(finding.kind) || (lab_.exploring() && finding.kind == FindingKind::Gradient)) lines << text.toHtmlEscaped();
-        }
-        labels_[i]->setText(QStringLiteral("<div style='font-size: 11px'><b style='color: %1'>%2</b><br>%3</div>")
-                                .arg(theme.run(shown[i]).name(), QString::fromStdString(run.name).toHtmlEscaped(),
-                                     lines.join(QStringLiteral("<br>"))));
+        const std::vector<Finding> found = findings(run, lab_.exploring() ? 0 : lab_.step());
+        columns_->setStretch(static_cast<int>(i), tellsMore(found) ? 3 : 2);
+        QStringList all;
+        for (const Finding& finding : found) all << QString::fromStdString(finding.text);
         labels_[i]->setToolTip(all.join(u'\n'));
         labels_[i]->setAccessibleName(QString::fromStdString(run.name));
         labels_[i]->setAccessibleDescription(all.join(QStringLiteral(". ")));
     }
+    columns_->activate();
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        const RunData& run = *lab_.runs()[static_cast<std::size_t>(shown[i])].data;
+        labels_[i]->setText(fitting(QString::fromStdString(run.name), findings(run, lab_.exploring() ? 0 : lab_.step()),
+                                    lab_.exploring(), theme.run(shown[i]), *labels_[i]));
+    }
+}
+
+void FindingsBand::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    refresh();
 }
 
 }  // namespace normscope::app

@@ -12,7 +12,8 @@ namespace normscope::app {
 class Lab;
 
 /// The band above the plots, of one height whatever it says: for each of the first runs (the selected one always among
-/// them) how it stands and what core/findings says of it at the shown step. The full text is the tool tip.
+/// them) how it stands and what core/findings says of it at the shown step, in so many sentences as have room. The full
+/// text is the tool tip.
 class FindingsBand : public QWidget {
     Q_OBJECT
   public:
@@ -24,6 +25,7 @@ class FindingsBand : public QWidget {
 
   protected:
     void changeEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
   private:
     void refresh();

@@ -69,8 +69,10 @@ widgets::StepLane laneOf(const RunData& run, int index, const std::vector<std::s
     lane.name = QString::fromStdString(run.name);
     lane.run = index;
     lane.recorded = run.steps.step.empty() ? -1 : run.steps.step.back();
-    for (const auto& [probe, samples] : run.probes)
+    for (const auto& [probe, samples] : run.probes) {
+        if (probe == "flight") continue;  // the flight recorder's steps: no panel draws them
         for (const ProbeResult& sample : samples) lane.some.push_back(sample.step);
+    }
     std::sort(lane.some.begin(), lane.some.end());
     lane.some.erase(std::unique(lane.some.begin(), lane.some.end()), lane.some.end());
     std::copy_if(lane.some.begin(), lane.some.end(), std::back_inserter(lane.by_all), [&](qint64 step) {

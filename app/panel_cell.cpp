@@ -4,6 +4,7 @@
 #include "app/lab.h"
 #include "widgets/export/csv.h"
 #include "widgets/panels/panel_registry.h"
+#include "widgets/stack/glyph.h"
 
 #include <QActionGroup>
 #include <QHBoxLayout>
@@ -29,6 +30,12 @@ QToolButton* headerButton(QWidget* parent, const QString& text, const QString& n
     return button;
 }
 
+QToolButton* glyphButton(QWidget* parent, widgets::Glyph glyph, const QString& name, const char* object_name) {
+    auto* button = new widgets::GlyphButton(glyph, name, parent);
+    button->setObjectName(QLatin1String(object_name));
+    return button;
+}
+
 /// A menu that a click opens below the button, without the little arrow that Qt draws for a menu of the
 /// button's own.
 QMenu* popUpMenu(QToolButton* button) {
@@ -36,10 +43,6 @@ QMenu* popUpMenu(QToolButton* button) {
     QObject::connect(button, &QToolButton::clicked, menu,
                      [button, menu] { menu->popup(button->mapToGlobal(QPoint(0, button->height()))); });
     return menu;
-}
-
-QString words(const std::string& text) {
-    return QString::fromStdString(text).replace(QLatin1Char('_'), QLatin1Char(' '));
 }
 
 }  // namespace
@@ -59,16 +62,17 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     subtitle_->setObjectName(QStringLiteral("subtitle"));
     subtitle_->setAttribute(Qt::WA_TransparentForMouseEvents);
     subtitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    options_button_ = headerButton(header_, QStringLiteral("⋯"), tr("Options of the panel"), "panelOptions");
+    using widgets::Glyph;
+    options_button_ = glyphButton(header_, Glyph::More, tr("Options of the panel"), "panelOptions");
     options_menu_ = popUpMenu(options_button_);
-    auto* save = headerButton(header_, QStringLiteral("⇩"), tr("Export or copy this picture"), "panelExport");
+    auto* save = glyphButton(header_, Glyph::Download, tr("Export or copy this picture"), "panelExport");
     QMenu* save_menu = popUpMenu(save);
     save_menu->addAction(tr("Export figure…"), this, &PanelCell::exportRequested);
     save_menu->addAction(tr("Save CSV…"), this, &PanelCell::csvRequested);
     save_menu->addAction(tr("Copy figure"), this, &PanelCell::copyRequested);
     auto* help = headerButton(header_, QStringLiteral("?"), tr("Formula, source and erratum"), "panelHelp");
     connect(help, &QToolButton::clicked, this, &PanelCell::helpRequested);
-    auto* expand = headerButton(header_, QStringLiteral("⤢"), tr("Fill the centre (F)"), "panelExpand");
+    auto* expand = glyphButton(header_, Glyph::Expand, tr("Fill the centre (F)"), "panelExpand");
     connect(expand, &QToolButton::clicked, this, &PanelCell::focusRequested);
 
     auto* row = new QHBoxLayout(header_);
@@ -113,7 +117,7 @@ void PanelCell::fillOptionsMenu() {
         menu->addSection(option.label);
         auto* group = new QActionGroup(menu);
         for (const std::string& value : option.values) {
-            QAction* action = menu->addAction(words(value), this, [this, key = option.key, value] {
+            QAction* action = menu->addAction(widgets::optionTitle(value), this, [this, key = option.key, value] {
                 options_[panel_][key] = value;
                 // The axes mean something else now: an old zoom would show nothing.
                 plot_->resetView();
@@ -156,8 +160,16 @@ void PanelCell::refresh() {
     if (dirty_) return;
     auto figure = std::make_shared<const widgets::Figure>(
         widgets::buildPanel(panel_, lab_.panelInput(panel_, options_[panel_])));
-    subtitle_->setText(figure->subtitle);
+    menu_->setText(figure->title + QStringLiteral(" ▾"));  // of the quantity where a panel shows several
+    full_subtitle_ = figure->subtitle;
+    elideSubtitle();
     plot_->setFigure(std::move(figure));
+}
+
+void PanelCell::elideSubtitle() {
+    header_->layout()->activate();  // the title may have another width now
+    subtitle_->setText(subtitle_->fontMetrics().elidedText(full_subtitle_, Qt::ElideRight, subtitle_->width()));
+    header_->setToolTip(subtitle_->text() == full_subtitle_ ? QString() : full_subtitle_);
 }
 
 QByteArray PanelCell::csv() const {
@@ -174,6 +186,7 @@ bool PanelCell::eventFilter(QObject* watched, QEvent* event) {
         Q_EMIT focusRequested();
         return true;
     }
+    if (watched == header_ && event->type() == QEvent::Resize) elideSubtitle();
     return QFrame::eventFilter(watched, event);
 }
 

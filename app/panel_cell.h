@@ -50,6 +50,7 @@ class PanelCell : public QFrame {
     bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
+    void elideSubtitle();
     void fillPanelMenu();
     void fillOptionsMenu();
 
@@ -62,6 +63,7 @@ class PanelCell : public QFrame {
     QToolButton *menu_, *options_button_;
     QMenu *panel_menu_, *options_menu_;
     QLabel* subtitle_;
+    QString full_subtitle_;
     widgets::PlotView* plot_;
 };
 

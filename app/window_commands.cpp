@@ -196,7 +196,8 @@ void MainWindow::explain(const PanelCell& cell) {
     const widgets::Figure& figure = *cell.plot()->figure();
     QStringList lines{figure.quantity +
                       (figure.unit.isEmpty() ? QString() : QStringLiteral(" [%1]").arg(figure.unit))};
-    for (const QString& line : {figure.formula, figure.source}) lines << line;
+    lines << figure.formula;
+    if (!figure.source.isEmpty()) lines << tr("Source: %1").arg(figure.source);
     if (!figure.erratum.isEmpty()) lines << tr("Erratum: %1").arg(figure.erratum);
     lines << figure.summary;
     lines.removeAll(QString());
@@ -236,7 +237,9 @@ void MainWindow::focusCurrent() {
 }
 
 void MainWindow::leaveFocus() {
-    if (presenting_)
+    if (banner_->isVisible())
+        banner_->hide();
+    else if (presenting_)
         togglePresentation();
     else
         grid_->focusCell(-1);

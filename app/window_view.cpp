@@ -6,6 +6,7 @@
 #include "app/panel_grid.h"
 #include "core/stack/error.h"
 
+#include <QScreen>
 #include <nlohmann/json.hpp>
 
 namespace normscope::app {
@@ -86,7 +87,8 @@ void applyViewJson(MainWindow& window, const std::string& text) {
         Lab& lab = *window.lab();
         window.restoreTheme(view.at("dark").get<bool>());
         if (view.contains("size"))
-            window.resize(view["size"].at(0).get<int>(), view["size"].at(1).get<int>());
+            window.resize(QSize(view["size"].at(0).get<int>(), view["size"].at(1).get<int>())
+                              .boundedTo(window.screen()->availableSize()));  // a session of a larger screen
         window.setWide(view.at("wide").get<bool>());
         const auto& cells = window.grid()->cells();
         for (std::size_t i = 0; i < cells.size() && i < view.at("cells").size(); ++i)

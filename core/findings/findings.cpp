@@ -16,6 +16,7 @@ constexpr double kGrowth = 10;
 constexpr double kIllConditioned = 1e6;
 constexpr double kCommitted = 0.01;  // share of rows from which attention is said to have committed
 constexpr std::size_t kLastRows = 20;
+constexpr std::size_t kAll = static_cast<std::size_t>(-1);
 
 std::string step_text(std::int64_t step) { return "step " + std::to_string(step); }
 
@@ -97,7 +98,8 @@ std::string factors_sentence(const RunData& run, std::int64_t step) {
            number(*branch) + ", together × " + number(product);
 }
 
-std::string departures_sentence(const RunData& run, std::int64_t step) {
+/// The first `most` of them; how many more there are it says.
+std::string departures_sentence(const RunData& run, std::int64_t step, std::size_t most) {
     if (!failed(run.outcome.state)) return {};
     const auto left = departures(run, step);
     if (left.empty()) return {};
@@ -106,12 +108,13 @@ std::string departures_sentence(const RunData& run, std::int64_t step) {
     };
     std::string text = "First outside the range of runs that learn: " + told(left.front()) + " at " + step_text(left.front().step);
     std::int64_t said = left.front().step;
-    for (std::size_t i = 1; i < left.size(); ++i) {
+    for (std::size_t i = 1; i < std::min(most, left.size()); ++i) {
         text += left[i].step == said ? ", with it " : "; then ";
         text += told(left[i]);
         if (left[i].step != said) text += " at " + step_text(left[i].step);
         said = left[i].step;
     }
+    if (left.size() > most) text += "; and " + std::to_string(left.size() - most) + " more";
     return text;
 }
 
@@ -170,13 +173,13 @@ std::string theta_sentence(const RunData& run, std::int64_t step) {
 
 std::vector<Finding> findings(const RunData& run, std::int64_t step) {
     std::vector<Finding> all;
-    const auto say = [&](FindingKind kind, std::string sentence) {
-        if (!sentence.empty()) all.push_back({kind, std::move(sentence)});
+    const auto say = [&](FindingKind kind, std::string sentence, std::string brief = {}) {
+        if (!sentence.empty()) all.push_back({kind, std::move(sentence), std::move(brief)});
     };
     say(FindingKind::Outcome, outcome_sentence(run, step));
     say(FindingKind::Gradient, gradient_sentence(run, step));
     say(FindingKind::Factors, factors_sentence(run, step));
-    say(FindingKind::Departures, departures_sentence(run, step));
+    say(FindingKind::Departures, departures_sentence(run, step, kAll), departures_sentence(run, step, 1));
     say(FindingKind::Growth, growth_sentence(run, step));
     say(FindingKind::Nulls, spectrum_sentence(run, step));
     say(FindingKind::Theta, theta_sentence(run, step));

@@ -14,7 +14,8 @@ enum class FindingKind { Outcome, Gradient, Factors, Departures, Growth, Nulls, 
 
 struct Finding {
     FindingKind kind;
-    std::string text;  ///< one sentence without a full stop
+    std::string text;   ///< one sentence without a full stop
+    std::string brief;  ///< the same where there is little room; empty where it is short as it is
 };
 
 /// What a recorded run shows at a step, a sentence each: how it ended and by which numbers; the gradient from the last

@@ -21,7 +21,7 @@ constexpr std::array kQuantiles{0.0, 0.05, 0.5, 0.95, 1.0};
 /// What each row adds to the averages of its head, summed by sequence.
 enum Term : std::size_t { Rows, Theta, Below, Relative, RelativeBelow, Prefix, Peaked, kTerms };
 
-/// A head's row with the lowest relative θ.
+/// A head's row with the lowest relative θ, a long one where there is any.
 struct LowestRow {
     double relative = std::numeric_limits<double>::infinity(), theta = kNaN;
     std::size_t sequence = 0, row = 0;
@@ -74,7 +74,9 @@ class HeadRows {
         summary_.most = std::max(summary_.most, theta.value);
         summary_.widest = std::max(summary_.widest, theta.upper - theta.lower);
         summary_.relative.push_back(relative);
-        if (relative < summary_.lowest.relative)
+        const bool says = row_.size() >= kThetaLowestLength;
+        const bool kept_says = summary_.lowest.probabilities.size() >= kThetaLowestLength;
+        if (says != kept_says ? says : relative < summary_.lowest.relative)
             summary_.lowest = {relative, theta.value, sequence, row, row_, solver_.subset()};
     }
 

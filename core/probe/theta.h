@@ -8,6 +8,8 @@ namespace normscope {
 
 /// Rows of all heads together that a sample of the probe looks at, about.
 inline constexpr std::size_t kThetaRows = 1024;
+/// Of the rows with so many entries the lowest one is written, where a head has any: a row of two or three tells little.
+inline constexpr std::size_t kThetaLowestLength = 11;
 /// The lowest row of every head is written where D·H·n is at most this.
 inline constexpr std::size_t kThetaLowestCells = 65536;
 
@@ -19,7 +21,8 @@ inline constexpr std::size_t kThetaLowestCells = 65536;
 ///   over_tau (mean θ/τ, the local Lipschitz constant ‖∂p/∂logits‖_{∞→1}), relative_mean, relative_below_099 [D, H];
 ///   NAME_error beside each average: jackknife over the sequences;
 ///   quantiles [D, H, 5] of the relative θ: minimum, 5 %, 50 %, 95 %, maximum (linear between neighbours);
-///   lowest_row [D, H, n]: the probabilities of the row with the lowest relative θ; lowest_subset [D, H, n]: 1 in its
+///   lowest_row [D, H, n]: the probabilities of the row with the lowest relative θ among those of at
+///   least kThetaLowestLength entries (among all, where there is no such row); lowest_subset [D, H, n]: 1 in its
 ///   S*, 0 outside; both NaN beyond the row; lowest_info [D, H, 3] = sequence, row (from 0), θ. Left out, and the label
 ///   left_out says so, where D·H·n > kThetaLowestCells;
 ///   width []: the widest certificate of any row.

@@ -45,8 +45,8 @@ void warn_scheme(const StackSpec& s, std::vector<std::string>& lines) {
                                                 Scheme::Lns, Scheme::Output}))
         lines.push_back(
             "final_norm off with " + title +
-            ": its hidden states grow with depth and the head reads them bare; every published model of it "
-            "has a final norm (GPT-2, [G], [K])");
+            ": the head reads the hidden states bare; every published model of it has a final norm "
+            "(GPT-2, [G], [K])");
 }
 
 void warn_gpas(const StackSpec& s, std::vector<std::string>& lines) {
@@ -54,24 +54,24 @@ void warn_gpas(const StackSpec& s, std::vector<std::string>& lines) {
     if (!g.enabled) return;
     if (!g.stop_gradient)
         lines.push_back(
-            "gpas.stop_gradient false: the gates then scale gradients too and the gain is gone: perplexity "
-            "21.34, with stop-gradient 20.35, without GPAS 21.35 ([G] Table 5, 350M)");
+            "gpas.stop_gradient false: the gates then scale gradients too; [G] reports perplexity 21.34, "
+            "with stop-gradient 20.35, without GPAS 21.35 (Table 5, 350M)");
     if (g.learnable && g.activation == GateActivation::Relu)
         lines.push_back(
             "gpas.activation relu: the gate starts at 0, where the slope of ReLU is 0, so it never moves; "
-            "[G] Table 4 finds little gain (21.17; silu 20.35; no GPAS 21.35)");
+            "[G] reports perplexity 21.17, with silu 20.35, without GPAS 21.35 (Table 4, 350M)");
     if (g.site == GateSite::Norm || g.site == GateSite::Branch)
-        lines.push_back(std::string("gpas.site ") + word_of(g.site) + ": no gain there: perplexity " +
+        lines.push_back(std::string("gpas.site ") + word_of(g.site) + ": [G] reports perplexity " +
                         (g.site == GateSite::Norm ? "21.33" : "21.23") +
-                        ", at the output 20.35, without GPAS 21.35 ([G] Table 4, 350M)");
+                        ", at the output 20.35, without GPAS 21.35 (Table 4, 350M)");
     if (one_of(s.scheme, {Scheme::None, Scheme::Post, Scheme::Peri, Scheme::Output}))
         lines.push_back(std::string("gpas with ") + scheme_row(s.scheme).title +
                         ": not tried in [G], whose bases are Pre-LN, Sandwich-LN, DeepNorm, Mix-LN and LNS");
     if (!g.learnable)
         lines.push_back(
             "gpas.learnable false: gates stay where they start, at 0, where they do nothing, unless weights "
-            "are loaded; predefined gates reached perplexity 22.46, learnt along 20.35 ([G] Table 5, "
-            "350M)");
+            "are loaded; [G] reports perplexity 22.46 with predefined gates, 20.35 with learnt ones "
+            "(Table 5, 350M)");
 }
 
 void warn_layers(const StackSpec& s, std::vector<std::string>& lines) {

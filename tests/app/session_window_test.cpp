@@ -12,11 +12,13 @@
 
 #include <QComboBox>
 #include <QFile>
+#include <QScreen>
 #include <QSignalSpy>
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 
 using namespace normscope;
 using namespace normscope::app;
@@ -137,6 +139,14 @@ class SessionWindowTest : public QObject {
 
     /// Every scheme is chosen by its knob, trained, saved, reopened and exported; what was recorded comes
     /// back whole.
+    void aWindowOfALargerScreenFitsThisOne() {
+        WindowBench b;
+        nlohmann::json view = nlohmann::json::parse(viewJson(*b.window));
+        view["size"] = {20000, 20000};
+        applyViewJson(*b.window, view.dump());
+        QCOMPARE(b.window->size(), b.window->screen()->availableSize());
+    }
+
     void everyScheme_data() {
         QTest::addColumn<QString>("scheme");
         for (const char* scheme : words_of<Scheme>()) QTest::newRow(scheme) << scheme;

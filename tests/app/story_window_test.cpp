@@ -8,6 +8,7 @@
 
 #include <QLabel>
 #include <QMenu>
+#include <QTextDocument>
 #include <QToolButton>
 
 using namespace normscope;
@@ -49,6 +50,30 @@ class StoryWindowTest : public QObject {
         QTest::mouseClick(strip->findChild<QToolButton*>("storyClose"), Qt::LeftButton);
         QVERIFY(!strip->isVisible());
         QCOMPARE(b.lab().runs().size(), story.runs.size());  // the runs stay
+    }
+
+    /// A failed run has the most to say, and three runs the least room: nothing of it is cut off.
+    void nothingOfTheBandIsCutOff() {
+        WindowBench b;
+        b.lab().commitKey("optimizer.lr", 3.0);  // a rate at which nothing learns
+        b.makeSmall(40);
+        auto* band = b.find<FindingsBand>("findingsBand");
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+        QTRY_VERIFY(!band->texts().join(' ').contains("Gradient, layer 1"));
+        for (const int width : {1000, 1440, 1920}) {
+            b.window->resize(width, 900);
+            QTest::qWait(300);
+            for (const QLabel* label : band->findChildren<QLabel*>()) {
+                QTextDocument page;
+                page.setDefaultFont(label->font());
+                page.setDocumentMargin(0);
+                page.setTextWidth(label->width());
+                page.setHtml(label->text());
+                QVERIFY2(page.size().height() <= label->height(), qPrintable(page.toPlainText()));
+                QVERIFY(!page.toPlainText().isEmpty());
+            }
+        }
     }
 
     void theBandSpeaksOfEachRunAndKeepsItsHeight() {

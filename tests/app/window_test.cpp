@@ -95,7 +95,8 @@ class WindowTest : public QObject {
             QVERIFY2(figure.empty_text.isEmpty(), panel);
             QString subtitle = QStringLiteral("at step 0");
             if (std::string(panel) == "jacobian")  // of one token, which it names
-                subtitle += QStringLiteral(" · block of the last token, sequence 1 of 8");
+                subtitle += QStringLiteral(" · last token, sequence 1 of 8");
+            if (std::string(panel) == "gradients") subtitle += QStringLiteral(" · held-out batch");
             QCOMPARE(cell->findChild<QLabel*>("subtitle")->text(), subtitle);
             const widgets::PlotLayout& drawn = cell->plot()->figureLayout().plots.at(0);
             if (std::string(panel) == "training") {
@@ -395,6 +396,12 @@ class WindowTest : public QObject {
         QCOMPARE(search->findChild<QListWidget*>("commandList")->count(), 1);
         b.keepPicture("search", search);
         const bool dark = b.window->isDark();
+        auto* list = search->findChild<QListWidget*>("commandList");
+        QTest::keyClicks(search->findChild<QLineEdit*>("commandInput"), " zzz");
+        QCOMPARE(list->item(0)->text(), QString("No command has these words"));
+        QTest::keyClick(search->findChild<QLineEdit*>("commandInput"), Qt::Key_Return);  // does nothing
+        QVERIFY(search->isVisible());
+        search->findChild<QLineEdit*>("commandInput")->setText("light dark");
         QTest::keyClick(search->findChild<QLineEdit*>("commandInput"), Qt::Key_Return);
         QTRY_COMPARE(b.window->isDark(), !dark);
     }
@@ -459,6 +466,8 @@ class WindowTest : public QObject {
         QVERIFY(QGuiApplication::clipboard()->mimeData()->data("image/svg+xml").contains("<title>Loss"));
         Q_EMIT b.cell("training")->helpRequested();
         QVERIFY2(b.window->banner()->message().startsWith("loss"), qPrintable(b.window->banner()->message()));
+        b.window->leaveFocus();  // Esc
+        QVERIFY(!b.window->banner()->isVisible());
     }
 
     void spaceTrainsAlsoWithANumberJustTyped() {

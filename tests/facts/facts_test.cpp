@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/recipe/presets.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QDir>
+#include <QDirIterator>
 #include <QFile>
 #include <QRegularExpression>
 #include <QtTest>
-#include <nlohmann/json.hpp>
 #include <set>
-
-#include "core/recipe/presets.h"
 
 using namespace normscope;
 using nlohmann::json;
@@ -23,16 +26,43 @@ QString content(const QString& path) {
     return file.open(QIODevice::ReadOnly) ? plain(QString::fromUtf8(file.readAll())) : QString();
 }
 
-json facts() {
+json facts(const char* part = "facts") {
     QFile file(QString(NORMSCOPE_SOURCE_DIR) + "/tests/facts/facts.json");
     if (!file.open(QIODevice::ReadOnly)) return {};
-    return json::parse(file.readAll().toStdString()).at("facts");
+    return json::parse(file.readAll().toStdString()).at(part);
 }
 
 bool listed(const json& all, const QString& sentence) {
     return std::any_of(all.begin(), all.end(), [&](const json& fact) {
-        return plain(QString::fromStdString(fact.at("words"))).contains(sentence);
+        const QString words = plain(QString::fromStdString(fact.at("words")));
+        return words.contains(sentence) || sentence.contains(words);
     });
+}
+
+/// The sources whose literals a person reads: help of panels and knobs, findings, verdicts, warnings,
+/// messages.
+QStringList sourcesWithTexts() {
+    QStringList found;
+    const QDir root(NORMSCOPE_SOURCE_DIR);
+    for (const char* folder :
+         {"widgets/panels", "widgets/stack", "app", "core/findings", "core/train", "core/stack"}) {
+        QDirIterator files(root.filePath(folder), {"*.cpp"}, QDir::Files, QDirIterator::Subdirectories);
+        while (files.hasNext()) found << root.relativeFilePath(files.next());
+    }
+    return found;
+}
+
+/// The string literals of a source, comments left out, adjacent ones joined, \n as a space.
+QStringList literals(const QString& path) {
+    QFile file(QString(NORMSCOPE_SOURCE_DIR) + '/' + path);
+    if (!file.open(QIODevice::ReadOnly)) return {};
+    QString text = QString::fromUtf8(file.readAll());
+    text.remove(QRegularExpression("^\\s*(//|#).*$", QRegularExpression::MultilineOption));
+    text.remove(QRegularExpression("\"\\s*\\n\\s*\""));
+    QStringList found;
+    auto matches = QRegularExpression("\"((?:[^\"\\\\\\n]|\\\\.)*)\"").globalMatch(text);
+    while (matches.hasNext()) found << matches.next().captured(1).replace("\\n", " ");
+    return found;
 }
 
 /// Sentences end with a full stop, a colon or a question mark before a space or the end.
@@ -55,23 +85,61 @@ class FactsTest : public QObject {
             const QString words = plain(QString::fromStdString(fact.at("words")));
             QVERIFY2(content(QString::fromStdString(fact.at("file"))).contains(words), id.c_str());
             // Either runs that tests/facts/run trains, or the command or test that shows it.
-            QVERIFY2((fact.contains("runs") && !fact.at("holds").empty()) || !fact.value("shown_by", "").empty(), id.c_str());
+            QVERIFY2(
+                (fact.contains("runs") && !fact.at("holds").empty()) || !fact.value("shown_by", "").empty(),
+                id.c_str());
         }
     }
 
-    /// What a preset or a story states about training is in the list: every sentence with a number or a verb of outcome.
+    /// What help, findings, verdicts, warnings and README say of the outcome of a training is in the list
+    /// too.
+    void helpStatesNothingElse() {
+        json all = facts();
+        for (const json& other : facts("no_statements"))
+            all.push_back(other);  // each with the reason why it is none
+        const QRegularExpression states(
+            "\\blearns?\\b|\\blearned\\b|collapse[sd]?\\b|diverge|stall|vanish|explod|\\bf[ae]lls?\\b|"
+            "\\brises?\\b|\\bgrows?\\b|"
+            "\\bnever\\b|commits|\\bbetter\\b|\\bworse\\b|useless");
+        QStringList missing;
+        int read = 0;
+        for (const QString& path : sourcesWithTexts())
+            for (const QString& text : literals(path))
+                for (const QString& sentence : sentences(text)) {
+                    if (sentence.count(' ') < 3) continue;  // a word of an option or a key
+                    ++read;
+                    if (sentence.contains(states) && !listed(all, sentence))
+                        missing << path + ": " + sentence;
+                }
+        QVERIFY2(read > 200, qPrintable(QString::number(read)));
+        QFile readme(QString(NORMSCOPE_SOURCE_DIR) + "/README.md");
+        QVERIFY(readme.open(QIODevice::ReadOnly));
+        QString prose = QString::fromUtf8(readme.readAll());
+        prose.remove(
+            QRegularExpression("^    .*$", QRegularExpression::MultilineOption));  // commands and the tree
+        prose.remove(QRegularExpression("^## .*$", QRegularExpression::MultilineOption));
+        for (const QString& sentence : sentences(prose))
+            if (sentence.contains(states) && !listed(all, sentence)) missing << "README.md: " + sentence;
+        QVERIFY2(missing.isEmpty(), qPrintable(missing.join('\n')));
+    }
+
+    /// What a preset or a story states about training is in the list: every sentence with a number or a verb
+    /// of outcome.
     void presetsAndStoriesStateNothingElse() {
         const json all = facts();
         const QRegularExpression states("\\d|learn|collapse|diverge|stall|vanish|explode|fall|grow|rise");
         QStringList missing;
         for (const Preset& preset : presets())
-            for (const QString& sentence : sentences(QString::fromStdString(json::parse(preset.json).value("description", ""))))
-                if (sentence.contains(states) && !listed(all, sentence)) missing << QString(preset.name) + ": " + sentence;
+            for (const QString& sentence :
+                 sentences(QString::fromStdString(json::parse(preset.json).value("description", ""))))
+                if (sentence.contains(states) && !listed(all, sentence))
+                    missing << QString(preset.name) + ": " + sentence;
         for (const Preset& story : stories()) {
             const json object = json::parse(story.json);
             for (const json& step : object.at("steps"))
                 for (const QString& sentence : sentences(QString::fromStdString(step.at("text"))))
-                    if (sentence.contains(states) && !listed(all, sentence)) missing << QString(story.name) + ": " + sentence;
+                    if (sentence.contains(states) && !listed(all, sentence))
+                        missing << QString(story.name) + ": " + sentence;
         }
         QVERIFY2(missing.isEmpty(), qPrintable(missing.join('\n')));
     }

@@ -65,6 +65,13 @@ class FindingsTest : public QObject {
         }
         QCOMPARE(told(r, 3).last(), QString("First outside the range of runs that learn: gradient, first ÷ last layer "
                                             "(1 → 0.001) at step 1; then branch ÷ stream (0.5 → 0.005) at step 3"));
+        const auto all = findings(r, 3);
+        const auto departures = std::find_if(all.begin(), all.end(),
+                                             [](const Finding& f) { return f.kind == FindingKind::Departures; });
+        QVERIFY(departures != all.end());
+        QCOMPARE(QString::fromStdString(departures->brief),
+                 QString("First outside the range of runs that learn: gradient, first ÷ last layer (1 → 0.001) at step 1; "
+                         "and 1 more"));
         r.outcome.state = RunState::Finished;
         QVERIFY(!told(r, 3).join("").contains("First outside"));
     }

@@ -29,6 +29,7 @@ struct StepCurves {
     std::vector<double> position;  // along the depth
     std::vector<double> steps;
     std::vector<std::vector<double>> values;  // [position][sample]
+    std::vector<std::vector<double>> errors;  // the same, NaN where a sample has none
 };
 
 std::optional<StepCurves> stepCurves(const PanelInput& input, const RunData& run, const std::string& probe,
@@ -44,10 +45,14 @@ std::optional<StepCurves> stepCurves(const PanelInput& input, const RunData& run
             curves.depth = p->depth;
             curves.position = p->x;
             curves.values.resize(p->x.size());
+            curves.errors.resize(p->x.size());
         }
         if (p->x.size() != curves.position.size()) continue;  // a run has one depth; a foreign file may not
         curves.steps.push_back(double(sample.step));
-        for (std::size_t i = 0; i < p->y.size(); ++i) curves.values[i].push_back(p->y[i]);
+        for (std::size_t i = 0; i < p->y.size(); ++i) {
+            curves.values[i].push_back(p->y[i]);
+            curves.errors[i].push_back(p->error.size() == p->y.size() ? p->error[i] : kNaN);
+        }
     }
     if (curves.steps.empty()) return std::nullopt;
     return curves;
@@ -73,6 +78,9 @@ Plot stepPlot(const Figure& figure, const PanelInput& input, const RunData& run,
         curve.markers = curves.steps.size() == 1;  // one sample makes no line
         curve.label_at_end = i == 0 || i == count - 1 || i == count / 2 / stride * stride ||
                              (input.selected_layer >= 0 && x == input.selected_layer + 1);
+        curve.y_error = curves.errors[i];
+        // Two dozen bands over each other cannot be read: those of the curves with a name.
+        if (curve.label_at_end) addErrorBand(plot, curve);
         plot.curves.push_back(std::move(curve));
     }
     if (stride > 1)

@@ -98,13 +98,14 @@ Figure buildGradients(const PanelInput& input) {
         const int depth = profile(*shown.sample)->depth;
         figure.plots.front().chips.push_back(
             {Chip::Edge::TopRight,
-             QString("%1, layer 1 ÷ %2: %3 (held-out batch)").arg(name).arg(depth).arg(brief(*ratio)),
+             QString("%1, layer 1 ÷ %2: %3").arg(name).arg(depth).arg(brief(*ratio)),
              Role{Role::Kind::Run, shown.index, 0}});
         parts << QString("%1: %2 changes by a factor of %3 from layer %4 to 1")
                      .arg(name, shown_quantity.of, brief(*ratio))
                      .arg(depth);
     }
-    figure.summary = QString("%1 %2, held-out batch. %3").arg(figure.title, figure.subtitle, parts.join("; "));
+    figure.subtitle += " · held-out batch";
+    figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
     return figure;
 }
 

@@ -59,7 +59,7 @@ QString mapName(const ProbeResult& sample, const std::string& block) {
     if (block == "mean") return labelOf(sample, "mean");
     if (block == "positions") return "blocks of single tokens, sequence 1";
     const QString label = labelOf(sample, "block");
-    return label.isEmpty() ? QString("block of the last token") : "block of the " + label;
+    return label.isEmpty() ? QString("last token") : label;  // that it is a block the axis says
 }
 
 void drawPositions(Figure& figure, const PanelInput& input) {

@@ -146,7 +146,13 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
         figure.plots.push_back(std::move(*strip));
     }
     if (with_bound)
-        for (Curve& bound : bounds) addBound(figure.plots.front(), std::move(bound));
+        for (Curve& bound : bounds) {
+            const Role role = bound.role;
+            addBound(figure.plots.front(), std::move(bound));
+            const Curve& last = figure.plots.front().curves.back();
+            if (last.kind == LineKind::Bound && last.role.run == role.run)
+                figure.plots.front().chips.push_back({Chip::Edge::TopRight, "dash-dotted: bound on σ_min", role});
+        }
     figure.subtitle = atStep(samples);
     if (!samples.empty()) figure.subtitle += " · " + mapName(*samples.back().sample, block);
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
@@ -250,7 +256,8 @@ Figure buildJacobian(const PanelInput& input) {
         "in), bands its "
         "proved error; σ_min without a band is an upper bound\n"
         "J = I + A: σ_min(J) ≥ 1 − ‖A‖₂ when ‖A‖₂ < 1; drawn for the last token's block, A of that block\n"
-        "lane 0: number of exact nulls; ε: an ε-direction, σ about gain·ε/(var + ε), not null; ?: values "
+        "lane 0: number of exact nulls, of the full map 0 where σ_min is 0; "
+        "ε: an ε-direction, σ about gain·ε/(var + ε), not null; ?: values "
         "below the "
         "resolution of float64, null or not";
     figure.source =

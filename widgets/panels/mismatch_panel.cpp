@@ -54,7 +54,7 @@ Figure buildMismatch(const PanelInput& input) {
                              : "Baek, the observed error of a forward pass in low precision";
     figure.erratum =
         "Baek speaks of the error of a block's output; the released code measures it on the logits. "
-        "Whether the error rises or falls with the depth depends on what is rounded: compare both policies.";
+        "Autocast leaves the embeddings as they are, the pure policy rounds them: compare both.";
 
     const ProfileOf profile = [&](const ProbeResult& sample) { return hiddenProfile(sample, name + "_hidden"); };
     const auto samples = shownSamples(input, panel.id);

@@ -42,6 +42,49 @@ PanelOptions resolveOptions(const PanelInfo& panel, const PanelOptions& given) {
     return resolved;
 }
 
+QString optionTitle(const std::string& value) {
+    static const std::map<std::string, QString> titles{
+        {"rms", "RMS"},
+        {"ma", "mean |x|"},
+        {"var", "variance"},
+        {"block_rms", "largest token RMS"},
+        {"hidden", "‖∂L/∂h‖"},
+        {"scaled", "‖h‖·‖∂L/∂h‖, scale-free"},
+        {"params", "‖∂L/∂W‖, parameters"},
+        {"factors", "factors: norms, shortcuts, branches"},
+        {"sublayers", "sub-layers"},
+        {"last", "last token"},
+        {"positions", "single tokens"},
+        {"full", "full map"},
+        {"mean", "mean"},
+        {"grad_norm", "gradient norm"},
+        {"lr", "learning rate"},
+        {"tokens_per_s", "tokens/s"},
+        {"gain", "gain 1/σ_ε"},
+        {"epsilon_share", "ε ÷ (var + ε)"},
+        {"fp16_rho_ln", "ρ_LN in FP16"},
+        {"bf16_rho_ln", "ρ_LN in BF16"},
+        {"bf16", "BF16"},
+        {"fp16", "FP16"},
+        {"relative_mean", "mean θ ÷ uniform"},
+        {"relative_low", "5 % quantile of θ ÷ uniform"},
+        {"relative_max", "largest θ ÷ uniform"},
+        {"relative_below_099", "share of rows with θ < 0.99 · uniform"},
+        {"over_tau", "mean θ/τ"},
+        {"below_099", "share of rows with θ < 0.99"},
+        {"row", "one row with its S*"},
+        {"similarity", "cosine of two tokens"},
+        {"outlier", "max |x| ÷ median |x|"},
+        {"heaviest_norm", "heaviest token ÷ mean"},
+        {"max_logit", "largest |logit|"},
+        {"sink_mass", "mass on the first token"},
+        {"branch_ratio", "‖branch‖ ÷ ‖x‖"},
+        {"branch_cosine", "cos(branch, x)"},
+    };
+    const auto found = titles.find(value);
+    return found != titles.end() ? found->second : QString::fromStdString(value).replace(u'_', u' ');
+}
+
 Figure startFigure(const PanelInfo& panel) {
     Figure figure;
     figure.panel = QString::fromStdString(panel.id);

@@ -55,6 +55,9 @@ struct PanelInfo {
 /// for a key or a value that the panel does not know.
 PanelOptions resolveOptions(const PanelInfo& panel, const PanelOptions& given);
 
+/// What a menu calls a value of an option.
+QString optionTitle(const std::string& value);
+
 /// A figure with the panel's id and title set.
 Figure startFigure(const PanelInfo& panel);
 

@@ -103,8 +103,7 @@ Plot rowPlot(const KeptRow& row, const ShownSample& shown) {
     chip(QString("prefix heuristic %1").arg(numberText(prefix_heuristic_sensitivity(row.p, kSumTolerance), 4)));
     chip(kappa <= 0.5 ? QString("peaked-row bound %1").arg(numberText(peaked_row_bound(kappa), 4))
                       : QString("peaked-row bound 1 (κ = %1)").arg(numberText(kappa, 2)));
-    plot.chips.push_back(
-        {Chip::Edge::BottomRight, QString("sequence %1, token %2").arg(row.sequence + 1).arg(row.token + 1), {}});
+    chip(QString("sequence %1, token %2").arg(row.sequence + 1).arg(row.token + 1));
     return plot;
 }
 

@@ -34,6 +34,14 @@ struct Floor {
     double RunData::*value;
 };
 
+QString titleOf(const std::string& column) {
+    if (column == "grad_norm") return "Gradient norm";
+    if (column == "lr") return "Learning rate";
+    if (column == "temperature") return "Temperature";
+    if (column == "tokens_per_s") return "Throughput";
+    return "Loss";
+}
+
 constexpr Floor kFloors[] = {{"ln V", &RunData::ln_vocab},
                              {"unigram entropy", &RunData::unigram_entropy},
                              {"entropy rate", &RunData::entropy_rate}};
@@ -152,6 +160,7 @@ Figure buildTraining(const PanelInput& input) {
     const Quantity quantity = quantityOf(column);
 
     Figure figure = startFigure(panel);
+    figure.title = titleOf(column);
     figure.quantity = quantity.name;
     figure.unit = quantity.unit;
     figure.formula = quantity.formula;

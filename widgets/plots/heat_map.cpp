@@ -17,7 +17,7 @@ constexpr double kBarWidth = 8;
 QColor cellColour(const HeatMap& map, double value, const RenderStyle& style) {
     const double span = map.high > map.low ? map.high - map.low : 1;
     if (map.colour == HeatMap::Colour::Magnitude)
-        return sequentialColour((value - map.low) / span, style.theme.isDark());
+        return sequentialColour((value - map.low) / span, false);  // cells are no lines on a ground: bright is large
     const double reach = std::max({std::abs(map.low), std::abs(map.high), 1e-300});
     return divergingColour(value / reach, style.theme.isDark());
 }
@@ -92,6 +92,15 @@ void addHeatMap(const HeatMap& map, const RenderStyle& style, PlotLayout& layout
         ++layout.merged;
     }
     const int merged = layout.merged;
+    // All cells are of one size: either every text fits, or none is written, lest the short ones alone stand there.
+    double widest = 0, highest = 0;
+    for (const QString& text : map.text) {
+        const QSizeF size = textSize(text, TextShape::Font::Small, style);
+        widest = std::max(widest, size.width());
+        highest = std::max(highest, size.height());
+    }
+    const bool texts_fit = merged == 1 && widest + 4 * style.unit <= layout.area.width() / map.columns &&
+                           highest <= layout.area.height() / map.rows;
     for (int row = 0; row < map.rows; row += merged) {
         for (int column = 0; column < map.columns; column += merged) {
             const std::size_t i = loudest(map, row, column, merged);
@@ -114,13 +123,8 @@ void addHeatMap(const HeatMap& map, const RenderStyle& style, PlotLayout& layout
                 : neutral
                     ? style.theme.neutral
                     : cellColour(map, std::isinf(value) ? (value > 0 ? map.high : map.low) : value, style);
-            if (merged == 1 && cell.mark == CellShape::Mark::None &&
-                static_cast<qsizetype>(i) < map.text.size()) {
-                const QString& text = map.text[static_cast<qsizetype>(i)];
-                const QSizeF size = textSize(text, TextShape::Font::Small, style);
-                if (size.width() + 4 * style.unit <= cell.rect.width() && size.height() <= cell.rect.height())
-                    cell.text = text;
-            }
+            if (texts_fit && cell.mark == CellShape::Mark::None && static_cast<qsizetype>(i) < map.text.size())
+                cell.text = map.text[static_cast<qsizetype>(i)];
             cell.selected = row <= map.selected_row && map.selected_row < row + merged &&
                             column <= map.selected_column && map.selected_column < column + merged;
             layout.cells.push_back(std::move(cell));

@@ -180,6 +180,7 @@ void addChips(const Plot& plot, const RenderStyle& style, const LabelRoom& room,
     QRectF above = room.above, below_left = room.below_left,
            below_right = room.below_right;  // what is left of them
     double stacked[4] = {};                 // height used inside, by corner
+    std::vector<std::size_t> right_rows[2];  // the chips at the right of the rows above and below, as they come
     for (const auto& chip : plot.chips) {
         const bool left = chip.edge == Chip::Edge::TopLeft || chip.edge == Chip::Edge::BottomLeft;
         const bool top = chip.edge == Chip::Edge::TopLeft || chip.edge == Chip::Edge::TopRight;
@@ -193,6 +194,7 @@ void addChips(const Plot& plot, const RenderStyle& style, const LabelRoom& room,
         if (!row.isNull() && width <= row.width()) {
             shape.rect = QRectF(left ? row.left() : row.right() - width, row.top(), width, row.height());
             left ? row.setLeft(row.left() + width) : row.setRight(row.right() - width);
+            if (!left) right_rows[top ? 0 : 1].push_back(layout.texts.size());
         } else {
             double& used = stacked[static_cast<int>(chip.edge)];
             const QRectF area = layout.area.adjusted(gap, gap, -gap, -gap);
@@ -205,6 +207,14 @@ void addChips(const Plot& plot, const RenderStyle& style, const LabelRoom& room,
             used += size.height();
         }
         layout.texts.push_back(shape);
+    }
+    for (const auto& chips : right_rows) {  // each was put left of the one before it: now they read in their order
+        if (chips.empty()) continue;
+        double x = layout.texts[chips.back()].rect.left();
+        for (const std::size_t i : chips) {
+            layout.texts[i].rect.moveLeft(x);
+            x = layout.texts[i].rect.right();
+        }
     }
 }
 

@@ -49,6 +49,9 @@ QPainterPath filledPath(Glyph glyph) {
         case Glyph::Dot:
             path.addEllipse(QPointF(8, 8), 4, 4);
             break;
+        case Glyph::More:
+            for (const double x : {3.5, 8.0, 12.5}) path.addEllipse(QPointF(x, 8), 1.4, 1.4);
+            break;
         case Glyph::Bar:
             path.addRect(2.5, 6, 11, 4);
             break;
@@ -129,6 +132,27 @@ QPainterPath strokedPath(Glyph glyph) {
             path.lineTo(8, 12.5);
             path.moveTo(3.5, 8);
             path.lineTo(12.5, 8);
+            break;
+        case Glyph::Download:
+            path.moveTo(8, 2.5);
+            path.lineTo(8, 10.5);
+            path.moveTo(4.5, 7.5);
+            path.lineTo(8, 11);
+            path.lineTo(11.5, 7.5);
+            path.moveTo(3, 13.5);
+            path.lineTo(13, 13.5);
+            break;
+        case Glyph::Expand:
+            path.moveTo(9.5, 3);
+            path.lineTo(13, 3);
+            path.lineTo(13, 6.5);
+            path.moveTo(13, 3);
+            path.lineTo(9.2, 6.8);
+            path.moveTo(6.5, 13);
+            path.lineTo(3, 13);
+            path.lineTo(3, 9.5);
+            path.moveTo(3, 13);
+            path.lineTo(6.8, 9.2);
             break;
         case Glyph::Caret:
             path.moveTo(4, 6);

@@ -33,7 +33,10 @@ enum class Glyph {
     Theme,
     Search,
     Plus,
-    Caret
+    Caret,
+    More,
+    Download,
+    Expand
 };
 
 /// Draws inside the largest centred square of `rect`.

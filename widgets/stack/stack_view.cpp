@@ -46,7 +46,6 @@ void StackView::setSpec(const StackSpec& spec) {
 }
 
 void StackView::setLayerValues(std::vector<double> values, const QString& label) {
-    const bool had_key = !values_.empty();
     values_ = std::move(values);
     values_label_ = label;
     low_ = std::numeric_limits<double>::infinity();
@@ -59,7 +58,6 @@ void StackView::setLayerValues(std::vector<double> values, const QString& label)
     log_ = low_ > 0;
     // Values that read the same have the same colour: a scale from 1 to 1 would make a pattern of round-off.
     flat_ = !(high_ > low_) || keyText(low_) == keyText(high_);
-    if (had_key != !values_.empty()) updateGeometry();
     update();
 }
 
@@ -120,7 +118,7 @@ NormChip* StackView::chip(int layer, Sublayer kind, NormPlace place) const {
 }
 
 QSize StackView::sizeHint() const {
-    return {256, static_cast<int>(std::ceil(layout_.height + (values_.empty() ? 0 : kKeyHeight)))};
+    return {256, static_cast<int>(std::ceil(layout_.height + kKeyHeight))};  // with or without values: the knobs below stay
 }
 
 QSize StackView::minimumSizeHint() const {

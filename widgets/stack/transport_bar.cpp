@@ -79,7 +79,7 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
     connect(space, &QShortcut::activated, this, &TransportBar::playOrPause);
 
     // Room for large numbers from the start, so that the scrubber never changes its length.
-    setRates(9999999, 99999, 99.9);
+    setRates(9999999, 99999, 9999);
     rates_->setFixedWidth(rates_->fontMetrics().size(0, rates_text_).width() + 4);
     const double unknown = std::numeric_limits<double>::quiet_NaN();
     setRates(unknown, unknown, unknown);
@@ -138,7 +138,7 @@ void TransportBar::setRates(double tokens_per_s, double step_ms, double probe_pe
     const QString tokens =
         number(tokens_per_s, [](double v) { return QLocale().toString(std::round(v), 'f', 0); });
     const QString ms = number(step_ms, [](double v) { return numberText(v, 3); });
-    const QString percent = number(probe_percent, [](double v) { return QString::number(v, 'f', 1); });
+    const QString percent = number(probe_percent, [](double v) { return QString::number(v, 'f', v < 9.95 ? 1 : 0); });
     rates_text_ = tr("%1 tokens/s\n%2 ms/step · probes %3 %").arg(tokens, ms, percent);
     showRates();
 }

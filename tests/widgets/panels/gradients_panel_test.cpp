@@ -33,8 +33,8 @@ class GradientsPanelTest : public QObject {
         input.runs = {&a, &b};
         Figure f = buildGradients(input);
         QCOMPARE(f.plots[0].chips.size(), 2u);
-        QCOMPARE(f.plots[0].chips[0].text, "Pre-LN, layer 1 ÷ 2: 0.5 (held-out batch)");
-        QCOMPARE(f.plots[0].chips[1].text, "Post-LN, layer 1 ÷ 2: 4e-9 (held-out batch)");
+        QCOMPARE(f.plots[0].chips[0].text, "Pre-LN, layer 1 ÷ 2: 0.5");
+        QCOMPARE(f.plots[0].chips[1].text, "Post-LN, layer 1 ÷ 2: 4e-9");
         QCOMPARE(f.plots[0].chips[1].role->run, 1);
         QCOMPARE(f.plots.size(), 2u);
         QCOMPARE(f.plots[1].curves[0].y[2], 2e-9);
@@ -46,7 +46,7 @@ class GradientsPanelTest : public QObject {
         f = buildGradients(input);
         QCOMPARE(f.plots[0].curves[1].x, std::vector<double>({0.5, 1, 1.5, 2}));
         QCOMPARE(f.plots[0].curves[1].y, std::vector<double>({3, 4, 6, 8}));
-        QCOMPARE(f.plots[0].chips[1].text, "Post-LN, layer 1 ÷ 2: 0.5 (held-out batch)");  // 5 over 10
+        QCOMPARE(f.plots[0].chips[1].text, "Post-LN, layer 1 ÷ 2: 0.5");  // 5 over 10
         QCOMPARE(f.x_names.front(), "layer 1 · attn");
         QCOMPARE(f.x_names.size(), 4);
         QVERIFY(f.quantity != "‖∂L/∂h‖");
@@ -66,7 +66,7 @@ class GradientsPanelTest : public QObject {
         input.runs = {&a};
         const Figure f = buildGradients(input);
         QVERIFY(std::isnan(f.plots[0].curves[0].y[2]));
-        QCOMPARE(f.plots[0].chips[0].text, "A, layer 1 ÷ 2: NaN (held-out batch)");
+        QCOMPARE(f.plots[0].chips[0].text, "A, layer 1 ÷ 2: NaN");
     }
 
     /// The scale of h does not matter: what is shown is its product with the gradient.
@@ -78,7 +78,7 @@ class GradientsPanelTest : public QObject {
         input.options = {{"quantity", "scaled"}};
         const Figure f = buildGradients(input);
         QCOMPARE(f.plots[0].curves[0].y, std::vector<double>({1, 2, 3, 4, 6}));
-        QCOMPARE(f.plots[0].chips[0].text, "A, layer 1 ÷ 2: 0.5 (held-out batch)");
+        QCOMPARE(f.plots[0].chips[0].text, "A, layer 1 ÷ 2: 0.5");
         QCOMPARE(f.quantity, "‖h‖·‖∂L/∂h‖");
     }
 

@@ -146,7 +146,7 @@ class JacobianPanelTest : public QObject {
         arrays.push_back(syn::array("mean_sv", {4, 5}, syn::values(20, [](int i) { return 20.0 - i; })));
         PanelInput input;
         input.runs = {&a};
-        QVERIFY(buildJacobian(input).subtitle.endsWith("block of the last token, sequence 1 of 8"));
+        QVERIFY(buildJacobian(input).subtitle.endsWith("last token, sequence 1 of 8"));
         QCOMPARE(buildJacobian(input).plots[0].y.label, "singular value σ, block of the last token");
 
         input.options = {{"block", "full"}};

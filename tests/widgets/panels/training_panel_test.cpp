@@ -58,6 +58,7 @@ class TrainingPanelTest : public QObject {
         QVERIFY(f.plots[0].y.range->first < 1.5 && f.plots[0].y.range->second > 3.3);
         input.options = {{"quantity", "lr"}};
         QCOMPARE(buildTraining(input).empty_text, "No step taken yet");
+        QCOMPARE(buildTraining(input).title, "Learning rate");
     }
 
     void floorsOfDifferentSourcesCarryTheRun() {

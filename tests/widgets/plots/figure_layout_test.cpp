@@ -2,6 +2,8 @@
 // What is drawn, as geometry: polylines, ticks, labels, marks, cells.
 #include "widgets/plots/figure_layout.h"
 
+#include "widgets/plots/colour_map.h"
+
 #include "tests/widgets/plots/sample_figures.h"
 #include "tests/widgets/warnings_fail.h"
 
@@ -258,6 +260,15 @@ class FigureLayoutTest : public QObject {
         QVERIFY(ratio && plot.area.contains(ratio->rect) && ratio->background.isValid());
     }
 
+    void chipsReadFromLeftToRight() {
+        Figure f = samples::gradients();
+        f.plots[0].chips = {{Chip::Edge::TopRight, "first", {}}, {Chip::Edge::TopRight, "second", {}}};
+        const PlotLayout plot = lay(f).plots.at(0);
+        const TextShape *first = find(plot.texts, "first"), *second = find(plot.texts, "second");
+        QVERIFY(first && second && !first->rect.intersects(plot.area));
+        QVERIFY(std::abs(first->rect.right() - second->rect.left()) < 1e-6);
+    }
+
     void laneLiesUnderThePlot() {
         const PlotLayout plot = lay(samples::spectra()).plots.at(0);
         int counts = 0;
@@ -282,6 +293,28 @@ class FigureLayoutTest : public QObject {
         QCOMPARE(plot.cells[0].text, QString("1.00"));
         QCOMPARE(layout.plots[0].area.top(), layout.plots[1].area.top());
         QVERIFY(layout.plots[0].area.right() < layout.plots[1].area.left());
+    }
+
+    /// One text too wide for its cell: none is written, rather than the short ones alone.
+    void textsOfCellsAllFitOrNoneIsWritten() {
+        Figure f = samples::theta();
+        f.plots[0].maps[0].text[1] = QString(40, u'8');
+        const FigureLayout layout = lay(f);
+        for (const CellShape& cell : layout.plots[0].cells) QVERIFY(cell.text.isEmpty());
+        QVERIFY(!layout.plots[1].cells[0].text.isEmpty());
+    }
+
+    /// Bright is large in both themes, as in the stack and on the colour bar.
+    void brightCellsAreLargeInTheDarkToo() {
+        for (const Theme::Kind kind : {Theme::Kind::Light, Theme::Kind::Dark}) {
+            Figure f = samples::theta();
+            HeatMap& map = f.plots[0].maps[0];
+            map.neutral.clear();
+            map.value[0] = map.low;
+            map.value[1] = map.high;
+            const auto cells = layoutFigure(f, kSize, screenStyle(Theme::make(kind))).plots[0].cells;
+            QVERIFY(luminance(cells[0].fill) < luminance(cells[1].fill));
+        }
     }
 
     void fineMapsAreMergedByMaximumAndSaySo() {

@@ -243,7 +243,7 @@ class StackViewTest : public QObject {
         QCOMPARE(b.view.layerColour(0), cividis(0));
         QCOMPARE(b.view.layerColour(1), cividis(0.5));  // logarithmic
         QCOMPARE(b.view.layerColour(2), cividis(1));
-        QVERIFY(b.view.sizeHint().height() > plain);  // room for the key
+        QCOMPARE(b.view.sizeHint().height(), plain);  // the room for the key is there without it, lest the knobs move
         b.view.setLayerValues({-1, 0, 1}, "change");
         QCOMPARE(b.view.layerColour(1), cividis(0.5));  // linear
         b.view.setLayerValues({1, std::nan(""), std::numeric_limits<double>::infinity()}, "RMS");
