@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "core/probe/growth_prefix.h"
@@ -98,21 +99,28 @@ ProbeResult probe_growth(ProbeInput<T>& input) {
         block.push_back(state.block);
     }
 
-    std::vector<double> bound_ma(states, kNaN), bound_var(states, kNaN), uniform(states, kNaN);
-    const auto prefix = bounded_prefix(input.model);
+    std::vector<double> bound_ma(states, kNaN), bound_var(states, kNaN), uniform(states, kNaN), product(states, kNaN);
     const double start = rms[0].value * std::sqrt(static_cast<double>(rows * width));
-    if (!prefix.empty() && std::isfinite(start)) {
-        const auto bounds = output_norm_bounds(start, rows, width, prefix);
-        for (std::size_t k = 0; k < bounds.size(); ++k) {
-            bound_ma[k] = mean_absolute_bound(bounds[k], rows, width);
-            if (rows * width > 1) bound_var[k] = variance_bound(bounds[k], rows, width);
-        }
-        if (std::all_of(prefix.begin(), prefix.end(),
-                        [](const auto& s) { return s.gate_scale == 1 && s.shortcut_scale == 1; })) {
-            const auto loose = output_norm_bounds_uniform(start, rows, width, prefix);
-            for (std::size_t k = 0; k < loose.size(); ++k) uniform[k] = mean_absolute_bound(loose[k], rows, width);
-        }
+    const auto prefixes = std::isfinite(start) ? growth_prefixes(input.model, tape, input.pool) : GrowthPrefixes{};
+    const std::span<const BoundedSublayer> bounded = prefixes.bounded;
+    const auto draw = [&](const std::vector<double>& bounds, std::vector<double>& to) {
+        for (std::size_t k = 0; k < bounds.size() && std::isfinite(bounds[k]); ++k)
+            to[k] = mean_absolute_bound(bounds[k], rows, width);
+    };
+    if (!bounded.empty()) {
+        const auto bounds = bounded_branch_norms(start, rows, width, bounded);
+        draw(bounds, bound_ma);
+        for (std::size_t k = 0; k < bounds.size() && rows * width > 1 && std::isfinite(bounds[k]); ++k)
+            bound_var[k] = finite_or_nan(variance_bound(bounds[k], rows, width));
     }
+    const auto last = std::find_if(bounded.begin(), bounded.end(), [](const auto& s) { return !s.output_norm; });
+    const auto output_normed = bounded.first(static_cast<std::size_t>(last - bounded.begin()));
+    if (!output_normed.empty() && std::all_of(output_normed.begin(), output_normed.end(), [](const auto& s) {
+            return s.gate_scale == 1 && s.shortcut_scale == 1;
+        }))
+        draw(output_norm_bounds_uniform(start, rows, width, output_normed), uniform);
+    if (!prefixes.product.empty())
+        draw(pre_norm_bounds(start, static_cast<std::size_t>(tape.length), width, prefixes.product), product);
     std::vector<double> estimate(states, kNaN);
     const auto gates = estimated_prefix(input.model);
     if (!gates.empty() && std::isfinite(var[0].value)) {
@@ -131,6 +139,7 @@ ProbeResult probe_growth(ProbeInput<T>& input) {
     add("bound_ma", std::move(bound_ma));
     add("bound_var", std::move(bound_var));
     add("bound_uniform_ma", std::move(uniform));
+    add("bound_product_ma", std::move(product));
     add("gpas_estimate", std::move(estimate));
     return result;
 }

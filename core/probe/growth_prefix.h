@@ -8,12 +8,22 @@
 
 namespace normscope {
 
-/// The sub-layers from the first on whose branch ends in a norm and whose sum is not normed again: there R_k of
-/// output_norm_bounds holds. Gates of GPAS enter at their sites as the forward pass applies them (core/stack/scheme.h);
-/// a learnable scale of the branch by its largest size; norms by ‖γ‖∞ and ‖β‖∞ of what the model holds now. Ends early
-/// at a parameter that is not finite.
+/// The sub-layers from the first on for which a bound of the growth holds.
+struct GrowthPrefixes {
+    /// Sub-layers whose branch ends in a norm or begins with one, and whose sum is not normed again: there R_k of
+    /// bounded_branch_norms holds. Gates of GPAS enter at their sites as the forward pass applies them
+    /// (core/stack/scheme.h); a learnable scale of the branch by its largest size; norms and weights by what the model
+    /// holds now (branch_bound.h). With an output norm the weights do not matter: it makes every branch equally long.
+    /// Ends early at a parameter that is not finite.
+    std::vector<BoundedSublayer> bounded;
+    /// Those of them that pre_norm_bounds describes: an input norm with β = 0, no output norm, no biases, in a serial
+    /// layer. Token norms are those of the tape.
+    std::vector<PreNormSublayer> product;
+};
+
+/// The norms of the weights are the costly part: one piece a sub-layer.
 template <class T>
-std::vector<OutputNormSublayer> bounded_prefix(const Transformer<T>& model);
+GrowthPrefixes growth_prefixes(const Transformer<T>& model, const Tape<T>& tape, ThreadPool& pool);
 
 /// act(α) of the sub-layers from the first on that the variance recursion of [G] eq. 16 describes: a sum of the stream
 /// and of one unscaled branch, gated at the output. Empty without GPAS.

@@ -27,7 +27,10 @@ constexpr auto kUpdates = ProbeNeeds::Updates;
 
 // Operation counts of one sample, fitted to measurements at the default stack and at depth 12, width 768, context 256.
 using Shape = ProbeShape;
-double growth_operations(const Shape& s) { return scalar_operations(s.states()); }
+/// The hidden states, and the Gram matrices of all weights in pieces of 64 (spectral_bound.h).
+double growth_operations(const Shape& s) {
+    return scalar_operations(s.states()) + std::min(64, s.d_model) * s.parameters();
+}
 double gradients_operations(const Shape& s) { return scalar_operations(s.states() + s.parameters()); }
 double residual_operations(const Shape& s) { return scalar_operations(3 * s.states()); }
 double updates_operations(const Shape& s) { return traffic_operations(3 * s.parameters()); }

@@ -21,6 +21,7 @@ struct ArrayRule {
     std::size_t rank;  ///< without the sample axis
     bool may_be_nan = false;
     bool per_hidden_state = false;  ///< last axis is 2·depth + 1
+    bool optional = false;          ///< recordings of earlier versions lack it
 };
 
 const std::map<std::string, std::vector<ArrayRule>>& probe_rules() {
@@ -31,7 +32,9 @@ const std::map<std::string, std::vector<ArrayRule>>& probe_rules() {
           {"rms", 1, false, true},
           {"block_rms", 1, false, true},
           {"bound_ma", 1, true, true},
-          {"bound_var", 1, true, true}}},
+          {"bound_var", 1, true, true},
+          {"bound_uniform_ma", 1, true, true, true},
+          {"bound_product_ma", 1, true, true, true}}},
         {"gradients", {{"hidden", 1, false, true}, {"params", 2}, {"total", 0}}},
         {"theta", {{"max", 2, true}, {"mean", 2, true}, {"below_099", 2, true}, {"width", 0}}},
         {"null_space", {{"gain", 1}, {"erased_backward", 1, true}, {"erased_forward", 1, true}}},
@@ -112,7 +115,7 @@ class RunCheck {
         for (const auto& rule : rules)
             if (const NamedArray* array = samples.front().find(rule.name))
                 check_shape("probes/" + id + "/" + rule.name, rule, *array);
-            else
+            else if (!rule.optional)
                 report("probes/" + id + "/" + rule.name, "missing");
         for (const auto& array : samples.front().arrays) {
             const auto rule =

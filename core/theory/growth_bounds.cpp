@@ -21,11 +21,13 @@ double entries(std::size_t tokens, std::size_t width) {
     return static_cast<double>(tokens) * static_cast<double>(width);
 }
 
-/// Δt|b|√(nd)(‖γ‖∞ + ‖β‖∞), [K] eq. 112.
-double branch_bound(const OutputNormSublayer& s, double entry_count, const std::string& where) {
+/// Δt|b|√(nd)·r, [K] eq. 112.
+double branch_bound(const BoundedSublayer& s, double entry_count, const std::string& where) {
     return require_size(s.step, where + ".step") * require_size(s.branch_scale, where + ".branch_scale") *
            std::sqrt(entry_count) *
-           (require_size(s.gamma_max, where + ".gamma_max") + require_size(s.beta_max, where + ".beta_max"));
+           (s.output_norm
+                ? require_size(s.gamma_max, where + ".gamma_max") + require_size(s.beta_max, where + ".beta_max")
+                : require_size(s.branch_rms, where + ".branch_rms"));
 }
 
 std::string sublayer_name(std::size_t k) {
@@ -34,12 +36,12 @@ std::string sublayer_name(std::size_t k) {
 
 }  // namespace
 
-std::vector<double> output_norm_bounds(double initial_norm, std::size_t tokens, std::size_t width,
-                                       std::span<const OutputNormSublayer> sublayers) {
+std::vector<double> bounded_branch_norms(double initial_norm, std::size_t tokens, std::size_t width,
+                                         std::span<const BoundedSublayer> sublayers) {
     const double entry_count = entries(tokens, width);
     std::vector<double> bounds{require_size(initial_norm, "initial_norm")};
     for (std::size_t k = 0; k < sublayers.size(); ++k) {
-        const OutputNormSublayer& s = sublayers[k];
+        const BoundedSublayer& s = sublayers[k];
         const std::string where = sublayer_name(k);
         bounds.push_back(require_size(s.gate_scale, where + ".gate_scale") *
                          (require_size(s.shortcut_scale, where + ".shortcut_scale") * bounds.back() +
@@ -49,12 +51,13 @@ std::vector<double> output_norm_bounds(double initial_norm, std::size_t tokens, 
 }
 
 std::vector<double> output_norm_bounds_uniform(double initial_norm, std::size_t tokens, std::size_t width,
-                                               std::span<const OutputNormSublayer> sublayers) {
+                                               std::span<const BoundedSublayer> sublayers) {
     const double entry_count = entries(tokens, width);
-    OutputNormSublayer largest{0, 0, 0, 0, 1, 1};
+    BoundedSublayer largest{0, 0, 0, 0, 1, 1};
     for (std::size_t k = 0; k < sublayers.size(); ++k) {
-        const OutputNormSublayer& s = sublayers[k];
+        const BoundedSublayer& s = sublayers[k];
         branch_bound(s, entry_count, sublayer_name(k));  // checks the numbers
+        if (!s.output_norm) throw InputError(sublayer_name(k), "no output norm", "sub-layers with an output norm");
         if (s.gate_scale != 1 || s.shortcut_scale != 1)
             throw InputError(sublayer_name(k), "a gated or scaled residual",
                              "gate_scale = shortcut_scale = 1");
@@ -63,8 +66,8 @@ std::vector<double> output_norm_bounds_uniform(double initial_norm, std::size_t 
         largest.gamma_max = std::max(largest.gamma_max, s.gamma_max);
         largest.beta_max = std::max(largest.beta_max, s.beta_max);
     }
-    const std::vector<OutputNormSublayer> uniform(sublayers.size(), largest);
-    return output_norm_bounds(initial_norm, tokens, width, uniform);
+    const std::vector<BoundedSublayer> uniform(sublayers.size(), largest);
+    return bounded_branch_norms(initial_norm, tokens, width, uniform);
 }
 
 double mean_absolute_bound(double norm_bound, std::size_t tokens, std::size_t width) {
@@ -77,23 +80,24 @@ double variance_bound(double norm_bound, std::size_t tokens, std::size_t width) 
     return require_size(norm_bound, "norm_bound") * norm_bound / (entry_count - 1);
 }
 
-std::vector<double> pre_norm_attention_bounds(double initial_norm, std::size_t context, std::size_t width,
-                                              std::span<const PreNormAttention> layers) {
-    const double entry_count = entries(context, width);
+std::vector<double> pre_norm_bounds(double initial_norm, std::size_t context, std::size_t width,
+                                    std::span<const PreNormSublayer> sublayers) {
+    entries(context, width);
     std::vector<double> bounds{require_size(initial_norm, "initial_norm")};
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-        const PreNormAttention& layer = layers[i];
-        const std::string where = "layers[" + std::to_string(i) + "]";
-        const double token_norm = require_size(layer.smallest_token_norm, where + ".smallest_token_norm");
-        const double eps = require_size(layer.eps, where + ".eps");
+    for (std::size_t i = 0; i < sublayers.size(); ++i) {
+        const PreNormSublayer& s = sublayers[i];
+        const std::string where = sublayer_name(i);
+        const auto size = [&](double value, const char* name) { return require_size(value, where + "." + name); };
+        const double token_norm = size(s.smallest_token_norm, "smallest_token_norm"), eps = size(s.eps, "eps");
         if (token_norm == 0 && eps == 0)
-            throw InputError(where + ".smallest_token_norm", "0 at eps 0: the norm is undefined",
-                             "one of them > 0");
-        const double factor = 1 + require_size(layer.step, where + ".step") * std::sqrt(entry_count) *
-                                      require_size(layer.gamma_max, where + ".gamma_max") *
-                                      require_size(layer.value_output_norm, where + ".value_output_norm") /
-                                      std::sqrt(token_norm * token_norm + static_cast<double>(width) * eps);
-        bounds.push_back(factor * bounds.back());
+            throw InputError(where + ".smallest_token_norm", "0 at eps 0: the norm is undefined", "one of them > 0");
+        const double mixing = s.mixes_tokens ? std::sqrt(static_cast<double>(context)) : 1;
+        const double d = static_cast<double>(width);
+        const double branch = size(s.step, "step") * size(s.branch_scale, "branch_scale") * mixing * std::sqrt(d) *
+                              size(s.gamma_max, "gamma_max") * size(s.gain, "gain") /
+                              std::sqrt(token_norm * token_norm + d * eps);
+        bounds.push_back(size(s.gate_scale, "gate_scale") *
+                         (size(s.shortcut_scale, "shortcut_scale") + branch) * bounds.back());
     }
     return bounds;
 }

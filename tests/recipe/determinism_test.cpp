@@ -91,8 +91,10 @@ class DeterminismTest : public QObject {
                     QCOMPARE(array.data.size(), first.data.size());
                     // A head's lowest row is another at every step, NaN behind its end; a row always begins with a number.
                     const bool of_one_row = array.name == "lowest_row" || array.name == "lowest_subset";
+                    // This form ends at the first bias that is not zero, and training moves them.
+                    const bool until_biased = array.name == "bound_product_ma" && i > 0;
                     for (std::size_t k = 0; k < array.data.size(); ++k) {
-                        const bool may_differ = of_one_row && k % array.shape.back() != 0;
+                        const bool may_differ = until_biased || (of_one_row && k % array.shape.back() != 0);
                         QVERIFY2(may_differ || std::isnan(array.data[k]) == std::isnan(first.data[k]),
                                  (id + "/" + array.name).c_str());
                         QVERIFY2(!std::isinf(array.data[k]), (id + "/" + array.name).c_str());

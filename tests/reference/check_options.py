@@ -343,8 +343,8 @@ class OptionCases(unittest.TestCase):
 
     def test_growth_bound_holds(self):
         for name, *_, out in self.cases:
-            for value in ("ma", "var"):
-                bound = out[f"probes/growth/bound_{value}"]
+            for value, kind in (("ma", "ma"), ("var", "var"), ("rms", "uniform_ma"), ("rms", "product_ma")):
+                bound = out[f"probes/growth/bound_{kind}"]
                 known = ~np.isnan(bound)
                 self.assertTrue((out[f"probes/growth/{value}"] <= bound * (1 + 1e-12))[known].all(), name)
 

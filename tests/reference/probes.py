@@ -12,15 +12,85 @@ import torch
 from model import GATE_ACTIVATIONS, normalise
 
 
-def growth(model, hidden):
-    """hidden [2D+1, B, n, d]. The batch's N tokens together take the place of the n tokens of one sequence.
+def schatten(matrix):
+    """(Σσ^32)^(1/32) >= ‖matrix‖₂, over the singular values."""
+    sigma = np.linalg.svd(matrix, compute_uv=False)
+    return sigma[0] * ((sigma / sigma[0]) ** 32).sum() ** (1 / 32) if sigma[0] > 0 else 0.0
 
-    Bounds (Kan et al., "Stability under layer normalization", Peri-LN; GPAS added), for as many sub-layers from the
-    first on as have an output norm and no post norm: R_0 = ‖X_0‖_F and
-    R_k = o·(|a|·s·R_{k−1} + Δt·|b|·β·max|scale|·√(N·d)·(max|γ_out| + max|β_out|)); MA ≤ R_k/√(N·d),
-    Var ≤ R_k²/(N·d − 1). |1 − act(g)| of the layer's gate is o at the site output, s at shortcut and input, β at branch;
-    the others are 1, and at norm all are. The FFN's half of a parallel layer has no shortcut of its own: |a|·s = 1 there;
-    attention's half has no output of its own: o = 1 there.
+
+def spectral_bound(matrix):
+    """At least ‖matrix‖₂: the shorter side in pieces of 64, whose squared norms add up."""
+    tall = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T
+    return np.sqrt(sum(schatten(tall[:, i : i + 64]) ** 2 for i in range(0, tall.shape[1], 64)))
+
+
+def product_bound(left, right):
+    """At least ‖left @ right‖₂, for an inner width of at most 64."""
+    return schatten(left @ right)
+
+
+def branch_bound(model, index, factor):
+    """Of a sub-layer with an input norm: (‖γ_in‖∞, B, gain, unbiased). B bounds ‖f(u)‖₂ for every token u = factor·N_in(x)
+    that there can be, ‖u‖₂ <= U = |factor|·(√d·‖γ‖∞ + ‖β‖₂); attention rows are convex combinations and |act(z)| <= |z|.
+    gain = B/U where β and all biases that enter B are zero."""
+    stack, prefix = model.stack, f"blocks.{index // 2}." + ("ffn." if index % 2 else "attn.")
+
+    def get(name, default=0.0):
+        tensor = model.params.get(prefix + name)
+        return np.float64(default) if tensor is None else tensor.detach().numpy()
+
+    def norm(name):
+        return np.linalg.norm(np.atleast_1d(get(name)))
+
+    gamma = np.abs(get("norm_in.weight")).max()
+    longest = abs(factor) * (np.sqrt(stack.d_model) * gamma + norm("norm_in.bias"))
+    if index % 2 == 0:
+        d_head, group = stack.d_head, stack.heads // stack.kv_heads
+        value, out = get("wv"), get("wo")
+        reach, joined = 0.0, get("bo")
+        for head in range(stack.heads):
+            own = slice(head * d_head, (head + 1) * d_head)
+            shared = slice(head // group * d_head, (head // group + 1) * d_head)
+            reach += product_bound(out[:, own], value[shared])
+            if stack.bias:
+                joined = joined + out[:, own] @ get("bv")[shared]
+        token = reach * longest + np.linalg.norm(np.atleast_1d(joined))
+        biases = ("bv", "bo")
+    elif stack.activation == "swiglu":
+        gate, up = (
+            (spectral_bound(get("w_" + n)) * longest + norm("b_" + n),
+             (np.linalg.norm(get("w_" + n), axis=1) * longest + np.abs(get("b_" + n))).max())
+            for n in ("gate", "up")
+        )  # fmt: skip
+        token = spectral_bound(get("w_down")) * min(gate[0] * up[1], gate[1] * up[0]) + norm("b_down")
+        biases = ("b_gate", "b_up", "b_down")
+    else:
+        token = spectral_bound(get("w2")) * (spectral_bound(get("w1")) * longest + norm("b1")) + norm("b2")
+        biases = ("b1", "b2")
+    unbiased = all(norm(name) == 0 for name in ("norm_in.bias", *biases))
+    return gamma, token, token / longest if longest > 0 else 0.0, unbiased
+
+
+def growth(model, hidden):
+    """hidden [2D+1, B, n, d]. In bound_ma and bound_var the batch's N tokens together take the place of the n tokens of
+    one sequence.
+
+    bound_ma, bound_var: for as many sub-layers from the first on as have an output norm or an input norm and no post
+    norm, R_0 = ‖X_0‖_F and R_k = o·(|a|·s·R_{k−1} + Δt·|b|·β·max|scale|·√(N·d)·r_k); MA ≤ R_k/√(N·d),
+    Var ≤ R_k²/(N·d − 1). r_k = max|γ_out| + max|β_out| behind an output norm (Kan et al., "Stability under layer
+    normalization", Peri-LN; GPAS added), else B/√d of branch_bound. |1 − act(g)| of the layer's gate is o at the site
+    output, s at shortcut and input, β at branch, and a factor behind the input norm at norm; the others are 1. The FFN's
+    half of a parallel layer has no shortcut of its own: |a|·s = 1 there; attention's half has no output of its own:
+    o = 1 there.
+
+    bound_uniform_ma: ‖X_0‖_F + k·max(Δt·|b|·β·max|scale|)·√(N·d)·(max γ_out + max β_out) over the sub-layers with an
+    output norm from the first on; NaN where one of them has o or |a|·s other than 1.
+
+    bound_product_ma: the same authors' form for input norms (√d restored; LayerNorm and FFN added), while no sub-layer
+    has an output norm, a bias or a β_in that is not zero, in serial layers: the product of o·(|a|·s + |b'|·√d·max|γ_in|·
+    gain·m/min_j √(‖x_j‖² + d·ε)) times ‖X_0‖_F, with m = √n for attention and 1 for the FFN, x_j the tokens that the
+    norm reads (LayerNorm: without their means), b' = Δt·b·β·max|scale| times what stands behind the norm, and |1 − act(g)|
+    of an input gate.
     """
     stack, d = model.stack, hidden.shape[-1]
     x = hidden.reshape(len(hidden), -1)
@@ -30,29 +100,57 @@ def growth(model, hidden):
     def largest(name):
         return model.params[name].abs().max().item() if name in model.params else 0.0
 
-    radius = np.full(len(hidden), np.nan)
-    bounded = stack.rule(0).norm_out and not stack.rule(0).norm_post
-    if bounded:
-        radius[0] = np.sqrt((x[0] ** 2).sum())
+    radius, uniform, product = (np.full(len(hidden), np.nan) for _ in range(3))
+    bounded, multiplied = True, not stack.parallel
+    normed = []  # (step, max γ, max β) of the sub-layers with output norms from the first on; None behind them
+    plain = True
+    start = np.sqrt((x[0] ** 2).sum())
     for index in range(2 * stack.depth):
         rule, prefix = stack.rule(index), f"blocks.{index // 2}." + ("attn", "ffn")[index % 2]
-        bounded = bounded and rule.norm_out and not rule.norm_post
-        if bounded:
-            reach = largest(prefix + ".norm_out.weight") + largest(prefix + ".norm_out.bias")
-            scale = largest(prefix + ".scale") if stack.branch_scale != "none" else 1.0
-            step = stack.residual_step * abs(rule.b) * scale * np.sqrt(size) * reach
-            site, passed = stack.gate_site(index), 1.0
-            if site is not None:
-                gate = model.params[f"blocks.{index // 2}.gate"]
-                passed = abs(1 - GATE_ACTIVATIONS[stack.gpas["activation"]](gate).item())
-            shortcut = abs(rule.a) * (passed if site in ("shortcut", "input") else 1.0)
-            if stack.parallel and index % 2:
-                shortcut = 1.0
-            if site == "branch":
-                step *= passed
-            radius[index + 1] = shortcut * radius[index] + step
-            if site == "output" and not (stack.parallel and index % 2 == 0):
-                radius[index + 1] *= passed
+        bounded = bounded and (rule.norm_out or rule.norm_in) and not rule.norm_post
+        if not bounded:
+            break
+        if index == 0:
+            radius[0] = start
+        site, passed = stack.gate_site(index), 1.0
+        if site is not None:
+            gate = model.params[f"blocks.{index // 2}.gate"]
+            passed = abs(1 - GATE_ACTIVATIONS[stack.gpas["activation"]](gate).item())
+        scale = largest(prefix + ".scale") if stack.branch_scale != "none" else 1.0
+        step = stack.residual_step * abs(rule.b) * scale * (passed if site == "branch" else 1.0)
+        shortcut = abs(rule.a) * (passed if site in ("shortcut", "input") else 1.0)
+        if stack.parallel and index % 2:
+            shortcut = 1.0
+        output = passed if site == "output" and not (stack.parallel and index % 2 == 0) else 1.0
+        if rule.norm_out:
+            gamma, beta = largest(prefix + ".norm_out.weight"), largest(prefix + ".norm_out.bias")
+            reach = gamma + beta
+            plain = plain and (shortcut == output == 1 or normed is None)
+            if normed is not None:
+                normed.append((step, gamma, beta))
+                if plain:
+                    uniform[: index + 2] = start + np.arange(index + 2) * (
+                        max(n[0] for n in normed) * (max(n[1] for n in normed) + max(n[2] for n in normed)) * np.sqrt(size)
+                    )
+                else:
+                    uniform[:] = np.nan
+            multiplied = False
+        else:
+            normed_by = abs(rule.s_in) * (passed if site == "norm" else 1.0)
+            gamma, token, gain, unbiased = branch_bound(model, index, normed_by)
+            reach, normed = token / np.sqrt(d), None
+            multiplied = multiplied and unbiased
+            if multiplied:
+                read = hidden[index] * (passed if site == "input" else 1.0)
+                if stack.norm["kind"] == "layernorm":
+                    read = read - read.mean(-1, keepdims=True)
+                shortest = np.sqrt((read**2).sum(-1).min() + d * stack.norm["eps"])
+                mixing = np.sqrt(hidden.shape[2]) if index % 2 == 0 else 1.0
+                factor = step * normed_by * (passed if site == "input" else 1.0)
+                factor *= np.sqrt(d) * gamma * gain * mixing / shortest
+                product[0] = start
+                product[index + 1] = output * (shortcut + factor) * product[index]
+        radius[index + 1] = output * (shortcut * radius[index] + step * np.sqrt(size) * reach)
     return {
         "ma": np.abs(x).mean(1),
         "var": x.var(1, ddof=1) if size > 1 else np.full(len(hidden), np.nan),
@@ -60,6 +158,8 @@ def growth(model, hidden):
         "block_rms": token_norms.max(1) / np.sqrt(d),
         "bound_ma": radius / np.sqrt(size),
         "bound_var": radius**2 / (size - 1) if size > 1 else np.full(len(hidden), np.nan),
+        "bound_uniform_ma": uniform / np.sqrt(size),
+        "bound_product_ma": product / np.sqrt(size),
     }
 
 

@@ -241,6 +241,13 @@ class GrowthPanelTest : public QObject {
         QCOMPARE(curve(f.plots[0], "A bound")->y, std::vector<double>({1.5, 6, 9.375}));
         QCOMPARE(curve(f.plots[0], "A GPAS estimate")->y, std::vector<double>({1, 2, 4}));
         QVERIFY(f.formula.contains("is no bound") && f.source.contains("GPAS, eq. 16"));
+        // Where no output norm bounds anything, the form of input norms.
+        a.probes["growth"][0].arrays[5].data = {kNaN, kNaN, kNaN};
+        a.probes["growth"][0].arrays.push_back(syn::vector("bound_product_ma", {1, 2, 6}));
+        input.options = {{"bound", "uniform"}};
+        QCOMPARE(curve(buildGrowth(input).plots[0], "A bound")->y, std::vector<double>({1, 2, 6}));
+        input.options = {{"bound", "uniform"}, {"quantity", "var"}};
+        QCOMPARE(curve(buildGrowth(input).plots[0], "A bound")->y[1], 4 * 1.5);
         input.options = {{"estimate", "off"}, {"quantity", "var"}};
         QVERIFY(!curve(buildGrowth(input).plots[0], "A GPAS estimate"));
     }
