@@ -29,7 +29,8 @@ void Lab::saveSession(const QString& path, const std::string& view_json) {
 }
 
 void Lab::openSession(const QString& path) {
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), path] { io->openSession(path); });
+    QMetaObject::invokeMethod(
+        io_.get(), [io = io_.get(), token = ++replace_token_, path] { io->openSession(token, path); });
 }
 
 void Lab::findInterrupted() {
@@ -38,20 +39,41 @@ void Lab::findInterrupted() {
 
 void Lab::resume(const QStringList& recordings) {
     resume_when_recovered_ = true;
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), recordings] { io->recoverRuns(recordings); });
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = ++replace_token_, recordings] {
+        io->recoverRuns(token, recordings);
+    });
 }
 
 void Lab::reopen(const QStringList& recordings) {
     resume_when_recovered_ = false;
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), recordings] { io->recoverRuns(recordings); });
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = ++replace_token_, recordings] {
+        io->recoverRuns(token, recordings);
+    });
+}
+
+/// Stopping takes a last checkpoint of each run, and a run of the next session may have the same id: the
+/// engine answers in turn, so what it sends before it has seen this request belongs to the runs that are
+/// replaced.
+void Lab::dropCheckpointsUnderWay() {
+    ++checkpoint_barriers_;
+    QMetaObject::invokeMethod(
+        engine_.get(),
+        [this] {
+            QMetaObject::invokeMethod(
+                this, [this] { --checkpoint_barriers_; }, Qt::QueuedConnection);
+        },
+        Qt::QueuedConnection);
 }
 
 void Lab::replaceRuns(std::vector<LabRun> runs) {
     if (anyUnderWay()) stop();
+    dropCheckpointsUnderWay();
     endMeasuring();
     undo_.clear();
     ghosts_.clear();
-    before_drag_.reset();
+    forks_.clear();
+    ++session_token_;
+    if (std::exchange(drag_, std::nullopt)) Q_EMIT draggingChanged(false);
     oldest_training_ = train_generation_ = explore_generation_ =
         ++generation_;  // nothing under way belongs to these runs
     runs_ = std::move(runs);

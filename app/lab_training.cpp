@@ -260,6 +260,7 @@ void Lab::takeTrained(const Frame& frame, QSet<QString>& panels) {
 }
 
 void Lab::takeCheckpoint(const QString& id, const CheckpointPtr& checkpoint) {
+    if (checkpoint_barriers_ > 0) return;
     if (LabRun* run = find(id.toStdString()))
         keep(run->checkpoints, {checkpoint->step, {run->id, checkpoint}});
 }
