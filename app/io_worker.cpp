@@ -145,7 +145,9 @@ void IoWorker::saveSession(const SaveRequest& request) {
                                                             startCheckpoint(*runs[place], *weights))});
             save_session(request.path.toStdString(), runs, request.view_json, checkpoints);
         }))
-        Q_EMIT sessionSaved(request.path);
+        Q_EMIT sessionSaved(request.token, request.path);
+    else
+        Q_EMIT savingFailed(request.token);
 }
 
 void IoWorker::openSession(quint64 token, const QString& path) {

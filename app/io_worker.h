@@ -44,6 +44,7 @@ using OpenedSessionPtr = std::shared_ptr<const OpenedSession>;
 using ImportedModelPtr = std::shared_ptr<const ImportedModel>;
 
 struct SaveRequest {
+    quint64 token = 0;
     QString path;
     std::vector<RunDataPtr> runs;
     std::string view_json;
@@ -82,7 +83,8 @@ class IoWorker : public QObject {
 
   Q_SIGNALS:
     void problem(const QString& message);
-    void sessionSaved(const QString& path);
+    void sessionSaved(quint64 token, const QString& path);
+    void savingFailed(quint64 token);  ///< problem() said why
     void sessionOpened(quint64 token, const normscope::app::OpenedSessionPtr& session);
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
     void runsRecovered(quint64 token, const QList<normscope::app::RecoveredRun>& runs);

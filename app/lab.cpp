@@ -60,7 +60,12 @@ Lab::Lab(Options options, QObject* parent)
     connect(engine, &EngineWorker::runEnded, io, &IoWorker::endRecording);
 
     connect(io, &IoWorker::problem, this, &Lab::problem);
-    connect(io, &IoWorker::sessionSaved, this, &Lab::sessionSaved);
+    connect(&undo_, &QUndoStack::indexChanged, this, [this] { ++edits_; });
+    connect(io, &IoWorker::sessionSaved, this, &Lab::takeSaved);
+    connect(io, &IoWorker::savingFailed, this, [this](quint64 token) {
+        saving_.erase(token);
+        Q_EMIT savingFailed(token);
+    });
     connect(io, &IoWorker::interruptedFound, this, &Lab::interruptedFound);
     connect(io, &IoWorker::runsRecovered, this, [this](quint64 token, const QList<RecoveredRun>& recovered) {
         if (token == replace_token_) resumeRecovered(recovered, resume_when_recovered_);
@@ -93,6 +98,7 @@ Lab::Lab(Options options, QObject* parent)
 }
 
 Lab::~Lab() {
+    disconnect(&undo_, nullptr, this, nullptr);
     engine_->shutDown();
     engine_->stop();
     engine_.drain();

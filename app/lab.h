@@ -117,7 +117,10 @@ class Lab : public QObject {
 
     // --- files
     /// Runs, their checkpoints and a view, as they are now.
-    void saveSession(const QString& path, const std::string& view_json);
+    /// Returns the token that sessionSaved() or savingFailed() will carry.
+    quint64 saveSession(const QString& path, const std::string& view_json);
+    /// Something was changed, trained or measured since the session was saved or opened.
+    bool unsaved() const { return !undo_.isClean() || results_ != saved_results_; }
     void openSession(const QString& path);
     void findInterrupted();
     void resume(const QStringList& recordings);
@@ -142,7 +145,8 @@ class Lab : public QObject {
     void measuringChanged();
     void noticesChanged();  ///< a run's refusal or its gate warnings
     void problem(const QString& message);
-    void sessionSaved(const QString& path);
+    void sessionSaved(const QString& path, quint64 token);
+    void savingFailed(quint64 token);
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
     /// For the interface's own measurements: a frame was put into force.
@@ -160,6 +164,7 @@ class Lab : public QObject {
     std::vector<LabRun> beforeDrag(std::vector<LabRun> runs) const;
     void takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
     void dropCheckpointsUnderWay();
+    void takeSaved(quint64 token, const QString& path);
     void applyRecipes();
     std::string nameOf(Recipe recipe) const;
     void nameUntrained();
@@ -209,6 +214,13 @@ class Lab : public QObject {
     std::map<quint64, Fork> forks_;  ///< by token; each waits for its checkpoint to be read
     quint64 fork_token_ = 0;
     quint64 session_token_ = 0;    ///< of the comparison; an import lands in no other
+    /// How far edits and results had come when a session was asked to be saved.
+    struct Saving {
+        quint64 session = 0, edits = 0, results = 0;
+        bool dragging = false;
+    };
+    std::map<quint64, Saving> saving_;  ///< by token
+    quint64 save_token_ = 0, edits_ = 0, results_ = 0, saved_results_ = 0;
     quint64 replace_token_ = 0;    ///< of the newest request to replace the comparison
     int checkpoint_barriers_ = 0;  ///< while there is one, checkpoints belong to runs that were replaced
 

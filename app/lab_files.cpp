@@ -6,8 +6,9 @@
 
 namespace normscope::app {
 
-void Lab::saveSession(const QString& path, const std::string& view_json) {
-    SaveRequest request{path, {}, view_json, {}, {}};
+quint64 Lab::saveSession(const QString& path, const std::string& view_json) {
+    saving_[++save_token_] = {session_token_, edits_, results_, dragging()};
+    SaveRequest request{save_token_, path, {}, view_json, {}, {}};
     for (const LabRun& run : runs_) {
         auto copy = std::make_shared<RunData>(*run.data);
         if (run.underWay())
@@ -26,6 +27,20 @@ void Lab::saveSession(const QString& path, const std::string& view_json) {
         }
     }
     QMetaObject::invokeMethod(io_.get(), [io = io_.get(), request] { io->saveSession(request); });
+    return save_token_;
+}
+
+/// What was edited or trained while the file was written is not in it.
+void Lab::takeSaved(quint64 token, const QString& path) {
+    const Saving saved = saving_.extract(token).mapped();
+    if (saved.session == session_token_) {
+        if (saved.edits == edits_ && !saved.dragging)
+            undo_.setClean();
+        else
+            undo_.resetClean();
+        saved_results_ = saved.results;
+    }
+    Q_EMIT sessionSaved(path, token);
 }
 
 void Lab::openSession(const QString& path) {
@@ -73,6 +88,7 @@ void Lab::replaceRuns(std::vector<LabRun> runs) {
     ghosts_.clear();
     forks_.clear();
     ++session_token_;
+    saved_results_ = results_;
     if (std::exchange(drag_, std::nullopt)) Q_EMIT draggingChanged(false);
     oldest_training_ = train_generation_ = explore_generation_ =
         ++generation_;  // nothing under way belongs to these runs

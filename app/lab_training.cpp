@@ -243,6 +243,7 @@ void Lab::takeTrained(const Frame& frame, QSet<QString>& panels) {
             for (const auto& panel : probes_) panels.insert(QString::fromStdString(panel));
         }
         append(*run->data, part.delta);
+        if (!part.delta.empty()) ++results_;
         notices |= run->gate_warnings != part.gate_warnings;
         run->gate_warnings = part.gate_warnings;
         for (const ProbeResult& result : part.delta.probes)
