@@ -145,10 +145,12 @@ void IoWorker::saveSession(const SaveRequest& request) {
                                                             startCheckpoint(*runs[place], *weights))});
             save_session(request.path.toStdString(), runs, request.view_json, checkpoints);
         }))
-        Q_EMIT sessionSaved(request.path);
+        Q_EMIT sessionSaved(request.token, request.path);
+    else
+        Q_EMIT savingFailed(request.token);
 }
 
-void IoWorker::openSession(const QString& path) {
+void IoWorker::openSession(quint64 token, const QString& path) {
     guarded([&] {
         auto opened =
             std::make_shared<OpenedSession>(OpenedSession{path, open_session(path.toStdString()), {}});
@@ -156,7 +158,7 @@ void IoWorker::openSession(const QString& path) {
             if (auto weights = startWeightsOf(run, opened->session))
                 opened->weights[run.id] = std::move(weights);
         for (const auto& warning : opened->session.warnings) Q_EMIT problem(QString::fromStdString(warning));
-        Q_EMIT sessionOpened(opened);
+        Q_EMIT sessionOpened(token, opened);
     });
 }
 
@@ -176,7 +178,7 @@ void IoWorker::findInterrupted() {
     Q_EMIT interruptedFound(found);
 }
 
-void IoWorker::recoverRuns(const QStringList& paths) {
+void IoWorker::recoverRuns(quint64 token, const QStringList& paths) {
     QList<RecoveredRun> runs;
     for (const QString& path : paths)
         guarded([&] {
@@ -199,17 +201,20 @@ void IoWorker::recoverRuns(const QStringList& paths) {
                         .arg(path));
             runs.append(std::move(run));
         });
-    Q_EMIT runsRecovered(runs);
+    Q_EMIT runsRecovered(token, runs);
 }
 
-void IoWorker::importModel(const QString& path) {
+void IoWorker::importModel(quint64 token, const QString& path) {
     guarded([&] {
-        Q_EMIT modelImported(path, std::make_shared<const ImportedModel>(import_model(path.toStdString())));
+        Q_EMIT modelImported(token, path,
+                             std::make_shared<const ImportedModel>(import_model(path.toStdString())));
     });
 }
 
-void IoWorker::loadCheckpoint(const QString& id, const CheckpointSource& source) {
-    guarded([&] { Q_EMIT checkpointLoaded(id, loaded(source)); });
+void IoWorker::loadCheckpoint(quint64 token, const CheckpointSource& source) {
+    CheckpointPtr checkpoint;
+    guarded([&] { checkpoint = loaded(source); });
+    Q_EMIT checkpointLoaded(token, checkpoint);
 }
 
 void IoWorker::fetchCheckpoints(const MeasureRequestPtr& request) {

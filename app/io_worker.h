@@ -44,6 +44,7 @@ using OpenedSessionPtr = std::shared_ptr<const OpenedSession>;
 using ImportedModelPtr = std::shared_ptr<const ImportedModel>;
 
 struct SaveRequest {
+    quint64 token = 0;
     QString path;
     std::vector<RunDataPtr> runs;
     std::string view_json;
@@ -70,23 +71,26 @@ class IoWorker : public QObject {
     void endRecording(const QString& id);
 
     void saveSession(const normscope::app::SaveRequest& request);
-    void openSession(const QString& path);
+    // A reply carries the token of its request: who asked for something else since drops it.
+    void openSession(quint64 token, const QString& path);
     void findInterrupted();
-    void recoverRuns(const QStringList& paths);
-    void loadCheckpoint(const QString& id, const normscope::CheckpointSource& source);
+    void recoverRuns(quint64 token, const QStringList& paths);
+    void loadCheckpoint(quint64 token, const normscope::CheckpointSource& source);
     /// Reads the checkpoints that the runs of a request start from; one that cannot be read fails its run alone.
     void fetchCheckpoints(const normscope::app::MeasureRequestPtr& request);
     /// Reads another program's model; files of gigabytes take their time.
-    void importModel(const QString& path);
+    void importModel(quint64 token, const QString& path);
 
   Q_SIGNALS:
     void problem(const QString& message);
-    void sessionSaved(const QString& path);
-    void sessionOpened(const normscope::app::OpenedSessionPtr& session);
+    void sessionSaved(quint64 token, const QString& path);
+    void savingFailed(quint64 token);  ///< problem() said why
+    void sessionOpened(quint64 token, const normscope::app::OpenedSessionPtr& session);
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
-    void runsRecovered(const QList<normscope::app::RecoveredRun>& runs);
-    void modelImported(const QString& path, const normscope::app::ImportedModelPtr& model);
-    void checkpointLoaded(const QString& id, const normscope::app::CheckpointPtr& checkpoint);
+    void runsRecovered(quint64 token, const QList<normscope::app::RecoveredRun>& runs);
+    void modelImported(quint64 token, const QString& path, const normscope::app::ImportedModelPtr& model);
+    /// Null where it cannot be read; problem() said why.
+    void checkpointLoaded(quint64 token, const normscope::app::CheckpointPtr& checkpoint);
     void checkpointsFetched(const normscope::app::MeasureRequestPtr& request);
 
   private:

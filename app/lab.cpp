@@ -60,17 +60,25 @@ Lab::Lab(Options options, QObject* parent)
     connect(engine, &EngineWorker::runEnded, io, &IoWorker::endRecording);
 
     connect(io, &IoWorker::problem, this, &Lab::problem);
-    connect(io, &IoWorker::sessionSaved, this, &Lab::sessionSaved);
-    connect(io, &IoWorker::interruptedFound, this, &Lab::interruptedFound);
-    connect(io, &IoWorker::runsRecovered, this, [this](const QList<RecoveredRun>& recovered) {
-        resumeRecovered(recovered, resume_when_recovered_);
+    connect(&undo_, &QUndoStack::indexChanged, this, [this] { ++edits_; });
+    connect(io, &IoWorker::sessionSaved, this, &Lab::takeSaved);
+    connect(io, &IoWorker::savingFailed, this, [this](quint64 token) {
+        saving_.erase(token);
+        Q_EMIT savingFailed(token);
     });
-    connect(io, &IoWorker::sessionOpened, this, [this](const OpenedSessionPtr& opened) {
+    connect(io, &IoWorker::interruptedFound, this, &Lab::interruptedFound);
+    connect(io, &IoWorker::runsRecovered, this, [this](quint64 token, const QList<RecoveredRun>& recovered) {
+        if (token == replace_token_) resumeRecovered(recovered, resume_when_recovered_);
+    });
+    connect(io, &IoWorker::sessionOpened, this, [this](quint64 token, const OpenedSessionPtr& opened) {
+        if (token != replace_token_) return;
         replaceBySession(*opened);
         Q_EMIT sessionOpened(opened);
     });
     connect(io, &IoWorker::modelImported, this,
-            [this](const QString& path, const ImportedModelPtr& model) { addImported(path, *model); });
+            [this](quint64 token, const QString& path, const ImportedModelPtr& model) {
+                if (token == session_token_) addImported(path, *model);
+            });
     connect(io, &IoWorker::checkpointsFetched, this, &Lab::startFetched);
     connect(engine, &EngineWorker::measured, this, &Lab::takeMeasured);
     connect(engine, &EngineWorker::replayed, this, [this](quint64 token, const QString&, quint64 steps_done) {
@@ -83,36 +91,14 @@ Lab::Lab(Options options, QObject* parent)
         measuring_.reset();
         Q_EMIT measuringChanged();
     });
-    connect(io, &IoWorker::checkpointLoaded, this,
-            [this](const QString& id, const CheckpointPtr& checkpoint) {
-                if (!fork_ || QString::fromStdString(fork_->id) != id) return;
-                LabRun run = *std::exchange(fork_, std::nullopt);
-                auto history = std::make_shared<RunData>(*run.data);
-                cut_after(*history, checkpoint->step - 1);
-                history->outcome = {RunState::Running, -1, "", -1};
-                run.data = history;
-                run.preview.reset();
-                run.checkpoints = {{checkpoint->step, {run.id, checkpoint}}};
-                RunPlan continued{run.id,
-                                  run.data->name,
-                                  parse_recipe(run.data->recipe_json, "run " + run.id),
-                                  std::make_shared<const RunData>(*history),
-                                  checkpoint,
-                                  hotKnobs(run.recipe)};
-                run.live = run.recipe;
-                std::vector<LabRun> after = runs_;
-                after[static_cast<std::size_t>(selected_run_)].recipe =
-                    after[static_cast<std::size_t>(selected_run_)].live;
-                after.push_back(std::move(run));
-                changeRuns(std::move(after), tr("fork"));
-                begin({continued});
-            });
+    connect(io, &IoWorker::checkpointLoaded, this, &Lab::takeForkCheckpoint);
 
     runs_ = defaultRuns();
     nameUntrained();
 }
 
 Lab::~Lab() {
+    disconnect(&undo_, nullptr, this, nullptr);
     engine_->shutDown();
     engine_->stop();
     engine_.drain();
@@ -132,8 +118,7 @@ std::string Lab::freshId() const {
         for (int n = i; n >= 0; n = n / 26 - 1) id.insert(id.begin(), static_cast<char>('a' + n % 26));
         const bool taken =
             std::any_of(runs_.begin(), runs_.end(), [&](const LabRun& r) { return r.id == id; });
-        const bool waits = fork_ && fork_->id == id;
-        if (!taken && !waits && !used_ids_.count(id)) return id;
+        if (!taken && !used_ids_.count(id)) return id;
     }
 }
 
@@ -161,11 +146,25 @@ QSet<QString> Lab::differingKeys() const {
     return differing;
 }
 
+void Lab::putRuns(std::vector<LabRun> runs) {
+    const std::string id = selected().id;
+    runs_ = std::move(runs);
+    const auto same =
+        std::find_if(runs_.begin(), runs_.end(), [&](const LabRun& run) { return run.id == id; });
+    selected_run_ = same != runs_.end() ? static_cast<int>(same - runs_.begin())
+                                        : std::clamp(selected_run_, 0, static_cast<int>(runs_.size()) - 1);
+}
+
 void Lab::changeRuns(std::vector<LabRun> after, const QString& text) {
     std::vector<LabRun> before = runs_;
-    runs_ = after;
-    undo_.push(new ChangeRuns(*this, std::move(before), std::move(after), text));
-    selected_run_ = std::clamp(selected_run_, 0, static_cast<int>(runs_.size()) - 1);
+    if (drag_) {
+        // What this change itself does to a recipe is where the drag goes on from.
+        for (const LabRun& run : after)
+            if (const LabRun* now = find(run.id); now && !sameRecipe(now->recipe, run.recipe))
+                drag_->before[run.id] = run.recipe;
+    }
+    putRuns(after);
+    undo_.push(new ChangeRuns(*this, beforeDrag(std::move(before)), beforeDrag(std::move(after)), text));
     applyRecipes();
     Q_EMIT viewChanged();
 }
@@ -188,13 +187,15 @@ void Lab::restoreRuns(const std::vector<LabRun>& runs) {
                                               [&](const LabRun& r) { return r.id == now.id; });
     });
     if (lost) stop();
-    runs_ = std::move(restored);
-    selected_run_ = std::clamp(selected_run_, 0, static_cast<int>(runs_.size()) - 1);
+    putRuns(std::move(restored));
+    if (drag_)
+        for (const LabRun& run : runs_) drag_->before[run.id] = run.recipe;
     applyRecipes();
     Q_EMIT viewChanged();
 }
 
 void Lab::startOver() {
+    ++replace_token_;
     replaceRuns(defaultRuns());
     requestExplore();
 }
@@ -206,9 +207,9 @@ void Lab::compare(const std::vector<Recipe>& recipes, const QString& text) {
         after.push_back(makeRun(freshId(), recipe));
         used_ids_.insert(after.back().id);
     }
-    selected_run_ = 0;
     step_ = kNewest;
     changeRuns(std::move(after), text);
+    selectRun(0);
 }
 
 void Lab::addRun(const Recipe& recipe) {
@@ -219,7 +220,8 @@ void Lab::addRun(const Recipe& recipe) {
 }
 
 void Lab::importModel(const QString& path) {
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), path] { io->importModel(path); });
+    QMetaObject::invokeMethod(
+        io_.get(), [io = io_.get(), token = session_token_, path] { io->importModel(token, path); });
 }
 
 void Lab::addImported(const QString& path, const ImportedModel& model) {
@@ -232,8 +234,8 @@ void Lab::addImported(const QString& path, const ImportedModel& model) {
         after.back().weights =
             std::make_shared<const StartWeights>(StartWeights{name, path.toStdString(), model.weights});
         used_ids_.insert(after.back().id);
-        selected_run_ = static_cast<int>(after.size()) - 1;
         changeRuns(std::move(after), tr("import %1").arg(QFileInfo(path).fileName()));
+        selectRun(static_cast<int>(runs_.size()) - 1);
     } catch (const std::exception& error) {
         Q_EMIT problem(tr("%1: %2").arg(path, QString::fromUtf8(error.what())));
     }
@@ -314,10 +316,35 @@ void Lab::forkSelected() {
     fork.data->id = fork.id;
     fork.data->name = default_run_name(fork.recipe) + ", fork at " + std::to_string(best->step);
     const CheckpointSource source = best->source;
-    fork_ = std::move(fork);
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), id = QString::fromStdString(fork_->id), source] {
-        io->loadCheckpoint(id, source);
-    });
+    forks_[++fork_token_] = {run.id, std::move(fork)};
+    QMetaObject::invokeMethod(
+        io_.get(), [io = io_.get(), token = fork_token_, source] { io->loadCheckpoint(token, source); });
+}
+
+void Lab::takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint) {
+    auto waiting = forks_.extract(token);
+    if (!waiting || !checkpoint) return;  // of another session, or unreadable
+    auto& [parent, run] = waiting.mapped();
+    auto history = std::make_shared<RunData>(*run.data);
+    cut_after(*history, checkpoint->step - 1);
+    history->outcome = {RunState::Running, -1, "", -1};
+    run.data = history;
+    run.preview.reset();
+    run.checkpoints = {{checkpoint->step, {run.id, checkpoint}}};
+    RunPlan continued{run.id,
+                      run.data->name,
+                      parse_recipe(run.data->recipe_json, "run " + run.id),
+                      std::make_shared<const RunData>(*history),
+                      checkpoint,
+                      hotKnobs(run.recipe)};
+    run.live = run.recipe;
+    std::vector<LabRun> after = runs_;
+    // The knobs that moved went with the fork; those that the parent moved since are its own.
+    for (LabRun& other : after)
+        if (other.id == parent && sameRecipe(other.recipe, run.recipe)) other.recipe = other.live;
+    after.push_back(std::move(run));
+    changeRuns(std::move(after), tr("fork"));
+    begin({continued});
 }
 
 // --- what is looked at
@@ -343,8 +370,8 @@ QString Lab::hint() const {
         if (run.trained() || run.pinned) continue;
         ++untrained;
         const TrainSpec& train = run.recipe.train;
-        // The two cheap probes are charged most of a forward and backward pass over the probe batch, which holds up to
-        // eight sequences; a step takes a whole batch.
+        // The two cheap probes are charged most of a forward and backward pass over the probe batch, which
+        // holds up to eight sequences; a step takes a whole batch.
         for (const char* probe : {"growth", "gradients"})
             if (const ProbeResult* sample = run.data->sample_at(probe, 0))
                 seconds += sample->cost_ms / 1e3 * train.steps * train.accumulate * train.batch /

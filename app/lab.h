@@ -67,7 +67,7 @@ class Lab : public QObject {
     void beginDrag();
     void dragKey(const QString& key, const QVariant& value);
     void commitKey(const QString& key, const QVariant& value);
-    bool dragging() const { return before_drag_.has_value(); }
+    bool dragging() const { return drag_.has_value(); }
     void setNorm(int layer, Sublayer kind, widgets::NormPlace place, bool on, bool all_layers);
     /// The selected run's overrides by hand; `text` names the change in the undo list.
     void setLayers(const std::vector<LayerOverride>& layers, const QString& text);
@@ -105,9 +105,9 @@ class Lab : public QObject {
     bool exact() const { return exact_; }  ///< nothing that was asked for is still being measured
 
     // --- measuring a step that was not sampled
-    /// Replays, for each run that lacks a sample of a shown panel at the shown step, from its nearest checkpoint to that
-    /// step, and measures there; ends what is being measured, if anything is. What cannot be replayed is said in
-    /// one line (problem).
+    /// Replays, for each run that lacks a sample of a shown panel at the shown step, from its nearest
+    /// checkpoint to that step, and measures there; ends what is being measured, if anything is. What cannot
+    /// be replayed is said in one line (problem).
     void measureHere();
     bool measuring() const { return measuring_.has_value(); }
     /// "measuring Post-LN\nat step 45 …"; empty while nothing is measured.
@@ -117,7 +117,10 @@ class Lab : public QObject {
 
     // --- files
     /// Runs, their checkpoints and a view, as they are now.
-    void saveSession(const QString& path, const std::string& view_json);
+    /// Returns the token that sessionSaved() or savingFailed() will carry.
+    quint64 saveSession(const QString& path, const std::string& view_json);
+    /// Something was changed, trained or measured since the session was saved or opened.
+    bool unsaved() const { return !undo_.isClean() || results_ != saved_results_; }
     void openSession(const QString& path);
     void findInterrupted();
     void resume(const QStringList& recordings);
@@ -142,7 +145,8 @@ class Lab : public QObject {
     void measuringChanged();
     void noticesChanged();  ///< a run's refusal or its gate warnings
     void problem(const QString& message);
-    void sessionSaved(const QString& path);
+    void sessionSaved(const QString& path, quint64 token);
+    void savingFailed(quint64 token);
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
     /// For the interface's own measurements: a frame was put into force.
@@ -154,7 +158,13 @@ class Lab : public QObject {
     void addImported(const QString& path, const ImportedModel& model);
     void refuse(LabRun& run, const QString& reason);
     std::string freshId() const;
+    /// Puts these runs in the place of the present ones; the selection stays with its run.
+    void putRuns(std::vector<LabRun> runs);
     void changeRuns(std::vector<LabRun> after, const QString& text);
+    std::vector<LabRun> beforeDrag(std::vector<LabRun> runs) const;
+    void takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
+    void dropCheckpointsUnderWay();
+    void takeSaved(quint64 token, const QString& path);
     void applyRecipes();
     std::string nameOf(Recipe recipe) const;
     void nameUntrained();
@@ -172,11 +182,13 @@ class Lab : public QObject {
     void replaceBySession(const OpenedSession& opened);
     void resumeRecovered(const QList<RecoveredRun>& recovered, bool continue_training);
     QString hint() const;
-    /// What of the shown step each run lacks and could be replayed; `why_not` gets a line for each that cannot.
+    /// What of the shown step each run lacks and could be replayed; `why_not` gets a line for each that
+    /// cannot.
     std::vector<MeasurePlan> lacking(QStringList& why_not) const;
     void endMeasuring();
     void startFetched(const MeasureRequestPtr& request);
-    void takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results, const QString& failed);
+    void takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results,
+                      const QString& failed);
 
     std::vector<LabRun> runs_;
     int selected_run_ = 0, selected_layer_ = -1, selected_head_ = -1;
@@ -185,13 +197,32 @@ class Lab : public QObject {
     qint64 step_ = kNewest;
     std::vector<std::string> probes_;
     QUndoStack undo_;
-    std::optional<std::vector<LabRun>> before_drag_;
-    QString dragged_key_;
-    std::vector<std::size_t> drag_targets_;
+    /// Runs by their ids: one may come or go while the drag lasts.
+    struct Drag {
+        std::map<std::string, Recipe> before;  ///< recipes that the drag starts from
+        QString key;
+        std::set<std::string> targets;
+    };
+    std::optional<Drag> drag_;
     std::map<std::string, std::shared_ptr<const RunData>> ghosts_;
     std::set<std::string> used_ids_;  ///< an id is never given twice: recordings and undo entries hold them
     std::set<std::string> drafts_drawn_;  ///< probes shown as drafts since they were last measured
-    std::optional<LabRun> fork_;          ///< waits for its checkpoint to be read
+    struct Fork {
+        std::string parent;
+        LabRun run;
+    };
+    std::map<quint64, Fork> forks_;  ///< by token; each waits for its checkpoint to be read
+    quint64 fork_token_ = 0;
+    quint64 session_token_ = 0;    ///< of the comparison; an import lands in no other
+    /// How far edits and results had come when a session was asked to be saved.
+    struct Saving {
+        quint64 session = 0, edits = 0, results = 0;
+        bool dragging = false;
+    };
+    std::map<quint64, Saving> saving_;  ///< by token
+    quint64 save_token_ = 0, edits_ = 0, results_ = 0, saved_results_ = 0;
+    quint64 replace_token_ = 0;    ///< of the newest request to replace the comparison
+    int checkpoint_barriers_ = 0;  ///< while there is one, checkpoints belong to runs that were replaced
 
     /// The request under way and how far it is.
     struct Measuring {

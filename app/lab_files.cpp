@@ -6,8 +6,9 @@
 
 namespace normscope::app {
 
-void Lab::saveSession(const QString& path, const std::string& view_json) {
-    SaveRequest request{path, {}, view_json, {}, {}};
+quint64 Lab::saveSession(const QString& path, const std::string& view_json) {
+    saving_[++save_token_] = {session_token_, edits_, results_, dragging()};
+    SaveRequest request{save_token_, path, {}, view_json, {}, {}};
     for (const LabRun& run : runs_) {
         auto copy = std::make_shared<RunData>(*run.data);
         if (run.underWay())
@@ -26,10 +27,25 @@ void Lab::saveSession(const QString& path, const std::string& view_json) {
         }
     }
     QMetaObject::invokeMethod(io_.get(), [io = io_.get(), request] { io->saveSession(request); });
+    return save_token_;
+}
+
+/// What was edited or trained while the file was written is not in it.
+void Lab::takeSaved(quint64 token, const QString& path) {
+    const Saving saved = saving_.extract(token).mapped();
+    if (saved.session == session_token_) {
+        if (saved.edits == edits_ && !saved.dragging)
+            undo_.setClean();
+        else
+            undo_.resetClean();
+        saved_results_ = saved.results;
+    }
+    Q_EMIT sessionSaved(path, token);
 }
 
 void Lab::openSession(const QString& path) {
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), path] { io->openSession(path); });
+    QMetaObject::invokeMethod(
+        io_.get(), [io = io_.get(), token = ++replace_token_, path] { io->openSession(token, path); });
 }
 
 void Lab::findInterrupted() {
@@ -38,20 +54,42 @@ void Lab::findInterrupted() {
 
 void Lab::resume(const QStringList& recordings) {
     resume_when_recovered_ = true;
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), recordings] { io->recoverRuns(recordings); });
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = ++replace_token_, recordings] {
+        io->recoverRuns(token, recordings);
+    });
 }
 
 void Lab::reopen(const QStringList& recordings) {
     resume_when_recovered_ = false;
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), recordings] { io->recoverRuns(recordings); });
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = ++replace_token_, recordings] {
+        io->recoverRuns(token, recordings);
+    });
+}
+
+/// Stopping takes a last checkpoint of each run, and a run of the next session may have the same id: the
+/// engine answers in turn, so what it sends before it has seen this request belongs to the runs that are
+/// replaced.
+void Lab::dropCheckpointsUnderWay() {
+    ++checkpoint_barriers_;
+    QMetaObject::invokeMethod(
+        engine_.get(),
+        [this] {
+            QMetaObject::invokeMethod(
+                this, [this] { --checkpoint_barriers_; }, Qt::QueuedConnection);
+        },
+        Qt::QueuedConnection);
 }
 
 void Lab::replaceRuns(std::vector<LabRun> runs) {
     if (anyUnderWay()) stop();
+    dropCheckpointsUnderWay();
     endMeasuring();
     undo_.clear();
     ghosts_.clear();
-    before_drag_.reset();
+    forks_.clear();
+    ++session_token_;
+    saved_results_ = results_;
+    if (std::exchange(drag_, std::nullopt)) Q_EMIT draggingChanged(false);
     oldest_training_ = train_generation_ = explore_generation_ =
         ++generation_;  // nothing under way belongs to these runs
     runs_ = std::move(runs);

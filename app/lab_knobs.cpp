@@ -27,9 +27,9 @@ void setKey(Recipe& recipe, const QString& key, const QVariant& value) {
 }  // namespace
 
 void Lab::beginDrag() {
-    if (before_drag_) return;
-    before_drag_ = runs_;
-    dragged_key_.clear();
+    if (drag_) return;
+    drag_.emplace();
+    for (const LabRun& run : runs_) drag_->before[run.id] = run.recipe;
     ghosts_.clear();
     for (const LabRun& run : runs_)
         if (!run.trained() && !run.underWay()) ghosts_[run.id] = run.data;
@@ -48,15 +48,17 @@ std::vector<std::size_t> Lab::targetsOf(const QString& key) const {
 
 void Lab::dragKey(const QString& key, const QVariant& value) {
     beginDrag();
-    if (dragged_key_ != key) {
-        dragged_key_ = key;
-        drag_targets_ = targetsOf(key);
+    if (drag_->key != key) {
+        drag_->key = key;
+        drag_->targets.clear();
+        for (const std::size_t i : targetsOf(key)) drag_->targets.insert(runs_[i].id);
     }
     try {
-        for (const std::size_t i : drag_targets_) {
-            Recipe recipe = (*before_drag_)[i].recipe;
+        for (LabRun& run : runs_) {
+            if (!drag_->targets.count(run.id)) continue;
+            Recipe recipe = drag_->before.try_emplace(run.id, run.recipe).first->second;
             setKey(recipe, key, value);
-            runs_[i].recipe = std::move(recipe);
+            run.recipe = std::move(recipe);
         }
     } catch (const std::exception& error) {
         Q_EMIT problem(QString::fromUtf8(error.what()));
@@ -67,7 +69,8 @@ void Lab::dragKey(const QString& key, const QVariant& value) {
 
 void Lab::commitKey(const QString& key, const QVariant& value) {
     dragKey(key, value);
-    const std::vector<LabRun> before = *std::exchange(before_drag_, std::nullopt);
+    const std::vector<LabRun> before = beforeDrag(runs_);
+    drag_.reset();
     ghosts_.clear();
     bool changed = false;
     for (std::size_t i = 0; i < runs_.size(); ++i) changed |= !sameRecipe(before[i].recipe, runs_[i].recipe);
@@ -79,6 +82,15 @@ void Lab::commitKey(const QString& key, const QVariant& value) {
     }
     Q_EMIT draggingChanged(false);
     Q_EMIT viewChanged();
+}
+
+/// The runs with the recipes that those under the drag had before it.
+std::vector<LabRun> Lab::beforeDrag(std::vector<LabRun> runs) const {
+    if (!drag_) return runs;
+    for (LabRun& run : runs)
+        if (const auto recipe = drag_->before.find(run.id); recipe != drag_->before.end())
+            run.recipe = recipe->second;
+    return runs;
 }
 
 void Lab::setNorm(int layer, Sublayer kind, widgets::NormPlace place, bool on, bool all_layers) {

@@ -142,7 +142,10 @@ void Lab::takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& 
             insert_sample(*run->data, std::move(result));
         }
     }
-    if (!panels.isEmpty()) Q_EMIT dataChanged(panels);
+    if (!panels.isEmpty()) {
+        ++results_;
+        Q_EMIT dataChanged(panels);
+    }
     Q_EMIT measuringChanged();
 }
 

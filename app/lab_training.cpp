@@ -243,6 +243,7 @@ void Lab::takeTrained(const Frame& frame, QSet<QString>& panels) {
             for (const auto& panel : probes_) panels.insert(QString::fromStdString(panel));
         }
         append(*run->data, part.delta);
+        if (!part.delta.empty()) ++results_;
         notices |= run->gate_warnings != part.gate_warnings;
         run->gate_warnings = part.gate_warnings;
         for (const ProbeResult& result : part.delta.probes)
@@ -260,6 +261,7 @@ void Lab::takeTrained(const Frame& frame, QSet<QString>& panels) {
 }
 
 void Lab::takeCheckpoint(const QString& id, const CheckpointPtr& checkpoint) {
+    if (checkpoint_barriers_ > 0) return;
     if (LabRun* run = find(id.toStdString()))
         keep(run->checkpoints, {checkpoint->step, {run->id, checkpoint}});
 }

@@ -108,6 +108,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads)
     show_later_.setSingleShot(true);
     show_later_.setInterval(kBarsInterval);
     connect(&show_later_, &QTimer::timeout, this, [this] {
+        showTitle();
         showTransport();
         showStackColours();
     });
@@ -118,14 +119,15 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads)
     connect(lab_, &Lab::measuringChanged, this, later);
     connect(lab_, &Lab::dataChanged, this, later);
     connect(lab_, &Lab::sessionOpened, this, &MainWindow::afterOpening);
-    connect(lab_, &Lab::sessionSaved, this, [this](const QString& path) {
+    connect(lab_, &Lab::sessionSaved, this, [this](const QString& path, quint64 token) {
         session_path_ = path;
         Settings().addRecentFile(path);
         updateRecentFiles(*this);
-        lab_->undoStack()->setClean();
         showTitle();
         banner_->tell(tr("Saved %1").arg(path));
+        if (auto waiting = after_saving_.extract(token)) waiting.mapped()();
     });
+    connect(lab_, &Lab::savingFailed, this, [this](quint64 token) { after_saving_.erase(token); });
     connect(lab_, &Lab::interruptedFound, this, [this](const QList<InterruptedRun>& found) {
         const QStringList dismissed = Settings().dismissedRecordings();
         QStringList paths, names;
@@ -139,13 +141,17 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads)
         banner_->tell(tr("Not finished when the program ended: %1").arg(names.join(QStringLiteral(", "))),
                       {{tr("Resume"),
                         [this, paths, settled] {
-                            settled();
-                            lab_->resume(paths);
+                            leaving(tr("Resume"), [this, paths, settled] {
+                                settled();
+                                lab_->resume(paths);
+                            });
                         }},
                        {tr("Look at it"),
                         [this, paths, settled] {
-                            settled();
-                            lab_->reopen(paths);
+                            leaving(tr("Look at it"), [this, paths, settled] {
+                                settled();
+                                lab_->reopen(paths);
+                            });
                         }},
                        {tr("Do not offer again"), settled}});
     });
@@ -428,7 +434,7 @@ void MainWindow::showStackColours() {
 void MainWindow::showTitle() {
     const QString name = session_path_.isEmpty() ? tr("untitled") : QFileInfo(session_path_).fileName();
     setWindowTitle(QStringLiteral("%1[*] — Normscope").arg(name));
-    setWindowModified(!lab_->undoStack()->isClean());
+    setWindowModified(lab_->unsaved());
 }
 
 }  // namespace normscope::app

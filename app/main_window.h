@@ -6,6 +6,8 @@
 
 #include <QMainWindow>
 #include <QTimer>
+#include <functional>
+#include <map>
 
 namespace normscope::widgets {
 class KnobPanel;
@@ -50,8 +52,10 @@ class MainWindow : public QMainWindow {
     void setWide(bool wide);
 
     void openSession(const QString& path);
+    /// Asks before unsaved changes or a training under way are left behind, then opens it.
+    void askAndOpen(const QString& path);
     /// Writes the session there and remembers the path.
-    void saveSession(const QString& path);
+    quint64 saveSession(const QString& path);
     /// Offers runs that a killed program left behind.
     void offerInterrupted();
 
@@ -105,6 +109,9 @@ class MainWindow : public QMainWindow {
     void afterOpening(const OpenedSessionPtr& opened);
     void arrangeForSize();
     QString recipeText() const;
+    /// Runs `then` at once where nothing is lost by it; else asks: save first, discard, or cancel.
+    void leaving(const QString& title, std::function<void()> then);
+    void saveAndThen(std::function<void()> then);
 
     Lab* lab_;
     std::vector<widgets::NamedRecipe> presets_;
@@ -119,6 +126,8 @@ class MainWindow : public QMainWindow {
     FindingsBand* findings_;
     QWidget* left_;
     QString session_path_;
+    std::map<quint64, std::function<void()>> after_saving_;  ///< by the token of the save
+    bool may_close_ = false;
     bool dark_ = false, theme_ordered_ = false, presenting_ = false, wide_by_hand_ = false;
     QTimer show_later_;  ///< the bars follow a training at a few frames a second
 };

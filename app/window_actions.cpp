@@ -107,7 +107,7 @@ void updateRecentFiles(MainWindow& window) {
         action->setToolTip(recent[i]);
         action->setShortcut(QKeySequence(QStringLiteral("Ctrl+%1").arg(i + 1)));
         QObject::connect(action, &QAction::triggered, &window,
-                         [w = &window, path = recent[i]] { w->openSession(path); });
+                         [w = &window, path = recent[i]] { w->askAndOpen(path); });
         window.addAction(action);
     }
 }

@@ -22,13 +22,26 @@
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QMessageBox>
 #include <QMimeData>
+#include <QPushButton>
 
 namespace normscope::app {
 
 namespace {
 
 const QString kSessionFilter = QStringLiteral("Normscope sessions (*.h5)");
+
+/// Empty: nowhere.
+QString askWhereToSave(QWidget* parent) {
+    Settings settings;
+    QString path = QFileDialog::getSaveFileName(parent, MainWindow::tr("Save the session"),
+                                                settings.lastFolder(), kSessionFilter);
+    if (path.isEmpty()) return {};
+    if (QFileInfo(path).suffix().isEmpty()) path += QStringLiteral(".h5");
+    settings.setLastFolder(QFileInfo(path).absolutePath());
+    return path;
+}
 
 }  // namespace
 
@@ -52,8 +65,8 @@ void MainWindow::afterOpening(const OpenedSessionPtr& opened) {
     showTitle();
 }
 
-void MainWindow::saveSession(const QString& path) {
-    lab_->saveSession(path, viewJson(*this));
+quint64 MainWindow::saveSession(const QString& path) {
+    return lab_->saveSession(path, viewJson(*this));
 }
 
 void MainWindow::save() {
@@ -64,13 +77,8 @@ void MainWindow::save() {
 }
 
 void MainWindow::saveAs() {
-    Settings settings;
-    QString path =
-        QFileDialog::getSaveFileName(this, tr("Save the session"), settings.lastFolder(), kSessionFilter);
-    if (path.isEmpty()) return;
-    if (QFileInfo(path).suffix().isEmpty()) path += QStringLiteral(".h5");
-    settings.setLastFolder(QFileInfo(path).absolutePath());
-    saveSession(path);
+    const QString path = askWhereToSave(this);
+    if (!path.isEmpty()) saveSession(path);
 }
 
 void MainWindow::open() {
@@ -79,7 +87,11 @@ void MainWindow::open() {
         QFileDialog::getOpenFileName(this, tr("Open a session"), settings.lastFolder(), kSessionFilter);
     if (path.isEmpty()) return;
     settings.setLastFolder(QFileInfo(path).absolutePath());
-    openSession(path);
+    askAndOpen(path);
+}
+
+void MainWindow::askAndOpen(const QString& path) {
+    leaving(tr("Open a session"), [this, path] { openSession(path); });
 }
 
 void MainWindow::importModel() {
@@ -92,9 +104,37 @@ void MainWindow::importModel() {
 }
 
 void MainWindow::newComparison() {
-    lab_->startOver();
-    session_path_.clear();
-    showTitle();
+    leaving(tr("New comparison"), [this] {
+        lab_->startOver();
+        session_path_.clear();
+        showTitle();
+    });
+}
+
+void MainWindow::leaving(const QString& title, std::function<void()> then) {
+    if (!lab_->unsaved() && !lab_->anyUnderWay()) return then();
+    if (auto* asked = findChild<QMessageBox*>(QStringLiteral("leaving"))) return asked->activateWindow();
+    QStringList lines;
+    if (lab_->unsaved()) lines << tr("The session has changes that are not saved.");
+    if (lab_->anyUnderWay()) lines << tr("A training is under way and stops here; its recording is kept.");
+    auto* box = new QMessageBox(QMessageBox::Question, title, lines.join(QLatin1Char('\n')),
+                                QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    box->setObjectName(QStringLiteral("leaving"));
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->setDefaultButton(QMessageBox::Save);
+    box->setEscapeButton(QMessageBox::Cancel);
+    box->button(QMessageBox::Save)->setText(tr("&Save"));
+    box->button(QMessageBox::Discard)->setText(tr("&Discard"));
+    connect(box, &QMessageBox::finished, this, [this, then = std::move(then)](int answer) {
+        if (answer == QMessageBox::Discard) then();
+        if (answer == QMessageBox::Save) saveAndThen(then);
+    });
+    box->open();
+}
+
+void MainWindow::saveAndThen(std::function<void()> then) {
+    const QString path = session_path_.isEmpty() ? askWhereToSave(this) : session_path_;
+    if (!path.isEmpty()) after_saving_[saveSession(path)] = std::move(then);
 }
 
 void MainWindow::offerInterrupted() {
@@ -102,8 +142,12 @@ void MainWindow::offerInterrupted() {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    // What was trained is in the recordings: nothing is lost, so nothing is asked.
-    event->accept();
+    event->setAccepted(may_close_ || (!lab_->unsaved() && !lab_->anyUnderWay()));
+    if (event->isAccepted()) return;
+    leaving(tr("Quit"), [this] {
+        may_close_ = true;
+        close();
+    });
 }
 
 // --- commands
