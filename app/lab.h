@@ -140,7 +140,7 @@ class Lab : public QObject {
     void trainingChanged();                       ///< playing, pending changes, speed
     void draggingChanged(bool dragging);
     void measuringChanged();
-    void noticesChanged();  ///< a run's refusal or its gate warnings
+    void noticesChanged();  ///< a run's refusal, its gate warnings, or that it is not recorded
     void problem(const QString& message);
     void sessionSaved(const QString& path);
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
@@ -167,7 +167,8 @@ class Lab : public QObject {
     void firstFrameCame();
     void takeExplored(const Frame& frame, QSet<QString>& panels);
     void takeTrained(const Frame& frame, QSet<QString>& panels);
-    void takeCheckpoint(const QString& id, const CheckpointPtr& checkpoint);
+    void takeNotRecorded(const QString& id, const QString& line);
+    void thinCheckpoints();
     void replaceRuns(std::vector<LabRun> runs);
     void replaceBySession(const OpenedSession& opened);
     void resumeRecovered(const QList<RecoveredRun>& recovered, bool continue_training);

@@ -194,15 +194,23 @@ class EngineWorkerTest : public QObject {
 
     void stoppingLeavesACheckpointAndAnInterruptedRun() {
         Bench b;
-        QSignalSpy checkpoints(b.engine.get(), &EngineWorker::checkpointed);
-        QSignalSpy ended(b.engine.get(), &EngineWorker::runEnded);
         b.engine->train(1, {{"a", "A", smallRecipe(Scheme::Pre, 100000), {}, {}, {}}});
         QTRY_VERIFY(b.together("a").steps.rows() > 2);
         b.engine->stop();
         QTRY_COMPARE(b.together("a").outcome.state, RunState::Interrupted);
-        QTRY_COMPARE(ended.count(), 1);
-        const auto last = checkpoints.last().at(1).value<CheckpointPtr>();
+        CheckpointPtr last;
+        for (const FramePtr& frame : b.frames)
+            for (const CheckpointPtr& checkpoint : frame->runs.at(0).checkpoints) last = checkpoint;
+        QVERIFY(last);
         QCOMPARE(static_cast<std::size_t>(last->step), b.together("a").steps.rows());
+
+        // Nobody recorded: all of it waits, in one piece.
+        const auto waiting = b.engine->recordings()->take();
+        QCOMPARE(waiting.size(), 1u);
+        QVERIFY(waiting[0].header && waiting[0].ends && waiting[0].failure.empty());
+        QCOMPARE(waiting[0].delta.steps.size(), b.together("a").steps.rows());
+        QCOMPARE(waiting[0].newest->step, last->step);
+        QCOMPARE(waiting[0].delta.outcome->state, RunState::Interrupted);
     }
 };
 
