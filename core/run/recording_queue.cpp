@@ -22,8 +22,8 @@ std::size_t bytes_of(const RunDelta& delta) {
 }  // namespace
 
 RecordingQueue::Entry& RecordingQueue::entry_of(const std::string& id) {
-    const auto found = std::find_if(entries_.rbegin(), entries_.rend(),
-                                    [&](const Entry& entry) { return entry.id == id && !entry.ends; });
+    const auto found =
+        std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& entry) { return entry.id == id; });
     if (found != entries_.rend()) return *found;
     return entries_.emplace_back(Entry{id, nullptr, {}, nullptr, nullptr, false, {}});
 }

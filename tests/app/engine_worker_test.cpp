@@ -212,6 +212,31 @@ class EngineWorkerTest : public QObject {
         QCOMPARE(waiting[0].newest->step, last->step);
         QCOMPARE(waiting[0].delta.outcome->state, RunState::Interrupted);
     }
+
+    /// An interface that hangs and a recorder that does not come: neither is sent an event a step, and nothing is lost.
+    void whatNobodyTakesGathersInOnePiece() {
+        WorkerThread<EngineWorker> engine("engine", 1);
+        QSignalSpy frames(engine.get(), &EngineWorker::frameReady);  // frameShown() is never called
+        QSignalSpy wakes(engine.get(), &EngineWorker::recordingWaits);
+        Recipe recipe = smallRecipe(Scheme::Pre, 300);
+        recipe.train.checkpoint_every = 1;
+        engine->train(1, {{"a", "A", recipe, {}, {}, {}}});
+        QTRY_VERIFY_WITH_TIMEOUT(!frames.isEmpty() && frames.last().at(0).value<FramePtr>()->complete, 20000);
+        QVERIFY(frames.count() <= 4);
+        QCOMPARE(wakes.count(), 1);
+        std::size_t rows = 0;
+        for (const auto& frame : frames) {
+            const RunFrame& run = frame.at(0).value<FramePtr>()->runs.at(0);
+            rows += run.delta.steps.size();
+            QVERIFY(run.checkpoints.size() <= 3);
+        }
+        QCOMPARE(rows, 300u);
+        QCOMPARE(frames.last().at(0).value<FramePtr>()->runs.at(0).checkpoints.back()->step, 300);
+        const auto waiting = engine->recordings()->take();
+        QCOMPARE(waiting.size(), 1u);
+        QCOMPARE(waiting[0].delta.steps.size(), 300u);
+        QCOMPARE(waiting[0].newest->step, 300);
+    }
 };
 
 QTEST_GUILESS_MAIN(EngineWorkerTest)

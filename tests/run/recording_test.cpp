@@ -118,6 +118,9 @@ class RecordingTest : public QObject {
         Run run(std::move(experiment), {}, recording, 1h);
         ThreadPool pool(1);
         run.begin();
+        QVERIFY(!QFile::exists(QString::fromStdString(file)));
+        run.advance(pool);
+        QVERIFY(QFile::exists(QString::fromStdString(file)));  // not only with the flight recorder's samples at the end
         while (!run.ended()) run.advance(pool);
         recording.close();
         QCOMPARE(recover(file).steps.rows(), std::size_t{3});

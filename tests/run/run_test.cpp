@@ -57,6 +57,17 @@ class RunTest : public QObject {
         QCOMPARE(sink.checkpoints, (std::vector<std::int64_t>{1, 2, 3, 4}));
     }
 
+    void theClockStartsAnewWithEachCheckpoint() {
+        MemorySink sink;
+        ThreadPool pool(1);
+        Run run(small_experiment(small_recipe(100000)), {}, sink, 300ms);
+        run.begin();
+        const auto begin = Run::Clock::now();
+        while (Run::Clock::now() - begin < 1s) run.advance(pool);
+        QVERIFY2(sink.checkpoints.size() >= 1 && sink.checkpoints.size() <= 3,
+                 qPrintable(QString::number(sink.checkpoints.size())));
+    }
+
     void aRunOfNoStepsHasItsFirstSamples() {
         const MemorySink sink = finished(small_recipe(0));
         QCOMPARE(sink.all.probes.size(), std::size_t{1});
