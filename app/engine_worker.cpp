@@ -4,6 +4,7 @@
 #include "app/hot_knobs.h"
 #include "core/model/parameters.h"
 #include "core/recipe/probe_steps.h"
+#include "core/run/checkpoint_memory.h"
 #include "core/stack/error.h"
 #include "core/stack/warnings.h"
 
@@ -22,18 +23,10 @@ using namespace std::chrono_literals;
 constexpr auto kChunk = 16ms;
 constexpr auto kFrameInterval = 16ms;
 constexpr auto kCheckpointInterval = 10s;
-constexpr auto kKnobCheckpointInterval = 250ms;
 constexpr int kFramesWaiting = 2;
 
 double milliseconds(std::chrono::steady_clock::duration d) {
     return std::chrono::duration<double, std::milli>(d).count();
-}
-
-void merge(RunDelta& into, const RunDelta& more) {
-    into.steps.insert(into.steps.end(), more.steps.begin(), more.steps.end());
-    into.probes.insert(into.probes.end(), more.probes.begin(), more.probes.end());
-    into.events.insert(into.events.end(), more.events.begin(), more.events.end());
-    if (more.outcome) into.outcome = more.outcome;
 }
 
 /// What the weights alone warn of; what the stack does, who asks knows already.
@@ -68,6 +61,19 @@ std::unique_ptr<Experiment> built(const Recipe& recipe, const RunPlan& plan) {
     return experiment;
 }
 
+/// Of a frame that waits: what a replay or a fork would need most.
+void thin(RunFrame& frame) {
+    HeldCheckpoints run;
+    run.keep = 1;
+    for (const auto& checkpoint : frame.checkpoints) run.held.push_back({checkpoint->step, 1});
+    for (const RunEvent& event : frame.delta.events)
+        if (event.kind == "spike") run.spikes.push_back(event.step);
+    auto excess = excess_checkpoints({run}, 0);
+    std::sort(excess.rbegin(), excess.rend());
+    for (const auto& [_, place] : excess)
+        frame.checkpoints.erase(frame.checkpoints.begin() + static_cast<std::ptrdiff_t>(place));
+}
+
 /// The header of a run that continues: what was recorded so far belongs to it.
 RunData withHistory(RunData header, const RunData& history) {
     header.steps = history.steps;
@@ -80,8 +86,6 @@ RunData withHistory(RunData header, const RunData& history) {
 
 EngineWorker::EngineWorker(int threads, QObject* parent) : QObject(parent), pool_(threads) {
     qRegisterMetaType<FramePtr>();
-    qRegisterMetaType<RunDataPtr>();
-    qRegisterMetaType<RunDeltaPtr>();
     qRegisterMetaType<CheckpointPtr>();
     qRegisterMetaType<ProbeResultsPtr>();
 }
@@ -92,6 +96,7 @@ void EngineWorker::shutDown() {
     shutting_down_ = true;
     cancel_ = true;
     cancel_measuring_ = true;
+    recordings_->stop_waiting();
 }
 
 // --- exploring
@@ -206,52 +211,63 @@ void EngineWorker::train(std::uint64_t generation, std::vector<RunPlan> runs) {
         Qt::QueuedConnection);
 }
 
+EngineWorker::Trained::Trained(EngineWorker& owner, RunPlan& plan) : engine(owner), id(plan.id) {
+    complete_and_validate(plan.recipe);
+    auto experiment = built(plan.recipe, plan);
+    RunData header = experiment->header();
+    if (plan.history) header = withHistory(std::move(header), *plan.history);
+    header.outcome = {RunState::Running, -1, "", -1};
+    RunStart begins{plan.start, plan.history, plan.knobs, {}, plan.weights && !plan.start};
+    if (plan.start) begins.events.push_back({plan.start->step, "resume", "from the checkpoint"});
+    if (begins.given_weights) begins.events.push_back(weightsEvent(*plan.weights));
+    pending = {id, std::make_shared<const RunData>(std::move(header)), {}};
+    run = std::make_unique<Run>(std::move(experiment), std::move(begins), *this, kCheckpointInterval);
+}
+
+void EngineWorker::Trained::add(const RunDelta& delta) {
+    merge(pending.delta, delta);
+    if (recorded) engine.wakeRecorder(engine.recordings_->add(id, delta));
+}
+
+void EngineWorker::Trained::save(const CheckpointPtr& checkpoint) {
+    pending.checkpoints.push_back(checkpoint);
+    thin(pending);
+    if (recorded) engine.wakeRecorder(engine.recordings_->save(id, checkpoint));
+}
+
+void EngineWorker::wakeRecorder(bool first) {
+    if (first) Q_EMIT recordingWaits();
+}
+
+/// What comes out of a run is about its recording (no memory for a checkpoint, say): it trains on without.
+template <class Work>
+void EngineWorker::drive(Trained& trained, Work&& work) {
+    const bool was_ended = trained.ended();
+    std::string failure;
+    try {
+        work(*trained.run);
+    } catch (const std::exception& error) {
+        failure = error.what();
+    }
+    if (!trained.recorded || (failure.empty() && (was_ended || !trained.ended()))) return;
+    trained.recorded = false;
+    wakeRecorder(recordings_->end(trained.id, failure));
+}
+
 void EngineWorker::start(std::uint64_t generation, std::vector<RunPlan> plans) {
     if (shutting_down_) return;
     train_generation_ = generation;
-    std::erase_if(trained_, [](const Trained& run) { return run.ended(); });
+    std::erase_if(trained_, [](const auto& run) { return run->ended(); });
 #ifdef __GLIBC__
     malloc_trim(0);  // the replaced runs' tens of megabytes go back; the allocator would keep them, in pieces
 #endif
     try {
-        std::vector<Trained> started;
-        for (RunPlan& plan : plans) {
-            complete_and_validate(plan.recipe);
-            Trained run;
-            run.id = plan.id;
-            run.experiment = built(plan.recipe, plan);
-            RunData header = run.experiment->header();
-            if (plan.history) {
-                header = withHistory(std::move(header), *plan.history);
-                run.experiment->continue_series(*plan.history);
-            }
-            RunDelta first;
-            if (plan.start) {
-                run.experiment->restore(*plan.start);
-                if (plan.knobs) first = run.experiment->set_knobs(*plan.knobs);
-                run.knobs_moved = !first.empty();
-                first.events.insert(first.events.begin(),
-                                    {plan.start->step, "resume", "from the checkpoint"});
-            }
-            if (plan.weights && !plan.start) {
-                run.from_weights = true;
-                first.events.push_back(weightsEvent(*plan.weights));
-            }
-            header.outcome = {RunState::Running, -1, "", -1};
-            first.outcome = header.outcome;
-            run.pending = {plan.id, std::make_shared<const RunData>(std::move(header)), std::move(first)};
-            run.last_checkpoint = Clock::now();
-            started.push_back(std::move(run));
-        }
-        for (Trained& run : started) {
-            Q_EMIT runStarted(run.pending.header);
-            if (!run.pending.delta.empty())
-                Q_EMIT advanced(QString::fromStdString(run.id),
-                                std::make_shared<const RunDelta>(run.pending.delta));
-            // A recipe alone does not bring these weights back: resuming and forking need them from the
-            // start.
-            if (run.from_weights) checkpointIfDue(run, true);
-            trained_.push_back(std::move(run));
+        std::vector<std::unique_ptr<Trained>> started;
+        for (RunPlan& plan : plans) started.push_back(std::make_unique<Trained>(*this, plan));
+        for (auto& trained : started) {
+            wakeRecorder(recordings_->begin(trained->pending.header));
+            drive(*trained, [](Run& run) { run.begin(); });
+            trained_.push_back(std::move(trained));
         }
     } catch (const std::exception& error) {
         Q_EMIT refused(generation, QString::fromUtf8(error.what()));
@@ -282,53 +298,18 @@ void EngineWorker::chunk() {
 /// One step of the run whose turn it is; false when all have ended.
 bool EngineWorker::advanceOne() {
     for (std::size_t tried = 0; tried < trained_.size(); ++tried) {
-        Trained& run = trained_[turn_ % trained_.size()];
+        Trained& trained = *trained_[turn_ % trained_.size()];
         turn_ = (turn_ + 1) % trained_.size();
-        if (run.ended()) continue;
-        // A replay cannot cross a moved knob: it starts from here. While one is being dragged, now and then.
-        if (run.knobs_moved && Clock::now() - run.knob_checkpoint >= kKnobCheckpointInterval) {
-            run.knob_checkpoint = Clock::now();
-            checkpointIfDue(run, true);
-        }
-        try {
-            take(run, run.experiment->advance(pool_));
-        } catch (const std::exception& error) {
-            run.failed = true;
-            RunDelta delta;
-            const auto step = run.experiment->steps_done();
-            delta.outcome = Outcome{RunState::Failed, step, error.what(), -1};
-            delta.events.push_back({step, "outcome", std::string("failed: ") + error.what()});
-            take(run, std::move(delta));
-        }
-        checkpointIfDue(run, run.experiment->ended());
-        if (run.ended() && !run.announced) {
-            run.announced = true;
-            Q_EMIT runEnded(QString::fromStdString(run.id));
-        }
+        if (trained.ended()) continue;
+        drive(trained, [this](Run& run) { run.advance(pool_); });
         if (single_steps_ > 0) --single_steps_;
         return true;
     }
     return false;
 }
 
-void EngineWorker::take(Trained& run, RunDelta delta) {
-    merge(run.pending.delta, delta);
-    Q_EMIT advanced(QString::fromStdString(run.id), std::make_shared<const RunDelta>(std::move(delta)));
-}
-
-void EngineWorker::checkpointIfDue(Trained& run, bool now) {
-    const int every = run.experiment->recipe().train.checkpoint_every;
-    const bool due = every > 0 ? run.experiment->steps_done() % every == 0
-                               : Clock::now() - run.last_checkpoint >= kCheckpointInterval;
-    if (!due && !now) return;
-    run.last_checkpoint = Clock::now();
-    run.knobs_moved = false;
-    Q_EMIT checkpointed(QString::fromStdString(run.id),
-                        std::make_shared<const Checkpoint>(run.experiment->checkpoint()));
-}
-
 bool EngineWorker::allEnded() const {
-    return std::all_of(trained_.begin(), trained_.end(), [](const Trained& run) { return run.ended(); });
+    return std::all_of(trained_.begin(), trained_.end(), [](const auto& run) { return run->ended(); });
 }
 
 void EngineWorker::sendTrainFrame(bool always) {
@@ -337,12 +318,14 @@ void EngineWorker::sendTrainFrame(bool always) {
     frame.generation = train_generation_;
     frame.kind = Frame::Kind::Train;
     frame.complete = allEnded();
-    for (Trained& run : trained_) {
-        frame.ms += run.ended() ? 0 : run.experiment->last_step_seconds() * 1e3;
-        frame.probe_overhead = std::max(frame.probe_overhead, run.experiment->probe_overhead());
-        if (!run.pending.header && run.pending.delta.empty()) continue;
-        run.pending.gate_warnings = gateWarnings(*run.experiment);
-        frame.runs.push_back(std::exchange(run.pending, RunFrame{run.id, nullptr, {}}));
+    for (const auto& trained : trained_) {
+        const Experiment& experiment = trained->run->experiment();
+        RunFrame& pending = trained->pending;
+        frame.ms += trained->ended() ? 0 : experiment.last_step_seconds() * 1e3;
+        frame.probe_overhead = std::max(frame.probe_overhead, experiment.probe_overhead());
+        if (!pending.header && pending.delta.empty() && pending.checkpoints.empty()) continue;
+        pending.gate_warnings = gateWarnings(experiment);
+        frame.runs.push_back(std::exchange(pending, RunFrame{trained->id, nullptr, {}}));
     }
     if (frame.runs.empty()) return;
     last_frame_ = Clock::now();
@@ -354,12 +337,8 @@ void EngineWorker::setKnobs(const std::string& id, const HotKnobs& knobs) {
     QMetaObject::invokeMethod(
         this,
         [this, id, knobs] {
-            for (Trained& run : trained_)
-                if (run.id == id && !run.ended()) {
-                    RunDelta delta = run.experiment->set_knobs(knobs);
-                    run.knobs_moved |= !delta.empty();
-                    take(run, std::move(delta));
-                }
+            for (const auto& trained : trained_)
+                if (trained->id == id) drive(*trained, [&](Run& run) { run.set_knobs(knobs); });
             sendTrainFrame(paused_);
         },
         Qt::QueuedConnection);
@@ -372,8 +351,8 @@ void EngineWorker::setPaused(bool paused) {
             paused_ = paused;
             single_steps_ = 0;
             if (paused)
-                for (Trained& run : trained_)
-                    if (!run.ended()) checkpointIfDue(run, true);
+                for (const auto& trained : trained_)
+                    if (!trained->ended()) drive(*trained, [](Run& run) { run.save(); });
             sendTrainFrame(true);
             scheduleChunk();
         },
@@ -386,7 +365,7 @@ void EngineWorker::singleStep() {
         [this] {
             paused_ = true;
             single_steps_ = static_cast<int>(std::count_if(trained_.begin(), trained_.end(),
-                                                           [](const Trained& run) { return !run.ended(); }));
+                                                           [](const auto& run) { return !run->ended(); }));
             turn_ = 0;
             scheduleChunk();
         },
@@ -397,17 +376,11 @@ void EngineWorker::stop() {
     QMetaObject::invokeMethod(
         this,
         [this] {
-            for (Trained& run : trained_) {
-                if (run.ended()) continue;
-                checkpointIfDue(run, true);
-                RunDelta delta;
-                const auto step = run.experiment->steps_done();
-                delta.outcome =
-                    Outcome{RunState::Interrupted, step, "stopped at step " + std::to_string(step), -1};
-                delta.events.push_back({step, "outcome", "interrupted: stopped by hand"});
-                take(run, std::move(delta));
-                Q_EMIT runEnded(QString::fromStdString(run.id));
-            }
+            for (const auto& trained : trained_)
+                drive(*trained, [](Run& run) {
+                    run.interrupt("stopped at step " + std::to_string(run.experiment().steps_done()),
+                                  "stopped by hand");
+                });
             sendTrainFrame(true);
             trained_.clear();
             turn_ = 0;

@@ -4,6 +4,7 @@
 #include "app/frame.h"
 #include "app/measure_request.h"
 #include "core/backend/cpu/thread_pool.h"
+#include "core/run/recording_queue.h"
 
 #include <QObject>
 #include <atomic>
@@ -23,7 +24,8 @@ namespace normscope::app {
 ///
 /// Training: all runs step in turn, chunk by chunk of about 16 ms, with the event loop in between. Frames are
 /// sent at most every 16 ms and only while fewer than two of them wait to be shown; meanwhile what happens
-/// gathers in the next.
+/// gathers in the next. What is to be recorded goes its own way, past the interface, through recordings(): a
+/// busy interface does not hold it up.
 ///
 /// Measuring afterwards: runs are replayed in experiments of their own, in slices of about 16 ms between those of the
 /// training, which it slows down and does not touch.
@@ -46,6 +48,8 @@ class EngineWorker : public QObject {
     /// Replays and measures (the checkpoints are in memory); the latest request wins, one without
     /// runs ends what is under way.
     void measureAt(MeasureRequest request);
+    /// What waits to be recorded; whoever records takes it when recordingWaits() tells.
+    const std::shared_ptr<RecordingQueue>& recordings() const { return recordings_; }
     /// The receiver has dealt with one frame.
     void frameShown() { frames_waiting_.fetch_sub(1); }
     /// Makes the work under way end soon; nothing is started afterwards. Called before the thread is asked to
@@ -62,11 +66,8 @@ class EngineWorker : public QObject {
     void measured(quint64 token, const QString& id, const normscope::app::ProbeResultsPtr& results,
                   const QString& failed);
     void measuringEnded(quint64 token);
-    // For the recording, in this order for each run:
-    void runStarted(const normscope::app::RunDataPtr& header);
-    void advanced(const QString& id, const normscope::app::RunDeltaPtr& delta);
-    void checkpointed(const QString& id, const normscope::app::CheckpointPtr& checkpoint);
-    void runEnded(const QString& id);
+    /// recordings() was empty and is not any more.
+    void recordingWaits();
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -75,15 +76,18 @@ class EngineWorker : public QObject {
         std::unique_ptr<Experiment> experiment;
         StartWeightsPtr weights;
     };
-    struct Trained {
-        std::unique_ptr<Experiment> experiment;
+    /// A run in training: what it makes goes into the next frame and to its recording.
+    struct Trained final : RunSink {
+        Trained(EngineWorker& engine, RunPlan& plan);
+        void add(const RunDelta& delta) override;
+        void save(const CheckpointPtr& checkpoint) override;
+        bool ended() const { return run->ended(); }
+
+        EngineWorker& engine;
         std::string id;
         RunFrame pending;
-        Clock::time_point last_checkpoint;
-        bool failed = false, announced = false, from_weights = false;
-        bool knobs_moved = false;  ///< since the last checkpoint
-        Clock::time_point knob_checkpoint{};  ///< the last that was taken because of that
-        bool ended() const { return failed || experiment->ended(); }
+        bool recorded = true;
+        std::unique_ptr<Run> run;
     };
 
     void takeExploreRequest();
@@ -93,8 +97,9 @@ class EngineWorker : public QObject {
     void scheduleChunk();
     void chunk();
     bool advanceOne();
-    void take(Trained& run, RunDelta delta);
-    void checkpointIfDue(Trained& run, bool now);
+    template <class Work>
+    void drive(Trained& trained, Work&& work);
+    void wakeRecorder(bool first);
     void takeMeasureRequest();
     void scheduleReplay();
     void replaySlice();
@@ -111,7 +116,8 @@ class EngineWorker : public QObject {
     std::atomic<int> frames_waiting_{0};
 
     std::vector<Explored> explored_;
-    std::vector<Trained> trained_;
+    std::vector<std::unique_ptr<Trained>> trained_;
+    std::shared_ptr<RecordingQueue> recordings_ = std::make_shared<RecordingQueue>();
     std::size_t turn_ = 0;  ///< whose step is next
     std::uint64_t train_generation_ = 0;
     bool paused_ = false, chunk_scheduled_ = false;

@@ -20,6 +20,8 @@ struct RunFrame {
     /// continues, its history. Replaces what was known of the run.
     std::shared_ptr<const RunData> header;
     RunDelta delta;
+    /// Training: taken since the last frame; of many the one of step 0, the last before a spike and the newest.
+    std::vector<std::shared_ptr<const Checkpoint>> checkpoints = {};
     /// Gates that erase or turn the sign of what they stand on, one line each, as the weights are now.
     std::vector<std::string> gate_warnings = {};
     std::string refused =

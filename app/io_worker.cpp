@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/io_worker.h"
 
+#include "core/run/resume.h"
 #include "core/session/checkpoint.h"
 #include "core/session/recovery.h"
 
@@ -10,19 +11,6 @@
 #include <QTimer>
 
 namespace normscope::app {
-
-/// One live recording. The recorder is opened with the first samples: under SWMR their shapes must be known
-/// before.
-struct IoWorker::Recording {
-    Recording(const QString& file, RunDataPtr first_header)
-        : path(file), header(std::move(first_header)), checkpoints(file.toStdString()) {}
-
-    QString path;
-    RunDataPtr header;
-    std::unique_ptr<Recorder> recorder;
-    CheckpointPair checkpoints;
-    RunDelta waiting;  ///< what came before the first samples
-};
 
 IoWorker::IoWorker(QString recordings_folder) : folder_(std::move(recordings_folder)) {
     qRegisterMetaType<SaveRequest>();
@@ -72,67 +60,61 @@ void IoWorker::continueAt(const QString& id, const QString& path) {
     continued_[id] = path;
 }
 
-void IoWorker::beginRecording(const RunDataPtr& header) {
-    const QString id = QString::fromStdString(header->id);
-    if (!QDir().mkpath(folder_)) {
-        Q_EMIT problem(
-            tr("%1: the folder of recordings can not be made; this run is not recorded").arg(folder_));
-        return;
+void IoWorker::record(const std::shared_ptr<RecordingQueue>& queue) {
+    for (const RecordingQueue::Entry& entry : queue->take()) {
+        const QString id = QString::fromStdString(entry.id);
+        if (entry.header) begin(entry.header);
+        withRecording(id, [&](Recording& recording) {
+            if (!entry.delta.empty()) recording.add(entry.delta);
+            for (const auto& checkpoint : {entry.start, entry.newest})
+                if (checkpoint) recording.save(checkpoint);
+            if (entry.ends && entry.failure.empty()) recording.close();
+        });
+        if (!entry.ends) continue;
+        if (!entry.failure.empty()) lose(id, QString::fromStdString(entry.failure));
+        recordings_.erase(id);
     }
-    const auto known = continued_.extract(id);
-    recordings_[id] = std::make_unique<Recording>(known ? known.mapped() : newPath(header->id), header);
-    if (!heartbeat_->isActive()) heartbeat_->start();
-}
-
-void IoWorker::record(const QString& id, const RunDeltaPtr& delta) {
-    const auto found = recordings_.find(id);
-    if (found == recordings_.end()) return;  // recording failed earlier and was reported then
-    Recording& r = *found->second;
-    const bool ok = guarded([&] {
-        if (!r.recorder) {
-            // A run that goes on knows its series; one that begins learns them with its first samples.
-            const bool continues = r.header->steps.rows() > 0;
-            if (!continues && delta->probes.empty()) {
-                r.waiting.events.insert(r.waiting.events.end(), delta->events.begin(), delta->events.end());
-                if (delta->outcome) r.waiting.outcome = delta->outcome;
-                return;
-            }
-            r.recorder = std::make_unique<Recorder>(
-                r.path.toStdString(),
-                continues ? recording_schema(*r.header) : recording_schema(*r.header, delta->probes),
-                continues ? r.header.get() : nullptr);
-            append(*r.recorder, r.waiting);
-        }
-        append(*r.recorder, *delta);
-    });
-    if (!ok) recordings_.erase(found);
-}
-
-void IoWorker::saveCheckpoint(const QString& id, const CheckpointPtr& checkpoint) {
-    const auto found = recordings_.find(id);
-    if (found == recordings_.end()) return;
-    guarded([&] {
-        CheckpointPair& pair = found->second->checkpoints;
-        checkpoint->step == 0 ? pair.save_start(*checkpoint) : pair.save(*checkpoint);
-    });
-}
-
-void IoWorker::endRecording(const QString& id) {
-    const auto found = recordings_.find(id);
-    if (found == recordings_.end()) return;
-    guarded([&] {
-        if (found->second->recorder) found->second->recorder->close();
-    });
-    recordings_.erase(found);
     if (recordings_.empty()) heartbeat_->stop();
 }
 
-void IoWorker::heartbeat() {
-    for (auto it = recordings_.begin(); it != recordings_.end();) {
-        Recorder* recorder = it->second->recorder.get();
-        const bool ok = !recorder || guarded([&] { recorder->heartbeat(); });
-        it = ok ? std::next(it) : recordings_.erase(it);
+void IoWorker::begin(const RunDataPtr& header) {
+    const QString id = QString::fromStdString(header->id);
+    const auto known = continued_.extract(id);
+    if (!QDir().mkpath(folder_)) {
+        recordings_.erase(id);
+        lose(id, tr("%1: the folder of recordings can not be made").arg(folder_));
+        return;
     }
+    const QString path = known ? known.mapped() : newPath(header->id);
+    recordings_[id] = std::make_unique<Recording>(path.toStdString(), header);
+    if (!heartbeat_->isActive()) heartbeat_->start();
+}
+
+/// Where the run is recorded; not where its recording failed earlier, which was told then.
+template <class Work>
+void IoWorker::withRecording(const QString& id, Work&& work) {
+    const auto found = recordings_.find(id);
+    if (found == recordings_.end()) return;
+    try {
+        work(*found->second);
+    } catch (const std::exception& error) {
+        lose(id, QString::fromUtf8(error.what()));
+    }
+}
+
+void IoWorker::lose(const QString& id, const QString& reason) {
+    const QString line = tr("not recorded: %1").arg(reason);
+    if (const auto found = recordings_.find(id); found != recordings_.end()) {
+        found->second->abandon({RunState::Interrupted, found->second->last_step(), line.toStdString(), -1});
+        recordings_.erase(found);
+    }
+    Q_EMIT notRecorded(id, line);
+}
+
+void IoWorker::heartbeat() {
+    std::vector<QString> ids;  // one that fails leaves the list
+    for (const auto& [id, recording] : recordings_) ids.push_back(id);
+    for (const QString& id : ids) withRecording(id, [](Recording& recording) { recording.heartbeat(); });
 }
 
 void IoWorker::saveSession(const SaveRequest& request) {
@@ -189,7 +171,7 @@ void IoWorker::recoverRuns(quint64 token, const QStringList& paths) {
                 return checkpoint ? std::make_shared<const Checkpoint>(std::move(*checkpoint)) : nullptr;
             };
             guarded([&] { run.start = kept(pair.start()); });
-            run.checkpoint = kept(pair.newest());
+            run.checkpoint = kept(resumable_checkpoint(path.toStdString(), *run.data));
             // Recordings of earlier versions had the one of step 0 among the others.
             if (!run.start && run.checkpoint && run.checkpoint->step == 0) run.start = run.checkpoint;
             if (!run.checkpoint) run.checkpoint = run.start;

@@ -4,7 +4,8 @@
 #include "app/frame.h"
 #include "app/measure_request.h"
 #include "core/recipe/interchange.h"
-#include "core/session/recorder.h"
+#include "core/run/recording.h"
+#include "core/run/recording_queue.h"
 #include "core/session/session.h"
 
 #include <QMetaType>
@@ -65,10 +66,8 @@ class IoWorker : public QObject {
   public Q_SLOTS:
     /// The next recording of this run replaces that file instead of making a new one.
     void continueAt(const QString& id, const QString& path);
-    void beginRecording(const normscope::app::RunDataPtr& header);
-    void record(const QString& id, const normscope::app::RunDeltaPtr& delta);
-    void saveCheckpoint(const QString& id, const normscope::app::CheckpointPtr& checkpoint);
-    void endRecording(const QString& id);
+    /// Takes and records everything that waits.
+    void record(const std::shared_ptr<normscope::RecordingQueue>& queue);
 
     void saveSession(const normscope::app::SaveRequest& request);
     // A reply carries the token of its request: who asked for something else since drops it.
@@ -83,6 +82,8 @@ class IoWorker : public QObject {
 
   Q_SIGNALS:
     void problem(const QString& message);
+    /// The run trains on, but nothing more of it is recorded: "not recorded: …", one line.
+    void notRecorded(const QString& id, const QString& line);
     void sessionSaved(quint64 token, const QString& path);
     void savingFailed(quint64 token);  ///< problem() said why
     void sessionOpened(quint64 token, const normscope::app::OpenedSessionPtr& session);
@@ -94,7 +95,10 @@ class IoWorker : public QObject {
     void checkpointsFetched(const normscope::app::MeasureRequestPtr& request);
 
   private:
-    struct Recording;
+    void begin(const RunDataPtr& header);
+    void lose(const QString& id, const QString& reason);
+    template <class Work>
+    void withRecording(const QString& id, Work&& work);
     QString newPath(const std::string& id) const;
     void heartbeat();
     template <class Work>

@@ -52,12 +52,9 @@ Lab::Lab(Options options, QObject* parent)
         }
         if (newest) Q_EMIT problem(message);
     });
-    connect(engine, &EngineWorker::checkpointed, this, &Lab::takeCheckpoint);
     // What a run does goes straight to its recording: an interface that is busy must not hold it up.
-    connect(engine, &EngineWorker::runStarted, io, &IoWorker::beginRecording);
-    connect(engine, &EngineWorker::advanced, io, &IoWorker::record);
-    connect(engine, &EngineWorker::checkpointed, io, &IoWorker::saveCheckpoint);
-    connect(engine, &EngineWorker::runEnded, io, &IoWorker::endRecording);
+    connect(engine, &EngineWorker::recordingWaits, io, [io, queue = engine->recordings()] { io->record(queue); });
+    connect(io, &IoWorker::notRecorded, this, &Lab::takeNotRecorded);
 
     connect(io, &IoWorker::problem, this, &Lab::problem);
     connect(&undo_, &QUndoStack::indexChanged, this, [this] { ++edits_; });

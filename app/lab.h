@@ -143,7 +143,7 @@ class Lab : public QObject {
     void trainingChanged();                       ///< playing, pending changes, speed
     void draggingChanged(bool dragging);
     void measuringChanged();
-    void noticesChanged();  ///< a run's refusal or its gate warnings
+    void noticesChanged();  ///< a run's refusal, its gate warnings, or that it is not recorded
     void problem(const QString& message);
     void sessionSaved(const QString& path, quint64 token);
     void savingFailed(quint64 token);
@@ -163,7 +163,6 @@ class Lab : public QObject {
     void changeRuns(std::vector<LabRun> after, const QString& text);
     std::vector<LabRun> beforeDrag(std::vector<LabRun> runs) const;
     void takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
-    void dropCheckpointsUnderWay();
     void takeSaved(quint64 token, const QString& path);
     void applyRecipes();
     std::string nameOf(Recipe recipe) const;
@@ -177,7 +176,8 @@ class Lab : public QObject {
     void firstFrameCame();
     void takeExplored(const Frame& frame, QSet<QString>& panels);
     void takeTrained(const Frame& frame, QSet<QString>& panels);
-    void takeCheckpoint(const QString& id, const CheckpointPtr& checkpoint);
+    void takeNotRecorded(const QString& id, const QString& line);
+    void thinCheckpoints();
     void replaceRuns(std::vector<LabRun> runs);
     void replaceBySession(const OpenedSession& opened);
     void resumeRecovered(const QList<RecoveredRun>& recovered, bool continue_training);
@@ -222,7 +222,6 @@ class Lab : public QObject {
     std::map<quint64, Saving> saving_;  ///< by token
     quint64 save_token_ = 0, edits_ = 0, results_ = 0, saved_results_ = 0;
     quint64 replace_token_ = 0;    ///< of the newest request to replace the comparison
-    int checkpoint_barriers_ = 0;  ///< while there is one, checkpoints belong to runs that were replaced
 
     /// The request under way and how far it is.
     struct Measuring {

@@ -66,23 +66,8 @@ void Lab::reopen(const QStringList& recordings) {
     });
 }
 
-/// Stopping takes a last checkpoint of each run, and a run of the next session may have the same id: the
-/// engine answers in turn, so what it sends before it has seen this request belongs to the runs that are
-/// replaced.
-void Lab::dropCheckpointsUnderWay() {
-    ++checkpoint_barriers_;
-    QMetaObject::invokeMethod(
-        engine_.get(),
-        [this] {
-            QMetaObject::invokeMethod(
-                this, [this] { --checkpoint_barriers_; }, Qt::QueuedConnection);
-        },
-        Qt::QueuedConnection);
-}
-
 void Lab::replaceRuns(std::vector<LabRun> runs) {
     if (anyUnderWay()) stop();
-    dropCheckpointsUnderWay();
     endMeasuring();
     undo_.clear();
     ghosts_.clear();

@@ -39,6 +39,9 @@ struct LabRun {
     /// What its weights warn of, one line each: gates at or below 0.
     std::vector<std::string> gate_warnings = {};
 
+    /// Why nothing more of its training is recorded: "not recorded: …", one line; empty = it is.
+    std::string not_recorded = {};
+
     bool trained() const { return data->steps.rows() > 0; }
     /// Training has begun and not ended.
     bool underWay() const {

@@ -3,6 +3,7 @@
 #include "app/hot_knobs.h"
 #include "app/lab.h"
 #include "core/probe/registry.h"
+#include "core/run/checkpoint_memory.h"
 
 #include <algorithm>
 
@@ -10,14 +11,16 @@ namespace normscope::app {
 
 namespace {
 
-constexpr std::size_t kCheckpointsKept = 8;  // per run, in memory
+using CheckpointPtrs = std::vector<CheckpointPtr>;
 
-/// Room for one more: the second oldest goes when there are too many, so that the first and the newest ones
-/// stay.
-void keep(std::vector<KnownCheckpoint>& list, KnownCheckpoint checkpoint) {
-    std::erase_if(list, [&](const KnownCheckpoint& known) { return known.step == checkpoint.step; });
-    list.push_back(std::move(checkpoint));
-    if (list.size() > kCheckpointsKept) list.erase(list.begin() + 1);
+/// Adds to those known what training took, in the order of their steps.
+void add(std::vector<KnownCheckpoint>& list, const std::string& id, const CheckpointPtrs& taken) {
+    for (const CheckpointPtr& checkpoint : taken) {
+        std::erase_if(list, [&](const KnownCheckpoint& known) { return known.step == checkpoint->step; });
+        const auto after = std::find_if(list.begin(), list.end(),
+                                        [&](const KnownCheckpoint& known) { return known.step > checkpoint->step; });
+        list.insert(after, {checkpoint->step, {id, checkpoint}});
+    }
 }
 
 }  // namespace
@@ -48,7 +51,9 @@ void Lab::begin(const std::vector<RunPlan>& plans) {
         LabRun* run = find(p.id);
         run->data = std::make_shared<RunData>(*run->data);  // an undo entry may hold the one before training
         run->data->outcome = {RunState::Running, -1, "", -1};
+        run->not_recorded.clear();
         used_ids_.insert(run->id);
+        run->not_recorded.clear();
     }
     train_generation_ = ++generation_;
     playing_ = true;
@@ -221,7 +226,7 @@ void Lab::refuse(LabRun& run, const QString& reason) {
 void Lab::takeTrained(const Frame& frame, QSet<QString>& panels) {
     step_ms_ = frame.ms;
     probe_overhead_ = frame.probe_overhead;
-    bool outcome = false, notices = false;
+    bool outcome = false, notices = false, saved = false;
     for (const RunFrame& part : frame.runs) {
         LabRun* run = find(part.id);
         if (!run) continue;
@@ -244,6 +249,8 @@ void Lab::takeTrained(const Frame& frame, QSet<QString>& panels) {
         }
         append(*run->data, part.delta);
         if (!part.delta.empty()) ++results_;
+        add(run->checkpoints, run->id, part.checkpoints);
+        saved |= !part.checkpoints.empty();
         notices |= run->gate_warnings != part.gate_warnings;
         run->gate_warnings = part.gate_warnings;
         for (const ProbeResult& result : part.delta.probes)
@@ -254,16 +261,38 @@ void Lab::takeTrained(const Frame& frame, QSet<QString>& panels) {
             for (const ProbeInfo& probe : probe_registry()) panels.insert(QLatin1String(probe.id));
         }
     }
+    if (saved) thinCheckpoints();
     if (frame.complete) playing_ = false;
     if (outcome) Q_EMIT runsChanged();
     if (notices) Q_EMIT noticesChanged();
     Q_EMIT trainingChanged();
 }
 
-void Lab::takeCheckpoint(const QString& id, const CheckpointPtr& checkpoint) {
-    if (checkpoint_barriers_ > 0) return;
-    if (LabRun* run = find(id.toStdString()))
-        keep(run->checkpoints, {checkpoint->step, {run->id, checkpoint}});
+/// One budget for the checkpoints that all runs hold in memory; those that lie in files cost none.
+void Lab::thinCheckpoints() {
+    std::vector<HeldCheckpoints> held(runs_.size());
+    std::vector<std::vector<std::int64_t>> gone(runs_.size());
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+        held[i].keep = runs_[i].recipe.train.checkpoint_keep;
+        for (const KnownCheckpoint& known : runs_[i].checkpoints)
+            if (const auto* memory = std::get_if<CheckpointPtr>(&known.source.from))
+                held[i].held.push_back({known.step, bytes_of(**memory)});
+        for (const RunEvent& event : runs_[i].data->events)
+            if (event.kind == "spike") held[i].spikes.push_back(event.step);
+    }
+    for (const auto& [run, place] : excess_checkpoints(held)) gone[run].push_back(held[run].held[place].step);
+    for (std::size_t i = 0; i < runs_.size(); ++i)
+        std::erase_if(runs_[i].checkpoints, [&](const KnownCheckpoint& known) {
+            return std::count(gone[i].begin(), gone[i].end(), known.step) > 0;
+        });
+}
+
+void Lab::takeNotRecorded(const QString& id, const QString& line) {
+    Q_EMIT problem(line);
+    LabRun* run = find(id.toStdString());
+    if (!run) return;
+    run->not_recorded = line.toStdString();
+    Q_EMIT noticesChanged();
 }
 
 }  // namespace normscope::app

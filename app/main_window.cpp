@@ -381,6 +381,7 @@ void MainWindow::showKnobs() {
 void MainWindow::showNotices() {
     const LabRun& run = lab_->selected();
     QStringList warned;
+    if (!run.not_recorded.empty()) warned << QString::fromStdString(run.not_recorded);
     for (const std::string& line : warnings(run.recipe.stack)) warned << QString::fromStdString(line);
     for (const std::string& line : run.gate_warnings) warned << QString::fromStdString(line);
     knobs_->notices()->setNotices(QString::fromStdString(run.refusal), warned);

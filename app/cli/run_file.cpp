@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/run_file.h"
 
+#include "core/run/resume.h"
 #include "core/session/describe.h"
 #include "core/session/recovery.h"
 #include "core/session/session.h"
@@ -89,7 +90,7 @@ std::optional<Resumption> find_resumption(const std::string& path, const Recipe&
     found.ended = found.saved = final_state && !session.checkpoints.empty();
     if (found.saved) return found;
 
-    found.checkpoint = CheckpointPair(path).newest();
+    found.checkpoint = resumable_checkpoint(path, found.history);
     for (const EmbeddedCheckpoint& embedded : session.checkpoints)
         if (!found.checkpoint || embedded.step > found.checkpoint->step)
             found.checkpoint = load_checkpoint(embedded.session_path, embedded.run_id, embedded.step);

@@ -4,7 +4,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/run_file.h"
 #include "app/cli/warn.h"
-#include "core/recipe/experiment.h"
+#include "core/run/recording.h"
 #include "core/session/named_arrays.h"
 #include "core/stack/error.h"
 
@@ -17,8 +17,9 @@ namespace normscope::app {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
+
+constexpr auto kCheckpointInterval = 5s;
 
 struct TrainOptions {
     std::string recipe, out, weights, backend = "auto";
@@ -38,65 +39,37 @@ void listen_for_signals() {
     sigaction(SIGTERM, &action, nullptr);
 }
 
-/// Says when something that is due every `interval` is due.
-class Pace {
+/// The run's files and what the terminal shows of it.
+class Outlet final : public RunSink {
   public:
-    explicit Pace(Clock::duration interval) : interval_(interval) {}
-    bool due() {
-        if (Clock::now() - last_ < interval_) return false;
-        last_ = Clock::now();
-        return true;
+    Outlet(Recording& recording, Progress& progress) : recording_(recording), progress_(progress) {}
+    void add(const RunDelta& delta) override {
+        recording_.add(delta);
+        // An interruption is told at the end, with what to do about it.
+        if (!delta.outcome || delta.outcome->state != RunState::Interrupted) progress_.show(delta);
     }
+    void save(const std::shared_ptr<const Checkpoint>& checkpoint) override { recording_.save(checkpoint); }
 
   private:
-    Clock::duration interval_;
-    Clock::time_point last_ = Clock::now();
+    Recording& recording_;
+    Progress& progress_;
 };
-
-/// The first samples of all probes and the first step, or only the samples of a run of no steps.
-RunDelta begin(Experiment& experiment, ThreadPool& pool) {
-    if (experiment.recipe().train.steps > 0) return experiment.advance(pool);
-    RunDelta delta;
-    for (const ProbePlan& plan : experiment.recipe().probes)
-        delta.probes.push_back(experiment.measure(plan.id, pool));
-    delta.outcome = Outcome{RunState::Finished, 0, "", -1};
-    return delta;
-}
 
 int exit_code(RunState state) {
     return state == RunState::Diverged ? kDiverged : kDone;
 }
 
-/// From the state that `experiment` is in to the end of the run, or to a signal. Returns how it ended.
-Outcome record(Experiment& experiment, Recorder& recorder, CheckpointPair& checkpoints, RunDelta delta,
-               ThreadPool& pool, Progress& progress) {
-    const TrainSpec& train = experiment.recipe().train;
-    Pace pulse(1s), saving(5s);
-    Outcome outcome{RunState::Running, -1, "", -1};
-    while (true) {
-        append(recorder, delta);
-        progress.show(delta);
-        if (delta.outcome) outcome = *delta.outcome;
-        if (outcome.state != RunState::Running) break;
+/// From where the run begins to its end, or to a signal.
+void drive(Run& run, ThreadPool& pool) {
+    run.begin();
+    do {
+        run.advance(pool);
         if (stop_signal != 0) {
-            outcome = {RunState::Interrupted, experiment.steps_done(),
-                       stop_signal == SIGINT ? "stopped by SIGINT" : "stopped by SIGTERM", -1};
-            recorder.append(RunEvent{outcome.step, "outcome", std::string("interrupted: ") + outcome.text});
-            break;
+            const std::string why = stop_signal == SIGINT ? "stopped by SIGINT" : "stopped by SIGTERM";
+            run.interrupt(why, why);
         }
-        if (pulse.due()) recorder.heartbeat();
-        if (train.checkpoint_every > 0 ? experiment.steps_done() % train.checkpoint_every == 0
-                                       : saving.due()) {
-            recorder.flush();  // a checkpoint never stands ahead of its recording
-            checkpoints.save(experiment.checkpoint());
-        }
-        delta = experiment.advance(pool);
-    }
-    recorder.flush();
-    checkpoints.save(experiment.checkpoint());
-    if (outcome.state == RunState::Interrupted) recorder.set_state(outcome);
-    recorder.close();
-    return outcome;
+    } while (!run.ended());
+    if (run.error()) std::rethrow_exception(run.error());
 }
 
 int run_train(const TrainOptions& options) {
@@ -121,45 +94,41 @@ int run_train(const TrainOptions& options) {
     if (options.resume && !goes_on)
         progress.note(options.out + ": no checkpoint to resume from, starting at step 0");
 
-    Experiment experiment(recipe, "a", default_run_name(recipe));
+    auto built = std::make_unique<Experiment>(recipe, "a", default_run_name(recipe));
     ThreadPool pool(options.threads);
     listen_for_signals();
-    CheckpointPair checkpoints(options.out);
-    RunDelta delta;
-    RecordingSchema schema;
+    RunStart start;
+    std::shared_ptr<const RunData> header;
     if (goes_on) {
-        experiment.restore(*resumed->checkpoint);
-        delta.events.push_back({experiment.steps_done(), "resume", "from the checkpoint of this step"});
-        experiment.continue_series(resumed->history);
-        schema = recording_schema(resumed->history);
+        start.checkpoint = std::make_shared<const Checkpoint>(std::move(*resumed->checkpoint));
+        header = start.history = std::make_shared<const RunData>(std::move(resumed->history));
+        start.events.push_back({start.checkpoint->step, "resume", "from the checkpoint of this step"});
     } else {
-        checkpoints.remove();  // those of an earlier run must never be taken for those of this one
+        // Those of an earlier run must never be taken for those of this one.
+        CheckpointPair(options.out).remove();
         if (!options.weights.empty()) {
-            experiment.load_weights(read_named_arrays(options.weights, "/params"), options.weights + ": /params");
-            checkpoints.save_start(experiment.checkpoint());
+            built->load_weights(read_named_arrays(options.weights, "/params"), options.weights + ": /params");
+            start.events.push_back({0, "weights", "from " + options.weights});
+            start.given_weights = true;
         }
-        progress.begin(default_run_name(recipe), options.out, 0);
-        delta = begin(experiment, pool);
-        if (!options.weights.empty()) delta.events.push_back({0, "weights", "from " + options.weights});
-        schema = recording_schema(experiment.header(), delta.probes);
+        header = std::make_shared<const RunData>(built->header());
     }
-    if (goes_on) progress.begin(default_run_name(recipe), options.out, experiment.steps_done());
+    Recording recording(options.out, std::move(header));
+    Outlet outlet(recording, progress);
+    Run run(std::move(built), std::move(start), outlet, kCheckpointInterval);
+    const Experiment& experiment = run.experiment();
+    progress.begin(default_run_name(recipe), options.out, experiment.steps_done());
     Warner warner;
     warner.show(experiment.warnings());
 
-    Recorder recorder(options.out, schema, goes_on ? &resumed->history : nullptr);
-    Outcome outcome;
     try {
-        outcome = record(experiment, recorder, checkpoints, std::move(delta), pool, progress);
+        drive(run, pool);
+        recording.close();
     } catch (const std::exception& error) {
-        try {
-            recorder.set_state({RunState::Failed, experiment.steps_done(), error.what(), -1});
-        } catch (const SystemError&) {
-            // The recording itself is what failed; readers will find it interrupted. The first error is
-            // reported.
-        }
+        if (!run.error()) recording.abandon({RunState::Failed, experiment.steps_done(), error.what(), -1});
         throw;
     }
+    const Outcome outcome = run.outcome();
     warner.show(experiment.warnings());  // of the gates, which have moved
     if (outcome.state == RunState::Interrupted) {
         progress.end(outcome, experiment.steps_done(), options.out);

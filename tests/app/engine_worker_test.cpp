@@ -194,15 +194,48 @@ class EngineWorkerTest : public QObject {
 
     void stoppingLeavesACheckpointAndAnInterruptedRun() {
         Bench b;
-        QSignalSpy checkpoints(b.engine.get(), &EngineWorker::checkpointed);
-        QSignalSpy ended(b.engine.get(), &EngineWorker::runEnded);
         b.engine->train(1, {{"a", "A", smallRecipe(Scheme::Pre, 100000), {}, {}, {}}});
         QTRY_VERIFY(b.together("a").steps.rows() > 2);
         b.engine->stop();
         QTRY_COMPARE(b.together("a").outcome.state, RunState::Interrupted);
-        QTRY_COMPARE(ended.count(), 1);
-        const auto last = checkpoints.last().at(1).value<CheckpointPtr>();
+        CheckpointPtr last;
+        for (const FramePtr& frame : b.frames)
+            for (const CheckpointPtr& checkpoint : frame->runs.at(0).checkpoints) last = checkpoint;
+        QVERIFY(last);
         QCOMPARE(static_cast<std::size_t>(last->step), b.together("a").steps.rows());
+
+        // Nobody recorded: all of it waits, in one piece.
+        const auto waiting = b.engine->recordings()->take();
+        QCOMPARE(waiting.size(), 1u);
+        QVERIFY(waiting[0].header && waiting[0].ends && waiting[0].failure.empty());
+        QCOMPARE(waiting[0].delta.steps.size(), b.together("a").steps.rows());
+        QCOMPARE(waiting[0].newest->step, last->step);
+        QCOMPARE(waiting[0].delta.outcome->state, RunState::Interrupted);
+    }
+
+    /// An interface that hangs and a recorder that does not come: neither is sent an event a step, and nothing is lost.
+    void whatNobodyTakesGathersInOnePiece() {
+        WorkerThread<EngineWorker> engine("engine", 1);
+        QSignalSpy frames(engine.get(), &EngineWorker::frameReady);  // frameShown() is never called
+        QSignalSpy wakes(engine.get(), &EngineWorker::recordingWaits);
+        Recipe recipe = smallRecipe(Scheme::Pre, 300);
+        recipe.train.checkpoint_every = 1;
+        engine->train(1, {{"a", "A", recipe, {}, {}, {}}});
+        QTRY_VERIFY_WITH_TIMEOUT(!frames.isEmpty() && frames.last().at(0).value<FramePtr>()->complete, 20000);
+        QVERIFY(frames.count() <= 4);
+        QCOMPARE(wakes.count(), 1);
+        std::size_t rows = 0;
+        for (const auto& frame : frames) {
+            const RunFrame& run = frame.at(0).value<FramePtr>()->runs.at(0);
+            rows += run.delta.steps.size();
+            QVERIFY(run.checkpoints.size() <= 3);
+        }
+        QCOMPARE(rows, 300u);
+        QCOMPARE(frames.last().at(0).value<FramePtr>()->runs.at(0).checkpoints.back()->step, 300);
+        const auto waiting = engine->recordings()->take();
+        QCOMPARE(waiting.size(), 1u);
+        QCOMPARE(waiting[0].delta.steps.size(), 300u);
+        QCOMPARE(waiting[0].newest->step, 300);
     }
 };
 

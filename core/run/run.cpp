@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/run.h"
+
+#include <utility>
+
+namespace normscope {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kKnobInterval = 250ms;
+
+/// Of a run of no steps.
+RunDelta first_samples(Experiment& experiment, ThreadPool& pool) {
+    RunDelta delta;
+    for (const ProbePlan& plan : experiment.recipe().probes)
+        delta.probes.push_back(experiment.measure(plan.id, pool));
+    delta.outcome = Outcome{RunState::Finished, 0, "", -1};
+    return delta;
+}
+
+}  // namespace
+
+void merge(RunDelta& into, const RunDelta& more) {
+    into.steps.insert(into.steps.end(), more.steps.begin(), more.steps.end());
+    into.probes.insert(into.probes.end(), more.probes.begin(), more.probes.end());
+    into.events.insert(into.events.end(), more.events.begin(), more.events.end());
+    if (more.outcome) into.outcome = more.outcome;
+}
+
+Run::Run(std::unique_ptr<Experiment> experiment, RunStart start, RunSink& sink, Clock::duration interval)
+    : experiment_(std::move(experiment)),
+      sink_(sink),
+      interval_(interval),
+      given_weights_(start.given_weights),
+      last_checkpoint_(Clock::now()) {
+    if (start.history) experiment_->continue_series(*start.history);
+    first_.events = std::move(start.events);
+    if (!start.checkpoint) return;
+    experiment_->restore(*start.checkpoint);
+    if (!start.knobs) return;
+    const RunDelta moved = experiment_->set_knobs(*start.knobs);
+    knobs_moved_ = !moved.empty();
+    merge(first_, moved);
+}
+
+template <class Compute>
+RunDelta Run::computed(Compute&& compute) {
+    try {
+        return compute();
+    } catch (const std::exception& error) {
+        error_ = std::current_exception();
+        RunDelta delta;
+        const auto step = experiment_->steps_done();
+        delta.outcome = Outcome{RunState::Failed, step, error.what(), -1};
+        delta.events.push_back({step, "outcome", std::string("failed: ") + error.what()});
+        return delta;
+    }
+}
+
+void Run::put(const RunDelta& delta) {
+    if (delta.outcome) outcome_ = *delta.outcome;  // first: it has happened even if the sink throws
+    if (!delta.empty()) sink_.add(delta);
+}
+
+void Run::begin() {
+    put(std::exchange(first_, {}));
+    if (given_weights_) save();
+}
+
+void Run::advance(ThreadPool& pool) {
+    if (ended()) return;
+    if (knobs_moved_ && Clock::now() - knob_checkpoint_ >= kKnobInterval) {
+        knob_checkpoint_ = Clock::now();
+        save();
+    }
+    const TrainSpec& train = experiment_->recipe().train;
+    put(computed(
+        [&] { return train.steps > 0 ? experiment_->advance(pool) : first_samples(*experiment_, pool); }));
+    if (outcome_.state == RunState::Failed) return;  // its weights are not those of any step
+    const bool due = train.checkpoint_every > 0 ? experiment_->steps_done() % train.checkpoint_every == 0
+                                                : Clock::now() - last_checkpoint_ >= interval_;
+    if (due || ended()) save();
+}
+
+void Run::set_knobs(const HotKnobs& knobs) {
+    if (ended()) return;
+    const RunDelta delta = computed([&] { return experiment_->set_knobs(knobs); });
+    knobs_moved_ |= !delta.empty();
+    put(delta);
+}
+
+void Run::save() {
+    // Also where it fails: the next try is not the next step's.
+    last_checkpoint_ = Clock::now();
+    knobs_moved_ = false;
+    sink_.save(std::make_shared<const Checkpoint>(experiment_->checkpoint()));
+}
+
+void Run::interrupt(const std::string& text, const std::string& why) {
+    if (ended()) return;
+    const auto step = experiment_->steps_done();
+    RunDelta delta;
+    delta.outcome = Outcome{RunState::Interrupted, step, text, -1};
+    delta.events.push_back({step, "outcome", "interrupted: " + why});
+    try {
+        save();
+    } catch (...) {
+        put(delta);
+        throw;
+    }
+    put(delta);
+}
+
+}  // namespace normscope

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/recipe/experiment.h"
+
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace normscope {
+
+/// Where a run under way puts what it makes. Called in the thread that drives the run, in order: every row
+/// that a checkpoint contains is added before that checkpoint is saved.
+class RunSink {
+  public:
+    virtual ~RunSink() = default;
+    virtual void add(const RunDelta& delta) = 0;
+    virtual void save(const std::shared_ptr<const Checkpoint>& checkpoint) = 0;
+};
+
+/// Adds a later delta of the same run to an earlier one.
+void merge(RunDelta& into, const RunDelta& more);
+
+/// How a run begins, besides its recipe.
+struct RunStart {
+    std::shared_ptr<const Checkpoint> checkpoint;  ///< null: at step 0
+    std::shared_ptr<const RunData> history;        ///< what was recorded before the checkpoint
+    std::optional<HotKnobs> knobs;  ///< from the checkpoint on; without a value those of the checkpoint
+    std::vector<RunEvent> events;   ///< told before everything else
+    bool given_weights = false;  ///< the recipe alone does not bring its weights back: they are saved at once
+};
+
+/// The run loop: one experiment from where it begins to its end, and when its checkpoints are taken: at the
+/// recipe's cadence (checkpoint.every; 0: every `interval`), at the end, at an interruption, before the first
+/// step after a hot knob moved (at most every 250 ms: a replay cannot cross that), and when asked for.
+///
+/// What the sink throws, and a checkpoint that does not fit into memory, comes out of the call as it is. The
+/// run is sound afterwards: whoever can do without a recording drives it on. What the training throws ends
+/// the run as failed and does not come out; see error().
+class Run {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    /// Restores the checkpoint: throws InputError where it does not fit. The sink hears nothing before
+    /// begin().
+    Run(std::unique_ptr<Experiment> experiment, RunStart start, RunSink& sink, Clock::duration interval);
+
+    void begin();
+    /// The samples that are due and one step; of a run of no steps the first samples and its end.
+    void advance(ThreadPool& pool);
+    /// Acts from the next step on.
+    void set_knobs(const HotKnobs& knobs);
+    /// A checkpoint now.
+    void save();
+    /// Ends the run here: a checkpoint, then the event ("interrupted: " + `why`) and the outcome with its
+    /// `text`.
+    void interrupt(const std::string& text, const std::string& why);
+
+    bool ended() const { return outcome_.state != RunState::Running; }
+    const Outcome& outcome() const { return outcome_; }
+    /// What ended a failed run.
+    const std::exception_ptr& error() const { return error_; }
+    const Experiment& experiment() const { return *experiment_; }
+
+  private:
+    template <class Compute>
+    RunDelta computed(Compute&& compute);
+    void put(const RunDelta& delta);
+
+    std::unique_ptr<Experiment> experiment_;
+    RunSink& sink_;
+    Clock::duration interval_;
+    RunDelta first_;
+    bool given_weights_ = false;
+    Outcome outcome_{RunState::Running, -1, "", -1};
+    std::exception_ptr error_;
+    Clock::time_point last_checkpoint_, knob_checkpoint_{};
+    bool knobs_moved_ = false;  ///< since the last checkpoint
+};
+
+}  // namespace normscope

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/run.h"
+
+#include "small_run.h"
+
+#include <QtTest>
+
+using namespace normscope;
+using namespace normscope::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+MemorySink finished(const Recipe& recipe, RunStart start = {}) {
+    MemorySink sink;
+    ThreadPool pool(1);
+    Run run(small_experiment(recipe), std::move(start), sink, 1h);
+    run.begin();
+    while (!run.ended()) run.advance(pool);
+    return sink;
+}
+
+}  // namespace
+
+class RunTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void aRunGivesWhatItsExperimentGives() {
+        const Recipe recipe = small_recipe(7);
+        const MemorySink sink = finished(recipe);
+        auto alone = small_experiment(recipe);
+        ThreadPool pool(1);
+        RunDelta expected;
+        while (!alone->ended()) merge(expected, alone->advance(pool));
+        QCOMPARE(sink.all.steps.size(), std::size_t{7});
+        for (std::size_t i = 0; i < 7; ++i) {
+            QCOMPARE(sink.all.steps[i].step, expected.steps[i].step);
+            QCOMPARE(sink.all.steps[i].values[0].second, expected.steps[i].values[0].second);
+        }
+        QCOMPARE(sink.all.probes.size(), expected.probes.size());
+        QCOMPARE(sink.all.outcome->state, RunState::Finished);
+    }
+
+    void theRecipeSaysWhenACheckpointIsTaken() {
+        const MemorySink sink = finished(small_recipe(7, 3));
+        QCOMPARE(sink.checkpoints, (std::vector<std::int64_t>{3, 6, 7}));
+        QCOMPARE(sink.rows_at, (std::vector<std::size_t>{3, 6, 7}));  // its rows come before a checkpoint
+        QCOMPARE(finished(small_recipe(7)).checkpoints, (std::vector<std::int64_t>{7}));
+    }
+
+    void withoutACadenceTheClockSays() {
+        MemorySink sink;
+        ThreadPool pool(1);
+        Run run(small_experiment(small_recipe(4)), {}, sink, 0s);
+        run.begin();
+        while (!run.ended()) run.advance(pool);
+        QCOMPARE(sink.checkpoints, (std::vector<std::int64_t>{1, 2, 3, 4}));
+    }
+
+    void theClockStartsAnewWithEachCheckpoint() {
+        MemorySink sink;
+        ThreadPool pool(1);
+        Run run(small_experiment(small_recipe(100000)), {}, sink, 300ms);
+        run.begin();
+        const auto begin = Run::Clock::now();
+        while (Run::Clock::now() - begin < 1s) run.advance(pool);
+        QVERIFY2(sink.checkpoints.size() >= 1 && sink.checkpoints.size() <= 3,
+                 qPrintable(QString::number(sink.checkpoints.size())));
+    }
+
+    void aRunOfNoStepsHasItsFirstSamples() {
+        const MemorySink sink = finished(small_recipe(0));
+        QCOMPARE(sink.all.probes.size(), std::size_t{1});
+        QVERIFY(sink.all.steps.empty());
+        QCOMPARE(sink.all.outcome->state, RunState::Finished);
+        QCOMPARE(sink.checkpoints, (std::vector<std::int64_t>{0}));
+    }
+
+    void aResumedRunGoesOnBitForBit() {
+        const Recipe recipe = small_recipe(8);
+        const MemorySink whole = finished(recipe);
+        MemorySink first;
+        ThreadPool pool(1);
+        {
+            Run run(small_experiment(recipe), {}, first, 1h);
+            run.begin();
+            for (int i = 0; i < 5; ++i) run.advance(pool);
+            run.interrupt("by hand", "stopped");
+            run.advance(pool);  // it has ended
+        }
+        QCOMPARE(first.all.outcome->state, RunState::Interrupted);
+        QCOMPARE(first.all.outcome->text, std::string("by hand"));
+        QCOMPARE(first.all.events.back().text, std::string("interrupted: stopped"));
+        QCOMPARE(first.checkpoints, (std::vector<std::int64_t>{5}));
+        QCOMPARE(first.state_at.back(), RunState::Running);  // the checkpoint comes before the end is told
+        RunStart start;
+        start.checkpoint = first.last;
+        start.events.push_back({5, "resume", "here"});
+        const MemorySink second = finished(recipe, std::move(start));
+        QCOMPARE(second.all.events.front().kind, std::string("resume"));
+        std::vector<double> losses = first.losses();
+        for (const double loss : second.losses()) losses.push_back(loss);
+        QCOMPARE(losses, whole.losses());
+    }
+
+    void aMovedKnobIsCheckpointedBeforeTheNextStep() {
+        MemorySink sink;
+        ThreadPool pool(1);
+        Run run(small_experiment(small_recipe(9)), {}, sink, 1h);
+        run.begin();
+        run.advance(pool);
+        HotKnobs knobs = run.experiment().knobs();
+        knobs.temperature = 2;
+        run.set_knobs(knobs);
+        QVERIFY(sink.checkpoints.empty());
+        run.advance(pool);
+        QCOMPARE(sink.checkpoints, (std::vector<std::int64_t>{1}));
+        run.set_knobs(knobs);  // nothing moves
+        run.advance(pool);
+        QCOMPARE(sink.checkpoints, (std::vector<std::int64_t>{1}));
+        QCOMPARE(sink.all.events.size(), std::size_t{1});
+    }
+
+    void givenWeightsAreSavedAtOnce() {
+        MemorySink sink;
+        ThreadPool pool(1);
+        Run run(small_experiment(small_recipe(2)),
+                {nullptr, nullptr, {}, {{0, "weights", "from a file"}}, true}, sink, 1h);
+        QVERIFY(sink.all.events.empty());  // not before it begins
+        run.begin();
+        QCOMPARE(sink.checkpoints, (std::vector<std::int64_t>{0}));
+        QCOMPARE(sink.all.events[0].kind, std::string("weights"));
+    }
+
+    /// A full disk ends a recording, not the training.
+    void whatTheSinkThrowsLeavesTheRunSound() {
+        const Recipe recipe = small_recipe(7, 2);
+        const MemorySink whole = finished(recipe);
+        MemorySink sink;
+        sink.failing_saves = 2;
+        ThreadPool pool(1);
+        Run run(small_experiment(recipe), {}, sink, 1h);
+        run.begin();
+        int thrown = 0;
+        while (!run.ended()) try {
+                run.advance(pool);
+            } catch (const std::runtime_error& error) {
+                QCOMPARE(error.what(), "no space left");
+                ++thrown;
+            }
+        QCOMPARE(thrown, 2);
+        QVERIFY(!run.error());
+        QCOMPARE(sink.losses(), whole.losses());
+        QCOMPARE(run.outcome().state, RunState::Finished);
+    }
+
+    void anInterruptionIsToldAlsoWhereItsCheckpointFails() {
+        MemorySink sink;
+        sink.failing_saves = 1;
+        Run run(small_experiment(small_recipe(7)), {}, sink, 1h);
+        run.begin();
+        QVERIFY_EXCEPTION_THROWN(run.interrupt("stop", "stop"), std::runtime_error);
+        QVERIFY(run.ended());
+        QCOMPARE(sink.all.outcome->state, RunState::Interrupted);
+    }
+};
+
+QTEST_GUILESS_MAIN(RunTest)
+#include "run_test.moc"
