@@ -58,7 +58,7 @@ double norm(const Vector& a) {
 class JacobianProductsTest : public QObject {
     Q_OBJECT
 
-    static void add_setups() {
+    static void add_setups(bool causal_only = false) {
         QTest::addColumn<int>("scheme");
         QTest::addColumn<int>("norm");
         QTest::addColumn<bool>("causal");
@@ -67,10 +67,12 @@ class JacobianProductsTest : public QObject {
                               Scheme::Lns, Scheme::Output})
             for (NormKind norm : {NormKind::LayerNorm, NormKind::RmsNorm})
                 for (bool causal : {true, false})
-                    for (bool gpas : {false, true})
+                    for (bool gpas : {false, true}) {
+                        if (causal_only && !causal) continue;
                         QTest::addRow("%s %s %s%s", word_of(scheme), word_of(norm),
                                       causal ? "causal" : "full", gpas ? " gpas" : "")
                             << static_cast<int>(scheme) << static_cast<int>(norm) << causal << gpas;
+                    }
     }
     static StackSpec fetch_stack() {
         QFETCH(int, scheme);
@@ -124,11 +126,10 @@ class JacobianProductsTest : public QObject {
 
     /// Directions at the last token alone take a way of their own through attention: the same map, with
     /// grouped keys, rotary positions and norms on q and k besides.
-    void lastTokenAloneIsTheSame_data() { add_setups(); }
+    void lastTokenAloneIsTheSame_data() { add_setups(true); }  // without a mask every token would move
     void lastTokenAloneIsTheSame() {
         for (const bool rotated : {false, true}) {
             StackSpec spec = fetch_stack();
-            if (!spec.causal) QSKIP("every token would move");
             if (rotated) {
                 spec.d_model = 8;
                 spec.heads = 4;
