@@ -3,7 +3,7 @@
 #include "app/story_strip.h"
 #include "core/recipe/presets.h"
 #include "tests/widgets/warnings_fail.h"
-#include "widgets/stack/run_strip.h"
+#include "widgets/runs/run_strip.h"
 #include "window_bench.h"
 
 #include <QLabel>
