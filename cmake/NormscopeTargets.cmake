@@ -30,6 +30,19 @@ function(normscope_library name)
   endif()
 endfunction()
 
+# normscope_kernels(<name> SOURCES … DEPS …): sources of CUDA kernels for the emulated grid. Instrumented as for
+# ThreadSanitizer, whose runtime is not linked: core/backend/grid/hooks.cpp takes its place and checks every access. A
+# sanitized build brings its own runtime, and then nothing is checked here.
+function(normscope_kernels name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  normscope_library(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} normscope_grid)
+  if(NORMSCOPE_SANITIZE)
+    target_compile_definitions(${name} PUBLIC NORMSCOPE_UNCHECKED_KERNELS)
+  else()
+    target_compile_options(${name} PRIVATE -fsanitize=thread)
+  endif()
+endfunction()
+
 # normscope_program(<name> SOURCES … DEPS … [QT])
 function(normscope_program name)
   cmake_parse_arguments(ARG "QT" "" "SOURCES;DEPS" ${ARGN})
