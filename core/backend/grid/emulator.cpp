@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/grid/emulator.h"
 
+#include "core/backend/grid/fiber.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -10,8 +12,6 @@
 #include <optional>
 #include <utility>
 #include <vector>
-
-#include "core/backend/grid/fiber.h"
 
 extern "C" {
 extern char __executable_start;  // of the program's own sections, where constants are
@@ -25,8 +25,8 @@ namespace {
 constexpr std::size_t kDeviceBytes = std::size_t{1} << 30;  // reserved, not used
 constexpr std::size_t kResidentBlocks = 2, kMostThreads = 1024, kSharedGap = 64;
 
-/// What the lanes of one mask bring to a warp function. A lane takes its result before it can come to the next one, so
-/// one place for each mask is enough.
+/// What the lanes of one mask bring to a warp function. A lane takes its result before it can come to the
+/// next one, so one place for each mask is enough.
 struct Meeting {
     std::uint32_t mask = 0, arrived = 0;
     const void* place = nullptr;
@@ -92,7 +92,8 @@ struct Launch {
     Fiber scheduler;
     Random* random = nullptr;
     std::optional<std::string> failure;
-    std::map<const void*, std::map<std::uint32_t, std::uint32_t>> published;  ///< by atomic's address: block -> fences
+    std::map<const void*, std::map<std::uint32_t, std::uint32_t>>
+        published;  ///< by atomic's address: block -> fences
 };
 
 thread_local Schedule schedule;
@@ -114,7 +115,9 @@ AccessTime now() {
     return {launch->number, b.linear, t, b.barriers, b.warps[t / kWarp].syncs, b.fences};
 }
 
-void leave() { Fiber::change(running->fiber, launch->scheduler); }
+void leave() {
+    Fiber::change(running->fiber, launch->scheduler);
+}
 
 void release_barrier(Block& b) {
     ++b.barriers;
@@ -173,7 +176,8 @@ void start(Block& b, std::uint32_t linear) {
         t.group = 0;
         if (i >= count) continue;
         const auto k = static_cast<unsigned>(i);
-        t.index = {Dim3(k % l.block.x, k / l.block.x % l.block.y, k / (l.block.x * l.block.y)), at, l.block, l.grid, k};
+        t.index = {Dim3(k % l.block.x, k / l.block.x % l.block.y, k / (l.block.x * l.block.y)), at, l.block,
+                   l.grid, k};
         b.warps[i / kWarp].alive |= 1u << (i % kWarp);
         b.warps[i / kWarp].ready = b.warps[i / kWarp].alive;
         t.fiber.start(run_thread, &t);
@@ -183,8 +187,9 @@ void start(Block& b, std::uint32_t linear) {
 std::string stuck(const Block& b) {
     for (std::size_t w = 0; w < b.warps.size(); ++w)
         if (const std::uint32_t waiting = b.warps[w].alive & ~b.warps[w].at_barrier)
-            return "thread " + std::to_string(w * kWarp + static_cast<unsigned>(std::countr_zero(waiting))) + " of block " +
-                   std::to_string(b.linear) + " waits in a warp function that not all lanes of its mask reach";
+            return "thread " + std::to_string(w * kWarp + static_cast<unsigned>(std::countr_zero(waiting))) +
+                   " of block " + std::to_string(b.linear) +
+                   " waits in a warp function that not all lanes of its mask reach";
     return "a barrier that not all threads of block " + std::to_string(b.linear) + " reach";
 }
 
@@ -203,7 +208,8 @@ Thread* choose(std::vector<Block>& blocks, Random& random, const Thread* last) {
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         Block& b = blocks[(static_cast<std::size_t>(draw >> 8) + i) % blocks.size()];
         if (b.alive == 0) continue;
-        const std::size_t count = b.warps.size(), from = static_cast<std::size_t>(draw >> 16 & 0xffff) % count;
+        const std::size_t count = b.warps.size(),
+                          from = static_cast<std::size_t>(draw >> 16 & 0xffff) % count;
         for (std::size_t k = 0; k < count; ++k)
             if (const std::size_t w = (from + k) % count; b.warps[w].ready) return lane_of(b, w);
     }
@@ -230,7 +236,8 @@ void run_all(Launch& l) {
         if (!busy) return;
         Thread* t = choose(blocks, random, last);
         if (!t) {
-            const auto waiting = std::find_if(blocks.begin(), blocks.end(), [](const Block& b) { return b.alive > 0; });
+            const auto waiting =
+                std::find_if(blocks.begin(), blocks.end(), [](const Block& b) { return b.alive > 0; });
             l.failure = stuck(*waiting);
             return;
         }
@@ -243,10 +250,16 @@ void run_all(Launch& l) {
 
 }  // namespace
 
-void set_accesses_checked() { checked = true; }
-bool accesses_checked() { return checked; }
+void set_accesses_checked() {
+    checked = true;
+}
+bool accesses_checked() {
+    return checked;
+}
 
-void set_schedule(const Schedule& s) { schedule = s; }
+void set_schedule(const Schedule& s) {
+    schedule = s;
+}
 
 CheckedMemory& device_memory() {
     static CheckedMemory memory(kDeviceBytes);
@@ -255,11 +268,12 @@ CheckedMemory& device_memory() {
 
 void launch_on_host(const char* kernel, Dim3 grid, Dim3 block, std::size_t dynamic_shared, const Body& body) {
     if (block.count() == 0 || block.count() > kMostThreads)
-        throw GridFault(std::string(kernel) + ": a block of " + std::to_string(block.count()) + " threads, allowed 1 … 1024");
+        throw GridFault(std::string(kernel) + ": a block of " + std::to_string(block.count()) +
+                        " threads, allowed 1 … 1024");
     if (grid.count() == 0) throw GridFault(std::string(kernel) + ": an empty grid");
     if (dynamic_shared > kSharedBytes)
-        throw GridFault(std::string(kernel) + ": " + std::to_string(dynamic_shared) + " bytes of shared memory, allowed " +
-                        std::to_string(kSharedBytes));
+        throw GridFault(std::string(kernel) + ": " + std::to_string(dynamic_shared) +
+                        " bytes of shared memory, allowed " + std::to_string(kSharedBytes));
     const std::lock_guard lock(one_launch);
     Launch l;
     l.kernel = kernel;
@@ -275,7 +289,9 @@ void launch_on_host(const char* kernel, Dim3 grid, Dim3 block, std::size_t dynam
     if (l.failure) throw GridFault(std::string(kernel) + ": " + *l.failure);
 }
 
-const ThreadIndex& this_thread() { return running->index; }
+const ThreadIndex& this_thread() {
+    return running->index;
+}
 
 void fault(std::string&& what) {
     launch->failure.emplace(std::move(what));
@@ -288,7 +304,8 @@ void fault(std::string&& what) {
 int block_barrier_count(const void* place, bool flag) {
     Thread& self = *running;
     Block& b = *self.block;
-    if (b.at_barrier > 0 && b.barrier != place) fault("is at another barrier than other threads of its block");
+    if (b.at_barrier > 0 && b.barrier != place)
+        fault("is at another barrier than other threads of its block");
     b.barrier = place;
     b.flags += flag ? 1 : 0;
     Warp& warp = b.warps[self.index.linear / kWarp];
@@ -302,19 +319,25 @@ int block_barrier_count(const void* place, bool flag) {
     return b.last_flags;
 }
 
-void block_barrier(const void* place) { block_barrier_count(place, false); }
+void block_barrier(const void* place) {
+    block_barrier_count(place, false);
+}
 
-void device_fence() { ++running->block->fences; }
+void device_fence() {
+    ++running->block->fences;
+}
 
-bool warp_collect(std::uint32_t mask, const void* place, const void* in, std::size_t in_size, void* out, std::size_t out_size,
-                  WarpCombine combine) {
+bool warp_collect(std::uint32_t mask, const void* place, const void* in, std::size_t in_size, void* out,
+                  std::size_t out_size, WarpCombine combine) {
     const unsigned lane = running->index.lane();
     Warp& warp = running->block->warps[running->index.linear / kWarp];
     if (!(mask >> lane & 1)) fault("calls a warp function with a mask that does not name its lane");
-    if (mask & ~warp.alive) fault("calls a warp function with a mask that names lanes which returned or do not exist");
+    if (mask & ~warp.alive)
+        fault("calls a warp function with a mask that names lanes which returned or do not exist");
     if (in_size > kWarpBytes || out_size > kWarpBytes) fault("brings too much to a warp function");
     const auto with_mask = [&] {
-        return std::find_if(warp.meetings.begin(), warp.meetings.end(), [&](const Meeting& m) { return m.mask == mask; });
+        return std::find_if(warp.meetings.begin(), warp.meetings.end(),
+                            [&](const Meeting& m) { return m.mask == mask; });
     };
     auto m = with_mask();
     if (m == warp.meetings.end()) {
@@ -353,7 +376,8 @@ void* shared_array(const void* declaration, std::size_t bytes) {
     if (!array) {
         b.declared += bytes;
         if (b.declared > kDeclaredSharedBytes || b.shared_used + bytes > kSharedBytes)
-            fault("declares more shared memory than the " + std::to_string(kDeclaredSharedBytes) + " bytes of a block");
+            fault("declares more shared memory than the " + std::to_string(kDeclaredSharedBytes) +
+                  " bytes of a block");
         array = b.shared + b.shared_used;
         device_memory().hand_over(array, bytes);
         b.shared_used = (b.shared_used + bytes + kSharedGap + 63) / 64 * 64;
@@ -363,7 +387,8 @@ void* shared_array(const void* declaration, std::size_t bytes) {
 
 void begin_copy(void* shared, const void* global, bool wanted) {
     for (const void* end : {static_cast<const void*>(shared), global})
-        if (reinterpret_cast<std::uintptr_t>(end) % 16 != 0) fault("begins a copy at an address that is not 16-byte aligned");
+        if (reinterpret_cast<std::uintptr_t>(end) % 16 != 0)
+            fault("begins a copy at an address that is not 16-byte aligned");
     Copy copy{shared, {}, running->group};
     if (wanted) {
         plain_access(global, sizeof copy.bytes, false);
@@ -375,7 +400,9 @@ void begin_copy(void* shared, const void* global, bool wanted) {
     running->copies.push_back(copy);
 }
 
-void commit_copies() { ++running->group; }
+void commit_copies() {
+    ++running->group;
+}
 
 void wait_for_copies(int groups_left) {
     std::vector<Copy>& copies = running->copies;
@@ -388,7 +415,9 @@ void wait_for_copies(int groups_left) {
     copies.erase(done, copies.end());
 }
 
-void* dynamic_shared_memory() { return running->block->dynamic; }
+void* dynamic_shared_memory() {
+    return running->block->dynamic;
+}
 
 void plain_access(const void* address, std::size_t bytes, bool write) {
     if (!checked || !running || !launch) return;

@@ -17,8 +17,9 @@
 #error "the emulated grid switches stacks in x86-64 assembly"
 #endif
 
-// void normscope_switch_stack(void** save, void* to): keeps what the ABI asks a call to keep, leaves the stack pointer in
-// *save and resumes where `to` was left. `pop; jmp` instead of `ret`, whose prediction a switched stack defeats.
+// void normscope_switch_stack(void** save, void* to): keeps what the ABI asks a call to keep, leaves the
+// stack pointer in *save and resumes where `to` was left. `pop; jmp` instead of `ret`, whose prediction a
+// switched stack defeats.
 asm(R"(
 .text
 .globl normscope_switch_stack
@@ -62,8 +63,8 @@ void Fiber::start(void (*entry)(void*), void* argument) {
     argument_ = argument;
     if (!low_) {
         const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-        void* block = mmap(nullptr, kStackBytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                           -1, 0);
+        void* block = mmap(nullptr, kStackBytes + page, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (block == MAP_FAILED) throw std::bad_alloc();
         mprotect(block, page, PROT_NONE);
         low_ = static_cast<char*>(block) + page;

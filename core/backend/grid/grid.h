@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-// What a kernel's source includes: CUDA's spelling, with nvcc from CUDA itself and with the host's compiler from the
-// emulated grid (emulator.h). Kernels are written once and must keep to what both know: threadIdx, blockIdx, blockDim,
-// gridDim, __syncthreads, __syncthreads_count, __syncwarp, __threadfence, __shfl_sync, __shfl_xor_sync, __shfl_down_sync,
-// __ballot_sync, __any_sync, __all_sync, atomicAdd, atomicMax, atomicInc, atomicExch, the functions of tensor_core.h, and
+// What a kernel's source includes: CUDA's spelling, with nvcc from CUDA itself and with the host's compiler
+// from the emulated grid (emulator.h). Kernels are written once and must keep to what both know: threadIdx,
+// blockIdx, blockDim, gridDim, __syncthreads, __syncthreads_count, __syncwarp, __threadfence, __shfl_sync,
+// __shfl_xor_sync, __shfl_down_sync,
+// __ballot_sync, __any_sync, __all_sync, atomicAdd, atomicMax, atomicInc, atomicExch, the functions of
+// tensor_core.h, and
 //
 //   NORMSCOPE_SHARED(float, tile, 256);        an array of the block's shared memory
 //   NORMSCOPE_DYNAMIC_SHARED(float, room);     what the launch asked for, as a pointer
@@ -40,9 +42,9 @@ cudaError_t launch(const char*, void (*kernel)(P...), const Shape& shape, A... a
 
 #else
 
-#include <tuple>
-
 #include "core/backend/grid/emulator.h"
+
+#include <tuple>
 
 #define __global__
 #define __device__
@@ -55,15 +57,21 @@ cudaError_t launch(const char*, void (*kernel)(P...), const Shape& shape, A... a
 #define gridDim (::normscope::grid::this_thread().grid_dim)
 
 // A place in the source: two threads at different ones are not at the same barrier.
-#define NORMSCOPE_PLACE ([]() -> const void* { static const char place = 0; return &place; }())
-#define NORMSCOPE_SHARED(type, name, count)                             \
-    type(&name)[count] = *static_cast<type(*)[count]>(                  \
+#define NORMSCOPE_PLACE              \
+    ([]() -> const void* {           \
+        static const char place = 0; \
+        return &place;               \
+    }())
+#define NORMSCOPE_SHARED(type, name, count)            \
+    type(&name)[count] = *static_cast<type(*)[count]>( \
         ::normscope::grid::shared_array(NORMSCOPE_PLACE, sizeof(type) * (count)))
-#define NORMSCOPE_DYNAMIC_SHARED(type, name) type* name = static_cast<type*>(::normscope::grid::dynamic_shared_memory())
+#define NORMSCOPE_DYNAMIC_SHARED(type, name) \
+    type* name = static_cast<type*>(::normscope::grid::dynamic_shared_memory())
 
 #define __syncthreads() ::normscope::grid::block_barrier(NORMSCOPE_PLACE)
 #define __syncthreads_count(flag) ::normscope::grid::block_barrier_count(NORMSCOPE_PLACE, flag)
-#define __syncwarp(...) ::normscope::grid::warp_barrier(::normscope::grid::whole_warp(__VA_ARGS__), NORMSCOPE_PLACE)
+#define __syncwarp(...) \
+    ::normscope::grid::warp_barrier(::normscope::grid::whole_warp(__VA_ARGS__), NORMSCOPE_PLACE)
 #define __threadfence() ::normscope::grid::device_fence()
 #define __shfl_sync(...) ::normscope::grid::shuffle(NORMSCOPE_PLACE, __VA_ARGS__)
 #define __shfl_xor_sync(...) ::normscope::grid::shuffle_xor(NORMSCOPE_PLACE, __VA_ARGS__)
@@ -99,7 +107,9 @@ void launch(const char* name, void (*kernel)(P...), const Shape& shape, A... arg
     launch_on_host(name, shape.grid, shape.block, shape.dynamic_shared, body);
 }
 
-inline std::uint32_t whole_warp(std::uint32_t mask = 0xffffffffu) { return mask; }
+inline std::uint32_t whole_warp(std::uint32_t mask = 0xffffffffu) {
+    return mask;
+}
 
 /// source(lane) says whose value a lane gets.
 template <class T, class Source>
@@ -111,12 +121,14 @@ T shuffle_from(const void* place, std::uint32_t mask, T value, Source source) {
         std::uint32_t from;
     } brought{value, from};
     warp_collect(mask, place, &brought, sizeof brought, &result, sizeof result,
-                 [](std::uint32_t lanes, const unsigned char(*in)[kWarpBytes], unsigned char(*out)[kWarpBytes]) NORMSCOPE_UNCHECKED {
+                 [](std::uint32_t lanes, const unsigned char(*in)[kWarpBytes],
+                    unsigned char(*out)[kWarpBytes]) NORMSCOPE_UNCHECKED {
                      for (std::uint32_t lane = 0; lane < kWarp; ++lane) {
                          if (!(lanes >> lane & 1)) continue;
                          Brought mine, theirs;
                          std::memcpy(&mine, in[lane], sizeof mine);
-                         // From a lane that is not in the mask CUDA leaves the value undefined: here it is NaN bytes.
+                         // From a lane that is not in the mask CUDA leaves the value undefined: here it is
+                         // NaN bytes.
                          if (mine.from >= kWarp || !(lanes >> mine.from & 1)) {
                              std::memset(out[lane], 0xff, sizeof(T));
                              continue;
@@ -136,24 +148,28 @@ T shuffle(const void* place, std::uint32_t mask, T value, int lane, int width = 
 }
 template <class T>
 T shuffle_xor(const void* place, std::uint32_t mask, T value, int with) {
-    return shuffle_from(place, mask, value, [=](unsigned self) { return self ^ static_cast<unsigned>(with); });
+    return shuffle_from(place, mask, value,
+                        [=](unsigned self) { return self ^ static_cast<unsigned>(with); });
 }
 template <class T>
 T shuffle_down(const void* place, std::uint32_t mask, T value, unsigned by) {
-    return shuffle_from(place, mask, value, [=](unsigned self) { return self + by < kWarp ? self + by : self; });
+    return shuffle_from(place, mask, value,
+                        [=](unsigned self) { return self + by < kWarp ? self + by : self; });
 }
 inline std::uint32_t ballot(const void* place, std::uint32_t mask, bool flag) {
     std::uint32_t result = 0;
     const std::uint32_t mine = flag ? 1 : 0;
     warp_collect(mask, place, &mine, sizeof mine, &result, sizeof result,
-                 [](std::uint32_t lanes, const unsigned char(*in)[kWarpBytes], unsigned char(*out)[kWarpBytes]) NORMSCOPE_UNCHECKED {
+                 [](std::uint32_t lanes, const unsigned char(*in)[kWarpBytes],
+                    unsigned char(*out)[kWarpBytes]) NORMSCOPE_UNCHECKED {
                      std::uint32_t all = 0;
                      for (std::uint32_t lane = 0; lane < kWarp; ++lane)
                          if (std::uint32_t one = 0; lanes >> lane & 1) {
                              std::memcpy(&one, in[lane], sizeof one);
                              all |= one << lane;
                          }
-                     for (std::uint32_t lane = 0; lane < kWarp; ++lane) std::memcpy(out[lane], &all, sizeof all);
+                     for (std::uint32_t lane = 0; lane < kWarp; ++lane)
+                         std::memcpy(out[lane], &all, sizeof all);
                  });
     return result;
 }

@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t kGap = 64, kAlignment = 256;
 
 void* reserve(std::size_t bytes) {
-    void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* block =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (block == MAP_FAILED) throw std::bad_alloc();
     return block;
 }
@@ -24,7 +25,8 @@ std::string who(const AccessTime& at) {
 }
 
 /// Whether an earlier access is over, for everybody, before `now`.
-bool ordered(const AccessTime& earlier, const AccessTime& now, const std::map<std::uint32_t, std::uint32_t>& seen) {
+bool ordered(const AccessTime& earlier, const AccessTime& now,
+             const std::map<std::uint32_t, std::uint32_t>& seen) {
     if (earlier.launch != now.launch) return true;
     if (earlier.block != now.block) {
         const auto published = seen.find(earlier.block);
@@ -63,7 +65,9 @@ void CheckedMemory::hand_over(void* begin, std::size_t bytes) {
     set(begin, bytes, State::Allocated);
 }
 
-void CheckedMemory::forget(void* begin, std::size_t bytes) { set(begin, bytes, State::Free); }
+void CheckedMemory::forget(void* begin, std::size_t bytes) {
+    set(begin, bytes, State::Free);
+}
 
 void* CheckedMemory::allocate(std::size_t bytes) {
     const std::size_t whole = (bytes + kGap + kAlignment - 1) / kAlignment * kAlignment;
@@ -74,8 +78,8 @@ void* CheckedMemory::allocate(std::size_t bytes) {
         at = offset + length;
     }
     if (at + whole > size_)
-        throw GridFault("out of memory: " + std::to_string(bytes) + " bytes asked for, " + std::to_string(size_ - used_) +
-                        " free");
+        throw GridFault("out of memory: " + std::to_string(bytes) + " bytes asked for, " +
+                        std::to_string(size_ - used_) + " free");
     blocks_.emplace(at, whole);
     used_ += whole;
     hand_over(data_ + at, bytes);
@@ -110,8 +114,8 @@ void CheckedMemory::host_reads(const void* begin, std::size_t bytes, const char*
     }
 }
 
-std::string CheckedMemory::access(const void* address, std::size_t bytes, bool write, bool atomic, const AccessTime& now,
-                                  const std::map<std::uint32_t, std::uint32_t>& seen) {
+std::string CheckedMemory::access(const void* address, std::size_t bytes, bool write, bool atomic,
+                                  const AccessTime& now, const std::map<std::uint32_t, std::uint32_t>& seen) {
     const auto* p = static_cast<const char*>(address);
     for (std::size_t i = 0; i < bytes; i += kGranule) {
         Cell& c = cell(p + i);
@@ -119,7 +123,8 @@ std::string CheckedMemory::access(const void* address, std::size_t bytes, bool w
         if (!write && c.state == State::Allocated) return "reads what nobody wrote";
         const bool atomics = atomic && c.atomic;
         if (c.written && !atomics && !ordered(c.writer, now, seen))
-            return std::string(write ? "writes" : "reads") + " what " + who(c.writer) + " wrote without a barrier between";
+            return std::string(write ? "writes" : "reads") + " what " + who(c.writer) +
+                   " wrote without a barrier between";
         if (write && c.read && !atomics && !ordered(c.reader, now, seen))
             return "writes what " + who(c.reader) + " read without a barrier between";
         if (write) {

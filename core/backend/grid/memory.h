@@ -25,10 +25,11 @@ struct AccessTime {
     std::uint32_t fences = 0;      ///< __threadfence of the block
 };
 
-/// Memory that kernels may use, and for each two bytes of it (neighbouring BF16 are two cells) whether they are allocated
-/// and initialised, who wrote them last and who read them last. Finds accesses out of bounds, reads of what nobody wrote,
-/// and races: two accesses of the same bytes, one of them a write, that no barrier, __syncwarp or fence with an atomic
-/// orders. Of several readers only the last is known, so a race can escape one schedule; other seeds find it.
+/// Memory that kernels may use, and for each two bytes of it (neighbouring BF16 are two cells) whether they
+/// are allocated and initialised, who wrote them last and who read them last. Finds accesses out of bounds,
+/// reads of what nobody wrote, and races: two accesses of the same bytes, one of them a write, that no
+/// barrier, __syncwarp or fence with an atomic orders. Of several readers only the last is known, so a race
+/// can escape one schedule; other seeds find it.
 class CheckedMemory {
   public:
     explicit CheckedMemory(std::size_t bytes);
@@ -36,7 +37,8 @@ class CheckedMemory {
     CheckedMemory(const CheckedMemory&) = delete;
     CheckedMemory& operator=(const CheckedMemory&) = delete;
 
-    /// 256-byte aligned, at least 64 bytes away from the next allocation. Not initialised (NaN bytes). GridFault when full.
+    /// 256-byte aligned, at least 64 bytes away from the next allocation. Not initialised (NaN bytes).
+    /// GridFault when full.
     void* allocate(std::size_t bytes);
     void release(void* block);
     bool owns(const void* address) const {
@@ -46,17 +48,18 @@ class CheckedMemory {
     std::size_t size() const { return size_; }
     std::size_t used() const { return used_; }
 
-    /// The host wrote these bytes (an upload, a memset), or is going to read them: both must be allocated, what is read also
-    /// initialised.
+    /// The host wrote these bytes (an upload, a memset), or is going to read them: both must be allocated,
+    /// what is read also initialised.
     void host_wrote(void* begin, std::size_t bytes);
     void host_reads(const void* begin, std::size_t bytes, const char* what) const;
 
-    /// For memory that is handed out in pieces elsewhere (a block's shared memory): no cell of it is allocated now.
+    /// For memory that is handed out in pieces elsewhere (a block's shared memory): no cell of it is
+    /// allocated now.
     void forget(void* begin, std::size_t bytes);
     void hand_over(void* begin, std::size_t bytes);
 
-    /// An access of a kernel, with what other blocks have published to this one (by block: fences seen). Returns what is
-    /// wrong with it, or an empty text.
+    /// An access of a kernel, with what other blocks have published to this one (by block: fences seen).
+    /// Returns what is wrong with it, or an empty text.
     std::string access(const void* address, std::size_t bytes, bool write, bool atomic, const AccessTime& now,
                        const std::map<std::uint32_t, std::uint32_t>& seen);
 

@@ -12,10 +12,13 @@ namespace {
 __extension__ typedef _Float16 Half;
 
 double value_of(MmaFormat format, std::uint16_t bits) {
-    if (format == MmaFormat::Bf16) return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16));
+    if (format == MmaFormat::Bf16)
+        return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16));
     return static_cast<double>(static_cast<float>(std::bit_cast<Half>(bits)));
 }
-std::uint16_t half_of(std::uint32_t pair, int i) { return static_cast<std::uint16_t>(pair >> (16 * i)); }
+std::uint16_t half_of(std::uint32_t pair, int i) {
+    return static_cast<std::uint16_t>(pair >> (16 * i));
+}
 
 struct Fragments {
     std::uint32_t a[4], b[2];
@@ -62,7 +65,9 @@ void multiply_halves(std::uint32_t, const unsigned char (*in)[kWarpBytes], unsig
 }
 
 void multiply_tf32(std::uint32_t, const unsigned char (*in)[kWarpBytes], unsigned char (*out)[kWarpBytes]) {
-    const auto tf32 = [](std::uint32_t bits) { return static_cast<double>(std::bit_cast<float>(bits & 0xffffe000u)); };
+    const auto tf32 = [](std::uint32_t bits) {
+        return static_cast<double>(std::bit_cast<float>(bits & 0xffffe000u));
+    };
     double A[16][8], B[8][8];
     for (int lane = 0; lane < kWarp; ++lane) {
         const int g = lane / 4, t = lane % 4;
@@ -89,7 +94,8 @@ void distribute(std::uint32_t, const unsigned char (*in)[kWarpBytes], unsigned c
     }
 }
 
-void collect_mma(WarpCombine combine, float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+void collect_mma(WarpCombine combine, float (&c)[4], const std::uint32_t (&a)[4],
+                 const std::uint32_t (&b)[2]) {
     Fragments f;
     std::memcpy(f.a, a, sizeof f.a);
     std::memcpy(f.b, b, sizeof f.b);
@@ -101,7 +107,9 @@ void collect_mma(WarpCombine combine, float (&c)[4], const std::uint32_t (&a)[4]
 }  // namespace
 
 void emulated_mma(MmaFormat format, float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
-    collect_mma(format == MmaFormat::Bf16 ? multiply_halves<MmaFormat::Bf16> : multiply_halves<MmaFormat::Fp16>, c, a, b);
+    collect_mma(
+        format == MmaFormat::Bf16 ? multiply_halves<MmaFormat::Bf16> : multiply_halves<MmaFormat::Fp16>, c, a,
+        b);
 }
 
 void emulated_mma_tf32(float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
@@ -109,15 +117,22 @@ void emulated_mma_tf32(float (&c)[4], const std::uint32_t (&a)[4], const std::ui
 }
 
 void emulated_ldmatrix(bool transposed, std::uint32_t (&r)[4], const void* row) {
-    if (reinterpret_cast<std::uintptr_t>(row) % 16 != 0) fault("gives ldmatrix a row that is not 16-byte aligned");
+    if (reinterpret_cast<std::uintptr_t>(row) % 16 != 0)
+        fault("gives ldmatrix a row that is not 16-byte aligned");
     if (!device_memory().owns(row)) fault("gives ldmatrix a row that is not in shared memory");
     plain_access(row, 16, false);
     const WarpCombine combine = transposed ? distribute<true> : distribute<false>;
     warp_collect(0xffffffffu, reinterpret_cast<const void*>(combine), row, 16, r, sizeof r, combine);
 }
 
-void cp_async16(void* shared, const void* global, bool wanted) { begin_copy(shared, global, wanted); }
-void cp_async_commit() { commit_copies(); }
-void emulated_cp_async_wait(int left) { wait_for_copies(left); }
+void cp_async16(void* shared, const void* global, bool wanted) {
+    begin_copy(shared, global, wanted);
+}
+void cp_async_commit() {
+    commit_copies();
+}
+void emulated_cp_async_wait(int left) {
+    wait_for_copies(left);
+}
 
 }  // namespace normscope::grid

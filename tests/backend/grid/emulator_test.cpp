@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The emulator against its own faults: a sound kernel passes on every seed with the same bits, a faulty one is named.
+// The emulator against its own faults: a sound kernel passes on every seed with the same bits, a faulty one
+// is named.
 #include "core/backend/grid/emulator.h"
-
-#include <QtTest>
-
-#include <bit>
-#include <cmath>
-#include <vector>
 
 #include "core/backend/low_precision.h"
 #include "sample_kernels.h"
+
+#include <QtTest>
+#include <bit>
+#include <cmath>
+#include <vector>
 
 using namespace normscope;
 using namespace normscope::grid;
@@ -22,7 +22,8 @@ constexpr int kSeeds = 20;
 template <class T>
 class Array {
   public:
-    explicit Array(std::size_t count) : data_(static_cast<T*>(device_memory().allocate(count * sizeof(T)))), count_(count) {}
+    explicit Array(std::size_t count)
+        : data_(static_cast<T*>(device_memory().allocate(count * sizeof(T)))), count_(count) {}
     explicit Array(const std::vector<T>& values) : Array(values.size()) {
         device_memory().host_wrote(data_, count_ * sizeof(T));
         std::copy(values.begin(), values.end(), data_);
@@ -100,8 +101,10 @@ struct Product {
             // Normal numbers only: exponent −14 … 15.
             const auto u = std::bit_cast<std::uint32_t>(r);
             const int exponent = static_cast<int>(u >> 23 & 0xff) - 127 + 15;
-            bits.push_back(r == 0 ? 0 : static_cast<std::uint16_t>((u >> 16 & 0x8000) | static_cast<unsigned>(exponent) << 10 |
-                                                                   (u >> 13 & 0x3ff)));
+            bits.push_back(r == 0 ? 0
+                                  : static_cast<std::uint16_t>((u >> 16 & 0x8000) |
+                                                               static_cast<unsigned>(exponent) << 10 |
+                                                               (u >> 13 & 0x3ff)));
         };
         for (float v : x) put(std::abs(v) < 1e-3f ? 0 : v, a, left);
         for (float v : y) put(std::abs(v) < 1e-3f ? 0 : v, b, right);
@@ -109,7 +112,8 @@ struct Product {
             for (int j = 0; j < N; ++j)
                 for (int k = 0; k < K; ++k)
                     expected[static_cast<std::size_t>(i * N + j)] +=
-                        left[static_cast<std::size_t>(i * K + k)] * right[static_cast<std::size_t>(k * N + j)];
+                        left[static_cast<std::size_t>(i * K + k)] *
+                        right[static_cast<std::size_t>(k * N + j)];
     }
     std::vector<float> made(Fault fault, bool bf16) const {
         Array<std::uint16_t> A(a), B(b);
@@ -130,7 +134,8 @@ class EmulatorTest : public QObject {
         const auto x = ramp(5 * 200, 1);
         for (int row = 0; row < 5; ++row) {
             double sum = 0;
-            for (int i = 0; i < 200; ++i) sum += static_cast<double>(x[static_cast<std::size_t>(row * 200 + i)]);
+            for (int i = 0; i < 200; ++i)
+                sum += static_cast<double>(x[static_cast<std::size_t>(row * 200 + i)]);
             QVERIFY(std::abs(static_cast<double>(first[static_cast<std::size_t>(row)]) - sum) < 1e-5);
         }
         for (int seed = 1; seed <= kSeeds; ++seed) {
@@ -164,8 +169,10 @@ class EmulatorTest : public QObject {
 #ifndef NORMSCOPE_UNCHECKED_KERNELS  // sanitized builds bring a runtime of their own and check no access
     void aMissingBarrierIsFound() {
         for (int seed = 1; seed <= kSeeds; ++seed) {
-            const QString fault = fault_of(static_cast<std::uint64_t>(seed), [] { sum_of_rows(Fault::MissingBarrier); });
-            QVERIFY2(fault.contains("without a barrier") || fault.contains("nobody wrote"), qPrintable(fault));
+            const QString fault =
+                fault_of(static_cast<std::uint64_t>(seed), [] { sum_of_rows(Fault::MissingBarrier); });
+            QVERIFY2(fault.contains("without a barrier") || fault.contains("nobody wrote"),
+                     qPrintable(fault));
         }
     }
 
@@ -191,7 +198,8 @@ class EmulatorTest : public QObject {
         for (int seed = 1; seed <= kSeeds; ++seed) {
             const QString fault =
                 fault_of(static_cast<std::uint64_t>(seed), [&] { reverse(Fault::MissingWarpSync, x, out); });
-            QVERIFY2(fault.contains("without a barrier") || fault.contains("nobody wrote"), qPrintable(fault));
+            QVERIFY2(fault.contains("without a barrier") || fault.contains("nobody wrote"),
+                     qPrintable(fault));
         }
     }
 

@@ -32,10 +32,13 @@ __global__ void row_sums_kernel(Fault fault, const float* x, int n, float* out) 
     out[fault == Fault::WritePastEnd ? row + 1 : row] = total;
 }
 
-__global__ void ordered_sum_kernel(Fault fault, const float* x, int n, float* parts, unsigned* ticket, float* total) {
+__global__ void ordered_sum_kernel(Fault fault, const float* x, int n, float* parts, unsigned* ticket,
+                                   float* total) {
     NORMSCOPE_SHARED(unsigned, mine, 1);
     float sum = 0;
-    for (int i = static_cast<int>(blockIdx.x * 32 + threadIdx.x); i < n; i += static_cast<int>(gridDim.x * 32)) sum += x[i];
+    for (int i = static_cast<int>(blockIdx.x * 32 + threadIdx.x); i < n;
+         i += static_cast<int>(gridDim.x * 32))
+        sum += x[i];
     for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(kAll, sum, step);
     if (threadIdx.x == 0) {
         parts[blockIdx.x] = sum;
@@ -55,11 +58,13 @@ __global__ void atomic_sum_kernel(const float* x, int n, float* total) {
 }
 
 template <MmaFormat F>
-__global__ void gemm_kernel(Fault fault, const std::uint16_t* A, const std::uint16_t* B, int N, int K, float* C) {
+__global__ void gemm_kernel(Fault fault, const std::uint16_t* A, const std::uint16_t* B, int N, int K,
+                            float* C) {
     // [buffer][row][column]
     NORMSCOPE_SHARED(std::uint16_t, a, 2 * 16 * 16);
     NORMSCOPE_SHARED(std::uint16_t, b, 2 * 16 * 8);
-    const int lane = static_cast<int>(threadIdx.x), m0 = static_cast<int>(blockIdx.y) * 16, n0 = static_cast<int>(blockIdx.x) * 8;
+    const int lane = static_cast<int>(threadIdx.x), m0 = static_cast<int>(blockIdx.y) * 16,
+              n0 = static_cast<int>(blockIdx.x) * 8;
     float c[4] = {};
     const auto fill = [&](int buffer, int k0) {
         const int row = lane / 2, column = lane % 2 * 8;
@@ -131,15 +136,18 @@ void row_sums(Fault fault, const float* x, int rows, int n, float* out) {
     launch("row_sums", row_sums_kernel, Shape{{static_cast<unsigned>(rows)}, {128}}, fault, x, n, out);
 }
 
-void ordered_sum(Fault fault, const float* x, int n, int blocks, float* parts, unsigned* ticket, float* total) {
-    launch("ordered_sum", ordered_sum_kernel, Shape{{static_cast<unsigned>(blocks)}, {32}}, fault, x, n, parts, ticket, total);
+void ordered_sum(Fault fault, const float* x, int n, int blocks, float* parts, unsigned* ticket,
+                 float* total) {
+    launch("ordered_sum", ordered_sum_kernel, Shape{{static_cast<unsigned>(blocks)}, {32}}, fault, x, n,
+           parts, ticket, total);
 }
 
 void atomic_sum(const float* x, int n, int blocks, float* total) {
     launch("atomic_sum", atomic_sum_kernel, Shape{{static_cast<unsigned>(blocks)}, {64}}, x, n, total);
 }
 
-void gemm(Fault fault, bool bf16, const std::uint16_t* A, const std::uint16_t* B, int M, int N, int K, float* C) {
+void gemm(Fault fault, bool bf16, const std::uint16_t* A, const std::uint16_t* B, int M, int N, int K,
+          float* C) {
     const Shape shape{{static_cast<unsigned>(N / 8), static_cast<unsigned>(M / 16)}, {32}};
     if (bf16)
         launch("gemm", gemm_kernel<MmaFormat::Bf16>, shape, fault, A, B, N, K, C);
@@ -155,11 +163,17 @@ void reverse(Fault fault, const float* x, float* out) {
     launch("reverse", reverse_kernel, Shape{{1}, {32}, 32 * sizeof(float)}, fault, x, out);
 }
 
-void doubled(float* x, int n) { launch("doubled", doubled_kernel, Shape{{3, 2, 2}, {4, 2, 3}}, x, n); }
+void doubled(float* x, int n) {
+    launch("doubled", doubled_kernel, Shape{{3, 2, 2}, {4, 2, 3}}, x, n);
+}
 
 #if !defined(__CUDACC__)
-void too_many_threads() { launch("greedy", greedy_kernel, Shape{{1}, {1025}}); }
-void too_much_shared() { launch("greedy", greedy_kernel, Shape{{1}, {32}}); }
+void too_many_threads() {
+    launch("greedy", greedy_kernel, Shape{{1}, {1025}});
+}
+void too_much_shared() {
+    launch("greedy", greedy_kernel, Shape{{1}, {32}});
+}
 #endif
 
 }  // namespace normscope::grid::sample
