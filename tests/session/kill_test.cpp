@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is left on disk when a process is killed at any moment, or when the disk is full.
+// The files on disk after a process was killed at any time, or with a full disk.
 #include "core/session/checkpoint.h"
 #include "core/session/recorder.h"
 #include "core/session/recovery.h"
@@ -22,8 +22,7 @@ using namespace normscope;
 
 namespace {
 
-/// Appends as fast as it can, and after each explicit flush tells through `out` how many rows must be there
-/// now.
+/// Appends as fast as it can, and after each explicit flush writes to `out` how many rows must exist.
 void record_for_ever(Recorder& recorder, int out) {
     for (std::int64_t s = 0;; ++s) {
         recorder.append(sample::step(s));
