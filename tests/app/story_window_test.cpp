@@ -49,10 +49,10 @@ class StoryWindowTest : public QObject {
         QCOMPARE(strip->at(), story.steps.size() - 2);
         QTest::mouseClick(strip->findChild<QToolButton*>("storyClose"), Qt::LeftButton);
         QVERIFY(!strip->isVisible());
-        QCOMPARE(b.lab().runs().size(), story.runs.size());  // the runs stay
+        QCOMPARE(b.lab().runs().size(), story.runs.size());  // the runs are kept
     }
 
-    /// A failed run has the most to say, and three runs the least room: nothing of it is cut off.
+    /// A failed run has the longest text, and three runs the narrowest columns: no text is clipped.
     void nothingOfTheBandIsCutOff() {
         WindowBench b;
         b.lab().commitKey("optimizer.lr", 3.0);  // a rate at which nothing learns
