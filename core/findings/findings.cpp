@@ -59,12 +59,14 @@ std::string outcome_sentence(const RunData& run, std::int64_t step) {
         return run.name + " " + run_state_word(outcome.state) + ": " + outcome.text;
     const auto loss = recent_loss(run, step);
     if (!loss) return {};
-    const std::string reached = run.name + ": loss " + number(loss->mean, 3) + " nat (mean of " +
-                                (loss->first == loss->last ? "step " : "steps " + std::to_string(loss->first) + " to ") +
-                                std::to_string(loss->last) + ")";
+    const std::string reached =
+        run.name + ": loss " + number(loss->mean, 3) + " nat (mean of " +
+        (loss->first == loss->last ? "step " : "steps " + std::to_string(loss->first) + " to ") +
+        std::to_string(loss->last) + ")";
     if (!std::isfinite(run.unigram_entropy)) return reached;
     const double below = run.unigram_entropy - loss->mean;
-    return reached + ", " + number(std::abs(below)) + (below >= 0 ? " below" : " above") + " the unigram entropy";
+    return reached + ", " + number(std::abs(below)) + (below >= 0 ? " below" : " above") +
+           " the unigram entropy";
 }
 
 /// ‖∂L/∂h‖ after layer 1 over that after the last; nullopt for a stack of one layer.

@@ -38,14 +38,19 @@ class FindingsTest : public QObject {
             {sample::vector("grad_norm", {9, 9, 0.1, 0.02}), sample::vector("grad_shortcut", {9, 9, 1, 2}),
              sample::vector("grad_branch", {9, 9, 1e-3, 5e-4})});
         sample::add(r, "growth", 8, {sample::vector("rms", {1, 1, 1, 1, 50})});
-        QCOMPARE(told(r, 199),
-                 QStringList({"Post-LN stalled: loss 2.86 nat",
-                              "Gradient, layer 1 ÷ 2 (held-out batch): 2e-9 at step 8; 2 at step 0",
-                              "Measured on the way back from layer 2 to layer 1 at step 8: norms × 0.002, shortcuts × 2, "
-                              "branches × 5e-7, together × 2e-9",
-                              "First outside the range of runs that learn: gradient, first ÷ last layer (2 → 2e-9) at step 8",
-                              "The hidden state grows along the depth: RMS 1 at the embedding, 50 after layer 2 at step 8"}));
-        QCOMPARE(told(r, 100).front(), QString("Post-LN: loss 2.86 nat (mean of steps 81 to 100), 0.01 below the unigram entropy"));
+        QCOMPARE(
+            told(r, 199),
+            QStringList(
+                {"Post-LN stalled: loss 2.86 nat",
+                 "Gradient, layer 1 ÷ 2 (held-out batch): 2e-9 at step 8; 2 at step 0",
+                 "Measured on the way back from layer 2 to layer 1 at step 8: norms × 0.002, shortcuts × 2, "
+                 "branches × 5e-7, together × 2e-9",
+                 "First outside the range of runs that learn: gradient, first ÷ last layer (2 → 2e-9) at "
+                 "step 8",
+                 "The hidden state grows along the depth: RMS 1 at the embedding, 50 after layer 2 at step "
+                 "8"}));
+        QCOMPARE(told(r, 100).front(),
+                 QString("Post-LN: loss 2.86 nat (mean of steps 81 to 100), 0.01 below the unigram entropy"));
     }
 
     void nothingIsCausedByWhatWasNotMeasured() {
