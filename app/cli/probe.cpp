@@ -168,8 +168,8 @@ void add_probe(CLI::App& program, Task& task) {
     command
         ->add_option("RECIPE|RUN.h5[@STEP]", options->subject,
                      "a recipe, a preset's name, a run's newest checkpoint, or a run at a step, replayed "
-                     "from the checkpoint "
-                     "before it (--dtype float32 gives what a float32 run itself would have measured there)")
+                     "from the checkpoint before it (--dtype float32 gives what a float32 run itself would "
+                     "have measured there)")
         ->required();
     command->add_option("--probes", options->probes, "which, separated by commas; default all")
         ->delimiter(',');

@@ -20,12 +20,12 @@ class StoryWindowTest : public QObject {
   private Q_SLOTS:
     void aStoryPutsItsRunsSideBySideAndIsUndone() {
         WindowBench b;
-        const Story told = read_story(stories()[1].name, stories()[1].json);
+        const Story shown = read_story(stories()[1].name, stories()[1].json);
         const std::string before = b.lab().runs()[0].id;
         Q_EMIT b.find<widgets::RunStrip>("runStrip")->storyChosen(QString::fromLatin1(stories()[1].name));
-        QCOMPARE(b.lab().runs().size(), told.runs.size());
-        for (std::size_t i = 0; i < told.runs.size(); ++i)
-            QCOMPARE(recipe_json(b.lab().runs()[i].recipe, -1), recipe_json(told.runs[i], -1));
+        QCOMPARE(b.lab().runs().size(), shown.runs.size());
+        for (std::size_t i = 0; i < shown.runs.size(); ++i)
+            QCOMPARE(recipe_json(b.lab().runs()[i].recipe, -1), recipe_json(shown.runs[i], -1));
         StoryStrip* strip = b.window->story();
         QVERIFY(strip->isVisible());
         b.lab().undoStack()->undo();

@@ -536,10 +536,10 @@ class WindowTest : public QObject {
         WindowBench b;
         b.lab().commitKey("stack.residual_step", 0.5);
         QVERIFY(b.window->isWindowModified());
-        ModifiedChanges told;
-        b.window->installEventFilter(&told);
+        ModifiedChanges changes;
+        b.window->installEventFilter(&changes);
         b.window.reset();
-        QCOMPARE(told.count, 0);
+        QCOMPARE(changes.count, 0);
     }
 
     void aRejectedKnobIsShownInTheBanner() {

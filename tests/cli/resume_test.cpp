@@ -178,13 +178,13 @@ class ResumeTest : public QObject {
         }
         const ProbeResult& grown = run.probes.at("growth").back();
         QVERIFY(std::isnan(grown.find("of_old")->data.at(0)) && !std::isnan(grown.find("rms")->data.at(0)));
-        const auto told = [&](const char* series) {
+        const auto notices = [&](const char* series) {
             return std::count_if(run.events.begin(), run.events.end(), [&](const RunEvent& e) {
                 return e.kind == "series" && e.text.find(series) != std::string::npos;
             });
         };
-        QCOMPARE(told("fp16_rho_ln"), 1);
-        QCOMPARE(told("of_old"), 1);
+        QCOMPARE(notices("fp16_rho_ln"), 1);
+        QCOMPARE(notices("of_old"), 1);
     }
 
     void aLiveRunIsLeftAlone() {

@@ -156,11 +156,11 @@ class TestKill : public QObject {
                     ::usleep(static_cast<useconds_t>(microseconds(80'000)));
                     ::kill(pid, SIGKILL);
                 });
-            const std::int64_t told = last_in_pipe(ends[0]);
+            const std::int64_t reported = last_in_pipe(ends[0]);
             ::close(ends[0]);
             const auto newest = CheckpointPair(file).newest();
-            QVERIFY(newest.has_value() || told == 0);
-            if (newest) QVERIFY(newest->step >= told && newest->params.at(0).bytes.size() == 400'000);
+            QVERIFY(newest.has_value() || reported == 0);
+            if (newest) QVERIFY(newest->step >= reported && newest->params.at(0).bytes.size() == 400'000);
         }
     }
 

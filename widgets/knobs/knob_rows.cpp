@@ -180,7 +180,7 @@ const KnobSpec kTable[] = {
      T("The arithmetic of training. BF16 and FP16 are emulated; the next knob selects what they round.")},
     {Training, "precision_policy", T("Rounded"), T("precision policy"),
      T("Of BF16 and FP16. Pure: weights and the result of every operation are rounded ([B]).\n"
-       "Autocast, as in PyTorch: matrix products and activations are rounded; weights, norms, softmax and\n"
+       "Autocast, as in PyTorch: matmuls and activations are rounded; weights, norms, softmax and\n"
        "residual sums stay FP32."),
      false, {}, emulated},
     {Training, "schedule.warmup", T("Warm-up"), T("warm-up steps"),

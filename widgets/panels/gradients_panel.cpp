@@ -24,24 +24,20 @@ Quantity quantityOf(const std::string& option) {
     if (option == "scaled")
         return {"‖h‖·‖∂L/∂h‖",
                 "‖h_k‖_F·‖∂L/∂h_k‖_F over the held-out batch, L the mean cross-entropy: the change of L for "
-                "a relative "
-                "change of h_k along its gradient; it does not depend on the scale of h",
+                "a relative change of h_k along its gradient; it does not depend on the scale of h",
                 "scale-free gradient"};
     if (option == "params")
         return {"‖∂L/∂W‖",
                 "L2 norm of ∂L/∂parameters over the tensors of one sub-layer; L the mean cross-entropy of "
-                "the held-out "
-                "batch",
+                "the held-out batch",
                 "gradient of the parameters"};
     return {"‖∂L/∂h₀‖ ÷ ‖∂L/∂h_k‖",
             "products over the sub-layers 1 … k of the factors of ‖∂L/∂h‖ in the backward pass; held-out "
-            "batch.\nnorms: "
-            "‖g_z‖/‖g_{k+1}‖, z the residual sum (post norm and output gate); shortcuts: |a|, times the "
-            "factor of a gate "
-            "on the shortcut or the input; branches: ‖g_k‖/‖shortcut's part‖, what the branch's Jacobian "
-            "gives back. The "
-            "three multiply to ‖g_k‖/‖g_{k+1}‖ exactly. Parallel layers: attention's factor is that of both "
-            "branches.",
+            "batch.\n"
+            "norms: ‖g_z‖/‖g_{k+1}‖, z the residual sum (post norm and output gate); shortcuts: |a|, times "
+            "the factor of a gate on the shortcut or the input; branches: ‖g_k‖/‖shortcut's part‖, what the "
+            "branch's Jacobian gives back. The three multiply to ‖g_k‖/‖g_{k+1}‖ exactly. Parallel layers: "
+            "attention's factor is that of both branches.",
             "gradient"};
 }
 

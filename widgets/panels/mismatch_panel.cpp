@@ -14,13 +14,11 @@ QString whatIsRounded(bool autocast, const QString& format) {
     if (!autocast)
         return QString(
                    "the result of every operation and the weights are rounded to %1, sums inside an "
-                   "operation run "
-                   "in FP32")
+                   "operation run in FP32")
             .arg(format);
     return QString(
-               "matrix products take operands and give results rounded to %1, as do activations; norms, "
-               "softmax, "
-               "embeddings and residual sums run in FP32, weights are FP32 until a product reads them")
+               "matmuls have operands and results rounded to %1, as do activations; norms, softmax, "
+               "embeddings and residual sums run in FP32, weights are FP32 until a matmul reads them")
         .arg(format);
 }
 

@@ -27,17 +27,16 @@ Quantity quantityOf(const std::string& array) {
     if (array == "gain") return {"gain 1/σ_ε", "gain", "gain: mean over tokens of 1/√(var + ε)"};
     if (array == "epsilon_share")
         return {"ε ÷ (var + ε)", "ε's share",
-                "ε's share: mean over tokens of ε/(var + ε), var the variance of the norm's input (RMSNorm: "
-                "mean square); "
-                "near 1 the norm divides by √ε for any input, near 0 ε changes nothing"};
+                "ε's share: mean over tokens of ε/(var + ε), var the variance of the norm's input "
+                "(RMSNorm: mean square); near 1 the norm divides by √ε for any input, near 0 ε changes "
+                "nothing"};
     const bool bf16 = array == "bf16_rho_ln";
     const QString format = bf16 ? "BF16" : "FP16";
     return {
         "ρ_LN in " + format, "ρ_LN",
         QString("ρ_LN = (σ²/ε)·d·u: σ² the median over tokens of the variance of the norm's input (RMSNorm: "
                 "mean square), u = 2^-%1 of %2. ρ_LN = 1 is where ε's share is d·u/(1 + d·u): 3 % at d = 64 "
-                "in FP16, so a "
-                "value below 1 does not mean that ε dominates; the quantity ε ÷ (var + ε) does")
+                "in FP16, so a value below 1 does not mean that ε dominates; the quantity ε ÷ (var + ε) does")
             .arg(bf16 ? 8 : 11)
             .arg(format)};
 }
@@ -115,9 +114,7 @@ Figure buildNullSpace(const PanelInput& input) {
     figure.source = "Null-space note, Theorem 2.2; Emadi, Lemma A.1";
     figure.erratum =
         "The note (remark 1.2) puts diag(γ) on the right of the Jacobian; it belongs on the left. Kan et "
-        "al., "
-        "Lemma 9 "
-        "omits −11ᵀ/d. Emadi, Theorem 5.5 (ii) names only the direction 1; ẑ is erased too.";
+        "al., Lemma 9 omits −11ᵀ/d. Emadi, Theorem 5.5 (ii) names only the direction 1; ẑ is erased too.";
     if (array.ends_with("_rho_ln")) {
         figure.source += "; ρ_LN: Baek";
         figure.erratum +=

@@ -112,8 +112,7 @@ View viewOf(const std::string& id) {
     if (id == "lyapunov")
         return {"Lyapunov exponent over the depth",
                 "λ_i = (1/N)·Σ_l ln |R_ii(l)| = ln σ_i(J_N ⋯ J_1)/N: QR of the layers' product from its "
-                "leading right "
-                "singular vectors on\n" +
+                "leading right singular vectors on\n" +
                     whole,
                 "Benettin et al. (1980)",
                 false,

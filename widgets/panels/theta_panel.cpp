@@ -71,18 +71,16 @@ Figure buildTheta(const PanelInput& input) {
         "θ(p) = 4·max_S p(S)·(1 − p(S)) = τ·‖∂p/∂logits‖_{∞→1}; θ/τ is the local Lipschitz constant of the "
         "softmax\n"
         "uniform: θ of the uniform row of the same length L, 1 (L even) or 1 − 1/L² (L odd); a ratio can "
-        "exceed 1 where L "
-        "is odd\n"
+        "exceed 1 where L is odd\n"
         "peaked row, largest entry 1 − κ, κ ≤ 1/2: θ ≤ 4κ(1 − κ), with equality; prefix heuristic: S from "
-        "the sorted row's "
-        "prefixes alone, a lower bound of θ: greedy is not exact\n"
-        "over the sequences of the probe batch and rows of two or more entries; of a large stack a sample of "
-        "the rows";
+        "the sorted row's prefixes alone, a lower bound of θ: greedy is not exact\n"
+        "over the sequences of the probe batch and rows of two or more entries; of a large stack a sample "
+        "of the rows";
     figure.source = "Emadi, Definition 4.1, Theorem 4.2, Corollary 4.3 and Appendix E.2";
     figure.erratum =
-        "Emadi, E.2: the prefix heuristic is not exact: (0.35, 0.30, 0.20, 0.15) has prefix value 0.91 but θ "
-        "= 1. "
-        "Corollary 4.3, case 3, holds only for κ ≤ 1/2: uniform over 10 has 4κ(1 − κ) = 0.36 but θ = 1.";
+        "Emadi, E.2: the prefix heuristic is not exact: (0.35, 0.30, 0.20, 0.15) has prefix value 0.91 but "
+        "θ = 1. Corollary 4.3, case 3, holds only for κ ≤ 1/2: uniform over 10 has 4κ(1 − κ) = 0.36 but θ = "
+        "1.";
     if (x == "row")
         drawThetaRow(figure, input);
     else if (x == "step")

@@ -16,14 +16,12 @@ Quantity quantityOf(const std::string& id) {
     if (id == "similarity")
         return {"cosine of two tokens",
                 "mean over pairs of different tokens of a sequence of x_i·x_j / (‖x_i‖‖x_j‖), then over "
-                "sequences; 1: "
-                "all tokens point the same way",
+                "sequences; 1: all tokens point the same way",
                 "mean pairwise cosine; the collapse of tokens: Dong et al. 2021"};
     if (id == "effective_rank")
         return {"effective rank of a sequence",
                 "exp of the entropy of p_i = σ_i / Σσ, σ the singular values of the sequence's [n, d] "
-                "matrix; from 1 "
-                "to min(n, d)",
+                "matrix; from 1 to min(n, d)",
                 "Roy & Vetterli 2007"};
     if (id == "outlier")
         return {"max |x| ÷ median |x|",

@@ -12,7 +12,7 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr const char* kBehindTheDepth[] = {"head", "norms", "scales"};
+constexpr const char* kAfterTheDepth[] = {"head", "norms", "scales"};
 
 /// One sample by its group names; empty where label and array do not fit.
 struct Groups {
@@ -63,7 +63,7 @@ void drawAfterTheDepth(Figure& figure, const PanelInput& input, const std::strin
         }
     const int apart = std::max(1, depth / 6);  // space for the name of each tick
     int place = depth;
-    for (const char* name : kBehindTheDepth) {
+    for (const char* name : kAfterTheDepth) {
         bool any = false;
         for (const auto& [shown, groups] : shown_groups)
             for (const auto& [group, value] : groups.after) {
@@ -94,7 +94,7 @@ void drawAfterTheSteps(Figure& figure, const PanelInput& input, const std::strin
     for (std::size_t i = 0; i < input.runs.size() && plot != figure.plots.end(); ++i) {
         const auto samples = input.runs[i]->probes.find(probe);
         if (plot->heading != nameOf(*input.runs[i]) || samples == input.runs[i]->probes.end()) continue;
-        for (const char* name : kBehindTheDepth) {
+        for (const char* name : kAfterTheDepth) {
             Curve curve;
             curve.name = name;
             curve.role = {Role::Kind::Run, int(i), 0};
@@ -129,12 +129,9 @@ Figure buildUpdates(const PanelInput& input) {
     figure.quantity = "‖Δθ‖ ÷ ‖θ‖";
     figure.formula =
         "‖θ after the step − θ before it‖₂/‖θ before it‖₂ over the tensors of a group: the embeddings, the "
-        "matrices and "
-        "biases of each sub-layer, the head, all norms, and branch scales with gates. It is the update that "
-        "this step of "
-        "the run makes, on its training batch, decay and clipping included; while exploring, the first step, "
-        "applied and "
-        "undone. A step whose update was skipped has no value.";
+        "matrices and biases of each sub-layer, the head, all norms, and branch scales with gates. It is "
+        "the update that this step of the run makes, on its training batch, decay and clipping included; "
+        "while exploring, the first step, applied and undone. A step whose update was skipped has no value.";
     figure.source = "measured; no paper's bound";
 
     if (options.at("x") == "step") {

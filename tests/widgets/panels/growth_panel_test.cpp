@@ -371,7 +371,7 @@ class GrowthPanelTest : public QObject {
         recorded(b, 12);
         recorded(c, 29);
         b.outcome = {RunState::Diverged, 12, "", 0};
-        c.outcome.state = RunState::Running;  // one step behind, as the run that trains next
+        c.outcome.state = RunState::Running;  // lags one step, as the run that trains next
         PanelInput input;
         input.runs = {&a, &b, &c};
         Figure f = buildGrowth(input);

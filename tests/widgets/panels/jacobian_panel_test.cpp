@@ -182,7 +182,7 @@ class JacobianPanelTest : public QObject {
         QCOMPARE(plot.curves[0].y[1], 30.0);
     }
 
-    void singleNonFiniteValuesAreLeftOut() {
+    void singleNonFiniteValuesAreSkipped() {
         RunData a = withSpectra("A", 0, {2, 2, 2, 2});
         auto& sigma = a.probes["jacobian"][0].arrays[0].data;
         sigma[0] = INFINITY;
@@ -217,7 +217,7 @@ class JacobianPanelTest : public QObject {
         QVERIFY(!bound(buildJacobian(input).plots[0]));
     }
 
-    void theBoundIsLeftOutWhereTheTheoremDoesNotApply() {
+    void theBoundIsOmittedWhereTheTheoremDoesNotApply() {
         PanelInput input;
         const std::vector<double> small = {0.5, 0.2, 0.5, 0.1};
         for (const char* recipe : {R"({"stack": {"causal": false}})", R"({"stack": {"layout": "parallel"}})",

@@ -239,16 +239,16 @@ class FigureLayoutTest : public QObject {
         early.y.resize(kept);
         f.plots[0].x.range = {0.0, 3.0 * static_cast<double>(kept)};
         const PlotLayout plot = lay(f).plots.at(0);
-        QString told;
+        QString label;
         for (const auto& text : plot.texts) {
             if (!plot.area.contains(text.rect)) continue;
-            told += (told.isEmpty() ? "" : " ") + text.text;
+            label += (label.isEmpty() ? "" : " ") + text.text;
             for (const auto& shape : plot.curves)
                 for (const auto& piece : shape.pieces)
                     for (const QPointF& point : piece)
                         QVERIFY2(!text.rect.contains(point), qPrintable(text.text));
         }
-        QVERIFY2(told.contains("for 50 steps") && !told.contains(u'…'), qPrintable(told));
+        QVERIFY2(label.contains("for 50 steps") && !label.contains(u'…'), qPrintable(label));
     }
 
     void chipsCoverNoData() {

@@ -42,7 +42,7 @@ class GeometryTest : public QObject {
         QVERIFY(clipPolygon({{20, 0}, {30, 0}, {30, 9}}, box_).isEmpty());
     }
 
-    void dashesCoverTheirShareAndGoOnRoundCorners() {
+    void dashesCoverTheirShareAndContinueRoundCorners() {
         const auto lines = dashes({{0, 0}, {5, 0}, {5, 95}}, {3, 1});
         double drawn = 0;
         for (const auto& line : lines) drawn += line.length();
