@@ -12,14 +12,15 @@ class QTimer;
 
 namespace normscope::app {
 
-/// A line above the panels that tells something and offers what can be done about it; never modal.
+/// A message line above the panels with buttons for possible actions; never modal.
 class Banner : public QFrame {
     Q_OBJECT
   public:
     explicit Banner(QWidget* parent = nullptr);
 
     using Offer = std::pair<QString, std::function<void()>>;
-    /// Shows a message; each offer is a button that also closes the banner. Without offers it goes by itself.
+    /// Shows a message; each offer is a button that also closes the banner. Without offers it closes after a
+    /// time-out.
     void tell(const QString& message, std::vector<Offer> offers = {});
     QString message() const;
 

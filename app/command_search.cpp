@@ -71,7 +71,7 @@ void CommandSearch::runCurrent() {
     auto* action = qobject_cast<QAction*>(item->data(Qt::UserRole).value<QObject*>());
     if (!action) return;
     close();
-    // After the popup is gone: a command may open a dialog of its own.
+    // After the popup is closed: a command may open a dialog.
     QTimer::singleShot(0, action, &QAction::trigger);
 }
 

@@ -10,8 +10,8 @@ class QListWidget;
 
 namespace normscope::app {
 
-/// Ctrl+K: type a few letters, Enter runs the first command that has them all. Also the shortcut sheet
-/// (Ctrl+/): all commands with their keys, nothing typed.
+/// Ctrl+K: type a few letters, Enter runs the first command that contains them all. Also the shortcut sheet
+/// (Ctrl+/): all commands with their keys.
 class CommandSearch : public QDialog {
     Q_OBJECT
   public:

@@ -58,10 +58,10 @@ ExportDialog::ExportDialog(std::shared_ptr<const widgets::Figure> figure, const 
     font_ = number(this, 2, 100, standard.font_pt, tr("pt"), "exportFont");
     title_ = new QCheckBox(tr("Title"), this);
     title_->setChecked(true);
-    picture_ = new QLabel(this);
-    picture_->setAlignment(Qt::AlignCenter);
+    preview_ = new QLabel(this);
+    preview_->setAlignment(Qt::AlignCenter);
     auto* scroll = new QScrollArea(this);
-    scroll->setWidget(picture_);
+    scroll->setWidget(preview_);
     scroll->setWidgetResizable(true);
     scroll->setMinimumSize(420, 320);
 
@@ -112,7 +112,7 @@ void ExportDialog::preview() {
     wanted.metadata.clear();
     QPixmap pixmap;
     pixmap.loadFromData(widgets::renderFigure(*figure_, wanted), "PNG");
-    picture_->setPixmap(pixmap);
+    preview_->setPixmap(pixmap);
 }
 
 void ExportDialog::save() {

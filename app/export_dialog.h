@@ -13,7 +13,7 @@ class QLabel;
 
 namespace normscope::app {
 
-/// Ctrl+E: size in mm, text in pt, format, legend, with a preview of what the file will hold.
+/// Ctrl+E: size in mm, text in pt, format, legend, with a preview.
 class ExportDialog : public QDialog {
     Q_OBJECT
   public:
@@ -32,7 +32,7 @@ class ExportDialog : public QDialog {
     QComboBox *format_, *colours_, *legend_;
     QDoubleSpinBox *width_, *height_, *font_;
     QCheckBox* title_;
-    QLabel* picture_;
+    QLabel* preview_;
 };
 
 }  // namespace normscope::app

@@ -134,13 +134,13 @@ void draw(const Arguments& given) {
 
 int runFigureCommand(int argc, char** argv) {
     Arguments given;
-    CLI::App app{"One picture of recorded runs, without a window"};
+    CLI::App app{"One figure of recorded runs, without a window"};
     app.name("normscope figure");
     app.add_option("sessions", given.sessions, "Sessions or recordings")->required();
     app.add_option("--panel", given.panel,
                    "growth, gradients, jacobian, training, null_space, theta, spectra, mismatch, tokens");
     app.add_option("--out", given.out, "The file to write: .svg, .pdf or .png");
-    app.add_option("--csv", given.csv, "Also, or only, the numbers that are shown");
+    app.add_option("--csv", given.csv, "Also, or only, the values shown");
     app.add_option("--runs", given.runs, "Ids or names; default: all")->delimiter(',');
     app.add_option("--option", given.options, "A switch of the panel, KEY=VALUE");
     app.add_option("--step", given.step, "Show the samples of exactly this step; default the newest");

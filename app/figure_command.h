@@ -3,8 +3,8 @@
 
 namespace normscope::app {
 
-/// `normscope figure SESSION.h5… --panel growth --out fig.svg …`: one picture, without a window. Needs a
-/// QApplication. Returns the exit code: 0, 1 when the system failed, 2 for wrong usage or input; one line on
+/// `normscope figure SESSION.h5… --panel growth --out fig.svg …`: one figure, without a window. Needs a
+/// QApplication. Returns the exit code: 0, 1 on a system error, 2 for wrong usage or input; one line on
 /// stderr for each error.
 int runFigureCommand(int argc, char** argv);
 

@@ -19,29 +19,32 @@ namespace normscope::app {
 namespace {
 
 constexpr int kMostColumns = 3;
-constexpr int kInterval = 200;  // ms: words need no display rate
+constexpr int kInterval = 200;  // ms between updates
 
-/// The findings of the band: the others are in the right rail.
-bool told(FindingKind kind) {
+/// Whether a finding is shown in the band: the others are in the right rail.
+bool inBand(FindingKind kind) {
     return kind == FindingKind::Outcome || kind == FindingKind::Factors || kind == FindingKind::Departures;
 }
 
-/// How much of the findings stands in a column; the tooltip and the right rail have all of them.
-enum class Room { Whole, Brief, NoFactors, OutcomeOnly };
+/// How much of the findings is shown in a column; the tooltip and the right rail have all of them.
+enum class Extent { Whole, Brief, NoFactors, OutcomeOnly };
 
-bool tellsMore(const std::vector<Finding>& found) {
-    return std::any_of(found.begin(), found.end(), [](const Finding& f) { return f.kind == FindingKind::Departures; });
+bool hasDepartures(const std::vector<Finding>& found) {
+    return std::any_of(found.begin(), found.end(),
+                       [](const Finding& f) { return f.kind == FindingKind::Departures; });
 }
 
-/// Indices of the runs shown: the first ones, the last of them replaced by the selected one where it is not among them.
+/// Indices of the runs shown: the first ones, the last one replaced by the selected run where it is not among
+/// them.
 std::vector<int> shownRuns(const Lab& lab) {
     std::vector<int> shown;
-    for (int i = 0; i < std::min<int>(kMostColumns, static_cast<int>(lab.runs().size())); ++i) shown.push_back(i);
+    for (int i = 0; i < std::min<int>(kMostColumns, static_cast<int>(lab.runs().size())); ++i)
+        shown.push_back(i);
     if (lab.selectedRun() >= kMostColumns) shown.back() = lab.selectedRun();
     return shown;
 }
 
-/// As much of a run's findings as has room, as HTML.
+/// As much of a run's findings as fits, as HTML.
 QString fitting(const QString& name, const std::vector<Finding>& found, bool exploring, const QColor& colour,
                 const QLabel& label) {
     QTextDocument page;
@@ -49,16 +52,17 @@ QString fitting(const QString& name, const std::vector<Finding>& found, bool exp
     page.setDocumentMargin(0);
     page.setTextWidth(label.width());
     QString html;
-    for (const Room level : {Room::Whole, Room::Brief, Room::NoFactors, Room::OutcomeOnly}) {
+    for (const Extent level : {Extent::Whole, Extent::Brief, Extent::NoFactors, Extent::OutcomeOnly}) {
         QStringList lines;
         for (const Finding& finding : found) {
-            // Before training there is no outcome: the gradient then says how the weights stand.
-            if (!told(finding.kind) && !(exploring && finding.kind == FindingKind::Gradient)) continue;
-            if (level >= Room::NoFactors && finding.kind == FindingKind::Factors) continue;
-            if (level == Room::OutcomeOnly && finding.kind == FindingKind::Departures) continue;
-            const bool brief = level >= Room::Brief && !finding.brief.empty();
+            // Before training there is no outcome: the gradient is shown instead.
+            if (!inBand(finding.kind) && !(exploring && finding.kind == FindingKind::Gradient)) continue;
+            if (level >= Extent::NoFactors && finding.kind == FindingKind::Factors) continue;
+            if (level == Extent::OutcomeOnly && finding.kind == FindingKind::Departures) continue;
+            const bool brief = level >= Extent::Brief && !finding.brief.empty();
             QString text = QString::fromStdString(brief ? finding.brief : finding.text);
-            if (finding.kind == FindingKind::Outcome && text.startsWith(name + u' ')) text.remove(0, name.size() + 1);
+            if (finding.kind == FindingKind::Outcome && text.startsWith(name + u' '))
+                text.remove(0, name.size() + 1);
             lines << text.toHtmlEscaped();
         }
         html = QStringLiteral("<div style='font-size: 11px'><b style='color: %1'>%2</b> %3</div>")
@@ -71,7 +75,8 @@ QString fitting(const QString& name, const std::vector<Finding>& found, bool exp
 
 }  // namespace
 
-FindingsBand::FindingsBand(Lab& lab, QWidget* parent) : QWidget(parent), lab_(lab), columns_(new QHBoxLayout(this)) {
+FindingsBand::FindingsBand(Lab& lab, QWidget* parent)
+    : QWidget(parent), lab_(lab), columns_(new QHBoxLayout(this)) {
     setObjectName(QStringLiteral("findingsBand"));
     setAccessibleName(tr("Findings"));
     setFixedHeight(kHeight);
@@ -121,7 +126,7 @@ void FindingsBand::refresh() {
     for (std::size_t i = 0; i < shown.size(); ++i) {
         const RunData& run = *lab_.runs()[static_cast<std::size_t>(shown[i])].data;
         const std::vector<Finding> found = findings(run, lab_.exploring() ? 0 : lab_.step());
-        columns_->setStretch(static_cast<int>(i), tellsMore(found) ? 3 : 2);
+        columns_->setStretch(static_cast<int>(i), hasDepartures(found) ? 3 : 2);
         QStringList all;
         for (const Finding& finding : found) all << QString::fromStdString(finding.text);
         labels_[i]->setToolTip(all.join(u'\n'));
@@ -131,8 +136,9 @@ void FindingsBand::refresh() {
     columns_->activate();
     for (std::size_t i = 0; i < shown.size(); ++i) {
         const RunData& run = *lab_.runs()[static_cast<std::size_t>(shown[i])].data;
-        labels_[i]->setText(fitting(QString::fromStdString(run.name), findings(run, lab_.exploring() ? 0 : lab_.step()),
-                                    lab_.exploring(), theme.run(shown[i]), *labels_[i]));
+        labels_[i]->setText(fitting(QString::fromStdString(run.name),
+                                    findings(run, lab_.exploring() ? 0 : lab_.step()), lab_.exploring(),
+                                    theme.run(shown[i]), *labels_[i]));
     }
 }
 

@@ -11,16 +11,16 @@ namespace normscope::app {
 
 class Lab;
 
-/// The band above the plots, of one height whatever it says: for each of the first runs (the selected one always among
-/// them) how it stands and what core/findings says of it at the shown step, in so many sentences as have room. The full
-/// text is the tool tip.
+/// The band above the plots, of fixed height: for each of the first runs (always including the selected one)
+/// its state and the findings (core/findings) at the shown step, as many sentences as fit. The full text is
+/// the tooltip.
 class FindingsBand : public QWidget {
     Q_OBJECT
   public:
     static constexpr int kHeight = 92;
 
     explicit FindingsBand(Lab& lab, QWidget* parent = nullptr);
-    /// What the band says of each run shown, plain text.
+    /// The text of each run shown, plain text.
     QStringList texts() const;
 
   protected:

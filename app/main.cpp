@@ -32,16 +32,17 @@ bool hasDisplay() {
     return set("DISPLAY") || set("WAYLAND_DISPLAY") || set("QT_QPA_PLATFORM");
 }
 
-/// Qt falls back to the same folder, with a warning, where the session has not set one (a container, a build server).
+/// Qt falls back to the same folder, with a warning, where XDG_RUNTIME_DIR is not set (a container, a build
+/// server).
 void ensureRuntimeFolder() {
     if (!qEnvironmentVariableIsEmpty("XDG_RUNTIME_DIR")) return;
     const QByteArray folder =
         QDir::temp().filePath(QStringLiteral("runtime-normscope-%1").arg(getuid())).toLocal8Bit();
-    mkdir(folder.constData(), 0700);  // Qt itself warns where this did not help
+    mkdir(folder.constData(), 0700);  // Qt warns if this fails
     qputenv("XDG_RUNTIME_DIR", folder);
 }
 
-/// An archive of packaging/bundle brings its fonts along; an installed program has none of its own.
+/// An archive of packaging/bundle contains fonts; an installed program does not.
 void useFontsOfTheArchive() {
     std::error_code none;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
@@ -50,7 +51,8 @@ void useFontsOfTheArchive() {
 }
 
 void setUp(QApplication& app) {
-    std::setlocale(LC_NUMERIC, "C");  // numbers in files and figures have a point, whatever the desktop's language
+    std::setlocale(LC_NUMERIC,
+                   "C");  // numbers in files and figures have a point, whatever the desktop's language
     app.setOrganizationName(QStringLiteral("Normscope"));
     app.setApplicationName(QStringLiteral("Normscope"));
     app.setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
@@ -85,13 +87,13 @@ int main(int argc, char** argv) {
     CLI::App cli{
         "Normscope: a laboratory for transformer training stability\n\n"
         "normscope [SESSION.h5]        opens the window\n"
-        "normscope figure --help       renders one picture without a display"};
+        "normscope figure --help       renders one figure without a display"};
     cli.add_option("session", session, "A session or recording to open");
     cli.add_option("--threads", threads, "Of the engine; 0 = all cores but one")
         ->check(CLI::NonNegativeNumber);
-    cli.add_option("--screenshot", screenshot, "Save a picture of the window to this PNG and quit");
+    cli.add_option("--screenshot", screenshot, "Save a screenshot of the window to this PNG and quit");
     cli.add_option("--size", size, "Of the window for --screenshot");
-    cli.add_option("--theme", theme, "light or dark, whatever the session says")
+    cli.add_option("--theme", theme, "light or dark, overrides the session")
         ->check(CLI::IsMember({"light", "dark"}));
     cli.add_option("--train", train, "For --screenshot: train so many steps first")
         ->check(CLI::NonNegativeNumber);
@@ -99,7 +101,8 @@ int main(int argc, char** argv) {
         ->check(CLI::NonNegativeNumber);
     qint64 step = -1;
     bool measure = false;
-    cli.add_option("--step", step, "For --screenshot: scrub to this step then")->check(CLI::NonNegativeNumber);
+    cli.add_option("--step", step, "For --screenshot: scrub to this step then")
+        ->check(CLI::NonNegativeNumber);
     cli.add_flag("--measure", measure, "For --screenshot: measure there what was not sampled");
     ScreenshotOrder order;
     try {
@@ -118,7 +121,7 @@ int main(int argc, char** argv) {
     if (!hasDisplay()) {
         std::cerr << "normscope: no display (DISPLAY and WAYLAND_DISPLAY are not set); use normscope-cli, or "
                      "normscope "
-                     "figure for pictures\n";
+                     "figure for figures\n";
         return 2;
     }
     QApplication app(argc, argv);
@@ -127,7 +130,7 @@ int main(int argc, char** argv) {
     if (!theme.empty())
         window.orderTheme(theme == "dark");
     else if (!screenshot.empty())
-        window.setDark(false);  // a picture does not depend on what somebody chose last
+        window.setDark(false);  // a screenshot does not depend on the settings
     window.show();
     if (screenshot.empty()) {
         if (session.empty())

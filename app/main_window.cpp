@@ -40,7 +40,7 @@ constexpr int kWideFrom = 1700;  // window width at which the third column and t
 constexpr int kRailWidth = 280;
 constexpr int kBarsInterval = 100;
 
-/// The presets that come with the program, with their titles for a person.
+/// The built-in presets with their display titles.
 std::vector<widgets::NamedRecipe> namedPresets() {
     std::vector<widgets::NamedRecipe> named;
     for (const Preset& preset : presets())
@@ -51,7 +51,7 @@ std::vector<widgets::NamedRecipe> namedPresets() {
     return named;
 }
 
-/// What a knob is reset to. The keys that a block family sets follow the family that is shown.
+/// The defaults of the knobs. Keys set by a block family have the defaults of the shown family.
 Recipe defaultsFor(const Recipe& shown) {
     Recipe defaults;
     const Block block = defaults.stack.block;
@@ -63,7 +63,7 @@ Recipe defaultsFor(const Recipe& shown) {
     return defaults;
 }
 
-/// When a run was measured: by any probe, and by all that are looked at.
+/// The measured steps of a run: by any probe, and by all probes shown.
 widgets::StepLane laneOf(const RunData& run, int index, const std::vector<std::string>& shown) {
     widgets::StepLane lane;
     lane.name = QString::fromStdString(run.name);
@@ -146,9 +146,9 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads)
                                 lab_->resume(paths);
                             });
                         }},
-                       {tr("Look at it"),
+                       {tr("Open"),
                         [this, paths, settled] {
-                            leaving(tr("Look at it"), [this, paths, settled] {
+                            leaving(tr("Open"), [this, paths, settled] {
                                 settled();
                                 lab_->reopen(paths);
                             });
@@ -165,7 +165,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads)
 }
 
 MainWindow::~MainWindow() {
-    // The lab is a child and ends after this: its undo stack, emptied, would tell a window that is no more.
+    // The lab is a child and is destroyed later: clearing its undo stack would signal a destroyed window.
     disconnect(lab_->undoStack(), nullptr, this, nullptr);
 }
 
@@ -223,7 +223,7 @@ void MainWindow::buildLayout() {
     column->addWidget(transport_);
     setCentralWidget(all);
 
-    // The window's own actions hold Space and Ctrl+K, also while the bars are hidden.
+    // The window's actions handle Space and Ctrl+K, also while the bars are hidden.
     for (QWidget* bar : {static_cast<QWidget*>(strip_), static_cast<QWidget*>(transport_)})
         for (QShortcut* shortcut : bar->findChildren<QShortcut*>()) shortcut->setEnabled(false);
 
@@ -347,7 +347,7 @@ void MainWindow::connectTransport() {
 
 void MainWindow::showRuns() {
     std::vector<std::string> recipes;
-    // A chip speaks of what is drawn: knobs that moved on after a training ask for another run.
+    // A chip describes what is drawn: knobs moved after training belong to another run.
     for (const LabRun& run : lab_->runs())
         recipes.push_back(recipe_json(run.trained() || run.underWay() ? run.live : run.recipe, -1));
     const auto differences = widgets::runDifferences(recipes);
@@ -356,11 +356,11 @@ void MainWindow::showRuns() {
         const RunData& run = *lab_->runs()[i].data;
         RunState state = run.outcome.state;
         if (state == RunState::Running && !lab_->playing()) state = RunState::Paused;
-        const std::string& refusal = lab_->runs()[i].refusal;
-        if (state == RunState::Prepared && !refusal.empty()) state = RunState::Failed;
+        const std::string& rejection = lab_->runs()[i].refusal;
+        if (state == RunState::Prepared && !rejection.empty()) state = RunState::Failed;
         labels.push_back({QString::fromStdString(run.id), QString::fromStdString(run.name),
                           static_cast<int>(i), differences[i].join(QStringLiteral(" · ")), state,
-                          QString::fromStdString(refusal.empty() ? run.outcome.text : refusal)});
+                          QString::fromStdString(rejection.empty() ? run.outcome.text : rejection)});
     }
     strip_->setRuns(labels);
     strip_->setSelected(QString::fromStdString(lab_->selected().id));

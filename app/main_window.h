@@ -26,8 +26,8 @@ class PanelGrid;
 class SideRail;
 class StoryStrip;
 
-/// The one window. It wires: intentions of the widgets to the lab, the lab's signals to the widgets. Nothing
-/// is decided here.
+/// The one window. Connects the signals of the widgets to the lab and those of the lab to the widgets;
+/// contains no logic.
 class MainWindow : public QMainWindow {
     Q_OBJECT
   public:
@@ -39,24 +39,24 @@ class MainWindow : public QMainWindow {
     PanelGrid* grid() const { return grid_; }
     Banner* banner() const { return banner_; }
     StoryStrip* story() const { return story_; }
-    /// Puts the runs of a story (its file name) into the comparison and shows its first sentence.
+    /// Loads the runs of a story (its file name) into the comparison and shows its first sentence.
     void tellStory(const QString& name);
     widgets::StackView* stack() const { return stack_; }
     bool isDark() const { return dark_; }
     void setDark(bool dark);
-    /// As the command line asks: sessions that are opened do not change it, a person's hand does.
+    /// Sets the theme from the command line: an opened session does not change it, the user can.
     void orderTheme(bool dark);
-    /// As an opened session asks.
+    /// Sets the theme of an opened session.
     void restoreTheme(bool dark);
-    /// Three columns and the right rail, whatever the width.
+    /// Three columns and the right rail, for any width.
     void setWide(bool wide);
 
     void openSession(const QString& path);
-    /// Asks before unsaved changes or a training under way are left behind, then opens it.
+    /// Opens a session; asks first if there are unsaved changes or a run is training.
     void askAndOpen(const QString& path);
     /// Writes the session there and remembers the path.
     quint64 saveSession(const QString& path);
-    /// Offers runs that a killed program left behind.
+    /// Offers the interrupted runs of a killed process.
     void offerInterrupted();
 
   public Q_SLOTS:
@@ -71,7 +71,7 @@ class MainWindow : public QMainWindow {
     void saveCsv();
     void copyFigure();
     void copyExperiment();
-    /// Replaces the selected run by the recipe on the clipboard, or says in one line why it can not.
+    /// Replaces the selected run by the recipe on the clipboard, or shows the reason in one line.
     void pasteExperiment();
     void explainCurrent();
     void toggleTheme();
@@ -82,7 +82,7 @@ class MainWindow : public QMainWindow {
     void addComparison();
 
   public:
-    // What the panels' own menus ask for; the commands do it for the current panel.
+    // Called from the panels' menus; the commands use the current panel.
     void exportPanel(const PanelCell& cell);
     void saveCsvOf(const PanelCell& cell);
     void copyFigureOf(const PanelCell& cell);
@@ -109,7 +109,7 @@ class MainWindow : public QMainWindow {
     void afterOpening(const OpenedSessionPtr& opened);
     void arrangeForSize();
     QString recipeText() const;
-    /// Runs `then` at once where nothing is lost by it; else asks: save first, discard, or cancel.
+    /// Calls `then` at once if nothing would be lost; else asks: save first, discard, or cancel.
     void leaving(const QString& title, std::function<void()> then);
     void saveAndThen(std::function<void()> then);
 
@@ -129,7 +129,7 @@ class MainWindow : public QMainWindow {
     std::map<quint64, std::function<void()>> after_saving_;  ///< by the token of the save
     bool may_close_ = false;
     bool dark_ = false, theme_ordered_ = false, presenting_ = false, wide_by_hand_ = false;
-    QTimer show_later_;  ///< the bars follow a training at a few frames a second
+    QTimer show_later_;  ///< limits the update rate of the bars during training
 };
 
 }  // namespace normscope::app

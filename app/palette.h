@@ -5,7 +5,7 @@
 
 namespace normscope::app {
 
-/// The widgets' colours, to go with the plots' light and dark themes.
+/// The widgets' colours for the plots' light and dark themes.
 QPalette windowPalette(bool dark);
 
 }  // namespace normscope::app

@@ -30,14 +30,14 @@ QToolButton* headerButton(QWidget* parent, const QString& text, const QString& n
     return button;
 }
 
-QToolButton* glyphButton(QWidget* parent, widgets::Glyph glyph, const QString& name, const char* object_name) {
+QToolButton* glyphButton(QWidget* parent, widgets::Glyph glyph, const QString& name,
+                         const char* object_name) {
     auto* button = new widgets::GlyphButton(glyph, name, parent);
     button->setObjectName(QLatin1String(object_name));
     return button;
 }
 
-/// A menu that a click opens below the button, without the little arrow that Qt draws for a menu of the
-/// button's own.
+/// A menu opened below the button on a click, without Qt's menu arrow.
 QMenu* popUpMenu(QToolButton* button) {
     auto* menu = new QMenu(button);
     QObject::connect(button, &QToolButton::clicked, menu,
@@ -65,7 +65,7 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     using widgets::Glyph;
     options_button_ = glyphButton(header_, Glyph::More, tr("Options of the panel"), "panelOptions");
     options_menu_ = popUpMenu(options_button_);
-    auto* save = glyphButton(header_, Glyph::Download, tr("Export or copy this picture"), "panelExport");
+    auto* save = glyphButton(header_, Glyph::Download, tr("Export or copy this figure"), "panelExport");
     QMenu* save_menu = popUpMenu(save);
     save_menu->addAction(tr("Export figure…"), this, &PanelCell::exportRequested);
     save_menu->addAction(tr("Save CSV…"), this, &PanelCell::csvRequested);
@@ -117,13 +117,14 @@ void PanelCell::fillOptionsMenu() {
         menu->addSection(option.label);
         auto* group = new QActionGroup(menu);
         for (const std::string& value : option.values) {
-            QAction* action = menu->addAction(widgets::optionTitle(value), this, [this, key = option.key, value] {
-                options_[panel_][key] = value;
-                // The axes mean something else now: an old zoom would show nothing.
-                plot_->resetView();
-                fillOptionsMenu();
-                refresh();
-            });
+            QAction* action =
+                menu->addAction(widgets::optionTitle(value), this, [this, key = option.key, value] {
+                    options_[panel_][key] = value;
+                    // The axes changed: an old zoom does not apply.
+                    plot_->resetView();
+                    fillOptionsMenu();
+                    refresh();
+                });
             action->setCheckable(true);
             action->setChecked(now.at(option.key) == value);
             group->addAction(action);
@@ -139,12 +140,12 @@ void PanelCell::setPanel(const std::string& panel) {
     plot_->setViewState(views_[panel_]);
     fillPanelMenu();
     fillOptionsMenu();
-    Q_EMIT panelChanged();  // before the picture: it says what is being measured now
+    Q_EMIT panelChanged();  // before the figure: it depends on what is being measured
     refresh();
 }
 
 void PanelCell::setOptions(const widgets::PanelOptions& options) {
-    widgets::resolveOptions(widgets::panelInfo(panel_), options);  // throws on what the panel does not know
+    widgets::resolveOptions(widgets::panelInfo(panel_), options);  // throws on unknown options
     options_[panel_] = options;
     fillOptionsMenu();
     refresh();
@@ -167,8 +168,9 @@ void PanelCell::refresh() {
 }
 
 void PanelCell::elideSubtitle() {
-    header_->layout()->activate();  // the title may have another width now
-    subtitle_->setText(subtitle_->fontMetrics().elidedText(full_subtitle_, Qt::ElideRight, subtitle_->width()));
+    header_->layout()->activate();  // the title's width may have changed
+    subtitle_->setText(
+        subtitle_->fontMetrics().elidedText(full_subtitle_, Qt::ElideRight, subtitle_->width()));
     header_->setToolTip(subtitle_->text() == full_subtitle_ ? QString() : full_subtitle_);
 }
 

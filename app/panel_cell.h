@@ -16,8 +16,8 @@ namespace normscope::app {
 
 class Lab;
 
-/// One cell of the grid: a panel with its menus above its plot. Builds the panel's picture from the lab's
-/// data when it is told to, and only while it can be seen.
+/// One cell of the grid: a panel with its menus above its plot. Builds the panel's figure from the lab's data
+/// on refresh(), and only while visible.
 class PanelCell : public QFrame {
     Q_OBJECT
   public:
@@ -32,7 +32,7 @@ class PanelCell : public QFrame {
     const std::map<std::string, widgets::PlotViewState>& views() const { return views_; }
     void setViews(const std::map<std::string, widgets::PlotViewState>& views);
 
-    /// Builds the picture anew; later, when it is hidden now.
+    /// Rebuilds the figure; deferred while hidden.
     void refresh();
     /// The CSV of what is shown.
     QByteArray csv() const;

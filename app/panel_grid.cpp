@@ -12,7 +12,7 @@ namespace normscope::app {
 
 namespace {
 
-/// Which cell stands where: the first four make the 2 × 2 grid and stay together in the 3 × 2 one.
+/// The order of the cells: the first four form the 2 × 2 grid and stay together in the 3 × 2 one.
 constexpr const char* kPanels[] = {"growth", "gradients", "jacobian", "training", "null_space", "theta"};
 
 bool sharesX(const widgets::Figure& a, const widgets::Figure& b) {
@@ -138,7 +138,7 @@ void PanelGrid::shareCrosshair(PanelCell* from, std::optional<double> x) {
         if (cell != from)
             cell->plot()->setCrosshair(
                 sharesX(*cell->plot()->figure(), *from->plot()->figure()) ? x : std::nullopt);
-    // The hidden state at x = k/2 is what layer ⌈x⌉ made of its input; at 0 stands the embedding.
+    // The hidden state at x = k/2 is the output of layer ⌈x⌉; at 0 it is the embedding.
     const bool depth = x && overDepth(*from->plot()->figure());
     Q_EMIT layerHovered(depth ? static_cast<int>(std::ceil(*x)) - 1 : -1);
 }

@@ -8,8 +8,8 @@
 
 namespace normscope::app {
 
-/// The centre of the window: 2 × 2 or 3 × 2 panels, or one of them alone. Links the crosshairs and tells the
-/// lab which probes somebody looks at.
+/// The centre of the window: 2 × 2 or 3 × 2 panels, or one of them alone. Links the crosshairs and passes the
+/// probes shown to the lab.
 class PanelGrid : public QWidget {
     Q_OBJECT
   public:
@@ -23,7 +23,7 @@ class PanelGrid : public QWidget {
     /// The cell that fills the centre, -1 for the grid.
     int focusedCell() const { return focused_; }
     void focusCell(int index);
-    /// The cell that commands act on: the one that fills the centre, has the keyboard, is under the mouse, or
+    /// The cell that commands act on: the one that fills the centre, has the focus, is under the mouse, or
     /// the first.
     PanelCell* currentCell() const;
 

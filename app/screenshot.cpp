@@ -13,7 +13,7 @@ namespace normscope::app {
 
 namespace {
 
-/// Everything that was asked for is on screen.
+/// Whether everything ordered is on screen.
 bool ready(const Lab& lab, const ScreenshotOrder& order) {
     if (order.train_steps == 0) return lab.exact();
     for (const LabRun& run : lab.runs())
@@ -23,7 +23,7 @@ bool ready(const Lab& lab, const ScreenshotOrder& order) {
     return true;
 }
 
-/// Waits until the window shows what was asked, then saves the picture.
+/// Waits until the window is ready, then saves the screenshot.
 void saveWhenReady(MainWindow& window, const ScreenshotOrder& order) {
     if (order.train_steps > 0) window.lab()->play();
     auto* poll = new QTimer(&window);
@@ -38,10 +38,10 @@ void saveWhenReady(MainWindow& window, const ScreenshotOrder& order) {
         }
         if (window.lab()->measuring()) return;
         poll->stop();
-        // One more turn of the event loop and a moment for the bars, which follow a few times a second.
+        // One more iteration of the event loop and a delay for the bars, which update a few times a second.
         QTimer::singleShot(300 + static_cast<int>(1000 * order.after), &window, [&window, order] {
             const bool ok = window.grab().save(order.out);
-            if (!ok) std::fprintf(stderr, "normscope: %s: can not be written\n", qPrintable(order.out));
+            if (!ok) std::fprintf(stderr, "normscope: %s: cannot be written\n", qPrintable(order.out));
             QApplication::exit(ok ? 0 : 1);
         });
     });

@@ -8,8 +8,7 @@ namespace normscope::app {
 
 class MainWindow;
 
-/// `normscope --screenshot OUT.png`: shows the window, waits for what was asked, saves a picture of it and
-/// quits.
+/// `normscope --screenshot OUT.png`: shows the window, waits until it is ready, saves a screenshot and quits.
 struct ScreenshotOrder {
     QString out;
     QString session;  ///< opened first; empty = the default comparison
@@ -17,10 +16,10 @@ struct ScreenshotOrder {
     int train_steps = 0;  ///< trains until every run has so many steps, or ended
     double after = 0;     ///< seconds to wait then
     qint64 step = -1;     ///< scrubbed to afterwards; -1 = the newest
-    bool measure = false;  ///< what that step lacks is measured
+    bool measure = false;  ///< missing samples of that step are measured
 };
 
-/// Takes the picture once the window runs; quits the application with 0, or 1 when the file can not be
+/// Takes the screenshot once the window is ready; quits the application with 0, or 1 when the file cannot be
 /// written.
 void takeScreenshot(MainWindow& window, const ScreenshotOrder& order);
 

@@ -7,7 +7,7 @@
 
 namespace normscope::app {
 
-/// What the program remembers between starts.
+/// Settings that persist between starts.
 class Settings {
   public:
     QStringList recentFiles() const;

@@ -38,7 +38,7 @@ SideRail::SideRail(Lab& lab, QWidget* parent) : QTextBrowser(parent), lab_(lab) 
     setObjectName(QStringLiteral("sideRail"));
     setAccessibleName(tr("Runs, diagnosis and events"));
     setFrameShape(QFrame::NoFrame);
-    // The diagnosis reads every probe: a few times a second is enough for words.
+    // The diagnosis reads every probe: a few times a second suffices for text.
     auto* timer = new QTimer(this);
     timer->setSingleShot(true);
     timer->setInterval(200);

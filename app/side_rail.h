@@ -7,7 +7,7 @@ namespace normscope::app {
 
 class Lab;
 
-/// The right rail: each run with what sets it apart, what the numbers say about it, and what happened to it.
+/// The right rail: each run with its differences, findings and events.
 class SideRail : public QTextBrowser {
     Q_OBJECT
   public:

@@ -11,8 +11,8 @@ class QToolButton;
 
 namespace normscope::app {
 
-/// The strip above the plots that tells a story: its title, one sentence at a time, back and forward. Hidden while no
-/// story is told.
+/// The strip above the plots that shows a story: its title, one sentence at a time, back and forward. Hidden
+/// without a story.
 class StoryStrip : public QFrame {
     Q_OBJECT
   public:
@@ -27,10 +27,10 @@ class StoryStrip : public QFrame {
   public Q_SLOTS:
     void next();
     void previous();
-    void end();  ///< hides the strip; the runs stay
+    void end();  ///< hides the strip; the runs are kept
 
   Q_SIGNALS:
-    /// A sentence is shown that speaks of this step of training; −1: of the newest.
+    /// The sentence shown refers to this step of training; −1: to the newest.
     void stepTold(qint64 step);
 
   private:

@@ -39,12 +39,12 @@ void addWindowActions(MainWindow& window) {
         [lab] { lab->startAsNewRun(); });
     add("firstStep", tr("Show the first step (Home)"), {}, [lab] { lab->setStep(0); });
     add("newestStep", tr("Show the newest step (End)"), {}, [lab] { lab->setStep(Lab::kNewest); });
-    add("previousStep", tr("Show the step before"), {QKeySequence(QStringLiteral(","))},
+    add("previousStep", tr("Show the previous step"), {QKeySequence(QStringLiteral(","))},
         [lab] { lab->setStep(std::min(lab->step(), lab->lastStep()) - 1); });
-    add("measureHere", tr("Measure at this step: replay from the nearest checkpoint; again: cancel"), {Qt::Key_M},
-        [lab] { lab->measureHere(); });
-    add("pin", tr("Pin the selected run beside itself"), {Qt::Key_B}, [lab] { lab->pinSelected(); });
-    add("fork", tr("Fork the selected run here, with the knobs as they are"), {Qt::Key_K},
+    add("measureHere", tr("Measure at this step: replay from the nearest checkpoint; again: cancel"),
+        {Qt::Key_M}, [lab] { lab->measureHere(); });
+    add("pin", tr("Pin a copy of the selected run"), {Qt::Key_B}, [lab] { lab->pinSelected(); });
+    add("fork", tr("Fork the selected run here, with the current knobs"), {Qt::Key_K},
         [lab] { lab->forkSelected(); });
     add("compare", tr("Compare with another run"), {QKeySequence(QStringLiteral("Ctrl+="))},
         [w] { w->addComparison(); });

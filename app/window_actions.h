@@ -5,9 +5,9 @@ namespace normscope::app {
 
 class MainWindow;
 
-/// Adds every command of the window as an action with its shortcut: what Ctrl+K finds and Ctrl+/ lists.
+/// Adds every command of the window as an action with its shortcut, for Ctrl+K and Ctrl+/.
 void addWindowActions(MainWindow& window);
-/// The recent files, Ctrl+1 … Ctrl+9, as they are now.
+/// Updates the actions of the recent files, Ctrl+1 … Ctrl+9.
 void updateRecentFiles(MainWindow& window);
 
 }  // namespace normscope::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the commands of the window do: files, export, clipboard, search, focus and presentation.
+// The commands of the window: files, export, clipboard, search, focus and presentation.
 #include "app/banner.h"
 #include "app/command_search.h"
 #include "app/export_dialog.h"
@@ -32,7 +32,7 @@ namespace {
 
 const QString kSessionFilter = QStringLiteral("Normscope sessions (*.h5)");
 
-/// Empty: nowhere.
+/// Empty if cancelled.
 QString askWhereToSave(QWidget* parent) {
     Settings settings;
     QString path = QFileDialog::getSaveFileName(parent, MainWindow::tr("Save the session"),
@@ -116,7 +116,7 @@ void MainWindow::leaving(const QString& title, std::function<void()> then) {
     if (auto* asked = findChild<QMessageBox*>(QStringLiteral("leaving"))) return asked->activateWindow();
     QStringList lines;
     if (lab_->unsaved()) lines << tr("The session has changes that are not saved.");
-    if (lab_->anyUnderWay()) lines << tr("A training is under way and stops here; its recording is kept.");
+    if (lab_->anyUnderWay()) lines << tr("A training is running and will stop; its recording is kept.");
     auto* box = new QMessageBox(QMessageBox::Question, title, lines.join(QLatin1Char('\n')),
                                 QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
     box->setObjectName(QStringLiteral("leaving"));

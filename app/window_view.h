@@ -7,12 +7,11 @@ namespace normscope::app {
 
 class MainWindow;
 
-/// What a person arranged, as the JSON text that a session keeps under /view: size, theme, panels with their
-/// options, zoom and log switches, scrubbed step, selections, link, and knobs that moved on from the data.
+/// The state of the window as the JSON text of a session's /view: size, theme, panels with their options,
+/// zoom and log switches, scrubbed step, selections, link, and knobs that differ from the data.
 std::string viewJson(const MainWindow& window);
 
-/// Arranges the window as such a text says. What is missing stays as it is; throws InputError on what is
-/// wrong.
+/// Restores the window from such a text. Missing keys change nothing; throws InputError on invalid ones.
 void applyViewJson(MainWindow& window, const std::string& json);
 
 }  // namespace normscope::app

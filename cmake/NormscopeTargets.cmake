@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The one place that says how a Normscope target is compiled. A folder's CMakeLists.txt is then only a list of
-# sources and of the rooms it may look into; that list of DEPS is what keeps the dependencies pointing down.
+# Defines how Normscope targets are compiled. A folder's CMakeLists.txt is then only a list of
+# sources and of the libraries it may use; that list of DEPS keeps the dependencies pointing down.
 
 function(_normscope_compile_rules target)
   target_compile_features(${target} PUBLIC cxx_std_20)
@@ -55,8 +55,8 @@ function(normscope_program name)
   endif()
 endfunction()
 
-# What every test reads first, compiled once: Qt Test's headers are half of a test's compile time. Those of the tests that
-# link the window's libraries are another set, since Qt Test then knows widgets.
+# Precompiled headers of the tests: Qt Test's headers are half of a test's compile time. Those of the tests that
+# link the window's libraries are another set, since Qt Test then supports widgets.
 function(normscope_test_headers name)
   add_library(${name} OBJECT ${CMAKE_SOURCE_DIR}/tests/precompiled.cpp)
   _normscope_compile_rules(${name})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Shared by packaging/launch, packaging/test and packaging/bundle: says what it does, installs what is missing, builds.
+# Shared by packaging/launch, packaging/test and packaging/bundle: prints its steps, installs what is missing, builds.
 # The caller has set -euo pipefail.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -44,11 +44,12 @@ double median_of(const std::function<double()>& once) {
 
 class Report {
   public:
-    Report(bool json, int threads, std::string only) : json_(json), threads_(threads), only_(std::move(only)) {
+    Report(bool json, int threads, std::string only)
+        : json_(json), threads_(threads), only_(std::move(only)) {
         if (!json) std::cout << cpu_name() << ", " << threads << " threads; medians\n";
     }
-    /// Measures and prints a line, if it was asked for; `milliseconds` returns the time of one turn, in which `amount`
-    /// of something (tokens, rows) is worked on.
+    /// Measures and prints a line, if selected; `milliseconds` returns the time of one iteration over
+    /// `amount` items (tokens, rows).
     void add(const std::string& what, const std::function<double()>& milliseconds, double amount = 0,
              const char* unit = "tokens") {
         if (what.find(only_) == std::string::npos) return;
@@ -79,7 +80,7 @@ double step_ms(const Recipe& recipe, ThreadPool& pool) {
         [&] { return std::visit([&](const auto& t) { return t->step(pool).seconds; }, trainer) * 1e3; });
 }
 
-/// Drawing the initial weights of a layer of width 768, for a million of its numbers.
+/// Time to draw the initial weights of a layer of width 768, per million entries.
 double initial_weights_ms() {
     StackSpec stack = load_recipe("pre-ln", {"stack.depth=1", "stack.d_model=768", "stack.heads=12"}).stack;
     const ParameterTable table(stack);
@@ -87,14 +88,16 @@ double initial_weights_ms() {
     return median_of([&] {
         const auto start = std::chrono::steady_clock::now();
         initialise(stack, table, 42, parameters.data());
-        return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() * 1e6 /
-               static_cast<double>(table.size());
+        return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() *
+               1e6 / static_cast<double>(table.size());
     });
 }
 
-/// The 16 largest singular values of the end-to-end Jacobian of a whole sequence, n·d = 1024, 6 layers, initial weights.
+/// The 16 largest singular values of the end-to-end Jacobian of a whole sequence, n·d = 1024, 6 layers,
+/// initial weights.
 double spectrum_ms(ThreadPool& pool) {
-    const Recipe recipe = load_recipe("pre-ln", {"stack.depth=6", "stack.d_model=64", "stack.context=16", "batch=1"});
+    const Recipe recipe =
+        load_recipe("pre-ln", {"stack.depth=6", "stack.d_model=64", "stack.context=16", "batch=1"});
     const auto trainer =
         make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context));
     return std::visit(
@@ -102,24 +105,27 @@ double spectrum_ms(ThreadPool& pool) {
             using Scalar = typename std::decay_t<decltype(*t)>::Scalar;
             Tape<Scalar> tape;
             t->model().forward(t->probe_batch(1, recipe.stack.context), tape, pool);
-            const LinearMap map = jacobian_map(t->model(), tape, 0, 0, 2 * recipe.stack.depth, Jacobian::Backprop, pool);
+            const LinearMap map =
+                jacobian_map(t->model(), tape, 0, 0, 2 * recipe.stack.depth, Jacobian::Backprop, pool);
             return median_of([&] {
                 const auto start = std::chrono::steady_clock::now();
                 const Spectrum spectrum = block_lanczos(map, {}, pool);
                 if (!spectrum.converged) throw SystemError("bench: the singular values did not converge");
-                return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+                return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+                    .count();
             });
         },
         trainer);
 }
 
-/// θ of kThetaRows rows softmax(z), z from a standard normal distribution, each to its certificate: for a row of float32
-/// 1e-6, of float64 1e-12.
+/// θ of kThetaRows rows softmax(z), z from a standard normal distribution, each to its certificate: for a row
+/// of float32 1e-6, of float64 1e-12.
 constexpr int kThetaRows = 4096;
 
 template <class T>
 double theta_ms(int length, ThreadPool& pool) {
-    const auto options = std::is_same_v<T, float> ? SensitivityOptions::single_precision() : SensitivityOptions{};
+    const auto options =
+        std::is_same_v<T, float> ? SensitivityOptions::single_precision() : SensitivityOptions{};
     const std::size_t n = static_cast<std::size_t>(length);
     std::vector<T> p(kThetaRows * n);
     fill_normal_row(NormalKey(42, "bench.theta"), 0, 0, p.size(), 1.0, p.data());
@@ -130,8 +136,10 @@ double theta_ms(int length, ThreadPool& pool) {
         pool.run(kThetaRows / kPiece, [&](int piece) {
             SoftmaxSensitivity solver(options);
             for (int r = piece * kPiece; r < (piece + 1) * kPiece; ++r) {
-                const Sensitivity s = solver.solve(std::span<const T>(p.data() + static_cast<std::size_t>(r) * n, n));
-                if (s.upper - s.lower > options.tolerance) throw SystemError("bench: a certificate of θ is too wide");
+                const Sensitivity s =
+                    solver.solve(std::span<const T>(p.data() + static_cast<std::size_t>(r) * n, n));
+                if (s.upper - s.lower > options.tolerance)
+                    throw SystemError("bench: a certificate of θ is too wide");
             }
         });
         return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -149,11 +157,14 @@ int run_bench(const BenchOptions& options) {
         report.add(what, [&] { return step_ms(recipe, pool); },
                    static_cast<double>(recipe.train.batch) * recipe.stack.context);
     };
-    // The first four stand in tests/bench/peer.py too.
+    // The first four are in tests/bench/peer.py too.
     const auto shape = [](int depth, int width, int heads, int context, int batch) {
-        const auto set = [](const char* key, int value) { return std::string(key) + "=" + std::to_string(value); };
-        return std::vector<std::string>{set("stack.depth", depth), set("stack.d_model", width), set("stack.heads", heads),
-                                        set("stack.context", context), set("batch", batch), "stack.vocab=65"};
+        const auto set = [](const char* key, int value) {
+            return std::string(key) + "=" + std::to_string(value);
+        };
+        return std::vector<std::string>{set("stack.depth", depth), set("stack.d_model", width),
+                                        set("stack.heads", heads), set("stack.context", context),
+                                        set("batch", batch),       "stack.vocab=65"};
     };
     bench_step("step L4 d128 T64 B12 V65 pre fp32", shape(4, 128, 4, 64, 12));
     bench_step("step L6 d64 T64 B16 V65 pre fp32", shape(6, 64, 4, 64, 16));
@@ -166,7 +177,8 @@ int run_bench(const BenchOptions& options) {
     for (const int length : {128, 1024}) {
         const std::string rows = ", rows of " + std::to_string(length);
         report.add("theta float32" + rows, [&] { return theta_ms<float>(length, pool); }, kThetaRows, "rows");
-        report.add("theta float64" + rows, [&] { return theta_ms<double>(length, pool); }, kThetaRows, "rows");
+        report.add(
+            "theta float64" + rows, [&] { return theta_ms<double>(length, pool); }, kThetaRows, "rows");
     }
     Experiment experiment(load_recipe("pre-ln"), "a", "bench");
     for (const ProbeInfo& probe : probe_registry())

@@ -8,11 +8,11 @@
 
 namespace normscope::app {
 
-/// What the shell is told. A stalled or collapsed run is done; its state is named.
+/// Exit status. A stalled or collapsed run is done; its state is printed.
 enum ExitCode { kDone = 0, kFailed = 1, kWrongInput = 2, kDiverged = 3 };
 
-/// What the chosen subcommand does, run after the arguments are read, so that an error of the work is never
-/// taken for one of the arguments. Returns the exit code; throws InputError (2) or SystemError (1).
+/// What the chosen subcommand does, run after the arguments are read, so that its errors are not reported as
+/// argument errors. Returns the exit code; throws InputError (2) or SystemError (1).
 using Task = std::function<int()>;
 
 // One file a command. Each adds its subcommand, which sets the task when it is chosen.
@@ -31,7 +31,7 @@ void add_export(CLI::App& program, Task& task);
 
 /// --threads N, 0 = all cores.
 void add_threads_option(CLI::App& command, int& threads);
-/// --backend auto|cpu|cuda; what is not there is refused by require_backend.
+/// --backend auto|cpu|cuda; require_backend rejects what is not available.
 void add_backend_option(CLI::App& command, std::string& backend);
 void require_backend(const std::string& backend);
 

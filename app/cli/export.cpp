@@ -19,7 +19,7 @@ struct ExportOptions {
     std::string subject, out, run;
 };
 
-/// The run's recipe with the Δt, τ and ε that the weights of the checkpoint really stand under.
+/// The run's recipe with the Δt, τ and ε in effect at the checkpoint.
 Recipe recipe_at(const RunCheckpoint& at) {
     Recipe recipe = at.recipe;
     recipe.stack.residual_step = at.numerics.residual_step;
@@ -29,16 +29,15 @@ Recipe recipe_at(const RunCheckpoint& at) {
     return recipe;
 }
 
-/// The configuration that other programs look for beside the file. One that is there already is never
-/// replaced.
-void write_config(const fs::path& beside, const std::string& text) {
-    if (fs::exists(beside)) {
-        std::cout << beside.string()
-                  << ": is there already and stays; another program needs this model's own\n";
+/// The configuration that other programs read next to the file. An existing one is never replaced.
+void write_config(const fs::path& config, const std::string& text) {
+    if (fs::exists(config)) {
+        std::cout << config.string()
+                  << ": exists and is kept; another program needs this model's own\n";
         return;
     }
-    write_text_file(beside.string(), text);
-    std::cout << beside.string() << ": its sizes, for other programs\n";
+    write_text_file(config.string(), text);
+    std::cout << config.string() << ": its sizes, for other programs\n";
 }
 
 int run_export(const ExportOptions& options) {
@@ -63,7 +62,8 @@ int run_export(const ExportOptions& options) {
 void add_export(CLI::App& program, Task& task) {
     auto options = std::make_shared<ExportOptions>();
     auto* command = program.add_subcommand(
-        "export", "a run's weights as safetensors: GPT-2 or LLaMA names where they can say it, else our own");
+        "export",
+        "a run's weights as safetensors: GPT-2 or LLaMA names where they can express it, else Normscope's");
     command->add_option("RUN.h5[@STEP]", options->subject, "a run's checkpoint; default the newest")
         ->required();
     command->add_option("--out", options->out, "MODEL.safetensors to write")->required();

@@ -27,7 +27,7 @@ void require_writable(const std::string& path, const std::vector<std::string>& i
     std::error_code error;
     const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
     if (access(folder.c_str(), W_OK | X_OK) != 0)
-        throw SystemError(path + ": can not be written: " + folder.string() + ": " + std::strerror(errno));
+        throw SystemError(path + ": cannot be written: " + folder.string() + ": " + std::strerror(errno));
     for (const std::string& input : inputs)
         if (fs::equivalent(path, input, error))
             throw InputError(path, "is also an input", "an output of its own");
@@ -43,7 +43,7 @@ void write_text_file(const std::string& path, const std::string& text) {
     std::ofstream out(place.temporary(), std::ios::binary);
     out << text;
     out.close();
-    if (!out) throw SystemError(path + ": can not be written: " + std::strerror(errno));
+    if (!out) throw SystemError(path + ": cannot be written: " + std::strerror(errno));
     place.commit();
 }
 

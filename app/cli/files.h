@@ -6,11 +6,11 @@
 
 namespace normscope::app {
 
-/// Whether the file begins as an HDF5 file does. False too where it can not be read.
+/// Whether the file begins as an HDF5 file does. False too where it cannot be read.
 bool is_hdf5(const std::string& path);
 
-/// Throws before any work is done where an output can not be put at `path`: its folder is missing or may not
-/// be written (SystemError), it is no regular file, not HDF5 (a recipe, say), or one of the inputs
+/// Throws before any work is done where an output cannot be put at `path`: its folder is missing or may not
+/// be written (SystemError), it is not a regular file, not HDF5 (a recipe, say), or one of the inputs
 /// (InputError).
 void require_writable(const std::string& path, const std::vector<std::string>& inputs = {});
 

@@ -11,15 +11,16 @@ namespace normscope::app {
 
 namespace {
 
-/// "a", "b", …, "z", then "run27", …: what a session calls its runs.
+/// "a", "b", …, "z", then "run27", …: the run ids of a session.
 std::string run_id(std::size_t index) {
     return index < 26 ? std::string(1, static_cast<char>('a' + index)) : "run" + std::to_string(index + 1);
 }
 
-/// Legends tell runs apart by name: the second run called Pre-LN becomes "Pre-LN (2)".
+/// Legends distinguish runs by name: the second run named Pre-LN becomes "Pre-LN (2)".
 void make_distinct(std::string& name, const std::vector<RunData>& others) {
     const auto taken = [&](const std::string& wanted) {
-        return std::any_of(others.begin(), others.end(), [&](const RunData& run) { return run.name == wanted; });
+        return std::any_of(others.begin(), others.end(),
+                           [&](const RunData& run) { return run.name == wanted; });
     };
     if (!taken(name)) return;
     int number = 2;

@@ -35,7 +35,7 @@ int run_import(const ImportOptions& options) {
     std::cout << options.model << ": " << model.format << ", " << model.weights.size() << " tensors, "
               << numbers << " parameters\n"
               << options.recipe << ": its recipe\n"
-              << options.weights << ": its weights; go on with train or probe " << options.recipe
+              << options.weights << ": its weights; next: train or probe " << options.recipe
               << " --weights " << options.weights << "\n";
     return kDone;
 }
@@ -47,7 +47,7 @@ void add_import(CLI::App& program, Task& task) {
     auto* command = program.add_subcommand("import", "another program's model as a recipe and its weights");
     command
         ->add_option("MODEL", options->model,
-                     "MODEL.safetensors with its config.json beside it, or a .bin of llm.c or llama2.c")
+                     "MODEL.safetensors with its config.json next to it, or a .bin of llm.c or llama2.c")
         ->required();
     command->add_option("--recipe", options->recipe, "JSON file to write the recipe to")->required();
     command->add_option("--weights", options->weights, "HDF5 file to write /params/NAME to")->required();

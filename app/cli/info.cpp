@@ -19,7 +19,7 @@ struct InfoOptions {
     std::int64_t step = std::numeric_limits<std::int64_t>::max();
 };
 
-/// What each run of a session or recording shows at a step, a sentence a line.
+/// The findings of each run at a step, one sentence per line.
 void print_findings(const InfoOptions& options) {
     for (const RunData& run : open_session(options.file).runs) {
         std::cout << "findings of run " << run.id << "\n";
@@ -33,7 +33,8 @@ void add_info(CLI::App& program, Task& task) {
     auto options = std::make_shared<InfoOptions>();
     auto* command = program.add_subcommand("info", "what a session, a recording or another HDF5 file holds");
     command->add_option("FILE", options->file, "an HDF5 file")->required();
-    command->add_flag("--findings", options->findings, "what each run shows, with the numbers, instead of what is in the file");
+    command->add_flag("--findings", options->findings,
+                      "the findings of each run, with values, instead of the contents");
     command->add_option("--step", options->step, "of the findings: the newest samples at or before this step")
         ->check(CLI::NonNegativeNumber);
     command->callback([options, &task] {

@@ -51,7 +51,7 @@ int run(int argc, char** argv) {
         return fail(error.what(), kWrongInput);
     }
     const int code = task();
-    if (!std::cout.flush()) return fail("stdout: can not be written", kFailed);
+    if (!std::cout.flush()) return fail("stdout: cannot be written", kFailed);
     return code;
 }
 

@@ -31,11 +31,11 @@ struct ProbeOptions {
     int threads = 0;
 };
 
-/// What is measured: a recipe, whose weights they are (none: the recipe's initial ones), and at which step.
+/// What is measured: a recipe, its weights (null: the initial ones), and the step.
 struct Subject {
     Recipe recipe;
     std::optional<std::vector<StoredTensor>> weights;
-    std::optional<Checkpoint> checkpoint;  ///< of a run: the optimizer's state besides
+    std::optional<Checkpoint> checkpoint;  ///< of a run: with the optimizer's state
     std::string weights_from;
     Numerics numerics;
     std::int64_t step = 0;
@@ -71,7 +71,7 @@ Subject subject_of(const ProbeOptions& options, ThreadPool& pool) {
     return subject;
 }
 
-/// The tokens, and in words what part of the held-out sequences they are.
+/// The tokens, and which part of the held-out sequences they are.
 struct ProbedBatch {
     Batch batch;
     std::string sampled;  ///< empty: they were given
@@ -82,7 +82,7 @@ ProbedBatch batch_of(const ProbeOptions& options, const Subject& subject) {
     if (!options.tokens.empty()) return {read_batch(options.tokens, recipe.stack), {}};
     complete_and_validate(recipe);
     ProbeShape shape = probe_shape(recipe);
-    // A run is measured on what it measures itself. Else no run waits for it: all of the probe batch.
+    // A run is measured on the sequences that it samples itself, a recipe on the whole probe batch.
     if (!subject.checkpoint) {
         shape.sequences = kProbeSequences;
         shape.length = shape.context;
@@ -107,7 +107,7 @@ UpdateNorms next_update(const Subject& subject, ThreadPool& pool) {
             "the next step of the run, on its own training batch"};
 }
 
-/// Of given tokens, which belong to no run: what the optimizer makes of their gradients.
+/// For given tokens, which belong to no run: the optimizer's first step on their gradients.
 template <class T>
 UpdateNorms update_of(const Recipe& recipe, const Transformer<T>& model, ProbeInput<T>& input) {
     const std::vector<T> after = stepped_parameters(recipe, model, input.parameter_gradients(), input.pool);
@@ -145,7 +145,8 @@ int measure_once(const ProbeOptions& options) {
     ProbeInput<T> input(model, probed.batch, pool, subject.step);
     if (!probed.sampled.empty()) input.sampled = probed.sampled;
     input.update = [&] {
-        return options.tokens.empty() ? next_update(subject, pool) : update_of<T>(subject.recipe, model, input);
+        return options.tokens.empty() ? next_update(subject, pool)
+                                      : update_of<T>(subject.recipe, model, input);
     };
     std::vector<ProbeResult> results;
     run_probes<T>(probes, input, [&](ProbeResult result) {
@@ -162,12 +163,13 @@ int measure_once(const ProbeOptions& options) {
 
 void add_probe(CLI::App& program, Task& task) {
     auto options = std::make_shared<ProbeOptions>();
-    auto* command =
-        program.add_subcommand("probe", "measures once: initial weights, given weights, or a run at any of its steps");
+    auto* command = program.add_subcommand(
+        "probe", "measures once: initial weights, given weights, or a run at any of its steps");
     command
         ->add_option("RECIPE|RUN.h5[@STEP]", options->subject,
-                     "a recipe, a preset's name, a run's newest checkpoint, or a run at a step, replayed from the checkpoint "
-                     "before it (--dtype float32 gives what a float32 run itself would have measured there)")
+                     "a recipe, a preset's name, a run's newest checkpoint, or a run at a step, replayed "
+                     "from the checkpoint before it (--dtype float32 gives what a float32 run itself would "
+                     "have measured there)")
         ->required();
     command->add_option("--probes", options->probes, "which, separated by commas; default all")
         ->delimiter(',');

@@ -20,7 +20,7 @@ void print(const Json& object) {
 }
 
 std::string number(double value) {
-    if (std::isnan(value)) return "nan";  // printf would tell its sign bit too
+    if (std::isnan(value)) return "nan";  // printf would print its sign bit
     char text[32];
     std::snprintf(text, sizeof text, "%.4g", value);
     return text;

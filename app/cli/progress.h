@@ -9,8 +9,8 @@
 
 namespace normscope::app {
 
-/// Tells on stdout how a run goes: a bar on a terminal, plain lines elsewhere (with every held-out loss, and
-/// once a second), or one JSON object a line for other programs.
+/// Prints progress on stdout: a bar on a terminal, plain lines elsewhere (with every held-out loss, and once
+/// a second), or one JSON object a line for other programs.
 class Progress {
   public:
     Progress(bool json, std::int64_t steps);

@@ -15,7 +15,8 @@ namespace {
 RunData& chosen(Session& session, const std::string& path, const std::string& id) {
     std::string ids;
     for (const RunData& run : session.runs) ids += (ids.empty() ? "" : ", ") + run.id;
-    if (id.empty() && session.runs.size() > 1) throw InputError(path, "holds several runs", "--run with one of " + ids);
+    if (id.empty() && session.runs.size() > 1)
+        throw InputError(path, "holds several runs", "--run with one of " + ids);
     for (RunData& run : session.runs)
         if (id.empty() || run.id == id) return run;
     throw InputError(path, "holds no run \"" + id + "\"", "--run with one of " + ids);
@@ -34,13 +35,13 @@ std::shared_ptr<const Checkpoint> nearest(const Session& session, const RunData&
         if (inside.run_id == run.id && inside.step <= step && (!embedded || inside.step > embedded->step))
             embedded = &inside;
     if (embedded) offer(load_checkpoint(embedded->session_path, embedded->run_id, embedded->step));
-    const CheckpointPair beside(path);
-    if (auto start = beside.start()) offer(std::move(*start));
-    for (const std::string& file : beside.paths()) {
+    const CheckpointPair live(path);
+    if (auto start = live.start()) offer(std::move(*start));
+    for (const std::string& file : live.paths()) {
         try {
             offer(read_checkpoint(file));
         } catch (const InputError&) {
-            // Cut off while it was written: of a pair that is written in turn the other one is whole.
+            // Truncated while written: of the alternating pair the other one is complete.
         }
     }
     return best;
@@ -48,7 +49,8 @@ std::shared_ptr<const Checkpoint> nearest(const Session& session, const RunData&
 
 }  // namespace
 
-RunCheckpoint run_at_step(const std::string& path, const std::string& id, std::int64_t step, ThreadPool& pool) {
+RunCheckpoint run_at_step(const std::string& path, const std::string& id, std::int64_t step,
+                          ThreadPool& pool) {
     Session session = open_session(path);
     RunData& run = chosen(session, path, id);
     auto from = nearest(session, run, path, step);

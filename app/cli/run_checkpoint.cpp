@@ -20,7 +20,7 @@ double scalar_of(const Checkpoint& checkpoint, const std::string& name, double o
     return otherwise;
 }
 
-/// A checkpoint in the session, or beside the recording; the newest where no step is asked for.
+/// A checkpoint in the session, or next to the recording; the newest where no step is given.
 Checkpoint find_checkpoint(const std::string& path, const std::string& run,
                            std::optional<std::int64_t> step) {
     std::vector<std::pair<std::int64_t, std::string>> embedded;  // step, run

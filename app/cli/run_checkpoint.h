@@ -19,13 +19,13 @@ std::pair<std::string, std::optional<std::int64_t>> split_step(const std::string
 struct RunCheckpoint {
     Recipe recipe;  ///< the run's own, completed for evaluation
     Checkpoint checkpoint;
-    Numerics numerics;  ///< Δt, τ and ε as they were then: knobs may have moved while the run went on
+    Numerics numerics;  ///< Δt, τ and ε at that step: knobs may move during a run
 };
 
-/// The run as a checkpoint found it; `path` begins a message.
+/// The run in the state of a checkpoint; `path` begins a message.
 RunCheckpoint at_checkpoint(Checkpoint checkpoint, const std::string& path);
 
-/// The checkpoint of a step, in the session or beside the recording; the newest where no step is asked for.
+/// The checkpoint of a step, in the session or next to the recording; the newest where no step is given.
 /// `run` is needed where the session holds several. InputError names the steps and runs there are.
 RunCheckpoint read_run_checkpoint(const std::string& path, const std::string& run,
                                   std::optional<std::int64_t> step);

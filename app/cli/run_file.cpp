@@ -31,26 +31,27 @@ std::string key_of(std::string pointer) {
 }
 
 void require_same_recipe(const std::string& there, const Recipe& recipe, const std::string& path) {
-    // An earlier version may have planned other steps, or none: they are no part of what a person asked for.
+    // Probe steps are ignored: an earlier version may have planned others, or none.
     const auto keys_of = [](const std::string& text) {
         auto object = nlohmann::ordered_json::parse(text);
         if (object.contains("probes"))
             for (auto& probe : object["probes"])
-                if (probe.contains("steps") && probe["steps"].get<std::string>().starts_with("auto")) probe.erase("steps");
+                if (probe.contains("steps") && probe["steps"].get<std::string>().starts_with("auto"))
+                    probe.erase("steps");
         return object.flatten();
     };
     const auto theirs = keys_of(there), ours = keys_of(recipe_json(recipe, -1));
-    const auto refuse = [&](const std::string& key, const std::string& what) {
+    const auto reject = [&](const std::string& key, const std::string& what) {
         throw InputError(path + ": " + key_of(key), what,
                          "--resume with the run's own recipe, or a new run without it");
     };
     for (const auto& [key, value] : ours.items()) {
-        if (!theirs.contains(key)) refuse(key, value.dump() + " is not in the recorded recipe");
+        if (!theirs.contains(key)) reject(key, value.dump() + " is not in the recorded recipe");
         if (theirs[key] != value)
-            refuse(key, value.dump() + " differs from the recorded " + theirs[key].dump());
+            reject(key, value.dump() + " differs from the recorded " + theirs[key].dump());
     }
     for (const auto& [key, value] : theirs.items())
-        if (!ours.contains(key)) refuse(key, "the recorded " + value.dump() + " is not in this recipe");
+        if (!ours.contains(key)) reject(key, "the recorded " + value.dump() + " is not in this recipe");
 }
 
 }  // namespace
@@ -95,7 +96,7 @@ std::optional<Resumption> find_resumption(const std::string& path, const Recipe&
         if (!found.checkpoint || embedded.step > found.checkpoint->step)
             found.checkpoint = load_checkpoint(embedded.session_path, embedded.run_id, embedded.step);
     if (found.checkpoint) require_same_recipe(found.checkpoint->recipe_json, recipe, path);
-    // Killed after the last step and before the last checkpoint: what lies between is computed once more.
+    // Killed after the last step and before the last checkpoint: the steps in between are computed again.
     const auto& steps = found.history.steps.step;
     found.ended =
         final_state && (!found.checkpoint || steps.empty() || found.checkpoint->step >= steps.back());

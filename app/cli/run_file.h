@@ -14,21 +14,21 @@ namespace normscope::app {
 /// session of several runs, a run that another process is recording.
 void require_replaceable(const std::string& path);
 
-/// Where a stopped run goes on.
+/// The state from which a stopped run resumes.
 struct Resumption {
-    RunData history;                       ///< cut before the checkpoint's step, whole where the run ended
-    std::optional<Checkpoint> checkpoint;  ///< none where the run stopped before its first
+    RunData history;                       ///< cut before the checkpoint's step, complete if the run ended
+    std::optional<Checkpoint> checkpoint;  ///< nullopt if the run stopped before its first
     std::string view_json;
     bool ended = false;  ///< history.outcome is final
     bool saved = false;  ///< and the file is a session with its last checkpoint already
 };
 
-/// Turns the recording of a run that ended into a session with its last checkpoint (none: without) and, where
-/// the run started from given weights, the one of step 0, in its place, and removes the live checkpoints.
+/// Replaces the recording of an ended run by a session with its last checkpoint (nullopt: without) and, where
+/// the run started from given weights, that of step 0; removes the live checkpoints.
 void save_as_session(const std::string& path, const std::string& view_json, std::optional<Checkpoint> last);
 
-/// What --resume finds at `path`: nothing where there is no file. Throws InputError when its recipe is
-/// another one, naming the first key that differs.
+/// What --resume finds at `path`; nullopt if there is no file. Throws InputError naming the first key in
+/// which the recipes differ.
 std::optional<Resumption> find_resumption(const std::string& path, const Recipe& recipe);
 
 }  // namespace normscope::app

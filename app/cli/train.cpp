@@ -30,7 +30,7 @@ struct TrainOptions {
 
 volatile std::sig_atomic_t stop_signal = 0;
 
-/// The first SIGINT or SIGTERM ends the run in good order, a second one kills the program.
+/// The first SIGINT or SIGTERM ends the run cleanly, a second one kills the program.
 void listen_for_signals() {
     struct sigaction action {};
     action.sa_handler = [](int signal) { stop_signal = signal; };
@@ -39,13 +39,13 @@ void listen_for_signals() {
     sigaction(SIGTERM, &action, nullptr);
 }
 
-/// The run's files and what the terminal shows of it.
+/// The files of a run and its progress output.
 class Outlet final : public RunSink {
   public:
     Outlet(Recording& recording, Progress& progress) : recording_(recording), progress_(progress) {}
     void add(const RunDelta& delta) override {
         recording_.add(delta);
-        // An interruption is told at the end, with what to do about it.
+        // An interruption is reported at the end, with the way to resume.
         if (!delta.outcome || delta.outcome->state != RunState::Interrupted) progress_.show(delta);
     }
     void save(const std::shared_ptr<const Checkpoint>& checkpoint) override { recording_.save(checkpoint); }
@@ -59,7 +59,7 @@ int exit_code(RunState state) {
     return state == RunState::Diverged ? kDiverged : kDone;
 }
 
-/// From where the run begins to its end, or to a signal.
+/// Runs until the end or a signal.
 void drive(Run& run, ThreadPool& pool) {
     run.begin();
     do {
@@ -104,7 +104,7 @@ int run_train(const TrainOptions& options) {
         header = start.history = std::make_shared<const RunData>(std::move(resumed->history));
         start.events.push_back({start.checkpoint->step, "resume", "from the checkpoint of this step"});
     } else {
-        // Those of an earlier run must never be taken for those of this one.
+        // Checkpoints of an earlier run must not be mistaken for this one's.
         CheckpointPair(options.out).remove();
         if (!options.weights.empty()) {
             built->load_weights(read_named_arrays(options.weights, "/params"), options.weights + ": /params");
@@ -129,7 +129,7 @@ int run_train(const TrainOptions& options) {
         throw;
     }
     const Outcome outcome = run.outcome();
-    warner.show(experiment.warnings());  // of the gates, which have moved
+    warner.show(experiment.warnings());  // of the trained gates
     if (outcome.state == RunState::Interrupted) {
         progress.end(outcome, experiment.steps_done(), options.out);
         complain(options.out + ": interrupted at step " + std::to_string(outcome.step) +

@@ -7,7 +7,7 @@
 
 namespace normscope::app {
 
-/// Says on stderr what of a stack should be seen though it is allowed ("warning: …"), each line once.
+/// Prints the warnings about a stack on stderr ("warning: …"), each line once.
 class Warner {
   public:
     void show(const std::vector<std::string>& lines);

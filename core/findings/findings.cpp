@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kGrowth = 10;
 constexpr double kIllConditioned = 1e6;
-constexpr double kCommitted = 0.01;  // share of rows from which attention is said to have committed
+constexpr double kCommitted = 0.01;  // share of rows from which attention counts as committed
 constexpr std::size_t kLastRows = 20;
 constexpr std::size_t kAll = static_cast<std::size_t>(-1);
 
@@ -59,15 +59,17 @@ std::string outcome_sentence(const RunData& run, std::int64_t step) {
         return run.name + " " + run_state_word(outcome.state) + ": " + outcome.text;
     const auto loss = recent_loss(run, step);
     if (!loss) return {};
-    const std::string reached = run.name + ": loss " + number(loss->mean, 3) + " nat (mean of " +
-                                (loss->first == loss->last ? "step " : "steps " + std::to_string(loss->first) + " to ") +
-                                std::to_string(loss->last) + ")";
+    const std::string reached =
+        run.name + ": loss " + number(loss->mean, 3) + " nat (mean of " +
+        (loss->first == loss->last ? "step " : "steps " + std::to_string(loss->first) + " to ") +
+        std::to_string(loss->last) + ")";
     if (!std::isfinite(run.unigram_entropy)) return reached;
     const double below = run.unigram_entropy - loss->mean;
-    return reached + ", " + number(std::abs(below)) + (below >= 0 ? " below" : " above") + " the unigram entropy";
+    return reached + ", " + number(std::abs(below)) + (below >= 0 ? " below" : " above") +
+           " the unigram entropy";
 }
 
-/// ‖∂L/∂h‖ after layer 1 over that after the last; nothing for a stack of one layer.
+/// ‖∂L/∂h‖ after layer 1 over that after the last; nullopt for a stack of one layer.
 std::optional<double> gradient_ratio(const ProbeResult& sample) {
     const NamedArray* hidden = full(sample, "hidden");
     if (!hidden || hidden->data.size() < 5) return std::nullopt;
@@ -81,7 +83,8 @@ std::string gradient_sentence(const RunData& run, std::int64_t step) {
     if (!ratio) return {};
     const std::size_t depth = (now->find("hidden")->data.size() - 1) / 2;
     std::string text = "Gradient, layer 1 ÷ " + std::to_string(depth) + " (held-out batch): " +
-                       (std::isfinite(*ratio) ? number(*ratio) : std::string("not finite")) + " at " + step_text(now->step);
+                       (std::isfinite(*ratio) ? number(*ratio) : std::string("not finite")) + " at " +
+                       step_text(now->step);
     const ProbeResult& first = run.probes.at("gradients").front();
     if (const auto start = gradient_ratio(first); start && first.step == 0 && now->step > 0)
         text += "; " + number(*start) + " at step 0";
@@ -100,30 +103,32 @@ std::optional<double> factor(const ProbeResult& sample, const char* name) {
 std::string factors_sentence(const RunData& run, std::int64_t step) {
     const ProbeResult* now = run.sample_at("residual", step);
     if (!now) return {};
-    const auto norm = factor(*now, "grad_norm"), shortcut = factor(*now, "grad_shortcut"), branch = factor(*now, "grad_branch");
+    const auto norm = factor(*now, "grad_norm"), shortcut = factor(*now, "grad_shortcut"),
+               branch = factor(*now, "grad_branch");
     if (!norm || !shortcut || !branch) return {};
     const double product = *norm * *shortcut * *branch;
     if (!std::isfinite(product)) return {};
-    return "Measured on the way back from layer " + std::to_string(now->find("grad_norm")->data.size() / 2) + " to layer 1 at " +
-           step_text(now->step) + ": norms × " + number(*norm) + ", shortcuts × " + number(*shortcut) + ", branches × " +
-           number(*branch) + ", together × " + number(product);
+    return "Measured on the way back from layer " + std::to_string(now->find("grad_norm")->data.size() / 2) +
+           " to layer 1 at " + step_text(now->step) + ": norms × " + number(*norm) + ", shortcuts × " +
+           number(*shortcut) + ", branches × " + number(*branch) + ", together × " + number(product);
 }
 
-/// The first `most` of them; how many more there are it says.
+/// The first `most` departures, then the count of the rest.
 std::string departures_sentence(const RunData& run, std::int64_t step, std::size_t most) {
     if (!failed(run.outcome.state)) return {};
     const auto left = departures(run, step);
     if (left.empty()) return {};
-    const auto told = [](const Departure& d) {
+    const auto departure_text = [](const Departure& d) {
         return std::string(d.quantity->title) + " (" + number(d.start) + " → " + number(d.value) + ")";
     };
-    std::string text = "First outside the range of runs that learn: " + told(left.front()) + " at " + step_text(left.front().step);
-    std::int64_t said = left.front().step;
+    std::string text = "First outside the range of runs that learn: " + departure_text(left.front()) +
+                       " at " + step_text(left.front().step);
+    std::int64_t last_step = left.front().step;
     for (std::size_t i = 1; i < std::min(most, left.size()); ++i) {
-        text += left[i].step == said ? ", with it " : "; then ";
-        text += told(left[i]);
-        if (left[i].step != said) text += " at " + step_text(left[i].step);
-        said = left[i].step;
+        text += left[i].step == last_step ? ", with it " : "; then ";
+        text += departure_text(left[i]);
+        if (left[i].step != last_step) text += " at " + step_text(left[i].step);
+        last_step = left[i].step;
     }
     if (left.size() > most) text += "; and " + std::to_string(left.size() - most) + " more";
     return text;
@@ -153,7 +158,8 @@ std::string spectrum_sentence(const RunData& run, std::int64_t step) {
     if (exact + below >= values->data.size()) return {};
     const double high = values->data.front(), low = values->data[values->data.size() - 1 - exact - below];
     if (exact + below == 0 && high < kIllConditioned * low) return {};
-    std::string text = "The end-to-end Jacobian of the last token has σ from " + number(low) + " to " + number(high);
+    std::string text =
+        "The end-to-end Jacobian of the last token has σ from " + number(low) + " to " + number(high);
     if (exact > 0) text += ", " + std::to_string(exact) + (exact == 1 ? " exact null" : " exact nulls");
     if (below > 0) text += ", " + std::to_string(below) + " below float64's resolution";
     return text + " among " + std::to_string(values->data.size()) + " at " + step_text(now->step);
@@ -173,8 +179,8 @@ std::string theta_sentence(const RunData& run, std::int64_t step) {
     if (heads == 0) return "θ is not finite in any head at " + step_text(now->step);
     const double mean = sum / static_cast<double>(heads);
     std::string text = mean < kCommitted ? "θ is within 1 % of a uniform row's in almost every attention row"
-                                         : "θ is more than 1 % below a uniform row's in " + number(100 * mean, 2) +
-                                               " % of the attention rows";
+                                         : "θ is more than 1 % below a uniform row's in " +
+                                               number(100 * mean, 2) + " % of the attention rows";
     if (heads < share->data.size())
         text += " (" + std::to_string(share->data.size() - heads) + " heads are not finite)";
     return text + " at " + step_text(now->step);
@@ -184,16 +190,16 @@ std::string theta_sentence(const RunData& run, std::int64_t step) {
 
 std::vector<Finding> findings(const RunData& run, std::int64_t step) {
     std::vector<Finding> all;
-    const auto say = [&](FindingKind kind, std::string sentence, std::string brief = {}) {
+    const auto add = [&](FindingKind kind, std::string sentence, std::string brief = {}) {
         if (!sentence.empty()) all.push_back({kind, std::move(sentence), std::move(brief)});
     };
-    say(FindingKind::Outcome, outcome_sentence(run, step));
-    say(FindingKind::Gradient, gradient_sentence(run, step));
-    say(FindingKind::Factors, factors_sentence(run, step));
-    say(FindingKind::Departures, departures_sentence(run, step, kAll), departures_sentence(run, step, 1));
-    say(FindingKind::Growth, growth_sentence(run, step));
-    say(FindingKind::Nulls, spectrum_sentence(run, step));
-    say(FindingKind::Theta, theta_sentence(run, step));
+    add(FindingKind::Outcome, outcome_sentence(run, step));
+    add(FindingKind::Gradient, gradient_sentence(run, step));
+    add(FindingKind::Factors, factors_sentence(run, step));
+    add(FindingKind::Departures, departures_sentence(run, step, kAll), departures_sentence(run, step, 1));
+    add(FindingKind::Growth, growth_sentence(run, step));
+    add(FindingKind::Nulls, spectrum_sentence(run, step));
+    add(FindingKind::Theta, theta_sentence(run, step));
     return all;
 }
 

@@ -8,14 +8,14 @@
 
 namespace normscope {
 
-/// A number as a sentence wants it: "4.2e-9", "0.71", "3e9"; NaN and inf by name.
+/// A number as text for a sentence: "4.2e-9", "0.71", "3e9"; NaN and inf by name.
 inline std::string number(double value, int digits = 2) {
     if (std::isnan(value)) return "NaN";
     if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
     char text[32];
     std::snprintf(text, sizeof text, "%.*g", digits, value);
     std::string written = text;
-    // C writes 1e-07; people write 1e-7.
+    // printf writes 1e-07; shortened to 1e-7.
     if (const auto e = written.find('e'); e != std::string::npos)
         written = written.substr(0, e + 1) + std::to_string(std::atoi(written.c_str() + e + 1));
     return written;

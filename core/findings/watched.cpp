@@ -9,7 +9,7 @@ namespace normscope {
 
 namespace {
 
-/// The median of the finite entries; of an even number the mean of the middle two.
+/// The median of the finite entries; of an even count the mean of the middle two.
 std::optional<double> median_of(const ProbeResult& sample, const char* name) {
     const NamedArray* array = sample.find(name);
     if (!array) return std::nullopt;
@@ -70,7 +70,8 @@ std::vector<Departure> departures(const RunData& run, std::int64_t until) {
     std::vector<Departure> found;
     for (const WatchedQuantity& quantity : kWatched) {
         const auto samples = run.probes.find(quantity.probe);
-        if (samples == run.probes.end() || samples->second.empty() || samples->second.front().step != 0) continue;
+        if (samples == run.probes.end() || samples->second.empty() || samples->second.front().step != 0)
+            continue;
         const auto start = quantity.value(samples->second.front());
         if (!start) continue;
         for (const ProbeResult& sample : samples->second) {

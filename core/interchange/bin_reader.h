@@ -14,20 +14,20 @@
 
 namespace normscope {
 
-/// A model out of a file that holds its own sizes.
+/// A model read from a file that states its own sizes.
 struct StackWithWeights {
     StackSpec stack;                    ///< completed and valid
-    std::vector<StoredTensor> weights;  ///< our names and layout, in no order
+    std::vector<StoredTensor> weights;  ///< in Normscope's names and layout, unordered
 };
 
-/// Arrays that stand one behind the other in a file without names, as the .bin formats of llm.c and llama2.c
-/// have them. The caller has checked that the file is long enough (require_size).
+/// Consecutive unnamed arrays, as in the .bin formats of llm.c and llama2.c. The caller has checked that the
+/// file is long enough (require_size).
 class BinReader {
   public:
     BinReader(std::span<const std::byte> file, std::size_t at, FloatType type)
         : file_(file), at_(at), type_(type) {}
 
-    /// One array; its shape's numbers.
+    /// One array of the given shape.
     StoredTensor take(std::string name, std::vector<std::size_t> shape) {
         std::size_t bytes = float_size(type_);
         for (std::size_t extent : shape) bytes *= extent;

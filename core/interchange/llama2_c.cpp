@@ -26,7 +26,7 @@ void split_pairs(StoredTensor& matrix, std::size_t d_head) {
     }
 }
 
-/// The file's own table of cosines at position 1 tells whether it was trained with the usual rotary base.
+/// The table of cosines at position 1 shows whether the file was trained with the usual rotary base.
 void require_usual_base(const StoredTensor& cosines, std::size_t half, const std::string& where) {
     const auto value = [&](std::size_t i) {
         float cosine;
@@ -35,7 +35,7 @@ void require_usual_base(const StoredTensor& cosines, std::size_t half, const std
     };
     bool empty = true;
     for (std::size_t i = 0; i < cosines.bytes.size() / sizeof(float) && empty; ++i) empty = value(i) == 0;
-    if (empty || cosines.shape[0] < 2) return;  // some writers leave the room unused
+    if (empty || cosines.shape[0] < 2) return;  // some writers leave the table empty
     for (std::size_t i = 0; i < half; ++i)
         if (!(std::abs(value(half + i) - std::cos(std::pow(10000.0, -static_cast<double>(i) /
                                                                         static_cast<double>(half)))) < 1e-3))

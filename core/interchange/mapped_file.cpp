@@ -27,7 +27,7 @@ MappedFile::MappedFile(const std::string& path) {
         if (start == MAP_FAILED) error = errno;
     }
     if (file >= 0) close(file);
-    if (error != 0) throw InputError(path + ": can not be read: " + std::strerror(error));
+    if (error != 0) throw InputError(path + ": cannot be read: " + std::strerror(error));
     bytes_ = {static_cast<const std::byte*>(start), static_cast<std::size_t>(status.st_size)};
 }
 

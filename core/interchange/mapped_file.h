@@ -7,8 +7,8 @@
 
 namespace normscope {
 
-/// A file's bytes, mapped read-only: nothing is copied until a tensor is taken out of it, and a size that the
-/// file only claims to have can not be asked for. InputError where it can not be read.
+/// A file's bytes, mapped read-only: nothing is copied until a tensor is read, and sizes are checked against
+/// the real length of the file. InputError where it cannot be read.
 class MappedFile {
   public:
     explicit MappedFile(const std::string& path);

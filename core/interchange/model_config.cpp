@@ -16,7 +16,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// Says nothing about what the model computes from tokens to logits: names, token ids, training, bookkeeping.
+/// Keys without effect on the computation from tokens to logits: names, token ids, training, bookkeeping.
 const std::set<std::string> kHarmless{"_name_or_path",
                                       "architectures",
                                       "attention_dropout",
@@ -56,7 +56,7 @@ const std::set<std::string> kHarmless{"_name_or_path",
                                       "unk_token_id",
                                       "use_cache"};
 
-/// A configuration, key by key: what was not asked for in the end must be harmless.
+/// A configuration that tracks the keys read: each unread key must be harmless.
 class Config {
   public:
     Config(const json& object, std::string where) : object_(object), where_(std::move(where)) {
@@ -76,34 +76,34 @@ class Config {
         if (!value && otherwise) return *otherwise;
         if (!value) throw InputError(where_ + ": " + key, "is missing", "a whole number");
         if (!value->is_number_unsigned() || value->get<std::uint64_t>() > std::numeric_limits<int>::max())
-            refuse(key, "a whole number");
+            reject(key, "a whole number");
         return value->get<int>();
     }
     double real(const std::string& key, double otherwise) {
         const json* value = find(key);
-        if (value && !value->is_number()) refuse(key, "a number");
+        if (value && !value->is_number()) reject(key, "a number");
         return value ? value->get<double>() : otherwise;
     }
     bool flag(const std::string& key, bool otherwise) {
         const json* value = find(key);
-        if (value && !value->is_boolean()) refuse(key, "true, false");
+        if (value && !value->is_boolean()) reject(key, "true, false");
         return value ? value->get<bool>() : otherwise;
     }
     std::string text(const std::string& key, const std::string& otherwise) {
         const json* value = find(key);
-        if (value && !value->is_string()) refuse(key, "a word");
+        if (value && !value->is_string()) reject(key, "a word");
         return value ? value->get<std::string>() : otherwise;
     }
     /// The key must be missing, null or exactly this.
     void only(const std::string& key, const json& allowed) {
         const json* value = find(key);
-        if (value && *value != allowed) refuse(key, allowed.dump());
+        if (value && *value != allowed) reject(key, allowed.dump());
     }
-    [[noreturn]] void refuse(const std::string& key, const std::string& allowed) const {
+    [[noreturn]] void reject(const std::string& key, const std::string& allowed) const {
         throw InputError(where_ + ": " + key,
-                         quoted(object_.at(key).dump(-1, ' ', true)) + " can not be expressed", allowed);
+                         quoted(object_.at(key).dump(-1, ' ', true)) + " cannot be expressed", allowed);
     }
-    void refuse_the_rest() const {
+    void reject_the_rest() const {
         for (const auto& [key, value] : object_.items())
             if (!seen_.count(key) && !kHarmless.count(key) && !value.is_null() && value != false)
                 throw InputError(where_ + ": " + quoted(key),
@@ -132,7 +132,7 @@ Activation gpt2_activation(Config& c, Naming naming) {
     const std::string word = c.text("activation_function", otherwise);
     for (const auto& [known, activation] : kActivationWords)
         if (word == known) return activation;
-    c.refuse("activation_function", "gelu_new, gelu_pytorch_tanh, gelu, relu, silu, swish");
+    c.reject("activation_function", "gelu_new, gelu_pytorch_tanh, gelu, relu, silu, swish");
 }
 
 StackSpec gpt2_stack(Config& c, const FoundNaming& found, const Safetensors& file) {
@@ -168,7 +168,7 @@ double rope_base(Config& c) {
         inner.only("rope_type", "default");
         inner.only("partial_rotary_factor", 1.0);
         base = inner.real("rope_theta", base);
-        inner.refuse_the_rest();
+        inner.reject_the_rest();
     }
     return base;
 }
@@ -192,10 +192,10 @@ StackSpec llama_stack(Config& c) {
     s.rope_base = rope_base(c);
     s.bias = c.flag("attention_bias", false);
     if (c.flag("mlp_bias", false) != s.bias)
-        c.refuse(c.has("mlp_bias") ? "mlp_bias" : "attention_bias", "both or neither");
+        c.reject(c.has("mlp_bias") ? "mlp_bias" : "attention_bias", "both or neither");
     s.tied_head = c.flag("tie_word_embeddings", false);
     if (s.heads > 0 && c.integer("head_dim", s.d_model / s.heads) != s.d_model / s.heads)
-        c.refuse("head_dim", "hidden_size / num_attention_heads");
+        c.reject("head_dim", "hidden_size / num_attention_heads");
     s.init.rule = InitRule::Plain;
     return s;
 }
@@ -207,7 +207,7 @@ StackSpec checked(StackSpec stack, const std::string& where) {
         JsonWriter writer;
         list_fields(writer, stack);
         const json text =
-            json::parse(writer.take().dump());  // infinities become null and are refused as such
+            json::parse(writer.take().dump());  // infinities become null and are rejected as such
         StackSpec read;
         JsonReader reader(text, "stack");
         list_fields(reader, read);
@@ -225,7 +225,7 @@ StackSpec stack_of_config(const std::string& json_text, const FoundNaming& found
     Config config(object, where);
     const StackSpec stack =
         found.naming == Naming::Llama ? llama_stack(config) : gpt2_stack(config, found, file);
-    config.refuse_the_rest();
+    config.reject_the_rest();
     return checked(stack, where);
 }
 

@@ -108,7 +108,7 @@ Safetensors parse_safetensors(std::span<const std::byte> file, const std::string
                          " bytes are too few for a safetensors file");
     std::memcpy(&length, file.data(), kLengthBytes);
     if (length > kLongestHeader || length > file.size() - kLengthBytes)
-        throw InputError(where, "says its header is " + std::to_string(length) + " bytes long",
+        throw InputError(where, "states a header of " + std::to_string(length) + " bytes long",
                          "at most 100000000, within the file's " + std::to_string(file.size()));
     const std::string_view text(reinterpret_cast<const char*>(file.data()) + kLengthBytes, length);
     const std::span<const std::byte> data = file.subspan(kLengthBytes + length);
@@ -128,7 +128,7 @@ Safetensors parse_safetensors(std::span<const std::byte> file, const std::string
             parsed.metadata[key] = value.get<std::string>();
         }
     }
-    // By place; of several that begin at one place the empty ones stand first.
+    // By offset; of several at one offset the empty ones come first.
     std::sort(parsed.tensors.begin(), parsed.tensors.end(), [](const auto& a, const auto& b) {
         return a.bytes.data() != b.bytes.data() ? a.bytes.data() < b.bytes.data()
                                                 : a.bytes.size() < b.bytes.size();
@@ -160,7 +160,7 @@ void write_safetensors(const std::string& path, const std::vector<StoredTensor>&
         at += tensor.bytes.size();
     }
     std::string text = header.dump();
-    text.resize((text.size() + kLengthBytes - 1) / kLengthBytes * kLengthBytes, ' ');  // numbers lie aligned
+    text.resize((text.size() + kLengthBytes - 1) / kLengthBytes * kLengthBytes, ' ');  // values are aligned
     const std::uint64_t length = text.size();
 
     ReplacingFile place(path);
@@ -171,7 +171,7 @@ void write_safetensors(const std::string& path, const std::vector<StoredTensor>&
         out.write(reinterpret_cast<const char*>(tensor.bytes.data()),
                   static_cast<std::streamsize>(tensor.bytes.size()));
     out.close();
-    if (!out) throw SystemError(path + ": can not be written: " + std::strerror(errno));
+    if (!out) throw SystemError(path + ": cannot be written: " + std::strerror(errno));
     place.commit();
 }
 

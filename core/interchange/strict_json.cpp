@@ -21,7 +21,7 @@ std::string quoted(const std::string& text) {
 }
 
 json strict_json(std::string_view text, const std::string& where) {
-    std::vector<std::set<std::string>> keys;  // of the objects that are open
+    std::vector<std::set<std::string>> keys;  // of the open objects
     const auto watch = [&](int depth, json::parse_event_t event, json& value) {
         if (depth > kDeepest)
             throw InputError(where + ": JSON nested deeper than " + std::to_string(kDeepest));

@@ -30,7 +30,7 @@ std::map<std::string, Shape> shapes_of(const StackSpec& stack) {
     return shapes;
 }
 
-/// The parts stacked: rows add up.
+/// The shape of the stacked parts: rows add up.
 Shape stacked_shape(const ForeignTensor& foreign, const std::map<std::string, Shape>& shapes) {
     Shape shape = shapes.at(foreign.parts.front());
     for (std::size_t i = 1; i < foreign.parts.size(); ++i) shape[0] += shapes.at(foreign.parts[i])[0];
@@ -103,7 +103,7 @@ std::vector<ForeignTensor> llama_tensors(const StackSpec& s) {
     return all;
 }
 
-/// Tables that older files carry beside their weights; what they hold follows from the sizes.
+/// Tables that older files hold besides weights; their values follow from the sizes.
 bool holds_no_weights(const std::string& name) {
     return ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias") ||
            ends_with(name, ".rotary_emb.inv_freq");
@@ -114,7 +114,7 @@ bool same_numbers(const SafetensorsEntry& a, const SafetensorsEntry& b) {
            std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin());
 }
 
-void refuse_unused(const Safetensors& file, const std::set<std::string>& used, const StackSpec& stack,
+void reject_unused(const Safetensors& file, const std::set<std::string>& used, const StackSpec& stack,
                    const std::string& embedding, const std::string& where) {
     for (const SafetensorsEntry& entry : file.tensors) {
         if (used.count(entry.name) || holds_no_weights(entry.name)) continue;
@@ -209,7 +209,7 @@ std::vector<StoredTensor> from_foreign(const StackSpec& stack, const FoundNaming
             at = end;
         }
     }
-    refuse_unused(file, used, stack, layout.front().name, where);
+    reject_unused(file, used, stack, layout.front().name, where);
     std::vector<StoredTensor> ordered;
     const ParameterTable table(stack);
     for (const TensorInfo& t : table.tensors()) ordered.push_back(std::move(ours.at(t.name)));

@@ -72,7 +72,7 @@ Recipe parse_recipe(const std::string& text, const std::string& where) {
     Recipe recipe;
     JsonReader reader(object, "");
     list_fields(reader, recipe);
-    reader.refuse_unknown_keys();
+    reader.reject_unknown_keys();
     return recipe;
 }
 

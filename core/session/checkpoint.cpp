@@ -113,14 +113,14 @@ Handle open_checkpoint(const std::string& path) {
 
 namespace {
 
-/// A file's place in the order of writing; 0 where there is no readable file. Steps cannot tell the order: a
-/// run that was set back writes smaller ones.
+/// Write sequence number of a file; 0 if it is not readable. Steps do not give the order: a run that was
+/// reset writes smaller ones.
 std::int64_t sequence_of(const std::string& path) {
     if (!std::filesystem::exists(path)) return 0;
     try {
         return hdf5::read_int_attribute(layout::open_checkpoint(path), "sequence");
     } catch (const InputError&) {
-        return 0;  // the slot to write next; newest() is where damage is reported
+        return 0;  // the slot to write next; newest() reports damage
     }
 }
 

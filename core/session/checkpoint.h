@@ -11,7 +11,7 @@
 
 namespace normscope {
 
-/// Everything that a run needs to go on bit for bit.
+/// The state needed to resume a run bit for bit.
 struct Checkpoint {
     std::int64_t step = 0;
     std::string recipe_json;
@@ -27,25 +27,25 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 /// Throws InputError for a missing, foreign or damaged file.
 Checkpoint read_checkpoint(const std::string& path);
 
-/// The live checkpoints beside a recording RUN.h5: RUN.ckpt.a.h5 and RUN.ckpt.b.h5, written in turn, so that
-/// the last but one is always there too. A third file, RUN.ckpt.start.h5, holds the state at step 0 where the
-/// recipe does not bring it back; later checkpoints do not take its place.
+/// The live checkpoints of a recording RUN.h5: RUN.ckpt.a.h5 and RUN.ckpt.b.h5, written alternately, so that
+/// the previous one always exists too. A third file, RUN.ckpt.start.h5, holds the state at step 0 where the
+/// recipe does not reproduce it; later checkpoints do not replace it.
 class CheckpointPair {
   public:
     explicit CheckpointPair(const std::string& recording_path);
 
-    /// Over the older of the two (or the one that cannot be read). Throws SystemError.
+    /// Overwrites the older of the two (or the unreadable one). Throws SystemError.
     void save(const Checkpoint& checkpoint);
-    /// The newest that can be read whole; none where there are no files. Throws InputError where there are
-    /// only damaged ones.
+    /// The newest readable one; nullopt if there are no files. Throws InputError where there are only damaged
+    /// ones.
     std::optional<Checkpoint> newest() const;
     /// The files that exist, newest first.
     std::vector<std::string> paths() const;
-    /// Keeps the state at step 0 for as long as the pair is there. Throws SystemError.
+    /// Keeps the state at step 0 as long as the pair exists. Throws SystemError.
     void save_start(const Checkpoint& checkpoint);
-    /// None where there is no such file. Throws InputError where it can not be read.
+    /// Nullopt if there is no such file. Throws InputError where it cannot be read.
     std::optional<Checkpoint> start() const;
-    /// Deletes the files and what killed processes left of them. Throws SystemError.
+    /// Deletes the files and the temporaries of killed processes. Throws SystemError.
     void remove();
 
   private:

@@ -11,7 +11,7 @@ namespace normscope::layout {
 void write_checkpoint_group(hid_t parent, const std::string& name, const Checkpoint& checkpoint);
 Checkpoint read_checkpoint_group(hid_t parent, const std::string& name);
 
-/// Opens a checkpoint file and checks that it is one that we know.
+/// Opens a checkpoint file and checks its format.
 hdf5::Handle open_checkpoint(const std::string& path);
 inline constexpr const char* checkpoint_root = "checkpoint";
 

@@ -39,7 +39,7 @@ T value_at(hid_t group, const std::string& name, std::size_t row) {
     return value;
 }
 
-constexpr std::int64_t kFirstSteps = 50;  ///< in which automatic probes are dense
+constexpr std::int64_t kFirstSteps = 50;  ///< in which automatic probes are sampled densely
 
 template <typename T>
 std::vector<T> column(hid_t group, const std::string& name, std::size_t rows) {
@@ -81,7 +81,8 @@ RunSummary summarize_run(hid_t runs, const std::string& id, bool marked) {
     }
     const Handle probes = hdf5::open_group(run, "probes");
     const bool timed = summary.rows > 0 && hdf5::exists(steps, "step_ms");
-    const Sums training = timed ? sums_by_step(steps, "step_ms", summary.rows) : Sums{std::nan(""), std::nan("")};
+    const Sums training =
+        timed ? sums_by_step(steps, "step_ms", summary.rows) : Sums{std::nan(""), std::nan("")};
     for (const auto& probe : hdf5::children(probes)) {
         ProbeSummary& made = summary.probes.emplace_back(summarize_probe(probes, probe, recording));
         const Sums cost = sums_by_step(hdf5::open_group(probes, probe), "cost_ms", made.samples);
@@ -99,7 +100,7 @@ std::string number_text(double value) {
     return text;
 }
 
-/// What the probes took beside the steps, each and together; shares of no steps are left out.
+/// Probe time as a share of the training steps, each and in total; skipped without steps.
 void describe_cost(const RunSummary& run, std::vector<std::string>& lines) {
     const auto line = [&](const std::string& when, double ProbeSummary::*share) {
         std::string parts;
@@ -112,7 +113,8 @@ void describe_cost(const RunSummary& run, std::vector<std::string>& lines) {
             parts += (parts.empty() ? "" : ", ") + probe.id + " " + number_text(100 * part) + " %";
         }
         if (!parts.empty())
-            lines.push_back("  probe time " + when + ", of the steps': " + number_text(100 * all) + " % (" + parts + ")");
+            lines.push_back("  probe time " + when + ", of the steps': " + number_text(100 * all) + " % (" +
+                            parts + ")");
     };
     line("in the first 50 steps", &ProbeSummary::early_share);
     line("from step 50 on", &ProbeSummary::late_share);

@@ -15,7 +15,8 @@ struct ProbeSummary {
     std::size_t samples = 0;
     std::vector<std::pair<std::string, std::vector<std::size_t>>>
         arrays;  ///< name, shape without the sample axis
-    /// Time of its samples over that of the training steps, in the first 50 steps and after them; NaN without steps.
+    /// Time of its samples over that of the training steps, in the first 50 steps and after them; NaN without
+    /// steps.
     double early_share = 0, late_share = 0;
 };
 
@@ -24,7 +25,7 @@ struct RunSummary {
     Outcome outcome;
     std::size_t rows = 0;         ///< of the step table
     std::int64_t last_step = -1;  ///< −1 before the first
-    double last_loss = 0;         ///< NaN where there is none
+    double last_loss = 0;         ///< NaN if none
     std::vector<ProbeSummary> probes;
     std::vector<std::string> checkpoints;  ///< steps
 };

@@ -9,14 +9,15 @@
 
 namespace normscope::hdf5 {
 
-/// A data set that grows by rows: appended rows wait in memory until write() adds them to the file in one go.
+/// A data set that grows by rows: appended rows are buffered until write() adds them to the file at once.
 class GrowingDataset {
   public:
     GrowingDataset(hid_t parent, const std::string& name, Handle type, Shape row_shape);
 
     std::size_t row_elements() const { return element_count(row_shape_); }
     void append(const void* row);
-    /// Writes and flushes what waits; a no-op where nothing does. Throws SystemError and keeps the rows.
+    /// Writes and flushes the buffered rows; a no-op if there are none. Throws SystemError and keeps the
+    /// rows.
     void write();
     hid_t dataset() const { return dataset_; }
 

@@ -16,9 +16,9 @@
 namespace normscope::hdf5 {
 namespace {
 
-/// Called by every door into a file. HDF5 keeps its error printer per thread, so each turns it off.
+/// Called by every function that opens a file. HDF5's error printer is per thread and is disabled in each.
 void enter() {
-    // At the end of the process HDF5 would close what was abandoned.
+    // At process exit HDF5 would close the abandoned handles.
     static const herr_t no_clean_up_at_exit = H5dont_atexit();
     static_cast<void>(no_clean_up_at_exit);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
@@ -48,7 +48,7 @@ bool marked_by_writer(const std::string& path) {
 Handle file_access() {
     Handle access(H5Pcreate(H5P_FILE_ACCESS));
     H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
-    H5Pset_file_locking(access, true, true);  // file systems without locks are used without
+    H5Pset_file_locking(access, true, true);  // ignored on file systems without locks
     return access;
 }
 
@@ -102,7 +102,7 @@ Handle create_file(const std::string& path, Purpose purpose) {
 
 void close_file(Handle file, const std::string& path) {
     enter();
-    // Flushed first: a close that fails leaves the library in disorder, a flush that fails does not.
+    // Flushed first: a failed close leaves the library in an invalid state, a failed flush does not.
     if (H5Fflush(file, H5F_SCOPE_LOCAL) < 0) {
         const std::string reason = last_error();
         static_cast<void>(file.release());
@@ -128,8 +128,8 @@ OpenedFile open_for_reading(const std::string& path) {
     if (H5Fis_hdf5(path.c_str()) <= 0)
         throw InputError(path + ": is not an HDF5 file, or its beginning is damaged");
     if (!marked_by_writer(path)) throw InputError(path + ": cannot be opened: " + reason);
-    // Beside a writer a piece may be caught half written and is read again. The waits between attempts
-    // double: 24 are 17 ms in all, the 100 that the library would take have no end.
+    // Concurrent with a writer, metadata may be read half written and is read again. The waits between
+    // attempts double: 24 attempts take 17 ms, the default 100 would never end.
     H5Pset_metadata_read_attempts(access, 24);
     opened.file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access));
     if (!opened.file.valid()) throw InputError(path + ": cannot be opened: " + reason);

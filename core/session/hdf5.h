@@ -15,14 +15,13 @@
 
 /// A thin layer over the HDF5 C library: owning handles, whole-array reads and writes, one-line errors.
 ///
-/// One thread owns all HDF5 calls of a process (the library is not safe for use from several threads, not
-/// even on different files); nothing here locks. Reading throws InputError, writing SystemError, both with
-/// "file: object: reason"; HDF5's own error stack never prints. Shapes are row-major, as in h5py.
+/// One thread owns all HDF5 calls of a process (the library is not safe for use from several threads, even on
+/// different files); nothing here locks. Reading throws InputError, writing SystemError, both with "file:
+/// object: reason"; HDF5's own error stack never prints. Shapes are row-major, as in h5py.
 namespace normscope::hdf5 {
 
-/// While one of these lives, and from a failed write until the next file is opened, handles are forgotten
-/// instead of closed. HDF5 1.10 frees twice what it could not write on closing (a full disk), so such objects
-/// must stay as they are.
+/// While an instance exists, and from a failed write until the next file is opened, handles are leaked
+/// instead of closed. HDF5 1.10 double-frees what it could not write on closing (a full disk).
 class Abandon {
   public:
     Abandon() { active() = true; }
@@ -60,30 +59,29 @@ std::string last_error();
 [[noreturn]] void fail_reading(hid_t loc, const std::string& name, const std::string& what);
 [[noreturn]] void fail_writing(hid_t loc, const std::string& name);
 
-/// A new file (an old one of that name is emptied), readable by HDF5 1.10 and later. A recording's parts keep
-/// within pages of the operating system: a process that is killed while it writes may leave a write undone at
-/// a page's end, and what lies within one page is then old or new, never torn (seen without: about once in
-/// 1500 kills).
+/// A new file (an existing one is truncated), readable by HDF5 1.10 and later. Metadata of a recording does
+/// not cross pages of the operating system: a killed process may leave a write incomplete at a page boundary,
+/// and what lies within one page is then old or new, never torn (otherwise about once in 1500 kills).
 enum class Purpose { Whole, Recording };
 Handle create_file(const std::string& path, Purpose purpose = Purpose::Whole);
-/// Flushes and closes; throws SystemError where the destructor would keep silent.
+/// Flushes and closes; throws SystemError where the destructor would ignore the error.
 void close_file(Handle file, const std::string& path);
 
 struct OpenedFile {
     Handle file;
     bool recording = false;  ///< still marked as being written: live, or its writer was killed
 };
-/// Opens for reading; also what a living or killed SWMR writer left. InputError for a missing, foreign,
-/// truncated file, and for one that the guard of foreign files refuses (core/session/foreign/guard.h).
+/// Opens for reading; also files of a live or killed SWMR writer. InputError for a missing, foreign,
+/// truncated file, and for one that the guard of foreign files rejects (core/session/foreign/guard.h).
 OpenedFile open_for_reading(const std::string& path);
 
-/// A new group whose children keep the order in which they are made.
+/// A new group whose children keep the order of creation.
 Handle make_group(hid_t parent, const std::string& name);
 Handle open_group(hid_t parent, const std::string& name);
 Handle open_dataset(hid_t parent, const std::string& name);
 bool exists(hid_t parent, const std::string& name);
 bool is_group(hid_t parent, const std::string& name);
-/// Names in the order of creation where the group has kept it, else by name.
+/// Names in the order of creation where the group tracks it, else by name.
 std::vector<std::string> children(hid_t parent);
 
 using Scalar = StoredType;
@@ -148,20 +146,20 @@ std::string read_text(hid_t parent, const std::string& name);
 /// An empty data set with an unlimited first axis, chunks of about 4 KiB (one row where a row is larger).
 Handle make_growing(hid_t parent, const std::string& name, hid_t type, const Shape& row_shape);
 
-/// Throws InputError when a (damaged) shape asks for more than the file holds; called before memory is taken.
+/// Throws InputError when a (damaged) shape exceeds what the file holds; called before allocating.
 void check_storage(hid_t dataset, const Shape& shape, std::size_t element_bytes);
 
 /// The number of leading rows that are really in the file: after a crash a data set may claim more than was
 /// written.
 std::size_t sound_rows(hid_t dataset);
 
-/// The first `rows` rows of a data set as `type`, into room for rows · row elements.
+/// The first `rows` rows of a data set as `type`, into a buffer of rows · row elements.
 void read_rows(hid_t dataset, hid_t type, std::size_t rows, void* data);
 
 inline constexpr std::size_t all_rows = std::numeric_limits<std::size_t>::max();
-/// The shape; throws InputError unless elements and rank are as wanted (rank −1: any) and the values of its
-/// first `rows` rows are really in the file. Narrower numbers of the same kind (float32 asked as float64)
-/// pass: HDF5 widens them.
+/// The shape; throws InputError unless element type and rank match (rank −1: any) and the values of its first
+/// `rows` rows are really in the file. Narrower types of the same kind (float32 read as float64) pass: HDF5
+/// widens them.
 Shape check_array(hid_t dataset, Scalar type, int rank, std::size_t rows = all_rows);
 
 template <typename T>
@@ -169,7 +167,7 @@ struct Array {
     Shape shape;
     std::vector<T> data;
 };
-/// A whole array; rank −1 takes any.
+/// A whole array; rank −1 accepts any.
 template <typename T>
 Array<T> read_array(hid_t parent, const std::string& name, int rank = -1) {
     Handle dataset = open_dataset(parent, name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The data sets of core/session/hdf5.h: whole arrays, growing arrays, and how much of one can be trusted.
+// The data sets of core/session/hdf5.h: whole arrays, growing arrays, and how much of one is sound.
 #include "core/session/hdf5.h"
 
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ bool filtered(hid_t dataset) {
     return H5Pget_nfilters(creation) > 0;
 }
 
-/// The leading rows whose chunks are all in the file, whole; none where a data set has no chunks.
+/// The leading rows whose chunks are all in the file, whole; nullopt where a data set has no chunks.
 std::optional<std::size_t> rows_with_chunks(hid_t dataset, const Shape& shape) {
     const Handle file(H5Iget_file_id(dataset)), creation(H5Dget_create_plist(dataset)),
         type(H5Dget_type(dataset));
@@ -47,8 +47,7 @@ std::optional<std::size_t> rows_with_chunks(hid_t dataset, const Shape& shape) {
         ::fstat(*descriptor, &status) != 0 ||
         H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()) < 0)
         fail_reading(dataset, "", last_error());
-    // A damaged chunk shape makes the library read beyond what it unpacks. Sound ones fit into a shape that
-    // is fixed.
+    // A damaged chunk shape makes the library read past its buffer. A valid one fits into a fixed shape.
     std::vector<hsize_t> most(shape.size());
     H5Sget_simple_extent_dims(Handle(H5Dget_space(dataset)), nullptr, most.data());
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
@@ -61,7 +60,7 @@ std::optional<std::size_t> rows_with_chunks(hid_t dataset, const Shape& shape) {
         hsize_t bytes = 0;
         if (H5Dget_chunk_info_by_coord(dataset, at.data(), &skipped, &address, &bytes) < 0) return at[0];
         if (address == HADDR_UNDEF || address + bytes > static_cast<haddr_t>(status.st_size)) return at[0];
-        // The library would read beyond a chunk that claims to be stored as it is but is too short.
+        // The library would read past a chunk that is marked as unfiltered but too short.
         if ((!filters || skipped != 0) && bytes < whole) return at[0];
         for (std::size_t axis = shape.size(); axis-- > 0;) {  // the next chunk, last axis fastest
             at[axis] += chunk[axis];
@@ -82,8 +81,7 @@ void check_storage(hid_t dataset, const Shape& shape, std::size_t element_bytes)
             fail_reading(dataset, "", "is impossibly large");
         bytes *= extent;
     }
-    // Deflate shrinks at most 1032-fold. The stored size of chunks without filters lags behind in a
-    // recording.
+    // Deflate shrinks at most 1032-fold. The stored size of chunks without filters lags in a recording.
     const bool filters = filtered(dataset);
     const bool enough = bytes / (filters ? 1032 : 1) <= H5Dget_storage_size(dataset);
     const bool chunks_decide = !filters || enough;

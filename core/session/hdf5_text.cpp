@@ -30,8 +30,8 @@ bool is_fixed_text(hid_t type) {
     return H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
 }
 
-/// The memory type for stored texts: HDF5 refuses to convert between ASCII and UTF-8, so the stored set is
-/// taken.
+/// The memory type for stored texts: HDF5 does not convert between ASCII and UTF-8, so the stored character
+/// set is used.
 Handle text_type_like(hid_t stored) {
     Handle type = text_type(H5Tget_size(stored));
     H5Tset_cset(type, H5Tget_cset(stored));

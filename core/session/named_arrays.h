@@ -11,8 +11,7 @@
 
 namespace normscope {
 
-/// Plain HDF5 files of named arrays, the way other programs exchange numbers with ours: weights
-/// (/params/NAME), tokens
+/// Plain HDF5 files of named arrays, the exchange format with other programs: weights (/params/NAME), tokens
 /// (/tokens), attention rows (/p), outputs (/hidden, /grad/NAME, /probes/…).
 
 template <typename T>
@@ -20,13 +19,12 @@ struct FileArray {
     std::vector<std::size_t> shape;
     std::vector<T> data;  ///< row-major
 };
-/// The array at `object` ("/tokens"), T = float, double or std::int32_t. float32 is widened to double;
-/// everything else must match. InputError names file, object, and the type and number of axes (−1: any) that
-/// it needs.
+/// The array at `object` ("/tokens"), T = float, double or std::int32_t. float32 is widened to double; all
+/// else must match. InputError names file, object, and the type and number of axes (−1: any) that it needs.
 template <typename T>
 FileArray<T> read_file_array(const std::string& path, const std::string& object, int rank = -1);
 
-/// All arrays of a group ("/params") in the order in which they were made, names without the group; any type.
+/// All arrays of a group ("/params") in the order of creation, names without the group; any type.
 std::vector<StoredTensor> read_named_arrays(const std::string& path, const std::string& group);
 bool has_object(const std::string& path, const std::string& object);
 
@@ -38,7 +36,7 @@ void write_named_arrays(const std::string& path, const std::vector<StoredTensor>
 /// Packs values for write_named_arrays; T = float, double, std::int32_t or std::int64_t.
 template <typename T>
 StoredTensor stored(const std::string& name, const std::vector<std::size_t>& shape, const T* data);
-/// The numbers of a floating-point array as float64; InputError for integers.
+/// The values of a floating-point array as float64; InputError for integers.
 std::vector<double> as_float64(const StoredTensor& tensor);
 
 }  // namespace normscope

@@ -99,8 +99,8 @@ struct ProbeWriter {
     }
 };
 
-/// What we may overwrite: nothing, an empty file, or a session of ours.
-void refuse_foreign(const std::string& path) {
+/// What may be overwritten: an empty file or a Normscope session.
+void reject_foreign(const std::string& path) {
     std::error_code error;
     if (!std::filesystem::exists(path, error) || std::filesystem::is_empty(path, error)) return;
     const auto opened = hdf5::open_for_reading(path);
@@ -120,7 +120,7 @@ struct Recorder::Impl {
     Clock::time_point last_flush = Clock::now();
     std::string failure;  ///< why recording stopped
 
-    /// Lets nothing be recorded after the first failure: a hole in the middle would look like a sound run.
+    /// Records nothing after the first failure: a gap in the middle would look like a sound run.
     template <typename Action>
     void guarded(Action action) {
         if (!failure.empty()) throw SystemError(failure);
@@ -211,7 +211,7 @@ struct Recorder::Impl {
         if (Clock::now() - last_flush >= flush_interval) flush();
     }
 
-    /// Data sets go before their file, so that the last close of the file finds nothing open.
+    /// Data sets are closed before their file.
     void release() {
         probes.clear();
         values.clear();
@@ -223,7 +223,7 @@ struct Recorder::Impl {
 
 Recorder::Recorder(const std::string& path, const RecordingSchema& schema, const RunData* history)
     : impl_(std::make_unique<Impl>()) {
-    refuse_foreign(path);
+    reject_foreign(path);
     ReplacingFile place(path);
     impl_->path = path;
     impl_->columns = schema.columns;
@@ -242,7 +242,7 @@ Recorder::~Recorder() {
     try {
         close();
     } catch (const std::exception&) {
-        // A destructor cannot report; close() is there for those who want to know.
+        // A destructor cannot report errors; close() does.
         const hdf5::Abandon forget;
         impl_.reset();
     }

@@ -9,17 +9,16 @@
 namespace normscope {
 
 /// Records one run live: one file per run under SWMR, readable by others while it grows and after kill -9 of
-/// this process up to the last flush. All calls come from the one thread that owns HDF5.
+/// this process up to the last flush. All calls are made by the one thread that owns HDF5.
 ///
-/// Rows are gathered in memory and written at most ten times a second by the append that finds the last flush
-/// older than that, `steps/step` last, so that a reader who trusts `step` finds every other column at least
-/// as long.
+/// Rows are buffered and written at most ten times a second, by the first append after the interval,
+/// `steps/step` last, so that every other column is at least as long for a concurrent reader.
 ///
-/// Every method throws SystemError (one line: path, object, reason) when the disk refuses. Nothing more is
+/// Every method throws SystemError (one line: path, object, reason) when writing fails. Nothing more is
 /// recorded after that, and the file stays readable up to the last good flush.
 class Recorder {
   public:
-    /// The file appears at `path` complete, in one step, replacing what was there; a foreign file is refused
+    /// The file appears at `path` atomically, replacing an existing one; a foreign file is rejected
     /// (InputError). `history` (a resumed run, its steps and samples already cut) is written before recording
     /// starts.
     Recorder(const std::string& path, const RecordingSchema& schema, const RunData* history = nullptr);
@@ -34,12 +33,11 @@ class Recorder {
 
     /// Written and flushed at once, after everything appended before.
     void set_state(const Outcome& outcome);
-    /// Says that this process lives; call it about once a second, also while the run is paused.
+    /// Marks this process as alive; call it about once a second, also while the run is paused.
     void heartbeat();
-    /// Everything appended so far is with the operating system when this returns.
+    /// Passes everything appended so far to the operating system.
     void flush();
-    /// Flushes and ends the recording in good order. The destructor does the same but cannot report a
-    /// failure.
+    /// Flushes and ends the recording. The destructor does the same but cannot report a failure.
     void close();
 
     const std::string& path() const;

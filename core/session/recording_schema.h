@@ -11,7 +11,7 @@
 
 namespace normscope {
 
-/// What is known of a run before its first step; the members mean what they mean in RunData.
+/// The metadata of a run before its first step; members as in RunData.
 struct RunHeader {
     std::string id, name, recipe_json, backend, device;
     std::uint64_t seed = 0;
@@ -35,7 +35,7 @@ struct ProbeSchema {
 };
 ProbeSchema schema_of(const ProbeResult& result);
 
-/// Everything that must be fixed before a recording starts: under SWMR nothing can be added later.
+/// Fixed before a recording starts: under SWMR nothing can be added later.
 struct RecordingSchema {
     RunHeader run;
     std::vector<std::string> columns;  ///< of the step table, without "step"

@@ -24,7 +24,7 @@ constexpr const char* ending = ".saving-";
     throw SystemError(path + ": cannot " + doing + ": " + std::strerror(errno));
 }
 
-/// The file that a chain of symbolic links means, even where it does not exist yet.
+/// The target of a chain of symbolic links, even where it does not exist yet.
 fs::path followed(fs::path path) {
     std::error_code error;
     for (int hop = 0; hop < 40 && fs::is_symlink(path, error); ++hop) {
@@ -60,7 +60,7 @@ ReplacingFile::ReplacingFile(const std::string& target)
     if (replaces && ::access(target_.c_str(), W_OK) != 0) fail(target_, "write");
     const int fd = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) fail(target_, "write");
-    // The owner may be out of reach for this user; the permissions are ours to keep.
+    // The owner may not be settable by this user; the permissions are kept.
     const bool kept = !replaces || ::fchmod(fd, old.st_mode & 07777) == 0;
     const int error = errno;
     ::close(fd);
@@ -73,7 +73,7 @@ ReplacingFile::ReplacingFile(const std::string& target)
 
 ReplacingFile::~ReplacingFile() {
     if (committed_) return;
-    // Emptied first: on a full disk the library may keep it open, and its room should be free again.
+    // Truncated first: on a full disk the library may keep it open, and the space must be freed.
     [[maybe_unused]] const int emptied = ::truncate(temporary_.c_str(), 0);
     ::unlink(temporary_.c_str());
 }

@@ -5,13 +5,13 @@
 
 namespace normscope {
 
-/// A file that is written beside its target and takes its place in one step, so that a crash at any moment
-/// leaves the old file or the new one, never half of one. Symbolic links are followed to the file they mean;
-/// the permissions of the file that is replaced are kept. Without commit() the temporary is removed.
+/// A file that is written next to its target and replaces it atomically, so that a crash leaves the old file
+/// or the new one, never a partial one. Symbolic links are followed; the permissions of the file that is
+/// replaced are kept. Without commit() the temporary is removed.
 class ReplacingFile {
   public:
-    /// Makes the empty temporary "TARGET.saving-PID". Removes those that killed processes left for this
-    /// target. Throws SystemError when that place cannot be written.
+    /// Creates the empty temporary "TARGET.saving-PID". Removes those of killed processes for this target.
+    /// Throws SystemError when the folder is not writable.
     explicit ReplacingFile(const std::string& target);
     ~ReplacingFile();
     ReplacingFile(const ReplacingFile&) = delete;
@@ -28,10 +28,10 @@ class ReplacingFile {
     bool committed_ = false;
 };
 
-/// Removes the temporaries that killed processes left for this target; makes nothing.
+/// Removes the temporaries of killed processes for this target.
 void remove_leftovers(const std::string& target);
 
-/// The path without the ending of a temporary: what messages should name.
+/// The path without the ending of a temporary: for messages.
 std::string without_temporary_ending(const std::string& path);
 
 }  // namespace normscope

@@ -44,8 +44,9 @@ const ProbeResult* RunData::sample_of(const std::string& probe, std::int64_t ste
 
 bool insert_sample(RunData& run, ProbeResult sample) {
     auto& samples = run.probes[sample.probe];
-    const auto at = std::lower_bound(samples.begin(), samples.end(), sample.step,
-                                     [](const ProbeResult& s, std::int64_t wanted) { return s.step < wanted; });
+    const auto at =
+        std::lower_bound(samples.begin(), samples.end(), sample.step,
+                         [](const ProbeResult& s, std::int64_t wanted) { return s.step < wanted; });
     if (at != samples.end() && at->step == sample.step) return false;
     samples.insert(at, std::move(sample));
     return true;

@@ -12,14 +12,16 @@
 
 namespace normscope {
 
-/// One row of the step table. Names are the contract of the session file: loss, val_loss, grad_norm, lr,
-/// temperature, tokens_per_s, step_ms, probe_ms, loss_scale (FP16 only). Every row of a run carries the same names in the same order.
+/// One row of the step table. The names are part of the session format: loss, val_loss, grad_norm, lr,
+/// temperature, tokens_per_s, step_ms, probe_ms, loss_scale (FP16 only). Every row of a run has the same
+/// names in the same order.
 struct StepRecord {
     std::int64_t step = 0;
     std::vector<std::pair<std::string, double>> values;
 };
 
-/// The step table of a run, one vector per column, all of the same length. NaN where a value was not taken.
+/// The step table of a run, one vector per column, all of the same length. NaN where a value was not
+/// measured.
 struct StepTable {
     std::vector<std::int64_t> step;
     std::vector<std::string> names;            ///< column order
@@ -33,12 +35,13 @@ struct StepTable {
 /// A knob move, a spike, an outcome. In the file: kind S16, text S240 (UTF-8, cut at a character boundary).
 struct RunEvent {
     std::int64_t step = 0;
-    std::string kind;  ///< "knob", "spike", "overflow", "outcome", "checkpoint", "resume", "series", "weights"
+    std::string
+        kind;  ///< "knob", "spike", "overflow", "outcome", "checkpoint", "resume", "series", "weights"
     std::string text;
 };
 
-/// Everything recorded about one run: what the panels draw and what a session file holds, the same whether it
-/// was trained a moment ago or reopened. Plain data, owned by one thread.
+/// Everything recorded about one run: what the panels draw and what a session file holds, the same for a live
+/// and a reopened run. Plain data, owned by one thread.
 struct RunData {
     std::string id;           ///< unique in the session: "a", "b", …
     std::string name;         ///< "Pre-LN"
@@ -55,12 +58,12 @@ struct RunData {
 
     /// The newest sample of a probe at or before a step, or nullptr.
     const ProbeResult* sample_at(const std::string& probe, std::int64_t step) const;
-    /// The sample that was taken at that very step, or nullptr.
+    /// The sample at exactly that step, or nullptr.
     const ProbeResult* sample_of(const std::string& probe, std::int64_t step) const;
 };
 
-/// Puts a sample that was measured afterwards into its place in the order of steps. One that the run took
-/// itself at that step stays; false then.
+/// Inserts a sample that was measured later, in the order of steps. Returns false, without a change, where
+/// the run has a sample of that step.
 bool insert_sample(RunData& run, ProbeResult sample);
 
 }  // namespace normscope

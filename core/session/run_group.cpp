@@ -107,7 +107,7 @@ void check_root(hid_t file, const std::string& path) {
     const std::string known = std::to_string(format_version);
     if (version > format_version)
         throw InputError(path + ": version " + std::to_string(version) +
-                         " is newer than this program understands (" + known + ")");
+                         " is newer than this program supports (" + known + ")");
     if (version < 1)
         throw InputError(path, "version " + std::to_string(version) + " is unknown", "1 … " + known);
 }

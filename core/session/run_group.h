@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-/// The layout of one run in a file, /runs/{id}: the only place that knows it, shared by recorder, session and
-/// recovery.
+/// The layout of one run in a file, /runs/{id}: defined only here, shared by recorder, session and recovery.
 namespace normscope::layout {
 
 inline constexpr std::size_t state_bytes = 16, kind_bytes = 16, text_bytes = 240;
@@ -23,7 +22,7 @@ inline constexpr std::size_t state_bytes = 16, kind_bytes = 16, text_bytes = 240
 // -----------------------------------------------------------------------------------------------------
 inline constexpr std::int64_t format_version = 1;
 void write_root(hid_t file);
-/// Throws InputError unless this is a Normscope session of a version that we know.
+/// Throws InputError unless this is a Normscope session of a supported version.
 void check_root(hid_t file, const std::string& path);
 
 // --- pieces that recorder and session share
@@ -53,23 +52,23 @@ void write_probe(hid_t probes, const std::vector<ProbeResult>& samples);
 void write_run(hid_t runs, const RunData& run);
 
 struct ReadOptions {
-    /// Take the shortest sound length of each group instead of refusing unequal ones. A run that names its
+    /// Take the shortest sound length of each group instead of rejecting unequal ones. A run that names its
     /// writer is always read so.
     bool recording = false;
     std::size_t full_rows =
-        std::numeric_limits<std::size_t>::max();  ///< longer step tables come as an overview
+        std::numeric_limits<std::size_t>::max();  ///< longer step tables are read as an overview
 };
 struct ReadRun {
     RunData data;
     std::optional<StepOverview> overview;  ///< set when data.steps was left empty
-    std::vector<std::string> warnings;     ///< what a damaged recording lost, one line each
+    std::vector<std::string> warnings;     ///< losses of a damaged recording, one line each
 };
-/// A run whose state is running or paused while nobody writes it any more is interrupted.
+/// A run whose state is running or paused without a live writer is interrupted.
 ReadRun read_run(hid_t runs, const std::string& id, const ReadOptions& options);
 StepTable read_steps(hid_t run, bool recording);
 Outcome read_outcome(hid_t run);
 
-/// The rows that every data set of a group can give. Throws InputError where they differ, unless it is a
+/// The number of rows that every data set of a group has. Throws InputError where they differ, unless it is a
 /// recording.
 std::size_t common_rows(hid_t group, bool recording);
 

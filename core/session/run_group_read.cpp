@@ -110,7 +110,7 @@ std::optional<StepOverview> read_overview(hid_t run, std::size_t most) {
 }
 
 bool somebody_writes(hid_t run) {
-    if (!hdf5::is_group(run, "writer")) return false;  // a saved session: nobody goes on with it
+    if (!hdf5::is_group(run, "writer")) return false;  // a saved session has no writer
     const Handle group = hdf5::open_group(run, "writer");
     const ProcessIdentity writer{
         hdf5::read_text_attribute(group, "host"), hdf5::read_text_attribute(group, "boot_id"),
@@ -195,7 +195,7 @@ ReadRun read_run(hid_t runs, const std::string& id, const ReadOptions& options) 
             auto samples = read_probe(probes, probe, recording);
             if (!samples.empty()) run.probes[probe] = std::move(samples);
         } catch (const InputError& error) {
-            if (!recording) throw;  // a saved session is sound or refused; of a wreck we take what is left
+            if (!recording) throw;  // a recording is read as far as it is sound
             read.warnings.push_back(error.what());
         }
     }

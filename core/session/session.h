@@ -16,23 +16,23 @@
 
 namespace normscope {
 
-/// A checkpoint that lies in a saved session.
+/// A checkpoint embedded in a saved session.
 struct EmbeddedCheckpoint {
     std::string session_path, run_id;
     std::int64_t step = 0;
 };
 
-/// A checkpoint to put into a session: under which run, and where it comes from (memory, a live checkpoint
-/// file, another or the same session). Copied one at a time, so that memory holds one at most.
+/// A checkpoint to embed in a session: its run and its source (memory, a live checkpoint file, another or the
+/// same session). Copied one at a time, so that memory holds one at most.
 struct CheckpointSource {
     std::string run_id;
     std::variant<std::shared_ptr<const Checkpoint>, std::string, EmbeddedCheckpoint> from;
 };
 
-/// Writes runs, checkpoints and the window's view (an opaque JSON text) as one session file: beside the
-/// target, synced, renamed, so that the old file or the new one is there whatever happens. Run ids must
-/// differ. Texts of events and outcomes are cut to 240 bytes at a character. All samples of a probe must have
-/// the same arrays. Throws InputError for what cannot be stored, SystemError for what the disk refuses.
+/// Writes runs, checkpoints and the window's view (an opaque JSON text) as one session file: next to the
+/// target, synced, renamed, so that the old file or the new one exists at any time. Run ids must differ.
+/// Texts of events and outcomes are cut to 240 bytes at a character. All samples of a probe must have the
+/// same arrays. Throws InputError for what cannot be stored, SystemError for what cannot be written.
 void save_session(const std::string& path, const std::vector<const RunData*>& runs,
                   const std::string& view_json, const std::vector<CheckpointSource>& checkpoints = {});
 void save_session(const std::string& path, const std::vector<RunData>& runs, const std::string& view_json,
@@ -42,16 +42,15 @@ struct Session {
     std::vector<RunData> runs;         ///< in the order in which they were saved
     std::string view_json;             ///< empty in a recording
     std::string app_version, created;  ///< of the program that wrote it; UTC, ISO 8601
-    /// Runs whose step table was longer than asked for: their `steps` is empty, see load_steps().
+    /// Runs whose step table exceeds the limit: their `steps` is empty, see load_steps().
     std::map<std::string, StepOverview> overviews;
     std::vector<EmbeddedCheckpoint> checkpoints;
-    std::vector<std::string> warnings;  ///< what a damaged recording lost, one line each
+    std::vector<std::string> warnings;  ///< losses of a damaged recording, one line each
 };
 
-/// Opens a saved session or a single recording, live, finished or left by a killed process. Format and
-/// version are checked first. Throws InputError, one line with the path, for everything that it cannot read.
-/// `full_rows`: step tables longer than that come as an overview of at most so many blocks, which opens at
-/// once.
+/// Opens a saved session or a single recording, live, finished or of a killed process. Format and version are
+/// checked first. Throws InputError, one line with the path, for an unreadable file. `full_rows`: step tables
+/// longer than that are read as an overview of at most that many blocks.
 Session open_session(const std::string& path,
                      std::size_t full_rows = std::numeric_limits<std::size_t>::max());
 

@@ -10,8 +10,8 @@
 
 namespace normscope {
 
-/// A step table seen from afar: smallest and largest value of each column in blocks of `factor` rows, NaN
-/// left out (NaN where a block has nothing else). A plot of it shows every spike of the full table.
+/// A downsampled step table: minimum and maximum of each column in blocks of `factor` rows, NaN skipped (NaN
+/// where a block has nothing else). A plot of it shows every spike of the full table.
 struct StepOverview {
     static constexpr std::int64_t base_factor = 64;  ///< each level of the pyramid is this much coarser
 
@@ -23,7 +23,7 @@ struct StepOverview {
     std::size_t blocks() const { return step.size(); }
 };
 
-/// The level above a table, and above a level.
+/// The next coarser level of a table, and of a level.
 StepOverview overview_of(const StepTable& table);
 StepOverview coarser(const StepOverview& level);
 

@@ -7,11 +7,10 @@
 
 namespace normscope {
 
-/// The numbers that files hold.
+/// The element types of files.
 enum class StoredType { Float32, Float64, Int32, Int64, UInt64, Other };
 
-/// An array as it lies in a file: name, row-major shape (empty: a scalar) and its bytes in the machine's own
-/// order.
+/// An array of a file: name, row-major shape (empty: a scalar) and its bytes in native order.
 struct StoredTensor {
     std::string name;
     std::vector<std::size_t> shape;

@@ -39,11 +39,14 @@ const std::map<std::string, std::vector<ArrayRule>>& probe_rules() {
         {"theta", {{"max", 2, true}, {"mean", 2, true}, {"below_099", 2, true}, {"width", 0}}},
         {"null_space", {{"gain", 1}, {"erased_backward", 1, true}, {"erased_forward", 1, true}}},
         {"jacobian",
-         {{"sublayer_sv", 2, true}, {"layer_sv", 2, true}, {"end_to_end_sv", 1, true}, {"branch_norm", 1, true}}}};
+         {{"sublayer_sv", 2, true},
+          {"layer_sv", 2, true},
+          {"end_to_end_sv", 1, true},
+          {"branch_norm", 1, true}}}};
     return rules;
 }
 
-/// Depth of the stack, 0 where the recipe does not tell.
+/// Depth of the stack, 0 where the recipe does not state it.
 std::size_t depth_of(const std::string& recipe) {
     const auto json = nlohmann::json::parse(recipe, nullptr, false);
     if (json.is_discarded() || !json.is_object() || !json.contains("stack") || !json["stack"].is_object())
@@ -120,7 +123,7 @@ class RunCheck {
         for (const auto& array : samples.front().arrays) {
             const auto rule =
                 std::find_if(rules.begin(), rules.end(), [&](const auto& r) { return array.name == r.name; });
-            // What an unknown probe may leave undefined is not ours to judge; infinities are.
+            // Of an unknown probe NaN is accepted, infinity is not.
             check_values("probes/" + id + "/" + array.name, samples, array.name,
                          rule == rules.end() || rule->may_be_nan);
         }
@@ -149,7 +152,7 @@ class RunCheck {
     void check_sites(const ProbeResult& sample) {
         const auto sites = sample.labels.find("sites");
         const NamedArray* gain = sample.find("gain");
-        // A stack without norms has no sites, and an attribute can not be empty.
+        // A stack without norms has no sites, and an attribute cannot be empty.
         const std::size_t named = sites == sample.labels.end() ? 0 : sites->second.size();
         if (gain && gain->shape.size() == 1 && gain->shape[0] != named)
             report("probes/null_space",

@@ -6,8 +6,8 @@
 
 namespace normscope {
 
-/// Something a person gave us cannot be used: a recipe key, a file, an argument. The message is one line and says
-/// what is wrong, where (key path or file), and what is allowed. The command line exits with code 2.
+/// Invalid input: a recipe key, a file, an argument. The message is one line: what is wrong, where (key path
+/// or file), and what is allowed. The command line exits with code 2.
 class InputError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -16,7 +16,8 @@ class InputError : public std::runtime_error {
         : std::runtime_error(where + ": " + what + (allowed.empty() ? "" : ", allowed: " + allowed)) {}
 };
 
-/// The world failed us: a full disk, a lost device, an unwritable file. One line: what and where. Exit code 1.
+/// A failure of the system: a full disk, a lost device, an unwritable file. One line: what and where. Exit
+/// code 1.
 class SystemError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;

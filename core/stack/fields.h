@@ -10,7 +10,7 @@
 
 namespace normscope {
 
-/// The words of an enum, in the order of its values. Specialised beside each enum of a recipe.
+/// The words of an enum, in the order of its values. Specialised next to each enum of a recipe.
 template <class Enum>
 std::span<const char* const> words_of();
 
@@ -20,7 +20,7 @@ const char* word_of(Enum value) {
     return words_of<Enum>()[static_cast<std::size_t>(value)];
 }
 
-/// An interval of allowed values, ends included unless said otherwise.
+/// An interval of allowed values, ends included unless stated otherwise.
 struct RealRange {
     double low = 0;
     double high = std::numeric_limits<double>::infinity();
@@ -29,9 +29,9 @@ struct RealRange {
     std::string text() const;
 };
 
-/// A visitor over the keys of a specification. Each spec has one `list_fields` that names every key once, with its
-/// range; reading, writing, checking and comparing recipes are visitors, so a key can not be known to one of them and
-/// forgotten by another.
+/// A visitor over the keys of a specification. Each spec has one `list_fields` that names every key once,
+/// with its range; reading, writing, checking and comparing recipes are visitors, so all of them cover the
+/// same keys.
 class Fields {
   public:
     virtual ~Fields() = default;
@@ -43,7 +43,7 @@ class Fields {
     virtual void text(const char* key, std::string& value) = 0;
     virtual void optional_flag(const char* key, std::optional<bool>& value) = 0;
     virtual void optional_real(const char* key, std::optional<double>& value, RealRange range) = 0;
-    /// "auto" or a whole number; 0 stands for auto.
+    /// "auto" or a whole number; 0 means auto.
     virtual void integer_or_auto(const char* key, int& value, int low, int high) = 0;
     virtual void word(const char* key, int& index, std::span<const char* const> allowed) = 0;
     virtual void group(const char* key, const std::function<void()>& inside) = 0;

@@ -29,7 +29,7 @@ std::string joined(std::span<const char* const> words) {
 
 std::string range_text(int low, int high) { return std::to_string(low) + " … " + std::to_string(high); }
 
-// One line, even where a person wrote a whole object in the wrong place.
+// One line, even where the value is a whole object.
 std::string shown(const json& value) {
     std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
     return text.size() > 60 ? text.substr(0, 57) + "..." : text;
@@ -38,8 +38,8 @@ std::string shown(const json& value) {
 }  // namespace
 
 std::string RealRange::text() const {
-    return std::string(low_open || std::isinf(low) ? "(" : "[") + number_text(low) + ", " + number_text(high) +
-           (std::isinf(high) ? ")" : "]");
+    return std::string(low_open || std::isinf(low) ? "(" : "[") + number_text(low) + ", " +
+           number_text(high) + (std::isinf(high) ? ")" : "]");
 }
 
 JsonReader::JsonReader(const json& object, std::string path) {
@@ -59,7 +59,7 @@ const json* JsonReader::find(const char* key) {
     return it == level.object->end() ? nullptr : &*it;
 }
 
-void JsonReader::refuse_unknown_keys(const Level& level) {
+void JsonReader::reject_unknown_keys(const Level& level) {
     for (const auto& [key, value] : level.object->items()) {
         if (std::find(level.known.begin(), level.known.end(), key) != level.known.end()) continue;
         std::string allowed;
@@ -68,16 +68,18 @@ void JsonReader::refuse_unknown_keys(const Level& level) {
     }
 }
 
-void JsonReader::refuse_unknown_keys() const { refuse_unknown_keys(levels_.back()); }
+void JsonReader::reject_unknown_keys() const { reject_unknown_keys(levels_.back()); }
 
 void JsonReader::integer(const char* key, int& value, int low, int high) {
     const json* j = find(key);
     if (!j) return;
-    if (!j->is_number_integer()) throw InputError(path_of(key), shown(*j) + " is not a whole number", range_text(low, high));
+    if (!j->is_number_integer())
+        throw InputError(path_of(key), shown(*j) + " is not a whole number", range_text(low, high));
     const auto v = j->is_number_unsigned() && j->get<std::uint64_t>() > static_cast<std::uint64_t>(high)
                        ? static_cast<std::int64_t>(high) + 1
                        : j->get<std::int64_t>();
-    if (v < low || v > high) throw InputError(path_of(key), shown(*j) + " is out of range", range_text(low, high));
+    if (v < low || v > high)
+        throw InputError(path_of(key), shown(*j) + " is out of range", range_text(low, high));
     value = static_cast<int>(v);
 }
 
@@ -94,7 +96,8 @@ void JsonReader::integer_or_auto(const char* key, int& value, int low, int high)
 void JsonReader::whole(const char* key, std::uint64_t& value) {
     const json* j = find(key);
     if (!j) return;
-    if (!j->is_number_unsigned()) throw InputError(path_of(key), shown(*j) + " is not a whole number", "0 … 2^64 − 1");
+    if (!j->is_number_unsigned())
+        throw InputError(path_of(key), shown(*j) + " is not a whole number", "0 … 2^64 − 1");
     value = j->get<std::uint64_t>();
 }
 
@@ -113,7 +116,7 @@ void JsonReader::reals(const char* key, std::span<double> values, RealRange rang
     if (!j) return;
     const std::string allowed = std::to_string(values.size()) + " numbers in " + range.text();
     if (!j->is_array() || j->size() != values.size())
-        throw InputError(path_of(key), shown(*j) + " has not the right form", allowed);
+        throw InputError(path_of(key), shown(*j) + " has the wrong form", allowed);
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (!(*j)[i].is_number() || !range.contains((*j)[i].get<double>()))
             throw InputError(path_of(key), shown(*j) + " is out of range", allowed);
@@ -169,7 +172,7 @@ void JsonReader::enter(const json& object, std::string path, const std::function
     if (!object.is_object()) throw InputError(path, shown(object) + " is not an object", "{…}");
     levels_.push_back({&object, std::move(path), {}});
     inside();
-    refuse_unknown_keys();
+    reject_unknown_keys();
     levels_.pop_back();
 }
 

@@ -10,15 +10,15 @@
 
 namespace normscope {
 
-/// Reads a spec from JSON: keys left out keep their value, unknown keys and values out of range throw InputError with
-/// the path of the key ("stack.norm.eps") and the allowed set.
+/// Reads a spec from JSON: missing keys keep their value, unknown keys and values out of range throw
+/// InputError with the path of the key ("stack.norm.eps") and the allowed set.
 class JsonReader final : public Fields {
   public:
     /// `path` names `object` in messages, e.g. "stack". The object must outlive the reader.
     JsonReader(const nlohmann::json& object, std::string path);
 
-    /// Throws for a key of the object that no field asked for.
-    void refuse_unknown_keys() const;
+    /// Throws for a key of the object that no field read.
+    void reject_unknown_keys() const;
 
     void integer(const char* key, int& value, int low, int high) override;
     void whole(const char* key, std::uint64_t& value) override;
@@ -43,12 +43,12 @@ class JsonReader final : public Fields {
     const nlohmann::json* find(const char* key);
     std::string path_of(const char* key) const;
     void enter(const nlohmann::json& object, std::string path, const std::function<void()>& inside);
-    static void refuse_unknown_keys(const Level& level);
+    static void reject_unknown_keys(const Level& level);
 
     std::vector<Level> levels_;
 };
 
-/// Writes every field of a spec, in the order of its listing.
+/// Writes every field of a spec, in the order of list_fields.
 class JsonWriter final : public Fields {
   public:
     nlohmann::ordered_json take() { return std::move(levels_.front()); }

@@ -32,7 +32,7 @@ void apply(const RuleOverride& by_hand, SublayerRule& rule) {
     if (by_hand.b) rule.b = *by_hand.b;
 }
 
-/// The row's rule with the overrides by hand; the layout and the gate are not looked at.
+/// The row's rule with the user's overrides; layout and gate are ignored.
 SublayerRule rule_of_row(const StackSpec& spec, int layer, Sublayer kind) {
     Scheme scheme = spec.scheme;
     if (scheme == Scheme::Mix) scheme = layer < mix_post_layers(spec) ? Scheme::Post : Scheme::Pre;

@@ -5,24 +5,25 @@
 
 namespace normscope {
 
-/// A scheme is a row of data. Every sub-layer of every scheme is one form (f is attention or the feed-forward map):
+/// A scheme is a row of data. Every sub-layer of every scheme is one form (f is attention or the feed-forward
+/// map):
 ///
 ///     u  = s_in · N_in(x)
 ///     y  = N_out(f(u))
 ///     z  = a·x + Δt·b·λ∘y
 ///     x' = N_post(z)
 ///
-/// and a row says which norms stand and what a and s_in are; λ is the learnable branch_scale. A new scheme is a new row
-/// plus its test.
+/// and a row states which norms are placed and what a and s_in are; λ is the learnable branch_scale. A new
+/// scheme is a new row plus its test.
 ///
-/// In a parallel layer attention and the feed-forward map both read the layer's input x and share one shortcut and one
-/// post norm: the attention sub-layer leaves h' = a·x + Δt·b·λ∘y_attn, the feed-forward sub-layer
-/// x' = N_post(h' + Δt·b·λ∘y_ffn). The shortcut's a is attention's, N_post is the feed-forward sub-layer's
-/// (`ffn.norm_post`; an `attn.post` or `ffn.a` set by hand does nothing).
+/// In a parallel layer attention and the feed-forward map both read the layer's input x and share one
+/// shortcut and one post norm: the attention sub-layer returns h' = a·x + Δt·b·λ∘y_attn, the feed-forward
+/// sub-layer x' = N_post(h' + Δt·b·λ∘y_ffn). The shortcut's a is attention's, N_post is the feed-forward
+/// sub-layer's (`ffn.norm_post`; an override of `attn.post` or `ffn.a` has no effect).
 ///
-/// GPAS puts P_g (gate.h) at one site of every sub-layer: on x before both branches (input), on u (norm; also where no
-/// norm stands), on y (branch), on the shortcut's x alone (shortcut), or on x' (output). A parallel layer has one input,
-/// one shortcut and one output, hence one gate there.
+/// GPAS applies P_g (gate.h) at one site of every sub-layer: on x before both branches (input), on u (norm;
+/// also where no norm is placed), on y (branch), on the shortcut's x alone (shortcut), or on x' (output). A
+/// parallel layer has one input, one shortcut and one output, hence one gate there.
 struct SchemeRow {
     Scheme scheme;
     const char* title;  ///< "Pre-LN"
@@ -37,16 +38,17 @@ const SchemeRow& scheme_row(Scheme scheme);
 enum class Sublayer { Attention, FeedForward };
 inline constexpr const char* sublayer_name(Sublayer s) { return s == Sublayer::Attention ? "attn" : "ffn"; }
 
-/// The rule of one sub-layer, after the scheme's row, Mix-LN's split and the overrides made by hand.
+/// The rule of one sub-layer, after the scheme's row, Mix-LN's split and the user's overrides.
 struct SublayerRule {
     bool in = false, out = false, post = false;
     double a = 1;     ///< factor of the shortcut; a parallel layer's two rules both hold the one of the layer
-    double b = 1;     ///< factor of the branch, beside Δt
+    double b = 1;     ///< factor of the branch, besides Δt
     double s_in = 1;  ///< factor after the input norm
-    GateSite gate = GateSite::Auto;  ///< where GPAS stands, Auto resolved; read only when gpas.enabled
+    GateSite gate = GateSite::Auto;  ///< where GPAS is applied, Auto resolved; read only when gpas.enabled
 };
 
-/// Mix-LN: so many layers, from the first on, are Post-LN, the others Pre-LN: ⌊fraction·N⌋ ([G] after Mix-LN).
+/// Mix-LN: so many layers, from the first on, are Post-LN, the others Pre-LN: ⌊fraction·N⌋ ([G] after
+/// Mix-LN).
 int mix_post_layers(const StackSpec& spec);
 
 /// `layer` counts from 0.

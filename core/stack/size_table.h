@@ -7,7 +7,7 @@
 
 namespace normscope {
 
-/// One model size of the literature, with the training that goes with it.
+/// One model size of the literature, with its training recipe.
 struct SizeRow {
     const char* name;  ///< "llama-71m", the preset's name
     Block block;
@@ -16,7 +16,7 @@ struct SizeRow {
     int warmup, steps;
     int sequences;   ///< a step's batch, of `context` tokens each
     double clip;     ///< global gradient norm; 0 = off
-    bool published;  ///< whether the source gives lr, warm-up and steps; else they are those of the nearest
+    bool published;  ///< whether the source gives lr, warm-up and steps; else those of the nearest
                      ///< size
 };
 
@@ -26,7 +26,7 @@ struct SizeRow {
 /// nanoGPT, whose recipe was written for 124M.
 std::span<const SizeRow> size_table();
 
-/// The row's stack, complete: Pre-LN, biases and tied head as the family has them, its initialisation.
+/// The row's stack, complete: Pre-LN, biases, tied head and initialisation of the family.
 StackSpec stack_of(const SizeRow& row);
 
 }  // namespace normscope

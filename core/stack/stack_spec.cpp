@@ -54,7 +54,7 @@ void list_rule(Fields& f, RuleOverride& rule) {
 }  // namespace
 
 void list_fields(Fields& f, StackSpec& s) {
-    // The block stands first: it sets the defaults of the keys after it, which a recipe may then override.
+    // The block comes first: it sets the defaults of the keys after it, which a recipe may then override.
     const Block before = s.block;
     f.choice("block", s.block);
     if (s.block != before) apply_block_preset(s, s.block);
@@ -131,7 +131,8 @@ void complete(StackSpec& s, int source_vocab) {
 
 void validate(const StackSpec& s) {
     if (s.d_model % s.heads != 0)
-        throw InputError("stack.heads", std::to_string(s.heads) + " does not divide d_model " + std::to_string(s.d_model),
+        throw InputError("stack.heads",
+                         std::to_string(s.heads) + " does not divide d_model " + std::to_string(s.d_model),
                          "divisors of d_model");
     if (s.heads % s.kv_heads != 0)
         throw InputError("stack.kv_heads",
@@ -147,7 +148,8 @@ void validate(const StackSpec& s) {
             throw InputError("stack.layers.index", std::to_string(layer.index) + " is not a layer",
                              "0 … " + std::to_string(s.depth - 1));
         if (!seen.insert(layer.index).second)
-            throw InputError("stack.layers.index", std::to_string(layer.index) + " appears twice", "each layer once");
+            throw InputError("stack.layers.index", std::to_string(layer.index) + " appears twice",
+                             "each layer once");
     }
 }
 

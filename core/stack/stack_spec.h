@@ -45,7 +45,7 @@ struct InitSpec {
     int path_maps = 4;
 };
 
-/// What a person switched by hand in one sub-layer; absent = what the scheme says.
+/// The user's overrides in one sub-layer; absent = as the scheme.
 struct RuleOverride {
     std::optional<bool> in, out, post;
     std::optional<double> a, b;
@@ -57,7 +57,7 @@ struct LayerOverride {
     RuleOverride attn, ffn;
 };
 
-/// What is built: the architecture of one transformer stack (recipe key "stack"). Plain data; sizes in elements.
+/// The architecture of one transformer stack (recipe key "stack"). Plain data; sizes in elements.
 struct StackSpec {
     int depth = 12;     ///< layers; each is an attention sub-layer, then a feed-forward sub-layer
     int d_model = 64;
@@ -65,7 +65,7 @@ struct StackSpec {
     int kv_heads = 0;   ///< 0: as many as heads
     int d_ff = 0;       ///< 0: 4 · d_model
     int context = 64;
-    int vocab = 0;      ///< 0: what the data source has
+    int vocab = 0;      ///< 0: that of the data source
     Block block = Block::Gpt2;
     Activation activation = Activation::GeluTanh;
     bool bias = true;   ///< of every linear map and every norm
@@ -98,16 +98,17 @@ struct StackSpec {
 /// Names every key of "stack" once; see Fields.
 void list_fields(Fields& fields, StackSpec& spec);
 
-/// What a block family stands for: sets activation, bias, position, tied head and norm to its defaults.
+/// Sets activation, bias, position, tied head and norm to the defaults of a block family.
 void apply_block_preset(StackSpec& spec, Block block);
 
 /// Replaces every "auto" size by its value (kv_heads, d_ff); `source_vocab` fills vocab.
 void complete(StackSpec& spec, int source_vocab);
 
-/// Throws InputError when a completed spec can not be built (heads must divide d_model, and so on).
+/// Throws InputError when a completed spec cannot be built (heads must divide d_model, and so on).
 void validate(const StackSpec& spec);
 
-/// Whether the final norm stands before the head: auto means on, except for GPT-2 blocks under post and deepnorm.
+/// Whether a final norm is placed before the head: auto means on, except for GPT-2 blocks under post and
+/// deepnorm.
 bool has_final_norm(const StackSpec& spec);
 
 }  // namespace normscope

@@ -70,7 +70,7 @@ void warn_gpas(const StackSpec& s, std::vector<std::string>& lines) {
     if (!g.learnable)
         lines.push_back(
             "gpas.learnable false: gates stay where they start, at 0, where they do nothing, unless weights "
-            "are loaded; [G] reports perplexity 22.46 with predefined gates, 20.35 with learnt ones "
+            "are loaded; [G] reports perplexity 22.46 with predefined gates, 20.35 with learned ones "
             "(Table 5, 350M)");
 }
 
@@ -87,7 +87,7 @@ void warn_layers(const StackSpec& s, std::vector<std::string>& lines) {
     if (s.branch_scale == BranchScale::Channel && scheme_row(s.scheme).out)
         lines.push_back(
             std::string("branch_scale channel with ") + scheme_row(s.scheme).title +
-            ": the gain of the output norm already is one factor a channel; the two are learnt as their "
+            ": the gain of the output norm already is one factor a channel; the two are learned as their "
             "product (LayerScale is meant for branches without an output norm)");
 }
 

@@ -8,9 +8,9 @@
 
 namespace normscope {
 
-/// What of a stack the literature advises against, has not tried, or has no effect: allowed, but to be seen.
-/// One line each: the recipe's keys, the reason, the source. Empty for a stack as published. Needs no
-/// completed spec.
+/// Warnings for settings that the literature advises against or has not tried, or that have no effect. One
+/// line each: the recipe's keys, the reason, the source. Empty for a stack as published. Needs no completed
+/// spec.
 std::vector<std::string> warnings(const StackSpec& spec);
 
 }  // namespace normscope

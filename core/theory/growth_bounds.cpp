@@ -25,9 +25,9 @@ double entries(std::size_t tokens, std::size_t width) {
 double branch_bound(const BoundedSublayer& s, double entry_count, const std::string& where) {
     return require_size(s.step, where + ".step") * require_size(s.branch_scale, where + ".branch_scale") *
            std::sqrt(entry_count) *
-           (s.output_norm
-                ? require_size(s.gamma_max, where + ".gamma_max") + require_size(s.beta_max, where + ".beta_max")
-                : require_size(s.branch_rms, where + ".branch_rms"));
+           (s.output_norm ? require_size(s.gamma_max, where + ".gamma_max") +
+                                require_size(s.beta_max, where + ".beta_max")
+                          : require_size(s.branch_rms, where + ".branch_rms"));
 }
 
 std::string sublayer_name(std::size_t k) {
@@ -56,8 +56,9 @@ std::vector<double> output_norm_bounds_uniform(double initial_norm, std::size_t 
     BoundedSublayer largest{0, 0, 0, 0, 1, 1};
     for (std::size_t k = 0; k < sublayers.size(); ++k) {
         const BoundedSublayer& s = sublayers[k];
-        branch_bound(s, entry_count, sublayer_name(k));  // checks the numbers
-        if (!s.output_norm) throw InputError(sublayer_name(k), "no output norm", "sub-layers with an output norm");
+        branch_bound(s, entry_count, sublayer_name(k));  // checks the values
+        if (!s.output_norm)
+            throw InputError(sublayer_name(k), "no output norm", "sub-layers with an output norm");
         if (s.gate_scale != 1 || s.shortcut_scale != 1)
             throw InputError(sublayer_name(k), "a gated or scaled residual",
                              "gate_scale = shortcut_scale = 1");
@@ -87,14 +88,18 @@ std::vector<double> pre_norm_bounds(double initial_norm, std::size_t context, st
     for (std::size_t i = 0; i < sublayers.size(); ++i) {
         const PreNormSublayer& s = sublayers[i];
         const std::string where = sublayer_name(i);
-        const auto size = [&](double value, const char* name) { return require_size(value, where + "." + name); };
-        const double token_norm = size(s.smallest_token_norm, "smallest_token_norm"), eps = size(s.eps, "eps");
+        const auto size = [&](double value, const char* name) {
+            return require_size(value, where + "." + name);
+        };
+        const double token_norm = size(s.smallest_token_norm, "smallest_token_norm"),
+                     eps = size(s.eps, "eps");
         if (token_norm == 0 && eps == 0)
-            throw InputError(where + ".smallest_token_norm", "0 at eps 0: the norm is undefined", "one of them > 0");
+            throw InputError(where + ".smallest_token_norm", "0 at eps 0: the norm is undefined",
+                             "one of them > 0");
         const double mixing = s.mixes_tokens ? std::sqrt(static_cast<double>(context)) : 1;
         const double d = static_cast<double>(width);
-        const double branch = size(s.step, "step") * size(s.branch_scale, "branch_scale") * mixing * std::sqrt(d) *
-                              size(s.gamma_max, "gamma_max") * size(s.gain, "gain") /
+        const double branch = size(s.step, "step") * size(s.branch_scale, "branch_scale") * mixing *
+                              std::sqrt(d) * size(s.gamma_max, "gamma_max") * size(s.gain, "gain") /
                               std::sqrt(token_norm * token_norm + d * eps);
         bounds.push_back(size(s.gate_scale, "gate_scale") *
                          (size(s.shortcut_scale, "shortcut_scale") + branch) * bounds.back());

@@ -18,12 +18,12 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-/// Below this relative error per layer two fits are equally exact, and only the parameter count tells them
-/// apart.
+/// Below this relative error per layer two fits are equally exact, and only the parameter count distinguishes
+/// them.
 constexpr double exact_fit = 1e-9;
 
 struct Candidate {
-    VectorXd coefficients;  // in units where the last layer stands at 1
+    VectorXd coefficients;  // in units where the last layer is at 1
     double rss = std::numeric_limits<double>::infinity();
 };
 
@@ -39,8 +39,8 @@ std::optional<Candidate> fit_positive_sum(const MatrixXd& columns, const VectorX
     const MatrixXd relative = (-log_values).array().exp().matrix().asDiagonal() * columns;
     Candidate fit{relative.colPivHouseholderQr().solve(VectorXd::Ones(columns.rows()))};
     if (!(fit.coefficients.array() >= 0).all()) {
-        // Far from the data the weighted start may leave the constraint although the log fit does not, and over a
-        // huge range its weights overflow: restart inside.
+        // Far from the data the weighted start may leave the constraint although the log fit does not, and
+        // over a huge range its weights overflow: restart inside.
         fit.coefficients.setConstant(log_values.array().exp().mean() / static_cast<double>(columns.cols()));
     }
     VectorXd model = columns * fit.coefficients;
@@ -117,7 +117,8 @@ GrowthFit fit_model(GrowthModel model, const VectorXd& log_values) {
         fit.parameters = {std::exp(mean), 0, 0};
         return fit;
     }
-    if (model == GrowthModel::square_root) {  // v² is linear; largest value at 1, so that the squares stay in range
+    if (model ==
+        GrowthModel::square_root) {  // v² is linear; largest value at 1, so that the squares stay in range
         const double largest = log_values.maxCoeff();
         const Candidate square = fit_polynomial(1, 2 * (log_values.array() - largest).matrix());
         GrowthFit fit = summary(square.rss / 4, 2, count);
@@ -134,7 +135,7 @@ GrowthFit fit_model(GrowthModel model, const VectorXd& log_values) {
     return fit;
 }
 
-/// Does `wider` contain `model` as a special case?
+/// Whether `wider` contains `model` as a special case.
 bool contains(GrowthModel wider, GrowthModel model) {
     return model == GrowthModel::constant ||
            (model == GrowthModel::linear && wider == GrowthModel::quadratic);
@@ -143,8 +144,8 @@ bool contains(GrowthModel wider, GrowthModel model) {
 }  // namespace
 
 std::string_view growth_model_name(GrowthModel model) {
-    constexpr std::array<std::string_view, growth_model_count> names{"constant", "square root", "linear", "quadratic",
-                                                                     "exponential"};
+    constexpr std::array<std::string_view, growth_model_count> names{"constant", "square root", "linear",
+                                                                     "quadratic", "exponential"};
     return names.at(static_cast<std::size_t>(model));
 }
 

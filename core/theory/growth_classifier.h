@@ -45,12 +45,12 @@ inline constexpr double growth_decisive_lead = 2;
 
 /// Fits all models to values[ℓ], one per layer, and compares them by AICc. Decided when the best leads every
 /// rival by 2. A model that contains the best one as a special case is no rival: it can never trail by more
-/// than its parameter penalty, so a lead would be a matter of luck. So constant needs to beat nobody by a
-/// margin (all contain it), linear is not held against quadratic, √-growth and linear are rivals, and
-/// whatever is more complex must earn its parameters by 2. InputError on a value that is not finite and > 0.
+/// than its parameter penalty, so a lead would be a matter of luck. So constant needs no margin (all contain
+/// it), linear is not compared with quadratic, √-growth and linear are rivals, and a more complex model must
+/// lead by 2. InputError on a value that is not finite and > 0.
 GrowthClass classify_growth(std::span<const double> values);
 
-/// The fitted value of a model at layer ℓ, for drawing it beside the data.
+/// The fitted value of a model at layer ℓ, for drawing it with the data.
 double growth_model_value(GrowthModel model, const GrowthFit& fit, double layer);
 
 }  // namespace normscope

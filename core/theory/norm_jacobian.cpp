@@ -33,7 +33,7 @@ void require_width(std::span<const double> v, std::size_t width, const std::stri
 
 using Basis = std::vector<std::vector<double>>;
 
-/// Gram–Schmidt, twice for full accuracy; a vector that lies in the span already is left out.
+/// Gram–Schmidt, twice for full accuracy; a vector already in the span is skipped.
 void append_orthonormal(Basis& basis, std::vector<double> v) {
     const double length = std::sqrt(dot(v, v));
     if (length == 0) return;
@@ -121,7 +121,7 @@ void NormJacobian::build_left_null_space() {
             if (gamma_[i] != 0)
                 v[i] = scaled_output * (smallest_live / gamma_[i]);
             else if (scaled_output != 0)
-                return;  // γ ⊙ g can not reach it
+                return;  // γ ⊙ g cannot reach it
         }
         append_orthonormal(left_null_live_, std::move(v));
     };

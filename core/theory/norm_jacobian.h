@@ -7,7 +7,7 @@
 
 namespace normscope {
 
-/// How much of a vector a norm throws away. Summed over tokens it is what a norm site erases.
+/// How much of a vector a norm erases; summed over tokens, of a norm site.
 struct ErasedEnergy {
     double erased = 0;  ///< ‖Pv‖²
     double total = 0;   ///< ‖v‖²
@@ -20,19 +20,19 @@ struct ErasedEnergy {
     }
 };
 
-/// What a norm's null spaces at ε = 0 take from vectors, token by token and without allocation: only γ, which all tokens
-/// of a site share, is prepared. LayerNorm's ker Jᵀ is diag(γ)⁻¹·span{1, x}, its ker J span{1, x} (RMSNorm: without the
-/// 1), so neither needs the mean or σ; NormJacobian below says the rest. T is float or double; sums are float64.
-/// Immutable; any thread may read it.
+/// What a norm's null spaces at ε = 0 take from vectors, token by token and without allocation: only γ, which
+/// all tokens of a site share, is prepared. LayerNorm's ker Jᵀ is diag(γ)⁻¹·span{1, x}, its ker J span{1, x}
+/// (RMSNorm: without the 1), so neither needs the mean or σ; see NormJacobian below. T is float or double;
+/// sums are float64. Immutable; any thread may read it.
 class NormNullSpace {
   public:
-    /// An empty gamma stands for ones. Throws InputError where a number is not finite or the width is 0.
+    /// An empty gamma means ones. Throws InputError where a value is not finite or the width is 0.
     NormNullSpace(bool centred, std::size_t width, std::span<const double> gamma);
 
     std::size_t width() const { return weights_.size(); }
 
-    /// What one token [d] gives: its variance without ε (RMSNorm: mean(x²)), and ‖Pg‖² and ‖g‖² of a gradient [d] at
-    /// the norm's output, P the orthogonal projector on ker Jᵀ. NaN where an entry is not finite.
+    /// What one token [d] gives: its variance without ε (RMSNorm: mean(x²)), and ‖Pg‖² and ‖g‖² of a gradient
+    /// [d] at the norm's output, P the orthogonal projector on ker Jᵀ. NaN where an entry is not finite.
     struct Token {
         double variance = 0;
         ErasedEnergy backward;
@@ -46,7 +46,7 @@ class NormNullSpace {
 
   private:
     bool centred_ = true;                      // LayerNorm
-    std::vector<double> weights_;              // smallest live |γ| over γ, so at most 1 in size; 0 where γ = 0
+    std::vector<double> weights_;  // smallest live |γ| over γ, so at most 1 in size; 0 where γ = 0
     double weights_square_ = 0;                // Σ weights²
     std::size_t pivot_ = 0;                    // the channel of the smallest |γ|
     std::vector<std::size_t> dead_channels_;   // γ = 0
@@ -58,14 +58,14 @@ class NormNullSpace {
 ///     LayerNorm  J = (1/σ_ε) diag(γ) (I − 11ᵀ/d − ẑẑᵀ/d),   σ_ε = √(var + ε),     ẑ = (x − mean)/σ_ε
 ///     RMSNorm    J = (1/r_ε) diag(γ) (I − x̃x̃ᵀ/d),           r_ε = √(mean(x²) + ε), x̃ = x/r_ε
 ///
-/// Errata: [N] Remark 1.2 multiplies by diag(γ) from the right; it stands on the left, so the null space of J
-/// does not depend on γ and that of Jᵀ does. [K] Lemma 9 leaves out −11ᵀ/d. [N] equates ker J with the lost
+/// Errata: [N] Remark 1.2 multiplies by diag(γ) from the right; it belongs on the left, so the null space of
+/// J does not depend on γ and that of Jᵀ does. [K] Lemma 9 omits −11ᵀ/d. [N] equates ker J with the lost
 /// gradient directions; those are ker Jᵀ. All spans have length d; β has no influence. Immutable; any thread
 /// may read it.
 class NormJacobian {
   public:
-    /// An empty gamma stands for ones. Throws InputError when the shapes differ, a number is not finite, eps
-    /// < 0, or the norm is undefined (eps = 0 and no variance).
+    /// An empty gamma means ones. Throws InputError when the shapes differ, a value is not finite, eps < 0,
+    /// or the norm is undefined (eps = 0 and no variance).
     static NormJacobian layer_norm(std::span<const double> x, std::span<const double> gamma, double eps);
     static NormJacobian rms_norm(std::span<const double> x, std::span<const double> gamma, double eps);
 

@@ -7,12 +7,13 @@
 #include <cmath>
 #include <string>
 
-// The sums below may run in any order: `omp simd` (-fopenmp-simd; no threads) lets the compiler vectorise them.
+// The sums below may run in any order: `omp simd` (-fopenmp-simd; no threads) lets the compiler vectorise
+// them.
 
 namespace normscope {
 namespace {
 
-/// ‖Pv‖² for P on span{p, q}, from Σp², Σpq, Σq², Σpv, Σqv. A q that lies in the span of p to rounding is left out.
+/// ‖Pv‖² for P on span{p, q}, from Σp², Σpq, Σq², Σpv, Σqv. A q in the span of p to rounding is skipped.
 double projected(double pp, double pq, double qq, double pv, double qv) {
     double energy = pp > 0 ? pv * pv / pp : 0;
     const double share = pp > 0 ? pq / pp : 0;
@@ -47,9 +48,9 @@ NormNullSpace::NormNullSpace(bool centred, std::size_t width, std::span<const do
     }
 }
 
-/// γ ⊙ g ∈ span{1, x} (RMSNorm: span{x}) makes Jᵀg vanish. The generators are w and w ⊙ (x − x_pivot), w = 1/γ up to a
-/// factor: the second is 0 where the first is largest, so that they stay independent however small a γ is, and rounding
-/// is amplified by at most d.
+/// γ ⊙ g ∈ span{1, x} (RMSNorm: span{x}) makes Jᵀg vanish. The generators are w and w ⊙ (x − x_pivot), w =
+/// 1/γ up to a factor: the second is 0 where the first is largest, so that they stay independent however
+/// small a γ is, and rounding is amplified by at most d.
 template <class T>
 NormNullSpace::Token NormNullSpace::token(const T* x, const T* gradient) const {
     const std::size_t d = width();
@@ -80,7 +81,8 @@ NormNullSpace::Token NormNullSpace::token(const T* x, const T* gradient) const {
     }
     const bool ones = centred_ && dead_channels_.empty();
     if (!reached) qq = 0;
-    result.backward.erased = of_dead + projected(ones ? weights_square_ : 0, ones ? pq : 0, qq, ones ? pg : 0, qg);
+    result.backward.erased =
+        of_dead + projected(ones ? weights_square_ : 0, ones ? pq : 0, qq, ones ? pg : 0, qg);
     if (!std::isfinite(squares)) result.variance = NAN;
     if (!std::isfinite(gg + squares)) result.backward = {NAN, NAN};
     return result;
@@ -89,7 +91,8 @@ NormNullSpace::Token NormNullSpace::token(const T* x, const T* gradient) const {
 template <class T>
 ErasedEnergy NormNullSpace::erased_forward(const T* x, const double* change) const {
     const std::size_t d = width();
-    // Any entry serves as the shift: it costs at most a factor d of rounding, and of a constant token nothing is left.
+    // Any entry serves as the shift: it costs at most a factor d of rounding, and of a constant token nothing
+    // is left.
     const double shift = centred_ ? static_cast<double>(x[0]) : 0;
     double sum = 0, squares = 0, of_change = 0, overlap = 0, total = 0;
 #pragma omp simd reduction(+ : sum, squares, of_change, overlap, total)

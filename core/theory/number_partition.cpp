@@ -148,7 +148,7 @@ void NumberPartition::balance_with_tail(std::size_t depth, double difference) {
 
 /// Tries to settle everything below a node by counting: `count` of the entries from `depth` to `end` sum to
 /// between the count smallest and the count largest, and whatever lies beyond `end` adds anything from
-/// nothing to its whole mass. Returns true when no choice brackets the sum that the plus side still wants:
+/// nothing to its whole mass. Returns true when no choice brackets the sum that the plus side still needs:
 /// then one of two extreme choices is the optimum below this node. Otherwise `count` is the smallest that may
 /// reach it.
 NumberPartition::Bracket NumberPartition::close_by_count(std::size_t depth, std::size_t end,
@@ -175,7 +175,7 @@ NumberPartition::Bracket NumberPartition::close_by_count(std::size_t depth, std:
     return {true, count, wanted};
 }
 
-/// True when nothing below the node needs a look. Where it stays open, leaves good splits of it behind.
+/// True when nothing below the node needs a search. Otherwise records good splits of it.
 bool NumberPartition::close_node(std::size_t depth, double difference) {
     const std::size_t size = value_.size();
     const Bracket bracket = close_by_count(depth, size, difference);
@@ -220,9 +220,9 @@ void NumberPartition::shift_window(std::size_t depth, std::size_t count, double 
     }
 }
 
-/// Where the last entry before stands highest above the mass of all entries behind: a few nearly equal
-/// entries with a light tail are settled by counting the few and taking the tail as slack. `size` where no
-/// tail is light.
+/// The index where the last entry before exceeds the mass of all entries after it the most: a few nearly
+/// equal entries with a light tail are settled by counting the few and taking the tail as slack. `size` where
+/// no tail is light.
 std::size_t NumberPartition::heaviest_step() const {
     const std::size_t size = value_.size();
     std::size_t cut = size;
@@ -239,7 +239,7 @@ std::size_t NumberPartition::heaviest_step() const {
 
 /// Depth first over the entries in descending order, lighter side first. Of equal entries those on the plus
 /// side come first, and the first entry is plus: every split is seen once. Returns true when the whole tree
-/// was seen.
+/// was searched.
 bool NumberPartition::search(std::size_t work_limit) {
     const std::size_t size = value_.size();
     const std::size_t tail = std::min(size, search_tail);
@@ -252,7 +252,7 @@ bool NumberPartition::search(std::size_t work_limit) {
     settled_.resize(size);
 
     std::size_t depth = 0;
-    bool tabulated = false;  // many a search never needs a leaf
+    bool tabulated = false;  // many searches never need a leaf
     const auto place = [&](std::int8_t sign) {
         sign_[depth] = sign;
         difference_[depth + 1] = difference_[depth] + sign * value_[depth];

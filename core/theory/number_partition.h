@@ -36,7 +36,7 @@ class NumberPartition {
   private:
     struct SignedSum {
         double sum;
-        std::uint32_t plus;  ///< bit k: entry k of the tabulated half stands on the plus side
+        std::uint32_t plus;  ///< bit k: entry k of the tabulated half is on the plus side
     };
 
     struct Bracket {
@@ -62,7 +62,7 @@ class NumberPartition {
     double good_enough_ = 0;
     double best_ = 0;
     std::vector<double> value_;           ///< descending: roughly at first, exactly during the search
-    std::vector<std::uint32_t> index_;    ///< where value_[k] stands in the caller's row
+    std::vector<std::uint32_t> index_;    ///< index of value_[k] in the caller's row
     std::vector<std::int8_t> sign_;       ///< the current path, by position in value_
     std::vector<std::int8_t> best_sign_;  ///< the best split, by position in the caller's row
     std::vector<double> prefix_;          ///< prefix_[k] = value_[0] + … + value_[k−1]

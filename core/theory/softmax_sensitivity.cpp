@@ -12,7 +12,7 @@
 namespace normscope {
 namespace {
 
-[[noreturn]] void refuse_entry(std::size_t position, double value) {
+[[noreturn]] void reject_entry(std::size_t position, double value) {
     throw InputError("p[" + std::to_string(position) + "]", std::to_string(value) + " is not a probability",
                      "numbers >= 0");
 }
@@ -34,7 +34,7 @@ Sensitivity SoftmaxSensitivity::solve_row(std::span<const Scalar> p) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < p.size(); ++i) {
         const double value = p[i];
-        if (!(value >= 0)) refuse_entry(i, value);
+        if (!(value >= 0)) reject_entry(i, value);
         values_[count] = value;
         positions_[count] = static_cast<std::uint32_t>(i);
         count += value > 0 ? 1 : 0;
@@ -45,7 +45,7 @@ Sensitivity SoftmaxSensitivity::solve_row(std::span<const Scalar> p) {
     values_.resize(count);
     positions_.resize(count);
 
-    // Every number below is a sum or difference of prefixes of at most `count` terms, each rounded by 2^-53.
+    // Every value below is a sum or difference of prefixes of at most `count` terms, each rounded by 2^-53.
     const double rounding = static_cast<double>(count + 2) * 0x1p-51;
 
     closed_form_ = 2 * largest >= sum;
@@ -59,7 +59,7 @@ Sensitivity SoftmaxSensitivity::solve_row(std::span<const Scalar> p) {
                 std::min(value * (1 + rounding), 1.0)};
     }
 
-    // 0.9 leaves room for the rounding, so that the interval is really below the tolerance.
+    // 0.9 allows for rounding, so that the interval is below the tolerance.
     const double good_enough =
         count <= options_.exact_entries ? 0 : std::sqrt(0.9 * options_.tolerance) * sum;
     const auto [difference, proven] = partition_.split(values_, good_enough, options_.work_limit);
@@ -97,7 +97,7 @@ SensitivityWithSubset theta_with_subset(std::span<const double> p, const Sensiti
 double prefix_heuristic_sensitivity(std::span<const double> p, double sum_tolerance) {
     std::vector<double> sorted(p.begin(), p.end());
     for (std::size_t i = 0; i < sorted.size(); ++i)
-        if (!(sorted[i] >= 0)) refuse_entry(i, sorted[i]);
+        if (!(sorted[i] >= 0)) reject_entry(i, sorted[i]);
     std::sort(sorted.begin(), sorted.end(), std::greater<>());
     std::partial_sum(sorted.begin(), sorted.end(), sorted.begin());
     const double sum = sorted.empty() ? 0 : sorted.back();

@@ -10,8 +10,8 @@
 
 namespace normscope {
 
-/// θ of one row with its certificate: lower <= θ <= upper for the numbers as given, rounding included.
-/// `value` is attained by a subset; it lies above `lower` by no more than the rounding of its own sum.
+/// θ of one row with its certificate: lower <= θ <= upper for the values as given, rounding included. `value`
+/// is attained by a subset; it lies above `lower` by no more than the rounding of its own sum.
 struct Sensitivity {
     double value = 0;
     double lower = 0;
@@ -53,7 +53,7 @@ class SoftmaxSensitivity {
     SensitivityOptions options_;
     NumberPartition partition_;
     std::vector<double> values_;            ///< the non-zero entries
-    std::vector<std::uint32_t> positions_;  ///< and where they stand in the row
+    std::vector<std::uint32_t> positions_;  ///< and their indices in the row
     bool closed_form_ = false;
     std::size_t argmax_ = 0;
 };
@@ -69,8 +69,8 @@ struct SensitivityWithSubset {
 };
 SensitivityWithSubset theta_with_subset(std::span<const double> p, const SensitivityOptions& options = {});
 
-/// θ of the uniform row of `entries` >= 1 entries ([E] Thm 4.2): 1 where half of them can stand on each side, else
-/// 1 − 1/entries². What a row's θ is held against: an odd row never reaches 1 by being uniform.
+/// θ of the uniform row of `entries` >= 1 entries ([E] Thm 4.2): 1 for an even count, else 1 − 1/entries².
+/// The reference of a row's θ: a uniform row of odd length never reaches 1.
 constexpr double uniform_row_sensitivity(std::size_t entries) {
     const auto length = static_cast<double>(entries);
     return entries % 2 == 0 ? 1 : 1 - 1 / (length * length);

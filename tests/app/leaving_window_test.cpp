@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is asked before unsaved changes or a training under way are left behind.
+// The question asked before unsaved changes or a running training are discarded.
 #include "window_bench.h"
 
 #include <QFile>
@@ -111,7 +111,7 @@ class LeavingWindowTest : public QObject {
         b.lab().stop();
     }
 
-    /// Edits that come while the file is written are not in it.
+    /// Edits made while the file is written are not in it.
     void whatIsEditedWhileSavingStaysUnsaved() {
         WindowBench b;
         b.lab().commitKey("stack.residual_step", 0.5);

@@ -20,7 +20,7 @@ struct Result {
     bool oneLine() const { return error.count('\n') == 1 && error.endsWith('\n'); }
 };
 
-/// `platform`: what Qt draws on; none is a machine without a display.
+/// `platform`: the Qt platform; empty: a machine without a display.
 Result run(const QStringList& arguments, const QString& platform = {}) {
     QProcess process;
     QProcessEnvironment env = QProcessEnvironment::systemEnvironment();
@@ -57,7 +57,7 @@ class ProgramTest : public QObject {
         save_session(session_.toStdString(), runs, "{}");
     }
 
-    void withoutADisplayItSaysSoAndDoesNotAbort() {
+    void withoutADisplayThereIsAnErrorAndNoAbort() {
         const Result r = run({});
         QCOMPARE(r.code, 2);
         QVERIFY2(r.oneLine(), r.error);
@@ -76,16 +76,16 @@ class ProgramTest : public QObject {
             run({"figure", session_, "--panel", panel, "--out", svg, "--csv", csv, "--size", "120x80mm"});
         QVERIFY2(r.code == 0, r.error);
         QCOMPARE(r.error, QByteArray());
-        QFile picture(svg), table(csv);
-        QVERIFY(picture.open(QFile::ReadOnly) && table.open(QFile::ReadOnly));
-        const QByteArray text = picture.readAll();
+        QFile figure(svg), table(csv);
+        QVERIFY(figure.open(QFile::ReadOnly) && table.open(QFile::ReadOnly));
+        const QByteArray text = figure.readAll();
         QVERIFY(text.contains("120mm") && text.contains("80mm"));
         QVERIFY(text.contains("normscope-recipe"));
         QVERIFY(table.readAll().count('\n') > 3);
     }
 
-    /// A session keeps the theme of its window; a person who names one at the start wants that.
-    void theThemeOfTheCommandLineWinsOverTheSessions() {
+    /// A theme given on the command line overrides that of the session.
+    void theThemeOfTheCommandLineOverridesTheSessions() {
         const QString dark = folder_.filePath("dark.h5"), png = folder_.filePath("window.png");
         save_session(dark.toStdString(), open_session(session_.toStdString()).runs,
                      R"({"version": 1, "dark": true, "wide": false, "cells": [], "focus": -1, "linked": true,

@@ -32,7 +32,7 @@ std::map<std::string, QByteArray> tables(const WindowBench& b) {
     return all;
 }
 
-/// Every number of a run, NaN by its bits.
+/// Every value of a run, NaN by its bits.
 std::vector<std::vector<double>> series(const RunData& run) {
     std::vector<std::vector<double>> all = run.steps.columns;
     all.emplace_back(run.steps.step.begin(), run.steps.step.end());
@@ -46,12 +46,13 @@ std::vector<std::vector<double>> series(const RunData& run) {
 
 bool sameBits(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-        return std::equal(x.begin(), x.end(), y.begin(), y.end(),
-                          [](double u, double v) { return std::bit_cast<std::uint64_t>(u) == std::bit_cast<std::uint64_t>(v); });
+        return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](double u, double v) {
+            return std::bit_cast<std::uint64_t>(u) == std::bit_cast<std::uint64_t>(v);
+        });
     });
 }
 
-/// As a person does it: opens the menu of the knob and goes to the word with the keys.
+/// As a user does: opens the menu of the knob and selects the word with the keys.
 void chooseScheme(WindowBench& b, const QString& scheme) {
     auto* knob =
         qobject_cast<widgets::ChoiceKnob*>(b.find<widgets::KnobPanel>("knobPanel")->row("stack.scheme"));
@@ -62,7 +63,7 @@ void chooseScheme(WindowBench& b, const QString& scheme) {
     QCOMPARE(knob->value(), scheme);
 }
 
-/// An exported picture's number of paths; with `blank`, of the same axes without what was measured.
+/// The number of paths of an exported figure; with `blank`, of the same axes without curves.
 qsizetype paths(widgets::Figure figure, bool blank, const QString& path) {
     if (blank)
         for (widgets::Plot& plot : figure.plots)
@@ -107,7 +108,7 @@ class SessionWindowTest : public QObject {
         b.window->resize(1800, 1000);
         QTRY_COMPARE(b.window->grid()->visibleCells().size(), 6u);
         b.lab().setStep(5);
-        if (b.lab().measureObstacle().isEmpty()) b.lab().measureHere();  // every panel has something to show
+        if (b.lab().measureObstacle().isEmpty()) b.lab().measureHere();  // every panel has a sample
         QTRY_VERIFY_WITH_TIMEOUT(!b.lab().measuring(), 20000);
         b.lab().selectLayer(1, 0);
         // Zoom, log switches, options.
@@ -137,8 +138,8 @@ class SessionWindowTest : public QObject {
         QVERIFY(!b.lab().runs()[0].checkpoints.empty());
     }
 
-    /// Every scheme is chosen by its knob, trained, saved, reopened and exported; what was recorded comes
-    /// back whole.
+    /// Every scheme is chosen by its knob, trained, saved, reopened and exported; the recording is restored
+    /// completely.
     void aWindowOfALargerScreenFitsThisOne() {
         WindowBench b;
         nlohmann::json view = nlohmann::json::parse(viewJson(*b.window));
@@ -227,7 +228,8 @@ class SessionWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         guard_foreign_files(NORMSCOPE_WALK);
         b.window->openSession(QStringLiteral(NORMSCOPE_SOURCE_DIR "/tests/session/crashing/event-list.h5"));
-        QTRY_VERIFY(b.window->banner()->message().contains("event-list.h5: damaged so that it makes the HDF5 library"));
+        QTRY_VERIFY(b.window->banner()->message().contains(
+            "event-list.h5: damaged so that it makes the HDF5 library"));
         QVERIFY(!b.window->banner()->message().contains('\n'));
         QCOMPARE(b.run(0).name, std::string("Pre-LN"));
         guard_foreign_files("");

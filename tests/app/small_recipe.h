@@ -5,7 +5,7 @@
 
 namespace normscope::test {
 
-/// A stack that trains in a blink.
+/// A stack that trains in milliseconds.
 inline Recipe smallRecipe(Scheme scheme = Scheme::Pre, int steps = 6) {
     Recipe recipe;
     recipe.stack.scheme = scheme;

@@ -20,12 +20,12 @@ class StoryWindowTest : public QObject {
   private Q_SLOTS:
     void aStoryPutsItsRunsSideBySideAndIsUndone() {
         WindowBench b;
-        const Story told = read_story(stories()[1].name, stories()[1].json);
+        const Story shown = read_story(stories()[1].name, stories()[1].json);
         const std::string before = b.lab().runs()[0].id;
         Q_EMIT b.find<widgets::RunStrip>("runStrip")->storyChosen(QString::fromLatin1(stories()[1].name));
-        QCOMPARE(b.lab().runs().size(), told.runs.size());
-        for (std::size_t i = 0; i < told.runs.size(); ++i)
-            QCOMPARE(recipe_json(b.lab().runs()[i].recipe, -1), recipe_json(told.runs[i], -1));
+        QCOMPARE(b.lab().runs().size(), shown.runs.size());
+        for (std::size_t i = 0; i < shown.runs.size(); ++i)
+            QCOMPARE(recipe_json(b.lab().runs()[i].recipe, -1), recipe_json(shown.runs[i], -1));
         StoryStrip* strip = b.window->story();
         QVERIFY(strip->isVisible());
         b.lab().undoStack()->undo();
@@ -49,10 +49,10 @@ class StoryWindowTest : public QObject {
         QCOMPARE(strip->at(), story.steps.size() - 2);
         QTest::mouseClick(strip->findChild<QToolButton*>("storyClose"), Qt::LeftButton);
         QVERIFY(!strip->isVisible());
-        QCOMPARE(b.lab().runs().size(), story.runs.size());  // the runs stay
+        QCOMPARE(b.lab().runs().size(), story.runs.size());  // the runs are kept
     }
 
-    /// A failed run has the most to say, and three runs the least room: nothing of it is cut off.
+    /// A failed run has the longest text, and three runs the narrowest columns: no text is clipped.
     void nothingOfTheBandIsCutOff() {
         WindowBench b;
         b.lab().commitKey("optimizer.lr", 3.0);  // a rate at which nothing learns

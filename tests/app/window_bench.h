@@ -26,7 +26,7 @@ struct WindowBench {
         window = std::make_unique<app::MainWindow>(folder.filePath(QStringLiteral("recordings")), 1);
         window->show();
         QVERIFY(QTest::qWaitForWindowExposed(window.get()));
-        // A bare X server has no window manager that would give the keyboard to anyone.
+        // A bare X server has no window manager that sets the keyboard focus.
         window->activateWindow();
         QVERIFY(QTest::qWaitForWindowActive(window.get()));
     }
@@ -42,7 +42,7 @@ struct WindowBench {
     }
     bool ended() const { return !lab().playing() && !lab().anyUnderWay() && !lab().exploring(); }
 
-    /// A stack that trains in a blink.
+    /// A stack that trains in milliseconds.
     void makeSmall(int steps) {
         for (const auto& [key, value] : std::vector<std::pair<const char*, int>>{{"stack.depth", 3},
                                                                                  {"stack.d_model", 16},
@@ -53,12 +53,13 @@ struct WindowBench {
             lab().commitKey(QLatin1String(key), value);
         lab().undoStack()->clear();
     }
-    /// For a person to look at: saved where NORMSCOPE_PICTURES says, if it says so.
-    void keepPicture(const QString& name, QWidget* of = nullptr) const {
-        const QString target = qEnvironmentVariable("NORMSCOPE_PICTURES");
+    /// For visual inspection: saved in the folder NORMSCOPE_SCREENSHOTS, if set.
+    void keepScreenshot(const QString& name, QWidget* of = nullptr) const {
+        const QString target = qEnvironmentVariable("NORMSCOPE_SCREENSHOTS");
         if (target.isEmpty()) return;
-        QTest::qWait(300);  // the bars follow a few times a second
-        QVERIFY((of ? of : window.get())->grab().save(target + QLatin1Char('/') + name + QStringLiteral(".png")));
+        QTest::qWait(300);  // the bars update a few times a second
+        QVERIFY(
+            (of ? of : window.get())->grab().save(target + QLatin1Char('/') + name + QStringLiteral(".png")));
     }
     template <class Widget>
     Widget* find(const char* name) const {

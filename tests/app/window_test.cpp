@@ -44,7 +44,7 @@ widgets::KnobSlider* slider(const WindowBench& b, const char* key) {
     return knob->slider();
 }
 
-/// Counts what a window is told of unsaved changes.
+/// Counts the notifications of unsaved changes.
 struct ModifiedChanges : QObject {
     int count = 0;
     bool eventFilter(QObject*, QEvent* event) override {
@@ -53,7 +53,7 @@ struct ModifiedChanges : QObject {
     }
 };
 
-/// Presses the thumb, drags it by so many pixels in steps, and lets go.
+/// Presses the thumb, drags it by a number of pixels in steps, and releases it.
 void drag(
     widgets::KnobSlider* slider, int by, const std::function<void()>& before_release = [] {}) {
     const QPoint from = slider->thumb().toPoint();
@@ -123,7 +123,7 @@ class WindowTest : public QObject {
             QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
             for (const auto& c : b.cell("growth")->plot()->figure()->plots[0].curves)
                 ghost |= c.kind == widgets::LineKind::Ghost && c.y == before;
-            b.keepPicture("drag");
+            b.keepScreenshot("drag");
         });
         QVERIFY(ghost);
         QCOMPARE(b.lab().undoStack()->count(), 1);
@@ -153,7 +153,7 @@ class WindowTest : public QObject {
         QCOMPARE(recipe_json(b.lab().runs()[1].recipe), recipe_json(load_recipe("post-ln")));
         QVERIFY(b.window->stack()->chip(0, Sublayer::Attention, widgets::NormPlace::Out)->isOverridden());
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && curve(b.cell("growth"), "Pre-LN").y != before, 20000);
-        b.keepPicture("override");
+        b.keepScreenshot("override");
         QTest::keyClick(b.window.get(), Qt::Key_Z, Qt::ControlModifier);
         QVERIFY(b.lab().runs()[0].recipe.stack.layers.empty());
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && curve(b.cell("growth"), "Pre-LN").y == before, 20000);
@@ -199,11 +199,11 @@ class WindowTest : public QObject {
         b.lab().selectRun(1);
         const std::string before = recipe_json(b.lab().runs()[1].recipe);
         QTest::keyClick(b.window.get(), Qt::Key_V, Qt::ControlModifier | Qt::ShiftModifier);
-        // What was pasted is completed: the probes it left to "all" are named.
+        // A pasted recipe is completed: "all" probes are replaced by their names.
         Recipe pasted = b.lab().runs()[1].recipe;
         pasted.probes = b.lab().runs()[0].recipe.probes;
         QCOMPARE(recipe_json(pasted), copied);
-        b.keepPicture("everything");
+        b.keepScreenshot("everything");
         b.lab().undoStack()->undo();
         QCOMPARE(recipe_json(b.lab().runs()[1].recipe), before);
     }
@@ -232,12 +232,12 @@ class WindowTest : public QObject {
             QVERIFY(!curve(cell, "Post-LN").y.empty());
             QVERIFY(cell->csv().contains("Post-LN"));
         }
-        b.keepPicture("panels");
+        b.keepScreenshot("panels");
         left->setOptions({{"view", "end_to_end"}});
         right->setOptions({{"format", "fp16"}});
         QVERIFY(!curve(right, "Pre-LN").y.empty());
-        b.keepPicture("panels-end-to-end");
-        // Training does not run this probe: what was measured before it stays, at step 0.
+        b.keepScreenshot("panels-end-to-end");
+        // Training does not run this probe: earlier samples are kept, at step 0.
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
         QVERIFY(b.run(0).probes.at("growth").size() > 1);
@@ -250,14 +250,14 @@ class WindowTest : public QObject {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         const std::string before = recipe_json(b.lab().runs()[0].recipe);
-        for (const auto& [text, said] : std::vector<std::pair<const char*, const char*>>{
+        for (const auto& [text, message] : std::vector<std::pair<const char*, const char*>>{
                  {"not a recipe", "clipboard: not valid JSON"},
                  {"{}", "clipboard: not a recipe"},
                  {R"({"format": "normscope-recipe", "version": 1, "stack": {"colour": 1}})", "stack.colour"},
                  {R"({"format": "normscope-recipe", "version": 1, "stack": {"heads": 5}})", "stack.heads"}}) {
             QGuiApplication::clipboard()->setText(QLatin1String(text));
             b.window->pasteExperiment();
-            QVERIFY2(b.window->banner()->message().contains(QLatin1String(said)),
+            QVERIFY2(b.window->banner()->message().contains(QLatin1String(message)),
                      qPrintable(b.window->banner()->message()));
             QVERIFY(!b.window->banner()->message().contains(QLatin1Char('\n')));
         }
@@ -277,10 +277,10 @@ class WindowTest : public QObject {
         for (const auto& d : list->differences()) lines << d.label + ' ' + d.base + " > " + d.now;
         QCOMPARE(lines, QStringList({"QK-norm Off > Per head", "τ 1 > 2", "Overrides none > layer 1"}));
         list->setListShown(true);
-        b.keepPicture("differences");
+        b.keepScreenshot("differences");
         const bool dark = b.window->isDark();
         b.window->setDark(!dark);
-        b.keepPicture("differences-other-theme");
+        b.keepScreenshot("differences-other-theme");
         b.window->setDark(dark);
         QTest::mouseClick(list->findChild<QPushButton*>("stack.qk_norm"), Qt::LeftButton);
         QTRY_COMPARE(list->differences().size(), 2u);
@@ -292,7 +292,7 @@ class WindowTest : public QObject {
         QCOMPARE(b.lab().runs()[0].recipe.stack.layers.size(), 1u);
     }
 
-    void warningsAndRefusalsStandAboveTheKnobs() {
+    void warningsAndRejectionsAreShownAboveTheKnobs() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         const widgets::NoticeStrip* strip = b.find<widgets::KnobPanel>("knobPanel")->notices();
@@ -300,17 +300,17 @@ class WindowTest : public QObject {
         b.lab().setLinked(false);
         b.lab().commitKey("stack.scheme", "lns");
         b.lab().commitKey("stack.init.rule", "gpt2");
-        QVERIFY(strip->isVisible() && strip->refusal().isEmpty());
+        QVERIFY(strip->isVisible() && strip->rejection().isEmpty());
         QCOMPARE(strip->warnings().size(), 1);
         QVERIFY(strip->warnings()[0].contains("lns"));
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         b.lab().commitKey("stack.heads", 5);
-        QTRY_VERIFY(strip->refusal().contains("stack.heads"));
+        QTRY_VERIFY(strip->rejection().contains("stack.heads"));
         QCOMPARE(b.find<widgets::RunStrip>("runStrip")->chips().at(0)->run().state, RunState::Failed);
         QVERIFY(b.cell("growth")->plot()->figure()->empty_text.isEmpty());
-        b.keepPicture("refused");
+        b.keepScreenshot("rejected");
         b.lab().commitKey("stack.heads", 4);
-        QTRY_VERIFY(strip->refusal().isEmpty());
+        QTRY_VERIFY(strip->rejection().isEmpty());
         b.lab().commitKey("stack.init.rule", "lab");
         QVERIFY(!strip->isVisible());
     }
@@ -333,7 +333,7 @@ class WindowTest : public QObject {
         QCOMPARE(curve(b.cell("growth"), "Pre-LN").y, last);
     }
 
-    void theHoverCardSaysWhatTheProbeMeasured() {
+    void theHoverCardShowsTheMeasuredValue() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         widgets::PlotView* plot = b.cell("growth")->plot();
@@ -346,7 +346,7 @@ class WindowTest : public QObject {
             QVERIFY2(plot->hoverText().contains(widgets::numberText(rms)), qPrintable(plot->hoverText()));
         }
         QVERIFY(plot->hoverText().contains("layer 6"));
-        b.keepPicture("hover");
+        b.keepScreenshot("hover");
     }
 
     void aHoveredLayerIsSharedBetweenStackAndPanels() {
@@ -371,7 +371,7 @@ class WindowTest : public QObject {
         QTest::keyClick(b.window.get(), Qt::Key_F11);
         QCOMPARE(b.window->grid()->visibleCells().size(), 1u);
         QVERIFY(!b.find<widgets::RunStrip>("runStrip")->isVisible());
-        b.keepPicture("presentation");
+        b.keepScreenshot("presentation");
         QTest::keyClick(b.window.get(), Qt::Key_Escape);
         QVERIFY(b.find<widgets::RunStrip>("runStrip")->isVisible());
     }
@@ -394,7 +394,7 @@ class WindowTest : public QObject {
         QVERIFY(search);
         QTest::keyClicks(search->findChild<QLineEdit*>("commandInput"), "light dark");
         QCOMPARE(search->findChild<QListWidget*>("commandList")->count(), 1);
-        b.keepPicture("search", search);
+        b.keepScreenshot("search", search);
         const bool dark = b.window->isDark();
         auto* list = search->findChild<QListWidget*>("commandList");
         QTest::keyClicks(search->findChild<QLineEdit*>("commandInput"), " zzz");
@@ -424,7 +424,7 @@ class WindowTest : public QObject {
         QVERIFY(dialog);
         QCOMPARE(dialog->options().size_mm, QSizeF(85, 60));
         QVERIFY(!dialog->options().metadata.isEmpty());
-        b.keepPicture("export", dialog);
+        b.keepScreenshot("export", dialog);
         auto* colours = dialog->findChild<QComboBox*>("exportColours");
         QVERIFY(colours);
         for (const auto kind :
@@ -435,14 +435,16 @@ class WindowTest : public QObject {
         dialog->reject();
     }
 
-    /// Name, outcome and differences of a chip are of one run, also while its knobs ask for another one.
-    void aChipSpeaksOfTheRunThatIsDrawn() {
+    /// Name, outcome and differences of a chip are of one run, also while its knobs differ from the run.
+    void aChipDescribesTheRunThatIsDrawn() {
         WindowBench b;
         b.makeSmall(4);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
-        const auto differs = [&] { return b.find<widgets::RunStrip>("runStrip")->chips().at(0)->run().differs; };
+        const auto differs = [&] {
+            return b.find<widgets::RunStrip>("runStrip")->chips().at(0)->run().differs;
+        };
         QTRY_COMPARE(differs(), QStringLiteral("scheme pre"));
         b.lab().commitKey("stack.scheme", "sandwich");
         QVERIFY(b.lab().changesPending());
@@ -452,7 +454,7 @@ class WindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
     }
 
-    /// The menu above a panel speaks of that panel, wherever the keyboard and the mouse are.
+    /// The menu above a panel acts on that panel, for any focus and mouse position.
     void aPanelsOwnMenuActsOnThatPanel() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
@@ -479,13 +481,13 @@ class WindowTest : public QObject {
         QTest::mouseClick(field, Qt::LeftButton);
         field->selectAll();
         QTest::keyClicks(field, "0.01");
-        QTest::keyClick(field, Qt::Key_Space);  // without Enter: what was typed counts
+        QTest::keyClick(field, Qt::Key_Space);  // without Enter: the typed value is used
         QCOMPARE(field->text(), QStringLiteral("0.01"));
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         QCOMPARE(parse_recipe(b.run(0).recipe_json, "").train.optimizer.lr, 0.01);
     }
 
-    /// Where the knob that a warning is about stands below the fold, the warning stays in sight.
+    /// A warning is visible also where its knob is scrolled out of view.
     void warningsDoNotScrollAway() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
@@ -498,10 +500,10 @@ class WindowTest : public QObject {
         scroll->verticalScrollBar()->setValue(scroll->verticalScrollBar()->maximum());
         QVERIFY(scroll->verticalScrollBar()->value() > 200);
         QVERIFY(!knobs->notices()->visibleRegion().isEmpty());
-        b.keepPicture("warned");
+        b.keepScreenshot("warned");
     }
 
-    void aDivergedRunEndsWithItsMarkAndTheOtherGoesOn() {
+    void aDivergedRunEndsWithItsMarkAndTheOtherContinues() {
         WindowBench b;
         b.makeSmall(60);
         b.lab().setLinked(false);
@@ -520,26 +522,27 @@ class WindowTest : public QObject {
                      widgets::EndMark::Kind::Diverged);
         for (const PanelCell* cell : b.window->grid()->visibleCells())
             QVERIFY2(cell->plot()->figure()->empty_text.isEmpty(), cell->panel().c_str());
-        b.keepPicture("diverged");
+        b.keepScreenshot("diverged");
         b.lab().commitKey("stack.depth", 5);
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact() && b.lab().runs()[0].preview, 20000);
-        b.keepPicture("pending");
+        b.keepScreenshot("pending");
         b.window->explainCurrent();
-        b.keepPicture("explain");
+        b.keepScreenshot("explain");
     }
 
-    /// The lab ends after its window, and an undo stack that ends says that there is nothing to save.
-    void aWindowThatIsNoMoreIsToldNothing() {
+    /// The lab is destroyed after its window, and a destroyed undo stack signals that there is nothing to
+    /// save.
+    void aDestroyedWindowGetsNoSignals() {
         WindowBench b;
         b.lab().commitKey("stack.residual_step", 0.5);
         QVERIFY(b.window->isWindowModified());
-        ModifiedChanges told;
-        b.window->installEventFilter(&told);
+        ModifiedChanges changes;
+        b.window->installEventFilter(&changes);
         b.window.reset();
-        QCOMPARE(told.count, 0);
+        QCOMPARE(changes.count, 0);
     }
 
-    void aRefusedKnobIsToldInTheBanner() {
+    void aRejectedKnobIsShownInTheBanner() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         b.lab().commitKey("stack.heads", 5);

@@ -6,7 +6,7 @@
 
 A plain Pre-LN GPT-2 stack (tanh GELU, biases, learned positions, untied head; AdamW with decay on matrices, clipping
 at 1), written as one would write it for speed: fused attention (scaled_dot_product_attention), one fused AdamW, foreach
-clipping, gradients set to None; --compile adds torch.compile. Both programs run in turn, several rounds, and the best
+clipping, gradients set to None; --compile adds torch.compile. Both programs run alternately, several rounds, and the best
 median of each counts: other work on the machine then hurts both alike. Needs PyTorch 2.
 """
 import argparse

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whatever is wrong: the right exit code and exactly one line on stderr that names it.
+// For every invalid input: the right exit code and exactly one line on stderr that names it.
 #include "core/session/named_arrays.h"
 #include "tests/cli/cli_process.h"
 
@@ -65,9 +65,9 @@ class BadInputTest : public QObject {
     void oneLine_data() {
         QTest::addColumn<QString>("arguments");
         QTest::addColumn<int>("code");
-        QTest::addColumn<QString>("says");
-        const auto row = [](const char* name, const char* arguments, int code, const char* says) {
-            QTest::newRow(name) << arguments << code << says;
+        QTest::addColumn<QString>("message");
+        const auto row = [](const char* name, const char* arguments, int code, const char* message) {
+            QTest::newRow(name) << arguments << code << message;
         };
         row("no command", "", 2, "subcommand is required");
         row("unknown command", "trian pre-ln", 2, "trian: no such command, allowed: devices, presets, train");
@@ -98,7 +98,7 @@ class BadInputTest : public QObject {
             "text.txt: holds something else and is not overwritten");
         row("target is foreign HDF5", "train pre-ln --out %p.h5", 2, "p.h5: ");
         row("target is a folder", "train pre-ln --out %a_folder", 2, "a_folder: is no regular file");
-        row("no target folder", "train pre-ln --out %none/run.h5", 1, "none/run.h5: can not be written");
+        row("no target folder", "train pre-ln --out %none/run.h5", 1, "none/run.h5: cannot be written");
         row("target is the recipe", "train %recipe.json --out %recipe.json", 2,
             "recipe.json: is also an input");
         row("resume other recipe", "train pre-ln --out %run.h5 --resume", 2,
@@ -140,21 +140,21 @@ class BadInputTest : public QObject {
             "weights.h5: is also an input");
         row("theta: row", "theta %p.h5 --out %new.h5", 2, "p.h5: /p: row 1: ");
         row("theta: no /p", "theta %tokens.h5 --out %new.h5", 2, "tokens.h5: ");
-        row("theta: no folder", "theta %good_p.h5 --out %none/t.h5", 1, "none/t.h5: can not be written");
+        row("theta: no folder", "theta %good_p.h5 --out %none/t.h5", 1, "none/t.h5: cannot be written");
     }
     void oneLine() {
         QFETCH(QString, arguments);
         QFETCH(int, code);
-        QFETCH(QString, says);
+        QFETCH(QString, message);
         arguments.replace('%', folder_.path() + '/');
         const CliResult result = run_cli(arguments.split(' ', Qt::SkipEmptyParts));
         QVERIFY2(result.code == code, qPrintable(QString::number(result.code) + ": " + result.error));
         QVERIFY2(result.error_lines().size() == 1, qPrintable(result.error));
-        QVERIFY2(result.error.contains(says), qPrintable(result.error));
-        QVERIFY2(!QFile::exists(path("new.h5")), "a refused command left a file");
+        QVERIFY2(result.error.contains(message), qPrintable(result.error));
+        QVERIFY2(!QFile::exists(path("new.h5")), "a rejected command left a file");
     }
 
-    void refusalsLeaveFilesAlone() {
+    void rejectionsLeaveFilesAlone() {
         QCOMPARE(contents("text.txt"), QByteArray("nothing to train on\n"));
         QVERIFY(contents("recipe.json").startsWith("{\"format\""));
         QCOMPARE(run_cli({"info", path("run.h5")}).code, 0);
@@ -170,8 +170,7 @@ class BadInputTest : public QObject {
         }
     }
 
-    /// A limit on file sizes stands for a full disk: one line, exit code 1, and what was recorded can be
-    /// read.
+    /// A limit on file sizes simulates a full disk: one line, exit code 1, and the recording is readable.
     void fullDisk() {
         const QString out = path("full.h5");
         const CliResult result =

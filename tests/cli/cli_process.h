@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-/// What a run of normscope-cli left behind. `code` is −1 when it did not end by itself.
+/// The result of a run of normscope-cli. `code` is −1 if it did not exit by itself.
 struct CliResult {
     int code = -1;
     QString out, error;
@@ -17,8 +17,8 @@ struct CliResult {
 /// Runs to the end; `in_child` is called in the new process before the program starts.
 CliResult run_cli(const QStringList& arguments, const std::function<void()>& in_child = {});
 
-/// Starts and returns at once; both outputs go to nowhere.
+/// Starts and returns at once; both outputs are discarded.
 std::unique_ptr<QProcess> start_cli(const QStringList& arguments);
 
-/// --set options that make training a matter of milliseconds a step.
+/// --set options with which a step takes milliseconds.
 QStringList small_stack();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the commands print and write when all is well.
+// Output and files of the commands for valid input.
 #include "core/recipe/evaluation.h"
 #include "core/recipe/experiment.h"
 #include "core/recipe/presets.h"
@@ -113,11 +113,13 @@ class CommandsTest : public QObject {
         }
     }
 
-    /// Any step of a run can be measured: it is replayed, and gives what a run that samples every step measures.
+    /// Any step of a run can be measured: it is replayed, and gives what a run that samples every step
+    /// measures.
     void probeReplaysAStep() {
         const QString run = path("seldom.h5"), each = path("each.h5");
         const QStringList stack = small_stack() + QStringList{"--steps", "9"};
-        succeed(QStringList{"train", "post-ln", "--out", run, "--set", R"(probes=[{"id":"growth","every":100}])"} +
+        succeed(QStringList{"train", "post-ln", "--out", run, "--set",
+                            R"(probes=[{"id":"growth","every":100}])"} +
                 stack);
         succeed(QStringList{"train", "post-ln", "--out", each, "--set",
                             R"(probes=[{"id":"growth","every":1},{"id":"gradients","every":1}])"} +
@@ -125,15 +127,16 @@ class CommandsTest : public QObject {
         const RunData wanted = open_session(each.toStdString()).runs.at(0);
         const RunData seldom = open_session(run.toStdString()).runs.at(0);
         QVERIFY(!seldom.sample_of("growth", 5) && wanted.sample_of("growth", 5));
-        const CliResult done = succeed({"probe", run + "@5", "--probes", "growth,gradients", "--out", path("at.h5"),
-                                        "--dtype", "float32"});
+        const CliResult done = succeed({"probe", run + "@5", "--probes", "growth,gradients", "--out",
+                                        path("at.h5"), "--dtype", "float32"});
         QVERIFY2(done.out.contains("replayed from step 0 to 5"), qPrintable(done.out));
         const std::string out = path("at.h5").toStdString();
         QCOMPARE(read_file_array<double>(out, "/probes/growth/rms").data,
                  wanted.sample_of("growth", 5)->find("rms")->data);
         QCOMPARE(read_file_array<double>(out, "/probes/gradients/hidden").data,
                  wanted.sample_of("gradients", 5)->find("hidden")->data);
-        QCOMPARE(read_file_array<std::int64_t>(out, "/probes/growth/step").data, std::vector<std::int64_t>{5});
+        QCOMPARE(read_file_array<std::int64_t>(out, "/probes/growth/step").data,
+                 std::vector<std::int64_t>{5});
     }
 
     void stepsSetTheSchedule() {
@@ -153,14 +156,16 @@ class CommandsTest : public QObject {
         QCOMPARE(data.probes.at("growth").size(), std::size_t{1});
     }
 
-    /// What is allowed but advised against is said once, on stderr, and nothing else changes.
-    void warningsAreSaidOnce() {
-        const QStringList stack = small_stack() + QStringList{"--set", "stack.scheme=lns", "--set", "stack.init.rule=gpt2"};
-        for (const QStringList& command :
-             {QStringList{"train", "pre-ln", "--steps", "3"}, QStringList{"probe", "pre-ln", "--probes", "growth"}}) {
+    /// A warning is printed once, on stderr, and nothing else changes.
+    void warningsArePrintedOnce() {
+        const QStringList stack =
+            small_stack() + QStringList{"--set", "stack.scheme=lns", "--set", "stack.init.rule=gpt2"};
+        for (const QStringList& command : {QStringList{"train", "pre-ln", "--steps", "3"},
+                                           QStringList{"probe", "pre-ln", "--probes", "growth"}}) {
             const auto loud = succeed(command + stack + QStringList{"--out", path("warned.h5")});
             QCOMPARE(loud.error_lines().size(), 1);
-            QVERIFY2(loud.error.startsWith("warning: scheme lns with init.rule gpt2: "), qPrintable(loud.error));
+            QVERIFY2(loud.error.startsWith("warning: scheme lns with init.rule gpt2: "),
+                     qPrintable(loud.error));
             const auto quiet = succeed(command + small_stack() + QStringList{"--out", path("quiet.h5")});
             QCOMPARE(quiet.error, QString());
         }

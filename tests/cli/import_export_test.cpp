@@ -40,11 +40,11 @@ class ImportExportTest : public QObject {
             QTest::qFail(qPrintable(arguments.join(' ') + ": " + result.error), __FILE__, __LINE__);
         return result;
     }
-    void wrong_input(const QStringList& arguments, const char* says) {
+    void wrong_input(const QStringList& arguments, const char* message) {
         const CliResult result = run_cli(arguments);
         QCOMPARE(result.code, 2);
         QCOMPARE(result.error_lines().size(), 1);
-        QVERIFY2(result.error.contains(says), qPrintable(result.error));
+        QVERIFY2(result.error.contains(message), qPrintable(result.error));
     }
 
   private Q_SLOTS:
@@ -77,7 +77,7 @@ class ImportExportTest : public QObject {
     }
 
     /// The loss of step 0 is that of the weights given, on the same batch.
-    void trainingGoesOnFromTheWeights() {
+    void trainingStartsFromTheWeights() {
         const QStringList small =
             small_stack() + QStringList{"--set", "precision=fp64", "--set", "optimizer.lr=1e-4"};
         succeed(QStringList{"train", "pre-ln", "--out", path("first.h5"), "--steps", "30"} + small);
@@ -87,8 +87,9 @@ class ImportExportTest : public QObject {
                  "3", "--threads", "1", "--set", "batch=8"});  // it can afford all of the probe batch
         const RunData run = open_session(path("on_run.h5").toStdString()).runs.at(0);
         QCOMPARE(run.events.at(0).kind, "weights");
-        // A recipe does not bring them back: the session has them.
-        const std::vector<EmbeddedCheckpoint> kept = open_session(path("on_run.h5").toStdString()).checkpoints;
+        // A recipe does not reproduce them: the session stores them.
+        const std::vector<EmbeddedCheckpoint> kept =
+            open_session(path("on_run.h5").toStdString()).checkpoints;
         QCOMPARE(kept.size(), 2u);
         QCOMPARE(kept[0].step, std::int64_t(0));
         QCOMPARE(load_checkpoint(path("on_run.h5").toStdString(), run.id, 0).params.size(),
@@ -124,7 +125,7 @@ class ImportExportTest : public QObject {
     void exportNamesWhatItWrote() {
         const QString gpt2 = succeed({"export", path("first.h5"), "--out", path("m.safetensors")}).out;
         QVERIFY2(gpt2.contains("under the names of gpt2") && gpt2.contains("step 30"), qPrintable(gpt2));
-        QVERIFY2(gpt2.contains("is there already and stays"),
+        QVERIFY2(gpt2.contains("exists and is kept"),
                  qPrintable(gpt2));  // config.json of the import above
         QVERIFY(QDir().mkpath(path("own")));
         succeed({"export", path("first.h5") + "@30", "--out", path("own/m.safetensors")});

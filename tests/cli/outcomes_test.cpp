@@ -52,12 +52,14 @@ class OutcomesTest : public QObject {
         QCOMPARE(QString(run_state_word(run.outcome.state)), state);
         QCOMPARE(session.checkpoints.size(), std::size_t{1});
         QCOMPARE(run.probes.size(), default_probes().size() + 1);  // and the flight recorder
-        for (const std::string& id : default_probes()) QCOMPARE(run.probes.at(id).front().step, std::int64_t{0});
+        for (const std::string& id : default_probes())
+            QCOMPARE(run.probes.at(id).front().step, std::int64_t{0});
         const std::vector<ProbeResult>& flight = run.probes.at(FlightRecorder::kId);
         const std::size_t flown = std::min(run.steps.rows(), FlightRecorder::kSteps);
         QVERIFY(flight.size() >= flown);
         for (std::size_t back = 0; back < flown; ++back)
-            QCOMPARE(flight[flight.size() - 1 - back].step, run.steps.step.back() - static_cast<std::int64_t>(back));
+            QCOMPARE(flight[flight.size() - 1 - back].step,
+                     run.steps.step.back() - static_cast<std::int64_t>(back));
         if (state == "diverged") {
             QVERIFY(run.outcome.step > 0);
             QVERIFY2(run.outcome.text.find("inf") != std::string::npos ||
@@ -75,7 +77,7 @@ class OutcomesTest : public QObject {
                          qPrintable(QString::number(end)));
             for (const auto& [id, samples] : run.probes) QCOMPARE(samples.back().step, std::int64_t{199});
         }
-        // Ended runs have nothing to resume: the same state again, nothing changed.
+        // Ended runs are not resumed: the same state again, nothing changed.
         const CliResult again = run_cli({"train", preset, "--out", out, "--resume"});
         QCOMPARE(again.code, code);
         QCOMPARE(open_session(out.toStdString()).runs[0].steps.rows(), run.steps.rows());

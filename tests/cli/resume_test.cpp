@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A run that is stopped, politely or by kill -9, and resumed gives bit for bit the losses and weights of one
-// that never was.
+// A run that is stopped, by a signal or by kill -9, and resumed gives bit for bit the losses and weights of
+// an uninterrupted one.
 #include "core/recipe/experiment.h"
 #include "core/session/recovery.h"
 #include "core/session/session.h"
@@ -118,7 +118,7 @@ class ResumeTest : public QObject {
         compare(out, reference);
     }
 
-    /// A new run over an old one must not pick up what the old one left beside its file.
+    /// A new run over an old one must not use the checkpoints of the old one.
     void aNewRunForgetsOldCheckpoints() {
         const QString reference = whole(), out = folder_.filePath("again.h5"),
                       never = QString::number(2 * kSteps);
@@ -126,7 +126,7 @@ class ResumeTest : public QObject {
         while (QDir(folder_.path()).entryList({"again.ckpt*"}).isEmpty()) QVERIFY(!first->waitForFinished(2));
         first->kill();
         first->waitForFinished();
-        QVERIFY(QFile::remove(out));  // its place is free, its checkpoints still stand there
+        QVERIFY(QFile::remove(out));  // the file is gone, its checkpoints still exist
         const auto second = start_cli(train(out, never));
         while (!QFile::exists(out)) QVERIFY(!second->waitForFinished(2));
         QVERIFY(QDir(folder_.path()).entryList({"again.ckpt*"}).isEmpty());
@@ -138,9 +138,8 @@ class ResumeTest : public QObject {
         QVERIFY(QDir(folder_.path()).entryList({"again.ckpt*"}).isEmpty());
     }
 
-    /// A recording of another version has other series: those that it has go on, and it says what is left
-    /// out.
-    void aRecordingWithFewerSeriesGoesOn() {
+    /// A recording of another version has other series: they are continued, and an event names the others.
+    void aRecordingWithFewerSeriesResumes() {
         const QString reference = whole(), out = folder_.filePath("older.h5");
         const auto process = start_cli(train(out));
         while (QDir(folder_.path()).entryList({"older.ckpt.b*"}).isEmpty())
@@ -153,7 +152,7 @@ class ResumeTest : public QObject {
             std::erase_if(sample.arrays,
                           [](const NamedArray& a) { return a.name.find("rho_ln") != std::string::npos; });
         const std::size_t kept = old.probes.at("null_space").front().arrays.size();
-        // And one that this version does not measure any more.
+        // And one that this version no longer measures.
         for (ProbeResult& sample : old.probes.at("growth")) {
             sample.arrays.push_back(sample.arrays.front());
             sample.arrays.back().name = "of_old";
@@ -174,17 +173,18 @@ class ResumeTest : public QObject {
         QVERIFY(kept > 0 && kept < all.probes.at("null_space").front().arrays.size());
         for (const ProbeResult& sample : sites) {
             QCOMPARE(sample.arrays.size(), kept);
-            for (const NamedArray& array : sample.arrays) QVERIFY(array.name.find("rho_ln") == std::string::npos);
+            for (const NamedArray& array : sample.arrays)
+                QVERIFY(array.name.find("rho_ln") == std::string::npos);
         }
         const ProbeResult& grown = run.probes.at("growth").back();
         QVERIFY(std::isnan(grown.find("of_old")->data.at(0)) && !std::isnan(grown.find("rms")->data.at(0)));
-        const auto told = [&](const char* series) {
+        const auto notices = [&](const char* series) {
             return std::count_if(run.events.begin(), run.events.end(), [&](const RunEvent& e) {
                 return e.kind == "series" && e.text.find(series) != std::string::npos;
             });
         };
-        QCOMPARE(told("fp16_rho_ln"), 1);
-        QCOMPARE(told("of_old"), 1);
+        QCOMPARE(notices("fp16_rho_ln"), 1);
+        QCOMPARE(notices("of_old"), 1);
     }
 
     void aLiveRunIsLeftAlone() {

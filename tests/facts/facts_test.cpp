@@ -15,7 +15,7 @@ using nlohmann::json;
 
 namespace {
 
-/// One space between words, and the quotes of C++ sources and JSON files that wrap a long text left out.
+/// One space between words, without the quotes of C++ sources and JSON files that wrap a long text.
 QString plain(QString text) {
     text.replace(QRegularExpression("\"\\s*\\n\\s*\""), "");
     return text.simplified();
@@ -39,8 +39,7 @@ bool listed(const json& all, const QString& sentence) {
     });
 }
 
-/// The sources whose literals a person reads: help of panels and knobs, findings, verdicts, warnings,
-/// messages.
+/// The sources of user-visible texts: help of panels and knobs, findings, verdicts, warnings, messages.
 QStringList sourcesWithTexts() {
     QStringList found;
     const QDir root(NORMSCOPE_SOURCE_DIR);
@@ -52,7 +51,7 @@ QStringList sourcesWithTexts() {
     return found;
 }
 
-/// The string literals of a source, comments left out, adjacent ones joined, \n as a space.
+/// The string literals of a source without its comments, adjacent ones joined, \n as a space.
 QStringList literals(const QString& path) {
     QFile file(QString(NORMSCOPE_SOURCE_DIR) + '/' + path);
     if (!file.open(QIODevice::ReadOnly)) return {};
@@ -75,7 +74,7 @@ QStringList sentences(const QString& text) {
 class FactsTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    void eachSentenceIsWhereTheListSays() {
+    void eachSentenceIsInItsFile() {
         const json all = facts();
         QVERIFY(all.size() >= 20);
         std::set<std::string> ids;
@@ -91,8 +90,8 @@ class FactsTest : public QObject {
         }
     }
 
-    /// What help, findings, verdicts, warnings and README say of the outcome of a training is in the list
-    /// too.
+    /// Statements of help, findings, verdicts, warnings and README about the outcome of training are in the
+    /// list too.
     void helpStatesNothingElse() {
         json all = facts();
         for (const json& other : facts("no_statements"))
@@ -123,8 +122,8 @@ class FactsTest : public QObject {
         QVERIFY2(missing.isEmpty(), qPrintable(missing.join('\n')));
     }
 
-    /// What a preset or a story states about training is in the list: every sentence with a number or a verb
-    /// of outcome.
+    /// Statements of a preset or a story about training are in the list: every sentence with a number or a
+    /// verb of outcome.
     void presetsAndStoriesStateNothingElse() {
         const json all = facts();
         const QRegularExpression states("\\d|learn|collapse|diverge|stall|vanish|explode|fall|grow|rise");

@@ -9,7 +9,7 @@ using namespace normscope;
 
 namespace {
 
-QStringList told(const RunData& run, std::int64_t step) {
+QStringList sentences(const RunData& run, std::int64_t step) {
     QStringList lines;
     for (const Finding& finding : findings(run, step)) lines << QString::fromStdString(finding.text);
     return lines;
@@ -33,26 +33,32 @@ class FindingsTest : public QObject {
         sample::add(r, "gradients", 0, {sample::vector("hidden", {1, 1, 4, 1, 2})});
         sample::add(r, "gradients", 8, {sample::vector("hidden", {1, 1, 4e-9, 1, 2})});
         // Sub-layers 2 and 3 lie between the hidden states of layer 1 and layer 2.
-        sample::add(r, "residual", 8,
-                    {sample::vector("grad_norm", {9, 9, 0.1, 0.02}), sample::vector("grad_shortcut", {9, 9, 1, 2}),
-                     sample::vector("grad_branch", {9, 9, 1e-3, 5e-4})});
+        sample::add(
+            r, "residual", 8,
+            {sample::vector("grad_norm", {9, 9, 0.1, 0.02}), sample::vector("grad_shortcut", {9, 9, 1, 2}),
+             sample::vector("grad_branch", {9, 9, 1e-3, 5e-4})});
         sample::add(r, "growth", 8, {sample::vector("rms", {1, 1, 1, 1, 50})});
-        QCOMPARE(told(r, 199),
-                 QStringList({"Post-LN stalled: loss 2.86 nat",
-                              "Gradient, layer 1 ÷ 2 (held-out batch): 2e-9 at step 8; 2 at step 0",
-                              "Measured on the way back from layer 2 to layer 1 at step 8: norms × 0.002, shortcuts × 2, "
-                              "branches × 5e-7, together × 2e-9",
-                              "First outside the range of runs that learn: gradient, first ÷ last layer (2 → 2e-9) at step 8",
-                              "The hidden state grows along the depth: RMS 1 at the embedding, 50 after layer 2 at step 8"}));
-        QCOMPARE(told(r, 100).front(), QString("Post-LN: loss 2.86 nat (mean of steps 81 to 100), 0.01 below the unigram entropy"));
+        QCOMPARE(
+            sentences(r, 199),
+            QStringList(
+                {"Post-LN stalled: loss 2.86 nat",
+                 "Gradient, layer 1 ÷ 2 (held-out batch): 2e-9 at step 8; 2 at step 0",
+                 "Measured on the way back from layer 2 to layer 1 at step 8: norms × 0.002, shortcuts × 2, "
+                 "branches × 5e-7, together × 2e-9",
+                 "First outside the range of runs that learn: gradient, first ÷ last layer (2 → 2e-9) at "
+                 "step 8",
+                 "The hidden state grows along the depth: RMS 1 at the embedding, 50 after layer 2 at step "
+                 "8"}));
+        QCOMPARE(sentences(r, 100).front(),
+                 QString("Post-LN: loss 2.86 nat (mean of steps 81 to 100), 0.01 below the unigram entropy"));
     }
 
     void nothingIsCausedByWhatWasNotMeasured() {
-        // The gain 1/σ of the norms alone used to be told as the reason of a small gradient.
+        // The gain 1/σ of the norms alone was once given as the cause of a small gradient.
         RunData r = sample::run("Post-LN");
         r.outcome = {RunState::Stalled, 10, "loss 2.86 nat", -1};
         sample::add(r, "null_space", 10, {sample::vector("gain", {0.01, 0.04, 7})});
-        QCOMPARE(told(r, 10), QStringList{"Post-LN stalled: loss 2.86 nat"});
+        QCOMPARE(sentences(r, 10), QStringList{"Post-LN stalled: loss 2.86 nat"});
     }
 
     void theOrderIsThatOfTheSteps() {
@@ -63,48 +69,57 @@ class FindingsTest : public QObject {
             sample::add(r, "gradients", step, {sample::vector("hidden", {1, 1, far, 1, 1})});
             sample::add(r, "residual", step, {sample::vector("branch_ratio", {later, later, later, later})});
         }
-        QCOMPARE(told(r, 3).last(), QString("First outside the range of runs that learn: gradient, first ÷ last layer "
-                                            "(1 → 0.001) at step 1; then branch ÷ stream (0.5 → 0.005) at step 3"));
+        QCOMPARE(sentences(r, 3).last(),
+                 QString("First outside the range of runs that learn: gradient, first ÷ last layer "
+                         "(1 → 0.001) at step 1; then branch ÷ stream (0.5 → 0.005) at step 3"));
         const auto all = findings(r, 3);
-        const auto departures = std::find_if(all.begin(), all.end(),
-                                             [](const Finding& f) { return f.kind == FindingKind::Departures; });
+        const auto departures = std::find_if(
+            all.begin(), all.end(), [](const Finding& f) { return f.kind == FindingKind::Departures; });
         QVERIFY(departures != all.end());
         QCOMPARE(QString::fromStdString(departures->brief),
-                 QString("First outside the range of runs that learn: gradient, first ÷ last layer (1 → 0.001) at step 1; "
-                         "and 1 more"));
+                 QString("First outside the range of runs that learn: gradient, first ÷ last layer (1 → "
+                         "0.001) at step 1; and 1 more"));
         r.outcome.state = RunState::Finished;
-        QVERIFY(!told(r, 3).join("").contains("First outside"));
+        QVERIFY(!sentences(r, 3).join("").contains("First outside"));
     }
 
     void nullsAreThoseThatTheProbeCounted() {
         RunData r = sample::run("A");
         sample::add(r, "jacobian", 0, {sample::vector("end_to_end_sv", {2, 1, 1e-9, 0})});
-        QVERIFY(told(r, 0).isEmpty());  // a small number alone is no null
+        QVERIFY(sentences(r, 0).isEmpty());  // a small value alone is not a null
         r.probes["jacobian"].front().arrays.push_back(sample::vector("end_to_end_exact_nulls", {1}));
-        QCOMPARE(told(r, 0), QStringList{"The end-to-end Jacobian of the last token has σ from 1e-9 to 2, 1 exact null among 4 "
-                                         "at step 0"});
-        // What float64 cannot tell from 0 is said, not counted.
+        QCOMPARE(sentences(r, 0),
+                 QStringList{
+                     "The end-to-end Jacobian of the last token has σ from 1e-9 to 2, 1 exact null among 4 "
+                     "at step 0"});
+        // Values that float64 cannot distinguish from 0 are reported, not counted.
         r.probes["jacobian"].front().arrays.push_back(sample::vector("end_to_end_below_resolution", {1}));
-        QCOMPARE(told(r, 0), QStringList{"The end-to-end Jacobian of the last token has σ from 1 to 2, 1 exact null, 1 below "
-                                         "float64's resolution among 4 at step 0"});
+        QCOMPARE(
+            sentences(r, 0),
+            QStringList{"The end-to-end Jacobian of the last token has σ from 1 to 2, 1 exact null, 1 below "
+                        "float64's resolution among 4 at step 0"});
     }
 
     void thetaIsHeldAgainstAUniformRow() {
         RunData r = sample::run("A");
         sample::add(r, "theta", 0, {sample::vector("relative_below_099", {0.002, 0.004, NAN})});
-        QCOMPARE(told(r, 0), QStringList{"θ is within 1 % of a uniform row's in almost every attention row (1 heads are not "
-                                         "finite) at step 0"});
+        QCOMPARE(
+            sentences(r, 0),
+            QStringList{"θ is within 1 % of a uniform row's in almost every attention row (1 heads are not "
+                        "finite) at step 0"});
         r.probes["theta"].front().arrays.front().data = {0.2, 0.4};
-        QCOMPARE(told(r, 0), QStringList{"θ is more than 1 % below a uniform row's in 30 % of the attention rows at step 0"});
+        QCOMPARE(
+            sentences(r, 0),
+            QStringList{"θ is more than 1 % below a uniform row's in 30 % of the attention rows at step 0"});
         r.probes["theta"].front().arrays.front().data = {NAN};
-        QCOMPARE(told(r, 0), QStringList{"θ is not finite in any head at step 0"});
+        QCOMPARE(sentences(r, 0), QStringList{"θ is not finite in any head at step 0"});
     }
 
     void withoutProbesOnlyTheOutcomeIsTold() {
         RunData r = sample::run("No norm");
         r.outcome = {RunState::Diverged, 12, "step 12 · L7 ffn.w2 · inf", 6};
-        QCOMPARE(told(r, 12), QStringList{"No norm diverged: step 12 · L7 ffn.w2 · inf"});
-        QVERIFY(told(sample::run("empty"), 0).isEmpty());
+        QCOMPARE(sentences(r, 12), QStringList{"No norm diverged: step 12 · L7 ffn.w2 · inf"});
+        QVERIFY(sentences(sample::run("empty"), 0).isEmpty());
     }
 };
 

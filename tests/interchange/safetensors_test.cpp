@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a safetensors file says is believed only where all of it fits together.
+// The header of a safetensors file is accepted only if it is consistent.
 #include "core/interchange/safetensors.h"
 
 #include "core/interchange/float_bytes.h"
@@ -88,17 +88,18 @@ class SafetensorsTest : public QObject {
 
     void emptyTensorsMayShareAPlace() {
         const sample::Bytes file = sample::safetensors(
-            R"({"a":{"dtype":"F32","shape":[0,3],"data_offsets":[4,4]},"b":{"dtype":"F32","shape":[],"data_offsets":[0,4]}})",
+            R"({"a":{"dtype":"F32","shape":[0,3],"data_offsets":[4,4]},"b":{"dtype":"F32","shape":[],)"
+            R"("data_offsets":[0,4]}})",
             sample::Bytes(4));
         QCOMPARE(parse_safetensors(file, "m").tensors.size(), std::size_t{2});
     }
 
-    void whatDoesNotFitIsRefused_data() {
+    void inconsistentHeadersAreRejected_data() {
         QTest::addColumn<QString>("header");
         QTest::addColumn<int>("bytes");
-        QTest::addColumn<QString>("says");
-        const auto row = [](const char* name, const char* header, int bytes, const char* says) {
-            QTest::newRow(name) << header << bytes << says;
+        QTest::addColumn<QString>("message");
+        const auto row = [](const char* name, const char* header, int bytes, const char* message) {
+            QTest::newRow(name) << header << bytes << message;
         };
         const char* x = R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
         row("not JSON", "{\"x\":", 0, "not valid JSON");
@@ -112,7 +113,8 @@ class SafetensorsTest : public QObject {
         row("a key too many", R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"y":1}})", 4,
             "has the key");
         row("name twice",
-            R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+            R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"x":{"dtype":"F32","shape":[1],)"
+            R"("data_offsets":[4,8]}})",
             8, "\"x\" appears twice");
         row("key twice", R"({"x":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4,
             "appears twice");
@@ -128,18 +130,20 @@ class SafetensorsTest : public QObject {
         row("overflow", R"({"x":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0,
             "2^64");
         row("overlap",
-            R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"y":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+            R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"y":{"dtype":"F32","shape":[1],)"
+            R"("data_offsets":[0,4]}})",
             4, "overlaps");
         row("hole",
-            R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"y":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})",
+            R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"y":{"dtype":"F32","shape":[1],)"
+            R"("data_offsets":[8,12]}})",
             12, "leaves a hole");
         row("bytes at the end", x, 8, "4 bytes after the last tensor");
         row("metadata", R"({"__metadata__":{"a":1}})", 0, "is no text");
     }
-    void whatDoesNotFitIsRefused() {
+    void inconsistentHeadersAreRejected() {
         QFETCH(QString, header);
         QFETCH(int, bytes);
-        QFETCH(QString, says);
+        QFETCH(QString, message);
         const sample::Bytes file =
             sample::safetensors(header.toStdString(), sample::Bytes(static_cast<std::size_t>(bytes)));
         try {
@@ -147,7 +151,7 @@ class SafetensorsTest : public QObject {
             QFAIL("was accepted");
         } catch (const InputError& error) {
             const QString line = error.what();
-            QVERIFY2(line.startsWith("m.safetensors") && line.contains(says) && !line.contains('\n'),
+            QVERIFY2(line.startsWith("m.safetensors") && line.contains(message) && !line.contains('\n'),
                      error.what());
         }
     }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-/// Tiny model files of other programs, written here by hand, byte for byte, and not by the code under test.
+/// Tiny model files of other programs, written byte by byte, not by the code under test.
 namespace sample {
 
 using Bytes = std::vector<std::byte>;
@@ -23,11 +23,11 @@ struct ModelFile {
 /// A safetensors file of any header text and data.
 Bytes safetensors(const std::string& header, const Bytes& data);
 
-/// The i-th number of the tensor that stands at place t of its file: exact in float32, different for each.
+/// The i-th value of the tensor at index t of its file: exact in float32, distinct.
 inline float number(std::size_t t, std::size_t i) {
     return static_cast<float>(t * 1000 + i) / 1024.0f;
 }
-/// float32 tensors filled with number(place, ·), one behind the other.
+/// Consecutive float32 tensors filled with number(index, ·).
 Bytes safetensors(const std::vector<std::pair<std::string, Shape>>& tensors);
 
 /// GPT-2: width 4, 2 heads, 2 layers, context 3, vocabulary 5, feed-forward width 16. `conv1d`: Hugging

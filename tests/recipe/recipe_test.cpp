@@ -168,7 +168,7 @@ class RecipeTest : public QObject {
              "stack.temperature: 0 is out of range, allowed: (0, ∞)");
         keys("number as text", R"("optimizer": {"lr": "3e-3"})", "optimizer.lr: \"3e-3\" is not a number");
         keys("betas", R"("optimizer": {"betas": [0.9]})",
-             "optimizer.betas: [0.9] has not the right form, allowed: 2 numbers");
+             "optimizer.betas: [0.9] has the wrong form, allowed: 2 numbers");
         keys("seed", R"("seed": -1)", "seed: -1 is not a whole number");
         keys("switch", R"("stack": {"bias": 1})", "stack.bias: 1 is not a switch, allowed: true, false");
         keys("object", R"("stack": 3)", "stack: 3 is not an object");

@@ -93,8 +93,8 @@ class UpdatesTest : public QObject {
         }
     }
 
-    void aTrialSaysTheSameAndLeavesNoTrace_data() { add_recipes(); }
-    void aTrialSaysTheSameAndLeavesNoTrace() {
+    void aTrialGivesTheSameAndLeavesNoTrace_data() { add_recipes(); }
+    void aTrialGivesTheSameAndLeavesNoTrace() {
         QFETCH(QString, more);
         Experiment watched(recipe_of(more.toStdString()), "a", "A"), plain(recipe_of(more.toStdString()), "a", "A");
         while (!plain.ended()) {
@@ -112,7 +112,7 @@ class UpdatesTest : public QObject {
         QCOMPARE(watched.checkpoint(), plain.checkpoint());
     }
 
-    void anUpdateThatWasLeftOutIsNone() {
+    void aSkippedUpdateHasNoValue() {
         Experiment experiment(recipe_of(R"(}, "optimizer": {"lr": 1e30})"), "a", "A");
         std::vector<ProbeResult> samples;
         while (!experiment.ended())

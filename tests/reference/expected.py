@@ -73,7 +73,7 @@ def jacobians(model, hidden):
 def evaluate(recipe, params, tokens, targets, with_jacobians=True, with_probes=True, dtype=torch.float64):
     """recipe: parsed JSON; params: name -> array; tokens, targets: [B, n] integers. Returns path -> array.
 
-    Without with_jacobians (slow beyond a few hundred n·d) all that hangs on them is left out; so is θ where
+    Without with_jacobians (slow beyond a few hundred n·d) all that depends on them is skipped; so is θ where
     rows are too long to enumerate. The norm sites' names come under "probes/null_space/sites"; a stack without
     norms has no such group.
     """

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Shows ThreadSanitizer how Qt hands an event from one thread to another. Debian's Qt is not instrumented and
-// its QMutex is a futex of its own, so the queue of posted events looks like no synchronisation at all and
-// everything that crosses it like a race. Linked into the tests of the tsan preset alone.
+// Annotates for ThreadSanitizer how Qt passes an event from one thread to another. Debian's Qt is not
+// instrumented and its QMutex is a futex of its own, so the queue of posted events looks unsynchronised, and
+// everything passed through it like a race. Linked into the tests of the tsan preset alone.
 //
-// Who posts, Qt first allocates the event: each operator new that libQt6Core calls releases. Who receives, Qt
-// first asks its callbacks: each delivery acquires. What two threads share besides events is judged as ever:
-// a thread that is busy with one event acquires nothing.
+// On posting, Qt first allocates the event: each operator new called by libQt6Core releases. On receiving, Qt
+// first calls its callbacks: each delivery acquires. Other shared data is checked as usual: a thread that is
+// busy with one event acquires nothing.
 #include <QtCore/qnamespace.h>
 #include <link.h>
 #include <sanitizer/tsan_interface.h>
@@ -32,7 +32,7 @@ int find_qt(dl_phdr_info* library, std::size_t, void*) {
 
 bool acquire(void**) {
     __tsan_acquire(&handover);
-    return false;  // the event goes its way
+    return false;  // the event is not filtered
 }
 
 [[maybe_unused]] const bool installed = [] {

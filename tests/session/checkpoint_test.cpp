@@ -61,7 +61,7 @@ class TestCheckpoint : public QObject {
         pair.save(noise(200));
         QVERIFY(std::filesystem::exists(path("run.ckpt.b.h5")));
         QCOMPARE(pair.newest()->step, 200);
-        pair.save(noise(50));  // a run that was set back: newer all the same, and over the oldest
+        pair.save(noise(50));  // a run that was reset: newer in write order, and over the oldest
         QCOMPARE(pair.newest()->step, 50);
         QCOMPARE(pair.paths(), (std::vector{path("run.ckpt.a.h5"), path("run.ckpt.b.h5")}));
         QCOMPARE(CheckpointPair(path("run.h5")).newest()->step, 50);
@@ -90,7 +90,7 @@ class TestCheckpoint : public QObject {
         QVERIFY(!std::filesystem::exists(path("from.ckpt.start.h5")));
     }
 
-    /// Who watches the folder takes a checkpoint that appears for one of a run whose recording stands already.
+    /// A watcher of the folder would take a new checkpoint for that of a complete recording.
     void removingMakesNothing() {
         CheckpointPair pair(path("over.h5"));
         pair.save(noise(1));
@@ -103,7 +103,7 @@ class TestCheckpoint : public QObject {
         ::close(watch);
     }
 
-    void wrongTensorsAndFilesAreRefused() {
+    void wrongTensorsAndFilesAreRejected() {
         Checkpoint bad = noise(1);
         bad.params[0].bytes.pop_back();
         const auto error = sample::input_error([&] { write_checkpoint(path("bad.h5"), bad); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Files that this process does not know are walked by another one first. tests/session/crashing holds files
-// that make libhdf5 1.10.8 crash, found by changing bytes of sound ones (tests/session/crashing/README.md).
+// Foreign files are walked by another process first. tests/session/crashing holds files that make libhdf5
+// 1.10.8 crash, found by changing bytes of sound ones (tests/session/crashing/README.md).
 #include "core/session/foreign/guard.h"
 #include "core/session/hdf5.h"
 #include "core/session/named_arrays.h"
@@ -28,7 +28,7 @@ class TestForeign : public QObject {
     static std::string opening(const std::string& file) {
         return sample::input_error([&] { open_session(file); });
     }
-    /// A walker of one's own: a shell script that first notes each file in the list "walked".
+    /// A custom walker: a shell script that first appends each file to the list "walked".
     std::string script(const char* name, const std::string& commands) {
         std::ofstream(path(name)) << "#!/bin/sh\necho \"$1\" >> " << path("walked") << "\n"
                                   << commands << "\n";
@@ -107,7 +107,7 @@ class TestForeign : public QObject {
         QVERIFY2(pid > 0 && ::kill(pid, 0) != 0, "the walker is still there");
     }
 
-    void silenceAndRefusalsOfTheWalkerCount() {
+    void silenceAndRejectionsOfTheWalkerCount() {
         const std::string file = session("any.h5");
         guard_foreign_files(script("silent", "exit 0"));
         QVERIFY(
@@ -127,8 +127,8 @@ class TestForeign : public QObject {
     }
 
     /// Values and groups in other files would be read without a walk.
-    void partsInOtherFilesAreRefused() {
-        const auto refused_after = [&](const std::function<void(hid_t)>& change) {
+    void partsInOtherFilesAreRejected() {
+        const auto rejected_after = [&](const std::function<void(hid_t)>& change) {
             const std::string file = session("parts.h5");
             {
                 const hdf5::Handle writable(H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
@@ -137,14 +137,14 @@ class TestForeign : public QObject {
             guard_foreign_files(NORMSCOPE_WALK);
             return opening(file).substr(file.size());
         };
-        QCOMPARE(refused_after([](hid_t file) {
+        QCOMPARE(rejected_after([](hid_t file) {
                      H5Lcreate_external("elsewhere.h5", "/runs", file, "runs/b", H5P_DEFAULT, H5P_DEFAULT);
                  }),
                  std::string(": \"b\" is a link to another file, allowed: links within the file"));
         const hsize_t one = 1;
         const hdf5::Handle space(H5Screate_simple(1, &one, nullptr));
         const auto with = [&](hid_t creation) {
-            return refused_after([&](hid_t file) {
+            return rejected_after([&](hid_t file) {
                 const hdf5::Handle dataset(H5Dcreate2(file, "runs/a/steps/far", H5T_NATIVE_DOUBLE, space,
                                                       H5P_DEFAULT, creation, H5P_DEFAULT));
                 QVERIFY(dataset.valid());
@@ -198,7 +198,7 @@ class TestForeign : public QObject {
         QCOMPARE(opening(file), file + ": /runs/a/steps: missing");
     }
 
-    /// Numbers from elsewhere (weights, tokens) go through the same door.
+    /// Arrays of other programs (weights, tokens) pass the same guard.
     void arraysOfOtherProgramsAreWalkedToo() {
         const std::vector<double> values{1, 2, 3};
         write_named_arrays(path("weights.h5"), {stored("/params/w", {3}, values.data())});

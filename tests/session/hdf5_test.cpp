@@ -83,7 +83,7 @@ class TestHdf5 : public QObject {
                  file + ": /format: missing");
     }
 
-    void openingSaysWhatIsWrong() {
+    void openErrorsNameTheCause() {
         const auto message = [&](const std::string& file) {
             return sample::input_error([&] { open_for_reading(file); });
         };
@@ -120,7 +120,7 @@ class TestHdf5 : public QObject {
                  path("c.h5") + ": /x: its values are not in the file");
     }
 
-    void aChunkShorterThanItClaimsIsRefused() {
+    void aChunkShorterThanItClaimsIsRejected() {
         {
             const Handle file = create_file(path("e.h5")), creation(H5Pcreate(H5P_DATASET_CREATE));
             const hsize_t dims[1] = {1000}, at[1] = {0};

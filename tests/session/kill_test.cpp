@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is left on disk when a process is killed at any moment, or when the disk is full.
+// The files on disk after a process was killed at any time, or with a full disk.
 #include "core/session/checkpoint.h"
 #include "core/session/recorder.h"
 #include "core/session/recovery.h"
@@ -22,8 +22,7 @@ using namespace normscope;
 
 namespace {
 
-/// Appends as fast as it can, and after each explicit flush tells through `out` how many rows must be there
-/// now.
+/// Appends as fast as it can, and after each explicit flush writes to `out` how many rows must exist.
 void record_for_ever(Recorder& recorder, int out) {
     for (std::int64_t s = 0;; ++s) {
         recorder.append(sample::step(s));
@@ -157,11 +156,11 @@ class TestKill : public QObject {
                     ::usleep(static_cast<useconds_t>(microseconds(80'000)));
                     ::kill(pid, SIGKILL);
                 });
-            const std::int64_t told = last_in_pipe(ends[0]);
+            const std::int64_t reported = last_in_pipe(ends[0]);
             ::close(ends[0]);
             const auto newest = CheckpointPair(file).newest();
-            QVERIFY(newest.has_value() || told == 0);
-            if (newest) QVERIFY(newest->step >= told && newest->params.at(0).bytes.size() == 400'000);
+            QVERIFY(newest.has_value() || reported == 0);
+            if (newest) QVERIFY(newest->step >= reported && newest->params.at(0).bytes.size() == 400'000);
         }
     }
 

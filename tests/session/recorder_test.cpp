@@ -46,7 +46,7 @@ class TestRecorder : public QObject {
         record(recorder, run, 350, 700);
         recorder.set_state(run.outcome);
         recorder.close();
-        recorder.close();  // once more does no harm
+        recorder.close();  // a second call has no effect
         QCOMPARE(sample::difference(recover(path("a.h5")), run), "");
         const Session session = open_session(path("a.h5"));
         QCOMPARE(session.runs.size(), std::size_t{1});
@@ -94,7 +94,7 @@ class TestRecorder : public QObject {
         QCOMPARE(read.outcome.text, text);
     }
 
-    void whatIsNotInTheSchemaIsRefused() {
+    void whatIsNotInTheSchemaIsRejected() {
         Recorder recorder(path("schema.h5"), sample::schema("a"));
         QVERIFY(sample::input_error([&] {
                     recorder.append(StepRecord{0, {{"loss", 1}}});
@@ -109,7 +109,7 @@ class TestRecorder : public QObject {
         const auto error = sample::input_error([&] { recorder.append(shorter); });
         QVERIFY2(error.find("rms [3]") != std::string::npos && error.find("[7]") != std::string::npos,
                  error.c_str());
-        recorder.append(sample::step(0));  // and the recording goes on
+        recorder.append(sample::step(0));  // and the recording continues
         recorder.close();
         const RunData read = recover(path("schema.h5"));
         QCOMPARE(read.steps.rows(), std::size_t{1});

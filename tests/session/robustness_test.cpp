@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Files that are not what they should be: cut off, foreign, of another version.
+// Invalid files: truncated, foreign, of another version.
 #include "core/session/describe.h"
 #include "core/session/hdf5.h"
 #include "core/session/recorder.h"
@@ -18,7 +18,7 @@
 
 using namespace normscope;
 
-/// What HDF5 itself does not free after a damaged file is not ours to report.
+/// Leaks inside HDF5 after a damaged file are not reported.
 extern "C" const char* __lsan_default_suppressions() {
     return "leak:libhdf5";
 }
@@ -46,11 +46,11 @@ class TestRobustness : public QObject {
     }
 
   private Q_SLOTS:
-    void foreignFilesAreRefusedByName() {
+    void foreignFilesAreRejectedByName() {
         for (const auto& [name, bytes] : std::vector<std::pair<const char*, std::string>>{
                  {"empty.h5", ""},
                  {"text.h5", "To whom it may concern\n"},
-                 {"picture.h5", "\x89PNG\r\n\x1a\n" + std::string(500, '\0')},
+                 {"image.h5", "\x89PNG\r\n\x1a\n" + std::string(500, '\0')},
                  {"signature.h5", "\x89HDF\r\n\x1a\n"},
                  {"almost.h5", "\x89HDF\r\n\x1a\n" + std::string(3000, '\xff')},
                  {"zeros.h5", std::string(3000, '\0')}}) {
@@ -72,7 +72,7 @@ class TestRobustness : public QObject {
     void versionsAreChecked() {
         rootWith(path("v2.h5"), "normscope-session", 2);
         QCOMPARE(opening(path("v2.h5")),
-                 path("v2.h5") + ": version 2 is newer than this program understands (1)");
+                 path("v2.h5") + ": version 2 is newer than this program supports (1)");
         rootWith(path("v0.h5"), "normscope-session", 0);
         QVERIFY(opening(path("v0.h5")).find("version 0 is unknown") != std::string::npos);
     }
@@ -113,7 +113,7 @@ class TestRobustness : public QObject {
         QVERIFY2(word.find("\"melted\" is unknown") != std::string::npos, word.c_str());
     }
 
-    void aCutSessionIsRefusedAnywhere() {
+    void aTruncatedSessionIsRejected() {
         save_session(path("whole.h5"), std::vector{sample::run("a", 12)}, "{}");
         const std::string whole = contents(path("whole.h5"));
         const std::string cut = path("cut.h5");
@@ -125,24 +125,24 @@ class TestRobustness : public QObject {
         }
     }
 
-    /// Whatever the bytes, an error or a session, never a crash; the metadata's checksums catch most.
+    /// For any bytes an error or a session, never a crash; the metadata's checksums catch most.
     void flippedBytesNeverCrash() {
         const std::string flipped = path("flipped.h5");
         save_session(path("whole.h5"), std::vector{sample::run("a", 70)}, "{}");
         const std::string whole = contents(path("whole.h5"));
         std::mt19937 random(11);
-        int refused = 0;
+        int rejected = 0;
         for (int trial = 0; trial < 600; ++trial) {
             std::string bytes = whole;
             for (int i = 0; i < 4; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
             put(flipped, bytes);
-            refused += opening(flipped) != "nothing thrown";
+            rejected += opening(flipped) != "nothing thrown";
             validate_session(flipped);
         }
-        QVERIFY(refused > 300);
+        QVERIFY(rejected > 300);
     }
 
-    /// A recording may lose its end (a machine that lost power): what is left must be true, or be refused.
+    /// A recording may lose its end (power failure): the rest must be correct, or rejected.
     void aCutRecordingGivesAPrefixOrAnError() {
         const std::string whole_path = path("killed.h5"), cut = path("cut.h5");
         const int code = sample::with_child(

@@ -53,7 +53,7 @@ class TestRunData : public QObject {
             return sample;
         };
         for (const std::int64_t step : {15, 24, 3}) QVERIFY(insert_sample(run, with_cost(step, 7)));
-        QVERIFY(!insert_sample(run, with_cost(10, 7)));  // the run's own stays
+        QVERIFY(!insert_sample(run, with_cost(10, 7)));  // the run's own sample is kept
         std::vector<std::int64_t> steps;
         for (const ProbeResult& sample : run.probes.at("growth")) steps.push_back(sample.step);
         QCOMPARE(steps, (std::vector<std::int64_t>{0, 3, 10, 15, 20, 24}));

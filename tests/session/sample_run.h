@@ -11,7 +11,7 @@
 namespace normscope::sample {
 
 /// A run with every feature of RunData: floors, val_loss NaN, probes of all ranks, labels, events beyond
-/// ASCII. Its numbers are functions of the step, so that a reader can tell a true prefix.
+/// ASCII. Its values are functions of the step, so that a reader can verify a prefix.
 RunData run(const std::string& id, int steps);
 StepRecord step(std::int64_t step);
 ProbeResult growth(std::int64_t step);
@@ -19,9 +19,9 @@ ProbeResult theta(std::int64_t step);
 ProbeResult null_space(std::int64_t step);
 RecordingSchema schema(const std::string& id);
 
-/// Empty when equal, NaN being equal to NaN of the same bits; else what differs first.
+/// Empty when equal, NaN being equal to NaN of the same bits; else the first difference.
 std::string difference(const RunData& a, const RunData& b);
-/// Empty when every row, sample and event is the one that this step must have.
+/// Empty when every row, sample and event is that of its step.
 std::string broken_prefix(const RunData& read);
 
 /// Runs `child` in a forked process; gives its pid to `parent`, then collects it. The exit code, or −signal.

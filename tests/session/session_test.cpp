@@ -41,7 +41,7 @@ class TestSession : public QObject {
         QVERIFY(session.overviews.empty() && session.checkpoints.empty() && session.warnings.empty());
     }
 
-    void aRunThatNobodyGoesOnWithIsInterrupted() {
+    void aRunWithoutALiveWriterIsInterrupted() {
         RunData run = sample::run("a", 5);
         for (const auto state : {RunState::Running, RunState::Paused}) {
             run.outcome = {state, -1, "", -1};
@@ -50,7 +50,8 @@ class TestSession : public QObject {
             QCOMPARE(outcome.state, RunState::Interrupted);
             QCOMPARE(outcome.step, 4);
         }
-        for (const auto state : {RunState::Prepared, RunState::Finished, RunState::Stalled, RunState::Collapsed}) {
+        for (const auto state :
+             {RunState::Prepared, RunState::Finished, RunState::Stalled, RunState::Collapsed}) {
             run.outcome = {state, -1, "", -1};
             save_session(path("running.h5"), std::vector{run}, "");
             QCOMPARE(open_session(path("running.h5")).runs.at(0).outcome.state, state);
@@ -101,25 +102,25 @@ class TestSession : public QObject {
                 }).find("\"z\"") != std::string::npos);
     }
 
-    void whatCannotBeStoredIsRefusedAndTheOldFileKept() {
+    void whatCannotBeStoredIsRejectedAndTheOldFileKept() {
         RunData run = sample::run("a", 20);
         save_session(path("kept.h5"), std::vector{run}, "");
-        const auto refused = [&](const std::vector<RunData>& runs) {
+        const auto rejected = [&](const std::vector<RunData>& runs) {
             return sample::input_error([&] { save_session(path("kept.h5"), runs, ""); });
         };
-        QVERIFY(refused({run, run}).find("twice") != std::string::npos);
+        QVERIFY(rejected({run, run}).find("twice") != std::string::npos);
         RunData bad = run;
         bad.id = "a/b";
-        QVERIFY(refused({bad}).starts_with("run id"));
+        QVERIFY(rejected({bad}).starts_with("run id"));
         bad = run;
         bad.steps.columns[1].pop_back();
-        QVERIFY(refused({bad}).starts_with("step table"));
+        QVERIFY(rejected({bad}).starts_with("step table"));
         bad = run;
         bad.probes["growth"][1].arrays.pop_back();
-        QVERIFY(refused({bad}).starts_with("probe growth"));
+        QVERIFY(rejected({bad}).starts_with("probe growth"));
         bad = run;
         bad.probes["growth"][1].arrays[0].shape = {1};
-        QVERIFY(refused({bad}).starts_with("probe growth"));
+        QVERIFY(rejected({bad}).starts_with("probe growth"));
         QCOMPARE(sample::difference(open_session(path("kept.h5")).runs.at(0), run), "");
     }
 

@@ -15,7 +15,7 @@ StackSpec read(const char* text) {
     StackSpec spec;
     JsonReader reader(object, "stack");
     list_fields(reader, spec);
-    reader.refuse_unknown_keys();
+    reader.reject_unknown_keys();
     return spec;
 }
 
@@ -92,8 +92,8 @@ class StackSpecTest : public QObject {
             QVERIFY(has_final_norm(spec));
             spec.final_norm = FinalNorm::Auto;
         }
-        for (Scheme scheme :
-             {Scheme::None, Scheme::Pre, Scheme::Peri, Scheme::Mix, Scheme::Lns, Scheme::Output, Scheme::Custom}) {
+        for (Scheme scheme : {Scheme::None, Scheme::Pre, Scheme::Peri, Scheme::Mix, Scheme::Lns,
+                              Scheme::Output, Scheme::Custom}) {
             spec.scheme = scheme;
             QVERIFY(has_final_norm(spec));
             spec.final_norm = FinalNorm::Off;

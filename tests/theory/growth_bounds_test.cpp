@@ -39,7 +39,7 @@ class GrowthBoundsTest : public QObject {
     }
 
   private Q_SLOTS:
-    /// R_k by hand: γ, β, Δt, b, the shortcut's scale and the gate each at their place.
+    /// R_k by hand: γ, β, Δt, b, the shortcut's scale and the gate.
     void recursionByHand() {
         const std::vector<BoundedSublayer> sublayers{{0.5, 1, 2, 1, 1, 1}, {1, 3, 1, 0, 1.25, 0.5}};
         const auto r = bounded_branch_norms(10, 4, 9, sublayers);
@@ -84,7 +84,7 @@ class GrowthBoundsTest : public QObject {
         QVERIFY(std::abs((8 * branch).norm() / r[8] - 1) < 1e-12);
     }
 
-    /// A branch with no output norm counts by its own length, whatever γ_out and β_out say.
+    /// A branch without output norm counts by its own length, for any γ_out and β_out.
     void branchesOfKnownLength() {
         const std::vector<BoundedSublayer> sublayers{{0.5, 1, 7, 7, 1, 1, false, 2}, {1, 3, 1, 0, 1.25, 0.5}};
         const auto r = bounded_branch_norms(10, 4, 9, sublayers);
@@ -168,7 +168,7 @@ class GrowthBoundsTest : public QObject {
         QCOMPARE(gpas_variance_step(4, 0.5), 0.25 * 6);
     }
 
-    void badInputIsRefused() {
+    void badInputIsRejected() {
         const std::vector<BoundedSublayer> negative{{-1, 1, 1, 0, 1, 1}};
         QVERIFY_EXCEPTION_THROWN(bounded_branch_norms(1, 2, 2, negative), InputError);
         QVERIFY_EXCEPTION_THROWN(bounded_branch_norms(NAN, 2, 2, {}), InputError);

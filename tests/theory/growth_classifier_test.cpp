@@ -41,8 +41,7 @@ class GrowthClassifierTest : public QObject {
         QTest::newRow("exponential") << 4 << 0.5 << 0.3 << 0.0;
         QTest::newRow("decay") << 4 << 2.0 << -0.2 << 0.0;
     }
-    /// 1, 2 and 5 % noise over 24 layers: right nearly always, and wrong (decided for another class) hardly
-    /// ever.
+    /// 1, 2 and 5 % noise over 24 layers: nearly always right, and rarely wrong (decided for another class).
     void syntheticSeries() {
         QFETCH(int, model);
         QFETCH(double, a);
@@ -84,18 +83,25 @@ class GrowthClassifierTest : public QObject {
         }
     }
 
-    /// At 12 layers, as of the default stack, √ℓ and ℓ are told apart, and the lead is that over the named rival.
+    /// At 12 layers, as of the default stack, √ℓ and ℓ are distinguished, and the lead is that over the named
+    /// rival.
     void squareRootAgainstItsRivals() {
         std::mt19937_64 generator(5);
-        for (const auto& [model, b] : {std::pair(GrowthModel::square_root, 2.0), std::pair(GrowthModel::linear, 0.5)}) {
+        for (const auto& [model, b] :
+             {std::pair(GrowthModel::square_root, 2.0), std::pair(GrowthModel::linear, 0.5)}) {
             int right = 0, wrong = 0;
             for (int trial = 0; trial < 100; ++trial) {
-                const GrowthClass result = classify_growth(series({{0.5, b, 0}, 0, 0}, model, 13, 0.03, generator));
+                const GrowthClass result =
+                    classify_growth(series({{0.5, b, 0}, 0, 0}, model, 13, 0.03, generator));
                 if (result.verdict == Verdict::decided) ++(result.best == model ? right : wrong);
-                const auto aicc = [&](GrowthModel m) { return result.fits[static_cast<std::size_t>(m)].aicc; };
-                if (result.rival != result.best) QCOMPARE(result.lead, aicc(result.rival) - aicc(result.best));
+                const auto aicc = [&](GrowthModel m) {
+                    return result.fits[static_cast<std::size_t>(m)].aicc;
+                };
+                if (result.rival != result.best)
+                    QCOMPARE(result.lead, aicc(result.rival) - aicc(result.best));
             }
-            QVERIFY2(right >= 85 && wrong <= 3, qPrintable(QString("%1 right, %2 wrong").arg(right).arg(wrong)));
+            QVERIFY2(right >= 85 && wrong <= 3,
+                     qPrintable(QString("%1 right, %2 wrong").arg(right).arg(wrong)));
         }
         const GrowthClass flat = classify_growth(std::vector<double>(9, 2.0));
         QCOMPARE(flat.best, GrowthModel::constant);  // in every other model: it has no rival
@@ -103,7 +109,7 @@ class GrowthClassifierTest : public QObject {
         QVERIFY(std::isinf(flat.lead));
     }
 
-    /// What the AICc formula says, on a series whose constant fit is known: log v = ±s alternating.
+    /// The AICc formula on a series whose constant fit is known: log v = ±s alternating.
     void aiccByHand() {
         std::vector<double> values;
         for (int l = 0; l < 10; ++l) values.push_back(std::exp(l % 2 == 0 ? 0.1 : -0.1));
@@ -114,7 +120,7 @@ class GrowthClassifierTest : public QObject {
         QCOMPARE(result.best, GrowthModel::constant);
     }
 
-    /// A gentle rise under noise fits linear, quadratic and exponential alike: nothing may be claimed.
+    /// A gentle rise under noise fits linear, quadratic and exponential alike: no class may be decided.
     void ambiguousSeriesAreUndecided() {
         std::mt19937_64 generator(3);
         int undecided = 0;
@@ -133,7 +139,7 @@ class GrowthClassifierTest : public QObject {
         QCOMPARE(classify_growth({}).verdict, Verdict::too_few_layers);
     }
 
-    void badInputIsRefused() {
+    void badInputIsRejected() {
         QVERIFY_EXCEPTION_THROWN(classify_growth(std::vector<double>{1, 2, 0}), InputError);
         QVERIFY_EXCEPTION_THROWN(classify_growth(std::vector<double>{1, NAN}), InputError);
         QVERIFY_EXCEPTION_THROWN(classify_growth(std::vector<double>{1, INFINITY}), InputError);

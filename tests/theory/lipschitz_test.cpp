@@ -61,7 +61,7 @@ class LipschitzTest : public QObject {
         QCOMPARE(residual_condition_number(std::vector<double>{}), 1.0);
     }
 
-    void badInputIsRefused() {
+    void badInputIsRejected() {
         QVERIFY_EXCEPTION_THROWN(residual_min_singular_value(-0.1), InputError);
         QVERIFY_EXCEPTION_THROWN(residual_condition_number(NAN), InputError);
         QVERIFY_EXCEPTION_THROWN(residual_amplification(std::vector<double>{INFINITY}), InputError);

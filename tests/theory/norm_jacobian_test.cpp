@@ -138,7 +138,7 @@ class NormJacobianTest : public QObject {
         }
     }
 
-    /// γ stands on the left (erratum of [N] Remark 1.2): ker J stays, ker Jᵀ becomes diag(γ)⁻¹·span.
+    /// γ belongs on the left (erratum of [N] Remark 1.2): ker J is unchanged, ker Jᵀ becomes diag(γ)⁻¹·span.
     void gammaMovesOnlyTheLeftNullSpace() {
         std::mt19937_64 generator(4);
         const std::size_t d = 16;
@@ -181,7 +181,7 @@ class NormJacobianTest : public QObject {
             }
     }
 
-    /// A random gradient loses 2/d on average (RMSNorm 1/d), whatever γ; the sum over tokens is what a site
+    /// A random gradient loses 2/d on average (RMSNorm 1/d), for any γ; the sum over tokens is what a site
     /// erases.
     void randomGradientsLoseTwoOfD() {
         std::mt19937_64 generator(6);
@@ -227,8 +227,9 @@ class NormJacobianTest : public QObject {
         QVERIFY_EXCEPTION_THROWN(NormJacobian::rms_norm(Vector(4, 0.0), {}, 0), InputError);
     }
 
-    /// The closed forms against projections on the orthonormal bases, at random tokens and at the awkward ones: weak and
-    /// dead channels, an outlier, a large mean, a constant token, a dead channel that the token leaves reachable.
+    /// The closed forms against projections on the orthonormal bases, at random tokens and at edge cases:
+    /// weak and dead channels, an outlier, a large mean, a constant token, a dead channel that the token
+    /// keeps reachable.
     void closedFormsEqualTheBases() {
         std::mt19937_64 generator(8);
         for (const std::size_t d : {2UL, 3UL, 8UL, 64UL})
@@ -248,15 +249,21 @@ class NormJacobianTest : public QObject {
                     const auto n = static_cast<Eigen::Index>(d);
                     const auto token = space.token(x.data(), g.data());
                     const double total = as_eigen(g).squaredNorm();
-                    const double erased = (projector(jacobian.left_null_space(), n) * as_eigen(g)).squaredNorm();
+                    const double erased =
+                        (projector(jacobian.left_null_space(), n) * as_eigen(g)).squaredNorm();
                     // A mean of 1e4 leaves twelve digits of the token itself.
                     const double slack = kind == 3 || kind == 4 ? 1e-9 : 1e-12;
                     QVERIFY2(std::abs(token.backward.erased - erased) < slack * total,
-                             qPrintable(QString("d %1 kind %2: %3 %4").arg(d).arg(kind).arg(token.backward.erased).arg(erased)));
+                             qPrintable(QString("d %1 kind %2: %3 %4")
+                                            .arg(d)
+                                            .arg(kind)
+                                            .arg(token.backward.erased)
+                                            .arg(erased)));
                     QVERIFY(std::abs(token.backward.total - total) < 1e-13 * total);
                     QVERIFY(std::abs(token.variance - jacobian.variance()) <= slack * jacobian.variance());
                     const ErasedEnergy forward = space.erased_forward(x.data(), change.data());
-                    const double lost = (projector(jacobian.right_null_space(), n) * as_eigen(change)).squaredNorm();
+                    const double lost =
+                        (projector(jacobian.right_null_space(), n) * as_eigen(change)).squaredNorm();
                     QVERIFY(std::abs(forward.erased - lost) < slack * forward.total);
                     const std::vector<float> narrow(x.begin(), x.end()), gradient(g.begin(), g.end());
                     const Vector wide(narrow.begin(), narrow.end()), same(gradient.begin(), gradient.end());
@@ -270,7 +277,7 @@ class NormJacobianTest : public QObject {
         QVERIFY(std::isnan(space.erased_forward(bad.data(), fine.data()).erased));
     }
 
-    void badInputIsRefused() {
+    void badInputIsRejected() {
         const Vector x{1, 2, 3};
         QVERIFY_EXCEPTION_THROWN(NormJacobian::layer_norm({}, {}, 1e-5), InputError);
         QVERIFY_EXCEPTION_THROWN(NormJacobian::layer_norm(x, Vector{1, 1}, 1e-5), InputError);

@@ -22,7 +22,7 @@ double enumerate(const std::vector<double>& values, std::size_t k, double differ
                     enumerate(values, k + 1, difference - values[k]));
 }
 
-/// The same for integers of any number, by marking all reachable sums.
+/// The same for any count of integers, by marking all reachable sums.
 long smallest_integer_difference(const std::vector<int>& values) {
     const long total = std::accumulate(values.begin(), values.end(), 0L);
     std::vector<bool> reachable(static_cast<std::size_t>(total) + 1);
@@ -163,9 +163,9 @@ class NumberPartitionTest : public QObject {
         QCOMPARE(result.lower, 0.0);
     }
 
-    /// Incommensurable sizes and nothing to fill the gap with: the search can not finish in ten nodes, and
-    /// says so.
-    void workLimitIsHonest() {
+    /// Incommensurable sizes and nothing to fill the gap with: the search cannot finish in ten nodes, and
+    /// returns that.
+    void theWorkLimitIsReported() {
         std::vector<double> values;
         for (int i = 0; i < 30; ++i) values.push_back((2 * i + 3) / 1024.0);
         values.push_back(2 / 1024.0);  // the total is even … and one more entry makes it odd

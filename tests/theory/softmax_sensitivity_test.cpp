@@ -128,8 +128,8 @@ class SoftmaxSensitivityTest : public QObject {
                 }
     }
 
-    /// 500 rows at each length: the interval is below 1e-12, the value belongs to the subset handed out, and
-    /// ‖J x*‖₁ = θ/τ, which no random subset exceeds.
+    /// 500 rows at each length: the interval is below 1e-12, the value is that of the returned subset, and ‖J
+    /// x*‖₁ = θ/τ, which no random subset exceeds.
     void randomRowsAreCertified_data() {
         QTest::addColumn<int>("family");
         QTest::newRow("normal logits") << 0;
@@ -191,7 +191,7 @@ class SoftmaxSensitivityTest : public QObject {
                 }
     }
 
-    /// A hopeless row (odd multiples, odd total) under a small limit: bounded, not certified, and not wrong.
+    /// A hard row (odd multiples, odd total) under a small limit: bounded, not certified, and correct.
     void uncertifiedRowsAreBounded() {
         Row row;
         for (int i = 0; i < 60; ++i) row.push_back(2 * (i % 17) + 3);
@@ -205,14 +205,14 @@ class SoftmaxSensitivityTest : public QObject {
         QVERIFY(theta.upper == 1 && theta.lower <= best && theta.value <= best + 1e-15);
     }
 
-    /// A row so committed that 1 − p_max would lose everything.
+    /// A row so peaked that 1 − p_max would lose all digits.
     void smallValuesKeepTheirDigits() {
         const Sensitivity theta = softmax_sensitivity(Row{1, 3e-20, 1e-20});
         QVERIFY(near(theta.value / 1.6e-19, 1, 1e-14));
         QVERIFY(theta.lower <= theta.value && theta.value <= theta.upper);
     }
 
-    void rowsAreNormalisedOrRefused() {
+    void rowsAreNormalisedOrRejected() {
         QVERIFY(near(softmax_sensitivity(Row{0.8 * (1 + 5e-7), 0.2 * (1 + 5e-7)}).value, 0.64, 1e-15));
         QVERIFY_EXCEPTION_THROWN(softmax_sensitivity(Row{0.8, 0.2001}), InputError);
         QVERIFY_EXCEPTION_THROWN(softmax_sensitivity(Row{0.6, 0.6, -0.2}), InputError);

@@ -7,9 +7,8 @@
 
 namespace normscope::test {
 
-/// Collects every warning that Qt or our code logs while it lives; a test class holds one and calls check()
-/// in its cleanup(), so that a logged warning fails the test that caused it. Noise of the platform is let
-/// through.
+/// Collects every warning logged during its lifetime; a test class holds one and calls check() in its
+/// cleanup(), so that a logged warning fails the test that caused it. Messages of the platform are ignored.
 class WarningsFail {
   public:
     WarningsFail() {

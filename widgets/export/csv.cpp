@@ -21,7 +21,7 @@ bool inside(double value, const std::optional<Range>& range) {
     return !range || std::isnan(value) || (value >= range->first && value <= range->second);
 }
 
-/// One line; only the columns that its kind has.
+/// One line; columns that its kind lacks stay empty.
 struct Row {
     QString kind, series;
     QString x, x_name, y, value, low, high;
@@ -75,7 +75,8 @@ class Table {
     }
 
     template <class Mark>
-    void addPoints(std::size_t index, const QString& kind, const Mark& mark, const std::vector<double>& error) {
+    void addPoints(std::size_t index, const QString& kind, const Mark& mark,
+                   const std::vector<double>& error) {
         const Plot& plot = figure_.plots[index];
         const auto &x = mark.x, &y = mark.y;
         for (std::size_t k = 0; k < std::min(x.size(), y.size()); ++k) {
@@ -96,7 +97,7 @@ class Table {
         for (const auto& c : plot.curves) addPoints(index, kinds[static_cast<int>(c.kind)], c, c.y_error);
         for (const auto& s : plot.stems) addPoints(index, QStringLiteral("stem"), s, {});
         for (const auto& b : plot.bands) {
-            if (b.is_error) continue;  // the points tell it, each its own
+            if (b.is_error) continue;  // written with each point
             for (std::size_t k = 0; k < std::min({b.x.size(), b.low.size(), b.high.size()}); ++k) {
                 if (inside(b.x[k], plot.x.range)) {
                     add(index, {QStringLiteral("band"),

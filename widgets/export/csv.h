@@ -9,17 +9,17 @@
 
 namespace normscope::widgets {
 
-/// What the figure shows, as a table (UTF-8, one header, a line per point), the same text for the same
+/// The contents of a figure as a table (UTF-8, one header, a line per point), the same text for the same
 /// figure:
 ///     plot,kind,series,x,x_name,y,value,low,high,run,step,error
-/// kind is measured, draft, ghost, preview, bound, stem, reference (value, or x where it stands upright),
-/// band (low, high) or cell (x, y = column, row from 0; value = the raw one). y is for cells alone. step is
-/// that at which the value was measured (x where x is the step), error the standard error of a point; both
-/// empty where there is none. Numbers read back as the same doubles; a gap is NaN or inf. Points outside a
-/// range that a person or the panel set are left out.
+/// kind is measured, draft, ghost, preview, bound, stem, reference (value, or x for a vertical line), band
+/// (low, high) or cell (x, y = column, row from 0; value = the raw one). y is for cells alone. step is the
+/// step of measurement (x where x is the step), error the standard error of a point; both empty if unknown.
+/// Numbers read back as the same doubles; a gap is NaN or inf. Points outside a range set by the user or the
+/// panel are omitted.
 QByteArray csvText(const Figure& figure, const PlotViewState& view = {});
 
-/// Writes csvText() to a file, whole or not at all. Throws SystemError where it cannot be written.
+/// Writes csvText() to a file atomically. Throws SystemError where it cannot be written.
 void exportCsv(const Figure& figure, const PlotViewState& view, const QString& path);
 
 }  // namespace normscope::widgets

@@ -47,11 +47,11 @@ QByteArray svg(const Figure& figure, const ExportOptions& options, FigureScene& 
     QBuffer buffer(&bytes);
     QSvgGenerator generator;
     generator.setOutputDevice(&buffer);
-    // The size is in whole dots: dots of a micrometre make it true. The drawing goes by the view box.
+    // The size is in whole dots: with dots of a micrometre it is exact. Drawing uses the view box.
     generator.setResolution(static_cast<int>(1000 * kMmPerInch));
     generator.setSize((options.size_mm * 1000).toSize());
     generator.setViewBox(scene.sceneRect());
-    // QSvgGenerator copies both into the XML as they are.
+    // QSvgGenerator copies both into the XML verbatim.
     generator.setTitle(QString::fromUtf8(titleOf(figure)));
     generator.setDescription(options.metadata.toHtmlEscaped());
     paintInto(generator, scene, 1);
@@ -87,7 +87,7 @@ QByteArray png(const Figure& figure, const ExportOptions& options, FigureScene& 
     const double scale = options.dpi / kPaperUnitsPerInch;
     const QSizeF pixels = options.size_mm / kMmPerInch * options.dpi;
     QImage image(pixels.toSize(), QImage::Format_RGB32);
-    if (image.isNull()) throw SystemError("export: no memory for a picture of this size");
+    if (image.isNull()) throw SystemError("export: no memory for an image of this size");
     image.fill(scene.style().theme.background);
     image.setDotsPerMeterX(static_cast<int>(std::lround(options.dpi * 1000 / kMmPerInch)));
     image.setDotsPerMeterY(image.dotsPerMeterX());
@@ -136,7 +136,7 @@ FileFormat formatOf(const QString& path) {
     if (ending == QLatin1String("svg")) return FileFormat::Svg;
     if (ending == QLatin1String("pdf")) return FileFormat::Pdf;
     if (ending == QLatin1String("png")) return FileFormat::Png;
-    throw InputError(path.toStdString(), "unknown kind of picture", ".svg, .pdf, .png");
+    throw InputError(path.toStdString(), "unknown image format", ".svg, .pdf, .png");
 }
 
 }  // namespace normscope::widgets

@@ -13,7 +13,7 @@ namespace normscope::widgets {
 
 enum class FileFormat { Svg, Pdf, Png };
 
-/// How a figure is put on paper.
+/// Size and style of an exported figure.
 struct ExportOptions {
     FileFormat format = FileFormat::Svg;
     QSizeF size_mm = {85, 60};  ///< 10 … 2000 each
@@ -32,11 +32,11 @@ struct ExportOptions {
 /// what is allowed.
 QByteArray renderFigure(const Figure& figure, const ExportOptions& options);
 
-/// Writes renderFigure() to a file, whole or not at all. Throws as it does, and SystemError where the file
-/// cannot be written.
+/// Writes renderFigure() to a file atomically. Throws as it does, and SystemError where the file cannot be
+/// written.
 void exportFigure(const Figure& figure, const ExportOptions& options, const QString& path);
 
-/// The format that a file name's ending asks for: .svg, .pdf, .png. Throws InputError on others.
+/// The format of a file name's extension: .svg, .pdf, .png. Throws InputError on others.
 FileFormat formatOf(const QString& path);
 
 }  // namespace normscope::widgets

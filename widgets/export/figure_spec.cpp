@@ -19,29 +19,29 @@ const QStringList kThemes = {QStringLiteral("light"), QStringLiteral("dark"),
 const QStringList kLegends = {QStringLiteral("direct"), QStringLiteral("below"),
                               QStringLiteral("none")};  // LegendPlace
 
-[[noreturn]] void refuse(const QString& key, const QString& what, const QString& allowed) {
+[[noreturn]] void reject(const QString& key, const QString& what, const QString& allowed) {
     throw InputError(key.toStdString(), what.toStdString(), allowed.toStdString());
 }
 
 QString textOf(const QJsonValue& value, const QString& key) {
-    if (!value.isString()) refuse(key, QStringLiteral("not a text"), QStringLiteral("\"…\""));
+    if (!value.isString()) reject(key, QStringLiteral("not a text"), QStringLiteral("\"…\""));
     return value.toString();
 }
 
 double numberOf(const QJsonValue& value, const QString& key) {
-    if (!value.isDouble()) refuse(key, QStringLiteral("not a number"), QStringLiteral("a number"));
+    if (!value.isDouble()) reject(key, QStringLiteral("not a number"), QStringLiteral("a number"));
     return value.toDouble();
 }
 
 std::int64_t wholeOf(const QJsonValue& value, const QString& key) {
     const double number = numberOf(value, key);
     const bool whole = number == std::floor(number) && std::abs(number) <= 9007199254740992.0;
-    if (!whole) refuse(key, QStringLiteral("not a whole number"), QStringLiteral("-2^53 … 2^53"));
+    if (!whole) reject(key, QStringLiteral("not a whole number"), QStringLiteral("-2^53 … 2^53"));
     return static_cast<std::int64_t>(number);
 }
 
 QJsonArray arrayOf(const QJsonValue& value, const QString& key) {
-    if (!value.isArray()) refuse(key, QStringLiteral("not a list"), QStringLiteral("[…]"));
+    if (!value.isArray()) reject(key, QStringLiteral("not a list"), QStringLiteral("[…]"));
     return value.toArray();
 }
 
@@ -52,11 +52,11 @@ QStringList textsOf(const QJsonValue& value, const QString& key) {
     return texts;
 }
 
-/// The place of a word in its list; the lists stand in the order of the enums.
+/// The index of a word in its list; the lists are in the order of the enums.
 template <class Enum>
 Enum oneOf(const QStringList& words, const QJsonValue& value, const QString& key) {
     const auto index = words.indexOf(textOf(value, key));
-    if (index < 0) refuse(key, QStringLiteral("unknown value"), words.join(QStringLiteral(", ")));
+    if (index < 0) reject(key, QStringLiteral("unknown value"), words.join(QStringLiteral(", ")));
     return static_cast<Enum>(index);
 }
 
@@ -67,7 +67,7 @@ void readKey(FigureSpec& spec, const QString& key, const QJsonValue& value) {
         spec.panel = textOf(value, key).toStdString();
     } else if (key == QLatin1String("options")) {
         if (!value.isObject())
-            refuse(key, QStringLiteral("not an object"), QStringLiteral("{\"switch\": \"value\"}"));
+            reject(key, QStringLiteral("not an object"), QStringLiteral("{\"switch\": \"value\"}"));
         const QJsonObject options = value.toObject();
         for (auto it = options.begin(); it != options.end(); ++it) {
             spec.options[it.key().toStdString()] = textOf(*it, key + u'.' + it.key()).toStdString();
@@ -78,26 +78,26 @@ void readKey(FigureSpec& spec, const QString& key, const QJsonValue& value) {
         spec.step = wholeOf(value, key);
     } else if (key == QLatin1String("size_mm")) {
         const QJsonArray size = arrayOf(value, key);
-        if (size.size() != 2) refuse(key, QStringLiteral("not a size"), QStringLiteral("[width, height]"));
+        if (size.size() != 2) reject(key, QStringLiteral("not a size"), QStringLiteral("[width, height]"));
         spec.paper.size_mm = QSizeF(numberOf(size[0], key), numberOf(size[1], key));
     } else if (key == QLatin1String("font_pt")) {
         spec.paper.font_pt = numberOf(value, key);
     } else if (key == QLatin1String("dpi")) {
         const std::int64_t dpi = wholeOf(value, key);
         if (dpi < 30 || dpi > 2400)
-            refuse(key, QStringLiteral("%1 is out of range").arg(dpi), QStringLiteral("30 … 2400"));
+            reject(key, QStringLiteral("%1 is out of range").arg(dpi), QStringLiteral("30 … 2400"));
         spec.paper.dpi = static_cast<int>(dpi);
     } else if (key == QLatin1String("theme")) {
         spec.paper.theme = oneOf<Theme::Kind>(kThemes, value, key);
     } else if (key == QLatin1String("legend")) {
         spec.paper.legend = oneOf<LegendPlace>(kLegends, value, key);
     } else if (key == QLatin1String("title")) {
-        if (!value.isBool()) refuse(key, QStringLiteral("not a switch"), QStringLiteral("true, false"));
+        if (!value.isBool()) reject(key, QStringLiteral("not a switch"), QStringLiteral("true, false"));
         spec.paper.title = value.toBool();
     } else if (key == QLatin1String("view")) {
         spec.paper.view = viewStateFromJson(arrayOf(value, key), key);
     } else {
-        refuse(key, QStringLiteral("unknown key"),
+        reject(key, QStringLiteral("unknown key"),
                QStringLiteral("format, version, sessions, panel, options, runs, step, size_mm, font_pt, dpi, "
                               "theme, legend, title, view"));
     }
@@ -137,13 +137,13 @@ FigureSpec figureSpecFromJson(const QByteArray& text) {
     }
     QJsonObject json = document.object();
     if (json.take(QStringLiteral("format")) != QJsonValue(kFormat))
-        refuse(QStringLiteral("format"), QStringLiteral("not a figure specification"), kFormat);
+        reject(QStringLiteral("format"), QStringLiteral("not a figure specification"), kFormat);
     if (json.take(QStringLiteral("version")) != QJsonValue(kVersion))
-        refuse(QStringLiteral("version"), QStringLiteral("unknown version"), QString::number(kVersion));
+        reject(QStringLiteral("version"), QStringLiteral("unknown version"), QString::number(kVersion));
     FigureSpec spec;
     for (auto it = json.begin(); it != json.end(); ++it) readKey(spec, it.key(), *it);
     if (spec.panel.empty())
-        refuse(QStringLiteral("panel"), QStringLiteral("missing"), QStringLiteral("the id of a panel"));
+        reject(QStringLiteral("panel"), QStringLiteral("missing"), QStringLiteral("the id of a panel"));
     return spec;
 }
 

@@ -12,7 +12,8 @@
 
 namespace normscope::widgets {
 
-/// Everything that redraws a figure from its sessions: what Ctrl+E saves and `normscope figure --spec` reads.
+/// A description from which a figure is redrawn from its sessions: what Ctrl+E saves and `normscope figure
+/// --spec` reads.
 ///     { "format": "normscope-figure", "version": 1, "sessions": ["a.h5"], "panel": "growth", "options":
 ///     {"quantity": "rms"},
 ///       "runs": ["A"], "step": 200, "size_mm": [85, 60], "font_pt": 8, "dpi": 300, "theme":

@@ -9,7 +9,7 @@ namespace normscope::widgets {
 
 void saveBytes(const QString& path, const QByteArray& bytes) {
     QSaveFile file(path);
-    // flush() by itself: commit() alone overlooks a write that fails while the file is being closed.
+    // flush() separately: commit() alone misses a write that fails while the file is being closed.
     const bool saved =
         file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.flush() && file.commit();
     if (!saved)

@@ -6,9 +6,8 @@
 
 namespace normscope::widgets {
 
-/// Writes a file whole or not at all: to a temporary beside it, synced, then renamed over it. Throws
-/// SystemError (one line: file and reason) on an unwritable folder or a full disk; an older file of that name
-/// then stays as it was.
+/// Writes a file atomically: to a temporary next to it, synced, then renamed over it. Throws SystemError (one
+/// line: file and reason) on an unwritable folder or a full disk; an existing file is then unchanged.
 void saveBytes(const QString& path, const QByteArray& bytes);
 
 }  // namespace normscope::widgets

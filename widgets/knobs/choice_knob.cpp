@@ -8,7 +8,7 @@
 namespace normscope::widgets {
 namespace {
 
-/// A combo box that leaves the wheel to the scroll area until it has the focus.
+/// A combo box that ignores the wheel unless it has the focus.
 class CalmBox : public QComboBox {
   public:
     using QComboBox::QComboBox;

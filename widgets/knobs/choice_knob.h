@@ -13,16 +13,16 @@ namespace normscope::widgets {
 class ChoiceKnob : public KnobRow {
     Q_OBJECT
   public:
-    /// `words` are the values, `titles` what a person reads, in the same order.
+    /// `words` are the values, `titles` their display texts, in the same order.
     ChoiceKnob(const QString& label, const QString& name, const QStringList& words, const QStringList& titles,
                QWidget* parent = nullptr);
 
     /// The setters send no signal.
     void setValue(const QString& word);
     void setDefaultValue(const QString& word);
-    /// Greys out the words that are not in the list (an engine that can not do them).
+    /// Greys out the words that are not in the list (not supported by the engine).
     void setAvailable(const QStringList& words);
-    /// What each word stands for, in the order of the words; empty = nothing to say.
+    /// The tooltip of each word, in the order of the words; may be empty.
     void setWordTips(const QStringList& tips);
     QString value() const;
     QComboBox* box() const { return box_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a person reads for the words of a recipe, and for the folds of the column.
+// Display texts of the words of a recipe and of the folds.
 #include "core/recipe/recipe.h"
 #include "core/stack/scheme.h"
 #include "widgets/knobs/knob_table.h"
@@ -13,7 +13,7 @@ namespace {
 
 #define T(text) QT_TRANSLATE_NOOP("KnobTable", text)
 
-/// Only words that do not read well as they are ("gelu_tanh"); the others are shown with a capital.
+/// Only words that need a display text ("gelu_tanh"); the others are capitalised.
 struct Title {
     const char *key, *word, *title;
 };

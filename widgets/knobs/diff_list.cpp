@@ -13,7 +13,7 @@
 namespace normscope::widgets {
 namespace {
 
-/// A flat line of text that gives way to a narrow column, with a hint of what a click does.
+/// A flat line of text, elided in a narrow column, with a tooltip.
 class DiffRow : public QPushButton {
   public:
     DiffRow(const KeyDifference& difference, QWidget* parent)
@@ -31,7 +31,7 @@ class DiffRow : public QPushButton {
     QSize minimumSizeHint() const override { return sizeHint(); }
 
   protected:
-    // By hand rather than by a style sheet, which would keep the colours of the theme it was made under.
+    // Painted here, as a style sheet would keep the colours of the theme it was set under.
     void paintEvent(QPaintEvent*) override {
         QPainter painter(this);
         if (underMouse() || hasFocus()) painter.fillRect(rect(), palette().color(QPalette::Midlight));
@@ -127,10 +127,10 @@ void DiffList::showTitle() {
     const QString count = differences_.empty() ? QString() : QStringLiteral(" (%1)").arg(differences_.size());
     const QString text =
         differences_.empty() ? tr("As preset %1").arg(preset) : tr("Differs from %1").arg(preset);
-    // A long name of a preset gives way, the count stays.
+    // A long preset name is elided, the count is not.
     constexpr int kArrow = 28;
-    const int room = title_->width() - kArrow - fontMetrics().horizontalAdvance(count);
-    title_->setText(fontMetrics().elidedText(text, Qt::ElideRight, room) + count);
+    const int space = title_->width() - kArrow - fontMetrics().horizontalAdvance(count);
+    title_->setText(fontMetrics().elidedText(text, Qt::ElideRight, space) + count);
     title_->setToolTip(text + count);
 }
 
@@ -148,7 +148,7 @@ void DiffList::showRows() {
     for (const KeyDifference& difference : differences_) {
         auto* row = new DiffRow(difference, list_);
         rows_->addWidget(row);
-        // Queued: the answer rebuilds these rows.
+        // Queued: the reaction rebuilds these rows.
         connect(
             row, &QPushButton::clicked, this,
             [this, key = difference.key] {

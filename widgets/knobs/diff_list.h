@@ -11,8 +11,8 @@ class QVBoxLayout;
 
 namespace normscope::widgets {
 
-/// What sets the shown recipe apart from a preset: a line for each key, "Δt: 1 → 0.2", which a click takes
-/// back to the preset's value. Compares with the nearest preset until a person chooses one from the menu.
+/// The differences of the shown recipe from a preset: a line per key, "Δt: 1 → 0.2"; a click resets the key
+/// to the preset's value. Compares with the nearest preset until one is chosen from the menu.
 class DiffList : public QWidget {
     Q_OBJECT
   public:
@@ -29,7 +29,7 @@ class DiffList : public QWidget {
     int base() const { return base_; }
 
   Q_SIGNALS:
-    /// Asks for this key to be as in the preset (withKeyOf does it).
+    /// Requests the preset's value for this key (see withKeyOf).
     void keyResetRequested(const QString& key, const normscope::Recipe& preset);
 
   protected:

@@ -10,14 +10,14 @@
 namespace normscope::widgets {
 namespace {
 
-/// A field that gives up an unfinished text on Esc.
+/// A field that discards an unfinished text on Esc.
 class NumberField : public QLineEdit {
   public:
     using QLineEdit::QLineEdit;
 
   protected:
     bool event(QEvent* event) override {
-        // No number has a space in it: the key is left to the window, which trains with what was typed.
+        // Numbers contain no space: the key is passed on to the window, where it starts training.
         if (event->type() == QEvent::ShortcutOverride &&
             static_cast<QKeyEvent*>(event)->key() == Qt::Key_Space) {
             Q_EMIT editingFinished();
@@ -43,7 +43,7 @@ class NumberField : public QLineEdit {
     }
 };
 
-// People write 1e-5, 0.2 and 0,2.
+// Accepts 1e-5, 0.2 and 0,2.
 double parsed(QString text, bool* ok) {
     return text.trimmed().replace(u',', u'.').toDouble(ok);
 }
@@ -71,7 +71,7 @@ Knob::Knob(const QString& label, const QString& name, const KnobScale& scale, QW
     showValue();
 }
 
-// A field with the focus ends its editing when its window goes, and the knob is a plain QWidget by then.
+// A focused field ends editing when its window is destroyed; the knob is a plain QWidget by then.
 Knob::~Knob() {
     field_->disconnect(this);
 }
@@ -115,7 +115,7 @@ void Knob::showValue() {
 Knob::Verdict Knob::verdict() const {
     bool number = false;
     const double typed = parsed(field_->text(), &number);
-    if (!number || (field_->isModified() && !isAllowed(scale(), typed))) return Verdict::Refused;
+    if (!number || (field_->isModified() && !isAllowed(scale(), typed))) return Verdict::Rejected;
     // The field shows four digits, and a slider's end may have more.
     const double shown = field_->isModified() ? typed : value();
     const bool usual = (scale().zero && shown == 0) || (shown >= scale().low && shown <= scale().high);
@@ -128,18 +128,18 @@ void Knob::check() {
     verdict_ = now;
     const QString allowed = allowedText(scale());
     field_->setToolTip(now == Verdict::Usual ? QString()
-                       : now == Verdict::Refused
+                       : now == Verdict::Rejected
                            ? tr("Allowed: %1").arg(allowed)
                            : tr("Outside the slider's range; allowed: %1").arg(allowed));
     colourField();
 }
 
 void Knob::colourField() {
-    // Refused values in the colour of bad numbers, unusual ones in the second run's amber.
+    // Rejected values in the colour of bad values, unusual ones in the second run's amber.
     const Theme theme = themeOf(palette());
     QPalette colours;
     if (verdict_ != Verdict::Usual)
-        colours.setColor(QPalette::Text, verdict_ == Verdict::Refused ? theme.bad : theme.run(1));
+        colours.setColor(QPalette::Text, verdict_ == Verdict::Rejected ? theme.bad : theme.run(1));
     field_->setPalette(colours);
 }
 

@@ -10,16 +10,15 @@ namespace normscope::widgets {
 
 class KnobSlider;
 
-/// A number: slider and field. The field takes every allowed value, also beyond the slider's ends; a value
-/// that is not allowed is refused with the reason as its tooltip, and never committed.
+/// A number: slider and field. The field accepts every allowed value, also beyond the slider's ends; other
+/// values are rejected with the reason as a tooltip and not committed.
 class Knob : public KnobRow {
     Q_OBJECT
   public:
     Knob(const QString& label, const QString& name, const KnobScale& scale, QWidget* parent = nullptr);
     ~Knob() override;
 
-    /// The setters send no signal. setValue is ignored while a person drags or has typed something
-    /// unfinished.
+    /// The setters send no signal. setValue is ignored during a drag and while a text is unfinished.
     void setScale(const KnobScale& scale);
     void setValue(double value);
     void setDefaultValue(double value);
@@ -32,15 +31,14 @@ class Knob : public KnobRow {
   Q_SIGNALS:
     void dragStarted();
     void valueChanging(double value);  ///< every move of a drag
-    /// At the end of a drag (once, also where it came back to the old value), after a key, a wheel step or an
-    /// edit.
+    /// At the end of a drag (once, also at the old value), after a key, a wheel step or an edit.
     void valueCommitted(double old_value, double new_value);
 
   protected:
     void changeEvent(QEvent* event) override;
 
   private:
-    enum class Verdict { Usual, Unusual, Refused };
+    enum class Verdict { Usual, Unusual, Rejected };
     void showValue();
     Verdict verdict() const;
     void colourField();

@@ -25,7 +25,7 @@ QString translated(const char* text) {
     return QCoreApplication::translate("KnobTable", text);
 }
 
-/// A number as its key wants it.
+/// A number in the type of its key.
 QVariant numberValue(const KnobScale& scale, double value) {
     return scale.isInteger() ? QVariant::fromValue(static_cast<qlonglong>(value)) : QVariant(value);
 }
@@ -54,7 +54,7 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
     auto* lines = new QVBoxLayout(column);
     lines->setContentsMargins(8, 2, 6, 6);
     lines->setSpacing(3);
-    // Above what scrolls: a warning stays in sight beside the knob that it is about.
+    // Above the scroll area: warnings stay visible.
     notices_ = new NoticeStrip(this);
     differences_ = new DiffList(column);
     for (const KnobSpec& spec : knobTable()) {
@@ -222,7 +222,7 @@ bool KnobPanel::isLinked() const {
 
 void KnobPanel::setSectionShown(KnobSection section, bool shown) {
     const Fold& fold = folds_[static_cast<std::size_t>(section)];
-    if (!fold.title) return;  // always in sight
+    if (!fold.title) return;  // always visible
     const QSignalBlocker quiet(fold.title);
     fold.title->setChecked(shown);
     fold.title->setArrowType(shown ? Qt::DownArrow : Qt::RightArrow);
@@ -247,7 +247,7 @@ void KnobPanel::showFoldTitles() {
             changed += row.widget->isChanged();
             differs |= row.widget->isDiffering();
         }
-        // What was changed, or sets the runs apart, must not hide.
+        // Changed or differing keys are counted in the title of a closed fold.
         QString title = sectionTitle(KnobSection(section));
         if (changed > 0) title += tr(" (%n changed)", nullptr, changed);
         if (differs) title += QStringLiteral("  ≠");

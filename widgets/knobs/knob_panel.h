@@ -21,22 +21,21 @@ class GlyphButton;
 class KnobRow;
 class NoticeStrip;
 
-/// The column of knobs: one row for each line of knobTable(), the most used in sight, the others under a fold
-/// for each section, and only those that do something in the shown recipe. Under the scheme stands what is to
-/// be said about it, after the knobs in sight what sets the recipe apart from a preset. Shows a recipe, tells
-/// what a person wants changed, changes nothing itself.
+/// The column of knobs: one row per entry of knobTable(), the most used always visible, the others in a fold
+/// per section, and only those that have an effect in the shown recipe. Notices are placed above them, the
+/// differences from a preset after the visible knobs. Shows a recipe and emits requested changes; changes
+/// nothing itself.
 class KnobPanel : public QWidget {
     Q_OBJECT
   public:
     explicit KnobPanel(QWidget* parent = nullptr);
 
-    /// Shows a recipe; dots mark what differs from `defaults`. Sends no signal and leaves a knob in hand
-    /// alone.
+    /// Shows a recipe; dots mark what differs from `defaults`. Sends no signal; ignored by a knob that is
+    /// being dragged.
     void setRecipe(const Recipe& shown, const Recipe& defaults);
-    /// The recipes of all compared runs: a knob on which they do not agree shows ≠. One or none:
-    /// nothing differs.
+    /// The recipes of all compared runs: a knob whose values differ shows ≠. One or none: nothing differs.
     void setCompared(const std::vector<Recipe>& recipes);
-    /// Greys out the words of a choice that this machine can not do.
+    /// Greys out the words of a choice that are not available on this machine.
     void setAvailable(const QString& key, const QStringList& words);
     /// Whether the knobs act on all compared runs (the chain icon). Sends no signal.
     void setLinked(bool linked);
@@ -44,7 +43,7 @@ class KnobPanel : public QWidget {
     /// Opens or closes a fold, or all of them.
     void setSectionShown(KnobSection section, bool shown);
     void setAllShown(bool shown);
-    /// The row of a key, or nullptr: for tests, presentation strips and stories that point at a knob.
+    /// The row of a key, or nullptr: for tests, presentation strips and stories.
     KnobRow* row(const QString& key) const;
     NoticeStrip* notices() const { return notices_; }
     DiffList* differences() const { return differences_; }
@@ -82,7 +81,7 @@ class KnobPanel : public QWidget {
         QToolButton* title = nullptr;
         QWidget* body = nullptr;
     };
-    std::array<Fold, kKnobSections> folds_;  ///< by section; nothing for those in sight
+    std::array<Fold, kKnobSections> folds_;  ///< by section; none for the visible ones
 };
 
 }  // namespace normscope::widgets

@@ -11,7 +11,7 @@
 namespace normscope::widgets {
 namespace {
 
-/// Keeps its place while hidden, so that no row jumps under the hand.
+/// Keeps its space while hidden, so that rows do not move.
 void keepPlace(QWidget* widget) {
     QSizePolicy policy = widget->sizePolicy();
     policy.setRetainSizeWhenHidden(true);

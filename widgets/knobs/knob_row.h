@@ -11,16 +11,15 @@ namespace normscope::widgets {
 
 class GlyphButton;
 
-/// Width of the editors that hold words rather than numbers, in pixels.
+/// Width of the editors of words, in pixels.
 inline constexpr int kChoiceWidth = 116;
 
-/// What every knob of the column has around its editor: label, a dot where it differs from the default and
-/// the button that resets it, ⟳ where a change restarts a run, and ≠ where the compared runs do not
-/// agree.
+/// The parts common to every knob: label, a dot and a reset button where it differs from the default, ⟳ where
+/// a change restarts a run, and ≠ where the compared runs differ.
 class KnobRow : public QWidget {
     Q_OBJECT
   public:
-    /// `name` is the accessible name, e.g. "residual step"; `label` what stands in the row, e.g. "Δt".
+    /// `name` is the accessible name, e.g. "residual step"; `label` the text in the row, e.g. "Δt".
     KnobRow(const QString& label, const QString& name, QWidget* parent = nullptr);
 
     void setRestarts(bool restarts);    ///< shows ⟳
@@ -34,8 +33,8 @@ class KnobRow : public QWidget {
 
   protected:
     void setChanged(bool changed);
-    /// The editor at the right end of the first line; it takes the row's accessible name, and the label its
-    /// clicks.
+    /// The editor at the right end of the first line; it gets the row's accessible name, and the focus on
+    /// clicks on the label.
     void setEditor(QWidget* editor);
     /// A second line.
     void setBody(QWidget* body);

@@ -13,7 +13,7 @@ using enum KnobSection;
 
 #define T(text) QT_TRANSLATE_NOOP("KnobTable", text)
 
-// What else must be set for a key to do anything.
+// The conditions under which a key has an effect.
 bool mixes(const Recipe& r) {
     return r.stack.scheme == Scheme::Mix;
 }
@@ -48,14 +48,17 @@ bool readsFile(const Recipe& r) {
 // clang-format off
 const KnobSpec kTable[] = {
     {InSight, "stack.scheme", T("Scheme"), T("scheme"),
-     T("Where the norms stand; one form for all ([G] §2, [K] §3):\n"
-       "x' = N_post(a·x + Δt·b·N_out(f(s·N_in(x))))\nCustom starts with no norm: switch them in the stack above.")},
+     T("Where the norms are placed; one form for all ([G] §2, [K] §3):\n"
+       "x' = N_post(a·x + Δt·b·N_out(f(s·N_in(x))))\nCustom starts with no norm: switch them in the stack "
+       "above.")},
     {InSight, "stack.mix_post_fraction", T("Post share"), T("share of Post-LN layers"),
-     T("Mix-LN: the first ⌊share·N⌋ layers are Post-LN, the others Pre-LN ([G] §2 after Mix-LN, which takes 1/4)."),
+     T("Mix-LN: the first ⌊share·N⌋ layers are Post-LN, the others Pre-LN ([G] §2 after Mix-LN, which "
+       "takes 1/4)."),
      false, {Linear, 0, 1, false, {0.25, 0.5}}, mixes},
     {InSight, "stack.lns_form", T("LNS form"), T("form of the LNS factor"),
      T("LNS scales the input norm by 1/√ℓ ([G] eq. 3), ℓ the layer from 1.\n"
-       "Factor: a fixed multiplier. Gain: γ starts at 1/√ℓ and is trained. Both have the same first forward pass."),
+       "Factor: a fixed multiplier. Gain: γ starts at 1/√ℓ and is trained. Both have the same first "
+       "forward pass."),
      false, {}, scalesByLayer},
     {InSight, "stack.depth", T("Depth"), T("depth"),
      T("Layers N; each is attention, then feed-forward."),
@@ -68,23 +71,25 @@ const KnobSpec kTable[] = {
      T("Residual step: x + Δt·f(x), depth as time ([K] eq. 8).\nSnaps at 0.1, 1/√(2N), 1."),
      true, {Log, 0.01, 2, false, {0.1, 1}}},
     {InSight, "stack.temperature", T("τ"), T("temperature"),
-     T("Softmax temperature: attention scores are q·k/(τ·√d_h) ([E] §5).\nThe smaller τ, the fewer keys a row attends to; the larger, the nearer to all alike."),
+     T("Softmax temperature: attention scores are q·k/(τ·√d_h) ([E] §5).\nThe smaller τ, the fewer keys a "
+       "row attends to; the larger, the nearer to all alike."),
      true, {Log, 0.05, 20, false, {0.25, 1, 4}}},
     {InSight, "optimizer.lr", T("Learning rate"), T("learning rate"),
      T("Peak learning rate η."),
      true, {Log, 1e-5, 0.1, true, {1e-4, 1e-3, 3e-3, 1e-2}}},
     {InSight, "seed", T("Seed"), T("seed"),
-     T("Of the initial weights and the batches. Runs with one seed see the same text."),
+     T("Of the initial weights and the batches. Runs with the same seed see the same text."),
      false, {Integer, 0, 100, false, {42}}},
 
     {Block, "stack.block", T("Family"), T("block family"),
      T("GPT-2: learned positions, GELU, biases, LayerNorm.\n"
-       "LLaMA: RoPE, SwiGLU, RMSNorm with ε 1e-6, no bias.\nThe choice sets those keys; each may be changed after it.")},
+       "LLaMA: RoPE, SwiGLU, RMSNorm with ε 1e-6, no bias.\nThe choice sets those keys; each may be "
+       "changed after it.")},
     {Block, "stack.activation", T("Activation"), T("activation"),
      T("φ of the feed-forward map W₂·φ(W₁·u).\nSwiGLU: W_d·(SiLU(W_g·u) ∘ W_u·u).")},
     {Block, "stack.position", T("Positions"), T("positions"),
      T("Learned: a vector added to the embedding.\n"
-       "RoPE: q and k turned by pos·base^(−2i/d_h), pairs (i, i + d_h/2); the head width must be even.")},
+       "RoPE: q and k rotated by pos·base^(−2i/d_h), pairs (i, i + d_h/2); the head width must be even.")},
     {Block, "stack.rope_base", T("RoPE base"), T("RoPE base"),
      T("Base of the angles pos·base^(−2i/d_h)."),
      false, {Log, 100, 1e6, false, {10000, 500000}}, rotates},
@@ -101,7 +106,8 @@ const KnobSpec kTable[] = {
      T("A norm on q and k before RoPE: per head over d_h, or full over the whole projection (OLMo 2).")},
     {Block, "stack.layout", T("Layout"), T("layout"),
      T("Serial: attention, then feed-forward.\n"
-       "Parallel: both read the same x and share one sum, z = a·x + Δt·(y_attn + y_ffn), and one post norm.")},
+       "Parallel: both read the same x and share one sum, z = a·x + Δt·(y_attn + y_ffn), and one post "
+       "norm.")},
     {Block, "stack.context", T("Context"), T("context length"),
      T("Tokens n of a sequence."),
      false, {LogInteger, 8, 1024, false, {32, 64, 128, 256, 512}}},
@@ -116,20 +122,23 @@ const KnobSpec kTable[] = {
     {Residual, "stack.norm.kind", T("Norm"), T("kind of norm"),
      T("LayerNorm: γ∘(x − μ)/√(σ² + ε) + β.\nRMSNorm: γ∘x/√(mean x² + ε).")},
     {Residual, "stack.norm.eps", T("ε"), T("norm epsilon"),
-     T("Added to the variance inside a norm: x̂ = (x − μ)/√(σ² + ε). Where σ² ≪ ε it divides by √ε, whatever comes in ([B])."),
+     T("Added to the variance inside a norm: x̂ = (x − μ)/√(σ² + ε). Where σ² ≪ ε it divides by √ε, for "
+       "any input ([B])."),
      true, {Log, 1e-12, 1, true, {1e-8, 1e-6, 1e-5, 1e-3}}},
     {Residual, "stack.final_norm", T("Final norm"), T("final norm"),
      T("The norm before the head. Auto: on, except for GPT-2 blocks under post and deepnorm.")},
     {Residual, "stack.embedding_norm", T("Emb. norm"), T("embedding norm"),
      T("A norm on the embedding before the first sub-layer.")},
     {Residual, "stack.branch_scale", T("Branch λ"), T("branch scale"),
-     T("A learnt factor λ on each branch: x + Δt·b·λ∘y. One number (ReZero, SkipInit) or one a channel (LayerScale).")},
+     T("A learned factor λ on each branch: x + Δt·b·λ∘y. One number (ReZero, SkipInit) or one a channel "
+       "(LayerScale).")},
     {Residual, "stack.branch_scale_init", T("λ at start"), T("initial branch scale"),
      T("λ of step 0: ReZero and SkipInit start at 0, LayerScale at 1e-4 … 0.1."),
      false, {Log, 1e-6, 2, true, {1e-4, 0.1, 1}}, scalesBranch},
 
     {Init, "stack.init.rule", T("Init"), T("initialisation"),
-     T("How the weights are drawn.\nLab: std 1/√d for every matrix. GPT-2: std, outputs / √(2N). Plain: std for all.\n"
+     T("How the weights are drawn.\nLab: std 1/√d for every matrix. GPT-2: std, outputs / √(2N). Plain: "
+       "std for all.\n"
        "Xavier: √(2/(fan_in + fan_out)). DeepNorm: Xavier, v, o and FFN × (8N)^(−1/4).\n"
        "Path length: std × N^(−1/m) ([E] §6).")},
     {Init, "stack.init.std", T("Std"), T("initial standard deviation"),
@@ -143,32 +152,35 @@ const KnobSpec kTable[] = {
      false, {Integer, 1, 8}, countsPaths},
 
     {Gpas, "stack.gpas.enabled", T("GPAS"), T("gradient-preserving activation scaling"),
-     T("One learnt gate g a layer scales the activations and leaves their gradients alone:\n"
+     T("One learned gate g a layer scales the activations and leaves their gradients alone:\n"
        "P_g(x) = x − act(g)·sg(x), g = 0 at step 0 ([G] §3).")},
     {Gpas, "stack.gpas.site", T("Site"), T("place of the gate"),
-     T("Where P_g stands ([G] §3 and Table 5). Auto: on the shortcut where the sub-layer has a post norm, else on its output."),
+     T("Where P_g is applied ([G] §3 and Table 5). Auto: on the shortcut where the sub-layer has a post "
+       "norm, else on its output."),
      false, {}, gates},
     {Gpas, "stack.gpas.activation", T("Function"), T("activation of the gate"),
      T("act(g) ([G] Table 4). SiLU ×8: g·sigmoid(8g)."),
      false, {}, gates},
     {Gpas, "stack.gpas.stop_gradient", T("Stop grad."), T("stop gradient"),
-     T("On: P_g(x) = x − act(g)·sg(x), the backward pass is the identity. Off: x·(1 − act(g)), the backward pass is multiplied by 1 − act(g) too."),
+     T("On: P_g(x) = x − act(g)·sg(x), the backward pass is the identity. Off: x·(1 − act(g)), the "
+       "backward pass is multiplied by 1 − act(g) too."),
      false, {}, gates},
     {Gpas, "stack.gpas.learnable", T("Learnable"), T("learnable gates"),
      T("Off: the gates stay as they are ([G] Table 4, frozen gates)."),
      false, {}, gates},
     {Gpas, "stack.gpas.clip", T("Gate clip"), T("clip of the gates' gradient"),
-     T("Joint norm at which the gradient of all gates is clipped, after the global clip ([G] takes 0.01 at 1B); 0 = off."),
+     T("Global norm at which the gradient of all gates is clipped, after the global clip ([G] takes 0.01 "
+       "at 1B); 0 = off."),
      false, {Log, 1e-3, 10, true, {0.01, 1}}, gates},
 
     {Training, "optimizer.kind", T("Optimiser"), T("optimiser"),
      T("AdamW: decoupled decay. Adam: decay in the gradient ([G]). SGD with momentum β₁.\n"
        "Muon: orthogonalised momentum on the blocks' matrices, AdamW elsewhere.")},
     {Training, "precision", T("Precision"), T("precision"),
-     T("The arithmetic of training. BF16 and FP16 are emulated; the next knob says what they round.")},
+     T("The arithmetic of training. BF16 and FP16 are emulated; the next knob selects what they round.")},
     {Training, "precision_policy", T("Rounded"), T("precision policy"),
      T("Of BF16 and FP16. Pure: weights and the result of every operation are rounded ([B]).\n"
-       "Autocast, as in PyTorch: matrix products and activations are rounded; weights, norms, softmax and\n"
+       "Autocast, as in PyTorch: matmuls and activations are rounded; weights, norms, softmax and\n"
        "residual sums stay FP32."),
      false, {}, emulated},
     {Training, "schedule.warmup", T("Warm-up"), T("warm-up steps"),
@@ -190,7 +202,7 @@ const KnobSpec kTable[] = {
      T("Steps of the run; the schedule ends with them."),
      false, {LogInteger, 10, 10000, false, {100, 200, 500, 1000, 2000, 5000}}},
     {Training, "data.source", T("Data"), T("data source"),
-     T("What is learnt: generated text, or the bytes of a file.")},
+     T("What is learned: generated text, or the bytes of a file.")},
     {Training, "data.path", T("Text file"), T("text file"),
      T("The file whose bytes are the text."),
      false, {}, readsFile},

@@ -11,7 +11,7 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr double kZeroLane = 0.08;  // share of a log slider that its zero takes, so that it can be hit
+constexpr double kZeroLane = 0.08;  // share of a log slider reserved for zero
 constexpr int kSmallSteps = 100;
 
 double logPosition(double low, double high, double value) {

@@ -14,7 +14,7 @@ struct KnobScale {
     Kind kind = Kind::Linear;
     double low = 0, high = 1;  ///< the slider's ends; both positive on a log scale
     bool zero = false;         ///< log scales: the left end means 0 ("off"), the rest runs from low to high
-    double allowed_low = 0;    ///< what may be typed: the slider's ends warn, these forbid
+    double allowed_low = 0;    ///< range of typed values; beyond the slider's ends there is a warning
     double allowed_high = std::numeric_limits<double>::infinity();
     bool low_open = false;             ///< allowed_low itself is not allowed
     std::vector<double> detents = {};  ///< snap points, ascending
@@ -25,17 +25,17 @@ struct KnobScale {
     bool isLog() const { return kind == Kind::Log || kind == Kind::LogInteger; }
 };
 
-/// Where a value stands; values beyond the ends stand at the ends.
+/// The position of a value, clamped to the ends.
 double positionOf(const KnobScale& scale, double value);
 
 /// The value at a position: a multiple, a detent, or a real of three significant digits. Always allowed.
 double valueAt(const KnobScale& scale, double position);
 
-/// valueAt, but a detent nearer than `radius` (in positions) wins.
+/// valueAt, snapped to a detent within `radius` (in positions).
 double snappedValueAt(const KnobScale& scale, double position, double radius);
 
 /// The value `count` small steps (arrow keys: 1/100 of the slider, for integers at least one multiple)
-/// further; count may be negative. Stays inside the slider's ends, or where it is when it is already beyond.
+/// further; count may be negative. Clamped to the slider's ends; unchanged when already beyond.
 double stepped(const KnobScale& scale, double value, int count);
 
 /// The next detent up (direction 1) or down (−1); a tenth of the slider where there is none on that side.
@@ -44,10 +44,10 @@ double paged(const KnobScale& scale, double value, int direction);
 /// Whether a typed value may be used.
 bool isAllowed(const KnobScale& scale, double value);
 
-/// "8 … 1024, multiples of 4", for a refused value.
+/// "8 … 1024, multiples of 4", for a rejected value.
 QString allowedText(const KnobScale& scale);
 
-/// What the knob writes: whole numbers in full, reals with four significant digits.
+/// The text of a value: whole numbers in full, reals with four significant digits.
 QString valueText(const KnobScale& scale, double value);
 
 }  // namespace normscope::widgets

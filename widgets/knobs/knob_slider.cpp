@@ -16,7 +16,7 @@ namespace {
 constexpr double kMargin = 8, kThumbRadius = 6, kSnapPixels = 5;
 constexpr int kWheelNotch = 120;
 
-/// What a screen reader hears: a slider, its value, its ends.
+/// Accessibility: a slider, its value, its ends.
 class SliderAccess : public QAccessibleWidget, public QAccessibleValueInterface {
   public:
     explicit SliderAccess(KnobSlider* slider)
@@ -137,7 +137,7 @@ void KnobSlider::showBubble() {
     }
     bubble_->setText(valueText(scale_, value_));
     bubble_->adjustSize();
-    // Above the thumb, where the hand does not cover it.
+    // Above the thumb.
     QPoint at = mapTo(window(), thumb().toPoint()) - QPoint(bubble_->width() / 2, bubble_->height() + 10);
     at.setX(std::clamp(at.x(), 0, std::max(0, window()->width() - bubble_->width())));
     bubble_->move(at.x(), std::max(0, at.y()));
@@ -149,7 +149,7 @@ void KnobSlider::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void KnobSlider::focusOutEvent(QFocusEvent* event) {
-    endDrag();  // a lost focus may have lost the release as well
+    endDrag();  // on loss of focus the release may not arrive
     QWidget::focusOutEvent(event);
     update();
 }
@@ -160,7 +160,7 @@ void KnobSlider::hideEvent(QHideEvent* event) {
 }
 
 bool KnobSlider::event(QEvent* event) {
-    // Esc belongs to the drag while there is one, and not to whatever the window does with it.
+    // During a drag Esc cancels it instead of acting on the window.
     if (event->type() == QEvent::ShortcutOverride && dragging_ &&
         static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
         event->accept();
@@ -196,7 +196,7 @@ void KnobSlider::keyPressEvent(QKeyEvent* event) {
 }
 
 void KnobSlider::wheelEvent(QWheelEvent* event) {
-    // Without focus the wheel scrolls the column and must not change a number on its way.
+    // Without focus the wheel scrolls the column and must not change a value.
     if (!hasFocus() || dragging_) return event->ignore();
     wheel_ += event->angleDelta().y();
     const int notches = wheel_ / kWheelNotch;

@@ -11,8 +11,8 @@ class QLabel;
 namespace normscope::widgets {
 
 /// The bare slider of a knob: a groove with ticks at its detents, a mark at the default, a thumb, and the
-/// value at the thumb while it is dragged. Speaks in values, not positions. Shift while dragging passes the
-/// detents by, Esc takes a drag back.
+/// value at the thumb while it is dragged. Its interface is in values, not positions. Shift while dragging
+/// disables the detents, Esc cancels a drag.
 class KnobSlider : public QWidget {
     Q_OBJECT
   public:
@@ -20,12 +20,12 @@ class KnobSlider : public QWidget {
 
     void setScale(const KnobScale& scale);
     const KnobScale& scale() const { return scale_; }
-    /// Sends no signal. Ignored while a person drags: the hand leads, and an echo may be a few frames old.
+    /// Sends no signal. Ignored during a drag: the value may be a few frames old.
     void setValue(double value);
     double value() const { return value_; }
     void setDefaultValue(double value);
     bool isDragging() const { return dragging_; }
-    /// Sets a value as a key press would: one valueCommitted, or nothing where it is the value already.
+    /// Sets a value as a key press would: one valueCommitted, or none if unchanged.
     void commit(double value);
     /// The thumb's centre, in widget coordinates.
     QPointF thumb() const { return {xOf(value_), grooveY()}; }
@@ -61,7 +61,7 @@ class KnobSlider : public QWidget {
     KnobScale scale_;
     double value_ = 0, default_ = 0, before_drag_ = 0;
     double grip_ =
-        0;  ///< the pointer's distance from the thumb at the press, so that taking it moves nothing
+        0;  ///< the pointer's distance from the thumb at the press, so that a press moves nothing
     bool dragging_ = false;
     int wheel_ = 0;            ///< angle not yet used, for fine wheels
     QPointer<QLabel> bubble_;  ///< a child of the window, so that no neighbour clips it

@@ -11,11 +11,11 @@ struct Recipe;
 
 namespace normscope::widgets {
 
-/// Where a knob stands in the column: in sight, or under one of the folds.
+/// The place of a knob: always visible, or in one of the folds.
 enum class KnobSection { InSight, Block, Residual, Init, Gpas, Training };
 inline constexpr int kKnobSections = 6;
 
-/// What a fold is called; empty for those in sight.
+/// The title of a fold; empty for the visible knobs.
 QString sectionTitle(KnobSection section);
 
 /// How the values of a number lie along its slider.
@@ -26,8 +26,8 @@ struct KnobRange {
     std::vector<double> detents = {};
 };
 
-/// One knob of the column. What its key may hold comes from the recipe itself (recipeDomains); here stands
-/// only how it is shown. Texts are source texts of the context "KnobTable".
+/// One knob of the column. The allowed values of its key come from the recipe (recipeDomains); this is its
+/// presentation. Texts are source texts of the context "KnobTable".
 struct KnobSpec {
     KnobSection section;
     const char* key;       ///< "stack.residual_step"
@@ -36,7 +36,7 @@ struct KnobSpec {
     const char* tip;       ///< what it does, with its formula and source
     bool hot = false;      ///< acts on a training run; else a change starts a new one
     KnobRange range = {};  ///< numbers only
-    /// Whether the key does anything in this recipe; null = always. A knob is shown only where it does.
+    /// Whether the key has an effect in this recipe; null = always. Other knobs are hidden.
     bool (*applies)(const Recipe&) = nullptr;
 };
 
@@ -48,10 +48,10 @@ std::span<const KnobSpec> knobTable();
 /// the heads, the warm-up up to the steps.
 KnobScale knobScale(const KnobSpec& spec, const Recipe& recipe);
 
-/// What a person reads for a word: "Pre-LN" for scheme pre.
+/// The display text of a word: "Pre-LN" for scheme pre.
 QString choiceTitle(const QString& key, const QString& word);
 
-/// What a word stands for, where one line says it: a scheme's sub-layer with its source. Else empty.
+/// The tooltip of a word: a scheme's sub-layer with its source. May be empty.
 QString choiceTip(const QString& key, const QString& word);
 
 }  // namespace normscope::widgets

@@ -12,13 +12,13 @@ namespace {
 
 constexpr int kGlyph = 12, kLeft = 24, kRight = 8, kGap = 3;
 constexpr qsizetype kMostFolded = 3;  // lines; a stack of many layers can have a warning for each
-constexpr int kMostHeight = 180;      // in full: the knobs below keep their room
+constexpr int kMostHeight = 180;      // expanded: leaves space for the knobs below
 
 }  // namespace
 
 NoticeStrip::NoticeStrip(QWidget* parent) : QAbstractButton(parent) {
     setObjectName(QStringLiteral("noticeStrip"));
-    setCheckable(true);  // checked: in full
+    setCheckable(true);  // checked: expanded
     setFocusPolicy(Qt::TabFocus);
     setCursor(Qt::PointingHandCursor);
     QFont small = font();
@@ -31,14 +31,15 @@ NoticeStrip::NoticeStrip(QWidget* parent) : QAbstractButton(parent) {
     hide();
 }
 
-void NoticeStrip::setNotices(const QString& refusal, const QStringList& warnings) {
-    if (refusal == refusal_ && warnings == warnings_) return;
-    refusal_ = refusal;
+void NoticeStrip::setNotices(const QString& rejection, const QStringList& warnings) {
+    if (rejection == rejection_ && warnings == warnings_) return;
+    rejection_ = rejection;
     warnings_ = warnings;
     const QString all = lines().join(u'\n');
     setToolTip(all);
-    setAccessibleName(refusal_.isEmpty() ? tr("%n warnings about this stack", nullptr, int(warnings_.size()))
-                                         : tr("This stack is not built"));
+    setAccessibleName(rejection_.isEmpty()
+                          ? tr("%n warnings about this stack", nullptr, int(warnings_.size()))
+                          : tr("This stack is not built"));
     setAccessibleDescription(all);
     setVisible(!all.isEmpty());
     updateGeometry();
@@ -46,7 +47,7 @@ void NoticeStrip::setNotices(const QString& refusal, const QStringList& warnings
 }
 
 QStringList NoticeStrip::lines() const {
-    return refusal_.isEmpty() ? warnings_ : QStringList(refusal_) + warnings_;
+    return rejection_.isEmpty() ? warnings_ : QStringList(rejection_) + warnings_;
 }
 
 int NoticeStrip::rowHeight(const QString& text, int width) const {
@@ -95,11 +96,11 @@ void NoticeStrip::paintEvent(QPaintEvent*) {
     int y = kGap;
     const QStringList shown = linesFor(width()), all = lines();
     for (const QString& line : shown) {
-        const bool refused = !refusal_.isEmpty() && line == refusal_;
+        const bool rejected = !rejection_.isEmpty() && line == rejection_;
         const int height = rowHeight(line, width());
-        if (all.contains(line))  // the last may say how many more there are
-            paintGlyph(painter, QRectF(8, y + 1, kGlyph, kGlyph), refused ? Glyph::Cross : Glyph::Bang,
-                       refused ? theme.bad : theme.run(1));
+        if (all.contains(line))  // the last may be the count of the rest
+            paintGlyph(painter, QRectF(8, y + 1, kGlyph, kGlyph), rejected ? Glyph::Cross : Glyph::Bang,
+                       rejected ? theme.bad : theme.run(1));
         painter.setPen(theme.text);
         const QRect text(kLeft, y, width() - kLeft - kRight, height);
         if (isChecked())

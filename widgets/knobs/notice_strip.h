@@ -6,17 +6,17 @@
 
 namespace normscope::widgets {
 
-/// What is to be said about the chosen stack, above its knobs: why the engine does not build it (✕), and
-/// which of its parts the literature advises against (!). One line each, a click (Space) shows them in full;
-/// what would take too much room is counted, and in the tool tip. Hidden where there is nothing to say.
+/// The notices about the chosen stack, above its knobs: why the engine rejects it (✕), and which of its parts
+/// the literature advises against (!). One line each; a click (Space) expands them; those that do not fit are
+/// counted, and listed in the tooltip. Hidden when empty.
 class NoticeStrip : public QAbstractButton {
     Q_OBJECT
   public:
     explicit NoticeStrip(QWidget* parent = nullptr);
 
-    /// An empty `refusal` means that the stack is built.
-    void setNotices(const QString& refusal, const QStringList& warnings);
-    const QString& refusal() const { return refusal_; }
+    /// An empty `rejection` means that the stack is valid.
+    void setNotices(const QString& rejection, const QStringList& warnings);
+    const QString& rejection() const { return rejection_; }
     const QStringList& warnings() const { return warnings_; }
     /// As they are drawn, the count of the rest last.
     QStringList shownLines() const { return linesFor(width()); }
@@ -34,7 +34,7 @@ class NoticeStrip : public QAbstractButton {
     QStringList lines() const;
     QStringList linesFor(int width) const;
 
-    QString refusal_;
+    QString rejection_;
     QStringList warnings_;
 };
 

@@ -7,7 +7,7 @@ class QPushButton;
 
 namespace normscope::widgets {
 
-/// A file's path: shows its name, a click asks for another.
+/// A file's path: shows its name, a click opens a file dialog.
 class PathKnob : public KnobRow {
     Q_OBJECT
   public:

@@ -38,7 +38,7 @@ Leaves leavesOf(const Recipe& recipe) {
     return leaves;
 }
 
-/// The base with the sizes that it leaves open taken from the recipe it is compared with.
+/// The base, its "auto" sizes taken from the compared recipe.
 Recipe filled(const Recipe& base, const Recipe& now) {
     Recipe recipe = base;
     complete(recipe.stack, now.stack.vocab);
@@ -54,7 +54,7 @@ const ordered_json* find(const Leaves& leaves, const QString& key) {
 /// Keys of either whose values differ, those that only `base` has at the end.
 QStringList differing(const Leaves& base, const Leaves& now) {
     QStringList keys;
-    // Both write nearly the same keys in the same order: the place is a good guess.
+    // Both have nearly the same keys in the same order: try the same index first.
     for (std::size_t i = 0; i < now.size(); ++i) {
         const auto& [key, value] = now[i];
         const ordered_json* other =
@@ -70,7 +70,7 @@ QString labelOf(const QString& key) {
     for (const KnobSpec& spec : knobTable())
         if (key == QString::fromUtf8(spec.key)) {
             const QString label = QCoreApplication::translate("KnobTable", spec.label);
-            // "Site" says nothing without its fold's title.
+            // "Site" is ambiguous without its fold's title.
             return spec.section == KnobSection::Gpas && key != u"stack.gpas.enabled"
                        ? QStringLiteral("GPAS ") + label.toLower()
                        : label;

@@ -10,10 +10,10 @@
 
 namespace normscope::widgets {
 
-/// A key in which a recipe differs from another, with both values as a person reads them; "–" where a recipe
-/// does not write the key.
+/// A key in which a recipe differs from another, with the display texts of both values; "–" where a recipe
+/// lacks the key.
 struct KeyDifference {
-    QString key;    ///< "stack.residual_step"; the overrides by hand are the one key "stack.layers"
+    QString key;    ///< "stack.residual_step"; all overrides are the one key "stack.layers"
     QString label;  ///< as the knob is labelled, "Δt"; the end of the key where there is no knob
     QString base, now;
     bool operator==(const KeyDifference&) const = default;
@@ -23,18 +23,18 @@ struct KeyDifference {
 struct NamedRecipe {
     QString name;   ///< "pre-ln"
     QString title;  ///< "Pre-LN"
-    Recipe recipe;  ///< sizes left to "auto" take those of the recipe that is compared
+    Recipe recipe;  ///< "auto" sizes are taken from the compared recipe
 };
 
-/// Where `now` differs from `base`, in the order in which recipes write their keys. Probes are not looked at:
-/// they watch a run and do not make it.
+/// Where `now` differs from `base`, in the order in which recipes write their keys. Probes are ignored: they
+/// do not affect a run.
 std::vector<KeyDifference> recipeDifferences(const Recipe& base, const Recipe& now);
 
 /// The base that differs in the fewest keys, the first of them; −1 where there is none.
 int nearestRecipe(const std::vector<NamedRecipe>& bases, const Recipe& now);
 
-/// `to` with the one key, a list as a whole, as `from` has it. Nothing else follows it. Throws InputError for
-/// an unknown key.
+/// `to` with the one key (a list as a whole) of `from`. No other key changes. Throws InputError for an
+/// unknown key.
 Recipe withKeyOf(const Recipe& to, const Recipe& from, const QString& key);
 
 }  // namespace normscope::widgets

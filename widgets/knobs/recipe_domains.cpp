@@ -7,9 +7,9 @@ namespace {
 
 using Kind = KeyDomain::Kind;
 
-constexpr double kExactWhole = 9007199254740992.0;  // 2^53: beyond it a double skips whole numbers
+constexpr double kExactWhole = 9007199254740992.0;  // 2^53: above it a double skips integers
 
-/// Writes down what each key may hold, changing nothing.
+/// Collects the domain of each key, changing nothing.
 class DomainLister final : public Fields {
   public:
     QHash<QString, KeyDomain> domains;
@@ -39,7 +39,7 @@ class DomainLister final : public Fields {
         inside();
         path_ = outer;
     }
-    // Lists and what stands only in them are no knobs.
+    // Lists and their fields have no knobs.
     void reals(const char*, std::span<double>, RealRange) override {}
     void optional_flag(const char*, std::optional<bool>&) override {}
     void optional_real(const char*, std::optional<double>&, RealRange) override {}

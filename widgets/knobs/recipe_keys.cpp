@@ -36,7 +36,7 @@ json toJson(const QVariant& value) {
         case QMetaType::ULongLong:
             return value.toULongLong();
         case QMetaType::Double: {
-            // A slider speaks in doubles; 24.0 is a whole number wherever one is asked for.
+            // A slider sends doubles; 24.0 is accepted as a whole number.
             const double number = value.toDouble();
             const bool whole = number >= 0 && number <= 9007199254740992.0 && number == std::floor(number);
             return whole ? json(static_cast<qulonglong>(number)) : json(number);
@@ -73,7 +73,7 @@ QVariant recipeKey(const Recipe& recipe, const QString& key) {
 }
 
 void setRecipeKey(Recipe& recipe, const QString& key, const QVariant& value) {
-    // A reader leaves what its object does not name, so an object with this one key changes this one key.
+    // A reader leaves missing keys unchanged, so an object with this one key changes only this key.
     json object = toJson(value);
     const QStringList names = key.split(u'.');
     for (auto name = names.rbegin(); name != names.rend(); ++name)
@@ -81,7 +81,7 @@ void setRecipeKey(Recipe& recipe, const QString& key, const QVariant& value) {
     Recipe changed = recipe;
     JsonReader reader(object, "");
     list_fields(reader, changed);
-    reader.refuse_unknown_keys();
+    reader.reject_unknown_keys();
 
     const StackSpec& before = recipe.stack;
     if (key == u"stack.d_model" && before.d_ff == 4 * before.d_model)

@@ -13,22 +13,22 @@ struct Recipe;
 namespace normscope::widgets {
 
 /// The keys of a recipe by their dotted path ("stack.residual_step", "optimizer.lr"), read and written
-/// through the recipe's own listing of fields, so that there is no second list of keys or ranges. Values:
-/// qlonglong, qulonglong (the seed), double, bool, QString (words, texts, "auto"). Lists (layers, betas,
-/// probes) are no knobs and not here.
+/// through list_fields, so that there is no second list of keys or ranges. Values: qlonglong, qulonglong (the
+/// seed), double, bool, QString (words, texts, "auto"). Lists (layers, betas, probes) have no knobs and are
+/// not included.
 QHash<QString, QVariant> recipeValues(const Recipe& recipe);
 
-/// One value of recipeValues; invalid for a key that the recipe does not write (an empty data.path).
+/// One value of recipeValues; invalid for an absent key (an empty data.path).
 QVariant recipeKey(const Recipe& recipe, const QString& key);
 
-/// Sets one key; whole numbers may come as double. Sizes that were the usual multiple of it follow: d_ff = 4
-/// · d_model, kv_heads = heads (fewer kv_heads become their greatest common divisor with the heads). Setting
-/// stack.block sets the block's defaults. Throws InputError with path and allowed set for an unknown key or a
-/// value out of range, and leaves the recipe as it was. Whether keys fit together (heads | d_model) is
-/// checked when the recipe is completed, not here.
+/// Sets one key; whole numbers may come as double. Sizes that were the default multiple of it follow: d_ff =
+/// 4 · d_model, kv_heads = heads (fewer kv_heads become their greatest common divisor with the heads).
+/// Setting stack.block sets the block's defaults. Throws InputError with path and allowed set for an unknown
+/// key or a value out of range, and leaves the recipe unchanged. Whether keys are consistent (heads |
+/// d_model) is checked when the recipe is completed, not here.
 void setRecipeKey(Recipe& recipe, const QString& key, const QVariant& value);
 
-/// What a key may hold.
+/// The allowed values of a key.
 struct KeyDomain {
     enum class Kind { Integer, Real, Word, Flag, Text };
     Kind kind = Kind::Real;
@@ -37,7 +37,7 @@ struct KeyDomain {
     QStringList words;         ///< Word
 };
 
-/// The domain of every key of recipeValues (and of those that a recipe does not write).
+/// The domain of every key of recipeValues (and of absent keys).
 const QHash<QString, KeyDomain>& recipeDomains();
 
 }  // namespace normscope::widgets

@@ -14,7 +14,8 @@ constexpr double kLeastSpan = 1e-3;  // of the colours: far above the round-off 
 PanelInfo attentionPanel() {
     return {"attention",
             "Attention",
-            {{"quantity", "Quantity", {"entropy", "max_logit", "sink_mass"}}, {"x", "Horizontal axis", {"map", "step"}}},
+            {{"quantity", "Quantity", {"entropy", "max_logit", "sink_mass"}},
+             {"x", "Horizontal axis", {"map", "step"}}},
             &buildAttention};
 }
 
@@ -27,8 +28,8 @@ Figure buildAttention(const PanelInput& input) {
     if (array == "entropy") {
         figure.quantity = "entropy ÷ ln(row length)";
         figure.formula =
-            "mean over rows of two or more entries of −Σ p ln p ÷ ln(entries)\nuniform attention has 1, in a causal "
-            "stack too; one key alone has 0";
+            "mean over rows of two or more entries of −Σ p ln p ÷ ln(entries)\n"
+            "uniform attention has 1, in a causal stack too; one key alone has 0";
         figure.source = "Zhai et al. 2023, attention entropy collapse";
     } else if (array == "max_logit") {
         figure.quantity = "largest |logit|";
@@ -37,8 +38,8 @@ Figure buildAttention(const PanelInput& input) {
     } else {
         figure.quantity = "mass on the first token";
         figure.formula =
-            "mean over rows of two or more entries of p(first token)\nuniform causal attention of n tokens has "
-            "(1/2 + 1/3 + … + 1/n) / (n − 1)";
+            "mean over rows of two or more entries of p(first token)\n"
+            "uniform causal attention of n tokens has (1/2 + 1/3 + … + 1/n) / (n − 1)";
         figure.source = "Xiao et al. 2023, attention sinks";
     }
     const HeadValuesOf values = [&array](const ProbeResult& sample) { return headValues(sample, array); };

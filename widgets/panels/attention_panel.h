@@ -5,9 +5,9 @@
 
 namespace normscope::widgets {
 
-/// How concentrated attention is: entropy ÷ ln of the row's length, largest logit, or mass on the first token, as a map
-/// layer × head per run, or over the steps (mean over a layer's heads). Options: quantity entropy | max_logit |
-/// sink_mass; x map | step.
+/// How concentrated attention is: entropy ÷ ln of the row's length, largest logit, or mass on the first
+/// token, as a map layer × head per run, or over the steps (mean over a layer's heads). Options: quantity
+/// entropy | max_logit | sink_mass; x map | step.
 PanelInfo attentionPanel();
 Figure buildAttention(const PanelInput& input);
 

@@ -24,7 +24,8 @@ bool usable(double value) {
     return std::isfinite(value) && value > 0;
 }
 
-/// 1/t, 1, t with t the largest of 2, 5, 10, 100, 1000, … within the span: a strip has room for three labels.
+/// 1/t, 1, t with t the largest of 2, 5, 10, 100, 1000, … within the span: a strip has space for three
+/// labels.
 std::vector<NamedTick> stripTicks(double span) {
     const double t = span >= 10 ? std::pow(10, std::floor(std::log10(span))) : span >= 5 ? 5 : 2;
     return {{1 / t, brief(1 / t), false}, {1, "1", false}, {t, brief(t), false}};
@@ -92,7 +93,7 @@ void addBound(Plot& plot, Curve bound, const QString& word) {
         seen.include(band.low);
         seen.include(band.high);
     }
-    if (!(seen.high > 0)) return;  // nothing measured that a bound could stand beside
+    if (!(seen.high > 0)) return;  // no measured values to draw a bound against
     double farthest = 1, far_value = kNaN;
     bool any = false;
     for (double& y : bound.y) {
@@ -114,7 +115,8 @@ void addBound(Plot& plot, Curve bound, const QString& word) {
     if (!std::isnan(far_value)) {
         const bool above = far_value > seen.high;
         plot.chips.push_back({above ? Chip::Edge::TopRight : Chip::Edge::BottomRight,
-                              QString("%1 %2 %3").arg(word, brief(far_value), above ? "↑" : "↓"), bound.role});
+                              QString("%1 %2 %3").arg(word, brief(far_value), above ? "↑" : "↓"),
+                              bound.role});
     }
     if (!any) return;
     bound.kind = LineKind::Bound;

@@ -5,8 +5,8 @@
 
 namespace normscope::widgets {
 
-/// Where things stand along the depth: hidden state k = 0 … 2D lies at x = k/2, so that layers (counted from
-/// 1) are the whole numbers, the embedding is 0, and an attention sub-layer ends half-way to its layer.
+/// Positions along the depth: hidden state k = 0 … 2D lies at x = k/2, so that layers (counted from 1) are
+/// the whole numbers, the embedding is 0, and an attention sub-layer ends half-way to its layer.
 inline double depthX(int hidden_state) {
     return hidden_state / 2.0;
 }

@@ -47,7 +47,7 @@ std::optional<StepCurves> stepCurves(const PanelInput& input, const RunData& run
             curves.values.resize(p->x.size());
             curves.errors.resize(p->x.size());
         }
-        if (p->x.size() != curves.position.size()) continue;  // a run has one depth; a foreign file may not
+        if (p->x.size() != curves.position.size()) continue;  // violated only by foreign files
         curves.steps.push_back(double(sample.step));
         for (std::size_t i = 0; i < p->y.size(); ++i) {
             curves.values[i].push_back(p->y[i]);
@@ -75,11 +75,11 @@ Plot stepPlot(const Figure& figure, const PanelInput& input, const RunData& run,
         curve.role = {Role::Kind::Sequential, index, x / std::max(1, curves.depth)};
         curve.x = curves.steps;
         curve.y = curves.values[i];
-        curve.markers = curves.steps.size() == 1;  // one sample makes no line
+        curve.markers = curves.steps.size() == 1;  // a single sample has no line
         curve.label_at_end = i == 0 || i == count - 1 || i == count / 2 / stride * stride ||
                              (input.selected_layer >= 0 && x == input.selected_layer + 1);
         curve.y_error = curves.errors[i];
-        // Two dozen bands over each other cannot be read: those of the curves with a name.
+        // Too many bands are unreadable: only those of labelled curves.
         if (curve.label_at_end) addErrorBand(plot, curve);
         plot.curves.push_back(std::move(curve));
     }
@@ -88,7 +88,7 @@ Plot stepPlot(const Figure& figure, const PanelInput& input, const RunData& run,
     return plot;
 }
 
-/// The standard error beside an array, where the sample has one of the same shape.
+/// The standard error of an array, where the sample has one of the same shape.
 std::vector<double> errorOf(const ProbeResult& sample, const NamedArray& array) {
     const NamedArray* error = arrayOf(sample, array.name + "_error", array.shape.size());
     return error && error->shape == array.shape ? error->data : std::vector<double>{};

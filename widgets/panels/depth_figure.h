@@ -12,10 +12,10 @@ namespace normscope::widgets {
 struct Profile {
     int depth = 0;             ///< layers D
     std::vector<double> x, y;       ///< x as in depth_axis.h
-    std::vector<double> error = {};  ///< of y: the sample's array NAME_error; empty where it has none
+    std::vector<double> error = {};  ///< of y: the sample's array NAME_error; empty if absent
 };
 
-/// How a panel reads its quantity from a sample; nothing where the sample does not hold it.
+/// Reads a panel's quantity from a sample; nullopt where the sample lacks it.
 using ProfileOf = std::function<std::optional<Profile>(const ProbeResult&)>;
 
 /// An array over hidden states, [2D+1].
@@ -25,17 +25,17 @@ std::optional<Profile> hiddenProfile(const ProbeResult& sample, const std::strin
 std::optional<Profile> sublayerProfile(const ProbeResult& sample, const std::string& array);
 
 /// x = depth: one line a run in the first plot on a log axis, its error as a band where that is wider, ▲ at
-/// bad layers, and below it the ratio strip. Fills subtitle, x names and empty_text. The y axis is labelled by
-/// figure.quantity and figure.unit.
+/// bad layers, and below it the ratio strip. Fills subtitle, x names and empty_text. The y axis is labelled
+/// by figure.quantity and figure.unit.
 void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& probe,
                    const ProfileOf& profile);
 
 /// x = step: a plot per run side by side, a line per depth position in one sequential map; the first, middle,
-/// last and selected layers carry their name. More than 64 positions are thinned evenly, and a chip says so.
+/// last and selected layers are labelled. More than 64 positions are thinned evenly, with a chip.
 void drawOverSteps(Figure& figure, const PanelInput& input, const std::string& probe,
                    const ProfileOf& profile);
 
-/// The option "x" that both panels over the depth have: "depth" or "step".
+/// The option "x" of panels over the depth: "depth" or "step".
 PanelOption depthOrStepOption();
 
 }  // namespace normscope::widgets

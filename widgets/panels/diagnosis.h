@@ -7,9 +7,8 @@
 
 namespace normscope::widgets {
 
-/// What the recorded numbers say about a run at a step, in a few sentences for the right rail: how it ended,
-/// what the gradient, the post norms, the hidden state, the end-to-end Jacobian and θ do. Only what was
-/// measured is spoken of; unremarkable findings are left out.
+/// The findings about a run at a step for the right rail: outcome, gradient, post norms, hidden state,
+/// end-to-end Jacobian and θ. Measured quantities only; unremarkable findings are omitted.
 QStringList diagnose(const RunData& run, std::int64_t step);
 
 }  // namespace normscope::widgets

@@ -9,10 +9,10 @@ namespace normscope::widgets {
 namespace {
 
 constexpr double kStrength = 0.2;
-/// Half the width of a line of 2 px in a plot 300 px high: of the range on a linear axis, and as a relative error
-/// on a log axis of one and a half decades, the shortest there is.
+/// Half the width of a line of 2 px in a plot 300 px high: of the range on a linear axis, and as a relative
+/// error on a log axis of one and a half decades, the shortest there is.
 constexpr double kHalfLine = 1.0 / 300, kHalfLineOnLog = 0.0115;
-constexpr double kMostOnLog = 10;  // a value known to a decade at best is not known: more would drive the range
+constexpr double kMostOnLog = 10;  // wider errors would set the range
 
 }  // namespace
 

@@ -61,7 +61,7 @@ void drawGradientFactors(Figure& figure, const PanelInput& input) {
         plot.references.push_back({Qt::Horizontal, 1, QString()});
         std::vector<double> x, all(sublayers + 1, 1.0);
         for (std::size_t k = 0; k <= sublayers; ++k) x.push_back(depthX(int(k)));
-        QStringList said;
+        QStringList names;
         bool complete = true;
         for (const Factor& factor : kFactors) {
             const NamedArray* array = arrayOf(*shown.sample, factor.array, 1);
@@ -74,10 +74,11 @@ void drawGradientFactors(Figure& figure, const PanelInput& input) {
             curve.x = x;
             curve.y = products(array->data);
             for (std::size_t k = 0; k <= sublayers; ++k) all[k] *= curve.y[k];
-            const bool one = std::all_of(array->data.begin(), array->data.end(), [](double f) { return f == 1; });
+            const bool one =
+                std::all_of(array->data.begin(), array->data.end(), [](double f) { return f == 1; });
             if (one) continue;
             curve.name = QString("%1 %2").arg(factor.name, brief(curve.y.back()));
-            said << curve.name;
+            names << curve.name;
             range.include(curve.y);
             plot.curves.push_back(std::move(curve));
         }
@@ -93,7 +94,7 @@ void drawGradientFactors(Figure& figure, const PanelInput& input) {
         total.name = "all " + whole;
         plot.curves.push_back(std::move(total));
         parts << QString("%1: from the last layer to the embedding the gradient's norm changes by %2 = %3")
-                     .arg(nameOf(*shown.run), said.join(" × "), whole);
+                     .arg(nameOf(*shown.run), names.join(" × "), whole);
         drawn[shown.index] = true;
         deepest = std::max(deepest, depth);
         figure.plots.push_back(std::move(plot));

@@ -19,22 +19,25 @@ struct Quantity {
 };
 
 Quantity quantityOf(const std::string& option) {
-    if (option == "hidden") return {"‖∂L/∂h‖", "‖∂L/∂h_k‖_F over the held-out batch, L the mean cross-entropy", "gradient"};
+    if (option == "hidden")
+        return {"‖∂L/∂h‖", "‖∂L/∂h_k‖_F over the held-out batch, L the mean cross-entropy", "gradient"};
     if (option == "scaled")
         return {"‖h‖·‖∂L/∂h‖",
-                "‖h_k‖_F·‖∂L/∂h_k‖_F over the held-out batch, L the mean cross-entropy: the change of L for a relative "
-                "change of h_k along its gradient; it does not depend on the scale of h",
+                "‖h_k‖_F·‖∂L/∂h_k‖_F over the held-out batch, L the mean cross-entropy: the change of L for "
+                "a relative change of h_k along its gradient; it does not depend on the scale of h",
                 "scale-free gradient"};
     if (option == "params")
         return {"‖∂L/∂W‖",
-                "L2 norm of ∂L/∂parameters over the tensors of one sub-layer; L the mean cross-entropy of the held-out "
-                "batch",
+                "L2 norm of ∂L/∂parameters over the tensors of one sub-layer; L the mean cross-entropy of "
+                "the held-out batch",
                 "gradient of the parameters"};
     return {"‖∂L/∂h₀‖ ÷ ‖∂L/∂h_k‖",
-            "products over the sub-layers 1 … k of the factors of ‖∂L/∂h‖ on its way back; held-out batch.\nnorms: "
-            "‖g_z‖/‖g_{k+1}‖, z the residual sum (post norm and output gate); shortcuts: |a|, times the factor of a gate "
-            "on the shortcut or the input; branches: ‖g_k‖/‖shortcut's part‖, what the branch's Jacobian gives back. The "
-            "three multiply to ‖g_k‖/‖g_{k+1}‖ exactly. Parallel layers: attention's factor is that of both branches.",
+            "products over the sub-layers 1 … k of the factors of ‖∂L/∂h‖ in the backward pass; held-out "
+            "batch.\n"
+            "norms: ‖g_z‖/‖g_{k+1}‖, z the residual sum (post norm and output gate); shortcuts: |a|, times "
+            "the factor of a gate on the shortcut or the input; branches: ‖g_k‖/‖shortcut's part‖, what the "
+            "branch's Jacobian gives back. The three multiply to ‖g_k‖/‖g_{k+1}‖ exactly. Parallel layers: "
+            "attention's factor is that of both branches.",
             "gradient"};
 }
 
@@ -42,7 +45,8 @@ std::optional<Profile> profileOf(const ProbeResult& sample, const std::string& q
     return quantity == "params" ? sublayerProfile(sample, quantity) : hiddenProfile(sample, quantity);
 }
 
-/// Layer 1 over layer D of the shown quantity; of the parameters, the norm over a layer's attention and FFN tensors.
+/// Layer 1 over layer D of the shown quantity; of the parameters, the norm over a layer's attention and FFN
+/// tensors.
 std::optional<double> ratioOf(const ProbeResult& sample, const std::string& quantity) {
     const auto p = profileOf(sample, quantity);
     if (!p || p->depth < 2) return std::nullopt;

@@ -19,7 +19,7 @@ struct Quantity {
 };
 
 Quantity quantityOf(const std::string& id) {
-    // RMS = ‖X‖_F/√(nd) ≤ R_k/√(nd), the same number that bounds MA (Cauchy–Schwarz: MA ≤ RMS).
+    // RMS = ‖X‖_F/√(nd) ≤ R_k/√(nd), the same value that bounds MA (Cauchy–Schwarz: MA ≤ RMS).
     if (id == "rms") return {"RMS of the hidden state", "RMS(X) = ‖X‖_F / √(n·d) ≤ R_k / √(n·d)", "bound_ma"};
     if (id == "ma")
         return {"mean |x| of the hidden state", "MA(X) = Σ|x_ij| / (n·d) ≤ R_k / √(n·d)", "bound_ma"};
@@ -49,18 +49,22 @@ QString classWord(GrowthModel model) {
 QString growthClassText(const std::vector<double>& states) {
     std::vector<double> layers;
     for (std::size_t k = 0; k < states.size(); k += 2) layers.push_back(states[k]);
-    if (layers.size() < growth_minimum_layers + 1) return QString("fewer than %1 layers").arg(growth_minimum_layers);
-    if (!std::all_of(layers.begin(), layers.end(), [](double v) { return std::isfinite(v) && v > 0; })) return {};
+    if (layers.size() < growth_minimum_layers + 1)
+        return QString("fewer than %1 layers").arg(growth_minimum_layers);
+    if (!std::all_of(layers.begin(), layers.end(), [](double v) { return std::isfinite(v) && v > 0; }))
+        return {};
     const GrowthClass found = classify_growth(layers);
     const QString best = classWord(found.best);
     if (found.verdict != GrowthClass::Verdict::decided)
         return QString("undecided between %1 and %2").arg(best, classWord(found.rival));
     if (found.rival == found.best) return '~' + best;  // every other class contains it
     QString text = QString("~%1, lead %2").arg(best, brief(found.lead));
-    if (found.best == GrowthModel::quadratic) {  // a + bℓ + cℓ²: a small c may decide while most of the rise is linear
+    if (found.best ==
+        GrowthModel::quadratic) {  // a + bℓ + cℓ²: a small c may be decided while most of the rise is linear
         const auto& p = found.fits[static_cast<std::size_t>(found.best)].parameters;
         const double last = static_cast<double>(layers.size() - 1);
-        text += QString(" (%1 % of the rise is ℓ²)").arg(std::lround(100 * p[2] * last / (p[1] + p[2] * last)));
+        text +=
+            QString(" (%1 % of the rise is ℓ²)").arg(std::lround(100 * p[2] * last / (p[1] + p[2] * last)));
     }
     if (found.best == GrowthModel::exponential)
         text += ", r " + brief(found.fits[static_cast<std::size_t>(found.best)].parameters[1]);
@@ -111,37 +115,45 @@ Figure buildGrowth(const PanelInput& input) {
     const bool uniform = options.at("bound") == "uniform";
     if (!quantity.bound.empty())
         figure.formula +=
-            uniform ? "\nPeri-LN, the paper's form: R_k = ‖X₀‖_F + k·Δt·|b|·√(n·d)·(γ_max + β_max), one γ_max and β_max "
-                      "for all sub-layers; drawn without gates and shortcut factors only\n"
-                      "Pre-LN, the paper's form: R_k = R_{k−1}·(|a| + Δt·|b|·√n·√d·‖γ_in‖∞·Σ_h‖W^V_h·W^O_h‖₂ / "
-                      "min_j‖x_j‖₂) for attention, x_j the tokens that the norm reads; the feed-forward factor, "
-                      "√d·‖γ_in‖∞·‖W₁‖₂·‖W₂‖₂ without √n, and LayerNorm (‖x_j − mean‖₂) are ours. Drawn while β and the "
-                      "branch's biases are zero"
-                    : "\nR_k = |1 − act(α_k)|·(|a|·R_{k−1} + Δt·|b|·√n·B_k), R_0 = ‖X₀‖_F; α: a gate of GPAS at the output "
-                      "(a gate on the shortcut or the input multiplies |a|, one on the branch |b|); B_k: the largest 2-norm "
-                      "of a branch's token\n"
-                      "Peri-LN: B_k = √d·(‖γ_out‖∞ + ‖β_out‖∞), for any weights\n"
-                      "Pre-LN: with U = √d·‖γ_in‖∞ + ‖β_in‖₂, attention B_k = Σ_h‖W^V_h·W^O_h‖₂·U + ‖W^O·b^V + b^O‖₂, feed-forward "
-                      "B_k = ‖W₂‖₂·(‖W₁‖₂·U + ‖b₁‖₂) + ‖b₂‖₂ (SwiGLU: gate times up), of the weights at this step; ‖W‖₂ from above: "
-                      "at most 14 % too large up to d = 64, √⌈d/64⌉ times that in wider stacks";
+            uniform
+                ? "\nPeri-LN, the paper's form: R_k = ‖X₀‖_F + k·Δt·|b|·√(n·d)·(γ_max + β_max), one γ_max "
+                  "and β_max "
+                  "for all sub-layers; drawn without gates and shortcut factors only\n"
+                  "Pre-LN, the paper's form: R_k = R_{k−1}·(|a| + Δt·|b|·√n·√d·‖γ_in‖∞·Σ_h‖W^V_h·W^O_h‖₂ / "
+                  "min_j‖x_j‖₂) for attention, x_j the tokens that the norm reads; the feed-forward factor, "
+                  "√d·‖γ_in‖∞·‖W₁‖₂·‖W₂‖₂ without √n, and LayerNorm (‖x_j − mean‖₂) are ours. Drawn while β "
+                  "and the "
+                  "branch's biases are zero"
+                : "\nR_k = |1 − act(α_k)|·(|a|·R_{k−1} + Δt·|b|·√n·B_k), R_0 = ‖X₀‖_F; α: a gate of GPAS at "
+                  "the output (a gate on the shortcut or the input multiplies |a|, one on the branch |b|); "
+                  "B_k: the largest 2-norm of a branch's token\n"
+                  "Peri-LN: B_k = √d·(‖γ_out‖∞ + ‖β_out‖∞), for any weights\n"
+                  "Pre-LN: with U = √d·‖γ_in‖∞ + ‖β_in‖₂, attention B_k = Σ_h‖W^V_h·W^O_h‖₂·U + ‖W^O·b^V + "
+                  "b^O‖₂, feed-forward B_k = ‖W₂‖₂·(‖W₁‖₂·U + ‖b₁‖₂) + ‖b₂‖₂ (SwiGLU: gate times up), of "
+                  "the weights at this step; ‖W‖₂ from above: at most 14 % too large up to d = 64, √⌈d/64⌉ "
+                  "times that in wider stacks";
     const bool estimate = array == "var" && options.at("estimate") == "on";
     if (estimate)
-        figure.formula += "\nGPAS estimate: σ² ← (1 − act(α))²·(σ² + σ) from the embedding on; it knows no weights and "
-                          "is no bound";
+        figure.formula +=
+            "\nGPAS estimate: σ² ← (1 − act(α))²·(σ² + σ) from the embedding on; it ignores the weights and "
+            "is not a bound";
     const bool classify = options.at("growth_class") == "on";
     if (classify)
-        figure.formula += "\ngrowth class: constant, √ℓ, ℓ, ℓ² or exp(rℓ) over the layers ℓ, embedding included, fitted "
-                          "to the logarithm and compared by AICc; a lead under 2 over a rival is undecided. "
-                          "Independent branches of one size give √ℓ in the RMS, ℓ in the variance";
+        figure.formula +=
+            "\ngrowth class: constant, √ℓ, ℓ, ℓ² or exp(rℓ) over the layers ℓ, embedding included, fitted "
+            "to the logarithm and compared by AICc; a lead under 2 over a rival is undecided. "
+            "Independent branches of one size give √ℓ in the RMS, ℓ in the variance";
     figure.source = array == "block_rms" ? "Emadi, Definition 3.1"
-                    : uniform            ? "Kan et al., Theorem 4 (eq. 11 and 12) and, for Pre-LN, Theorem 3 (App. G, eq. 82)"
-                                         : "Kan et al., Theorem 4 (the sharper form, per sub-layer); Pre-LN: ours";
+                    : uniform
+                        ? "Kan et al., Theorem 4 (eq. 11 and 12) and, for Pre-LN, Theorem 3 (App. G, eq. 82)"
+                        : "Kan et al., Theorem 4 (the sharper form, per sub-layer); Pre-LN: ours";
     if (estimate) figure.source += "; GPAS, eq. 16";
     figure.erratum =
-        "Kan et al., eq. 65: the Pre-LN factor lacks √d; it is drawn with it. Their product grows exponentially with depth "
-        "because it multiplies factors: a loose bound, not a prediction. A Pre-LN branch of given weights is bounded, and the "
-        "sharp form grows by one term a sub-layer. At step 0 of the default Pre-LN stack their product is more than 23 "
-        "decades above the measured RMS, the sharp form 40 times.";
+        "Kan et al., eq. 65: the Pre-LN factor lacks √d; it is drawn with it. Their product grows "
+        "exponentially with depth because it multiplies factors: a loose bound, not a prediction. A Pre-LN "
+        "branch of given weights is bounded, and the sharp form grows by one term a sub-layer. At step 0 of "
+        "the default Pre-LN stack their product is more than 23 decades above the measured RMS, the sharp "
+        "form 40 times.";
     if (estimate)
         figure.erratum +=
             " GPAS, eq. 16: a scale of 1 − act(α) enters the variance squared; the paper writes it once.";
@@ -150,7 +162,7 @@ Figure buildGrowth(const PanelInput& input) {
         auto p = hiddenProfile(sample, array);
         if (p && relative) {
             divideByFirst(p->y, double(p->y.front()));
-            p->error.clear();  // that of a value, not of a ratio of two values of the same sequences
+            p->error.clear();  // not valid for a ratio of two values of the same sequences
         }
         return p;
     };

@@ -23,7 +23,7 @@ QString textOf(double value, bool is_share) {
     return is_share ? percent(value) : numberText(value, 4);
 }
 
-/// Mean, minimum and maximum of the finite values, and how many are none.
+/// Mean, minimum and maximum of the finite values, and the count of the others.
 struct Spread {
     double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0;
     int finite = 0, undefined = 0;
@@ -74,8 +74,8 @@ std::optional<HeadValues> headValues(const ProbeResult& sample, const std::strin
     return values;
 }
 
-void drawHeadMaps(Figure& figure, const PanelInput& input, const std::string& probe, const HeadValuesOf& values,
-                  bool is_share, double least_span) {
+void drawHeadMaps(Figure& figure, const PanelInput& input, const std::string& probe,
+                  const HeadValuesOf& values, bool is_share, double least_span) {
     figure.side_by_side = true;
     const auto samples = shownSamples(input, probe);
     std::vector<bool> drawn(input.runs.size(), false);
@@ -105,7 +105,8 @@ void drawHeadMaps(Figure& figure, const PanelInput& input, const std::string& pr
                       ? QString("%1: not finite in any head").arg(map.name)
                       : QString("%1: from %2 to %3, mean %4%5")
                             .arg(map.name, textOf(spread.low, is_share), textOf(spread.high, is_share),
-                                 textOf(spread.mean(), is_share), spread.undefined ? ", " + undefined : QString()));
+                                 textOf(spread.mean(), is_share),
+                                 spread.undefined ? ", " + undefined : QString()));
         figure.plots.push_back(std::move(plot));
     }
     if (all.finite > 0) {
@@ -116,11 +117,13 @@ void drawHeadMaps(Figure& figure, const PanelInput& input, const std::string& pr
         }
     }
     figure.subtitle = atStep(samples);
-    figure.summary = QString("%1, %2 %3. %4").arg(figure.title, figure.quantity, figure.subtitle, parts.join("; "));
+    figure.summary =
+        QString("%1, %2 %3. %4").arg(figure.title, figure.quantity, figure.subtitle, parts.join("; "));
     sayWhatIsMissing(figure, input, probe, drawn);
 }
 
-void drawHeadsOverSteps(Figure& figure, const PanelInput& input, const std::string& probe, const HeadValuesOf& values) {
+void drawHeadsOverSteps(Figure& figure, const PanelInput& input, const std::string& probe,
+                        const HeadValuesOf& values) {
     drawOverSteps(figure, input, probe, [&](const ProbeResult& sample) -> std::optional<Profile> {
         const auto found = values(sample);
         if (!found) return std::nullopt;

@@ -59,7 +59,7 @@ QString mapName(const ProbeResult& sample, const std::string& block) {
     if (block == "mean") return labelOf(sample, "mean");
     if (block == "positions") return "blocks of single tokens, sequence 1";
     const QString label = labelOf(sample, "block");
-    return label.isEmpty() ? QString("last token") : label;  // that it is a block the axis says
+    return label.isEmpty() ? QString("last token") : label;  // the axis names the block
 }
 
 void drawPositions(Figure& figure, const PanelInput& input) {
@@ -126,12 +126,12 @@ void drawFullMap(Figure& figure, const PanelInput& input) {
             for (std::size_t k = 0; k < values->data.size(); ++k) {
                 const double value = values->data[k], error = errors->data[k];
                 const double x = depthX(int(k) + 1);
-                if (value != 0) {  // an exact 0 stands in the lane
+                if (value != 0) {  // an exact 0 is drawn in the lane
                     curve.x.push_back(x);
                     curve.y.push_back(value);
                 }
                 bar.x.push_back(x);
-                // A bar down to 0 has no place on a logarithmic axis; the chip and the help say "≤".
+                // A bar down to 0 cannot be drawn on a logarithmic axis; chip and help show "≤".
                 bar.low.push_back(error < value ? value - error : kNaN);
                 bar.high.push_back(error < value ? value + error : kNaN);
                 if (shown.own() && value == 0 && error == 0 && QString(name) == "full_bottom")

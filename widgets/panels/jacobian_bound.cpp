@@ -11,7 +11,7 @@ namespace normscope::widgets {
 
 namespace {
 
-/// 1 − ‖A‖ per sub-layer, NaN where that says nothing; empty where the theorem does not apply.
+/// 1 − ‖A‖ per sub-layer, NaN where that is no bound; empty where the theorem does not apply.
 std::vector<double> sublayerBounds(const ProbeResult& sample, const RecipeFacts& facts) {
     const NamedArray* norms = arrayOf(sample, "branch_norm", 1);
     if (!norms || !facts.identity_shortcut) return {};

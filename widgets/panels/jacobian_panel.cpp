@@ -48,7 +48,7 @@ Band bandOf(const QString& name, const Role& role, const std::vector<double>& x,
     return band;
 }
 
-/// What was counted at the small end, one mark a row; runs stand side by side within a row.
+/// The null counts, one mark per row; runs are placed side by side within a row.
 void addNullCounts(Plot& plot, const std::vector<double>& x, const std::vector<Spectrum>& spectra,
                    const ShownSample& shown, std::size_t runs) {
     const double spacing = x.size() > 1 ? x[1] - x[0] : 1;
@@ -58,7 +58,7 @@ void addNullCounts(Plot& plot, const std::vector<double>& x, const std::vector<S
             plot.frame_marks.push_back({x[i] + shift, glyph, runRole(shown.index)});
 }
 
-/// Recordings of earlier versions hold no counts.
+/// Recordings of earlier versions lack counts.
 void sayNotCounted(Plot& plot, const std::vector<Spectrum>& spectra, const ShownSample& shown) {
     if (std::none_of(spectra.begin(), spectra.end(), [](const Spectrum& s) { return s.nulls.has_value(); }))
         plot.chips.push_back(
@@ -114,7 +114,7 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
         median.step = shown.sample->step;
         median.markers = shown.own();
         median.label_at_end = shown.own();
-        if (shown.own()) {  // a ghost or a preview is its median alone: two fans over each other cannot be
+        if (shown.own()) {  // only the median of a ghost or a preview: overlapping fans are not legible
                             // read
             drawn[shown.index] = true;
             plot.bands.push_back(bandOf(name + " min–max", role, median.x, *spectra, 0, 1, 0.12));
@@ -151,7 +151,8 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
             addBound(figure.plots.front(), std::move(bound));
             const Curve& last = figure.plots.front().curves.back();
             if (last.kind == LineKind::Bound && last.role.run == role.run)
-                figure.plots.front().chips.push_back({Chip::Edge::TopRight, "dash-dotted: bound on σ_min", role});
+                figure.plots.front().chips.push_back(
+                    {Chip::Edge::TopRight, "dash-dotted: bound on σ_min", role});
         }
     figure.subtitle = atStep(samples);
     if (!samples.empty()) figure.subtitle += " · " + mapName(*samples.back().sample, block);
@@ -159,7 +160,7 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
     sayWhatIsMissing(figure, input, "jacobian", drawn);
 }
 
-/// How far the largest end-to-end value differs between sequences.
+/// The spread of the largest end-to-end value over sequences.
 QString spreadOf(const ProbeResult& sample) {
     const NamedArray* tops = arrayOf(sample, "end_to_end_top", 1);
     if (!tops || tops->data.size() < 2) return {};
@@ -167,7 +168,7 @@ QString spreadOf(const ProbeResult& sample) {
     return QString("σ₁ %1 to %2 over %3 sequences").arg(brief(*low), brief(*high)).arg(tops->data.size());
 }
 
-/// The end-to-end spectra that a block stands for, each with what it adds to the run's name.
+/// The end-to-end spectra of a block, each with its suffix to the run's name.
 std::vector<std::pair<QString, Spectrum>> endToEnd(const ProbeResult& sample, const std::string& block) {
     std::vector<std::pair<QString, Spectrum>> found;
     const bool positions = block == "positions";
@@ -265,15 +266,11 @@ Figure buildJacobian(const PanelInput& input) {
         "the run's "
         "own weights";
     figure.erratum =
-        "The theorems speak of maps of one token. For attention that is the diagonal block of a token, whose "
-        "norm can lie "
-        "far below the full map's; blocks multiply along the depth only where attention is causal and the "
-        "layout serial. "
-        "Theorem 3.2 (rank ≤ d − 2 after a post norm) holds at ε = 0: at ε > 0 a LayerNorm has one exact "
-        "null, the "
-        "direction 1, and an RMSNorm none. With a gain γ the left null space is diag(γ)⁻¹·span{1, ẑ}: the "
-        "note (remark "
-        "1.2) has diag(γ) on the wrong side.";
+        "The theorems are about maps of one token. For attention that is the diagonal block of a token, "
+        "whose norm can lie far below the full map's; blocks multiply along the depth only where attention "
+        "is causal and the layout serial. Theorem 3.2 (rank ≤ d − 2 after a post norm) holds at ε = 0: at ε "
+        "> 0 a LayerNorm has one exact null, the direction 1, and an RMSNorm none. With a gain γ the left "
+        "null space is diag(γ)⁻¹·span{1, ẑ}: the note (remark 1.2) has diag(γ) on the wrong side.";
     const std::string& view = options.at("view");
     if (block == "full")
         drawFullMap(figure, input);

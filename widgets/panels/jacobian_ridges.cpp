@@ -40,7 +40,7 @@ struct Run {
 };
 
 Bins sharedBins(const std::vector<Run>& runs) {
-    double low = 0, high = 0;  // σ = 1 is always in view
+    double low = 0, high = 0;  // includes σ = 1
     for (const Run& run : runs)
         for (const Spectrum& s : run.spectra)
             if (!s.sigma.empty()) {

@@ -12,15 +12,17 @@ namespace {
 
 QString whatIsRounded(bool autocast, const QString& format) {
     if (!autocast)
-        return QString("the result of every operation and the weights are rounded to %1, sums inside an operation run "
-                       "in FP32")
+        return QString(
+                   "the result of every operation and the weights are rounded to %1, sums inside an "
+                   "operation run in FP32")
             .arg(format);
-    return QString("matrix products take operands and give results rounded to %1, as do activations; norms, softmax, "
-                   "embeddings and residual sums run in FP32, weights are FP32 until a product reads them")
+    return QString(
+               "matmuls have operands and results rounded to %1, as do activations; norms, softmax, "
+               "embeddings and residual sums run in FP32, weights are FP32 until a matmul reads them")
         .arg(format);
 }
 
-/// "2 of 8 sequences", or nothing in a recording that does not say.
+/// "2 of 8 sequences", empty in a recording without the label.
 QString sampledText(const ProbeResult& sample) {
     const auto label = sample.labels.find("sampled");
     if (label == sample.labels.end() || label->second.empty()) return {};
@@ -50,18 +52,22 @@ Figure buildMismatch(const PanelInput& input) {
     figure.formula =
         QString("‖h_%1 − h_FP32‖_F / ‖h_FP32‖_F, same weights and batch; %1 by the policy %2: %3")
             .arg(title, autocast ? "autocast" : "pure", whatIsRounded(autocast, title));
-    figure.source = autocast ? "Baek, the observed error of a forward pass in low precision; PyTorch, torch.autocast"
-                             : "Baek, the observed error of a forward pass in low precision";
+    figure.source =
+        autocast ? "Baek, the observed error of a forward pass in low precision; PyTorch, torch.autocast"
+                 : "Baek, the observed error of a forward pass in low precision";
     figure.erratum =
-        "Baek speaks of the error of a block's output; the released code measures it on the logits. "
-        "Autocast leaves the embeddings as they are, the pure policy rounds them: compare both.";
+        "Baek states the error of a block's output; the released code measures it on the logits. "
+        "Autocast leaves the embeddings unrounded, the pure policy rounds them: compare both.";
 
-    const ProfileOf profile = [&](const ProbeResult& sample) { return hiddenProfile(sample, name + "_hidden"); };
+    const ProfileOf profile = [&](const ProbeResult& sample) {
+        return hiddenProfile(sample, name + "_hidden");
+    };
     const auto samples = shownSamples(input, panel.id);
-    // Of how much of the batch: each wording once.
+    // The measured part of the batch: each text once.
     QStringList sampled;
     for (const ShownSample& shown : samples)
-        if (const QString text = sampledText(*shown.sample); shown.own() && !text.isEmpty() && !sampled.contains(text))
+        if (const QString text = sampledText(*shown.sample);
+            shown.own() && !text.isEmpty() && !sampled.contains(text))
             sampled << text;
     if (options.at("x") == "step") {
         drawOverSteps(figure, input, panel.id, profile);
@@ -83,9 +89,10 @@ Figure buildMismatch(const PanelInput& input) {
                            .arg(p->depth);
         if (const NamedArray* logits = arrayOf(*shown.sample, name + "_logits", 0)) {
             QString value = QString("logits %1").arg(brief(logits->data.front()));
-            if (const NamedArray* e = arrayOf(*shown.sample, name + "_logits_error", 0); e && std::isfinite(e->data.front()))
+            if (const NamedArray* e = arrayOf(*shown.sample, name + "_logits_error", 0);
+                e && std::isfinite(e->data.front()))
                 value += QString(" ± %1").arg(brief(e->data.front()));
-            // Rounding adds up from the embedding on, so the corner above it is free as a rule.
+            // Errors accumulate from the embedding on, so the corner above it is usually free.
             plot.chips.push_back({Chip::Edge::TopLeft, nameOf(*shown.run) + ' ' + value,
                                   Role{Role::Kind::Run, shown.index, 0}});
             text += ", " + value;

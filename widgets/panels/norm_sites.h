@@ -19,7 +19,7 @@ struct NormSite {
 /// predecessor by 1/8.
 std::vector<NormSite> placeNormSites(const std::vector<std::string>& sites);
 
-/// Whether the norm stands on the residual stream, so that its gain multiplies every gradient that passes.
+/// Whether the norm is placed on the residual stream, so that its gain multiplies every gradient that passes.
 bool isPostNorm(const std::string& site);
 
 }  // namespace normscope::widgets

@@ -16,7 +16,7 @@ namespace normscope::widgets {
 
 namespace {
 
-/// What the lollipops show.
+/// The quantity of the lollipops.
 struct Quantity {
     QString name;  ///< on the axis
     const char* spoken;
@@ -27,15 +27,16 @@ Quantity quantityOf(const std::string& array) {
     if (array == "gain") return {"gain 1/σ_ε", "gain", "gain: mean over tokens of 1/√(var + ε)"};
     if (array == "epsilon_share")
         return {"ε ÷ (var + ε)", "ε's share",
-                "ε's share: mean over tokens of ε/(var + ε), var the variance of the norm's input (RMSNorm: mean square); "
-                "near 1 the norm divides by √ε whatever comes in, near 0 ε changes nothing"};
+                "ε's share: mean over tokens of ε/(var + ε), var the variance of the norm's input "
+                "(RMSNorm: mean square); near 1 the norm divides by √ε for any input, near 0 ε changes "
+                "nothing"};
     const bool bf16 = array == "bf16_rho_ln";
     const QString format = bf16 ? "BF16" : "FP16";
     return {
         "ρ_LN in " + format, "ρ_LN",
         QString("ρ_LN = (σ²/ε)·d·u: σ² the median over tokens of the variance of the norm's input (RMSNorm: "
-                "mean square), u = 2^-%1 of %2. ρ_LN = 1 is where ε's share is d·u/(1 + d·u): 3 % at d = 64 in FP16, so a "
-                "value below 1 does not say that ε rules; the quantity ε ÷ (var + ε) does")
+                "mean square), u = 2^-%1 of %2. ρ_LN = 1 is where ε's share is d·u/(1 + d·u): 3 % at d = 64 "
+                "in FP16, so a value below 1 does not mean that ε dominates; the quantity ε ÷ (var + ε) does")
             .arg(bf16 ? 8 : 11)
             .arg(format)};
 }
@@ -57,7 +58,7 @@ SiteValues siteValues(const ProbeResult& sample, const std::string& shown_array,
     return {placeNormSites(names->second), shown->data, erased->data};
 }
 
-/// The ratio strip of the lollipops, as if they were curves; runs without a common site have none.
+/// The ratio strip of the lollipops, as if they were curves; nullopt without a common site.
 std::optional<Plot> stemStrip(const Plot& lollipops) {
     Plot curves;
     curves.x = lollipops.x;
@@ -75,7 +76,7 @@ std::optional<Plot> stemStrip(const Plot& lollipops) {
 
 QString spoken(const RunData& run, const char* what, const SiteValues& values) {
     double low = std::numeric_limits<double>::infinity(), high = 0, most = 0;
-    for (const double value : values.shown) {  // comparisons with NaN are false: it is left out
+    for (const double value : values.shown) {  // comparisons with NaN are false: it is skipped
         if (value < low) low = value;
         if (value > high) high = value;
     }
@@ -112,13 +113,12 @@ Figure buildNullSpace(const PanelInput& input) {
                                 : "\nerased: ‖Pδ‖²/‖δ‖² over tokens, δ = Δt·b·y, P on span{1, ẑ}");
     figure.source = "Null-space note, Theorem 2.2; Emadi, Lemma A.1";
     figure.erratum =
-        "The note (remark 1.2) puts diag(γ) on the right of the Jacobian; it stands on the left. Kan et al., "
-        "Lemma 9 "
-        "leaves out −11ᵀ/d. Emadi, Theorem 5.5 (ii) names only the direction 1; ẑ is erased too.";
+        "The note (remark 1.2) puts diag(γ) on the right of the Jacobian; it belongs on the left. Kan et "
+        "al., Lemma 9 omits −11ᵀ/d. Emadi, Theorem 5.5 (ii) names only the direction 1; ẑ is erased too.";
     if (array.ends_with("_rho_ln")) {
         figure.source += "; ρ_LN: Baek";
         figure.erratum +=
-            " Baek's first code takes σ² of the norm's output, about 1 whatever comes in, and twice the unit "
+            " Baek's first code takes σ² of the norm's output, about 1 for any input, and twice the unit "
             "roundoff; and a larger ε, a smaller ρ_LN, lowers the norm's gain instead of raising it.";
     }
 
@@ -130,7 +130,7 @@ Figure buildNullSpace(const PanelInput& input) {
     QStringList parts;
     double end = 0;
     for (const ShownSample& shown : samples) {
-        if (!shown.own()) continue;  // grey lollipops under lollipops would only clutter
+        if (!shown.own()) continue;  // ghosts of lollipops would only clutter
         const SiteValues values = siteValues(*shown.sample, array, "erased_" + direction);
         if (values.sites.empty()) continue;
         drawn[shown.index] = true;
@@ -149,7 +149,7 @@ Figure buildNullSpace(const PanelInput& input) {
         const RecipeFacts facts = recipeFacts(shown.run->recipe_json);
         if (facts.random_erased) random_shares[*facts.random_erased] << nameOf(*shown.run);
     }
-    sites.x = depthAxis(int(std::ceil(end - 1.0 / 8)));  // a final norm stands 1/8 after the last layer
+    sites.x = depthAxis(int(std::ceil(end - 1.0 / 8)));  // a final norm is placed 1/8 after the last layer
     sites.y.label = figure.quantity;
     sites.y.scale = Scale::Log;
     sites.references.push_back({Qt::Horizontal, 1, QString()});

@@ -13,37 +13,38 @@
 
 namespace normscope::widgets {
 
-/// The switches of a panel, by key. Plain text, so that a session file and the command line can hold them.
+/// The switches of a panel, by key. Plain text, for session files and the command line.
 using PanelOptions = std::map<std::string, std::string>;
 
-/// What a panel is asked to draw. Nothing is owned: the runs must outlive the call.
+/// The input of a panel. Nothing is owned: the runs must outlive the call.
 struct PanelInput {
     std::vector<const RunData*> runs;  ///< drawn as run 0, 1, …; none is null
     std::vector<const RunData*>
         ghosts;  ///< the old state of run i while a knob is dragged: grey; null = none
     std::vector<const RunData*>
-        previews;               ///< what a structural knob would give run i at step 0: dotted; null = none
+        previews;               ///< run i at step 0 after a structural change: dotted; null = none
     std::vector<bool> draft;    ///< run i is a first estimate; shorter than runs = exact
-    std::vector<bool> awaited;  ///< run i is being measured for this panel; shorter than runs = it is not
-    std::int64_t step = std::numeric_limits<std::int64_t>::max();  ///< the samples of exactly this step; max = the newest
+    std::vector<bool> awaited;  ///< run i is being measured for this panel; shorter than runs = false
+    std::int64_t step =
+        std::numeric_limits<std::int64_t>::max();  ///< the samples of exactly this step; max = the newest
     bool exploring = false;                                        ///< not trained: everything is at step 0
-    QString hint;  ///< what the Loss panel says before the first step ("Space trains both, about 12 s")
+    QString hint;  ///< text of the Loss panel before the first step ("Space trains both, about 12 s")
     int selected_layer = -1;  ///< from 0; -1 = none
     int selected_head = -1;   ///< from 0; -1 = none
-    PanelOptions options;     ///< keys left out take their default
+    PanelOptions options;     ///< missing keys take their default
 
     std::int64_t shownStep() const { return exploring ? 0 : step; }
 };
 
-/// One switch of a panel and the values that it takes; the first is the default.
+/// One option of a panel and its values; the first is the default.
 struct PanelOption {
     std::string key;
     QString label;
     std::vector<std::string> values;
-    std::map<std::string, std::string> former = {};  ///< words of older sessions, and the value each now is
+    std::map<std::string, std::string> former = {};  ///< values in older sessions and their replacements
 };
 
-/// A panel: a pure function from recorded data to a picture, and what a menu needs to know about it.
+/// A panel: a pure function from recorded data to a figure, and its menu entries.
 struct PanelInfo {
     std::string id;
     QString title;
@@ -52,10 +53,10 @@ struct PanelInfo {
 };
 
 /// Every option of the panel with its value, defaults filled in. Throws InputError, naming the allowed set,
-/// for a key or a value that the panel does not know.
+/// for an unknown key or value.
 PanelOptions resolveOptions(const PanelInfo& panel, const PanelOptions& given);
 
-/// What a menu calls a value of an option.
+/// The menu title of an option's value.
 QString optionTitle(const std::string& value);
 
 /// A figure with the panel's id and title set.

@@ -5,13 +5,13 @@
 
 namespace normscope::widgets {
 
-/// All panels, in the order in which menus and the window list them.
+/// All panels, in the order of the menus.
 const std::vector<PanelInfo>& panels();
 
 /// The panel of that id; throws InputError naming the known ones.
 const PanelInfo& panelInfo(const std::string& id);
 
-/// The picture of one panel; throws InputError for an unknown id or option.
+/// The figure of one panel; throws InputError for an unknown id or option.
 Figure buildPanel(const std::string& id, const PanelInput& input);
 
 }  // namespace normscope::widgets

@@ -8,7 +8,7 @@
 
 namespace normscope::widgets {
 
-/// A number as short as chips and sentences want it: "4.2e-9", "0.71", "3e9".
+/// A number in short form for chips and sentences: "4.2e-9", "0.71", "3e9".
 inline QString brief(double value) {
     return numberText(value, 2);
 }

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The value at a JSON pointer when it is there and of the type of the fallback, else the fallback.
+/// The value at a JSON pointer if it exists and has the type of the fallback, else the fallback.
 template <typename T>
 T at(const json& recipe, const char* pointer, T fallback) {
     const json::json_pointer p(pointer);

@@ -7,13 +7,13 @@
 
 namespace normscope::widgets {
 
-/// The few facts of a recipe that a picture depends on. A key that the recipe leaves out has the recipe
-/// format's default, or is unset here where no number follows from a default.
+/// The properties of a recipe that a figure depends on. A missing key has the recipe format's default, or is
+/// unset here where no value follows from a default.
 struct RecipeFacts {
     /// Machine epsilon of the precision the run computes in: 2^-52 for fp64, 2^-23 fp32, 2^-10 tf32 and fp16,
     /// 2^-7 bf16.
     double epsilon = 0;
-    /// What a norm erases of a random gradient's energy: 2/d for LayerNorm, 1/d for RMSNorm.
+    /// The share of a random gradient's energy that a norm erases: 2/d for LayerNorm, 1/d for RMSNorm.
     std::optional<double> random_erased;
     std::optional<std::int64_t> steps;
     /// A layer's Jacobian block is the product of its two sub-layers' blocks: causal attention, serial
@@ -23,7 +23,7 @@ struct RecipeFacts {
     bool identity_shortcut = true;
 };
 
-/// Reads them; an empty text gives the defaults. Throws InputError where the text is no JSON object.
+/// Parses them; an empty text gives the defaults. Throws InputError where the text is no JSON object.
 RecipeFacts recipeFacts(const std::string& recipe_json);
 
 }  // namespace normscope::widgets

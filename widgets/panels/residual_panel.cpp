@@ -23,7 +23,7 @@ std::optional<Profile> branchProfile(const ProbeResult& sample, const std::strin
     return profile;
 }
 
-/// A cosine has a sign: no logarithm, and no ratio of two runs.
+/// A cosine has a sign: linear axis, no ratio strip.
 void makeLinear(Figure& figure, bool over_steps) {
     if (!over_steps && figure.plots.size() > 1) figure.plots.resize(1);
     for (Plot& plot : figure.plots) {
@@ -60,10 +60,10 @@ Figure buildResidual(const PanelInput& input) {
     figure.formula =
         (cosine ? QString("mean over the tokens of the held-out batch of cos(Δt·b·λ∘y, x)")
                 : QString("mean over the tokens of the held-out batch of ‖Δt·b·λ∘y‖₂/‖x‖₂")) +
-        "; y the branch's output behind its norm (times 1 − act(g) under a gate on the branch), x the hidden state that it "
-        "joins, without the shortcut's factor a. " +
+        "; y the branch's output after its norm (times 1 − act(g) under a gate on the branch), x the "
+        "hidden state that it joins, without the shortcut's factor a. " +
         (cosine ? "In a high dimension unrelated vectors have a cosine near 0, with a spread of 1/√d."
-                : "Far below 1 the shortcut rules the sum, far above 1 the branch.");
+                : "Far below 1 the shortcut dominates the sum, far above 1 the branch.");
     figure.source = "Kan et al., eq. 8; Baek, Theorem 2";
 
     const ProfileOf profile = [&](const ProbeResult& sample) { return branchProfile(sample, array); };

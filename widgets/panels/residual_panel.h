@@ -5,8 +5,8 @@
 
 namespace normscope::widgets {
 
-/// What each branch adds to the stream that it joins: size and direction, by sub-layer.
-/// Options: quantity branch_ratio | branch_cosine; x depth | step.
+/// Size and direction of each branch relative to the stream it is added to, by sub-layer. Options: quantity
+/// branch_ratio | branch_cosine; x depth | step.
 PanelInfo residualPanel();
 Figure buildResidual(const PanelInput& input);
 

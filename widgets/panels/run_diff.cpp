@@ -49,7 +49,8 @@ constexpr KnownKey kKnown[] = {
     {"/data/source", "data"},
 };
 
-/// A list of objects is keyed by what names its entries: a layer override by its index, a probe by its id.
+/// A list of objects is keyed by the identity of its entries: a layer override by its index, a probe by its
+/// id.
 std::string entryKey(const json& entry, std::size_t place) {
     if (entry.contains("index") && entry["index"].is_number_integer())
         return "layer " + std::to_string(entry["index"].get<std::int64_t>() + 1);
@@ -65,13 +66,13 @@ void collect(const json& value, const std::string& pointer, Leaves& leaves) {
             json entry = value[i];
             const std::string key = entryKey(entry, i);
             entry.erase("index");  // it is in the key
-            // The steps that the program planned follow from what is compared here anyway.
+            // Planned steps are ignored: they follow from the other keys.
             if (entry.contains("steps") && entry["steps"].is_string() &&
                 entry["steps"].get<std::string>().starts_with("auto"))
                 entry.erase("steps");
             collect(entry, pointer + '/' + key, leaves);
         }
-    } else if (!value.is_array() || !value.empty()) {  // a list without entries has nothing to say
+    } else if (!value.is_array() || !value.empty()) {  // an empty list is no difference
         leaves[pointer] = value;
     }
 }

@@ -26,8 +26,7 @@ bool ended(const RunData& run) {
     return state != RunState::Prepared && state != RunState::Running && state != RunState::Paused;
 }
 
-/// Runs that can be looked at side by side now: not those that ended before others, nor those that have not
-/// begun.
+/// Runs under comparison: not those that ended before others, nor those that have not begun.
 std::vector<bool> underComparison(const std::vector<const RunData*>& runs) {
     std::int64_t farthest = -1;
     for (const RunData* run : runs) farthest = std::max(farthest, lastStep(*run));
@@ -37,7 +36,7 @@ std::vector<bool> underComparison(const std::vector<const RunData*>& runs) {
     return under;
 }
 
-/// The newest step at which every run under comparison that measures this probe at all has a sample.
+/// The newest step at which every run under comparison with this probe has a sample.
 std::optional<std::int64_t> newestShared(const PanelInput& input, const std::string& probe,
                                          const std::vector<bool>& under) {
     std::vector<const RunData*> runs;
@@ -53,7 +52,7 @@ std::optional<std::int64_t> newestShared(const PanelInput& input, const std::str
     return std::nullopt;
 }
 
-/// "32 / 48", the measured steps beside one that was not; only one of them at the ends.
+/// "32 / 48", the measured steps next to an unmeasured one; only one at the ends.
 QString nearest(const std::vector<ProbeResult>& samples, std::int64_t step) {
     const auto after = std::find_if(samples.begin(), samples.end(),
                                     [&](const ProbeResult& sample) { return sample.step > step; });
@@ -90,8 +89,9 @@ QString reason(const PanelInput& input, std::size_t index, const std::string& pr
 
 std::vector<ShownSample> shownSamples(const PanelInput& input, const std::string& probe) {
     std::vector<ShownSample> shown;
-    // The newest sample of all where no step is wanted.
-    const auto add = [&](const RunData* run, std::size_t index, LineKind kind, std::optional<std::int64_t> step) {
+    // The newest sample if no step is given.
+    const auto add = [&](const RunData* run, std::size_t index, LineKind kind,
+                         std::optional<std::int64_t> step) {
         if (!run) return;
         const ProbeResult* sample =
             step ? run->sample_of(probe, *step)
@@ -141,7 +141,7 @@ void nameSteps(Figure& figure, const std::vector<ShownSample>& samples) {
             if (shown.own() && shown.index == mark.role.run) mark.step = shown.sample->step;
     };
     for (Plot& plot : figure.plots) {
-        if (plot.x.label == "step") continue;  // there x says it
+        if (plot.x.label == "step") continue;  // there the x axis shows it
         for (Curve& curve : plot.curves)
             if (curve.kind != LineKind::Ghost && curve.kind != LineKind::Preview) name(curve);
         for (Band& band : plot.bands) name(band);

@@ -14,7 +14,7 @@ namespace normscope::widgets {
 
 namespace {
 
-/// What one run shows: a line, how far it may be off, and how far down the values beside it reach.
+/// The data of one run: a line, its error, and the smallest value at each point.
 struct Line {
     std::vector<double> x, y;
     std::vector<double> error;  ///< of y; empty = exact
@@ -23,7 +23,7 @@ struct Line {
 };
 using LineOf = std::function<std::optional<Line>(const ProbeResult&)>;
 
-/// How a view is called and read.
+/// Title, formula and reader of a view.
 struct View {
     QString quantity, formula, source;
     bool over_depth;
@@ -61,7 +61,7 @@ std::optional<Line> listOf(const ProbeResult& sample, const std::string& name) {
     return line;
 }
 
-/// A list over the layers; the value of row i stands at x = i + offset.
+/// A list over the layers; the value of row i is at x = i + offset.
 std::optional<Line> overLayers(const ProbeResult& sample, const std::string& name, double offset) {
     auto line = listOf(sample, name);
     if (!line) return line;
@@ -72,7 +72,7 @@ std::optional<Line> overLayers(const ProbeResult& sample, const std::string& nam
 
 View viewOf(const std::string& id) {
     const QString product =
-        "‖∏J‖ / ∏‖J‖: 1 where all layers stretch one direction most, small where they turn it away\n";
+        "‖∏J‖ / ∏‖J‖: 1 where all layers stretch one direction most, small where their directions differ\n";
     const QString whole = "J = ∂(all tokens out) / ∂(all tokens in) of sequence 0, [n·d × n·d]";
     const ReferenceLine one{Qt::Horizontal, 1, "σ = 1"};
     if (id == "sublayers")
@@ -100,19 +100,20 @@ View viewOf(const std::string& id) {
                 std::nullopt,
                 [](const ProbeResult& s) { return overLayers(s, "stable_rank", 1); }};
     if (id == "alignment")
-        return {
-            "alignment of neighbouring layers",
-            "|⟨u₁(J_l), v₁(J_{l+1})⟩|: 1 where a layer hands its strongest direction to the next one's\n" +
-                product + whole,
-            "",
-            true,
-            Scale::Linear,
-            std::nullopt,
-            [](const ProbeResult& s) { return overLayers(s, "alignment", 1.5); }};
+        return {"alignment of neighbouring layers",
+                "|⟨u₁(J_l), v₁(J_{l+1})⟩|: 1 where a layer's strongest output direction is the next one's "
+                "input direction\n" +
+                    product + whole,
+                "",
+                true,
+                Scale::Linear,
+                std::nullopt,
+                [](const ProbeResult& s) { return overLayers(s, "alignment", 1.5); }};
     if (id == "lyapunov")
         return {"Lyapunov exponent over the depth",
-                "λ_i = (1/N)·Σ_l ln |R_ii(l)| = ln σ_i(J_N ⋯ J_1)/N: QR of the layers' product from its leading right "
-                "singular vectors on\n" + whole,
+                "λ_i = (1/N)·Σ_l ln |R_ii(l)| = ln σ_i(J_N ⋯ J_1)/N: QR of the layers' product from its "
+                "leading right singular vectors on\n" +
+                    whole,
                 "Benettin et al. (1980)",
                 false,
                 Scale::Linear,
@@ -132,7 +133,7 @@ void addBands(Plot& plot, const Line& line, const QString& name, const Role& rol
     if (line.error.empty()) return;
     Band band{name + " error", role, line.x, {}, {}, 0.35};
     for (std::size_t i = 0; i < line.y.size(); ++i) {
-        // An error that could not be bounded has no edge to draw.
+        // An unbounded error has no edge to draw.
         const double error = std::isfinite(line.error[i]) ? line.error[i] : kNaN;
         band.low.push_back(line.y[i] - error);
         band.high.push_back(line.y[i] + error);
@@ -140,8 +141,7 @@ void addBands(Plot& plot, const Line& line, const QString& name, const Role& rol
     plot.bands.push_back(std::move(band));
 }
 
-/// The smallest singular value as far as the sample proves it: a value with its error, or an upper bound
-/// alone.
+/// The smallest singular value as the sample proves it: a value with its error, or an upper bound alone.
 QString smallest(const ProbeResult& sample) {
     const NamedArray* values = arrayOf(sample, "end_to_end_bottom", 1);
     if (!values) values = arrayOf(sample, "end_to_end_bottom", 0);
@@ -154,7 +154,7 @@ QString smallest(const ProbeResult& sample) {
     return QString("σ_min ≤ %1").arg(brief(*at));
 }
 
-/// What a number says of a run in this view.
+/// The remark about a run in this view.
 QString remark(const ProbeResult& sample, const std::string& view) {
     if (view == "end_to_end") return smallest(sample);
     const NamedArray* gain = arrayOf(sample, "product_gain", 0);

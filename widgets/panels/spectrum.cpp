@@ -11,7 +11,7 @@ namespace normscope::widgets {
 
 namespace {
 
-/// Entry `row` of a count beside the values of `rows` Jacobians; nothing where it was not counted.
+/// Entry `row` of a count of `rows` Jacobians; nullopt where it was not counted.
 std::optional<int> countAt(const ProbeResult& sample, const std::string& name, std::size_t rows,
                            std::size_t row) {
     const NamedArray* counts = sample.find(name);
@@ -21,7 +21,7 @@ std::optional<int> countAt(const ProbeResult& sample, const std::string& name, s
 
 std::optional<NullCounts> countsOf(const ProbeResult& sample, const std::string& array, std::size_t rows,
                                    std::size_t row) {
-    // What structure takes from one token's block it takes from every token's.
+    // Structural nulls are the same for every token's block.
     const bool sublayers = array == "sublayer_sv" || array == "mean_sv";
     const bool stack = array == "end_to_end_sv" || array == "position_end_to_end_sv";
     if (!sublayers && !stack && array != "layer_sv") return std::nullopt;

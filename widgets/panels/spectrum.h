@@ -9,19 +9,17 @@
 
 namespace normscope::widgets {
 
-/// What the jacobian probe counted at the small end of one Jacobian; a recording may lack it.
+/// The null counts of one Jacobian from the jacobian probe; a recording may lack them.
 struct NullCounts {
     int exact = 0;    ///< singular values that are 0 by structure
     int epsilon = 0;  ///< directions that only the norm's ε keeps from being null; they stay among the values
-    int below = 0;    ///< values that float64 does not tell from 0
+    int below = 0;    ///< values that float64 cannot distinguish from 0
 
-    /// For the lane of zeros: the exact nulls, then ε and ? where there are such; empty where there is
-    /// nothing to say.
+    /// For the lane of zeros: the exact nulls, then ε and ? if present; empty if none.
     std::string glyph() const;
 };
 
-/// The singular values of one Jacobian, without those that are 0 or not told from it where these were
-/// counted.
+/// The singular values of one Jacobian, without those that are 0 or indistinguishable from it, if counted.
 struct Spectrum {
     std::vector<double> sigma;  ///< ascending
     std::optional<NullCounts> nulls;
@@ -30,13 +28,12 @@ struct Spectrum {
     double quantile(double q) const;
 };
 
-/// One Jacobian from its d values in any order; non-finite ones are left out, and of the rest as many of the
-/// smallest as are exact nulls or below the resolution. Nothing is counted here: in older recordings every
-/// value stays.
+/// One Jacobian from its d values in any order; non-finite ones are skipped, as are the smallest ones, as
+/// many as are exact nulls or below the resolution. Without counts (older recordings) every value is kept.
 Spectrum spectrumOf(const double* values, std::size_t d, std::optional<NullCounts> nulls);
 
 /// A row-major array [rows, d] or, for one Jacobian, [d], with the counts of the last token's sublayer_sv
-/// (for mean_sv too), layer_sv or end_to_end_sv (for position_end_to_end_sv too); nothing when the sample
+/// (for mean_sv too), layer_sv or end_to_end_sv (for position_end_to_end_sv too); nullopt when the sample
 /// lacks the array.
 std::optional<std::vector<Spectrum>> spectraOf(const ProbeResult& sample, const std::string& array);
 

@@ -35,7 +35,7 @@ HeadValuesOf valuesOf(const std::string& id) {
     };
 }
 
-/// Which rows each run's sample looked at, where it took a sample: in the subtitle, so that it covers no cell.
+/// Which rows each run's sample covers, if not all: in the subtitle, so that it covers no cell.
 void saySampled(Figure& figure, const PanelInput& input) {
     for (const ShownSample& shown : shownSamples(input, "theta")) {
         const auto label = shown.sample->labels.find("sampled");
@@ -53,8 +53,8 @@ PanelInfo thetaPanel() {
             "θ",
             {{"quantity",
               "Colour",
-              {"relative_mean", "relative_low", "relative_max", "relative_below_099", "over_tau", "mean", "max",
-               "below_099"}},
+              {"relative_mean", "relative_low", "relative_max", "relative_below_099", "over_tau", "mean",
+               "max", "below_099"}},
              {"x", "Horizontal axis", {"map", "step", "row"}}},
             &buildTheta};
 }
@@ -68,16 +68,19 @@ Figure buildTheta(const PanelInput& input) {
     Figure figure = startFigure(panel);
     figure.quantity = x == "row" ? "probability" : quantity.name;
     figure.formula =
-        "θ(p) = 4·max_S p(S)·(1 − p(S)) = τ·‖∂p/∂logits‖_{∞→1}; θ/τ is the local Lipschitz constant of the softmax\n"
-        "uniform: θ of the uniform row of the same length L, 1 (L even) or 1 − 1/L² (L odd); a ratio can exceed 1 where L "
-        "is odd\n"
-        "peaked row, largest entry 1 − κ, κ ≤ 1/2: θ ≤ 4κ(1 − κ), with equality; prefix heuristic: S from the sorted row's "
-        "prefixes alone, a lower bound of θ: greedy is not exact\n"
-        "over the sequences of the probe batch and rows of two or more entries; of a large stack a sample of the rows";
+        "θ(p) = 4·max_S p(S)·(1 − p(S)) = τ·‖∂p/∂logits‖_{∞→1}; θ/τ is the local Lipschitz constant of the "
+        "softmax\n"
+        "uniform: θ of the uniform row of the same length L, 1 (L even) or 1 − 1/L² (L odd); a ratio can "
+        "exceed 1 where L is odd\n"
+        "peaked row, largest entry 1 − κ, κ ≤ 1/2: θ ≤ 4κ(1 − κ), with equality; prefix heuristic: S from "
+        "the sorted row's prefixes alone, a lower bound of θ: greedy is not exact\n"
+        "over the sequences of the probe batch and rows of two or more entries; of a large stack a sample "
+        "of the rows";
     figure.source = "Emadi, Definition 4.1, Theorem 4.2, Corollary 4.3 and Appendix E.2";
     figure.erratum =
-        "Emadi, E.2: the prefix heuristic is not exact: (0.35, 0.30, 0.20, 0.15) has prefix value 0.91 but θ = 1. "
-        "Corollary 4.3, case 3, holds only for κ ≤ 1/2: uniform over 10 has 4κ(1 − κ) = 0.36 but θ = 1.";
+        "Emadi, E.2: the prefix heuristic is not exact: (0.35, 0.30, 0.20, 0.15) has prefix value 0.91 but "
+        "θ = 1. Corollary 4.3, case 3, holds only for κ ≤ 1/2: uniform over 10 has 4κ(1 − κ) = 0.36 but θ = "
+        "1.";
     if (x == "row")
         drawThetaRow(figure, input);
     else if (x == "step")

@@ -12,9 +12,9 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr double kSumTolerance = 1e-2;  // rows of an emulated precision sum to 1 only so far
+constexpr double kSumTolerance = 1e-2;  // rows of an emulated precision sum to 1 within this
 
-/// One row of attention as the probe kept it.
+/// One recorded row of attention.
 struct KeptRow {
     std::size_t layer = 0, head = 0;
     int sequence = 0, token = 0;
@@ -59,7 +59,8 @@ Kept shownRow(const ProbeResult& sample, const PanelInput& input, KeptRow& row) 
             if (input.selected_layer >= 0 && std::size_t(input.selected_layer) != layer) continue;
             KeptRow candidate;
             const Kept kept = keptRow(sample, layer, head, candidate);
-            if (kept == Kept::Row && (best != Kept::Row || candidate.relative() < row.relative())) row = candidate;
+            if (kept == Kept::Row && (best != Kept::Row || candidate.relative() < row.relative()))
+                row = candidate;
             best = std::max(best, kept);
         }
     return best;
@@ -95,12 +96,16 @@ Plot rowPlot(const KeptRow& row, const ShownSample& shown) {
     plot.references.push_back({Qt::Horizontal, 1 / double(row.p.size()), "uniform"});
     const double largest = *std::max_element(row.p.begin(), row.p.end());
     plot.x.range = {0, double(row.p.size()) + 1};
-    plot.y.range = {0, 1.7 * largest};  // room for the chips above the stems
+    plot.y.range = {0, 1.7 * largest};  // space for the chips above the stems
     const double kappa = std::max(0.0, 1 - largest / sum);
-    const auto chip = [&plot](const QString& text) { plot.chips.push_back({Chip::Edge::TopRight, text, {}}); };
-    chip(QString("θ %1, uniform %2").arg(numberText(row.theta, 4), numberText(uniform_row_sensitivity(row.p.size()), 4)));
+    const auto chip = [&plot](const QString& text) {
+        plot.chips.push_back({Chip::Edge::TopRight, text, {}});
+    };
+    chip(QString("θ %1, uniform %2")
+             .arg(numberText(row.theta, 4), numberText(uniform_row_sensitivity(row.p.size()), 4)));
     chip(QString("p(S*) %1").arg(numberText(mass / sum, 4)));
-    chip(QString("prefix heuristic %1").arg(numberText(prefix_heuristic_sensitivity(row.p, kSumTolerance), 4)));
+    chip(QString("prefix heuristic %1")
+             .arg(numberText(prefix_heuristic_sensitivity(row.p, kSumTolerance), 4)));
     chip(kappa <= 0.5 ? QString("peaked-row bound %1").arg(numberText(peaked_row_bound(kappa), 4))
                       : QString("peaked-row bound 1 (κ = %1)").arg(numberText(kappa, 2)));
     chip(QString("sequence %1, token %2").arg(row.sequence + 1).arg(row.token + 1));
@@ -131,7 +136,8 @@ void drawThetaRow(Figure& figure, const PanelInput& input) {
         } else {
             Plot plot;
             plot.heading = nameOf(*shown.run);
-            plot.chips.push_back({Chip::Edge::TopRight, "attention is not finite", Role{Role::Kind::Run, shown.index, 0}});
+            plot.chips.push_back(
+                {Chip::Edge::TopRight, "attention is not finite", Role{Role::Kind::Run, shown.index, 0}});
             figure.plots.push_back(std::move(plot));
             parts << nameOf(*shown.run) + ": attention is not finite";
         }

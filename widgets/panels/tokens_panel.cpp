@@ -15,23 +15,24 @@ struct Quantity {
 Quantity quantityOf(const std::string& id) {
     if (id == "similarity")
         return {"cosine of two tokens",
-                "mean over pairs of different tokens of a sequence of x_i·x_j / (‖x_i‖‖x_j‖), then over sequences; 1: "
-                "all tokens point the same way",
+                "mean over pairs of different tokens of a sequence of x_i·x_j / (‖x_i‖‖x_j‖), then over "
+                "sequences; 1: all tokens point the same way",
                 "mean pairwise cosine; the collapse of tokens: Dong et al. 2021"};
     if (id == "effective_rank")
         return {"effective rank of a sequence",
-                "exp of the entropy of p_i = σ_i / Σσ, σ the singular values of the sequence's [n, d] matrix; from 1 "
-                "to min(n, d)",
+                "exp of the entropy of p_i = σ_i / Σσ, σ the singular values of the sequence's [n, d] "
+                "matrix; from 1 to min(n, d)",
                 "Roy & Vetterli 2007"};
     if (id == "outlier")
         return {"max |x| ÷ median |x|",
                 "largest |x_ij| of a sequence ÷ the median |x_ij| of its entries, mean over sequences",
                 "activation outliers: Dettmers et al. 2022"};
-    return {"heaviest token ÷ mean", "max_i ‖x_i‖₂ of a sequence ÷ the mean ‖x_i‖₂ of its tokens, mean over sequences",
+    return {"heaviest token ÷ mean",
+            "max_i ‖x_i‖₂ of a sequence ÷ the mean ‖x_i‖₂ of its tokens, mean over sequences",
             "massive activations: Sun et al. 2024"};
 }
 
-/// Of how many sequences the effective rank is, where the samples say so.
+/// The number of sequences of the effective rank, where the samples have the label.
 QString rankedSequences(const PanelInput& input) {
     QStringList counts;
     for (const ShownSample& shown : shownSamples(input, "tokens")) {

@@ -5,7 +5,7 @@
 
 namespace normscope::widgets {
 
-/// How alike the tokens of a sequence are at every hidden state, and how uneven their entries and norms.
+/// Similarity of the tokens of a sequence at every hidden state, and outliers of their entries and norms.
 /// Options: quantity similarity | effective_rank | outlier | heaviest_norm; x depth | step.
 PanelInfo tokensPanel();
 Figure buildTokens(const PanelInput& input);

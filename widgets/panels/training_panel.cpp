@@ -46,7 +46,7 @@ constexpr Floor kFloors[] = {{"ln V", &RunData::ln_vocab},
                              {"unigram entropy", &RunData::unigram_entropy},
                              {"entropy rate", &RunData::entropy_rate}};
 
-/// Each distinct floor once; a run's name beside it where the runs' sources differ.
+/// Each distinct floor once; with a run's name where the runs' sources differ.
 void addFloors(Plot& plot, const PanelInput& input) {
     for (const Floor& floor : kFloors) {
         std::vector<std::pair<double, QString>> distinct;
@@ -64,7 +64,7 @@ void addFloors(Plot& plot, const PanelInput& input) {
     }
 }
 
-/// On a linear axis a loss that blew up would press every other curve into one line at the bottom.
+/// On a linear axis a loss that blew up would flatten every other curve.
 bool dwarfsFloors(const Plot& plot) {
     constexpr double kBlownUp = 30;  // times the highest floor
     double floor = 0, highest = 0;
@@ -95,8 +95,8 @@ Curve curveOf(const RunData& run, int index, const std::string& column) {
     return curve;
 }
 
-/// Only the steps at which the held-out loss was taken, as dots: a line between points so far apart would cross the
-/// training loss and look like a second one.
+/// Only the steps at which the held-out loss was measured, as dots: a line between distant points would look
+/// like a second training loss.
 Curve validationOf(const RunData& run, int index) {
     const Curve all = curveOf(run, index, "val_loss");
     Curve taken;
@@ -113,7 +113,7 @@ Curve validationOf(const RunData& run, int index) {
     return taken;
 }
 
-/// Before the first step there is no curve to give the axes a range.
+/// Before the first step no curve sets the range of the axes.
 void rangeBeforeTraining(Plot& plot, const PanelInput& input) {
     std::int64_t steps = 1;
     for (const RunData* run : input.runs)
@@ -188,7 +188,8 @@ Figure buildTraining(const PanelInput& input) {
             curve.end = endMark(run);
             const double floor = run.unigram_entropy;
             if (curve.end.kind == EndMark::Kind::Stalled && std::isfinite(floor))
-                plot.plateaus.push_back({floor * (1 - kStallShare), floor * (1 + kStallShare), "", curve.role});
+                plot.plateaus.push_back(
+                    {floor * (1 - kStallShare), floor * (1 + kStallShare), "", curve.role});
         }
         last_step = std::max(last_step, curve.x.back());
         parts << spoken(curve, curve.end);

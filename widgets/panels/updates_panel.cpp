@@ -12,18 +12,19 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr const char* kBehindTheDepth[] = {"head", "norms", "scales"};
+constexpr const char* kAfterTheDepth[] = {"head", "norms", "scales"};
 
 /// One sample by its group names; empty where label and array do not fit.
 struct Groups {
     Profile along;  ///< embedding and sub-layers
-    std::vector<std::pair<QString, double>> behind;
+    std::vector<std::pair<QString, double>> after;
 };
 
 std::optional<Groups> groupsOf(const ProbeResult& sample) {
     const auto names = sample.labels.find("groups");
     const NamedArray* ratio = arrayOf(sample, "update_ratio", 1);
-    if (names == sample.labels.end() || !ratio || ratio->data.size() != names->second.size()) return std::nullopt;
+    if (names == sample.labels.end() || !ratio || ratio->data.size() != names->second.size())
+        return std::nullopt;
     Groups groups;
     for (std::size_t i = 0; i < ratio->data.size(); ++i) {
         const QString name = QString::fromStdString(names->second[i]);
@@ -37,7 +38,7 @@ std::optional<Groups> groupsOf(const ProbeResult& sample) {
             groups.along.x.push_back(0);
             groups.along.y.push_back(ratio->data[i]);
         } else {
-            groups.behind.emplace_back(name, ratio->data[i]);
+            groups.after.emplace_back(name, ratio->data[i]);
         }
     }
     if (groups.along.x.empty()) return std::nullopt;
@@ -50,8 +51,8 @@ std::optional<Profile> alongDepth(const ProbeResult& sample) {
     return groups->along;
 }
 
-/// The groups that belong to no depth stand behind the last layer, each at a tick of its name.
-void drawBehindTheDepth(Figure& figure, const PanelInput& input, const std::string& probe) {
+/// Groups without a depth are placed after the last layer, each at a tick of its name.
+void drawAfterTheDepth(Figure& figure, const PanelInput& input, const std::string& probe) {
     Plot& plot = figure.plots.front();
     int depth = 0;
     std::vector<std::pair<const ShownSample, Groups>> shown_groups;
@@ -60,12 +61,12 @@ void drawBehindTheDepth(Figure& figure, const PanelInput& input, const std::stri
             depth = std::max(depth, groups->along.depth);
             shown_groups.emplace_back(shown, std::move(*groups));
         }
-    const int apart = std::max(1, depth / 6);  // so that each tick has room for its name
+    const int apart = std::max(1, depth / 6);  // space for the name of each tick
     int place = depth;
-    for (const char* name : kBehindTheDepth) {
+    for (const char* name : kAfterTheDepth) {
         bool any = false;
         for (const auto& [shown, groups] : shown_groups)
-            for (const auto& [group, value] : groups.behind) {
+            for (const auto& [group, value] : groups.after) {
                 if (group != name) continue;
                 if (!any) place += apart;
                 any = true;
@@ -88,12 +89,12 @@ void drawBehindTheDepth(Figure& figure, const PanelInput& input, const std::stri
 }
 
 /// The same groups over the steps, in the plot of each run.
-void drawBehindTheSteps(Figure& figure, const PanelInput& input, const std::string& probe) {
+void drawAfterTheSteps(Figure& figure, const PanelInput& input, const std::string& probe) {
     auto plot = figure.plots.begin();
     for (std::size_t i = 0; i < input.runs.size() && plot != figure.plots.end(); ++i) {
         const auto samples = input.runs[i]->probes.find(probe);
         if (plot->heading != nameOf(*input.runs[i]) || samples == input.runs[i]->probes.end()) continue;
-        for (const char* name : kBehindTheDepth) {
+        for (const char* name : kAfterTheDepth) {
             Curve curve;
             curve.name = name;
             curve.role = {Role::Kind::Run, int(i), 0};
@@ -101,7 +102,7 @@ void drawBehindTheSteps(Figure& figure, const PanelInput& input, const std::stri
                 if (input.exploring && sample.step > 0) break;
                 const auto groups = groupsOf(sample);
                 if (!groups) continue;
-                for (const auto& [group, value] : groups->behind)
+                for (const auto& [group, value] : groups->after)
                     if (group == name) {
                         curve.x.push_back(double(sample.step));
                         curve.y.push_back(value);
@@ -127,15 +128,15 @@ Figure buildUpdates(const PanelInput& input) {
     Figure figure = startFigure(panel);
     figure.quantity = "‖Δθ‖ ÷ ‖θ‖";
     figure.formula =
-        "‖θ after the step − θ before it‖₂/‖θ before it‖₂ over the tensors of a group: the embeddings, the matrices and "
-        "biases of each sub-layer, the head, all norms, and branch scales with gates. It is the update that this step of "
-        "the run makes, on its training batch, decay and clipping included; while exploring, the first step, made and "
-        "taken back. A step whose update was left out has no value.";
+        "‖θ after the step − θ before it‖₂/‖θ before it‖₂ over the tensors of a group: the embeddings, the "
+        "matrices and biases of each sub-layer, the head, all norms, and branch scales with gates. It is "
+        "the update that this step of the run makes, on its training batch, decay and clipping included; "
+        "while exploring, the first step, applied and undone. A step whose update was skipped has no value.";
     figure.source = "measured; no paper's bound";
 
     if (options.at("x") == "step") {
         drawOverSteps(figure, input, panel.id, alongDepth);
-        drawBehindTheSteps(figure, input, panel.id);
+        drawAfterTheSteps(figure, input, panel.id);
         return figure;
     }
     drawOverDepth(figure, input, panel.id, alongDepth);
@@ -148,9 +149,10 @@ Figure buildUpdates(const PanelInput& input) {
         const auto first = std::find_if(p->y.begin(), p->y.end(), finite);
         const auto last = std::find_if(p->y.rbegin(), p->y.rend(), finite);
         if (first == p->y.end()) continue;
-        parts << QString("%1: %2 first, %3 in the last layer").arg(nameOf(*shown.run), brief(*first), brief(*last));
+        parts << QString("%1: %2 first, %3 in the last layer")
+                     .arg(nameOf(*shown.run), brief(*first), brief(*last));
     }
-    drawBehindTheDepth(figure, input, panel.id);
+    drawAfterTheDepth(figure, input, panel.id);
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
     return figure;
 }

@@ -5,8 +5,8 @@
 
 namespace normscope::widgets {
 
-/// How far a step moves each group of tensors: the embedding and the sub-layers along the depth, head, norms and scales
-/// behind them. Options: x depth | step.
+/// How far a step moves each group of tensors: the embedding and the sub-layers along the depth, head, norms
+/// and scales after them. Options: x depth | step.
 PanelInfo updatesPanel();
 Figure buildUpdates(const PanelInput& input);
 

@@ -21,11 +21,11 @@ struct AxisMap {
     double toValue(double pixel) const;
 };
 
-/// The range of an axis when nothing fixes it: what the plot's curves, bands, stems and lines need, with 5 %
-/// margin (in decades on a log axis), zero span widened. Non-finite values, and values ≤ 0 on a log axis, are
-/// left out. Bounds stretch a y axis only while they lie near: a factor of ten on a log axis, one span on a
-/// linear one. Where `x_view` is given, a y range looks only at the points inside it, so that y follows a
-/// zoom in x.
+/// The range of an axis when nothing fixes it: the extent of the plot's curves, bands, stems and lines, with
+/// 5 % margin (in decades on a log axis), zero span widened. Non-finite values, and values ≤ 0 on a log axis,
+/// are skipped. Bounds extend a y axis only while they are near: a factor of ten on a log axis, one span on a
+/// linear one. Where `x_view` is given, a y range covers only the points inside it, so that y follows a zoom
+/// in x.
 Range xRange(const Plot& plot);
 Range yRange(const Plot& plot, std::optional<Range> x_view = std::nullopt);
 

@@ -14,7 +14,7 @@ void placeAxis(QValueAxis& axis, const AxisMap& map, const std::optional<GridSte
     const bool log = map.scale == Scale::Log;
     const double low = log ? std::log10(map.low) : map.low, high = log ? std::log10(map.high) : map.high;
     if (axis.isGridLineVisible() != grid.has_value()) axis.setGridLineVisible(grid.has_value());
-    // Never let a fine step meet a wide range, not even between two calls: Qt would lay out millions of
+    // Never combine a fine step with a wide range, not even between two calls: Qt would lay out millions of
     // lines.
     const double step = grid ? grid->interval : high - low;
     if (axis.tickInterval() < step) axis.setTickInterval(step);
@@ -53,7 +53,7 @@ void ChartFrame::place(const PlotLayout& plot, const QSizeF& size, const RenderS
     }
     placeAxis(*x_, plot.x, plot.x_grid);
     placeAxis(*y_, plot.y, plot.y_grid);
-    // Qt Charts would lay out at the next turn of the event loop, a frame after the curves, and on paper
+    // Qt Charts would lay out in the next iteration of the event loop, a frame after the curves, and on paper
     // never.
     chart_->layout()->activate();
 }

@@ -11,9 +11,9 @@
 namespace normscope::widgets {
 
 /// Shapes are clipped as geometry rather than by the painter: an exported path then ends at the frame in
-/// every program that reads it, and a point 1e300 pixels away costs nothing.
+/// every program that reads it, and distant points cost nothing.
 
-/// The part of a line inside the box (Liang–Barsky), or nothing.
+/// The part of a line inside the box (Liang–Barsky), or nullopt.
 std::optional<QLineF> clipLine(const QLineF& line, const QRectF& box);
 
 /// The pieces of a polyline inside the box, in order.

@@ -5,13 +5,13 @@
 
 namespace normscope::widgets {
 
-/// Cividis, the map that looks the same to colour-blind and other eyes (Nuñez, Anderton, Renslow, PLOS ONE
-/// 2018), by the polynomial fit of d3-scale-chromatic. t is clamped to [0, 1]; dark blue → yellow. Requires a
-/// finite t.
+/// Cividis, the map that is perceived alike with and without colour blindness (Nuñez, Anderton, Renslow, PLOS
+/// ONE 2018), by the polynomial fit of d3-scale-chromatic. t is clamped to [0, 1]; dark blue → yellow.
+/// Requires a finite t.
 QColor cividis(double t);
 
-/// Layers and other ordered curves: 10–90 % of cividis, so that neither end drowns in the paper; reversed on
-/// dark.
+/// Layers and other ordered curves: 10–90 % of cividis, so that both ends contrast with the background;
+/// reversed on dark.
 QColor sequentialColour(double position, bool dark);
 
 /// Blue at −1, grey at 0, orange at +1; t is clamped. Requires a finite t.

@@ -22,7 +22,7 @@ bool isFinite(const QPointF& p) {
 void addGapMarks(const Curve& curve, const RenderStyle& style, const QColor& colour, PlotLayout& layout) {
     const QRectF& area = layout.area;
     std::size_t count = std::min(curve.x.size(), curve.y.size());
-    if (curve.end.kind != EndMark::Kind::None) {  // what comes after the end is told by the end mark
+    if (curve.end.kind != EndMark::Kind::None) {  // the end mark covers what comes after the end
         while (count > 0 && !std::isfinite(curve.y[count - 1])) --count;
     }
     bool in_gap = false;
@@ -33,7 +33,7 @@ void addGapMarks(const Curve& curve, const RenderStyle& style, const QColor& col
         const bool first = bad && !in_gap;
         in_gap = bad;
         if (!first || !(x >= area.left() && x <= area.right())) continue;
-        // Curves that touch zero again and again: one mark per pixel column is enough.
+        // Curves that touch zero repeatedly: one mark per pixel column suffices.
         const double column = std::floor(x / std::max(style.column, 4 * style.unit));
         if (column == last_column) continue;
         last_column = column;
@@ -72,7 +72,7 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Plo
             if (isFinite(p) && reach.contains(p)) shape.dots.append(p);
         }
     }
-    // A ghost has told its gaps before, and a bound without a value simply does not apply there.
+    // The gaps of a ghost were marked before, and a bound without a value does not apply there.
     if (curve.kind != LineKind::Ghost && curve.kind != LineKind::Bound)
         addGapMarks(curve, style, pen.colour, layout);
     layout.curves.push_back(std::move(shape));
@@ -208,7 +208,7 @@ void addShapes(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
     for (const auto& band : plot.bands) addBand(band, style, layout);
     for (const auto& reference : plot.references) addReference(reference, style, layout);
     for (const auto& stems : plot.stems) addStems(stems, style, layout);
-    // Ghosts first: they lie under what they are compared with.
+    // Ghosts first: they are drawn below the other curves.
     for (const bool ghosts : {true, false}) {
         for (std::size_t i = 0; i < plot.curves.size(); ++i) {
             if ((plot.curves[i].kind == LineKind::Ghost) == ghosts) addCurve(plot, i, style, layout);

@@ -12,7 +12,7 @@ LineShape curvePen(const Curve& curve, const RenderStyle& style);
 /// area and maps.
 void addShapes(const Plot& plot, const RenderStyle& style, PlotLayout& layout);
 
-/// The last point of a curve that its axes can show, in pixels; NaN coordinates where there is none.
+/// The last point of a curve that its axes can show, in pixels; NaN coordinates if there is none.
 QPointF lastVisiblePoint(const Curve& curve, const PlotLayout& layout);
 
 }  // namespace normscope::widgets

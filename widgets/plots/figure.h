@@ -11,20 +11,23 @@
 
 namespace normscope::widgets {
 
-/// What a panel wants drawn, as plain data in data coordinates. A panel builds a Figure; PlotView draws it on screen,
-/// the exporter draws the same Figure on paper, the CSV writer writes the same numbers, and tests compare it. So what
-/// is seen, exported and tested can not differ. A Figure holds raw values: decimation, log scales, gaps at NaN or at
-/// non-positive values on a log axis, and colours are the renderer's business.
+/// The contents of a panel's plot, as plain data in data coordinates. A panel builds a Figure; PlotView draws
+/// it on screen, the exporter draws the same Figure on paper, the CSV writer writes the same values, and
+/// tests compare it. So what is seen, exported and tested cannot differ. A Figure holds raw values:
+/// decimation, log scales, gaps at NaN or at non-positive values on a log axis, and colours are left to the
+/// renderer.
 
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 enum class Scale { Linear, Log };
 
-/// Who a mark belongs to. The renderer turns roles into colours and dashes, so light, dark and print differ only there.
+/// The owner of a mark. The renderer maps roles to colours and dashes, so light, dark and print differ only
+/// there.
 struct Role {
     enum class Kind {
         Run,        ///< hue and dash by run index (0 blue solid, 1 orange dashed, …)
-        Sequential  ///< position in [0, 1] of one sequential map (layers when x is the step), dash by run index
+        Sequential  ///< position in [0, 1] of one sequential map (layers when x is the step), dash by run
+                    ///< index
     };
     Kind kind = Kind::Run;
     int run = 0;
@@ -35,7 +38,7 @@ enum class LineKind {
     Measured,  ///< exact value: solid weight
     Draft,     ///< first estimate while refining: thin, half strength
     Ghost,     ///< the old curve while a knob is dragged: grey
-    Preview,   ///< dotted: what a structural knob would give at step 0
+    Preview,   ///< dotted: step 0 after a structural change
     Bound      ///< theory: thin, own dash
 };
 
@@ -55,7 +58,7 @@ struct Curve {
     bool line = true;          ///< off: the points are not joined
     EndMark end;
     bool label_at_end = true;
-    std::optional<std::int64_t> step = {};  ///< at which it was measured; nothing where x is the step
+    std::optional<std::int64_t> step = {};  ///< step of measurement; nullopt where x is the step
     std::vector<double> y_error = {};       ///< standard error of each y; empty = exact or not known
 };
 
@@ -66,7 +69,7 @@ struct Band {
     std::vector<double> x, low, high;
     double strength = 0.25;  ///< opacity of the fill
     std::optional<std::int64_t> step = {};
-    bool is_error = false;  ///< shows the y_error of a curve, which the card and the CSV tell there
+    bool is_error = false;  ///< shows the y_error of a curve; card and CSV list it with the curve
 };
 
 /// Lollipops: a stem from the base to each value.
@@ -91,7 +94,7 @@ struct Plateau {
     Role role;
 };
 
-/// A tick that the panel names itself ("emb", "1", …). Where an axis has none, the renderer picks 4–8 nice ones.
+/// A tick named by the panel ("emb", "1", …). Where an axis has none, the renderer picks 4–8 nice ones.
 struct NamedTick {
     double value = 0;
     QString label;
@@ -113,8 +116,9 @@ struct HeatMap {
     QString name;                            ///< run label
     Role role;
     int rows = 0, columns = 0;
-    std::vector<double> value;      ///< rows × columns, row 0 at the bottom; drives the colour (e.g. log10(1 − θ))
-    std::vector<double> raw;        ///< rows × columns: what the hover and the CSV say (e.g. θ); empty = value
+    std::vector<double>
+        value;  ///< rows × columns, row 0 at the bottom; drives the colour (e.g. log10(1 − θ))
+    std::vector<double> raw;        ///< rows × columns: for hover and CSV (e.g. θ); empty = value
     QStringList text;               ///< rows × columns, printed in the cell; may be empty
     QStringList row_names, column_names;
     std::vector<bool> neutral;      ///< cells drawn neutral grey ("1"); may be empty
@@ -140,7 +144,7 @@ struct FrameMark {
     Role role;
 };
 
-/// One plot: axes and what lies on them.
+/// One plot: axes and their contents.
 struct Plot {
     QString heading;  ///< small text above this plot when a figure has several (run name); may be empty
     Axis x, y;
@@ -156,7 +160,7 @@ struct Plot {
     double height_share = 1;             ///< of the figure, among its plots
 };
 
-/// The whole picture of a panel.
+/// The complete figure of a panel.
 struct Figure {
     QString panel;     ///< id: growth, gradients, jacobian, training, null_space, theta, …
     QString title;     ///< "Growth"
@@ -169,10 +173,10 @@ struct Figure {
     QStringList x_names;             ///< name of each whole-number x, e.g. "layer 3 · ffn"; may be empty
     std::vector<double> x_name_at;   ///< the x each name belongs to; same length as x_names
     QStringList run_names;           ///< of run 0, 1, … of the roles, for the CSV; may be empty
-    bool side_by_side = false;       ///< plots share rows (one per run) rather than stand below one another
+    bool side_by_side = false;       ///< plots share rows (one per run) rather than a column
     std::vector<Plot> plots;         ///< the first is the main one; strips (ratio B/A) follow below it
-    QString summary;                 ///< one sentence for screen readers: "Post-LN: gradient falls 1e-7 from …"
-    QString empty_text;              ///< shown instead when there is nothing to draw, and why
+    QString summary;  ///< one sentence for screen readers: "Post-LN: gradient falls 1e-7 from …"
+    QString empty_text;              ///< shown if there is nothing to draw, with the reason
 };
 
 }  // namespace normscope::widgets

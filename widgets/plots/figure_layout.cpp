@@ -27,7 +27,7 @@ QString axisText(const Axis& axis) {
     return axis.unit.isEmpty() ? axis.label : QStringLiteral("%1 (%2)").arg(axis.label, axis.unit);
 }
 
-/// What a plot needs around its area before its place is known.
+/// The margins that a plot needs around its area.
 struct Surround {
     double left = 0, right = 0, top = 0, lane = 0, bottom = 0;
     bool x_labels = true;  ///< false where the plot below shows the same axis
@@ -42,14 +42,14 @@ class Layouter {
           row_(textSize(QStringLiteral("X"), Font::Small, style).height()) {
         layout_.size = size;
         const double pad = 6 * unit_;
-        room_ =
+        content_ =
             QRectF(pad, pad, std::max(1.0, size.width() - 2 * pad), std::max(1.0, size.height() - 2 * pad));
     }
 
     FigureLayout run() {
         if (style_.show_title) addTitle();
         if (std::all_of(figure_.plots.begin(), figure_.plots.end(), isEmpty)) {
-            addText(room_, Qt::AlignCenter | Qt::TextWordWrap, figure_.empty_text, style_.theme.muted,
+            addText(content_, Qt::AlignCenter | Qt::TextWordWrap, figure_.empty_text, style_.theme.muted,
                     Font::Text);
             return std::move(layout_);
         }
@@ -71,15 +71,16 @@ class Layouter {
 
     void addTitle() {
         const QSizeF title = textSize(figure_.title, Font::Title, style_);
-        addText(QRectF(room_.topLeft(), QSizeF(room_.width(), title.height())),
+        addText(QRectF(content_.topLeft(), QSizeF(content_.width(), title.height())),
                 Qt::AlignLeft | Qt::AlignVCenter, figure_.title, style_.theme.text, Font::Title);
         const double left = title.width() + (title.width() > 0 ? 8 * unit_ : 0);
         const QFontMetricsF metrics(style_.text);
-        addText(QRectF(room_.left() + left, room_.top(), std::max(0.0, room_.width() - left), title.height()),
+        addText(QRectF(content_.left() + left, content_.top(), std::max(0.0, content_.width() - left),
+                       title.height()),
                 Qt::AlignLeft | Qt::AlignVCenter,
-                metrics.elidedText(figure_.subtitle, Qt::ElideRight, std::max(0.0, room_.width() - left)),
+                metrics.elidedText(figure_.subtitle, Qt::ElideRight, std::max(0.0, content_.width() - left)),
                 style_.theme.muted, Font::Text);
-        room_.setTop(room_.top() + title.height() + 3 * unit_);
+        content_.setTop(content_.top() + title.height() + 3 * unit_);
     }
 
     /// One swatch and name per run, in rows at the bottom.
@@ -97,14 +98,14 @@ class Layouter {
         double x = 0;
         for (const Curve* entry : entries) {
             const double width = swatch + textSize(entry->name, Font::Small, style_).width() + gap;
-            if (x > 0 && x + width > room_.width()) rows.emplace_back(), x = 0;
+            if (x > 0 && x + width > content_.width()) rows.emplace_back(), x = 0;
             rows.back().push_back(entry);
             x += width;
         }
-        double y = room_.bottom() - static_cast<double>(rows.size()) * row_;
-        room_.setBottom(y - 4 * unit_);
+        double y = content_.bottom() - static_cast<double>(rows.size()) * row_;
+        content_.setBottom(y - 4 * unit_);
         for (const auto& row : rows) {
-            x = room_.left();
+            x = content_.left();
             for (const Curve* entry : row) {
                 LineShape line = curvePen(*entry, style_);
                 line.lines = {QLineF(x, y + row_ / 2, x + swatch - 5 * unit_, y + row_ / 2)};
@@ -152,7 +153,7 @@ class Layouter {
         around.x_labels =
             figure_.side_by_side || last || std::find(sharing.begin(), sharing.end(), i + 1) == sharing.end();
         if (!plot.heading.isEmpty() || !plot.y.label.isEmpty() || !plot.maps.empty())
-            around.top = 1.4 * row_;  // a tick label at the upper end of the axis stands half above it
+            around.top = 1.4 * row_;  // a tick label at the upper end of the axis extends half above it
         else
             around.top = row_ / 2;
         if (!plot.lane_label.isEmpty()) around.lane = row_ + 2 * unit_;
@@ -163,18 +164,18 @@ class Layouter {
             around.right = std::max(around.right, colourBarWidth(plot.maps.front(), style_));
         const double columns = figure_.side_by_side ? static_cast<double>(figure_.plots.size()) : 1;
         around.right = std::max(
-            around.right, std::min(endLabelWidth(plot, style_), kMostForNames * room_.width() / columns));
+            around.right, std::min(endLabelWidth(plot, style_), kMostForNames * content_.width() / columns));
     }
 
     /// Ticks of the y axes depend on the heights alone, so heights come first, then margins, then widths.
     void place() {
         const std::size_t count = figure_.plots.size();
-        double height = room_.height(), shares = 0;
+        double height = content_.height(), shares = 0;
         for (std::size_t i = 0; i < count; ++i) {
             if (!figure_.side_by_side) height -= around_[i].top + around_[i].bottom;
             shares += std::max(0.0, figure_.plots[i].height_share);
         }
-        double top = room_.top(), left = 0, right = 0;
+        double top = content_.top(), left = 0, right = 0;
         double shared_top = 0, shared_bottom = 0;
         for (const auto& a : around_)
             shared_top = std::max(shared_top, a.top), shared_bottom = std::max(shared_bottom, a.bottom);
@@ -182,22 +183,23 @@ class Layouter {
             Surround& around = around_[i];
             const double share = shares > 0 ? std::max(0.0, figure_.plots[i].height_share) / shares
                                             : 1.0 / static_cast<double>(count);
-            const double mine =
-                std::max(figure_.side_by_side ? room_.height() - shared_top - shared_bottom : height * share,
-                         4 * unit_);
+            const double mine = std::max(
+                figure_.side_by_side ? content_.height() - shared_top - shared_bottom : height * share,
+                4 * unit_);
             QRectF& area = layout_.plots[i].area;
-            const double first = figure_.side_by_side ? room_.top() + shared_top : top + around.top;
-            area = QRectF(room_.left(), std::round(first), 1, std::max(1.0, std::round(mine)));
+            const double first = figure_.side_by_side ? content_.top() + shared_top : top + around.top;
+            area = QRectF(content_.left(), std::round(first), 1, std::max(1.0, std::round(mine)));
             top = area.bottom() + around.bottom;
             addYTicks(i);
             left = std::max(left, around.left);
             right = std::max(right, around.right);
         }
         const double width =
-            figure_.side_by_side ? room_.width() / static_cast<double>(count) : room_.width();
+            figure_.side_by_side ? content_.width() / static_cast<double>(count) : content_.width();
         for (std::size_t i = 0; i < count; ++i) {
             QRectF& area = layout_.plots[i].area;
-            const double begin = room_.left() + (figure_.side_by_side ? static_cast<double>(i) * width : 0);
+            const double begin =
+                content_.left() + (figure_.side_by_side ? static_cast<double>(i) * width : 0);
             area.setLeft(std::round(begin + left));
             area.setRight(std::max(area.left() + 1, std::round(begin + width - right)));
         }
@@ -218,7 +220,7 @@ class Layouter {
         return ticks;
     }
 
-    /// Leaves out every second, third, … label until none touch; the first always stays.
+    /// Skips every second, third, … label until none touch; the first is always kept.
     static void thinLabels(std::vector<TickShape>& ticks, double gap, bool vertical) {
         std::vector<TickShape*> labelled;
         for (auto& t : ticks) {
@@ -330,51 +332,51 @@ class Layouter {
                 out.texts.push_back(
                     {rect, flags, metrics.elidedText(text, Qt::ElideRight, rect.width()), colour, font, {}});
         };
-        // The y label stands above the axis, where it reads without turning one's head and needs no width.
+        // The y label is placed above the axis, horizontally, where it needs no width.
         const double end = area.right() + around.right, top = area.top() - around.top;
-        LabelRoom room;
-        room.right = end;
-        if (around.lane > 0) room.lane = QRectF(area.left(), area.bottom(), area.width(), around.lane);
+        LabelSpace space;
+        space.right = end;
+        if (around.lane > 0) space.lane = QRectF(area.left(), area.bottom(), area.width(), around.lane);
         if (around.top >= row_) {
-            room.above = QRectF(QPointF(figure_.side_by_side ? area.left() : room_.left(), top),
+            space.above = QRectF(QPointF(figure_.side_by_side ? area.left() : content_.left(), top),
                                 QPointF(end, top + row_));
         }
         const auto takeLeft = [&](const QString& text, const QColor& colour, Font font) {
             if (text.isEmpty()) return;
-            const double width = std::min(textSize(text, font, style_).width() + unit_, room.above.width());
-            axisTitle(QRectF(room.above.topLeft(), QSizeF(width, row_)), Qt::AlignLeft | Qt::AlignVCenter,
+            const double width = std::min(textSize(text, font, style_).width() + unit_, space.above.width());
+            axisTitle(QRectF(space.above.topLeft(), QSizeF(width, row_)), Qt::AlignLeft | Qt::AlignVCenter,
                       text, colour, font);
-            room.above.setLeft(std::min(room.above.right(), room.above.left() + width + 8 * unit_));
+            space.above.setLeft(std::min(space.above.right(), space.above.left() + width + 8 * unit_));
         };
         takeLeft(plot.heading, style_.theme.text, Font::Text);
         takeLeft(axisText(plot.y), style_.theme.muted, Font::Small);
         if (!plot.maps.empty() && !plot.maps.front().scale_label.isEmpty()) {
             const QString& label = plot.maps.front().scale_label;
             const double width =
-                std::min(textSize(label, Font::Small, style_).width() + unit_, room.above.width());
+                std::min(textSize(label, Font::Small, style_).width() + unit_, space.above.width());
             axisTitle(QRectF(end - width, top, width, row_), Qt::AlignRight | Qt::AlignVCenter, label,
                       style_.theme.muted, Font::Small);
-            room.above.setRight(end - width - 8 * unit_);
+            space.above.setRight(end - width - 8 * unit_);
         }
         if (around.x_labels && !plot.x.label.isEmpty()) {
             const QRectF row(area.left(), area.bottom() + around.bottom - row_, area.width(), row_);
             const QString text = axisText(plot.x);
             axisTitle(row, Qt::AlignHCenter | Qt::AlignVCenter, text, style_.theme.muted, Font::Small);
-            // Chips take the half that they name; the wider free half is enough for the usual one.
+            // A chip is placed in its half; a single chip may use the wider free half.
             const double half = (row.width() - textSize(text, Font::Small, style_).width()) / 2 - 8 * unit_;
-            room.below_left = QRectF(row.left(), row.top(), std::max(0.0, half), row_);
-            room.below_right =
+            space.below_left = QRectF(row.left(), row.top(), std::max(0.0, half), row_);
+            space.below_right =
                 QRectF(row.right() - std::max(0.0, half), row.top(), std::max(0.0, half), row_);
         }
         if (!plot.maps.empty()) addHeatMap(plot.maps.front(), style_, out);
         addShapes(plot, style_, out);
-        addLabels(plot, style_, room, out);
+        addLabels(plot, style_, space, out);
     }
 
     const Figure& figure_;
     const RenderStyle& style_;
     const double unit_, row_;
-    QRectF room_;
+    QRectF content_;
     std::vector<Surround> around_;
     FigureLayout layout_;
 };

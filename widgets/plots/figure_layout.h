@@ -15,8 +15,8 @@
 
 namespace normscope::widgets {
 
-/// A figure turned into geometry: everything that is drawn, in pixels (or tenths of a point), as plain data.
-/// The painter only walks over it; tests compare it instead of pixels.
+/// A figure converted to geometry: everything that is drawn, in pixels (or tenths of a point), as plain data.
+/// The painter only iterates over it; tests compare it instead of pixels.
 
 struct TextShape {
     enum class Font { Text, Small, Title };
@@ -25,7 +25,7 @@ struct TextShape {
     QString text;
     QColor colour;
     Font font = Font::Small;
-    QColor background;  ///< behind the text; invalid = none
+    QColor background;  ///< of the text; invalid = none
 };
 
 struct LineShape {
@@ -89,7 +89,7 @@ struct PlotLayout {
     std::vector<CurveShape> curves;
     std::vector<GapMark> gaps;
     std::vector<CellShape> cells;
-    int merged = 1;  ///< cells of the map that one drawn cell holds along each side
+    int merged = 1;  ///< cells of the map per drawn cell along each side
     std::vector<TextShape> texts;
 };
 

@@ -87,7 +87,7 @@ void paintTexts(QPainter& painter, const std::vector<TextShape>& texts, const Re
     }
 }
 
-/// The cells as one picture, a pixel a cell, so that paper gets one image instead of thousands of boxes;
+/// The cells as one image, a pixel per cell, so that exports contain one image instead of thousands of boxes;
 /// marks, frames and texts above it.
 void paintCells(QPainter& painter, const PlotLayout& plot, const RenderStyle& style) {
     int rows = 0, columns = 0;
@@ -101,14 +101,14 @@ void paintCells(QPainter& painter, const PlotLayout& plot, const RenderStyle& st
         image.setPixel(cell.column / plot.merged, rows - 1 - cell.row / plot.merged, cell.fill.rgb());
         target |= cell.rect;
     }
-    // A last merged row or column can be thinner than the others: then boxes are exact where an image is not.
+    // A last merged row or column can be thinner than the others: then boxes are exact, unlike an image.
     const bool even = std::all_of(plot.cells.begin(), plot.cells.end(), [&](const CellShape& c) {
         return std::abs(c.rect.width() - target.width() / columns) < 0.01 &&
                std::abs(c.rect.height() - target.height() / rows) < 0.01;
     });
     if (even) {
         painter.setRenderHint(QPainter::SmoothPixmapTransform, false);
-        // Programs that show paper smooth small images: a cell of many dots stays sharp.
+        // Viewers smooth small images: a cell of many dots stays sharp.
         const int dots = style.paths ? std::clamp(1024 / std::max(rows, columns), 1, 32) : 1;
         painter.drawImage(target, dots > 1 ? image.scaled(columns * dots, rows * dots) : image);
     } else {

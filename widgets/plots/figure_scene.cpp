@@ -25,7 +25,7 @@ class FigureScene::Content : public QGraphicsItem {
 };
 
 FigureScene::FigureScene(QObject* parent) : QGraphicsScene(parent), content_(new Content(*this)) {
-    setItemIndexMethod(NoIndex);  // a handful of items, all of them repainted together
+    setItemIndexMethod(NoIndex);  // few items, all repainted together
     addItem(content_);
 }
 

@@ -18,7 +18,7 @@ class FigureScene : public QGraphicsScene {
     explicit FigureScene(QObject* parent = nullptr);
     ~FigureScene() override;
 
-    /// Lays the figure out and shows it; cheap enough for every frame.
+    /// Lays the figure out and shows it; called on every frame.
     void setFigure(const Figure& figure, const QSizeF& size, const RenderStyle& style);
     const FigureLayout& layout() const { return layout_; }
     const RenderStyle& style() const { return style_; }

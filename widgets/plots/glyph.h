@@ -12,7 +12,7 @@ class QPainter;
 
 namespace normscope::widgets {
 
-/// Small pictures drawn by path rather than taken from a font, because the fonts at hand lack half of them.
+/// Small icons drawn by path rather than taken from a font, because common fonts lack half of them.
 enum class Glyph {
     First,
     Back,
@@ -42,13 +42,14 @@ enum class Glyph {
 /// Draws inside the largest centred square of `rect`.
 void paintGlyph(QPainter& painter, const QRectF& rect, Glyph glyph, const QColor& colour);
 
-/// How a run stands: ● running, ✓ finished, ✕ diverged, a step down collapsed, ▬ stalled, ⏸ interrupted, ! failed.
+/// The state of a run: ● running, ✓ finished, ✕ diverged, a step down collapsed, ▬ stalled, ⏸ interrupted, !
+/// failed.
 Glyph outcomeGlyph(RunState state);
-/// The word beside it, translated.
+/// The word for it, translated.
 QString outcomeWord(RunState state);
 
-/// A flat button that shows a glyph in the palette's text colour. A mouse click does not take the focus;
-/// where the keyboard gave it the focus, Space presses it rather than starting a run.
+/// A flat button that shows a glyph in the palette's text colour. A mouse click does not take the focus; with
+/// keyboard focus Space presses it rather than starting a run.
 class GlyphButton : public QToolButton {
     Q_OBJECT
   public:
@@ -66,7 +67,7 @@ class GlyphButton : public QToolButton {
     Glyph glyph_;
 };
 
-/// True for the ShortcutOverride of a Space that a button with keyboard focus should keep for itself.
+/// True for the ShortcutOverride of a Space that a button with keyboard focus handles itself.
 bool keepsSpace(const QWidget* button, QEvent* event);
 
 }  // namespace normscope::widgets

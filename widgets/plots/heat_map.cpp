@@ -17,7 +17,7 @@ constexpr double kBarWidth = 8;
 QColor cellColour(const HeatMap& map, double value, const RenderStyle& style) {
     const double span = map.high > map.low ? map.high - map.low : 1;
     if (map.colour == HeatMap::Colour::Magnitude)
-        return sequentialColour((value - map.low) / span, false);  // cells are no lines on a ground: bright is large
+        return sequentialColour((value - map.low) / span, false);  // unlike for lines, bright is large
     const double reach = std::max({std::abs(map.low), std::abs(map.high), 1e-300});
     return divergingColour(value / reach, style.theme.isDark());
 }
@@ -27,7 +27,7 @@ std::size_t indexOf(const HeatMap& map, int row, int column) {
            static_cast<std::size_t>(column);
 }
 
-/// The cell that stands for a block: bad ones first, else the largest value.
+/// The cell that represents a block: bad ones first, else the largest value.
 std::size_t loudest(const HeatMap& map, int row, int column, int merged) {
     std::size_t best = indexOf(map, row, column);
     const auto rank = [&](std::size_t i) {
@@ -92,7 +92,7 @@ void addHeatMap(const HeatMap& map, const RenderStyle& style, PlotLayout& layout
         ++layout.merged;
     }
     const int merged = layout.merged;
-    // All cells are of one size: either every text fits, or none is written, lest the short ones alone stand there.
+    // All cells are of one size: texts are drawn only if all of them fit.
     double widest = 0, highest = 0;
     for (const QString& text : map.text) {
         const QSizeF size = textSize(text, TextShape::Font::Small, style);
@@ -123,7 +123,8 @@ void addHeatMap(const HeatMap& map, const RenderStyle& style, PlotLayout& layout
                 : neutral
                     ? style.theme.neutral
                     : cellColour(map, std::isinf(value) ? (value > 0 ? map.high : map.low) : value, style);
-            if (texts_fit && cell.mark == CellShape::Mark::None && static_cast<qsizetype>(i) < map.text.size())
+            if (texts_fit && cell.mark == CellShape::Mark::None &&
+                static_cast<qsizetype>(i) < map.text.size())
                 cell.text = map.text[static_cast<qsizetype>(i)];
             cell.selected = row <= map.selected_row && map.selected_row < row + merged &&
                             column <= map.selected_column && map.selected_column < column + merged;

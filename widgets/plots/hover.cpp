@@ -10,7 +10,7 @@ namespace normscope::widgets {
 namespace {
 
 constexpr std::size_t kMostCurves =
-    8;  // more (layers over steps) would fill the screen: then the nearest alone
+    8;  // above this (layers over steps) only the nearest is shown
 
 /// All x of a plot that something is drawn at, sorted.
 std::vector<double> positions(const Plot& plot) {
@@ -144,7 +144,7 @@ std::vector<HoverLine> cellLines(const Figure& figure, const HoverPoint& point) 
 }  // namespace
 
 std::optional<double> valueAt(const Curve& curve, double x) {
-    // Points that no line joins are measured where they stand, and nothing is between them.
+    // Points without a line have no values in between.
     if (!curve.line && std::find(curve.x.begin(), curve.x.end(), x) == curve.x.end()) return std::nullopt;
     return valueIn(curve.x, curve.y, x);
 }
@@ -179,7 +179,7 @@ std::optional<HoverPoint> hoverAt(const Figure& figure, const FigureLayout& layo
     return point;
 }
 
-std::optional<HoverPoint> hoverBeside(const Figure& figure, const HoverPoint& point, int direction) {
+std::optional<HoverPoint> hoverNeighbour(const Figure& figure, const HoverPoint& point, int direction) {
     if (point.plot < 0 || static_cast<std::size_t>(point.plot) >= figure.plots.size()) return std::nullopt;
     const Plot& plot = figure.plots[static_cast<std::size_t>(point.plot)];
     HoverPoint next = point;
@@ -208,11 +208,11 @@ std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point)
 
     std::vector<HoverLine> lines;
     QString place = placeName(figure, plot, point.x);
-    // Several plots beside one another are a run each.
+    // Plots side by side are one run each.
     if (figure.side_by_side && !plot.heading.isEmpty()) place = plot.heading + QStringLiteral(" · ") + place;
     if (!figure.subtitle.isEmpty()) place += QStringLiteral(" · ") + figure.subtitle;
     lines.push_back({place, {}});
-    // Strips under the main plot show something else than the figure's quantity: their own axis says what.
+    // Strips below the main plot show another quantity, named by their axis.
     const bool main = point.plot == 0 || figure.side_by_side;
     const QString quantity = main && !figure.quantity.isEmpty() ? figure.quantity : plot.y.label;
     const QString unit = main ? figure.unit : plot.y.unit;
@@ -252,11 +252,11 @@ std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point)
         }
     }
     for (const auto& band : plot.bands) {
-        if (band.is_error) continue;  // said beside the value
+        if (band.is_error) continue;  // shown with the value
         const auto low = valueIn(band.x, band.low, point.x), high = valueIn(band.x, band.high, point.x);
         if (!low || !high) continue;
         QString range = QStringLiteral("%1 … %2").arg(numberText(*low), numberText(*high));
-        // Narrower than the digits show: two times the same number would say nothing.
+        // Narrower than the shown digits: one value suffices.
         if (numberText(*low) == numberText(*high))
             range = QStringLiteral("± %1").arg(numberText((*high - *low) / 2, 2));
         lines.push_back({band.name + QStringLiteral("  ") + range, band.role});

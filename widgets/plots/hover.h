@@ -12,7 +12,7 @@
 
 namespace normscope::widgets {
 
-/// What lies under the mouse: the data x nearest to it, or a cell of a map.
+/// The point under the mouse: the nearest data x, or a cell of a map.
 struct HoverPoint {
     int plot = -1;
     double x = kNaN;            ///< data x, one of the plot's own
@@ -27,22 +27,23 @@ struct HoverLine {
     std::optional<Role> role;
 };
 
-/// What is at this position of a laid out figure; nothing outside the plot areas and in plots without points.
+/// The point at this position of a laid out figure; nullopt outside the plot areas and in plots without
+/// points.
 std::optional<HoverPoint> hoverAt(const Figure& figure, const FigureLayout& layout, const QPointF& position);
 
-/// The point with the next larger (direction > 0) or smaller x in the same plot, or the next cell; nothing at
+/// The point with the next larger (direction > 0) or smaller x in the same plot, or the next cell; nullopt at
 /// the end.
-std::optional<HoverPoint> hoverBeside(const Figure& figure, const HoverPoint& point, int direction);
+std::optional<HoverPoint> hoverNeighbour(const Figure& figure, const HoverPoint& point, int direction);
 
-/// The card: place (run, where each has its own plot; layer and sub-layer), step, quantity with unit, every run's raw
-/// value (4 digits) ± its standard error, with its own step where these differ, ratios of values of one step to
-/// the first run, bounds, draft or exact. Empty where the point is no longer in the figure.
+/// The card: place (run, where each has its own plot; layer and sub-layer), step, quantity with unit, every
+/// run's raw value (4 digits) ± its standard error, with its own step where these differ, ratios of values of
+/// one step to the first run, bounds, draft or exact. Empty where the point is no longer in the figure.
 std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point);
 
 /// A curve's value at this x, or at its own point nearest to it if that is nearer than its neighbours; else
-/// nothing.
+/// nullopt.
 std::optional<double> valueAt(const Curve& curve, double x);
-/// Its standard error there; nothing where it has none.
+/// Its standard error there; nullopt if it has none.
 std::optional<double> errorAt(const Curve& curve, double x);
 
 }  // namespace normscope::widgets

@@ -29,12 +29,12 @@ void HoverCard::showLines(std::vector<HoverLine> lines, const QPoint& position, 
     for (const auto& line : lines_) width = std::max(width, metrics.horizontalAdvance(line.text));
     resize(static_cast<int>(std::ceil(width)) + 2 * kPad,
            static_cast<int>(std::ceil(metrics.height() * static_cast<double>(lines_.size()))) + 2 * kPad);
-    // Right of the mouse; left of it where the right side has no room; never over the point itself.
+    // Right of the mouse; left of it where it does not fit; never over the point itself.
     const int gap = 14;
-    const QRect room = parentWidget()->rect();
+    const QRect bounds = parentWidget()->rect();
     int x = position.x() + gap;
-    if (x + this->width() > room.right()) x = position.x() - gap - this->width();
-    const int y = std::clamp(position.y() + gap, 0, std::max(0, room.bottom() - height()));
+    if (x + this->width() > bounds.right()) x = position.x() - gap - this->width();
+    const int y = std::clamp(position.y() + gap, 0, std::max(0, bounds.bottom() - height()));
     move(std::max(0, x), y);
     show();
     raise();

@@ -9,13 +9,13 @@
 
 namespace normscope::widgets {
 
-/// The small card beside the mouse. A child of the plot, transparent to the mouse; it never takes the focus.
+/// The card next to the mouse. A child of the plot, transparent to the mouse; never has the focus.
 class HoverCard : public QWidget {
     Q_OBJECT
   public:
     explicit HoverCard(QWidget* parent);
 
-    /// Shows the lines beside `position` (parent coordinates), inside the parent; hides when there are none.
+    /// Shows the lines next to `position` (parent coordinates), inside the parent; hides when there are none.
     void showLines(std::vector<HoverLine> lines, const QPoint& position, const RenderStyle& style);
     /// The card as plain text, a line each.
     QString text() const;

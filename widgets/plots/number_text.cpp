@@ -10,7 +10,7 @@ QString numberText(double value, int digits) {
     if (std::isnan(value)) return QStringLiteral("NaN");
     if (std::isinf(value)) return value > 0 ? QStringLiteral("inf") : QStringLiteral("-inf");
     QString text = QString::number(value, 'g', digits);
-    // C writes 1e-07; people write 1e-7.
+    // printf writes 1e-07; shortened to 1e-7.
     if (const auto e = text.indexOf(u'e'); e >= 0) {
         const int exponent = text.mid(e + 1).toInt();
         text = text.left(e + 1) + QString::number(exponent);

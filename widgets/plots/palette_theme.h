@@ -7,8 +7,8 @@
 
 namespace normscope::widgets {
 
-/// The plots' theme that goes with a palette: dark where its window is dark. So the widgets around the plots
-/// follow the palette alone, and a run has one colour in both.
+/// The plots' theme for a palette: dark where its window is dark. The widgets around the plots depend on the
+/// palette alone, and a run has the same colour in both.
 inline Theme themeOf(const QPalette& palette) {
     const bool dark = palette.color(QPalette::Window).lightness() < 128;
     return Theme::make(dark ? Theme::Kind::Dark : Theme::Kind::Light);

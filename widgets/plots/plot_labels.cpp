@@ -23,7 +23,7 @@ bool isLabelled(const Curve& curve) {
     return curve.label_at_end && !curve.name.isEmpty();
 }
 
-/// Names stand right of the plot, at the height where their line ends, moved apart as far as they must.
+/// Names are placed right of the plot, at the height where their line ends, moved apart to avoid overlap.
 void addEndLabels(const Plot& plot, const RenderStyle& style, double right, PlotLayout& layout) {
     const QRectF& area = layout.area;
     const double gap = 6 * style.unit, height = textSize(QStringLiteral("X"), Font::Small, style).height();
@@ -76,7 +76,7 @@ void addEndLabels(const Plot& plot, const RenderStyle& style, double right, Plot
                                 labels[i].colour,
                                 Font::Small,
                                 {}});
-        // A leader says which line a moved label belongs to.
+        // A leader connects a moved label to its line.
         const bool far = std::abs(at[i] - labels[i].end.y()) > height / 2;
         if (far && labels[i].end.x() > area.right() - 4 * gap) {
             layout.over.push_back({{QLineF(labels[i].end, {rect.left() - style.unit, at[i]})},
@@ -87,7 +87,7 @@ void addEndLabels(const Plot& plot, const RenderStyle& style, double right, Plot
     }
 }
 
-/// A text in as few lines as the width allows, cut only where a single line of it has no room.
+/// A text in as few lines as the width allows, elided only where a single line does not fit.
 QStringList wrapped(const QString& text, const QFontMetricsF& metrics, double width) {
     QStringList rows;
     for (const QString& word : text.split(u' ')) {
@@ -108,7 +108,7 @@ double covered(const QRectF& rect, const PlotLayout& layout, const std::vector<Q
         for (const QPointF& dot : curve.dots) count += rect.contains(dot);
         for (const auto& piece : curve.pieces)
             for (qsizetype i = 0; i < piece.size(); ++i) {
-                // The middle of a long straight line has no point of its own.
+                // Long straight lines have no point in the middle.
                 const QPointF middle = i > 0 ? (piece[i - 1] + piece[i]) / 2 : piece[i];
                 count += rect.contains(piece[i]) + rect.contains(middle);
             }
@@ -117,8 +117,7 @@ double covered(const QRectF& rect, const PlotLayout& layout, const std::vector<Q
     return count;
 }
 
-/// How runs ended: inside, beside their last point, where their own curve has nothing more to show and the
-/// label covers least of the others.
+/// End marks: inside, next to the last point, where the label covers least of the other curves.
 void addEndMarkLabels(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
     const QRectF& area = layout.area;
     const double height = textSize(QStringLiteral("X"), Font::Small, style).height();
@@ -131,16 +130,17 @@ void addEndMarkLabels(const Plot& plot, const RenderStyle& style, PlotLayout& la
         const QString glyph = curve.end.kind == EndMark::Kind::Diverged    ? QStringLiteral("✕ ")
                               : curve.end.kind == EndMark::Kind::Collapsed ? QStringLiteral("↓ ")
                                                                            : QStringLiteral("▬ ");
-        const double gap = 6 * style.unit, beside = area.right() - end.x() - 2 * gap;
-        const double room = std::min(std::max(beside, area.width() / 2), area.width() - 4 * style.unit);
-        const QStringList rows = wrapped(glyph + curve.end.label, metrics, room);
+        const double gap = 6 * style.unit, right_of_end = area.right() - end.x() - 2 * gap;
+        const double space =
+            std::min(std::max(right_of_end, area.width() / 2), area.width() - 4 * style.unit);
+        const QStringList rows = wrapped(glyph + curve.end.label, metrics, space);
         double width = 0;
         for (const QString& row : rows)
             width = std::max(width, textSize(row, Font::Small, style).width() + 4 * style.unit);
         const double tall = height * static_cast<double>(rows.size());
         const double left =
             std::clamp(end.x() + gap, area.left(), std::max(area.left(), area.right() - width));
-        // Above the end as of old, unless another height covers less; the nearer of two that cover as much.
+        // Above the end, unless another height covers less; of two equal ones the nearer.
         const double wanted = end.y() - gap - tall, lowest = std::max(area.top(), area.bottom() - tall);
         double best = std::clamp(wanted, area.top(), lowest);
         double least = covered({left, best, width, tall}, layout, taken);
@@ -175,12 +175,13 @@ void addVerticalNames(const Plot& plot, const RenderStyle& style, PlotLayout& la
     }
 }
 
-void addChips(const Plot& plot, const RenderStyle& style, const LabelRoom& room, PlotLayout& layout) {
+void addChips(const Plot& plot, const RenderStyle& style, const LabelSpace& space, PlotLayout& layout) {
     const double gap = 5 * style.unit;
-    QRectF above = room.above, below_left = room.below_left,
-           below_right = room.below_right;  // what is left of them
+    QRectF above = space.above, below_left = space.below_left,
+           below_right = space.below_right;  // the remaining space
     double stacked[4] = {};                 // height used inside, by corner
-    std::vector<std::size_t> right_rows[2];  // the chips at the right of the rows above and below, as they come
+    std::vector<std::size_t>
+        right_rows[2];  // the chips at the right of the rows above and below, as they come
     for (const auto& chip : plot.chips) {
         const bool left = chip.edge == Chip::Edge::TopLeft || chip.edge == Chip::Edge::BottomLeft;
         const bool top = chip.edge == Chip::Edge::TopLeft || chip.edge == Chip::Edge::TopRight;
@@ -208,7 +209,7 @@ void addChips(const Plot& plot, const RenderStyle& style, const LabelRoom& room,
         }
         layout.texts.push_back(shape);
     }
-    for (const auto& chips : right_rows) {  // each was put left of the one before it: now they read in their order
+    for (const auto& chips : right_rows) {  // placed right to left: now reversed into reading order
         if (chips.empty()) continue;
         double x = layout.texts[chips.back()].rect.left();
         for (const std::size_t i : chips) {
@@ -279,12 +280,12 @@ double endLabelWidth(const Plot& plot, const RenderStyle& style) {
     return widest;
 }
 
-void addLabels(const Plot& plot, const RenderStyle& style, const LabelRoom& room, PlotLayout& layout) {
-    addEndLabels(plot, style, room.right, layout);
+void addLabels(const Plot& plot, const RenderStyle& style, const LabelSpace& space, PlotLayout& layout) {
+    addEndLabels(plot, style, space.right, layout);
     addEndMarkLabels(plot, style, layout);
     addVerticalNames(plot, style, layout);
-    addChips(plot, style, room, layout);
-    addFrameMarks(plot, style, room.lane, layout);
+    addChips(plot, style, space, layout);
+    addFrameMarks(plot, style, space.lane, layout);
 }
 
 }  // namespace normscope::widgets

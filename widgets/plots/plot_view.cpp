@@ -13,7 +13,7 @@
 
 namespace normscope::widgets {
 
-/// Crosshair, the points on it, and the zoom box: what moves with the mouse and is no part of the picture.
+/// Crosshair, the points on it, and the zoom box: what moves with the mouse and is not part of the figure.
 class PlotView::Overlay : public QGraphicsItem {
   public:
     explicit Overlay(const PlotView& view) : view_(view) { setZValue(2); }
@@ -136,7 +136,7 @@ void PlotView::rebuild() {
     if (frozen_) shown_ = applyViewState(std::move(shown_), *frozen_);
     scene_.setFigure(shown_, viewport()->size(), style_);
     overlay_->update();
-    // The card lives on over the new figure; a place that this figure does not have is left.
+    // The card is kept for the new figure, unless its point no longer exists.
     std::optional<HoverPoint> point = hover_;
     if (mouse_inside_) point = hoverAt(shown_, figureLayout(), hover_position_);
     if (point && static_cast<std::size_t>(point->plot) >= figureLayout().plots.size()) point.reset();
@@ -145,7 +145,7 @@ void PlotView::rebuild() {
 
 void PlotView::changeView(PlotViewState state) {
     view_state_ = std::move(state);
-    frozen_.reset();  // a person's own choice of range outranks the one that a held knob froze
+    frozen_.reset();  // a range set by the user overrides the one frozen during a drag
     rebuild();
     Q_EMIT viewStateChanged();
 }
@@ -187,7 +187,7 @@ void PlotView::toggleLog(Along along) {
 
 void PlotView::moveHover(int direction) {
     const HoverPoint from = hover_.value_or(HoverPoint{0, kNaN, -1, -1, -1});
-    auto next = hoverBeside(shown_, from, direction);
+    auto next = hoverNeighbour(shown_, from, direction);
     if (!next) return;
     const PlotLayout& layout = figureLayout().plots[static_cast<std::size_t>(next->plot)];
     const double pixel = isMap(next->plot) ? layout.x.toPixel(next->column + 0.5) : layout.x.toPixel(next->x);
@@ -217,7 +217,7 @@ void PlotView::showHover() {
 }
 
 bool PlotView::event(QEvent* event) {
-    // While a plot has the focus its keys win over the window's shortcuts.
+    // While a plot has the focus its keys take precedence over the window's shortcuts.
     if (event->type() == QEvent::ShortcutOverride) {
         auto* key = static_cast<QKeyEvent*>(event);
         const bool plain = !(key->modifiers() & ~Qt::ShiftModifier);
@@ -311,7 +311,7 @@ void PlotView::mouseDoubleClickEvent(QMouseEvent* event) {
 void PlotView::wheelEvent(QWheelEvent* event) {
     const int plot = plotAt(figureLayout(), event->position());
     if (!(event->modifiers() & Qt::ControlModifier) || plot < 0 || isMap(plot)) {
-        event->ignore();  // a scroll area around us scrolls
+        event->ignore();  // an enclosing scroll area scrolls
         return;
     }
     const PlotLayout& layout = figureLayout().plots[static_cast<std::size_t>(plot)];
@@ -321,7 +321,7 @@ void PlotView::wheelEvent(QWheelEvent* event) {
                      map.toValue(pixel + (map.to - pixel) * factor)};
     };
     const Range x = around(layout.x, event->position().x()), y = around(layout.y, event->position().y());
-    // Deep enough that neighbouring doubles would fall on one pixel: stop there.
+    // Limit: neighbouring doubles would be on one pixel.
     const auto fine = [](const Range& r, Scale scale) {
         return isUsable(r, scale) &&
                r.second - r.first > 1e-12 * std::max(std::abs(r.first), std::abs(r.second));

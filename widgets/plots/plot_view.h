@@ -13,19 +13,19 @@
 
 namespace normscope::widgets {
 
-/// Shows one Figure and lets a person look around in it. All of it runs in the interface thread.
+/// Shows one Figure with zoom and hover. Interface thread only.
 ///
 /// Mouse: drag a box to zoom, Ctrl+wheel zooms at the mouse, double-click on a plot resets, double-click
-/// elsewhere asks for the focus view; a plain wheel is left to the parent. Keys: X, Y switch log (Y acts on
-/// the plot under the mouse, else on the first), Left/Right move the crosshair, Home resets, Ctrl+C copies
-/// the card, ? asks for help, F asks for the focus view. Until a person zooms, the axes follow the data.
+/// elsewhere requests the focus view; a plain wheel event is passed to the parent. Keys: X, Y switch log (Y
+/// acts on the plot under the mouse, else on the first), Left/Right move the crosshair, Home resets, Ctrl+C
+/// copies the card, ? requests help, F the focus view. Until zoomed, the axes follow the data.
 class PlotView : public QGraphicsView {
     Q_OBJECT
   public:
     explicit PlotView(QWidget* parent = nullptr);
     ~PlotView() override;
 
-    /// Shows this figure from now on; never null. Zoom, log switches and the hovered place stay. A hidden
+    /// Shows this figure from now on; never null. Zoom, log switches and the hovered point are kept. A hidden
     /// view lays out only when it is shown.
     void setFigure(std::shared_ptr<const Figure> figure);
     const std::shared_ptr<const Figure>& figure() const { return figure_; }
@@ -35,11 +35,10 @@ class PlotView : public QGraphicsView {
     void setTheme(const Theme& theme);
     /// Text and line size, e.g. 13 and 1.5, or 24 and 3 in presentation mode.
     void setSizes(int text_px, double line_px);
-    /// Off where the surrounding window shows the title itself.
+    /// Off where the window shows the title.
     void setTitleShown(bool shown);
 
-    /// While frozen (a knob is held down) the ranges stay as they are on screen; they follow again at
-    /// release.
+    /// While frozen (a knob is dragged) the ranges do not change; they follow the data again on release.
     void setAxesFrozen(bool frozen);
 
     const PlotViewState& viewState() const { return view_state_; }

@@ -9,10 +9,9 @@
 
 namespace normscope::widgets {
 
-/// Turns roles into colours and dashes; the only place where light, dark and print differ.
-/// Run colours keep a contrast of at least 4.5 against the plot's background, so that they also serve as
-/// text, and differ in lightness as well as hue; the dash is the second channel for colour-blind eyes and
-/// grey printers.
+/// Maps roles to colours and dashes; the only place where light, dark and print differ. Run colours keep a
+/// contrast of at least 4.5 against the plot's background, so that they also serve as text, and differ in
+/// lightness as well as hue; the dash is the second channel for colour-blind readers and greyscale print.
 struct Theme {
     enum class Kind { Light, Dark, Print };
 
@@ -20,7 +19,7 @@ struct Theme {
     QColor background, text, muted, grid, axis;
     QColor ghost;      ///< old curves while a knob is dragged
     QColor bad;        ///< NaN: magenta
-    QColor neutral;    ///< cells without news
+    QColor neutral;    ///< neutral cells
     QColor selection;  ///< frame of the selected cell, rubber band
 
     static Theme make(Kind kind);
@@ -34,18 +33,18 @@ struct Theme {
 /// Dash pattern by run index in pen widths, empty = solid: solid, dashed, dash-dot, short dashes, …
 QVector<qreal> runDash(int index);
 
-/// Where the names of curves stand.
+/// Where the names of curves are placed.
 enum class LegendPlace { Direct, Below, None };
 
-/// Everything about how a figure is drawn that is not its data: one picture, screen or paper. Lengths are in
-/// the unit of the target: pixels on screen, tenths of a point on paper.
+/// The style of a figure for screen or paper, apart from its data. Lengths are in the unit of the target:
+/// pixels on screen, tenths of a point on paper.
 struct RenderStyle {
     Theme theme;
     QFont text, small, title;  ///< their pixelSize is in that unit
     double line = 1.5;         ///< width of a measured curve
     double thin = 1;           ///< bounds, drafts, ghosts, axes
     double column = 1;         ///< decimation: two points this near are one pixel
-    double unit = 1;           ///< what one pixel of a 13 px text is here; scales dots, gaps, chips
+    double unit = 1;           ///< one pixel at 13 px text size; scales dots, gaps, chips
     bool paths = false;        ///< one path per curve (paper) instead of the faster line segments (screen)
     bool show_title = true;
     LegendPlace legend = LegendPlace::Direct;

@@ -82,8 +82,7 @@ std::vector<double> logValues(double low, double high, bool integers, int most) 
     return choose(candidates, most);
 }
 
-/// One notation for a whole linear axis: enough decimals to tell neighbours apart, powers where numbers get
-/// long.
+/// One notation for a whole linear axis: enough decimals to distinguish neighbours, powers for long numbers.
 QString linearLabel(double value, double step, double largest) {
     if (value == 0) return QStringLiteral("0");
     // The exponent of the step's last digit: −1 for 0.2, −2 for 0.25, 2 for 100.
@@ -106,7 +105,7 @@ std::vector<Tick> niceTicks(double low, double high, Scale scale, bool integers,
     const auto values =
         scale == Scale::Log ? logValues(low, high, integers, most) : linearValues(low, high, integers, most);
     const double largest = std::max(std::abs(low), std::abs(high));
-    // On a log axis, as many digits as tell neighbours apart: 1e-7, 0.01, 10, but 1.2341, 1.2342.
+    // On a log axis, as many digits as distinguish neighbours: 1e-7, 0.01, 10, but 1.2341, 1.2342.
     int digits = 5;
     const auto same_text = [&](double a, double b) { return numberText(a, digits) == numberText(b, digits); };
     while (digits < 15 && std::adjacent_find(values.begin(), values.end(), same_text) != values.end())

@@ -8,7 +8,7 @@
 
 namespace normscope::widgets {
 
-/// A tick in data coordinates. Minor ticks carry no label.
+/// A tick in data coordinates. Minor ticks have no label.
 struct Tick {
     double value = 0;
     QString label;

@@ -9,7 +9,7 @@
 
 namespace normscope::widgets {
 
-/// What a person changed about one axis: empty members leave the panel's own choice.
+/// The user's changes to one axis: empty members keep the panel's choice.
 struct AxisView {
     std::optional<Range> range;  ///< zoom, in data coordinates
     std::optional<Scale> scale;  ///< log switch
@@ -28,9 +28,8 @@ struct PlotViewState {
     bool operator==(const PlotViewState&) const = default;
 };
 
-/// The figure as a person looks at it. Screen, export and CSV all go through this one function. A range that
-/// its scale cannot show (≤ 0 on a log axis) is left out rather than drawn wrong. Heat maps keep their linear
-/// cell axes.
+/// The figure with a view state applied, for screen, export and CSV alike. A range that its scale cannot show
+/// (≤ 0 on a log axis) is ignored. Heat maps keep their linear cell axes.
 Figure applyViewState(Figure figure, const PlotViewState& state);
 
 /// The plots that share their x axis with `plot`, itself included: those stacked in one column under the same

@@ -8,7 +8,7 @@
 namespace normscope::widgets {
 namespace {
 
-[[noreturn]] void refuse(const QString& where, const char* what, const char* allowed) {
+[[noreturn]] void reject(const QString& where, const char* what, const char* allowed) {
     throw InputError(where.toStdString(), what, allowed);
 }
 
@@ -23,7 +23,7 @@ QJsonObject toJson(const AxisView& axis) {
 
 AxisView axisFrom(const QJsonValue& value, const QString& where) {
     if (!value.isObject())
-        refuse(where, "not an object", "{\"range\": [low, high], \"scale\": \"linear\"|\"log\"}");
+        reject(where, "not an object", "{\"range\": [low, high], \"scale\": \"linear\"|\"log\"}");
     AxisView axis;
     const QJsonObject json = value.toObject();
     for (auto it = json.begin(); it != json.end(); ++it) {
@@ -31,18 +31,18 @@ AxisView axisFrom(const QJsonValue& value, const QString& where) {
         if (it.key() == QLatin1String("range")) {
             const QJsonArray ends = it->toArray();
             if (ends.size() != 2 || !ends[0].isDouble() || !ends[1].isDouble())
-                refuse(place, "not a range", "[low, high]");
+                reject(place, "not a range", "[low, high]");
             axis.range = Range{ends[0].toDouble(), ends[1].toDouble()};
-            if (!isUsable(*axis.range, Scale::Linear)) refuse(place, "empty range", "low < high");
+            if (!isUsable(*axis.range, Scale::Linear)) reject(place, "empty range", "low < high");
         } else if (it.key() == QLatin1String("scale")) {
             if (*it == QJsonValue(QStringLiteral("log")))
                 axis.scale = Scale::Log;
             else if (*it == QJsonValue(QStringLiteral("linear")))
                 axis.scale = Scale::Linear;
             else
-                refuse(place, "unknown scale", "linear, log");
+                reject(place, "unknown scale", "linear, log");
         } else {
-            refuse(place, "unknown key", "range, scale");
+            reject(place, "unknown key", "range, scale");
         }
     }
     return axis;
@@ -63,7 +63,7 @@ PlotViewState viewStateFromJson(const QJsonArray& json, const QString& where) {
     PlotViewState state;
     for (const auto& value : json) {
         const QString place = QStringLiteral("%1[%2]").arg(where).arg(state.plots.size());
-        if (!value.isObject()) refuse(place, "not an object", "{\"x\": {…}, \"y\": {…}}");
+        if (!value.isObject()) reject(place, "not an object", "{\"x\": {…}, \"y\": {…}}");
         PlotAxesView axes;
         const QJsonObject plot = value.toObject();
         for (auto it = plot.begin(); it != plot.end(); ++it) {
@@ -73,7 +73,7 @@ PlotViewState viewStateFromJson(const QJsonArray& json, const QString& where) {
             else if (it.key() == QLatin1String("y"))
                 axes.y = axisFrom(*it, axis);
             else
-                refuse(axis, "unknown key", "x, y");
+                reject(axis, "unknown key", "x, y");
         }
         state.plots.push_back(axes);
     }

@@ -12,7 +12,7 @@ namespace normscope::widgets {
 /// sessions and figure specifications.
 QJsonArray viewStateToJson(const PlotViewState& state);
 
-/// The other way. Throws InputError with the place of what is wrong, counted from `where`
+/// The inverse. Throws InputError with the path of an invalid value, counted from `where`
 /// ("view[0].x.range").
 PlotViewState viewStateFromJson(const QJsonArray& json, const QString& where);
 

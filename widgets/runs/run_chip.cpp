@@ -45,7 +45,7 @@ QSize RunChip::sizeHint() const {
     int width = 2 * kPad + kSwatch + kGap + heavy.horizontalAdvance(run_.name);
     if (!run_.differs.isEmpty()) width += kGap + plain.horizontalAdvance(run_.differs);
     width += 2 * kGap + kGlyph + 4 + plain.horizontalAdvance(outcomeWord(run_.state)) + 2;
-    width += 4;  // advances are rounded, a text that just fits must not be cut
+    width += 4;  // advances are rounded, a text that just fits must not be elided
     return {std::min(width, 360), 30};
 }
 
@@ -80,8 +80,7 @@ void RunChip::paintEvent(QPaintEvent*) {
 
     const QFontMetrics plain(font()), heavy(bold(font()));
     int left = kPad + kSwatch + kGap, right = width() - kPad;
-    // The outcome is what a person looks for: it keeps its glyph always, and its word where the name still
-    // fits.
+    // The outcome's glyph is always shown, its word where the name still fits.
     const QString word = outcomeWord(run_.state);
     const int word_width = plain.horizontalAdvance(word) + 2;
     if (right - left - word_width - kGlyph - 2 * kGap > 50) {

@@ -8,7 +8,7 @@
 
 namespace normscope::widgets {
 
-/// What the strip says about a run.
+/// The label of a run in the strip.
 struct RunLabel {
     QString id;       ///< unique, e.g. "a"
     QString name;     ///< "Pre-LN"
@@ -18,8 +18,8 @@ struct RunLabel {
     QString detail;  ///< of the outcome: "step 212 · L7 ffn.w2 · inf"; in the tooltip
 };
 
-/// One run: swatch with its dash, name, differences, outcome as glyph and word. Shortens its texts, the
-/// differences first, where there is no room.
+/// One run: swatch with its dash, name, differences, outcome as glyph and word. Elides its texts, the
+/// differences first, where they do not fit.
 class RunChip : public QAbstractButton {
     Q_OBJECT
   public:

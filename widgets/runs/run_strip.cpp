@@ -28,7 +28,7 @@ RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
         line->addWidget(made);
         return made;
     };
-    connect(button(tr("+ compare"), tr("Add a run beside these")), &QPushButton::clicked, this,
+    connect(button(tr("+ compare"), tr("Add a run to compare")), &QPushButton::clicked, this,
             &RunStrip::compareRequested);
     line->addStretch(1);
     const auto menu = [&](const QString& text, const QString& tip, void (RunStrip::*chosen)(const QString&)) {
@@ -38,8 +38,9 @@ RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
                 [this, chosen](QAction* action) { Q_EMIT (this->*chosen)(action->data().toString()); });
         return made;
     };
-    stories_ = menu(tr("Stories"), tr("A comparison with what it shows, told step by step"), &RunStrip::storyChosen);
-    presets_ = menu(tr("Presets"), tr("Start from a recipe that comes with the program"), &RunStrip::presetChosen);
+    stories_ = menu(tr("Stories"), tr("A comparison, explained step by step"), &RunStrip::storyChosen);
+    presets_ =
+        menu(tr("Presets"), tr("Start from a recipe that comes with the program"), &RunStrip::presetChosen);
 
     auto* search = new GlyphButton(Glyph::Search, tr("Search commands (Ctrl+K)"), this);
     auto* theme = new GlyphButton(Glyph::Theme, tr("Light or dark"), this);
@@ -87,8 +88,12 @@ void fill(QMenu* menu, const QStringList& names, const QStringList& titles) {
 
 }  // namespace
 
-void RunStrip::setPresets(const QStringList& names, const QStringList& titles) { fill(presets_, names, titles); }
+void RunStrip::setPresets(const QStringList& names, const QStringList& titles) {
+    fill(presets_, names, titles);
+}
 
-void RunStrip::setStories(const QStringList& names, const QStringList& titles) { fill(stories_, names, titles); }
+void RunStrip::setStories(const QStringList& names, const QStringList& titles) {
+    fill(stories_, names, titles);
+}
 
 }  // namespace normscope::widgets

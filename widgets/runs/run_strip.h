@@ -23,7 +23,7 @@ class RunStrip : public QWidget {
     /// The setters send no signal.
     void setRuns(const std::vector<RunLabel>& runs);
     void setSelected(const QString& id);
-    /// Names as in a recipe's file and what a person reads, in the same order.
+    /// Preset names and their display texts, in the same order.
     void setPresets(const QStringList& names, const QStringList& titles);
     void setStories(const QStringList& names, const QStringList& titles);
     const std::vector<RunChip*>& chips() const { return chips_; }

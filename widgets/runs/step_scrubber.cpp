@@ -17,7 +17,7 @@ namespace normscope::widgets {
 namespace {
 
 constexpr double kMargin = 12;
-constexpr double kTop = 16;      // room for the step number and the outcomes
+constexpr double kTop = 16;      // for the step number and the outcomes
 constexpr double kBottom = 3;    // and below the lanes
 constexpr double kMostLane = 9;  // of a lane's height
 constexpr int kPage = 8;         // measured steps
@@ -60,7 +60,7 @@ void StepScrubber::setLanes(std::vector<StepLane> lanes) {
 void StepScrubber::gatherMeasured() {
     measured_.clear();
     for (const StepLane& lane : lanes_) measured_.insert(measured_.end(), lane.some.begin(), lane.some.end());
-    // The newest step is followed, whatever was measured there.
+    // The newest step is always among them, measured or not.
     if (!measured_.empty() && recorded_ >= 0) measured_.push_back(recorded_);
     std::sort(measured_.begin(), measured_.end());
     measured_.erase(std::unique(measured_.begin(), measured_.end()), measured_.end());
@@ -69,12 +69,13 @@ void StepScrubber::gatherMeasured() {
 }
 
 double StepScrubber::xOf(qint64 step) const {
-    const double share =
-        planned_ > 0 ? std::log2(1.0 + static_cast<double>(step)) / std::log2(1.0 + static_cast<double>(planned_)) : 0;
+    const double share = planned_ > 0 ? std::log2(1.0 + static_cast<double>(step)) /
+                                            std::log2(1.0 + static_cast<double>(planned_))
+                                      : 0;
     return kMargin + share * (width() - 2 * kMargin);
 }
 
-qint64 StepScrubber::measuredBeside(qint64 from, int direction) const {
+qint64 StepScrubber::measuredNeighbour(qint64 from, int direction) const {
     if (measured_.empty()) return std::clamp<qint64>(from + direction, 0, std::max<qint64>(0, recorded_));
     if (direction > 0) {
         const auto next = std::upper_bound(measured_.begin(), measured_.end(), from);
@@ -130,14 +131,14 @@ void StepScrubber::keyPressEvent(QKeyEvent* event) {
     const bool single = event->modifiers() & Qt::ShiftModifier;
     const auto pages = [&](int direction) {
         qint64 step = step_;
-        for (int i = 0; i < kPage; ++i) step = measuredBeside(step, direction);
+        for (int i = 0; i < kPage; ++i) step = measuredNeighbour(step, direction);
         return step;
     };
     switch (event->key()) {
         case Qt::Key_Left:
-            return scrubTo(single ? step_ - 1 : measuredBeside(step_, -1));
+            return scrubTo(single ? step_ - 1 : measuredNeighbour(step_, -1));
         case Qt::Key_Right:
-            return scrubTo(single ? step_ + 1 : measuredBeside(step_, 1));
+            return scrubTo(single ? step_ + 1 : measuredNeighbour(step_, 1));
         case Qt::Key_PageDown:
             return scrubTo(pages(-1));
         case Qt::Key_PageUp:
@@ -168,8 +169,8 @@ bool StepScrubber::event(QEvent* event) {
 
 QRectF StepScrubber::laneRect(std::size_t lane) const {
     const double count = static_cast<double>(std::max<std::size_t>(1, lanes_.size()));
-    const double room = height() - kTop - kBottom, each = std::min(kMostLane, room / count);
-    const double top = kTop + (room - count * each) / 2 + static_cast<double>(lane) * each;
+    const double space = height() - kTop - kBottom, each = std::min(kMostLane, space / count);
+    const double top = kTop + (space - count * each) / 2 + static_cast<double>(lane) * each;
     return {kMargin, top, width() - 2 * kMargin, each};
 }
 
@@ -177,7 +178,8 @@ void StepScrubber::paintLanes(QPainter& painter) const {
     const Theme theme = themeOf(palette());
     const auto bar = [&](const QRectF& lane, qint64 end, const QColor& colour) {
         const double thick = std::max(1.5, lane.height() * 0.25);
-        painter.fillRect(QRectF(lane.left(), lane.center().y() - thick / 2, xOf(end) - lane.left(), thick), colour);
+        painter.fillRect(QRectF(lane.left(), lane.center().y() - thick / 2, xOf(end) - lane.left(), thick),
+                         colour);
     };
     if (lanes_.empty()) {
         bar(laneRect(0), planned_, theme.neutral);
@@ -212,7 +214,7 @@ void StepScrubber::paintEvent(QPaintEvent*) {
             paintGlyph(painter, QRectF(x - 6, 1, 12, 12), outcomeGlyph(mark.state), colour);
         }
     }
-    // The playhead and its number, which stays inside and clear of the outcomes' glyphs.
+    // The playhead and its step number, inside the widget and clear of the outcomes' glyphs.
     const double x = xOf(step_);
     const QColor ink = recorded_ >= 0 ? theme.text : theme.axis;
     painter.setPen(QPen(ink, hasFocus() ? 2.5 : 1.5));

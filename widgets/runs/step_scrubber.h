@@ -9,7 +9,7 @@
 
 namespace normscope::widgets {
 
-/// Something that happened at a step of a run.
+/// An event at a step of a run.
 struct StepMark {
     qint64 step = 0;
     int run = 0;  ///< colour index
@@ -27,19 +27,19 @@ struct StepLane {
     std::vector<qint64> by_all;   ///< by every panel shown; ascending, among `some`
 };
 
-/// The time line of the compared runs: one lane a run with a tick at each measured step (tall where every panel
-/// shown was measured), what is planned in grey, what happened where, and the step shown. Time runs as
-/// log₂(1 + step): what kills a run happens in its first sixteen steps.
+/// The time line of the compared runs: one lane a run with a tick at each measured step (tall where every
+/// panel shown was measured), planned steps in grey, events, and the step shown. The axis is log₂(1 + step):
+/// failures begin in the first sixteen steps.
 ///
-/// A drag snaps to the measured steps of any run; so do ← and →, Page up and down move by eight of them. Shift with ←
-/// and → goes by single steps. Where nothing was measured everything goes by single steps.
+/// A drag snaps to the measured steps of any run; so do ← and →, Page up and down move by eight of them.
+/// Shift with ← and → goes by single steps. Without measured steps all of them go by single steps.
 class StepScrubber : public QWidget {
     Q_OBJECT
   public:
     explicit StepScrubber(QWidget* parent = nullptr);
 
-    /// The setters send no signal. `recorded` is the last recorded step (−1: none), `planned` the last to
-    /// come.
+    /// The setters send no signal. `recorded` is the last recorded step (−1: none), `planned` the last
+    /// planned one.
     void setRange(qint64 recorded, qint64 planned);
     void setStep(qint64 step);
     void setMarks(std::vector<StepMark> marks);
@@ -47,8 +47,8 @@ class StepScrubber : public QWidget {
     qint64 step() const { return step_; }
     qint64 recorded() const { return recorded_; }
     double xOf(qint64 step) const;
-    /// The next measured step in a direction (±1), at most the newest recorded one; `from` where there is none.
-    qint64 measuredBeside(qint64 from, int direction) const;
+    /// The next measured step in a direction (±1), at most the newest recorded one; `from` if there is none.
+    qint64 measuredNeighbour(qint64 from, int direction) const;
     /// Whether every run that has recorded the step was measured there by every panel shown.
     bool measuredByAll(qint64 step) const;
 
@@ -77,7 +77,8 @@ class StepScrubber : public QWidget {
     qint64 recorded_ = -1, planned_ = 0, step_ = 0;
     std::vector<StepMark> marks_;
     std::vector<StepLane> lanes_;
-    std::vector<qint64> measured_;  ///< of all lanes and the newest recorded step, ascending; empty without lanes
+    std::vector<qint64>
+        measured_;  ///< of all lanes and the newest recorded step, ascending; empty without lanes
 };
 
 }  // namespace normscope::widgets

@@ -29,9 +29,9 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
         return made;
     };
     first_ = button(Glyph::First, tr("First step"), 30);
-    back_ = button(Glyph::Back, tr("Measured step before (Shift+← on the time line: one step)"), 30);
+    back_ = button(Glyph::Back, tr("Previous measured step (Shift+← on the time line: one step)"), 30);
     play_ = button(Glyph::Play, tr("Play (Space)"), 40);
-    forward_ = button(Glyph::Forward, tr("Measured step after; at the end, train one step"), 30);
+    forward_ = button(Glyph::Forward, tr("Next measured step; at the end, train one step"), 30);
     last_ = button(Glyph::Last, tr("Newest step"), 30);
     scrubber_ = new StepScrubber(this);
     line->addWidget(scrubber_, 1);
@@ -66,7 +66,7 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
 
     connect(first_, &QToolButton::clicked, this, [this] { scrubTo(0); });
     connect(back_, &QToolButton::clicked, this,
-            [this] { scrubTo(scrubber_->measuredBeside(scrubber_->step(), -1)); });
+            [this] { scrubTo(scrubber_->measuredNeighbour(scrubber_->step(), -1)); });
     connect(play_, &QToolButton::clicked, this, &TransportBar::playOrPause);
     connect(forward_, &QToolButton::clicked, this, &TransportBar::stepForward);
     connect(last_, &QToolButton::clicked, this, [this] { scrubTo(scrubber_->recorded()); });
@@ -78,7 +78,7 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
     space->setAutoRepeat(false);
     connect(space, &QShortcut::activated, this, &TransportBar::playOrPause);
 
-    // Room for large numbers from the start, so that the scrubber never changes its length.
+    // Sized for large values, so that the scrubber keeps its length.
     setRates(9999999, 99999, 9999);
     rates_->setFixedWidth(rates_->fontMetrics().size(0, rates_text_).width() + 4);
     const double unknown = std::numeric_limits<double>::quiet_NaN();
@@ -98,7 +98,7 @@ void TransportBar::setRange(qint64 recorded, qint64 planned) {
 void TransportBar::setStep(qint64 step) {
     scrubber_->setStep(step);
     const QSignalBlocker quiet(field_);
-    // While it plays a frame comes every few milliseconds: it must not take a half typed number away.
+    // While playing, a frame arrives every few milliseconds and must not overwrite a half-typed number.
     const bool typing = field_->hasFocus() && field_->cleanText() != QString::number(field_->value());
     if (!typing) field_->setValue(static_cast<int>(step));
     showButtons();
@@ -114,8 +114,8 @@ void TransportBar::setLanes(std::vector<StepLane> lanes) {
 
 void TransportBar::setMeasurable(bool measurable, const QString& why_not) {
     measure_->setEnabled(measurable || !status_.isEmpty());
-    measure_->setToolTip(measurable ? tr("Measure at this step (M): replays the run from its nearest checkpoint")
-                                    : why_not);
+    measure_->setToolTip(
+        measurable ? tr("Measure at this step (M): replays the run from its nearest checkpoint") : why_not);
 }
 
 void TransportBar::setMeasuring(const QString& status) {
@@ -138,14 +138,16 @@ void TransportBar::setRates(double tokens_per_s, double step_ms, double probe_pe
     const QString tokens =
         number(tokens_per_s, [](double v) { return QLocale().toString(std::round(v), 'f', 0); });
     const QString ms = number(step_ms, [](double v) { return numberText(v, 3); });
-    const QString percent = number(probe_percent, [](double v) { return QString::number(v, 'f', v < 9.95 ? 1 : 0); });
+    const QString percent =
+        number(probe_percent, [](double v) { return QString::number(v, 'f', v < 9.95 ? 1 : 0); });
     rates_text_ = tr("%1 tokens/s\n%2 ms/step · probes %3 %").arg(tokens, ms, percent);
     showRates();
 }
 
 void TransportBar::showRates() {
     QStringList lines = (status_.isEmpty() ? rates_text_ : status_).split(u'\n');
-    for (QString& line : lines) line = rates_->fontMetrics().elidedText(line, Qt::ElideRight, rates_->maximumWidth());
+    for (QString& line : lines)
+        line = rates_->fontMetrics().elidedText(line, Qt::ElideRight, rates_->maximumWidth());
     rates_->setText(lines.join(u'\n'));
     rates_->setAccessibleDescription(status_.isEmpty() ? rates_text_ : status_);
 }
@@ -163,7 +165,7 @@ void TransportBar::playOrPause() {
 
 void TransportBar::stepForward() {
     if (scrubber_->step() < scrubber_->recorded())
-        scrubTo(scrubber_->measuredBeside(scrubber_->step(), 1));
+        scrubTo(scrubber_->measuredNeighbour(scrubber_->step(), 1));
     else
         Q_EMIT singleStep();
 }
@@ -178,7 +180,7 @@ void TransportBar::showButtons() {
     first_->setEnabled(step > 0);
     back_->setEnabled(step > 0);
     last_->setEnabled(step < recorded);
-    // While it plays, the next step comes by itself.
+    // While playing, steps advance automatically.
     forward_->setEnabled(!playing_ || step < recorded);
 }
 

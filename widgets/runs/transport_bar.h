@@ -26,17 +26,18 @@ class TransportBar : public QWidget {
     void setStep(qint64 step);                       ///< the step that the panels show
     void setMarks(std::vector<StepMark> marks);
     void setLanes(std::vector<StepLane> lanes);  ///< see StepScrubber
-    /// Whether the step shown can be measured now; else the button is grey and its tooltip says why not.
+    /// Whether the step shown can be measured now; else the button is disabled with the reason as its
+    /// tooltip.
     void setMeasurable(bool measurable, const QString& why_not);
-    /// What is being measured ("measuring Post-LN at step 45 …"), in the place of the rates; empty = nothing.
-    /// While it is not empty, the button ends it.
+    /// What is being measured ("measuring Post-LN at step 45 …"), shown instead of the rates; empty = none.
+    /// While it is not empty, the button cancels it.
     void setMeasuring(const QString& status);
     void setPlaying(bool playing);
     bool isPlaying() const { return playing_; }
     /// Tokens per second, milliseconds per step, and the probes' share of the step time in percent; NaN where
     /// unknown.
     void setRates(double tokens_per_s, double step_ms, double probe_percent);
-    /// A structural knob was moved while training: offers to start the previewed stack as a run of its own.
+    /// Shown after a structural knob was moved during training: starts the previewed stack as a new run.
     void setPreviewPending(bool pending);
 
     StepScrubber* scrubber() const { return scrubber_; }
@@ -47,7 +48,7 @@ class TransportBar : public QWidget {
     void singleStep();  ///< train one step; sent only where the newest step is shown
     void scrubbed(qint64 step);
     void startNewRun();
-    void measureHere();  ///< or end the measurement under way
+    void measureHere();  ///< or cancel the running measurement
 
   private:
     void playOrPause();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kFieldWidth = 90;
 
-/// Whether a field holds nothing or a finite number; colours what it refuses.
+/// Whether a field is empty or a finite number; colours rejected text.
 bool read(QLineEdit* field, std::optional<double>& value) {
     const QString text = field->text().trimmed().replace(u',', u'.');
     bool number = true;
@@ -60,7 +60,7 @@ FactorPopup::FactorPopup(const QString& name, const RuleOverride& by_hand, const
     form->addRow(new QLabel(name + QStringLiteral(": z = a·x + Δt·b·y"), this));
     form->addRow(a_->accessibleName(), a_);
     form->addRow(b_->accessibleName(), b_);
-    form->addRow(tr("Empty: as the scheme says"), set);
+    form->addRow(tr("Empty: as in the scheme"), set);
     QLineEdit* first = shortcut ? a_ : b_;
     first->setFocus();
     first->selectAll();

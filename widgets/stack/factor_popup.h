@@ -10,13 +10,13 @@ class QLineEdit;
 
 namespace normscope::widgets {
 
-/// A small window for the factors of one sub-layer by hand: a of the shortcut, b of the branch. An empty
-/// field means what the scheme says, which it shows in grey. Enter sets both and closes, Esc or a click
-/// elsewhere closes alone; what is no finite number is refused. Deletes itself when it closes.
+/// A popup for the factors of one sub-layer: a of the shortcut, b of the branch. An empty field means the
+/// scheme's value, shown in grey. Enter sets both and closes, Esc or a click elsewhere only closes;
+/// non-finite values are rejected. Deletes itself when it closes.
 class FactorPopup : public QFrame {
     Q_OBJECT
   public:
-    /// `by_hand` and `by_scheme` of the sub-layer called `name`; without `shortcut` it has no a of its own.
+    /// `by_hand` and `by_scheme` of the sub-layer `name`; without `shortcut` it has no a of its own.
     FactorPopup(const QString& name, const RuleOverride& by_hand, const SublayerRule& by_scheme,
                 bool shortcut, QWidget* parent);
 
@@ -24,7 +24,7 @@ class FactorPopup : public QFrame {
     QLineEdit* fieldB() const { return b_; }
 
   Q_SIGNALS:
-    /// Without a value: as the scheme says.
+    /// Without a value: as in the scheme.
     void committed(std::optional<double> a, std::optional<double> b);
 
   private:

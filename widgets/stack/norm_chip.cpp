@@ -14,7 +14,7 @@ NormChip::NormChip(QWidget* parent) : QAbstractButton(parent) {
     setCheckable(true);
     setAttribute(Qt::WA_Hover);
     setFocusPolicy(Qt::NoFocus);  // the stack has the focus: arrows and I, O, P
-    setMouseTracking(true);       // moves go on to the stack, which tells the hovered layer
+    setMouseTracking(true);       // moves propagate to the stack, for layerHovered
     setCursor(Qt::PointingHandCursor);
     QFont font = this->font();
     font.setPixelSize(11);
@@ -37,7 +37,7 @@ void NormChip::setNorm(int layer, Sublayer kind, NormPlace place, bool on, bool 
                          : place == NormPlace::Out ? tr("Output norm, layer %1 %2")
                                                    : tr("Post norm, layer %1 %2");
     setAccessibleName(name.arg(layer + 1).arg(where));
-    setAccessibleDescription(overridden ? tr("set by hand") : tr("as the scheme says"));
+    setAccessibleDescription(overridden ? tr("set by hand") : tr("as in the scheme"));
     update();
 }
 

@@ -7,9 +7,9 @@
 
 namespace normscope::widgets {
 
-/// One norm of one sub-layer: filled where it stands, a dashed outline where it does not, an outline in the
-/// colour of overrides and a corner dot where a person overrode the scheme. Shows what it is told; a click
-/// only asks.
+/// One norm of one sub-layer: filled where it is placed, a dashed outline where it is not, an outline in the
+/// colour of overrides and a corner dot where it is overridden. A click emits a request and does not change
+/// the chip.
 class NormChip : public QAbstractButton {
     Q_OBJECT
   public:
@@ -31,7 +31,7 @@ class NormChip : public QAbstractButton {
     bool event(QEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
-    void nextCheckState() override {}  // the recipe decides, not the click
+    void nextCheckState() override {}  // set from the recipe, not by the click
 
   private:
     int layer_ = -1;

@@ -15,8 +15,8 @@ RuleOverride& partOf(LayerOverride& layer, Sublayer kind) {
     return kind == Sublayer::Attention ? layer.attn : layer.ffn;
 }
 
-/// Changes what was set by hand in one sub-layer. The list is kept in order, so that the same switches give
-/// the same recipe, and without empty entries.
+/// Changes the overrides of one sub-layer. The list is sorted and without empty entries, so that equal
+/// overrides give equal recipes.
 template <class Change>
 void editOverride(StackSpec& spec, int layer, Sublayer kind, const Change& change) {
     auto& layers = spec.layers;

@@ -14,26 +14,25 @@ const char* normPlaceName(NormPlace place);
 /// Whether a rule has the norm at this place.
 bool hasNorm(const SublayerRule& rule, NormPlace place);
 
-/// The scheme's own rule of a sub-layer: what it would be had nobody overridden anything.
+/// The scheme's rule of a sub-layer, without overrides.
 SublayerRule schemeRule(const StackSpec& spec, int layer, Sublayer kind);
 
-/// The spec with one norm switched in one layer, or in all: an override under layers[index], taken away again
-/// where it says what the scheme says anyway. Other overrides (of other norms, of a and b) stay. `layer` in
-/// [0, depth).
+/// The spec with one norm switched in one layer, or in all: an override under layers[index], removed where it
+/// equals the scheme. Other overrides (of other norms, of a and b) are kept. `layer` in [0, depth).
 StackSpec withNorm(StackSpec spec, int layer, Sublayer kind, NormPlace place, bool on, bool all_layers);
 
-/// What was set by hand in one sub-layer; empty where nothing was.
+/// The overrides of one sub-layer; empty if none.
 RuleOverride overrideOf(const StackSpec& spec, int layer, Sublayer kind);
 
 /// The spec with the factors a (of the shortcut) and b (of the branch) of one sub-layer; without a value: as
-/// the scheme says. Switched norms stay.
+/// in the scheme. Norm overrides are kept.
 StackSpec withFactors(StackSpec spec, int layer, Sublayer kind, std::optional<double> a,
                       std::optional<double> b);
 
-/// The spec with nothing set by hand in one layer, or (−1) in any.
+/// The spec without the overrides of one layer, or (−1) of all.
 StackSpec withoutOverrides(StackSpec spec, int layer = -1);
 
-/// The spec in which every layer follows the rules of this one: norms, and the factors that were set by hand.
+/// The spec in which every layer follows the rules of this one: norms and overridden factors.
 StackSpec withLayerEverywhere(StackSpec spec, int layer);
 
 /// Whether the form of a sub-layer has a norm at this place at all: the two sub-layers of a parallel layer

@@ -8,8 +8,8 @@
 
 namespace normscope::widgets {
 
-/// Where the parts of a stack stand, in pixels, output on top. Up to kFullLayers layers all are drawn in
-/// full; above, only the first, the selected ± 1 and the last, and the others as thin rows.
+/// The geometry of a stack in pixels, output on top. Up to kFullLayers layers all are drawn in full; above,
+/// only the first, the selected ± 1 and the last, and the others as thin rows.
 struct StackLayout {
     static constexpr int kFullLayers = 8;
     static constexpr double kLine = 21;        ///< height of one sub-layer
@@ -28,7 +28,7 @@ struct StackLayout {
 
     /// The layer at a height, or −1.
     int layerAt(double y) const;
-    /// The part that holds a layer.
+    /// The part that contains a layer.
     const Part& partOf(int layer) const;
     /// The rectangle of a layer, thin or full.
     QRectF layerRect(int layer) const;
@@ -40,7 +40,7 @@ StackLayout layoutStack(int depth, int selected, double width, bool final_norm);
 /// The line of a sub-layer within a full layer: attention below, feed-forward above it.
 QRectF sublayerRect(const QRectF& layer, Sublayer kind);
 
-/// What stands in the line of a sub-layer, from left to right.
+/// The boxes of a sub-layer's line, from left to right.
 struct SublayerBoxes {
     QRectF in, map, out, sum, post;
     const QRectF& chip(NormPlace place) const;

@@ -56,7 +56,7 @@ void StackView::setLayerValues(std::vector<double> values, const QString& label)
         high_ = std::max(high_, value);
     }
     log_ = low_ > 0;
-    // Values that read the same have the same colour: a scale from 1 to 1 would make a pattern of round-off.
+    // Values with equal texts have equal colours: otherwise round-off would show as a pattern.
     flat_ = !(high_ > low_) || keyText(low_) == keyText(high_);
     update();
 }
@@ -118,7 +118,8 @@ NormChip* StackView::chip(int layer, Sublayer kind, NormPlace place) const {
 }
 
 QSize StackView::sizeHint() const {
-    return {256, static_cast<int>(std::ceil(layout_.height + kKeyHeight))};  // with or without values: the knobs below stay
+    return {256, static_cast<int>(std::ceil(
+                     layout_.height + kKeyHeight))};  // independent of values: the knobs below do not move
 }
 
 QSize StackView::minimumSizeHint() const {
@@ -234,7 +235,7 @@ void StackView::contextMenuEvent(QContextMenuEvent* event) {
 
 void StackView::resetOverrides(bool all_layers) {
     const StackSpec reset = withoutOverrides(spec_, all_layers ? -1 : layer_);
-    if (reset.layers.size() == spec_.layers.size()) return;  // nothing was set by hand there
+    if (reset.layers.size() == spec_.layers.size()) return;  // no overrides there
     Q_EMIT layersEdited(reset.layers,
                         all_layers ? tr("reset all overrides") : tr("reset layer %1").arg(layer_ + 1));
 }

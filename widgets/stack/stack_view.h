@@ -12,11 +12,11 @@ namespace normscope::widgets {
 
 class NormChip;
 
-/// The stack as a picture: embedding at the bottom, the layers with their norms, final norm and head on top.
-/// A chip switches a norm; the layers can carry the colour of a measured quantity. Keyboard: Up and Down move
-/// over the sub-layers, PageUp and PageDown over the layers, Home and End to the ends; I, O, P switch the
-/// selected sub-layer's norms (with Shift in all layers); A edits its factors a and b, Delete takes back what
-/// was set by hand in the layer (with Shift in all), and the menu key offers all of it.
+/// The stack as a diagram: embedding at the bottom, the layers with their norms, final norm and head on top.
+/// A chip switches a norm; the layers can be coloured by a measured quantity. Keyboard: Up and Down move over
+/// the sub-layers, PageUp and PageDown over the layers, Home and End to the ends; I, O, P switch the selected
+/// sub-layer's norms (with Shift in all layers); A edits its factors a and b, Delete resets the overrides of
+/// the layer (with Shift of all), and the menu key opens the menu.
 class StackView : public QWidget {
     Q_OBJECT
   public:
@@ -24,8 +24,8 @@ class StackView : public QWidget {
 
     /// The setters send no signal.
     void setSpec(const StackSpec& spec);
-    /// One value for each layer and what it is ("RMS at step 40"), coloured by cividis, on a log scale where
-    /// all finite values are positive. An empty list takes the colours away.
+    /// One value per layer and its label ("RMS at step 40"), coloured by cividis, on a log scale where all
+    /// finite values are positive. An empty list removes the colours.
     void setLayerValues(std::vector<double> values, const QString& label);
     void setHoveredLayer(int layer);  ///< from 0; −1 = none
     void select(int layer, Sublayer kind);
@@ -41,10 +41,10 @@ class StackView : public QWidget {
     QSize minimumSizeHint() const override;
 
   Q_SIGNALS:
-    /// Asks for a norm to be switched (withNorm does it to a spec).
+    /// Requests a switch of a norm (see withNorm).
     void normToggled(int layer, normscope::Sublayer kind, normscope::widgets::NormPlace place, bool on,
                      bool all_layers);
-    /// Asks for other overrides by hand ("layers" of the spec); `what` names the change for the undo list.
+    /// Requests other overrides ("layers" of the spec); `what` names the change for the undo list.
     void layersEdited(const std::vector<normscope::LayerOverride>& layers, const QString& what);
     void layerHovered(int layer);  ///< −1 when the pointer leaves
     void layerSelected(int layer);
@@ -84,7 +84,7 @@ class StackView : public QWidget {
     std::vector<double> values_;
     QString values_label_;
     double low_ = 0, high_ = 0;  ///< of the finite values
-    bool log_ = false, flat_ = true;  ///< flat: the key reads the same at both ends
+    bool log_ = false, flat_ = true;  ///< flat: the key has the same text at both ends
     int layer_ = 0, hovered_ = -1;
     Sublayer kind_ = Sublayer::Attention;
 };

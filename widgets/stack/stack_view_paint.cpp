@@ -125,8 +125,8 @@ void StackView::paintThin(QPainter& painter, const StackLayout::Part& part) cons
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing, false);
     const double left = part.rect.left(), right = part.rect.right();
-    // Rows that share a pixel are drawn as the largest of them (NaN before all), so that no bad layer can
-    // hide.
+    // Rows that share a pixel are drawn as the largest of them (NaN before all), so that every bad layer is
+    // visible.
     const int step = layout_.thin < 2 ? static_cast<int>(std::ceil(2 / layout_.thin)) : 1;
     for (int last = part.last; last >= part.first; last -= step) {
         const int first = std::max(part.first, last - step + 1);
@@ -140,7 +140,7 @@ void StackView::paintThin(QPainter& painter, const StackLayout::Part& part) cons
         const double height = (last - first + 1) * layout_.thin - (layout_.thin > 3 ? 1 : 0);
         const QColor colour = layerColour(shown);
         painter.fillRect(QRectF(left, top, right - left, height), colour.isValid() ? colour : theme.neutral);
-        // What was set by hand shows also where its chips do not.
+        // Overrides are marked also where the chips are not shown.
         if (std::any_of(spec_.layers.begin(), spec_.layers.end(),
                         [&](const LayerOverride& o) { return o.index >= first && o.index <= last; }))
             painter.fillRect(QRectF(right - 8, top, 8, height), theme.run(1));

@@ -19,7 +19,7 @@ QString sublayerFormula(const StackSpec& spec, int layer, Sublayer kind) {
     const bool scaled = spec.branch_scale != BranchScale::None;
     QStringList numbers{QStringLiteral("Δt = %1").arg(numberText(spec.residual_step))};
 
-    // In a parallel layer attention leaves h', to which the feed-forward map of the same x is added.
+    // In a parallel layer attention returns h', to which the feed-forward map of the same x is added.
     const bool parallel = spec.layout == Layout::Parallel;
     const bool first = parallel && kind == Sublayer::Attention;
     const bool second = parallel && kind == Sublayer::FeedForward;
@@ -54,7 +54,7 @@ QString sublayerFormula(const StackSpec& spec, int layer, Sublayer kind) {
         text += u'\n' + QCoreApplication::translate("SublayerFormula", words);
     };
     if (kind == Sublayer::Attention) text += QStringLiteral(",  τ = %1").arg(numberText(spec.temperature));
-    if (scaled) note(QT_TRANSLATE_NOOP("SublayerFormula", "λ is learnt"));
+    if (scaled) note(QT_TRANSLATE_NOOP("SublayerFormula", "λ is learned"));
     if (spec.gpas.enabled) note(QT_TRANSLATE_NOOP("SublayerFormula", "P(x) = x − act(g)·sg(x), GPAS"));
     if (parallel)
         note(QT_TRANSLATE_NOOP("SublayerFormula",

@@ -7,9 +7,8 @@
 
 namespace normscope::widgets {
 
-/// What one sub-layer computes, as its rule says, with only what is there:
-/// "x' = N_post(x + Δt·attn(x))" and below it the numbers, "Δt = 0.2". One form for every scheme: see
-/// SublayerRule.
+/// The formula of one sub-layer with the parts of its rule: "x' = N_post(x + Δt·attn(x))" and below it the
+/// values, "Δt = 0.2". One form for every scheme: see SublayerRule.
 QString sublayerFormula(const StackSpec& spec, int layer, Sublayer kind);
 
 }  // namespace normscope::widgets

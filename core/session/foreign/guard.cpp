@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// A file in one state. The time of change cannot be set by a program, as that of modification can.
+/// Identifies a version of a file. Includes ctime, which a program cannot set, unlike mtime.
 using State = std::array<std::int64_t, 7>;
 
 struct Guard {
@@ -75,8 +75,8 @@ class Child {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
         posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY,
-                                         0);  // the C library's last words
-        // Open recordings above all: their locks would live as long as the child.
+                                         0);  // messages of the C library
+        // Mainly open recordings: the child would hold their locks.
         posix_spawn_file_actions_addclosefrom_np(&actions, 3);
         posix_spawnattr_t attributes;
         posix_spawnattr_init(&attributes);
@@ -125,7 +125,7 @@ class Child {
         ::kill(pid_, SIGKILL);
         status();
     }
-    /// As waitpid gives it; −1 where somebody else has collected the child.
+    /// The status of waitpid; −1 where the child was reaped elsewhere.
     int status() {
         int status = -1;
         while (::waitpid(pid_, &status, 0) < 0)
@@ -159,8 +159,8 @@ void guard_foreign_files(const std::string& walker, std::chrono::milliseconds pa
 std::string installed_walker() {
     std::error_code error;
     const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-    const fs::path beside = folder / "normscope-walk", above = folder.parent_path() / "normscope-walk";
-    return fs::exists(beside, error) || !fs::exists(above, error) ? beside.string() : above.string();
+    const fs::path sibling = folder / "normscope-walk", above = folder.parent_path() / "normscope-walk";
+    return fs::exists(sibling, error) || !fs::exists(above, error) ? sibling.string() : above.string();
 }
 
 void require_walked(const std::string& path) {
@@ -175,9 +175,9 @@ void require_walked(const std::string& path) {
         patience = g.patience;
     }
     Child child(walker, path);
-    std::string said;
+    std::string answer;
     const std::string allowed = "a file that can be walked from end to end";
-    if (!child.read_all(said, patience)) {
+    if (!child.read_all(answer, patience)) {
         child.end();
         throw InputError(path,
                          "the HDF5 library does not come to an end with it within " +
@@ -185,9 +185,9 @@ void require_walked(const std::string& path) {
                          allowed);
     }
     const int status = child.status();
-    if (said == "walked\n") return remember(state);
-    if (said.starts_with("refused: ") && said.ends_with('\n'))
-        throw InputError(path + ": " + said.substr(9, said.size() - 10));
+    if (answer == "walked\n") return remember(state);
+    if (answer.starts_with("rejected: ") && answer.ends_with('\n'))
+        throw InputError(path + ": " + answer.substr(9, answer.size() - 10));
     throw InputError(
         path,
         "damaged so that it makes the HDF5 library crash" +

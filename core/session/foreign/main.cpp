@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// normscope-walk FILE: started by the other programs on files that they do not know, see guard.h. Prints
-// "walked" or "refused: why"; when the file brings it down, nothing.
+// normscope-walk FILE: started by the other programs on foreign files, see guard.h. Prints "walked" or
+// "rejected: why"; nothing if it crashes.
 #include "core/session/foreign/walk.h"
 
 #include <signal.h>
@@ -17,18 +17,18 @@ int main(int argc, char** argv) {
         std::cerr << "normscope-walk: is started by normscope and normscope-cli\n";
         return 2;
     }
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for the answer any more
-    ::prctl(PR_SET_DUMPABLE, 0);         // a crash is an answer, not worth a core file
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the parent is gone
+    ::prctl(PR_SET_DUMPABLE, 0);         // a crash is an expected result: no core file
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     const rlimit memory{std::size_t{4} << 30, std::size_t{4} << 30};
     ::setrlimit(RLIMIT_AS, &memory);
 #endif
     try {
-        std::string refused = normscope::walk_file(argv[1]);
-        std::replace(refused.begin(), refused.end(), '\n', ' ');
-        std::cout << (refused.empty() ? "walked" : "refused: " + refused) << std::endl;
+        std::string rejected = normscope::walk_file(argv[1]);
+        std::replace(rejected.begin(), rejected.end(), '\n', ' ');
+        std::cout << (rejected.empty() ? "walked" : "rejected: " + rejected) << std::endl;
     } catch (const std::exception& error) {
-        std::cout << "refused: cannot be looked through: " << error.what() << std::endl;
+        std::cout << "rejected: cannot be walked: " << error.what() << std::endl;
     }
-    ::_exit(0);  // the library's own cleaning up after a damaged file is of no use to anyone
+    ::_exit(0);  // skips the library's cleanup, which may crash after a damaged file
 }

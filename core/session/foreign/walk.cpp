@@ -15,21 +15,21 @@ namespace {
 using hdf5::Handle;
 
 constexpr std::size_t whole_bytes = std::size_t{16} << 20;
-constexpr std::size_t most_chunks = 4096;  ///< whose places are asked for one by one, as the reader does
+constexpr std::size_t most_chunks = 4096;  ///< whose offsets are queried one by one, as the reader does
 constexpr int deepest = 64;                ///< a session needs 7
 
-/// A reason to refuse, on its way out of the walk.
-struct Refusal {
+/// Thrown to reject the file.
+struct Rejection {
     std::string why;
 };
 
-/// Errors are the reader's to report; here only crashes count.
+/// The reader reports errors; here only crashes count.
 template <typename Action>
 void passing_over_errors(Action action) {
     try {
         action();
     } catch (const InputError&) {
-        // Said again, in the same words, by whoever opens the file.
+        // The reader reports the same error again.
     }
 }
 
@@ -38,7 +38,7 @@ class Walk {
     void group(hid_t group, int depth) {
         attributes(group);
         if (depth == deepest)
-            throw Refusal{"groups are nested more than " + std::to_string(deepest) + " deep"};
+            throw Rejection{"groups are nested more than " + std::to_string(deepest) + " deep"};
         std::vector<std::string> names;
         passing_over_errors([&] { names = hdf5::children(group); });
         for (const auto& name : names) passing_over_errors([&] { member(group, name, depth); });
@@ -49,7 +49,7 @@ class Walk {
         H5L_info_t link{};
         if (H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT) < 0) return;
         if (link.type != H5L_TYPE_HARD && link.type != H5L_TYPE_SOFT)
-            throw Refusal{"\"" + name + "\" is a link to another file, allowed: links within the file"};
+            throw Rejection{"\"" + name + "\" is a link to another file, allowed: links within the file"};
         if (!hdf5::exists(group, name)) return;
         const Handle object(H5Oopen(group, name.c_str(), H5P_DEFAULT));
         H5O_info_t info{};
@@ -86,7 +86,7 @@ class Walk {
         if (!creation.valid() || !type.valid()) return;
         const H5D_layout_t layout = H5Pget_layout(creation);
         if (layout == H5D_VIRTUAL || H5Pget_external_count(creation) > 0)
-            throw Refusal{"the values of \"" + name +
+            throw Rejection{"the values of \"" + name +
                           "\" lie in another file, allowed: values in the file itself"};
         const hdf5::Shape shape = hdf5::dataset_shape(dataset);
         H5Dget_storage_size(dataset);  // visits the whole index of chunks
@@ -95,7 +95,7 @@ class Walk {
         hdf5::Shape row = shape;
         if (!row.empty()) row[0] = 1;
         const std::size_t row_bytes = bytes_of(row, H5Tget_size(type));
-        if (row_bytes > whole_bytes) return;  // its chunks' places are as much as can be looked at
+        if (row_bytes > whole_bytes) return;  // only the offsets of its chunks can be checked
         if (rows > 0 &&
             rows > (whole_bytes - std::min(read_, whole_bytes)) / std::max<std::size_t>(row_bytes, 1))
             rows = 1;
@@ -103,7 +103,7 @@ class Walk {
         values(dataset, type, shape, rows);
     }
 
-    /// As the reader takes each kind: numbers as they are, texts of fixed length, lists of events.
+    /// Reads each kind like the reader: numbers, fixed-length texts, lists of events.
     static void values(hid_t dataset, hid_t type, const hdf5::Shape& shape, std::size_t rows) {
         hdf5::Shape used = shape;
         if (!used.empty()) used[0] = rows;
@@ -117,7 +117,7 @@ class Walk {
         else if (kind == H5T_STRING && H5Tis_variable_str(type) == 0)
             memory = Handle(H5Tcopy(type));
         else
-            return;  // read by nobody
+            return;  // never read
         hdf5::check_storage(dataset, used, H5Tget_size(type));
         std::vector<char> block(std::max<std::size_t>(hdf5::element_count(used) * H5Tget_size(memory), 1));
         hdf5::read_rows(dataset, memory, rows, block.data());
@@ -136,7 +136,7 @@ class Walk {
         return count;
     }
 
-    /// No more than a large number where the product has no room.
+    /// Saturates where the product overflows.
     static std::size_t bytes_of(const hdf5::Shape& shape, std::size_t element) {
         std::size_t bytes = std::max<std::size_t>(element, 1);
         for (const std::size_t extent : shape) {
@@ -159,8 +159,8 @@ std::string walk_file(const std::string& path) {
             const auto opened = hdf5::open_for_reading(path);
             Walk().group(Handle(H5Gopen2(opened.file, "/", H5P_DEFAULT)), 0);
         });
-    } catch (const Refusal& refusal) {
-        return refusal.why;
+    } catch (const Rejection& rejection) {
+        return rejection.why;
     }
     return {};
 }

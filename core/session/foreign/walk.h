@@ -5,14 +5,13 @@
 
 namespace normscope {
 
-/// Does with a file what a reader may do with it later, through the same functions; meant for a process that
-/// may crash. Walked: every group by its links, every attribute with its value, every data set with its type,
-/// shape, filters and index of chunks. Read: the values of data sets until 16 MiB are read, of further ones
-/// the first row. So the cost is that of the structure, not of the values.
+/// Performs the accesses of a reader, through the same functions; for a process that may crash. Walked: every
+/// group by its links, every attribute with its value, every data set with its type, shape, filters and index
+/// of chunks. Read: the values of data sets until 16 MiB are read, of further ones the first row. So the cost
+/// is that of the structure, not of the values.
 ///
-/// Errors of the library are passed over: they are the reader's to report. Returns why the file must not be
-/// read all the same, empty where nothing speaks against it: parts that lie in other files, which nobody has
-/// walked.
+/// Errors of the library are ignored: the reader reports them. Returns the reason to reject the file, empty
+/// if there is none: parts that lie in other files, which are not walked.
 std::string walk_file(const std::string& path);
 
 }  // namespace normscope

@@ -21,7 +21,7 @@ namespace {
 
 const QString kRecipe = R"({"format": "normscope-recipe", "note": "a < b & c"})";
 
-/// What an SVG file holds, read as XML.
+/// The contents of an SVG file, read as XML.
 struct Svg {
     QString width, height, view_box, description;
     int curves = 0;  ///< paths that are stroked and not filled
@@ -162,7 +162,7 @@ class FigureExporterTest : public QObject {
         const QByteArray good = file.readAll();
         QCOMPARE(read(good).curves, 3);
 
-        // A disk that takes 4 kB: the old file stays, nothing else is left, and one line says so.
+        // A disk with 4 kB free: the old file is kept, no other file remains, and the error is one line.
         rlimit before{};
         getrlimit(RLIMIT_FSIZE, &before);
         const rlimit small{4096, before.rlim_max};
@@ -187,7 +187,7 @@ class FigureExporterTest : public QObject {
                 }).contains("missing/b.svg"));
     }
 
-    void badOptionsAreRefused() {
+    void badOptionsAreRejected() {
         ExportOptions o;
         o.size_mm = QSizeF(0, 60);
         QCOMPARE(messageOf<InputError>([&] { renderFigure(samples::losses(), o); }),

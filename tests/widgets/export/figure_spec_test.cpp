@@ -37,7 +37,7 @@ class FigureSpecTest : public QObject {
         QVERIFY(back.paper.view == spec.paper.view);
     }
 
-    void defaultsStand() {
+    void defaultsAreUsed() {
         const FigureSpec spec =
             figureSpecFromJson(R"({"format": "normscope-figure", "version": 1, "panel": "theta"})");
         QVERIFY(!spec.step);
@@ -45,7 +45,7 @@ class FigureSpecTest : public QObject {
         QCOMPARE(spec.paper.theme, Theme::Kind::Print);
     }
 
-    void refusesWithPlaceAndAllowed_data() {
+    void rejectsWithPlaceAndAllowed_data() {
         QTest::addColumn<QByteArray>("rest");
         QTest::addColumn<QString>("message");
         QTest::newRow("unknown") << QByteArray(R"("pannel": 1)") << "pannel: unknown key, allowed: format";
@@ -63,20 +63,20 @@ class FigureSpecTest : public QObject {
         QTest::newRow("dpi") << QByteArray(R"("dpi": 1e9)")
                              << "dpi: 1000000000 is out of range, allowed: 30 … 2400";
     }
-    void refusesWithPlaceAndAllowed() {
+    void rejectsWithPlaceAndAllowed() {
         QFETCH(QByteArray, rest);
         QFETCH(QString, message);
-        QString said;
+        QString text;
         try {
             figureSpecFromJson(R"({"format": "normscope-figure", "version": 1, "panel": "growth", )" + rest +
                                "}");
         } catch (const InputError& e) {
-            said = e.what();
+            text = e.what();
         }
-        QVERIFY2(said.startsWith(message), qPrintable(said));
+        QVERIFY2(text.startsWith(message), qPrintable(text));
     }
 
-    void otherFilesAreRefused() {
+    void otherFilesAreRejected() {
         for (const char* text :
              {"", "{", "[]", "{}", "3", R"({"format": "normscope-figure", "version": 2, "panel": "growth"})",
               R"({"format": "normscope-figure", "version": 1})",

@@ -75,7 +75,7 @@ class KnobPanelTest : public QObject {
         QVERIFY(b.panel.row("stack.heads")->isVisible());
     }
 
-    void theSchemeMenuOffersAllTenAndSaysWhatTheyAre() {
+    void theSchemeMenuListsAllTenWithTooltips() {
         Bench b;
         const QComboBox* box = b.choice("stack.scheme")->box();
         QStringList titles;
@@ -113,7 +113,7 @@ class KnobPanelTest : public QObject {
         QVERIFY(shownWith("stack.init.path_maps", "stack.init.rule", "path_length"));
     }
 
-    void aFoldSaysWhatItHides() {
+    void aFoldTitleCountsHiddenChanges() {
         Bench b;
         Recipe recipe, other;
         complete(recipe.stack, 27);
@@ -132,10 +132,10 @@ class KnobPanelTest : public QObject {
         Bench b;
         NoticeStrip* strip = b.panel.notices();
         QVERIFY(!strip->isVisible());
-        const QString refusal = "stack.heads: 5 does not divide d_model 64, allowed: divisors of d_model";
-        strip->setNotices(refusal, {"init gpt2 with lns: the outputs are scaled twice (LNS README)"});
+        const QString rejection = "stack.heads: 5 does not divide d_model 64, allowed: divisors of d_model";
+        strip->setNotices(rejection, {"init gpt2 with lns: the outputs are scaled twice (LNS README)"});
         QTRY_VERIFY(strip->isVisible() && strip->height() > 0);
-        QVERIFY(strip->toolTip().startsWith(refusal));
+        QVERIFY(strip->toolTip().startsWith(rejection));
         const int folded = strip->height();
         QTest::mouseClick(strip, Qt::LeftButton);
         QTRY_VERIFY(strip->height() > folded);
@@ -143,13 +143,13 @@ class KnobPanelTest : public QObject {
         QVERIFY(!strip->isVisible());
     }
 
-    /// A gate a layer can be wrong: the strip takes no more than its share of the panel.
+    /// Every gate of a stack may have a warning: the strip is limited to its share of the panel.
     void manyNoticesAreCounted() {
         Bench b;
         NoticeStrip* strip = b.panel.notices();
         QStringList many;
         for (int l = 0; l < 24; ++l)
-            many << QString("blocks.%1.gate is 3: its forward scale 1 − act(g) is -2, which turns the sign")
+            many << QString("blocks.%1.gate is 3: its forward scale 1 − act(g) is -2, which flips the sign")
                         .arg(l);
         strip->setNotices({}, many);
         QTRY_VERIFY(strip->isVisible() && strip->height() > 0);

@@ -34,7 +34,7 @@ class KnobScaleTest : public QObject {
             for (int i = 0; i <= 200; ++i) {
                 const double value = valueAt(scale, i / 200.0);
                 QVERIFY(isAllowed(scale, value) || scale.low < scale.allowed_low);
-                // A value that the slider gives is where the slider puts it: taking the thumb moves nothing.
+                // A value of the slider maps back to its position: pressing the thumb moves nothing.
                 QCOMPARE(valueAt(scale, positionOf(scale, value)), value);
             }
         }

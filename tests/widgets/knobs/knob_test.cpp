@@ -78,7 +78,7 @@ class KnobTest : public QObject {
         QTest::mouseRelease(b.slider(), Qt::LeftButton, {}, b.slider()->thumb().toPoint() + QPoint(3, 0));
         QCOMPARE(b.changing.count(), 0);
         QCOMPARE(b.knob.value(), 0.37);
-        QCOMPARE(b.committed.count(), 1);  // the drag ended: axes may thaw
+        QCOMPARE(b.committed.count(), 1);  // the drag ended: axes are released
     }
 
     void detentsCatchTheThumbAndShiftPassesThem() {
@@ -132,7 +132,7 @@ class KnobTest : public QObject {
         QVERIFY(reset->isVisible());
         QTest::mouseClick(reset, Qt::LeftButton);
         QCOMPARE(b.reset.count(), 1);
-        QCOMPARE(b.knob.value(), 0.5);  // only asks
+        QCOMPARE(b.knob.value(), 0.5);  // only requested
         b.knob.setValue(1);
         QVERIFY(!b.knob.isChanged());
         QVERIFY(!reset->isVisible());
@@ -179,7 +179,7 @@ class KnobTest : public QObject {
         QCOMPARE(b.slider()->thumb().x(), b.slider()->width() - 8.0);
     }
 
-    void refusedTextIsNotCommitted() {
+    void rejectedTextIsNotCommitted() {
         Bench b;
         for (const char* text : {"-1", "abc", "nan", "1e999", ""}) {
             b.knob.field()->setFocus();

@@ -72,13 +72,13 @@ class RecipeDiffTest : public QObject {
         now.train.data.path = "/books/moby.txt";
         QVERIFY(withKeyOf(now, base, "stack.layers").stack.layers.empty());
         QCOMPARE(withKeyOf(now, base, "data.path").train.data.path, "");
-        // Every key that differs can be taken back, one after the other, until nothing does.
+        // Every differing key can be reset, one after the other, until none differs.
         Recipe step = now;
         for (const auto& d : recipeDifferences(base, now)) step = withKeyOf(step, base, d.key);
         QVERIFY(recipeDifferences(base, step).empty());
     }
 
-    void anUnknownKeyIsRefused() {
+    void anUnknownKeyIsRejected() {
         QVERIFY_EXCEPTION_THROWN(withKeyOf(completed(), Recipe{}, "stack.colour"), InputError);
     }
 

@@ -30,7 +30,7 @@ class RecipeKeysTest : public QObject {
     void writesByPath() {
         Recipe recipe;
         setRecipeKey(recipe, "stack.residual_step", 0.2);
-        setRecipeKey(recipe, "stack.depth", 24.0);  // as a slider says it
+        setRecipeKey(recipe, "stack.depth", 24.0);  // as sent by a slider
         setRecipeKey(recipe, "stack.scheme", "post");
         setRecipeKey(recipe, "stack.norm.eps", 0);
         setRecipeKey(recipe, "stack.gpas.enabled", true);
@@ -55,7 +55,7 @@ class RecipeKeysTest : public QObject {
         QCOMPARE(recipeValues(copy), values);
     }
 
-    void refusesAndLeavesTheRecipe() {
+    void rejectsAndLeavesTheRecipe() {
         Recipe recipe;
         QVERIFY_EXCEPTION_THROWN(setRecipeKey(recipe, "stack.temperature", 0), InputError);
         QVERIFY_EXCEPTION_THROWN(setRecipeKey(recipe, "stack.depth", 2.5), InputError);
@@ -148,7 +148,7 @@ class RecipeKeysTest : public QObject {
         QCOMPARE(choiceTitle("stack.block", "gpt2"), QStringLiteral("GPT-2"));
         QCOMPARE(choiceTitle("optimizer.kind", "muon"), QStringLiteral("Muon"));
         QCOMPARE(choiceTitle("stack.bias", "false"), QStringLiteral("Off"));
-        for (const KnobSpec& spec : knobTable())  // no word is shown as the file spells it
+        for (const KnobSpec& spec : knobTable())  // no raw word of the file is shown
             for (const QString& word : recipeDomains().value(QString::fromUtf8(spec.key)).words) {
                 const QString title = choiceTitle(QString::fromUtf8(spec.key), word);
                 QVERIFY2(!title.contains(u'_') && title[0].isUpper(), qPrintable(title));

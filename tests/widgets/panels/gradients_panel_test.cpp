@@ -72,7 +72,8 @@ class GradientsPanelTest : public QObject {
     /// The scale of h does not matter: what is shown is its product with the gradient.
     void scaleFree() {
         RunData a = syn::run("A");
-        syn::add(a, "gradients", 0, {syn::vector("hidden", {9, 9, 2, 9, 4}), syn::vector("scaled", {1, 2, 3, 4, 6})});
+        syn::add(a, "gradients", 0,
+                 {syn::vector("hidden", {9, 9, 2, 9, 4}), syn::vector("scaled", {1, 2, 3, 4, 6})});
         PanelInput input;
         input.runs = {&a};
         input.options = {{"quantity", "scaled"}};
@@ -82,14 +83,16 @@ class GradientsPanelTest : public QObject {
         QCOMPARE(f.quantity, "‖h‖·‖∂L/∂h‖");
     }
 
-    /// A plot a run on one range; running products whose product is the last curve; what is 1 throughout is not drawn.
+    /// A plot a run on one range; running products whose product is the last curve; what is 1 throughout is
+    /// not drawn.
     void factorsMultiplyToTheRatio() {
         RunData a = withGradients("Pre-LN", {1, 1, 1, 1, 1}, {1, 1, 1, 1}), b = a;
         b.name = "Post-LN";
         const auto add = [](RunData& run, std::vector<double> norm, std::vector<double> shortcut) {
-            syn::add(run, "residual", 0,
-                     {syn::vector("grad_norm", std::move(norm)), syn::vector("grad_shortcut", std::move(shortcut)),
-                      syn::vector("grad_branch", {2, 2, 2, 2})});
+            syn::add(
+                run, "residual", 0,
+                {syn::vector("grad_norm", std::move(norm)), syn::vector("grad_shortcut", std::move(shortcut)),
+                 syn::vector("grad_branch", {2, 2, 2, 2})});
         };
         add(a, {1, 1, 1, 1}, {1, 1, 1, 1});
         add(b, {0.5, 0.1, 0.5, 0.1}, {1, 3, 1, 1});

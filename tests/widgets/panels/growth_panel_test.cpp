@@ -240,7 +240,7 @@ class GrowthPanelTest : public QObject {
         const Figure f = buildGrowth(input);
         QCOMPARE(curve(f.plots[0], "A bound")->y, std::vector<double>({1.5, 6, 9.375}));
         QCOMPARE(curve(f.plots[0], "A GPAS estimate")->y, std::vector<double>({1, 2, 4}));
-        QVERIFY(f.formula.contains("is no bound") && f.source.contains("GPAS, eq. 16"));
+        QVERIFY(f.formula.contains("is not a bound") && f.source.contains("GPAS, eq. 16"));
         // Where no output norm bounds anything, the form of input norms.
         a.probes["growth"][0].arrays[5].data = {kNaN, kNaN, kNaN};
         a.probes["growth"][0].arrays.push_back(syn::vector("bound_product_ma", {1, 2, 6}));
@@ -258,7 +258,7 @@ class GrowthPanelTest : public QObject {
             syn::add(r, "growth", 0, {syn::vector("rms", syn::values(2 * depth + 1, at))});
             return r;
         };
-        // Every second state is a layer's; what lies between has no say.
+        // Every second state is a layer's; those in between are ignored.
         const RunData root = grow("Root", 12, [](int k) { return k % 2 ? 7.0 : std::sqrt(1 + k); }),
                       line = grow("Line", 12, [](int k) { return 1 + 0.5 * k; }),
                       rise = grow("Rise", 12, [](int k) { return std::exp(0.2 * k); }),
@@ -274,7 +274,8 @@ class GrowthPanelTest : public QObject {
         QCOMPARE(texts.size(), 6);
         QVERIFY2(texts[0].startsWith("Root: ~√ℓ, lead "), qPrintable(texts[0]));
         QVERIFY2(texts[1].startsWith("Line: ~ℓ, lead "), qPrintable(texts[1]));
-        QVERIFY2(texts[2].startsWith("Rise: ~exp(rℓ), lead ") && texts[2].endsWith(", r 0.4"), qPrintable(texts[2]));
+        QVERIFY2(texts[2].startsWith("Rise: ~exp(rℓ), lead ") && texts[2].endsWith(", r 0.4"),
+                 qPrintable(texts[2]));
         QCOMPARE(texts[3], "Flat: ~constant");
         QCOMPARE(texts[4], "Small: fewer than 8 layers");
         QVERIFY2(texts[5].startsWith("Either: undecided between "), qPrintable(texts[5]));
@@ -284,7 +285,8 @@ class GrowthPanelTest : public QObject {
         const RunData bent = grow("Bent", 12, [](int k) { return 1 + 0.46875 * k + 3.75 / 576 * k * k; });
         input.runs = {&bent};
         const QString both = chipTexts(buildGrowth(input).plots[0]).value(0);
-        QVERIFY2(both.startsWith("Bent: ~ℓ², lead ") && both.endsWith("(25 % of the rise is ℓ²)"), qPrintable(both));
+        QVERIFY2(both.startsWith("Bent: ~ℓ², lead ") && both.endsWith("(25 % of the rise is ℓ²)"),
+                 qPrintable(both));
         input.runs = {&root, &line};
         input.options = {{"growth_class", "off"}};
         QVERIFY(chipTexts(buildGrowth(input).plots[0]).isEmpty());
@@ -369,7 +371,7 @@ class GrowthPanelTest : public QObject {
         recorded(b, 12);
         recorded(c, 29);
         b.outcome = {RunState::Diverged, 12, "", 0};
-        c.outcome.state = RunState::Running;  // a step behind, as the one whose turn comes next
+        c.outcome.state = RunState::Running;  // lags one step, as the run that trains next
         PanelInput input;
         input.runs = {&a, &b, &c};
         Figure f = buildGrowth(input);
@@ -381,7 +383,7 @@ class GrowthPanelTest : public QObject {
         input.step = 30;
         QVERIFY(chipTexts(buildGrowth(input).plots[0]).contains("B: ended at step 12 · nearest 12"));
 
-        // One that has not begun does not hold the others at its step 0.
+        // A run that has not begun does not keep the others at step 0.
         const RunData fresh = sampled("Fresh", {0});
         input = {};
         input.runs = {&a, &fresh};
@@ -392,8 +394,10 @@ class GrowthPanelTest : public QObject {
 
     void theErrorOfAnAverageIsABandWhereItExceedsTheLine() {
         RunData a = syn::run("A"), b = syn::run("B");
-        syn::add(a, "growth", 0, {syn::vector("rms", {1, 2, 4}), syn::vector("rms_error", {0.1, 0.001, 0.4})});
-        syn::add(b, "growth", 0, {syn::vector("rms", {1, 2, 4}), syn::vector("rms_error", {1e-4, 1e-4, 1e-4})});
+        syn::add(a, "growth", 0,
+                 {syn::vector("rms", {1, 2, 4}), syn::vector("rms_error", {0.1, 0.001, 0.4})});
+        syn::add(b, "growth", 0,
+                 {syn::vector("rms", {1, 2, 4}), syn::vector("rms_error", {1e-4, 1e-4, 1e-4})});
         PanelInput input;
         input.runs = {&a, &b};
         Figure f = buildGrowth(input);
@@ -426,7 +430,7 @@ class GrowthPanelTest : public QObject {
         QCOMPARE(curves[2].kind, LineKind::Draft);
         QCOMPARE(curves[2].name, "A");
         QVERIFY(curves[2].label_at_end && !curves[0].label_at_end && !curves[1].label_at_end);
-        QCOMPARE(f.plots.size(), 1u);  // a ghost is no second run
+        QCOMPARE(f.plots.size(), 1u);  // a ghost is not a second run
     }
 
     void missingProbesSayWhy() {
@@ -449,7 +453,7 @@ class GrowthPanelTest : public QObject {
         QCOMPARE(buildGrowth(input).empty_text, "No run to show");
     }
 
-    void foreignShapesAreRefusedQuietly() {
+    void foreignShapesAreIgnored() {
         RunData even = syn::run("even"), hollow = syn::run("hollow");
         syn::add(even, "growth", 0, {syn::vector("rms", {1, 2})});
         syn::add(hollow, "growth", 0, {syn::array("rms", {5}, {1, 2, 3})});

@@ -13,7 +13,7 @@ namespace syn = normscope::synthetic;
 namespace {
 
 /// Two layers, d = 5: σ = 5, 4, 3, 2, 1 in layer 1, 10 times that in layer 2; the last `nulls` of each are
-/// rounding dust, counted as exact nulls.
+/// round-off, counted as exact nulls.
 RunData withSpectra(const std::string& name, int nulls, std::vector<double> branch_norm, double dust = 1e-17,
                     const char* recipe = "{}") {
     RunData r = syn::run(name, recipe);
@@ -86,7 +86,7 @@ class JacobianPanelTest : public QObject {
         QVERIFY(f.summary.contains("B: σ from 3 to 50, 4 exact nulls"));
     }
 
-    /// A null is what the probe counted, however small a value is and whatever the run computed in.
+    /// Nulls are those counted by the probe, for any value and precision.
     void nullsAreTheProbesCount() {
         for (const char* recipe : {R"({"precision": "fp64"})", R"({"precision": "bf16"})"}) {
             RunData a = withSpectra("A", 1, {2, 2, 2, 2}, 5e-8, recipe);
@@ -142,7 +142,8 @@ class JacobianPanelTest : public QObject {
         arrays.push_back(syn::vector("full_bottom_error", {0.1, 0, 0.1, 0.1}));
         arrays.push_back(syn::vector("full_end_to_end", {60, 0.004}));
         arrays.push_back(syn::vector("full_end_to_end_error", {0.5, 0.004}));
-        arrays.push_back(syn::array("position_sv", {4, 2, 5}, syn::values(40, [](int i) { return 40.0 - i; })));
+        arrays.push_back(
+            syn::array("position_sv", {4, 2, 5}, syn::values(40, [](int i) { return 40.0 - i; })));
         arrays.push_back(syn::array("mean_sv", {4, 5}, syn::values(20, [](int i) { return 20.0 - i; })));
         PanelInput input;
         input.runs = {&a};
@@ -156,9 +157,9 @@ class JacobianPanelTest : public QObject {
         QCOMPARE(plot.curves[0].y, four(9));
         QCOMPARE(plot.bands[0].low[0], 8.5);
         QCOMPARE(plot.bands[0].high[0], 9.5);
-        QCOMPARE(plot.curves[1].y, std::vector<double>({0.5, 0.1, 0.1}));  // 0 stands in the lane
+        QCOMPARE(plot.curves[1].y, std::vector<double>({0.5, 0.1, 0.1}));  // 0 is drawn in the lane
         QCOMPARE(plot.frame_marks.size(), 1u);
-        QVERIFY(std::isnan(plot.bands[1].low[2]));  // a bar down to 0 has no place on the axis
+        QVERIFY(std::isnan(plot.bands[1].low[2]));  // a bar down to 0 cannot be drawn on the axis
         QCOMPARE(plot.chips[0].text, "A end to end σ₁ = 60 ± 0.5, σ_min ≤ 0.004");
 
         input.options = {{"block", "positions"}};
@@ -181,7 +182,7 @@ class JacobianPanelTest : public QObject {
         QCOMPARE(plot.curves[0].y[1], 30.0);
     }
 
-    void singleNonFiniteValuesAreLeftOut() {
+    void singleNonFiniteValuesAreSkipped() {
         RunData a = withSpectra("A", 0, {2, 2, 2, 2});
         auto& sigma = a.probes["jacobian"][0].arrays[0].data;
         sigma[0] = INFINITY;
@@ -195,7 +196,7 @@ class JacobianPanelTest : public QObject {
         QVERIFY(plot.frame_marks.empty());
     }
 
-    void theBoundIsDrawnWhereItSaysSomething() {
+    void theBoundIsDrawnWhereItIsNotVacuous() {
         const RunData a = withSpectra("A", 0, {0.5, 0.2, 1.5, 0.1});
         PanelInput input;
         input.runs = {&a};
@@ -216,7 +217,7 @@ class JacobianPanelTest : public QObject {
         QVERIFY(!bound(buildJacobian(input).plots[0]));
     }
 
-    void theBoundIsLeftOutWhereTheTheoremDoesNotApply() {
+    void theBoundIsOmittedWhereTheTheoremDoesNotApply() {
         PanelInput input;
         const std::vector<double> small = {0.5, 0.2, 0.5, 0.1};
         for (const char* recipe : {R"({"stack": {"causal": false}})", R"({"stack": {"layout": "parallel"}})",
@@ -277,7 +278,7 @@ class JacobianPanelTest : public QObject {
         QCOMPARE(f.plots[1].chips[0].text, "4 exact nulls");
     }
 
-    void missingProbeSaysWhy() {
+    void aMissingProbeHasAReason() {
         const RunData a = syn::run("A");
         PanelInput input;
         input.runs = {&a};

@@ -64,7 +64,7 @@ class MismatchPanelTest : public QObject {
         QCOMPARE(f.plots[0].curves[0].y, (std::vector<double>{5e-4, 1e-3}));
     }
 
-    /// Each policy has arrays of its own; the subtitle names it and what was looked at.
+    /// Each policy has arrays of its own; the subtitle names it and the measured sequences.
     void thePolicyAndItsError() {
         RunData a = syn::run("A");
         const std::vector<double> pure = syn::values(5, [](int k) { return 1e-3 * (k + 1); }),
@@ -76,15 +76,17 @@ class MismatchPanelTest : public QObject {
         syn::add(a, "mismatch", 0,
                  {syn::vector("bf16_hidden", pure), syn::vector("bf16_hidden_error", share(pure, 0.01)),
                   syn::array("bf16_logits", {}, {0.02}), syn::array("bf16_logits_error", {}, {kNaN}),
-                  syn::vector("bf16_autocast_hidden", low), syn::vector("bf16_autocast_hidden_error", share(low, 0.2)),
-                  syn::array("bf16_autocast_logits", {}, {0.004}), syn::array("bf16_autocast_logits_error", {}, {0.001})},
+                  syn::vector("bf16_autocast_hidden", low),
+                  syn::vector("bf16_autocast_hidden_error", share(low, 0.2)),
+                  syn::array("bf16_autocast_logits", {}, {0.004}),
+                  syn::array("bf16_autocast_logits_error", {}, {0.001})},
                  {{"sampled", {"2 of 8 sequences"}}});
         PanelInput input;
         input.runs = {&a};
         Figure f = buildMismatch(input);
         QCOMPARE(f.subtitle, "at step 0 · 2 of 8 sequences");
         QCOMPARE(f.quantity, "relative error of the hidden state, pure BF16");
-        QVERIFY(f.plots[0].bands.empty());  // one percent lies under the line, and the card tells it
+        QVERIFY(f.plots[0].bands.empty());  // one percent is within the line width; the card shows it
         QCOMPARE(f.plots[0].curves.at(0).y_error, share(pure, 0.01));
         QCOMPARE(f.plots[0].chips.at(0).text, "A logits 0.02");
         QVERIFY(f.formula.contains("result of every operation"));
@@ -97,7 +99,8 @@ class MismatchPanelTest : public QObject {
         QCOMPARE(f.plots[0].curves.at(0).y_error, share(low, 0.2));
         QCOMPARE(f.plots[0].bands.size(), 1u);
         QVERIFY(f.plots[0].bands[0].is_error);
-        QCOMPARE(f.plots[0].bands[0].low.at(1), low[1] * std::exp(-0.2));  // a factor: the axis is logarithmic
+        QCOMPARE(f.plots[0].bands[0].low.at(1),
+                 low[1] * std::exp(-0.2));  // a factor: the axis is logarithmic
         QCOMPARE(f.plots[0].bands[0].high.at(1), low[1] * std::exp(0.2));
         QCOMPARE(f.plots[0].chips.at(0).text, "A logits 0.004 ± 0.001");
         QVERIFY(f.summary.contains("A: 0.005 after the embedding, 0.001 at layer 2"));

@@ -33,7 +33,7 @@ const std::vector<std::string> kPost = {"blocks.0.attn.norm_post", "blocks.0.ffn
 class NullSpacePanelTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    void sitesStandAlongTheDepth() {
+    void sitesArePlacedAlongTheDepth() {
         const auto placed = placeNormSites({"emb_norm", "blocks.3.attn.norm_in", "blocks.3.ffn.norm_out",
                                             "blocks.3.ffn.norm_post", "final_norm", "odd"});
         const std::vector<double> x = {0, 3.125, 3.75, 3.875, 4.125, 4.25};
@@ -57,7 +57,7 @@ class NullSpacePanelTest : public QObject {
         QCOMPARE(gains.stems[0].y, std::vector<double>({1, 0.5, 0.25}));
         QCOMPARE(gains.stems[1].role.run, 1);
         QCOMPARE(gains.y.scale, Scale::Log);
-        QCOMPARE(gains.x.ticks.back().label, "1");  // one layer, though the final norm stands beyond it
+        QCOMPARE(gains.x.ticks.back().label, "1");  // one layer, though the final norm is after it
         const Plot& erased = f.plots[1];
         QCOMPARE(erased.stems[0].y, std::vector<double>(3, 0.25));
         QCOMPARE(erased.references.size(), 1u);
@@ -96,7 +96,7 @@ class NullSpacePanelTest : public QObject {
         QCOMPARE(f.plots[0].references[0].value, 1.0);
         QCOMPARE(f.plots[0].y.label, "ρ_LN in FP16");
         QVERIFY(f.formula.contains("(σ²/ε)·d·u") && f.formula.contains("2^-11 of FP16") &&
-                f.formula.contains("does not say that ε rules"));
+                f.formula.contains("does not mean that ε dominates"));
         QVERIFY(f.source.contains("Baek") && f.erratum.contains("output"));
         QVERIFY(f.summary.contains("A: 3 norms, ρ_LN 0.5 to 8, erased share up to 0.25"));
         input.options = {{"quantity", "bf16_rho_ln"}};
@@ -106,7 +106,7 @@ class NullSpacePanelTest : public QObject {
     }
 
     /// A session of an older program has the gains alone; ε = 0 leaves ρ_LN undefined.
-    void withoutRhoItSaysSo() {
+    void withoutRhoThereIsAMessage() {
         RunData a = withSites("A", kPost, {1, 1});
         PanelInput input;
         input.runs = {&a};
@@ -137,7 +137,7 @@ class NullSpacePanelTest : public QObject {
         QCOMPARE(references[0].label, "random (A)");
     }
 
-    void aStackWithoutNormsSaysSo() {
+    void aStackWithoutNormsHasAMessage() {
         const RunData a = withSites("A", {}, {});
         PanelInput input;
         input.runs = {&a};

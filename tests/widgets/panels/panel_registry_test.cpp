@@ -46,14 +46,15 @@ class PanelRegistryTest : public QObject {
                     input.options = {{option.key, value}};
                     const Figure f = buildPanel(panel.id, input);
                     QCOMPARE(f.panel.toStdString(), panel.id);
-                    if (panel.id != "training") QCOMPARE(f.title, panel.title);  // the title names its quantity
+                    if (panel.id != "training")
+                        QCOMPARE(f.title, panel.title);  // the title names its quantity
                     QVERIFY(!f.quantity.isEmpty() && !f.formula.isEmpty() && !f.summary.isEmpty());
                     QVERIFY(!f.plots.empty() || !f.empty_text.isEmpty());
                     QVERIFY(f.x_names.size() == qsizetype(f.x_name_at.size()));
                 }
     }
 
-    /// A menu shows words, not keys: none with an underscore, and no two values of an option alike.
+    /// A menu shows titles, not keys: none with an underscore, and no two values of an option alike.
     void everyOptionValueHasWords() {
         for (const PanelInfo& panel : panels())
             for (const PanelOption& option : panel.options) {

@@ -25,7 +25,7 @@ RunData withBranches(const std::string& name, double size) {
 class ResidualPanelTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    void eachBranchStandsWhereItsSublayerEnds() {
+    void eachBranchIsPlacedWhereItsSublayerEnds() {
         const RunData a = withBranches("A", 1), b = withBranches("B", 2);
         PanelInput input;
         input.runs = {&a, &b};

@@ -34,8 +34,10 @@ class RunDiffTest : public QObject {
 
     void overridesAreKeyedByTheirLayer() {
         const auto diff = runDifferences(
-            {R"({"stack": {"layers": [{"index": 0, "attn": {"in": true}}, {"index": 3, "attn": {"in": true}}]}})",
-             R"({"stack": {"layers": [{"index": 3, "attn": {"in": false}}, {"index": 0, "attn": {"in": true}}]}})"});
+            {R"({"stack": {"layers": [{"index": 0, "attn": {"in": true}}, {"index": 3,)"
+             R"( "attn": {"in": true}}]}})",
+             R"({"stack": {"layers": [{"index": 3, "attn": {"in": false}}, {"index": 0,)"
+             R"( "attn": {"in": true}}]}})"});
         QCOMPARE(diff[0], QStringList{"layer 4 attn in on"});
         QCOMPARE(diff[1], QStringList{"layer 4 attn in off"});
         const auto one = runDifferences({R"({"stack": {"layers": []}})",
@@ -47,7 +49,8 @@ class RunDiffTest : public QObject {
     void otherTypesAndNumbersThatAreEqual() {
         const auto diff = runDifferences(
             {R"({"batch": 8, "optimizer": {"betas": [0.9, 0.95]}, "probes": [{"id": "growth", "every": 5}]})",
-             R"({"batch": 8.0, "optimizer": {"betas": [0.9, 0.99]}, "probes": [{"id": "growth", "every": "auto"}]})"});
+             R"({"batch": 8.0, "optimizer": {"betas": [0.9, 0.99]}, "probes": [{"id": "growth",)"
+             R"( "every": "auto"}]})"});
         QCOMPARE(diff[0], QStringList({"betas [0.9,0.95]", "growth every 5"}));
         QCOMPARE(diff[1], QStringList({"betas [0.9,0.99]", "growth every auto"}));
     }
@@ -57,7 +60,7 @@ class RunDiffTest : public QObject {
         QCOMPARE(runDifferences({R"({"seed": 1})"}), std::vector<QStringList>{QStringList()});
     }
 
-    void brokenTextIsRefused() {
+    void brokenTextIsRejected() {
         QVERIFY_THROWS_EXCEPTION(InputError, runDifferences({"{}", "{"}));
         QVERIFY_THROWS_EXCEPTION(InputError, runDifferences({"[]"}));
     }

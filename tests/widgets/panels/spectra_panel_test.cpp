@@ -77,14 +77,14 @@ class SpectraPanelTest : public QObject {
         QVERIFY(f.summary.contains("A: 2 to 12"));
     }
 
-    void sublayersStandAtHalves() {
+    void sublayersArePlacedAtHalves() {
         const RunData a = measured("A", 3, 1);
         const Plot plot = build({&a}, "sublayers").plots.front();
         QCOMPARE(plot.curves[0].x, (std::vector<double>{0.5, 1, 1.5, 2, 2.5, 3}));
         QCOMPARE(plot.curves[0].y[5], 6.0);
     }
 
-    void endToEndSaysWhatIsProvedOfTheSmallest() {
+    void endToEndStatesTheProvedSmallestValue() {
         RunData a = measured("A", 3, 1);
         Figure f = build({&a}, "end_to_end");
         QCOMPARE(f.plots[0].curves[0].x, (std::vector<double>{1, 2, 3, 4}));

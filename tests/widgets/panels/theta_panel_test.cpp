@@ -41,7 +41,8 @@ RunData withTheta(const std::string& name, double shift = 0) {
     return r;
 }
 
-Figure built(const std::vector<const RunData*>& runs, PanelOptions options = {}, int layer = -1, int head = -1) {
+Figure built(const std::vector<const RunData*>& runs, PanelOptions options = {}, int layer = -1,
+             int head = -1) {
     PanelInput input;
     input.runs = runs;
     input.options = std::move(options);
@@ -83,8 +84,9 @@ class ThetaPanelTest : public QObject {
         QCOMPARE(chips(f.plots[0]), "1 of 6 heads not finite");
         QVERIFY(f.subtitle.contains("2,016 of 24,192 rows"));
         QVERIFY(f.formula.contains("2,016 of 24,192 rows"));
-        QCOMPARE(f.summary, "θ, mean θ ÷ uniform at step 0. A: from 0.5 to 1, mean 0.872, 1 of 6 heads not finite; "
-                            "B: from 0.5 to 1.1, mean 0.892, 1 of 6 heads not finite");
+        QCOMPARE(f.summary,
+                 "θ, mean θ ÷ uniform at step 0. A: from 0.5 to 1, mean 0.872, 1 of 6 heads not finite; "
+                 "B: from 0.5 to 1.1, mean 0.892, 1 of 6 heads not finite");
     }
 
     void roundOffHasNoColours() {
@@ -113,7 +115,7 @@ class ThetaPanelTest : public QObject {
         QVERIFY(!f.summary.contains("nan", Qt::CaseInsensitive));
     }
 
-    void aRecordingOfAnEarlierVersionSaysWhatItLacks() {
+    void aRecordingOfAnEarlierVersionReportsMissingArrays() {
         RunData a = syn::run("A");
         syn::add(a, "theta", 0, {syn::array("mean", {1, 2}, {0.9, 0.8})});
         QCOMPARE(built({&a}).empty_text, "A: its theta sample lacks this quantity");
@@ -143,8 +145,9 @@ class ThetaPanelTest : public QObject {
         QCOMPARE(plot.stems.at(0).y, std::vector<double>({0.35, 0.15}));
         QCOMPARE(plot.curves.at(0).x, std::vector<double>({2, 3}));
         QCOMPARE(plot.references.at(0).value, 0.25);
-        QCOMPARE(chips(plot), "θ 1, uniform 1 | p(S*) 0.5 | prefix heuristic 0.91 | peaked-row bound 1 (κ = 0.65) | "
-                              "sequence 2, token 4");
+        QCOMPARE(chips(plot),
+                 "θ 1, uniform 1 | p(S*) 0.5 | prefix heuristic 0.91 | peaked-row bound 1 (κ = 0.65) | "
+                 "sequence 2, token 4");
     }
 
     void withoutASelectionTheLowestRow() {
@@ -152,7 +155,8 @@ class ThetaPanelTest : public QObject {
         const Figure f = built({&a}, {{"x", "row"}});
         QCOMPARE(f.plots.at(0).heading, "A · layer 2, head 2");
         QVERIFY(chips(f.plots[0]).contains("peaked-row bound 0.36"));
-        QCOMPARE(f.summary, "The row with the lowest θ, at step 0. A: layer 2, head 2 has θ = 0.36 over 2 keys");
+        QCOMPARE(f.summary,
+                 "The row with the lowest θ, at step 0. A: layer 2, head 2 has θ = 0.36 over 2 keys");
     }
 
     void aRowThatIsNotFinite() {

@@ -74,7 +74,7 @@ class TokensPanelTest : public QObject {
         QCOMPARE(f.plots[0].curves[2].y, std::vector<double>({-0.25, -0.25}));
     }
 
-    void withoutASampleItSaysSo() {
+    void withoutASampleThereIsAMessage() {
         const RunData bare = syn::run("Bare");
         PanelInput input;
         input.runs = {&bare};

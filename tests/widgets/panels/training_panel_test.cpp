@@ -41,7 +41,7 @@ QStringList labels(const Plot& plot) {
 class TrainingPanelTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    void beforeTrainingTheFloorsStandByName() {
+    void beforeTrainingTheFloorsAreNamed() {
         const RunData a = trained("A", {}), b = trained("B", {});
         PanelInput input;
         input.runs = {&a, &b};
@@ -138,7 +138,7 @@ class TrainingPanelTest : public QObject {
         QVERIFY(std::abs(f.plots[0].plateaus[0].low - 2.91) < 1e-12);
         QVERIFY(std::abs(f.plots[0].plateaus[0].high - 3.09) < 1e-12);
         QCOMPARE(f.plots[0].plateaus[0].role.run, 1);
-        QVERIFY(f.plots[0].plateaus[0].label.isEmpty());  // the curve's end says "stalled" already
+        QVERIFY(f.plots[0].plateaus[0].label.isEmpty());  // the label of the end mark is "stalled"
         QVERIFY(f.summary.contains("A 50 at step 2, diverged: step 3 · L7 ffn.w2 · inf"));
         QVERIFY(f.summary.contains("B 3 at step 3, stalled"));
     }

@@ -14,8 +14,8 @@ namespace {
 RunData withUpdates(const std::string& name, double times, bool tied) {
     RunData r = syn::run(name);
     for (int step : {0, 3}) {
-        std::vector<std::string> groups{"embedding", "blocks.0.attn", "blocks.0.ffn", "blocks.1.attn", "blocks.1.ffn",
-                                        "norms"};
+        std::vector<std::string> groups{"embedding",     "blocks.0.attn", "blocks.0.ffn",
+                                        "blocks.1.attn", "blocks.1.ffn",  "norms"};
         std::vector<double> ratios{1 * times, 2 * times, 3 * times, 4 * times, 5 * times + step, 6 * times};
         if (!tied) {
             groups.push_back("head");
@@ -31,7 +31,7 @@ RunData withUpdates(const std::string& name, double times, bool tied) {
 class UpdatesPanelTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    /// Embedding and sub-layers along the depth; head and norms behind it, with ticks of their own in every plot.
+    /// Embedding and sub-layers along the depth; head and norms after it, with separate ticks in every plot.
     void groupsAlongTheDepth() {
         const RunData a = withUpdates("A", 1, false), b = withUpdates("B", 0.5, true);
         PanelInput input;

@@ -33,7 +33,7 @@ class DecimateTest : public QObject {
     void nothingGivesNothing() { QVERIFY(decimate({}, 1).empty()); }
 
     /// On random walks with spikes: every column keeps its first, last, lowest and highest value, at most
-    /// four points, and what is kept is a subsequence of what came in.
+    /// four points, and the result is a subsequence of the input.
     void noSpikeIsLost_data() {
         QTest::addColumn<unsigned>("seed");
         for (unsigned seed = 0; seed < 20; ++seed) QTest::addRow("seed %u", seed) << seed;

@@ -73,7 +73,7 @@ class FigureLayoutTest : public QObject {
                      Scale::Log);
         const PlotLayout plot = lay(f).plots.at(0);
         QCOMPARE(plot.curves[0].pieces.size(), std::size_t(1));  // 0–1
-        QCOMPARE(plot.curves[0].dots.size(), qsizetype(3));      // 3, 6 and 8 stand alone
+        QCOMPARE(plot.curves[0].dots.size(), qsizetype(3));      // 3, 6 and 8 are isolated
         QCOMPARE(plot.gaps.size(), std::size_t(3));              // NaN; 0 and −3 in one; Inf
         QCOMPARE(plot.gaps[0].kind, GapMark::Kind::NaN);
         QCOMPARE(plot.gaps[1].kind, GapMark::Kind::NotPositive);
@@ -209,11 +209,11 @@ class FigureLayoutTest : public QObject {
         }
         QVERIFY(cross && hatched);
         QVERIFY(find(plot.texts, "stalled"));
-        // What follows the end is told by the cross; no gap mark repeats it.
+        // The cross marks the end; no gap mark repeats it.
         QVERIFY(plot.gaps.empty());
     }
 
-    /// In a figure of one column, as it is exported by default, no name of a line is cut.
+    /// In a figure of one column, as it is exported by default, no curve name is elided.
     void namesFitAPrintedColumn() {
         Figure f = samples::losses();
         for (auto& line : f.plots[0].references)
@@ -227,7 +227,7 @@ class FigureLayoutTest : public QObject {
         QVERIFY(plot.area.width() > tenths_of_a_point.width() / 2);
     }
 
-    /// What a run ended of is told in full, and not on top of a curve.
+    /// The reason of an end is shown in full, and not on top of a curve.
     void anEndMarksWordsCoverNoCurve() {
         Figure f = samples::losses();
         Curve& early = f.plots[0].curves[0];
@@ -239,19 +239,19 @@ class FigureLayoutTest : public QObject {
         early.y.resize(kept);
         f.plots[0].x.range = {0.0, 3.0 * static_cast<double>(kept)};
         const PlotLayout plot = lay(f).plots.at(0);
-        QString told;
+        QString label;
         for (const auto& text : plot.texts) {
             if (!plot.area.contains(text.rect)) continue;
-            told += (told.isEmpty() ? "" : " ") + text.text;
+            label += (label.isEmpty() ? "" : " ") + text.text;
             for (const auto& shape : plot.curves)
                 for (const auto& piece : shape.pieces)
                     for (const QPointF& point : piece)
                         QVERIFY2(!text.rect.contains(point), qPrintable(text.text));
         }
-        QVERIFY2(told.contains("for 50 steps") && !told.contains(u'…'), qPrintable(told));
+        QVERIFY2(label.contains("for 50 steps") && !label.contains(u'…'), qPrintable(label));
     }
 
-    void chipsStandOverNoData() {
+    void chipsCoverNoData() {
         const PlotLayout plot = lay(samples::gradients()).plots.at(0);
         const TextShape* bound = find(plot.texts, "bound 3e9 ↑");
         QVERIFY(bound && !bound->rect.intersects(plot.area));
@@ -295,7 +295,7 @@ class FigureLayoutTest : public QObject {
         QVERIFY(layout.plots[0].area.right() < layout.plots[1].area.left());
     }
 
-    /// One text too wide for its cell: none is written, rather than the short ones alone.
+    /// If one text is too wide for its cell, none is drawn.
     void textsOfCellsAllFitOrNoneIsWritten() {
         Figure f = samples::theta();
         f.plots[0].maps[0].text[1] = QString(40, u'8');

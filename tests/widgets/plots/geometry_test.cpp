@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Clipping, dashes, hatching and the spreading of labels: the plain geometry under the plots.
+// Clipping, dashes, hatching and the spreading of labels: the geometry of the plots.
 #include "widgets/plots/clip.h"
 #include "widgets/plots/label_spread.h"
 
@@ -42,12 +42,12 @@ class GeometryTest : public QObject {
         QVERIFY(clipPolygon({{20, 0}, {30, 0}, {30, 9}}, box_).isEmpty());
     }
 
-    void dashesCoverTheirShareAndGoOnRoundCorners() {
+    void dashesCoverTheirShareAndContinueRoundCorners() {
         const auto lines = dashes({{0, 0}, {5, 0}, {5, 95}}, {3, 1});
         double drawn = 0;
         for (const auto& line : lines) drawn += line.length();
         QCOMPARE(drawn, 75.0);
-        // The second dash begins at 4, turns the corner at 5 and ends 2 further down.
+        // The second dash begins at 4, passes the corner at 5 and ends 2 further down.
         QCOMPARE(lines[1], QLineF(4, 0, 5, 0));
         QCOMPARE(lines[2], QLineF(5, 0, 5, 2));
         QCOMPARE(dashes({{0, 0}, {5, 0}, {5, 5}}, {}).size(), qsizetype(2));

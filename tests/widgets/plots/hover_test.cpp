@@ -63,7 +63,8 @@ class HoverTest : public QObject {
         band.is_error = true;
         f.plots[0].bands.push_back(band);
         QStringList lines = texts(f, {0, 3.0, 0, -1, -1});
-        QVERIFY2(lines.contains("Pre-LN  0.25 ± 0.012") && lines.contains("Post-LN  0.5"), qPrintable(lines.join('|')));
+        QVERIFY2(lines.contains("Pre-LN  0.25 ± 0.012") && lines.contains("Post-LN  0.5"),
+                 qPrintable(lines.join('|')));
         QVERIFY(lines.contains("Post-LN / Pre-LN = 2"));
         QVERIFY(!lines.join('|').contains("error band"));
         b.step = 18;  // two steps: each is named, and there is no ratio
@@ -80,7 +81,7 @@ class HoverTest : public QObject {
         QVERIFY(texts(f, {0, 50, -1, -1, -1})[0].startsWith("Post-LN · step 50"));
     }
 
-    /// Dots that no line joins stand for themselves: between them nothing was measured.
+    /// Dots without a line have no values in between.
     void pointsThatAreNotJoinedHaveNoValueBetween() {
         Figure f = samples::losses();
         Curve held_out = f.plots[0].curves[0];
@@ -131,13 +132,13 @@ class HoverTest : public QObject {
 
     void keysStepThroughThePoints() {
         const Figure f = samples::gradients();
-        const auto first = hoverBeside(f, {0, kNaN, -1, -1, -1}, 1);
+        const auto first = hoverNeighbour(f, {0, kNaN, -1, -1, -1}, 1);
         QCOMPARE(first->x, 0.0);
-        QCOMPARE(hoverBeside(f, *first, 1)->x, 0.5);
-        QVERIFY(!hoverBeside(f, *first, -1));
-        const auto cell = hoverBeside(samples::theta(), {0, kNaN, -1, 2, 3}, -1);
+        QCOMPARE(hoverNeighbour(f, *first, 1)->x, 0.5);
+        QVERIFY(!hoverNeighbour(f, *first, -1));
+        const auto cell = hoverNeighbour(samples::theta(), {0, kNaN, -1, 2, 3}, -1);
         QCOMPARE(cell->column, 2);
-        QVERIFY(!hoverBeside(samples::theta(), {0, kNaN, -1, 2, 3}, 1));
+        QVERIFY(!hoverNeighbour(samples::theta(), {0, kNaN, -1, 2, 3}, 1));
     }
 
     void staleAndForeignPointsGiveNothing() {

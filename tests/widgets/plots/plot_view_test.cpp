@@ -69,8 +69,8 @@ class PlotViewTest : public QObject {
         QVERIFY(!onAxis(corner.x() + 6));
     }
 
-    /// Every kind of figure, in every theme: a picture with more than one colour, frames where the layout
-    /// says.
+    /// Every kind of figure, in every theme: an image with more than one colour, frames where the layout
+    /// places them.
     void paintsEveryFigure() {
         for (const auto kind : {Theme::Kind::Light, Theme::Kind::Dark, Theme::Kind::Print}) {
             view_->setTheme(Theme::make(kind));
@@ -125,7 +125,7 @@ class PlotViewTest : public QObject {
         QCOMPARE(plot(0).x.scale, Scale::Log);
         QCOMPARE(plot(1).x.scale, Scale::Log);
         QVERIFY(plot(0).curves[0].dots.size() <
-                qsizetype(samples::gradients().plots[0].curves[0].x.size()));  // x = 0 has no place
+                qsizetype(samples::gradients().plots[0].curves[0].x.size()));  // x = 0 is not shown
     }
 
     void boxZoomStaysWhenDataComeAndResets() {
@@ -168,7 +168,7 @@ class PlotViewTest : public QObject {
         QVERIFY(wheel(Qt::ControlModifier));
         QVERIFY(std::abs((plot().x.high - plot().x.low) / (width / 1.25) - 1) < 1e-9);
         QVERIFY(std::abs(plot().x.toValue(where.x()) - fixed) < 1e-6);
-        for (int i = 0; i < 300; ++i) wheel(Qt::ControlModifier);  // as deep as one likes, without harm
+        for (int i = 0; i < 300; ++i) wheel(Qt::ControlModifier);  // zooming in is limited
         view_->grab();
     }
 
@@ -209,7 +209,7 @@ class PlotViewTest : public QObject {
         show(samples::gradients());
         const QSignalSpy left(view_.get(), &PlotView::left);
         hover(plot(1).area.center().toPoint());
-        show(samples::losses());  // one plot only; the mouse may now be over it or beside it
+        show(samples::losses());  // one plot only; the mouse may now be over it or next to it
         QTest::keyClick(view_.get(), Qt::Key_Y);
         show(Figure());
         QCOMPARE(left.count(), 1);

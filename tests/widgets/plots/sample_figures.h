@@ -7,7 +7,7 @@
 
 namespace normscope::widgets::samples {
 
-/// One figure of each kind that the panels draw, with made-up but typical numbers.
+/// One figure of each kind that the panels draw, with synthetic but typical values.
 
 inline Curve curve(const QString& name, int run, std::vector<double> x, std::vector<double> y) {
     Curve c;

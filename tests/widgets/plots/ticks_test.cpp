@@ -55,7 +55,7 @@ class TicksTest : public QObject {
         QCOMPARE(labels(low, high, log ? Scale::Log : Scale::Linear, integers).join(u' '), expected);
     }
 
-    /// Whatever the range: 4 to 8 labels inside it, rising, all different.
+    /// For any range: 4 to 8 labels inside it, ascending and distinct.
     void anyRange_data() {
         QTest::addColumn<unsigned>("seed");
         for (unsigned seed = 0; seed < 200; ++seed) QTest::addRow("seed %u", seed) << seed;

@@ -111,8 +111,9 @@ class RunStripTest : public QObject {
     void everyOutcomeHasItsOwnGlyphAndWord() {
         QSet<int> glyphs;
         QSet<QString> words;
-        const RunState states[] = {RunState::Running, RunState::Finished,    RunState::Diverged, RunState::Collapsed,
-                                   RunState::Stalled, RunState::Interrupted, RunState::Failed};
+        const RunState states[] = {RunState::Running,   RunState::Finished, RunState::Diverged,
+                                   RunState::Collapsed, RunState::Stalled,  RunState::Interrupted,
+                                   RunState::Failed};
         for (RunState state : states) {
             glyphs << static_cast<int>(outcomeGlyph(state));
             words << outcomeWord(state);

@@ -39,7 +39,8 @@ class TransportBarTest : public QObject {
     };
 
     static std::vector<StepLane> lanes() {
-        return {{"Pre-LN", 0, 100, {0, 1, 2, 16, 32}, {0, 2, 32}}, {"Post-LN", 1, 64, {0, 32, 48, 64}, {0, 64}}};
+        return {{"Pre-LN", 0, 100, {0, 1, 2, 16, 32}, {0, 2, 32}},
+                {"Post-LN", 1, 64, {0, 32, 48, 64}, {0, 64}}};
     }
 
   private Q_SLOTS:
@@ -58,7 +59,7 @@ class TransportBarTest : public QObject {
         b.bar.scrubber()->setFocus();
         QTest::keyClick(&b.bar, Qt::Key_Space);
         QCOMPARE(b.play.count(), 1);
-        QVERIFY(!b.bar.isPlaying());  // only asked
+        QVERIFY(!b.bar.isPlaying());  // only requested
         b.bar.setPlaying(true);
         QVERIFY(b.button(Glyph::Pause) && !b.button(Glyph::Play));
         QTest::keyClick(&b.bar, Qt::Key_Space);
@@ -119,7 +120,7 @@ class TransportBarTest : public QObject {
         field->selectAll();
         QTest::keyClicks(field, "77");
         QCOMPARE(b.scrubbed.count(), 0);
-        b.bar.setRange(120, 200);  // a frame comes while somebody types
+        b.bar.setRange(120, 200);  // a frame arrives during typing
         b.bar.setStep(41);
         QCOMPARE(field->cleanText(), QStringLiteral("77"));
         QTest::keyClick(field, Qt::Key_Return);
@@ -230,27 +231,30 @@ class TransportBarTest : public QObject {
         b.bar.setLanes({{"A", 0, 100, {16, 32}, {32}}});
         QVERIFY(s->measuredByAll(32) && !s->measuredByAll(16) && !s->measuredByAll(7));
         const QImage image = s->grab().toImage();
-        const auto height = [&](qint64 step) {  // rows that differ from a place beside it without a tick
-            const int x = qRound(s->xOf(step));
-            int rows = 0;
-            for (int y = 14; y < 46; ++y) {
-                bool differs = false;
-                for (int dx = -1; dx <= 1; ++dx) differs |= image.pixel(x + dx, y) != image.pixel(x + 5, y);
-                rows += differs;
-            }
-            return rows;
-        };
+        const auto height =
+            [&](qint64 step) {  // rows that differ from a neighbouring position without a tick
+                const int x = qRound(s->xOf(step));
+                int rows = 0;
+                for (int y = 14; y < 46; ++y) {
+                    bool differs = false;
+                    for (int dx = -1; dx <= 1; ++dx)
+                        differs |= image.pixel(x + dx, y) != image.pixel(x + 5, y);
+                    rows += differs;
+                }
+                return rows;
+            };
         QVERIFY2(height(32) > height(16) && height(16) > 0,
                  qPrintable(QString("%1 %2").arg(height(32)).arg(height(16))));
     }
 
-    void itSaysWhatIsMeasured() {
+    void theAccessibleTextNamesMeasuredSteps() {
         Bench b;
         b.bar.setLanes(lanes());
         b.bar.setStep(32);
-        QCOMPARE(b.bar.scrubber()->accessibleDescription(),
-                 "step 32 of 200; Pre-LN: measured here, at 5 steps in all; Post-LN: measured here in part, at 4 "
-                 "steps in all");
+        QCOMPARE(
+            b.bar.scrubber()->accessibleDescription(),
+            "step 32 of 200; Pre-LN: measured here, at 5 steps in all; Post-LN: measured here in part, at 4 "
+            "steps in all");
     }
 
     void measuringIsOfferedAndCanBeEnded() {
@@ -268,9 +272,9 @@ class TransportBarTest : public QObject {
         b.bar.setMeasurable(false, "under way");
         QVERIFY(button->isEnabled());
         QCOMPARE(button->text(), "Cancel");
-        bool said = false;
-        for (const auto* label : b.bar.findChildren<QLabel*>()) said |= label->text().contains("Post-LN");
-        QVERIFY(said);
+        bool shown = false;
+        for (const auto* label : b.bar.findChildren<QLabel*>()) shown |= label->text().contains("Post-LN");
+        QVERIFY(shown);
         QCoreApplication::processEvents();
         QCOMPARE(b.bar.scrubber()->width(), wide);  // nothing moves
         b.bar.setMeasuring({});

@@ -106,7 +106,7 @@ class NormOverrideTest : public QObject {
             QVERIFY(attn.in && !attn.out && attn.post && attn.a == 1);
             QVERIFY(ffn.in && !ffn.out && !ffn.post && ffn.a == 3);
         }
-        // The plain layer is applied: nothing is left that the scheme does not say.
+        // The plain layer is applied: no override of the scheme remains.
         const StackSpec plain = withLayerEverywhere(
             withNorm(stack(Scheme::Pre), 2, Sublayer::Attention, NormPlace::Out, true, false), 1);
         QVERIFY(plain.layers.empty());

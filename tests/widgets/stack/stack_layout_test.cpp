@@ -50,7 +50,7 @@ class StackLayoutTest : public QObject {
         double y = layout.height + 1;
         for (int layer = 0; layer < depth; ++layer) {
             const QRectF rect = layout.layerRect(layer);
-            QVERIFY(rect.bottom() <= y + 1e-6);  // deeper layers stand above
+            QVERIFY(rect.bottom() <= y + 1e-6);  // deeper layers are above
             y = rect.top();
             QCOMPARE(layout.layerAt(rect.center().y()), layer);
         }
@@ -60,7 +60,7 @@ class StackLayoutTest : public QObject {
         QVERIFY(layout.height < 5 * 50 + 4 * 25 + StackLayout::kThinTotal || depth <= 8);
     }
 
-    void boxesStandInOrderInsideTheLine() {
+    void boxesAreInOrderInsideTheLine() {
         for (double width : {240.0, 256.0, 400.0}) {
             const QRectF line =
                 sublayerRect(layoutStack(4, 0, width, true).layerRect(2), Sublayer::Attention);

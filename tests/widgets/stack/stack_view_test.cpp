@@ -65,7 +65,7 @@ class StackViewTest : public QObject {
         QTest::mouseClick(post, Qt::LeftButton);
         QCOMPARE(b.toggled.count(), 1);
         compareToggle(b.toggled[0], 2, Sublayer::FeedForward, NormPlace::Post, true, false);
-        QVERIFY(!post->isChecked());  // only asked
+        QVERIFY(!post->isChecked());  // only requested
         QTest::mouseClick(b.view.chip(1, Sublayer::Attention, NormPlace::In), Qt::LeftButton,
                           Qt::ShiftModifier);
         QCOMPARE(b.toggled.count(), 2);
@@ -120,7 +120,7 @@ class StackViewTest : public QObject {
         QTest::keyClick(&b.view, Qt::Key_Home);
         QTest::keyClick(&b.view, Qt::Key_Down);
         QVERIFY(b.view.selectedLayer() == 0 && b.view.selectedSublayer() == Sublayer::Attention);
-        QTest::keyClick(&b.view, Qt::Key_O, Qt::ControlModifier);  // somebody else's shortcut
+        QTest::keyClick(&b.view, Qt::Key_O, Qt::ControlModifier);  // not a shortcut of the stack
         QCOMPARE(b.toggled.count(), 3);
     }
 
@@ -141,11 +141,11 @@ class StackViewTest : public QObject {
         spec = withNorm(spec, 0, Sublayer::Attention, NormPlace::Out, true, false);
         b.view.setSpec(spec);
         std::vector<LayerOverride> layers;
-        QStringList said;
+        QStringList edits;
         connect(&b.view, &StackView::layersEdited, this,
                 [&](const std::vector<LayerOverride>& l, const QString& what) {
                     layers = l;
-                    said << what;
+                    edits << what;
                 });
         const auto open = [&](int layer) {
             delete b.view.findChild<QMenu*>("stackMenu");
@@ -165,7 +165,7 @@ class StackViewTest : public QObject {
         QVERIFY(layers[0].attn.empty() && layers[3].ffn.post == true);
         entry(b.view, "Reset all")->trigger();
         QVERIFY(layers.empty());
-        QCOMPARE(said,
+        QCOMPARE(edits,
                  QStringList({"reset layer 3", "layer 3 applied to all layers", "reset all overrides"}));
         delete b.view.findChild<QMenu*>("stackMenu");
     }
@@ -191,7 +191,7 @@ class StackViewTest : public QObject {
         QCOMPARE(popup->fieldA()->placeholderText(), "1");
         popup->fieldB()->setText("many");
         QTest::keyClick(popup->fieldB(), Qt::Key_Return);
-        QCOMPARE(count, 0);  // refused, still open
+        QCOMPARE(count, 0);  // rejected, still open
         popup->fieldB()->setText("0,5");
         QTest::keyClick(popup->fieldB(), Qt::Key_Return);
         QCOMPARE(count, 1);
@@ -243,7 +243,8 @@ class StackViewTest : public QObject {
         QCOMPARE(b.view.layerColour(0), cividis(0));
         QCOMPARE(b.view.layerColour(1), cividis(0.5));  // logarithmic
         QCOMPARE(b.view.layerColour(2), cividis(1));
-        QCOMPARE(b.view.sizeHint().height(), plain);  // the room for the key is there without it, lest the knobs move
+        QCOMPARE(b.view.sizeHint().height(),
+                 plain);  // the space of the key is reserved, so that the knobs do not move
         b.view.setLayerValues({-1, 0, 1}, "change");
         QCOMPARE(b.view.layerColour(1), cividis(0.5));  // linear
         b.view.setLayerValues({1, std::nan(""), std::numeric_limits<double>::infinity()}, "RMS");
@@ -254,8 +255,8 @@ class StackViewTest : public QObject {
         QVERIFY(!b.view.grab().isNull());
     }
 
-    /// A post norm leaves every layer at 1 but for the round-off: no pattern of that.
-    void valuesThatReadTheSameHaveOneColour() {
+    /// A post norm keeps every layer at 1 up to round-off, which must not show as a pattern.
+    void equalTextsHaveEqualColours() {
         Bench b;
         b.view.setLayerValues({1, 1.00001, 0.9999}, "RMS");
         QCOMPARE(b.view.layerColour(0), b.view.layerColour(1));
