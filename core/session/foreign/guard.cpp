@@ -187,7 +187,7 @@ void require_walked(const std::string& path) {
     const int status = child.status();
     if (answer == "walked\n") return remember(state);
     if (answer.starts_with("rejected: ") && answer.ends_with('\n'))
-        throw InputError(path + ": " + answer.substr(9, answer.size() - 10));
+        throw InputError(path + ": " + answer.substr(10, answer.size() - 11));
     throw InputError(
         path,
         "damaged so that it makes the HDF5 library crash" +
