@@ -87,9 +87,9 @@ struct ByHand {
         if (!bias.empty()) k.add_bias(kR, out, round(rounding, at(bias), static_cast<std::size_t>(out)).data(), y.data());
         return round(rounding, y);
     }
-    Floats combine(float a, const Floats& x, float b, const Floats& y) const {
+    Floats axpby(float a, const Floats& x, float b, const Floats& y) const {
         Floats z(x.size());
-        k.combine(x.size(), a, x.data(), b, y.data(), z.data());
+        k.axpby(x.size(), a, x.data(), b, y.data(), z.data());
         return z;
     }
     Floats attention(const Floats& u, const std::string& name) const {
@@ -191,14 +191,14 @@ class AutocastTest : public QObject {
             token.insert(token.end(), t, t + kD);
             position.insert(position.end(), p, p + kD);
         }
-        QVERIFY(same_bits(hand.combine(1, token, 1, position), tape.hidden[0]));
+        QVERIFY(same_bits(hand.axpby(1, token, 1, position), tape.hidden[0]));
         for (std::size_t i = 0; i < model.rules().size(); ++i) {
             const SublayerRule& rule = model.rules()[i];
             const std::string name = "blocks." + std::to_string(i / 2) + (i % 2 ? ".ffn" : ".attn");
             const Floats x(tape.hidden[i], tape.hidden[i] + kCount), u = rule.in ? hand.norm(x, name + ".norm_in") : x;
             Floats y = i % 2 ? hand.feed_forward(u, name) : hand.attention(u, name);
             if (rule.out) y = hand.norm(y, name + ".norm_out");
-            Floats z = hand.combine(1, x, 0.7f, y);
+            Floats z = hand.axpby(1, x, 0.7f, y);
             if (rule.post) z = hand.norm(z, name + ".norm_post");
             QVERIFY2(same_bits(z, tape.hidden[i + 1]), name.c_str());
         }

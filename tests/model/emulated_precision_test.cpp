@@ -77,9 +77,9 @@ struct ByHand {
         k.add_bias(kR, out, at(bias), y.data());
         return round(y);
     }
-    Floats combine(float a, const Floats& x, float b, const Floats& y) const {
+    Floats axpby(float a, const Floats& x, float b, const Floats& y) const {
         Floats z(x.size());
-        k.combine(x.size(), a, x.data(), b, y.data(), z.data());
+        k.axpby(x.size(), a, x.data(), b, y.data(), z.data());
         return round(z);
     }
     Floats attention(const Floats& u, const std::string& name) const {
@@ -183,7 +183,7 @@ class EmulatedPrecisionTest : public QObject {
             token.insert(token.end(), t, t + kD);
             position.insert(position.end(), p, p + kD);
         }
-        QVERIFY(same_bits(hand.combine(1, token, 1, position), tape.hidden[0]));
+        QVERIFY(same_bits(hand.axpby(1, token, 1, position), tape.hidden[0]));
 
         for (std::size_t i = 0; i < model.rules().size(); ++i) {
             const SublayerRule& rule = model.rules()[i];
@@ -191,7 +191,7 @@ class EmulatedPrecisionTest : public QObject {
             const Floats x = copy(tape.hidden[i], count), u = rule.in ? hand.norm(x, name + ".norm_in") : x;
             Floats y = i % 2 ? hand.feed_forward(u, name) : hand.attention(u, name);
             if (rule.out) y = hand.norm(y, name + ".norm_out");
-            Floats z = hand.combine(1, x, 0.7f, y);
+            Floats z = hand.axpby(1, x, 0.7f, y);
             if (rule.post) z = hand.norm(z, name + ".norm_post");
             QVERIFY2(same_bits(z, tape.hidden[i + 1]), name.c_str());
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Schemes that must coincide do so bit for bit, and what GPAS must leave alone it leaves alone.
-#include "core/model/gate.h"
+#include "core/backend/row/gate.h"
 #include "core/model/gate_warnings.h"
 #include "core/model/transformer.h"
 
