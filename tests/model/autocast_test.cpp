@@ -137,9 +137,6 @@ class AutocastTest : public QObject {
   private Q_SLOTS:
     /// Operands rounded, the product rounded, what stood there before added in float32.
     void products() {
-        const StackSpec spec = stack_of(Scheme::Pre);
-        const ParameterTable table(spec);
-        const Numerics numerics;
         constexpr int M = 5, N = 7, K = 9, ld = 11;
         const auto wave = [](float frequency) {
             Floats values(99);
@@ -149,9 +146,7 @@ class AutocastTest : public QObject {
         const Floats A = wave(0.7f), B = wave(1.3f), start = wave(0.3f);
         for (Rounding rounding : {Rounding::Bf16, Rounding::Fp16})
             for (float beta : {0.0f, 1.0f}) {
-                const Pass<float> pass{.spec = spec, .numerics = numerics, .table = table, .parameters = nullptr,
-                                       .kernels = row_kernels<float>(), .turned = nullptr, .angles = nullptr,
-                                       .rounding = rounding, .policy = PrecisionPolicy::Autocast};
+                const Products<float> pass{rounding, PrecisionPolicy::Autocast};
                 const Floats a = round(rounding, A), b = round(rounding, B);
                 const auto check = [&](auto emulated, auto exact) {
                     Floats got = start, product(M * N), wanted = start;

@@ -130,9 +130,6 @@ class EmulatedPrecisionTest : public QObject {
   private Q_SLOTS:
     /// Products, with what was there before (β ≠ 0) and in a wider matrix (ldc > N).
     void products() {
-        const StackSpec spec = stack_of(Scheme::Pre);
-        const ParameterTable table(spec);
-        const Numerics numerics;
         constexpr int M = 5, N = 7, K = 9, ld = 11;
         const auto wave = [](std::size_t count, float frequency) {
             Floats values(count);
@@ -142,8 +139,7 @@ class EmulatedPrecisionTest : public QObject {
         const Floats A = wave(99, 0.7f), B = wave(99, 1.3f), start = wave(99, 0.3f);
         for (Rounding rounding : {Rounding::None, Rounding::Bf16, Rounding::Fp16})
             for (float beta : {0.0f, 1.0f}) {
-                const Pass<float> pass{.spec = spec, .numerics = numerics, .table = table, .parameters = nullptr,
-                                       .kernels = row_kernels<float>(), .turned = nullptr, .angles = nullptr, .rounding = rounding};
+                const Products<float> pass{rounding, PrecisionPolicy::Pure};
                 const auto check = [&](auto emulated, auto exact) {
                     Floats got = start, wanted = start;
                     emulated(got.data());
