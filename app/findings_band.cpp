@@ -9,10 +9,10 @@
 #include <QTimer>
 #include <algorithm>
 
-#include "app/lab.h"
+#include "app/lab/lab.h"
 #include "core/findings/findings.h"
 #include "widgets/plots/theme.h"
-#include "widgets/stack/palette_theme.h"
+#include "widgets/plots/palette_theme.h"
 
 namespace normscope::app {
 

@@ -3,7 +3,7 @@
 
 #include "app/banner.h"
 #include "app/findings_band.h"
-#include "app/lab.h"
+#include "app/lab/lab.h"
 #include "app/palette.h"
 #include "app/panel_grid.h"
 #include "app/settings.h"
@@ -13,12 +13,12 @@
 #include "core/recipe/presets.h"
 #include "core/stack/warnings.h"
 #include "widgets/panels/run_diff.h"
-#include "widgets/stack/diff_list.h"
-#include "widgets/stack/knob_panel.h"
-#include "widgets/stack/notice_strip.h"
-#include "widgets/stack/run_strip.h"
+#include "widgets/knobs/diff_list.h"
+#include "widgets/knobs/knob_panel.h"
+#include "widgets/knobs/notice_strip.h"
+#include "widgets/runs/run_strip.h"
 #include "widgets/stack/stack_view.h"
-#include "widgets/stack/transport_bar.h"
+#include "widgets/runs/transport_bar.h"
 
 #include <nlohmann/json.hpp>
 

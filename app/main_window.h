@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/io_worker.h"
-#include "widgets/stack/recipe_diff.h"
+#include "app/lab/io_worker.h"
+#include "widgets/knobs/recipe_diff.h"
 
 #include <QMainWindow>
 #include <QTimer>

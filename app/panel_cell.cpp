@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/panel_cell.h"
 
-#include "app/lab.h"
+#include "app/lab/lab.h"
 #include "widgets/export/csv.h"
 #include "widgets/panels/panel_registry.h"
-#include "widgets/stack/glyph.h"
+#include "widgets/plots/glyph.h"
 
 #include <QActionGroup>
 #include <QHBoxLayout>

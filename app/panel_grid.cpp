@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/panel_grid.h"
 
-#include "app/lab.h"
+#include "app/lab/lab.h"
 #include "core/probe/registry.h"
 #include "widgets/panels/panel_registry.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/side_rail.h"
 
-#include "app/lab.h"
+#include "app/lab/lab.h"
 #include "widgets/panels/diagnosis.h"
 #include "widgets/panels/run_diff.h"
-#include "widgets/stack/palette_theme.h"
+#include "widgets/plots/palette_theme.h"
 
 #include <QEvent>
 #include <QScrollBar>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window_actions.h"
 
-#include "app/lab.h"
+#include "app/lab/lab.h"
 #include "app/main_window.h"
 #include "app/settings.h"
 

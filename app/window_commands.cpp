@@ -4,7 +4,7 @@
 #include "app/command_search.h"
 #include "app/export_dialog.h"
 #include "app/findings_band.h"
-#include "app/lab.h"
+#include "app/lab/lab.h"
 #include "app/main_window.h"
 #include "app/panel_grid.h"
 #include "app/settings.h"
@@ -12,9 +12,9 @@
 #include "app/window_actions.h"
 #include "app/window_view.h"
 #include "widgets/export/csv.h"
-#include "widgets/stack/run_strip.h"
+#include "widgets/runs/run_strip.h"
 #include "widgets/stack/stack_view.h"
-#include "widgets/stack/transport_bar.h"
+#include "widgets/runs/transport_bar.h"
 
 #include <QApplication>
 #include <QClipboard>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window_view.h"
 
-#include "app/lab.h"
+#include "app/lab/lab.h"
 #include "app/main_window.h"
 #include "app/panel_grid.h"
 #include "core/stack/error.h"

@@ -55,11 +55,17 @@ endfunction()
 set(_normscope_test_definitions QT_NO_KEYWORDS NORMSCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     NORMSCOPE_BINARY_DIR="${CMAKE_BINARY_DIR}")
 
-# normscope_test(<name> SOURCES … DEPS … [WINDOW]): a Qt Test program registered with CTest under its own name.
+# normscope_test(<name> [SOURCES …] DEPS … [WINDOW]): a Qt Test program made of <name>_test.cpp and what else SOURCES
+# lists. Target and test are named after the folder under tests/: tests/widgets/plots/ticks_test.cpp is
+# widgets_plots_ticks.
 # WINDOW tests open real windows: tests/with_display gives them an X server (Xvfb where there is none).
 function(normscope_test name)
   cmake_parse_arguments(ARG "WINDOW" "" "SOURCES;DEPS;ARGS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
+  file(RELATIVE_PATH room ${CMAKE_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR})
+  string(REPLACE "/" "_" room ${room})
+  set(source ${name}_test.cpp)
+  set(name ${room}_${name})
+  add_executable(${name} ${source} ${ARG_SOURCES})
   _normscope_compile_rules(${name})
   set_target_properties(${name} PROPERTIES AUTOMOC ON)
   target_compile_definitions(${name} PRIVATE ${_normscope_test_definitions})

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Run by CTest: cmake -DROOT=… -P layering.cmake. Fails when a file under core/ includes a Qt header, or when an include
-# runs upward: app -> widgets -> core; in core: run -> recipe, findings -> session, probe, theory -> train -> model -> backend, stack.
+# runs upward: app -> widgets -> core; in core: run -> recipe, findings -> session, probe, theory -> train -> model -> backend, stack; interchange beside recipe.
 set(rank_app 9)
 set(rank_widgets 8)
 set(rank_core/run 6)
 set(rank_core/findings 5)
 set(rank_core/recipe 5)
+set(rank_core/interchange 5)
 set(rank_core/session 4)
 set(rank_core/probe 4)
 set(rank_core/theory 4)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/commands/change_runs.h"
 
-#include "app/lab.h"
+#include "app/lab/lab.h"
 
 #include <variant>
 

@@ -25,18 +25,27 @@ const NamedArray* full(const ProbeResult& sample, const char* name) {
     return array && !array->data.empty() ? array : nullptr;
 }
 
-std::optional<double> recent_loss(const RunData& run, std::int64_t step) {
+struct RecentLoss {
+    double mean = 0;
+    std::int64_t first = 0, last = 0;  ///< steps that it is the mean of
+};
+
+/// Over the last rows up to `step` that have a finite loss.
+std::optional<RecentLoss> recent_loss(const RunData& run, std::int64_t step) {
     const auto* loss = run.steps.find("loss");
     if (!loss) return std::nullopt;
+    RecentLoss recent;
     double sum = 0;
     std::size_t count = 0;
     for (std::size_t i = loss->size(); i-- > 0 && count < kLastRows;) {
         if (run.steps.step[i] > step || !std::isfinite((*loss)[i])) continue;
         sum += (*loss)[i];
-        ++count;
+        recent.first = run.steps.step[i];
+        if (++count == 1) recent.last = run.steps.step[i];
     }
     if (count == 0) return std::nullopt;
-    return sum / static_cast<double>(count);
+    recent.mean = sum / static_cast<double>(count);
+    return recent;
 }
 
 bool failed(RunState state) {
@@ -50,9 +59,11 @@ std::string outcome_sentence(const RunData& run, std::int64_t step) {
         return run.name + " " + run_state_word(outcome.state) + ": " + outcome.text;
     const auto loss = recent_loss(run, step);
     if (!loss) return {};
-    const std::string reached = run.name + " reached a loss of " + number(*loss, 3) + " nat";
+    const std::string reached = run.name + ": loss " + number(loss->mean, 3) + " nat (mean of " +
+                                (loss->first == loss->last ? "step " : "steps " + std::to_string(loss->first) + " to ") +
+                                std::to_string(loss->last) + ")";
     if (!std::isfinite(run.unigram_entropy)) return reached;
-    const double below = run.unigram_entropy - *loss;
+    const double below = run.unigram_entropy - loss->mean;
     return reached + ", " + number(std::abs(below)) + (below >= 0 ? " below" : " above") + " the unigram entropy";
 }
 

@@ -2,11 +2,11 @@
 #include "core/recipe/interchange.h"
 
 #include "core/model/parameters.h"
-#include "core/session/interchange/llama2_c.h"
-#include "core/session/interchange/llm_c.h"
-#include "core/session/interchange/mapped_file.h"
-#include "core/session/interchange/model_config.h"
-#include "core/session/interchange/tensor_names.h"
+#include "core/interchange/llama2_c.h"
+#include "core/interchange/llm_c.h"
+#include "core/interchange/mapped_file.h"
+#include "core/interchange/model_config.h"
+#include "core/interchange/tensor_names.h"
 #include "core/stack/error.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // The program from outside: arguments, exit codes, `normscope figure`.
 #include "core/recipe/experiment.h"
 #include "core/session/session.h"
-#include "small_recipe.h"
+#include "tests/app/small_recipe.h"
 
 #include <QFile>
 #include <QImage>

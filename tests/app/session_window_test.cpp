@@ -4,9 +4,9 @@
 #include "core/session/foreign/guard.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/export/figure_exporter.h"
-#include "widgets/stack/choice_knob.h"
-#include "widgets/stack/knob_panel.h"
-#include "widgets/stack/run_strip.h"
+#include "widgets/knobs/choice_knob.h"
+#include "widgets/knobs/knob_panel.h"
+#include "widgets/runs/run_strip.h"
 #include "widgets/stack/stack_view.h"
 #include "window_bench.h"
 

@@ -3,7 +3,7 @@
 #include "app/story_strip.h"
 #include "core/recipe/presets.h"
 #include "tests/widgets/warnings_fail.h"
-#include "widgets/stack/run_strip.h"
+#include "widgets/runs/run_strip.h"
 #include "window_bench.h"
 
 #include <QLabel>
@@ -85,7 +85,7 @@ class StoryWindowTest : public QObject {
         b.makeSmall(30);
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
-        QTRY_VERIFY_WITH_TIMEOUT(band->texts()[0].contains("reached a loss of"), 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(band->texts()[0].contains("nat (mean of step"), 20000);
         QCOMPARE(band->height(), FindingsBand::kHeight);
     }
 };

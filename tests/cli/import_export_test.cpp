@@ -8,7 +8,7 @@
 #include "core/session/session.h"
 #include "core/train/data/corpus.h"
 #include "tests/cli/cli_process.h"
-#include "tests/session/interchange/sample_models.h"
+#include "tests/interchange/sample_models.h"
 
 #include <QTemporaryDir>
 #include <QtTest>

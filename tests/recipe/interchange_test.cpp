@@ -7,7 +7,7 @@
 #include "core/recipe/evaluation.h"
 #include "core/session/named_arrays.h"
 #include "core/stack/error.h"
-#include "tests/session/interchange/sample_models.h"
+#include "tests/interchange/sample_models.h"
 
 #include <QTemporaryDir>
 #include <QtTest>

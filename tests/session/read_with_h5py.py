@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads the session that tests/session/session.cpp wrote, knowing only the documented layout."""
+"""Reads the session that tests/session/session_test.cpp wrote, knowing only the documented layout."""
 import sys
 
 import h5py

@@ -2,7 +2,7 @@
 #include "widgets/stack/factor_popup.h"
 
 #include "widgets/plots/number_text.h"
-#include "widgets/stack/palette_theme.h"
+#include "widgets/plots/palette_theme.h"
 
 #include <QFormLayout>
 #include <QLabel>

@@ -2,7 +2,7 @@
 #include "widgets/stack/norm_chip.h"
 
 #include "widgets/plots/colour_map.h"
-#include "widgets/stack/palette_theme.h"
+#include "widgets/plots/palette_theme.h"
 
 #include <QHelpEvent>
 #include <QPainter>

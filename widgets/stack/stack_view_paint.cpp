@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/number_text.h"
-#include "widgets/stack/palette_theme.h"
+#include "widgets/plots/palette_theme.h"
 #include "widgets/stack/stack_view.h"
 
 #include <QLinearGradient>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/stack/stack_view.h"
 
-#include "tests/widgets/stack/quiet.h"
+#include "tests/widgets/quiet.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/stack/factor_popup.h"
 #include "widgets/stack/norm_chip.h"

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/lab/engine_worker.h"
+
+#include "app/lab/hot_knobs.h"
+#include "core/model/parameters.h"
+#include "core/recipe/probe_steps.h"
+#include "core/run/checkpoint_memory.h"
+#include "core/stack/error.h"
+#include "core/stack/warnings.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <QTimer>
+#include <algorithm>
+
+namespace normscope::app {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kChunk = 16ms;
+constexpr auto kFrameInterval = 16ms;
+constexpr auto kCheckpointInterval = 10s;
+constexpr int kFramesWaiting = 2;
+
+double milliseconds(std::chrono::steady_clock::duration d) {
+    return std::chrono::duration<double, std::milli>(d).count();
+}
+
+/// What the weights alone warn of; what the stack does, who asks knows already.
+std::vector<std::string> gateWarnings(const Experiment& experiment) {
+    std::vector<std::string> lines = experiment.warnings();
+    const std::vector<std::string> of_stack = warnings(experiment.recipe().stack);
+    std::erase_if(lines, [&](const std::string& line) {
+        return std::find(of_stack.begin(), of_stack.end(), line) != of_stack.end();
+    });
+    return lines;
+}
+
+/// A model larger than the machine would take the whole program, and what others do here, with it.
+void refuseWhatDoesNotFit(const Recipe& recipe) {
+    constexpr double kGigabyte = 1e9;
+    const double scalar = recipe.train.precision == Precision::Fp64 ? sizeof(double) : sizeof(float);
+    // Parameters, gradients and two moments; activations come on top.
+    const double bytes = 4 * scalar * static_cast<double>(ParameterTable(recipe.stack).size());
+    const double memory =
+        static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    if (bytes <= memory) return;
+    const auto gigabytes = [](double b) { return QString::number(b / kGigabyte, 'f', 1).toStdString(); };
+    throw InputError("stack", "the model needs " + gigabytes(bytes) + " GB of memory",
+                     "up to the machine's " + gigabytes(memory) + " GB");
+}
+
+/// The experiment of a completed recipe, with the weights of its plan.
+std::unique_ptr<Experiment> built(const Recipe& recipe, const RunPlan& plan) {
+    refuseWhatDoesNotFit(recipe);
+    auto experiment = std::make_unique<Experiment>(recipe, plan.id, plan.name);
+    if (plan.weights && !plan.start) experiment->load_weights(plan.weights->tensors, plan.weights->source);
+    return experiment;
+}
+
+/// Of a frame that waits: what a replay or a fork would need most.
+void thin(RunFrame& frame) {
+    HeldCheckpoints run;
+    run.keep = 1;
+    for (const auto& checkpoint : frame.checkpoints) run.held.push_back({checkpoint->step, 1});
+    for (const RunEvent& event : frame.delta.events)
+        if (event.kind == "spike") run.spikes.push_back(event.step);
+    auto excess = excess_checkpoints({run}, 0);
+    std::sort(excess.rbegin(), excess.rend());
+    for (const auto& [_, place] : excess)
+        frame.checkpoints.erase(frame.checkpoints.begin() + static_cast<std::ptrdiff_t>(place));
+}
+
+/// The header of a run that continues: what was recorded so far belongs to it.
+RunData withHistory(RunData header, const RunData& history) {
+    header.steps = history.steps;
+    header.probes = history.probes;
+    header.events = history.events;
+    return header;
+}
+
+}  // namespace
+
+EngineWorker::EngineWorker(int threads, QObject* parent) : QObject(parent), pool_(threads) {
+    qRegisterMetaType<FramePtr>();
+    qRegisterMetaType<CheckpointPtr>();
+    qRegisterMetaType<ProbeResultsPtr>();
+}
+
+EngineWorker::~EngineWorker() = default;
+
+void EngineWorker::shutDown() {
+    shutting_down_ = true;
+    cancel_ = true;
+    cancel_measuring_ = true;
+    recordings_->stop_waiting();
+}
+
+// --- exploring
+
+void EngineWorker::explore(ExploreRequest request) {
+    {
+        const std::lock_guard lock(mutex_);
+        request_ = std::move(request);
+        cancel_ = true;
+    }
+    QMetaObject::invokeMethod(this, &EngineWorker::takeExploreRequest, Qt::QueuedConnection);
+}
+
+void EngineWorker::takeExploreRequest() {
+    ExploreRequest request;
+    {
+        const std::lock_guard lock(mutex_);
+        if (!request_ || shutting_down_) return;  // an earlier wake-up took it already
+        request = std::move(*request_);
+        request_.reset();
+        cancel_ = false;
+    }
+    try {
+        answer(request);
+    } catch (const Cancelled&) {
+        // A newer request is on its way: its answer replaces this one.
+    } catch (const std::exception& error) {
+        Q_EMIT refused(request.generation, QString::fromUtf8(error.what()));
+    }
+}
+
+std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
+    std::vector<RunFrame> frames;
+    std::vector<Explored> next;
+    for (const RunPlan& plan : request.runs) {
+        RunFrame frame{plan.id, nullptr, {}};
+        const std::string key = initialStateKey(plan.recipe);
+        const auto same = std::find_if(explored_.begin(), explored_.end(), [&](const Explored& e) {
+            return e.experiment && e.id == plan.id && e.key == key && e.weights == plan.weights;
+        });
+        Recipe recipe = plan.recipe;
+        try {
+            if (same != explored_.end()) {
+                const Recipe& completed = same->experiment->recipe();
+                recipe.stack = completed.stack;  // what completion filled in
+                setHotKnobs(recipe, hotKnobs(plan.recipe));
+                if (recipe.probes.empty()) recipe.probes = completed.probes;
+                plan_probe_steps(recipe);
+                next.push_back(std::move(*same));
+                next.back().experiment->set_knobs(hotKnobs(plan.recipe));
+            } else {
+                complete_and_validate(recipe);
+                next.push_back({key, plan.id, built(recipe, plan), plan.weights});
+            }
+        } catch (const InputError& error) {
+            frame.refused = error.what();
+            frames.push_back(std::move(frame));
+            continue;
+        }
+        RunData header = next.back().experiment->header();
+        header.name = plan.name;
+        header.recipe_json = recipe_json(recipe, -1);
+        frame.header = std::make_shared<const RunData>(std::move(header));
+        frame.gate_warnings = gateWarnings(*next.back().experiment);
+        frames.push_back(std::move(frame));
+    }
+    explored_ = std::move(next);
+    return frames;
+}
+
+void EngineWorker::answer(const ExploreRequest& request) {
+    const auto begin = Clock::now();
+    std::vector<RunFrame> first = prepare(request);
+    // The refused are said once, in the first frame; explored_ goes with the others, in their order.
+    std::vector<RunFrame> runs;
+    std::vector<RunFrame> refused;
+    for (RunFrame& run : first) (run.refused.empty() ? runs : refused).push_back(std::move(run));
+    std::vector<std::string> cheap, dear;
+    for (const ProbeInfo& probe : probe_registry())
+        if (std::count(request.probes.begin(), request.probes.end(), probe.id))
+            (probe.cost == ProbeCost::Dear ? dear : cheap).push_back(probe.id);
+
+    const auto send = [&](std::vector<RunFrame> content, bool complete) {
+        frames_waiting_.fetch_add(1);
+        Q_EMIT frameReady(
+            std::make_shared<const Frame>(Frame{request.generation, Frame::Kind::Explore, std::move(content),
+                                                complete, milliseconds(Clock::now() - begin), 0}));
+    };
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        explored_[i].experiment->measure(cheap, pool_, &shutting_down_, [&](ProbeResult r) {
+            runs[i].delta.probes.push_back(std::move(r));
+        });
+    first = runs;
+    first.insert(first.end(), refused.begin(), refused.end());
+    send(std::move(first), dear.empty() || runs.empty());
+    if (runs.empty()) return;
+    for (std::size_t p = 0; p < dear.size(); ++p) {
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            runs[i].header.reset();
+            runs[i].delta = {};
+            runs[i].delta.probes.push_back(explored_[i].experiment->measure(dear[p], pool_, &cancel_));
+        }
+        send(runs, p + 1 == dear.size());
+    }
+}
+
+// --- training
+
+void EngineWorker::train(std::uint64_t generation, std::vector<RunPlan> runs) {
+    QMetaObject::invokeMethod(
+        this, [this, generation, plans = std::move(runs)]() mutable { start(generation, std::move(plans)); },
+        Qt::QueuedConnection);
+}
+
+EngineWorker::Trained::Trained(EngineWorker& owner, RunPlan& plan) : engine(owner), id(plan.id) {
+    complete_and_validate(plan.recipe);
+    auto experiment = built(plan.recipe, plan);
+    RunData header = experiment->header();
+    if (plan.history) header = withHistory(std::move(header), *plan.history);
+    header.outcome = {RunState::Running, -1, "", -1};
+    RunStart begins{plan.start, plan.history, plan.knobs, {}, plan.weights && !plan.start};
+    if (plan.start) begins.events.push_back({plan.start->step, "resume", "from the checkpoint"});
+    if (begins.given_weights) begins.events.push_back(weightsEvent(*plan.weights));
+    pending = {id, std::make_shared<const RunData>(std::move(header)), {}};
+    run = std::make_unique<Run>(std::move(experiment), std::move(begins), *this, kCheckpointInterval);
+}
+
+void EngineWorker::Trained::add(const RunDelta& delta) {
+    merge(pending.delta, delta);
+    if (recorded) engine.wakeRecorder(engine.recordings_->add(id, delta));
+}
+
+void EngineWorker::Trained::save(const CheckpointPtr& checkpoint) {
+    pending.checkpoints.push_back(checkpoint);
+    thin(pending);
+    if (recorded) engine.wakeRecorder(engine.recordings_->save(id, checkpoint));
+}
+
+void EngineWorker::wakeRecorder(bool first) {
+    if (first) Q_EMIT recordingWaits();
+}
+
+/// What comes out of a run is about its recording (no memory for a checkpoint, say): it trains on without.
+template <class Work>
+void EngineWorker::drive(Trained& trained, Work&& work) {
+    const bool was_ended = trained.ended();
+    std::string failure;
+    try {
+        work(*trained.run);
+    } catch (const std::exception& error) {
+        failure = error.what();
+    }
+    if (!trained.recorded || (failure.empty() && (was_ended || !trained.ended()))) return;
+    trained.recorded = false;
+    wakeRecorder(recordings_->end(trained.id, failure));
+}
+
+void EngineWorker::start(std::uint64_t generation, std::vector<RunPlan> plans) {
+    if (shutting_down_) return;
+    train_generation_ = generation;
+    std::erase_if(trained_, [](const auto& run) { return run->ended(); });
+#ifdef __GLIBC__
+    malloc_trim(0);  // the replaced runs' tens of megabytes go back; the allocator would keep them, in pieces
+#endif
+    try {
+        std::vector<std::unique_ptr<Trained>> started;
+        for (RunPlan& plan : plans) started.push_back(std::make_unique<Trained>(*this, plan));
+        for (auto& trained : started) {
+            wakeRecorder(recordings_->begin(trained->pending.header));
+            drive(*trained, [](Run& run) { run.begin(); });
+            trained_.push_back(std::move(trained));
+        }
+    } catch (const std::exception& error) {
+        Q_EMIT refused(generation, QString::fromUtf8(error.what()));
+        return;
+    }
+    paused_ = false;
+    scheduleChunk();
+}
+
+void EngineWorker::scheduleChunk() {
+    if (chunk_scheduled_ || shutting_down_ || trained_.empty() || (paused_ && single_steps_ == 0)) return;
+    chunk_scheduled_ = true;
+    QTimer::singleShot(0, this, [this] {
+        chunk_scheduled_ = false;
+        chunk();
+    });
+}
+
+void EngineWorker::chunk() {
+    const auto end = Clock::now() + kChunk;
+    bool running = true;
+    while (running && !shutting_down_ && (!paused_ || single_steps_ > 0) && Clock::now() < end)
+        running = advanceOne();
+    sendTrainFrame(!running || (paused_ && single_steps_ == 0));
+    if (running) scheduleChunk();
+}
+
+/// One step of the run whose turn it is; false when all have ended.
+bool EngineWorker::advanceOne() {
+    for (std::size_t tried = 0; tried < trained_.size(); ++tried) {
+        Trained& trained = *trained_[turn_ % trained_.size()];
+        turn_ = (turn_ + 1) % trained_.size();
+        if (trained.ended()) continue;
+        drive(trained, [this](Run& run) { run.advance(pool_); });
+        if (single_steps_ > 0) --single_steps_;
+        return true;
+    }
+    return false;
+}
+
+bool EngineWorker::allEnded() const {
+    return std::all_of(trained_.begin(), trained_.end(), [](const auto& run) { return run->ended(); });
+}
+
+void EngineWorker::sendTrainFrame(bool always) {
+    if (!always && (Clock::now() - last_frame_ < kFrameInterval || frames_waiting_ >= kFramesWaiting)) return;
+    Frame frame;
+    frame.generation = train_generation_;
+    frame.kind = Frame::Kind::Train;
+    frame.complete = allEnded();
+    for (const auto& trained : trained_) {
+        const Experiment& experiment = trained->run->experiment();
+        RunFrame& pending = trained->pending;
+        frame.ms += trained->ended() ? 0 : experiment.last_step_seconds() * 1e3;
+        frame.probe_overhead = std::max(frame.probe_overhead, experiment.probe_overhead());
+        if (!pending.header && pending.delta.empty() && pending.checkpoints.empty()) continue;
+        pending.gate_warnings = gateWarnings(experiment);
+        frame.runs.push_back(std::exchange(pending, RunFrame{trained->id, nullptr, {}}));
+    }
+    if (frame.runs.empty()) return;
+    last_frame_ = Clock::now();
+    frames_waiting_.fetch_add(1);
+    Q_EMIT frameReady(std::make_shared<const Frame>(std::move(frame)));
+}
+
+void EngineWorker::setKnobs(const std::string& id, const HotKnobs& knobs) {
+    QMetaObject::invokeMethod(
+        this,
+        [this, id, knobs] {
+            for (const auto& trained : trained_)
+                if (trained->id == id) drive(*trained, [&](Run& run) { run.set_knobs(knobs); });
+            sendTrainFrame(paused_);
+        },
+        Qt::QueuedConnection);
+}
+
+void EngineWorker::setPaused(bool paused) {
+    QMetaObject::invokeMethod(
+        this,
+        [this, paused] {
+            paused_ = paused;
+            single_steps_ = 0;
+            if (paused)
+                for (const auto& trained : trained_)
+                    if (!trained->ended()) drive(*trained, [](Run& run) { run.save(); });
+            sendTrainFrame(true);
+            scheduleChunk();
+        },
+        Qt::QueuedConnection);
+}
+
+void EngineWorker::singleStep() {
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            paused_ = true;
+            single_steps_ = static_cast<int>(std::count_if(trained_.begin(), trained_.end(),
+                                                           [](const auto& run) { return !run->ended(); }));
+            turn_ = 0;
+            scheduleChunk();
+        },
+        Qt::QueuedConnection);
+}
+
+void EngineWorker::stop() {
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            for (const auto& trained : trained_)
+                drive(*trained, [](Run& run) {
+                    run.interrupt("stopped at step " + std::to_string(run.experiment().steps_done()),
+                                  "stopped by hand");
+                });
+            sendTrainFrame(true);
+            trained_.clear();
+            turn_ = 0;
+        },
+        Qt::QueuedConnection);
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/lab/frame.h"
+#include "app/lab/measure_request.h"
+#include "core/backend/cpu/thread_pool.h"
+#include "core/run/recording_queue.h"
+
+#include <QObject>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <optional>
+
+namespace normscope::app {
+
+/// The engine: owns the experiments and lives in a thread of its own (the thread it was moved to). The public
+/// functions may be called from any thread and return at once; answers come as signals.
+///
+/// Exploring: the latest request wins, one is in flight. Experiments are kept while only hot knobs move, so
+/// that no weights are drawn again. Cheap probes of all runs make the first frame; dearer ones follow, and
+/// the next request cancels them. A recipe that can not be built is refused in the first frame, and the other
+/// runs are measured all the same.
+///
+/// Training: all runs step in turn, chunk by chunk of about 16 ms, with the event loop in between. Frames are
+/// sent at most every 16 ms and only while fewer than two of them wait to be shown; meanwhile what happens
+/// gathers in the next. What is to be recorded goes its own way, past the interface, through recordings(): a
+/// busy interface does not hold it up.
+///
+/// Measuring afterwards: runs are replayed in experiments of their own, in slices of about 16 ms between those of the
+/// training, which it slows down and does not touch.
+class EngineWorker : public QObject {
+    Q_OBJECT
+  public:
+    /// `threads` of the matrix products, this one included.
+    explicit EngineWorker(int threads, QObject* parent = nullptr);
+    ~EngineWorker() override;
+
+    void explore(ExploreRequest request);
+    /// Adds runs to those in training.
+    void train(std::uint64_t generation, std::vector<RunPlan> runs);
+    void setKnobs(const std::string& id, const HotKnobs& knobs);
+    void setPaused(bool paused);
+    /// One step of every run, then pause.
+    void singleStep();
+    /// Ends all training: runs that have not ended become interrupted, with a checkpoint of where they were.
+    void stop();
+    /// Replays and measures (the checkpoints are in memory); the latest request wins, one without
+    /// runs ends what is under way.
+    void measureAt(MeasureRequest request);
+    /// What waits to be recorded; whoever records takes it when recordingWaits() tells.
+    const std::shared_ptr<RecordingQueue>& recordings() const { return recordings_; }
+    /// The receiver has dealt with one frame.
+    void frameShown() { frames_waiting_.fetch_sub(1); }
+    /// Makes the work under way end soon; nothing is started afterwards. Called before the thread is asked to
+    /// quit.
+    void shutDown();
+
+  Q_SIGNALS:
+    void frameReady(const normscope::app::FramePtr& frame);
+    /// A request could not be carried out: one line. The generation is that of the request.
+    void refused(quint64 generation, const QString& message);
+    /// Of a MeasureRequest: how far a run's replay has come; what was measured, run by run (`failed` says why not, in
+    /// one line); that no run is left.
+    void replayed(quint64 token, const QString& id, qint64 steps_done);
+    void measured(quint64 token, const QString& id, const normscope::app::ProbeResultsPtr& results,
+                  const QString& failed);
+    void measuringEnded(quint64 token);
+    /// recordings() was empty and is not any more.
+    void recordingWaits();
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    struct Explored {
+        std::string key, id;
+        std::unique_ptr<Experiment> experiment;
+        StartWeightsPtr weights;
+    };
+    /// A run in training: what it makes goes into the next frame and to its recording.
+    struct Trained final : RunSink {
+        Trained(EngineWorker& engine, RunPlan& plan);
+        void add(const RunDelta& delta) override;
+        void save(const CheckpointPtr& checkpoint) override;
+        bool ended() const { return run->ended(); }
+
+        EngineWorker& engine;
+        std::string id;
+        RunFrame pending;
+        bool recorded = true;
+        std::unique_ptr<Run> run;
+    };
+
+    void takeExploreRequest();
+    void answer(const ExploreRequest& request);
+    std::vector<RunFrame> prepare(const ExploreRequest& request);
+    void start(std::uint64_t generation, std::vector<RunPlan> plans);
+    void scheduleChunk();
+    void chunk();
+    bool advanceOne();
+    template <class Work>
+    void drive(Trained& trained, Work&& work);
+    void wakeRecorder(bool first);
+    void takeMeasureRequest();
+    void scheduleReplay();
+    void replaySlice();
+    void advanceReplay();
+    void sendTrainFrame(bool always);
+    bool allEnded() const;
+
+    ThreadPool pool_;
+    std::mutex mutex_;
+    std::optional<ExploreRequest> request_;  ///< guarded by mutex_
+    std::optional<MeasureRequest> measure_request_;  ///< guarded by mutex_
+    std::atomic<bool> cancel_{false}, shutting_down_{false};
+    std::atomic<bool> cancel_measuring_{false};  ///< there is a newer request
+    std::atomic<int> frames_waiting_{0};
+
+    std::vector<Explored> explored_;
+    std::vector<std::unique_ptr<Trained>> trained_;
+    std::shared_ptr<RecordingQueue> recordings_ = std::make_shared<RecordingQueue>();
+    std::size_t turn_ = 0;  ///< whose step is next
+    std::uint64_t train_generation_ = 0;
+    bool paused_ = false, chunk_scheduled_ = false;
+    int single_steps_ = 0;  ///< advances still allowed although paused
+    MeasureRequest measuring_;        ///< its first run is the one under way
+    std::unique_ptr<Replay> replay_;  ///< null: not built yet
+    bool replay_scheduled_ = false;
+    Clock::time_point last_frame_{};
+};
+
+}  // namespace normscope::app

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/lab/io_worker.h"
+
+#include "core/run/resume.h"
+#include "core/session/checkpoint.h"
+#include "core/session/recovery.h"
+
+#include <QDateTime>
+#include <QDir>
+#include <QFileInfo>
+#include <QTimer>
+
+namespace normscope::app {
+
+IoWorker::IoWorker(QString recordings_folder) : folder_(std::move(recordings_folder)) {
+    qRegisterMetaType<SaveRequest>();
+    qRegisterMetaType<OpenedSessionPtr>();
+    qRegisterMetaType<ImportedModelPtr>();
+    qRegisterMetaType<QList<InterruptedRun>>();
+    qRegisterMetaType<QList<RecoveredRun>>();
+    qRegisterMetaType<CheckpointSource>();
+    heartbeat_ = new QTimer(this);
+    heartbeat_->setInterval(1000);
+    connect(heartbeat_, &QTimer::timeout, this, &IoWorker::heartbeat);
+}
+
+IoWorker::~IoWorker() = default;
+
+namespace {
+
+CheckpointPtr loaded(const CheckpointSource& source) {
+    if (const auto* memory = std::get_if<std::shared_ptr<const Checkpoint>>(&source.from)) return *memory;
+    if (const auto* file = std::get_if<std::string>(&source.from))
+        return std::make_shared<const Checkpoint>(read_checkpoint(*file));
+    const auto& inside = std::get<EmbeddedCheckpoint>(source.from);
+    return std::make_shared<const Checkpoint>(
+        normscope::load_checkpoint(inside.session_path, inside.run_id, inside.step));
+}
+
+}  // namespace
+
+template <class Work>
+bool IoWorker::guarded(Work&& work) {
+    try {
+        work();
+        return true;
+    } catch (const std::exception& error) {
+        Q_EMIT problem(QString::fromUtf8(error.what()));
+        return false;
+    }
+}
+
+QString IoWorker::newPath(const std::string& id) const {
+    const QString stem = QDateTime::currentDateTime().toString(QStringLiteral("yyyy-MM-dd'T'HH-mm-ss-zzz")) +
+                         QLatin1Char('-') + QString::fromStdString(id);
+    return QDir(folder_).filePath(stem + QStringLiteral(".h5"));
+}
+
+void IoWorker::continueAt(const QString& id, const QString& path) {
+    continued_[id] = path;
+}
+
+void IoWorker::record(const std::shared_ptr<RecordingQueue>& queue) {
+    for (const RecordingQueue::Entry& entry : queue->take()) {
+        const QString id = QString::fromStdString(entry.id);
+        if (entry.header) begin(entry.header);
+        withRecording(id, [&](Recording& recording) {
+            if (!entry.delta.empty()) recording.add(entry.delta);
+            for (const auto& checkpoint : {entry.start, entry.newest})
+                if (checkpoint) recording.save(checkpoint);
+            if (entry.ends && entry.failure.empty()) recording.close();
+        });
+        if (!entry.ends) continue;
+        if (!entry.failure.empty()) lose(id, QString::fromStdString(entry.failure));
+        recordings_.erase(id);
+    }
+    if (recordings_.empty()) heartbeat_->stop();
+}
+
+void IoWorker::begin(const RunDataPtr& header) {
+    const QString id = QString::fromStdString(header->id);
+    const auto known = continued_.extract(id);
+    if (!QDir().mkpath(folder_)) {
+        recordings_.erase(id);
+        lose(id, tr("%1: the folder of recordings can not be made").arg(folder_));
+        return;
+    }
+    const QString path = known ? known.mapped() : newPath(header->id);
+    recordings_[id] = std::make_unique<Recording>(path.toStdString(), header);
+    if (!heartbeat_->isActive()) heartbeat_->start();
+}
+
+/// Where the run is recorded; not where its recording failed earlier, which was told then.
+template <class Work>
+void IoWorker::withRecording(const QString& id, Work&& work) {
+    const auto found = recordings_.find(id);
+    if (found == recordings_.end()) return;
+    try {
+        work(*found->second);
+    } catch (const std::exception& error) {
+        lose(id, QString::fromUtf8(error.what()));
+    }
+}
+
+void IoWorker::lose(const QString& id, const QString& reason) {
+    const QString line = tr("not recorded: %1").arg(reason);
+    if (const auto found = recordings_.find(id); found != recordings_.end()) {
+        found->second->abandon({RunState::Interrupted, found->second->last_step(), line.toStdString(), -1});
+        recordings_.erase(found);
+    }
+    Q_EMIT notRecorded(id, line);
+}
+
+void IoWorker::heartbeat() {
+    std::vector<QString> ids;  // one that fails leaves the list
+    for (const auto& [id, recording] : recordings_) ids.push_back(id);
+    for (const QString& id : ids) withRecording(id, [](Recording& recording) { recording.heartbeat(); });
+}
+
+void IoWorker::saveSession(const SaveRequest& request) {
+    std::vector<const RunData*> runs;
+    for (const auto& run : request.runs) runs.push_back(run.get());
+    auto checkpoints = request.checkpoints;
+    if (guarded([&] {
+            for (const auto& [place, weights] : request.weights)
+                checkpoints.push_back({runs[place]->id, std::make_shared<const Checkpoint>(
+                                                            startCheckpoint(*runs[place], *weights))});
+            save_session(request.path.toStdString(), runs, request.view_json, checkpoints);
+        }))
+        Q_EMIT sessionSaved(request.token, request.path);
+    else
+        Q_EMIT savingFailed(request.token);
+}
+
+void IoWorker::openSession(quint64 token, const QString& path) {
+    guarded([&] {
+        auto opened =
+            std::make_shared<OpenedSession>(OpenedSession{path, open_session(path.toStdString()), {}});
+        for (const RunData& run : opened->session.runs)
+            if (auto weights = startWeightsOf(run, opened->session))
+                opened->weights[run.id] = std::move(weights);
+        for (const auto& warning : opened->session.warnings) Q_EMIT problem(QString::fromStdString(warning));
+        Q_EMIT sessionOpened(token, opened);
+    });
+}
+
+void IoWorker::findInterrupted() {
+    QList<InterruptedRun> found;
+    const QDir folder(folder_);
+    for (const QFileInfo& file : folder.entryInfoList({QStringLiteral("*.h5")}, QDir::Files, QDir::Name)) {
+        if (file.fileName().contains(QLatin1String(".ckpt."))) continue;
+        try {
+            const RunData run = recover(file.filePath().toStdString());
+            if (run.outcome.state == RunState::Interrupted && run.steps.rows() > 0)
+                found.append({file.filePath(), QString::fromStdString(run.name), run.steps.step.back()});
+        } catch (const std::exception&) {
+            // Not a recording that can be offered: a person who opens it by hand is told why.
+        }
+    }
+    Q_EMIT interruptedFound(found);
+}
+
+void IoWorker::recoverRuns(quint64 token, const QStringList& paths) {
+    QList<RecoveredRun> runs;
+    for (const QString& path : paths)
+        guarded([&] {
+            RecoveredRun run{path, nullptr, nullptr, nullptr, nullptr};
+            run.data = std::make_shared<const RunData>(recover(path.toStdString()));
+            const CheckpointPair pair(path.toStdString());
+            const auto kept = [](std::optional<Checkpoint> checkpoint) {
+                return checkpoint ? std::make_shared<const Checkpoint>(std::move(*checkpoint)) : nullptr;
+            };
+            guarded([&] { run.start = kept(pair.start()); });
+            run.checkpoint = kept(resumable_checkpoint(path.toStdString(), *run.data));
+            // Recordings of earlier versions had the one of step 0 among the others.
+            if (!run.start && run.checkpoint && run.checkpoint->step == 0) run.start = run.checkpoint;
+            if (!run.checkpoint) run.checkpoint = run.start;
+            if (run.start) run.weights = startWeightsOf(*run.data, *run.start);
+            if (!run.weights && startedFromWeights(*run.data))
+                Q_EMIT problem(
+                    tr("%1: the weights that the run started from are not kept beside it; a new run "
+                       "of its recipe draws its own")
+                        .arg(path));
+            runs.append(std::move(run));
+        });
+    Q_EMIT runsRecovered(token, runs);
+}
+
+void IoWorker::importModel(quint64 token, const QString& path) {
+    guarded([&] {
+        Q_EMIT modelImported(token, path,
+                             std::make_shared<const ImportedModel>(import_model(path.toStdString())));
+    });
+}
+
+void IoWorker::loadCheckpoint(quint64 token, const CheckpointSource& source) {
+    CheckpointPtr checkpoint;
+    guarded([&] { checkpoint = loaded(source); });
+    Q_EMIT checkpointLoaded(token, checkpoint);
+}
+
+void IoWorker::fetchCheckpoints(const MeasureRequestPtr& request) {
+    auto fetched = std::make_shared<MeasureRequest>(*request);
+    for (MeasurePlan& plan : fetched->runs) {
+        if (!plan.from) continue;
+        try {
+            plan.replay.checkpoint = loaded(*plan.from);
+        } catch (const std::exception& error) {
+            plan.failed = QString::fromUtf8(error.what());
+        }
+    }
+    Q_EMIT checkpointsFetched(fetched);
+}
+
+}  // namespace normscope::app

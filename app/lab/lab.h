@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/lab/engine_worker.h"
+#include "app/lab/io_worker.h"
+#include "app/lab/lab_run.h"
+#include "app/lab/worker_thread.h"
+#include "widgets/panels/panel.h"
+#include "widgets/stack/norm_override.h"
+
+#include <QObject>
+#include <QSet>
+#include <QUndoStack>
+#include <QVariant>
+#include <limits>
+#include <optional>
+#include <set>
+
+namespace normscope::app {
+
+/// The laboratory: the runs of the comparison, their knobs, their data, training and the undo stack. It turns
+/// intentions into requests to the engine and frames into data; it draws nothing. Lives in the interface
+/// thread and owns the engine's thread and the one of the files.
+class Lab : public QObject {
+    Q_OBJECT
+  public:
+    struct Options {
+        int threads = 0;  ///< of the engine; 0 = the machine's cores but one, at least one
+        QString recordings_folder;
+    };
+    explicit Lab(Options options, QObject* parent = nullptr);
+    ~Lab() override;
+
+    static constexpr qint64 kNewest = std::numeric_limits<qint64>::max();
+
+    // --- the comparison
+    const std::vector<LabRun>& runs() const { return runs_; }
+    const LabRun& selected() const { return runs_[static_cast<std::size_t>(selected_run_)]; }
+    int selectedRun() const { return selected_run_; }
+    void selectRun(int index);
+    bool linked() const { return linked_; }
+    void setLinked(bool linked);
+    QUndoStack* undoStack() { return &undo_; }
+    /// Keys in which the runs of the comparison differ.
+    QSet<QString> differingKeys() const;
+
+    /// The default comparison, Pre-LN | Post-LN; not undoable, like opening a session.
+    void startOver();
+    /// Puts these runs, nothing trained yet, in the place of the comparison; undoable.
+    void compare(const std::vector<Recipe>& recipes, const QString& text);
+    void addRun(const Recipe& recipe);
+    /// Adds a run that starts from another program's model (safetensors, llm.c or llama2.c) and selects it.
+    void importModel(const QString& path);
+    void removeRun(int index);
+    /// Replaces the selected run by a preset.
+    void loadPreset(const QString& name);
+    /// Replaces the selected run by a recipe (completed and validated); one that was trained gets it as a
+    /// preview, until it is started as a new run.
+    void useRecipe(const Recipe& recipe, const QString& text);
+    /// Keeps a copy of the selected run as it is, beside it.
+    void pinSelected();
+    /// A new run from the selected run's newest checkpoint at or before the shown step, with the knobs as
+    /// they are.
+    void forkSelected();
+
+    // --- knobs. A drag is any number of dragKey() and one commitKey(); it makes one undo entry.
+    void beginDrag();
+    void dragKey(const QString& key, const QVariant& value);
+    void commitKey(const QString& key, const QVariant& value);
+    bool dragging() const { return drag_.has_value(); }
+    void setNorm(int layer, Sublayer kind, widgets::NormPlace place, bool on, bool all_layers);
+    /// The selected run's overrides by hand; `text` names the change in the undo list.
+    void setLayers(const std::vector<LayerOverride>& layers, const QString& text);
+    /// One key as another recipe has it, in the runs that a knob of this key would move.
+    void resetKey(const QString& key, const Recipe& from);
+    /// For ChangeRuns.
+    void restoreRuns(const std::vector<LabRun>& runs);
+
+    // --- training
+    bool exploring() const;  ///< no run is trained
+    bool playing() const { return playing_; }
+    bool anyUnderWay() const;
+    bool changesPending() const;  ///< a trained run's knobs ask for a new run
+    void play();
+    void pause();
+    void togglePlay();
+    void singleStep();
+    void stop();
+    void startAsNewRun();
+
+    // --- what is looked at
+    qint64 step() const { return step_; }  ///< scrubbed step; kNewest follows the run
+    qint64 lastStep() const;               ///< the largest recorded step; -1 before training
+    void setStep(qint64 step);
+    int selectedLayer() const { return selected_layer_; }
+    void selectLayer(int layer, int head = -1);
+    int selectedHead() const { return selected_head_; }
+    void setVisibleProbes(const std::vector<std::string>& probes);
+    const std::vector<std::string>& visibleProbes() const { return probes_; }
+    widgets::PanelInput panelInput(const std::string& panel, const widgets::PanelOptions& options) const;
+
+    double stepMs() const { return step_ms_; }
+    double probeOverhead() const { return probe_overhead_; }
+    double exploreMs() const { return explore_ms_; }
+    bool exact() const { return exact_; }  ///< nothing that was asked for is still being measured
+
+    // --- measuring a step that was not sampled
+    /// Replays, for each run that lacks a sample of a shown panel at the shown step, from its nearest
+    /// checkpoint to that step, and measures there; ends what is being measured, if anything is. What cannot
+    /// be replayed is said in one line (problem).
+    void measureHere();
+    bool measuring() const { return measuring_.has_value(); }
+    /// "measuring Post-LN\nat step 45 …"; empty while nothing is measured.
+    QString measuringStatus() const;
+    /// Why measureHere() would measure nothing, in one line; empty where it would.
+    QString measureObstacle() const;
+
+    // --- files
+    /// Runs, their checkpoints and a view, as they are now.
+    /// Returns the token that sessionSaved() or savingFailed() will carry.
+    quint64 saveSession(const QString& path, const std::string& view_json);
+    /// Something was changed, trained or measured since the session was saved or opened.
+    bool unsaved() const { return !undo_.isClean() || results_ != saved_results_; }
+    void openSession(const QString& path);
+    void findInterrupted();
+    void resume(const QStringList& recordings);
+    void reopen(const QStringList& recordings);
+    /// The knobs of each run as a session's view kept them beside its data; ids not known are ignored.
+    struct RunKnobs {
+        Recipe recipe, live;
+        bool pinned = false;
+    };
+    void setKnobRecipes(const std::map<std::string, RunKnobs>& knobs);
+
+  public Q_SLOTS:
+    /// An answer of the engine. One that answers an older request than the newest is dropped.
+    void takeFrame(const normscope::app::FramePtr& frame);
+
+  Q_SIGNALS:
+    void runsChanged();                           ///< the list, names, recipes, outcomes
+    void dataChanged(const QStringList& panels);  ///< new numbers for these panels
+    void viewChanged();                           ///< step, selection: every picture looks different
+    void trainingChanged();                       ///< playing, pending changes, speed
+    void draggingChanged(bool dragging);
+    void measuringChanged();
+    void noticesChanged();  ///< a run's refusal, its gate warnings, or that it is not recorded
+    void problem(const QString& message);
+    void sessionSaved(const QString& path, quint64 token);
+    void savingFailed(quint64 token);
+    void sessionOpened(const normscope::app::OpenedSessionPtr& session);
+    void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
+    /// For the interface's own measurements: a frame was put into force.
+    void frameTaken(const normscope::app::FramePtr& frame);
+
+  private:
+    LabRun* find(const std::string& id);
+    std::vector<std::size_t> targetsOf(const QString& key) const;
+    void addImported(const QString& path, const ImportedModel& model);
+    void refuse(LabRun& run, const QString& reason);
+    std::string freshId() const;
+    /// Puts these runs in the place of the present ones; the selection stays with its run.
+    void putRuns(std::vector<LabRun> runs);
+    void changeRuns(std::vector<LabRun> after, const QString& text);
+    std::vector<LabRun> beforeDrag(std::vector<LabRun> runs) const;
+    void takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
+    void takeSaved(quint64 token, const QString& path);
+    void applyRecipes();
+    std::string nameOf(Recipe recipe) const;
+    void nameUntrained();
+    /// Asks the engine to measure what changed; while a request waits for its first frame, once more after
+    /// that. So a drag gets a picture as often as the engine can make one, instead of ever newer requests and
+    /// none.
+    void requestExplore();
+    void begin(const std::vector<RunPlan>& plans);
+    RunPlan plan(const LabRun& run) const;
+    void firstFrameCame();
+    void takeExplored(const Frame& frame, QSet<QString>& panels);
+    void takeTrained(const Frame& frame, QSet<QString>& panels);
+    void takeNotRecorded(const QString& id, const QString& line);
+    void thinCheckpoints();
+    void replaceRuns(std::vector<LabRun> runs);
+    void replaceBySession(const OpenedSession& opened);
+    void resumeRecovered(const QList<RecoveredRun>& recovered, bool continue_training);
+    QString hint() const;
+    /// What of the shown step each run lacks and could be replayed; `why_not` gets a line for each that
+    /// cannot.
+    std::vector<MeasurePlan> lacking(QStringList& why_not) const;
+    void endMeasuring();
+    void startFetched(const MeasureRequestPtr& request);
+    void takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results,
+                      const QString& failed);
+
+    std::vector<LabRun> runs_;
+    int selected_run_ = 0, selected_layer_ = -1, selected_head_ = -1;
+    bool linked_ = true, playing_ = false;
+    bool resume_when_recovered_ = false;
+    qint64 step_ = kNewest;
+    std::vector<std::string> probes_;
+    QUndoStack undo_;
+    /// Runs by their ids: one may come or go while the drag lasts.
+    struct Drag {
+        std::map<std::string, Recipe> before;  ///< recipes that the drag starts from
+        QString key;
+        std::set<std::string> targets;
+    };
+    std::optional<Drag> drag_;
+    std::map<std::string, std::shared_ptr<const RunData>> ghosts_;
+    std::set<std::string> used_ids_;  ///< an id is never given twice: recordings and undo entries hold them
+    std::set<std::string> drafts_drawn_;  ///< probes shown as drafts since they were last measured
+    struct Fork {
+        std::string parent;
+        LabRun run;
+    };
+    std::map<quint64, Fork> forks_;  ///< by token; each waits for its checkpoint to be read
+    quint64 fork_token_ = 0;
+    quint64 session_token_ = 0;    ///< of the comparison; an import lands in no other
+    /// How far edits and results had come when a session was asked to be saved.
+    struct Saving {
+        quint64 session = 0, edits = 0, results = 0;
+        bool dragging = false;
+    };
+    std::map<quint64, Saving> saving_;  ///< by token
+    quint64 save_token_ = 0, edits_ = 0, results_ = 0, saved_results_ = 0;
+    quint64 replace_token_ = 0;    ///< of the newest request to replace the comparison
+
+    /// The request under way and how far it is.
+    struct Measuring {
+        std::uint64_t token = 0;
+        std::int64_t step = 0;
+        std::vector<std::string> waiting;  ///< ids of runs; the first is under way
+        std::int64_t steps_done = -1;      ///< of its replay
+    };
+    std::optional<Measuring> measuring_;
+    std::uint64_t measure_token_ = 0;
+    std::uint64_t generation_ = 0, explore_generation_ = 0, train_generation_ = 0;
+    std::uint64_t oldest_training_ =
+        0;  ///< frames of trainings before this one speak of runs that were replaced
+    double step_ms_ = 0, probe_overhead_ = 0, explore_ms_ = 0;
+    bool exact_ = false;
+    bool first_frame_due_ = false;  ///< of the newest request to measure
+    bool explore_again_ = false;
+
+    // Ended in reverse order: the engine first, whose last words the files still take.
+    WorkerThread<IoWorker> io_;
+    WorkerThread<EngineWorker> engine_;
+};
+
+}  // namespace normscope::app

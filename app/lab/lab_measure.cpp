@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The part of the laboratory that has a step measured afterwards, by replay.
+#include "app/lab/lab.h"
+#include "core/probe/registry.h"
+#include "core/recipe/known_series.h"
+
+#include <algorithm>
+
+namespace normscope::app {
+
+namespace {
+
+/// Its newest checkpoint at or before a step.
+const KnownCheckpoint* nearestCheckpoint(const LabRun& run, std::int64_t step) {
+    const KnownCheckpoint* best = nullptr;
+    for (const KnownCheckpoint& known : run.checkpoints)
+        if (known.step <= step && (!best || known.step > best->step)) best = &known;
+    return best;
+}
+
+/// The same question before a checkpoint is read: of its own step's events only the checkpoint itself can tell
+/// whether it knows them.
+std::string obstacleFrom(const std::vector<RunEvent>& events, const KnownCheckpoint* known, std::int64_t step) {
+    if (!known) return replay_obstacle(events, nullptr, step);
+    if (const auto* memory = std::get_if<std::shared_ptr<const Checkpoint>>(&known->source.from))
+        return replay_obstacle(events, memory->get(), step);
+    Checkpoint unread;
+    unread.step = known->step;
+    std::vector<RunEvent> later;
+    std::copy_if(events.begin(), events.end(), std::back_inserter(later),
+                 [&](const RunEvent& event) { return event.step != known->step; });
+    return replay_obstacle(later, &unread, step);
+}
+
+/// What a replay needs to know of a run: not what was recorded of it.
+RunData headerOf(const RunData& run) {
+    RunData header;
+    header.id = run.id;
+    header.name = run.name;
+    header.recipe_json = run.recipe_json;
+    header.events = run.events;
+    return header;
+}
+
+}  // namespace
+
+std::vector<MeasurePlan> Lab::lacking(QStringList& why_not) const {
+    const std::int64_t step = std::min(step_, lastStep());
+    std::vector<MeasurePlan> plans;
+    for (const LabRun& run : runs_) {
+        const QString name = QString::fromStdString(run.data->name);
+        if (!run.trained()) continue;
+        if (run.data->steps.step.back() < step) {
+            why_not << tr("%1 has no step %2: it ends at %3").arg(name).arg(step).arg(run.data->steps.step.back());
+            continue;
+        }
+        std::vector<std::string> probes;
+        std::copy_if(probes_.begin(), probes_.end(), std::back_inserter(probes), [&](const std::string& id) {
+            return find_probe(id) && !run.data->sample_of(id, step);
+        });
+        if (probes.empty()) continue;
+        const KnownCheckpoint* known = nearestCheckpoint(run, step);
+        const std::string obstacle = obstacleFrom(run.data->events, known, step);
+        if (!obstacle.empty()) {
+            why_not << tr("%1 cannot be measured at step %2: %3")
+                           .arg(name)
+                           .arg(step)
+                           .arg(QString::fromStdString(obstacle));
+            continue;
+        }
+        MeasurePlan plan{{headerOf(*run.data), nullptr, step, std::move(probes)}};
+        plan.replay.header.id = run.id;
+        if (known) plan.from = known->source;
+        plans.push_back(std::move(plan));
+    }
+    return plans;
+}
+
+QString Lab::measureObstacle() const {
+    if (exploring()) return tr("Nothing is recorded yet");
+    QStringList why_not;
+    if (!lacking(why_not).empty()) return {};
+    return why_not.isEmpty() ? tr("Every shown panel has its samples of this step")
+                             : why_not.join(QStringLiteral("; "));
+}
+
+QString Lab::measuringStatus() const {
+    if (!measuring_ || measuring_->waiting.empty()) return {};
+    const auto run = std::find_if(runs_.begin(), runs_.end(),
+                                  [&](const LabRun& r) { return r.id == measuring_->waiting.front(); });
+    const QString name = run == runs_.end() ? QString() : QString::fromStdString(run->data->name);
+    const bool on_the_way = measuring_->steps_done >= 0 && measuring_->steps_done < measuring_->step;
+    return tr("measuring %1\nat step %2%3 …")
+        .arg(name)
+        .arg(measuring_->step)
+        .arg(on_the_way ? tr(", replay at %1").arg(measuring_->steps_done) : QString());
+}
+
+void Lab::measureHere() {
+    if (measuring_) return endMeasuring();
+    QStringList why_not;
+    auto request = std::make_shared<MeasureRequest>(MeasureRequest{++measure_token_, lacking(why_not)});
+    if (request->runs.empty()) {
+        Q_EMIT problem(measureObstacle());
+        return;
+    }
+    if (!why_not.isEmpty()) Q_EMIT problem(why_not.join(QStringLiteral("; ")));
+    measuring_ = {measure_token_, request->runs.front().replay.step, {}, -1};
+    for (const MeasurePlan& plan : request->runs) measuring_->waiting.push_back(plan.replay.header.id);
+    // All HDF5 is the files' thread's, and the checkpoints may lie in one.
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), request] { io->fetchCheckpoints(request); });
+    Q_EMIT measuringChanged();
+}
+
+void Lab::startFetched(const MeasureRequestPtr& request) {
+    if (!measuring_ || request->token != measuring_->token) return;
+    MeasureRequest sound{request->token, {}};
+    for (const MeasurePlan& plan : request->runs) {
+        if (plan.failed.isEmpty())
+            sound.runs.push_back(plan);
+        else
+            takeMeasured(request->token, QString::fromStdString(plan.replay.header.id), nullptr, plan.failed);
+    }
+    engine_->measureAt(std::move(sound));
+}
+
+void Lab::takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results, const QString& failed) {
+    if (!measuring_ || token != measuring_->token) return;  // nobody waits for it any more
+    std::erase(measuring_->waiting, id.toStdString());
+    measuring_->steps_done = -1;
+    if (!failed.isEmpty()) Q_EMIT problem(failed);
+    LabRun* run = find(id.toStdString());
+    QStringList panels;
+    if (run && results) {
+        // A recording only grows at its end, so these samples are not in it: they are in the window, and in the
+        // session that is saved from it, in the order of their steps.
+        KnownSeries known(*run->data);
+        std::vector<RunEvent> told;
+        for (ProbeResult result : *results) {
+            known.fit(result, told);
+            panels << QString::fromStdString(result.probe);
+            insert_sample(*run->data, std::move(result));
+        }
+    }
+    if (!panels.isEmpty()) {
+        ++results_;
+        Q_EMIT dataChanged(panels);
+    }
+    Q_EMIT measuringChanged();
+}
+
+void Lab::endMeasuring() {
+    if (!measuring_) return;
+    measuring_.reset();
+    engine_->measureAt({++measure_token_, {}});
+    Q_EMIT measuringChanged();
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/interchange/tensor_names.h"
+
+#include "core/model/parameters.h"
+#include "core/session/hdf5.h"
+#include "core/interchange/float_bytes.h"
+#include "core/interchange/strict_json.h"
+#include "core/stack/error.h"
+#include "core/stack/scheme.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+
+namespace normscope {
+
+namespace {
+
+using hdf5::Shape, hdf5::shape_text;
+
+bool ends_with(const std::string& text, const std::string& end) {
+    return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+std::map<std::string, Shape> shapes_of(const StackSpec& stack) {
+    std::map<std::string, Shape> shapes;
+    const ParameterTable table(stack);
+    for (const TensorInfo& t : table.tensors()) shapes[t.name] = Shape(t.shape.begin(), t.shape.end());
+    return shapes;
+}
+
+/// The parts stacked: rows add up.
+Shape stacked_shape(const ForeignTensor& foreign, const std::map<std::string, Shape>& shapes) {
+    Shape shape = shapes.at(foreign.parts.front());
+    for (std::size_t i = 1; i < foreign.parts.size(); ++i) shape[0] += shapes.at(foreign.parts[i])[0];
+    return shape;
+}
+
+std::vector<std::byte> transposed(const std::vector<std::byte>& matrix, std::size_t rows,
+                                  std::size_t columns) {
+    const std::size_t size = matrix.size() / (rows * columns);
+    std::vector<std::byte> out(matrix.size());
+    for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t c = 0; c < columns; ++c)
+            std::memcpy(&out[(c * rows + r) * size], &matrix[(r * columns + c) * size], size);
+    return out;
+}
+
+std::vector<ForeignTensor> gpt2_tensors(const StackSpec& s, const std::string& prefix, bool conv1d) {
+    std::vector<ForeignTensor> all{{prefix + "wte.weight", {"tok_emb"}, false},
+                                   {prefix + "wpe.weight", {"pos_emb"}, false}};
+    for (int l = 0; l < s.depth; ++l) {
+        const std::string theirs = prefix + "h." + std::to_string(l) + ".",
+                          ours = "blocks." + std::to_string(l) + ".";
+        const auto norm = [&](const char* name, const char* to) {
+            all.push_back({theirs + name + ".weight", {ours + to + ".weight"}, false});
+            if (s.bias) all.push_back({theirs + name + ".bias", {ours + to + ".bias"}, false});
+        };
+        const auto linear = [&](const char* name, const std::string& sublayer,
+                                const std::vector<std::string>& ends) {
+            ForeignTensor weight{theirs + name + ".weight", {}, conv1d},
+                bias{theirs + name + ".bias", {}, false};
+            for (const auto& end : ends) {
+                weight.parts.push_back(ours + sublayer + ".w" + end);
+                bias.parts.push_back(ours + sublayer + ".b" + end);
+            }
+            all.push_back(weight);
+            if (s.bias) all.push_back(bias);
+        };
+        norm("ln_1", "attn.norm_in");
+        linear("attn.c_attn", "attn", {"q", "k", "v"});
+        linear("attn.c_proj", "attn", {"o"});
+        norm("ln_2", "ffn.norm_in");
+        linear("mlp.c_fc", "ffn", {"1"});
+        linear("mlp.c_proj", "ffn", {"2"});
+    }
+    all.push_back({prefix + "ln_f.weight", {"final_norm.weight"}, false});
+    if (s.bias) all.push_back({prefix + "ln_f.bias", {"final_norm.bias"}, false});
+    if (!s.tied_head) all.push_back({"lm_head.weight", {"head.weight"}, false});
+    return all;
+}
+
+std::vector<ForeignTensor> llama_tensors(const StackSpec& s) {
+    std::vector<ForeignTensor> all{{"model.embed_tokens.weight", {"tok_emb"}, false}};
+    for (int l = 0; l < s.depth; ++l) {
+        const std::string theirs = "model.layers." + std::to_string(l) + ".",
+                          ours = "blocks." + std::to_string(l) + ".";
+        const auto linear = [&](const std::string& name, const std::string& sublayer,
+                                const std::string& end) {
+            all.push_back({theirs + name + ".weight", {ours + sublayer + ".w" + end}, false});
+            if (s.bias) all.push_back({theirs + name + ".bias", {ours + sublayer + ".b" + end}, false});
+        };
+        all.push_back({theirs + "input_layernorm.weight", {ours + "attn.norm_in.weight"}, false});
+        for (const std::string which : {"q", "k", "v", "o"})
+            linear("self_attn." + which + "_proj", "attn", which);
+        all.push_back({theirs + "post_attention_layernorm.weight", {ours + "ffn.norm_in.weight"}, false});
+        for (const std::string which : {"gate", "up", "down"})
+            linear("mlp." + which + "_proj", "ffn", "_" + which);
+    }
+    all.push_back({"model.norm.weight", {"final_norm.weight"}, false});
+    if (!s.tied_head) all.push_back({"lm_head.weight", {"head.weight"}, false});
+    return all;
+}
+
+/// Tables that older files carry beside their weights; what they hold follows from the sizes.
+bool holds_no_weights(const std::string& name) {
+    return ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias") ||
+           ends_with(name, ".rotary_emb.inv_freq");
+}
+
+bool same_numbers(const SafetensorsEntry& a, const SafetensorsEntry& b) {
+    return a.dtype == b.dtype && a.shape == b.shape &&
+           std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin());
+}
+
+void refuse_unused(const Safetensors& file, const std::set<std::string>& used, const StackSpec& stack,
+                   const std::string& embedding, const std::string& where) {
+    for (const SafetensorsEntry& entry : file.tensors) {
+        if (used.count(entry.name) || holds_no_weights(entry.name)) continue;
+        if (stack.tied_head && entry.name == "lm_head.weight") {
+            if (same_numbers(entry, *file.find(embedding))) continue;
+            throw InputError(where + ": \"lm_head.weight\"",
+                             "differs from " + embedding + " though the head is tied",
+                             "equal ones, or tie_word_embeddings false");
+        }
+        throw InputError(where + ": " + quoted(entry.name), "is not a tensor of this model",
+                         "the " + std::to_string(used.size()) + " tensors of its configuration");
+    }
+}
+
+}  // namespace
+
+const char* naming_word(Naming naming) {
+    constexpr const char* kWords[] = {"normscope", "gpt2", "nanogpt", "llama"};
+    return kWords[static_cast<int>(naming)];
+}
+
+std::vector<ForeignTensor> foreign_tensors(const StackSpec& stack, Naming naming, const std::string& prefix) {
+    if (naming == Naming::Llama) return llama_tensors(stack);
+    if (naming != Naming::Normscope) return gpt2_tensors(stack, prefix, naming == Naming::Gpt2);
+    std::vector<ForeignTensor> all;
+    const ParameterTable table(stack);
+    for (const TensorInfo& t : table.tensors()) all.push_back({t.name, {t.name}, false});
+    return all;
+}
+
+bool expressible(const StackSpec& s, Naming naming) {
+    if (naming == Naming::Normscope) return true;
+    for (int l = 0; l < s.depth; ++l)
+        for (const Sublayer kind : {Sublayer::Attention, Sublayer::FeedForward}) {
+            const SublayerRule rule = sublayer_rule(s, l, kind);
+            if (!rule.in || rule.out || rule.post || rule.a != 1 || rule.b != 1 || rule.s_in != 1)
+                return false;
+        }
+    if (s.residual_step != 1 || s.temperature != 1 || s.gpas.enabled || s.branch_scale != BranchScale::None ||
+        s.qk_norm != QkNorm::Off || s.embedding_norm || s.logit_soft_cap != 0 || s.layout != Layout::Serial ||
+        !s.causal || !has_final_norm(s))
+        return false;
+    if (naming == Naming::Llama)
+        return s.norm.kind == NormKind::RmsNorm && s.activation == Activation::SwiGlu &&
+               s.position == Position::Rope;
+    if (s.norm.kind != NormKind::LayerNorm || s.activation == Activation::SwiGlu ||
+        s.position != Position::Learned || s.kv_heads != s.heads)
+        return false;
+    // nanoGPT's feed-forward, eps and tied head are fixed; only its biases are a choice.
+    return naming == Naming::Gpt2 ? s.bias
+                                  : s.activation == Activation::GeluErf && s.tied_head &&
+                                        s.norm.eps == 1e-5 && s.d_ff == 4 * s.d_model;
+}
+
+std::optional<FoundNaming> find_naming(const Safetensors& file) {
+    if (file.find("tok_emb")) return FoundNaming{Naming::Normscope, ""};
+    if (file.find("model.embed_tokens.weight")) return FoundNaming{Naming::Llama, ""};
+    for (const std::string prefix : {"", "transformer."}) {
+        const SafetensorsEntry* fused = file.find(prefix + "h.0.attn.c_attn.weight");
+        if (!fused || fused->shape.size() != 2) continue;
+        // [d, 3d] or [3d, d]: the other matrices follow it.
+        return FoundNaming{fused->shape[0] < fused->shape[1] ? Naming::Gpt2 : Naming::NanoGpt, prefix};
+    }
+    return std::nullopt;
+}
+
+std::vector<StoredTensor> from_foreign(const StackSpec& stack, const FoundNaming& found,
+                                       const Safetensors& file, const std::string& where) {
+    const auto shapes = shapes_of(stack);
+    std::map<std::string, StoredTensor> ours;
+    std::set<std::string> used;
+    const auto layout = foreign_tensors(stack, found.naming, found.prefix);
+    for (const ForeignTensor& foreign : layout) {
+        Shape needed = stacked_shape(foreign, shapes);
+        const Shape untransposed = needed;
+        if (foreign.transposed) std::swap(needed[0], needed[1]);
+        const SafetensorsEntry* entry = file.find(foreign.name);
+        if (!entry) throw InputError(where + ": " + foreign.name, "is missing", shape_text(needed));
+        if (entry->shape != needed)
+            throw InputError(where + ": " + foreign.name, "has the shape " + shape_text(entry->shape),
+                             shape_text(needed));
+        used.insert(foreign.name);
+        StoredTensor whole = float_tensor(*entry, where);
+        if (foreign.transposed) whole.bytes = transposed(whole.bytes, needed[0], needed[1]);
+        const std::size_t row =
+            whole.bytes.size() / std::max<std::size_t>(1, untransposed.empty() ? 1 : untransposed[0]);
+        auto at = whole.bytes.begin();
+        for (const std::string& part : foreign.parts) {
+            const Shape& shape = shapes.at(part);
+            const auto end = at + static_cast<std::ptrdiff_t>(row * (shape.empty() ? 1 : shape[0]));
+            ours[part] = {part, shape, whole.type, {at, end}};
+            at = end;
+        }
+    }
+    refuse_unused(file, used, stack, layout.front().name, where);
+    std::vector<StoredTensor> ordered;
+    const ParameterTable table(stack);
+    for (const TensorInfo& t : table.tensors()) ordered.push_back(std::move(ours.at(t.name)));
+    return ordered;
+}
+
+std::vector<StoredTensor> to_foreign(const StackSpec& stack, Naming naming,
+                                     const std::vector<StoredTensor>& ours) {
+    std::map<std::string, const StoredTensor*> by_name;
+    for (const StoredTensor& tensor : ours) by_name[tensor.name] = &tensor;
+    const auto shapes = shapes_of(stack);
+    std::vector<StoredTensor> all;
+    for (const ForeignTensor& foreign :
+         foreign_tensors(stack, naming, naming == Naming::NanoGpt ? "transformer." : "")) {
+        StoredTensor tensor{foreign.name, stacked_shape(foreign, shapes), ours.front().type, {}};
+        for (const std::string& part : foreign.parts) {
+            const auto found = by_name.find(part);
+            if (found == by_name.end() || found->second->shape != shapes.at(part))
+                throw InputError("export: " + part, "is missing or misshapen", shape_text(shapes.at(part)));
+            tensor.bytes.insert(tensor.bytes.end(), found->second->bytes.begin(), found->second->bytes.end());
+        }
+        if (foreign.transposed) {
+            tensor.bytes = transposed(tensor.bytes, tensor.shape[0], tensor.shape[1]);
+            std::swap(tensor.shape[0], tensor.shape[1]);
+        }
+        all.push_back(std::move(tensor));
+    }
+    return all;
+}
+
+}  // namespace normscope

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/lab/engine_worker.h"
+
+#include "app/lab/hot_knobs.h"
+#include "app/lab/worker_thread.h"
+#include "tests/app/small_recipe.h"
+
+#include <QSignalSpy>
+#include <QTest>
+#include <map>
+
+using namespace normscope;
+using namespace normscope::app;
+using normscope::test::smallRecipe;
+
+namespace {
+
+/// An engine in its thread and the frames that came.
+struct Bench {
+    WorkerThread<EngineWorker> engine{"engine", 1};
+    std::vector<FramePtr> frames;
+    QStringList refusals;
+    QObject receiver;
+    Bench() {
+        QObject::connect(engine.get(), &EngineWorker::frameReady, &receiver, [this](const FramePtr& frame) {
+            frames.push_back(frame);
+            engine->frameShown();
+        });
+        QObject::connect(engine.get(), &EngineWorker::refused, &receiver,
+                         [this](quint64, const QString& message) { refusals << message; });
+    }
+    bool completed() const { return !frames.empty() && frames.back()->complete; }
+
+    /// What the frames say about a run, put together.
+    RunData together(const std::string& id) const {
+        RunData data;
+        for (const FramePtr& frame : frames)
+            for (const RunFrame& run : frame->runs) {
+                if (run.id != id) continue;
+                if (run.header) data = *run.header;
+                append(data, run.delta);
+            }
+        return data;
+    }
+};
+
+std::vector<double> bits(const RunData& run, const char* probe, const char* array) {
+    return run.probes.at(probe).back().find(array)->data;
+}
+
+}  // namespace
+
+class EngineWorkerTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void exploringMeasuresWhatWasAskedForCheapOnesFirst() {
+        Bench b;
+        b.engine->explore(
+            {7,
+             {{"a", "A", smallRecipe(), {}, {}, {}}, {"b", "B", smallRecipe(Scheme::Post), {}, {}, {}}},
+             {"growth", "gradients", "jacobian"}});
+        QTRY_VERIFY_WITH_TIMEOUT(b.completed(), 20000);
+        QCOMPARE(b.frames.front()->runs.size(), 2u);
+        QVERIFY(!b.frames.front()->complete);
+        QCOMPARE(b.frames.front()->runs[0].delta.probes.size(), 2u);
+        for (const char* id : {"a", "b"}) {
+            const RunData run = b.together(id);
+            QCOMPARE(run.probes.size(), 3u);
+            QCOMPARE(run.probes.at("jacobian").size(), 1u);
+            QCOMPARE(run.steps.rows(), 0u);
+        }
+        for (const FramePtr& frame : b.frames) QCOMPARE(frame->generation, 7u);
+    }
+
+    void theLatestRequestWins() {
+        Bench b;
+        Recipe recipe = smallRecipe();
+        for (std::uint64_t g = 1; g <= 20; ++g) {
+            recipe.stack.residual_step = 0.05 * static_cast<double>(g);
+            b.engine->explore({g, {{"a", "A", recipe, {}, {}, {}}}, {"growth", "jacobian"}});
+        }
+        QTRY_VERIFY_WITH_TIMEOUT(b.completed() && b.frames.back()->generation == 20, 20000);
+        QVERIFY(b.frames.size() < 40);  // not every request was answered in full
+        QVERIFY(std::is_sorted(b.frames.begin(), b.frames.end(),
+                               [](const auto& x, const auto& y) { return x->generation < y->generation; }));
+    }
+
+    void aHotKnobGivesWhatAFreshExperimentWouldGive() {
+        Bench b;
+        Recipe recipe = smallRecipe();
+        b.engine->explore({1, {{"a", "A", recipe, {}, {}, {}}}, {"growth"}});
+        QTRY_VERIFY(b.completed());
+        recipe.stack.residual_step = 0.3;
+        recipe.stack.temperature = 2;
+        b.engine->explore({2, {{"a", "A", recipe, {}, {}, {}}}, {"growth"}});
+        QTRY_VERIFY(b.frames.size() == 2);
+        complete_and_validate(recipe);
+        ThreadPool pool(1);
+        const ProbeResult fresh = Experiment(recipe, "a", "A").measure("growth", pool);
+        QCOMPARE(b.frames.back()->runs[0].delta.probes[0].find("rms")->data, fresh.find("rms")->data);
+        QCOMPARE(b.frames.back()->runs[0].header->recipe_json, recipe_json(recipe, -1));
+    }
+
+    void aRecipeThatCanNotBeBuiltIsRefusedInOneLine() {
+        Bench b;
+        Recipe recipe = smallRecipe();
+        recipe.stack.heads = 3;
+        Recipe giant = smallRecipe();
+        giant.stack.d_model = 65536;
+        giant.stack.depth = 1000;
+        b.engine->explore({1,
+                           {{"a", "A", recipe, {}, {}, {}},
+                            {"b", "B", smallRecipe(), {}, {}, {}},
+                            {"c", "C", giant, {}, {}, {}}},
+                           {"growth"}});
+        QTRY_VERIFY(b.completed());
+        // The other run is measured all the same.
+        QCOMPARE(b.frames.size(), 1u);
+        std::map<std::string, RunFrame> runs;
+        for (const RunFrame& run : b.frames[0]->runs) runs[run.id] = run;
+        QCOMPARE(runs.size(), 3u);
+        QVERIFY(runs["b"].refused.empty() && runs["b"].delta.probes.size() == 1);
+        for (const auto& [id, word] : {std::pair{"a", "heads"}, {"c", "GB of memory"}}) {
+            const QString refused = QString::fromStdString(runs[id].refused);
+            QVERIFY2(refused.contains(QLatin1String(word)), qPrintable(refused));
+            QVERIFY(!refused.contains(QLatin1Char('\n')));
+            QVERIFY(runs[id].delta.probes.empty() && !runs[id].header);
+        }
+        b.engine->train(2, {{"a", "A", recipe, {}, {}, {}}});
+        QTRY_COMPARE(b.refusals.size(), 1);
+        QVERIFY(b.refusals[0].contains(QLatin1String("heads")));
+    }
+
+    void trainingGivesTheSameLossesAsTheExperimentAlone() {
+        Bench b;
+        b.engine->train(
+            1, {{"a", "A", smallRecipe(), {}, {}, {}}, {"b", "B", smallRecipe(Scheme::Post), {}, {}, {}}});
+        QTRY_VERIFY_WITH_TIMEOUT(b.completed(), 20000);
+        Recipe recipe = smallRecipe(Scheme::Post);
+        complete_and_validate(recipe);
+        Experiment alone(recipe, "b", "B");
+        ThreadPool pool(1);
+        RunData expected = alone.header();
+        while (!alone.ended()) append(expected, alone.advance(pool));
+        const RunData run = b.together("b");
+        QCOMPARE(run.steps.rows(), 6u);
+        QCOMPARE(*run.steps.find("loss"), *expected.steps.find("loss"));
+        QCOMPARE(run.outcome.state, RunState::Finished);
+        QCOMPARE(bits(run, "growth", "rms"), bits(expected, "growth", "rms"));
+    }
+
+    void aRunThatDivergesEndsAndTheOtherGoesOn() {
+        Bench b;
+        Recipe wild = smallRecipe(Scheme::None);
+        wild.stack.final_norm = FinalNorm::Off;
+        wild.stack.residual_step = 1e30;
+        b.engine->train(1, {{"a", "A", wild, {}, {}, {}}, {"b", "B", smallRecipe(), {}, {}, {}}});
+        QTRY_VERIFY_WITH_TIMEOUT(b.completed(), 20000);
+        QVERIFY2(b.together("a").outcome.state == RunState::Diverged, b.together("a").outcome.text.c_str());
+        QVERIFY(b.together("a").steps.rows() < 6u);
+        QCOMPARE(b.together("b").outcome.state, RunState::Finished);
+        QCOMPARE(b.together("b").steps.rows(), 6u);
+    }
+
+    void pauseStopsAndASingleStepIsOneStepOfEachRun() {
+        Bench b;
+        b.engine->train(1, {{"a", "A", smallRecipe(Scheme::Pre, 100000), {}, {}, {}},
+                            {"b", "B", smallRecipe(Scheme::Post, 100000), {}, {}, {}}});
+        QTRY_VERIFY(b.together("b").steps.rows() > 2);
+        b.engine->setPaused(true);
+        b.engine.drain();
+        QTest::qWait(50);
+        const auto rows = b.together("a").steps.rows(), rows_b = b.together("b").steps.rows();
+        QTest::qWait(100);
+        QCOMPARE(b.together("a").steps.rows(), rows);
+        b.engine->singleStep();
+        QTRY_COMPARE(b.together("b").steps.rows(), rows_b + 1);
+        QTest::qWait(50);
+        QCOMPARE(b.together("a").steps.rows(), rows + 1);
+        QCOMPARE(b.together("b").steps.rows(), rows_b + 1);
+    }
+
+    void aHotKnobWhileTrainingIsAnEventAndActsFromTheNextStep() {
+        Bench b;
+        b.engine->train(1, {{"a", "A", smallRecipe(Scheme::Pre, 100000), {}, {}, {}}});
+        QTRY_VERIFY(b.together("a").steps.rows() > 2);
+        HotKnobs knobs = hotKnobs(smallRecipe());
+        knobs.temperature = 3;
+        b.engine->setKnobs("a", knobs);
+        QTRY_VERIFY(!b.together("a").events.empty());
+        QCOMPARE(b.together("a").events[0].kind, std::string("knob"));
+        QTRY_COMPARE(b.together("a").steps.find("temperature")->back(), 3.0);
+    }
+
+    void stoppingLeavesACheckpointAndAnInterruptedRun() {
+        Bench b;
+        b.engine->train(1, {{"a", "A", smallRecipe(Scheme::Pre, 100000), {}, {}, {}}});
+        QTRY_VERIFY(b.together("a").steps.rows() > 2);
+        b.engine->stop();
+        QTRY_COMPARE(b.together("a").outcome.state, RunState::Interrupted);
+        CheckpointPtr last;
+        for (const FramePtr& frame : b.frames)
+            for (const CheckpointPtr& checkpoint : frame->runs.at(0).checkpoints) last = checkpoint;
+        QVERIFY(last);
+        QCOMPARE(static_cast<std::size_t>(last->step), b.together("a").steps.rows());
+
+        // Nobody recorded: all of it waits, in one piece.
+        const auto waiting = b.engine->recordings()->take();
+        QCOMPARE(waiting.size(), 1u);
+        QVERIFY(waiting[0].header && waiting[0].ends && waiting[0].failure.empty());
+        QCOMPARE(waiting[0].delta.steps.size(), b.together("a").steps.rows());
+        QCOMPARE(waiting[0].newest->step, last->step);
+        QCOMPARE(waiting[0].delta.outcome->state, RunState::Interrupted);
+    }
+
+    /// An interface that hangs and a recorder that does not come: neither is sent an event a step, and nothing is lost.
+    void whatNobodyTakesGathersInOnePiece() {
+        WorkerThread<EngineWorker> engine("engine", 1);
+        QSignalSpy frames(engine.get(), &EngineWorker::frameReady);  // frameShown() is never called
+        QSignalSpy wakes(engine.get(), &EngineWorker::recordingWaits);
+        Recipe recipe = smallRecipe(Scheme::Pre, 300);
+        recipe.train.checkpoint_every = 1;
+        engine->train(1, {{"a", "A", recipe, {}, {}, {}}});
+        QTRY_VERIFY_WITH_TIMEOUT(!frames.isEmpty() && frames.last().at(0).value<FramePtr>()->complete, 20000);
+        QVERIFY(frames.count() <= 4);
+        QCOMPARE(wakes.count(), 1);
+        std::size_t rows = 0;
+        for (const auto& frame : frames) {
+            const RunFrame& run = frame.at(0).value<FramePtr>()->runs.at(0);
+            rows += run.delta.steps.size();
+            QVERIFY(run.checkpoints.size() <= 3);
+        }
+        QCOMPARE(rows, 300u);
+        QCOMPARE(frames.last().at(0).value<FramePtr>()->runs.at(0).checkpoints.back()->step, 300);
+        const auto waiting = engine->recordings()->take();
+        QCOMPARE(waiting.size(), 1u);
+        QCOMPARE(waiting[0].delta.steps.size(), 300u);
+        QCOMPARE(waiting[0].newest->step, 300);
+    }
+};
+
+QTEST_GUILESS_MAIN(EngineWorkerTest)
+#include "engine_worker_test.moc"

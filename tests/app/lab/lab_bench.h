@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/lab/lab.h"
+#include "widgets/panels/panel_registry.h"
+
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+#include <stdexcept>
+
+namespace normscope::test {
+
+/// A laboratory without a window, its runs small enough to train in a blink.
+struct LabBench {
+    QTemporaryDir folder;
+    std::unique_ptr<app::Lab> lab;
+    QStringList problems;
+
+    explicit LabBench(int steps = 6) { open(steps); }
+    void open(int steps) {
+        lab = std::make_unique<app::Lab>(app::Lab::Options{1, folder.path()});
+        QObject::connect(lab.get(), &app::Lab::problem, lab.get(),
+                         [this](const QString& text) { problems << text; });
+        makeSmall(steps);
+        lab->setVisibleProbes({"growth", "gradients", "jacobian"});
+    }
+    void makeSmall(int steps) {
+        for (const auto& [key, value] : std::vector<std::pair<QString, QVariant>>{{"stack.depth", 2},
+                                                                                  {"stack.d_model", 16},
+                                                                                  {"stack.heads", 2},
+                                                                                  {"stack.context", 16},
+                                                                                  {"batch", 2},
+                                                                                  {"steps", steps}})
+            lab->commitKey(key, value);
+        lab->undoStack()->clear();
+    }
+    const RunData& run(int i) const { return *lab->runs()[static_cast<std::size_t>(i)].data; }
+    std::vector<double> rms(int i) const { return run(i).probes.at("growth").back().find("rms")->data; }
+    widgets::Figure figure(const char* panel) const {
+        return widgets::buildPanel(panel, lab->panelInput(panel, {}));
+    }
+    bool measured() const { return lab->exact() && run(0).probes.count("jacobian"); }
+    bool ended() const { return !lab->playing() && !lab->anyUnderWay(); }
+
+    /// The runs that a search finds; throws where it does not answer once.
+    QList<app::InterruptedRun> interrupted() const {
+        QSignalSpy found(lab.get(), &app::Lab::interruptedFound);
+        lab->findInterrupted();
+        if (found.isEmpty()) found.wait();
+        if (found.count() != 1) throw std::runtime_error("findInterrupted() did not answer once");
+        return found[0][0].value<QList<app::InterruptedRun>>();
+    }
+};
+
+}  // namespace normscope::test

@@ -1,0 +1,610 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/recipe/interchange.h"
+#include "lab_bench.h"
+#include "widgets/knobs/recipe_keys.h"
+
+#include <QSignalSpy>
+#include <algorithm>
+#include <cstring>
+
+using namespace normscope;
+using namespace normscope::app;
+using Bench = normscope::test::LabBench;
+
+namespace {
+
+/// Thirty steps, every probe that the tests look at measured so often.
+Recipe sampledEvery(Recipe recipe, int every) {
+    recipe.train.steps = 30;
+    complete_and_validate(recipe);
+    recipe.probes = {{"growth", every}, {"gradients", every}, {"jacobian", every}};
+    return recipe;
+}
+
+bool sameBits(const ProbeResult& a, const ProbeResult& b) {
+    return std::equal(a.arrays.begin(), a.arrays.end(), b.arrays.begin(), b.arrays.end(),
+                      [](const NamedArray& x, const NamedArray& y) {
+                          return x.name == y.name && x.shape == y.shape && x.data.size() == y.data.size() &&
+                                 std::memcmp(x.data.data(), y.data.data(), x.data.size() * sizeof(double)) == 0;
+                      });
+}
+
+}  // namespace
+
+class LabTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void aDragIsOneUndoEntryAndUndoRestoresThePicture() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        const auto before = b.rms(0);
+        b.lab->beginDrag();
+        for (const double step : {0.9, 0.7, 0.5, 0.3}) b.lab->dragKey("stack.residual_step", step);
+        QCOMPARE(b.lab->undoStack()->count(), 0);
+        b.lab->commitKey("stack.residual_step", 0.3);
+        QCOMPARE(b.lab->undoStack()->count(), 1);
+        QTRY_VERIFY(b.measured() && b.rms(0) != before);
+        QCOMPARE(b.lab->runs()[0].recipe.stack.residual_step, 0.3);
+        QCOMPARE(b.lab->runs()[1].recipe.stack.residual_step, 0.3);
+        QCOMPARE(b.run(0).name, std::string("Pre-LN"));  // both runs have that Δt
+        b.lab->undoStack()->undo();
+        QTRY_VERIFY(b.measured() && b.rms(0) == before);
+        QCOMPARE(b.lab->runs()[1].recipe.stack.residual_step, 1.0);
+        b.lab->undoStack()->redo();
+        QCOMPARE(b.lab->runs()[1].recipe.stack.residual_step, 0.3);
+    }
+
+    /// Moves that come faster than the engine measures must not starve each other of pictures.
+    void aDragGetsPicturesWhileItMoves() {
+        Bench b;
+        for (const auto& [key, value] :
+             std::vector<std::pair<QString, int>>{{"stack.d_model", 64}, {"stack.depth", 12}})
+            b.lab->commitKey(key, value);
+        QTRY_VERIFY(b.measured());
+        QSignalSpy taken(b.lab.get(), &Lab::frameTaken);
+        QDeadlineTimer deadline(20000);
+        double value = 1;
+        while (taken.count() < 5 && !deadline.hasExpired()) {
+            b.lab->dragKey("stack.residual_step", value *= 0.999);
+            QTest::qWait(1);
+        }
+        QVERIFY(taken.count() >= 5);
+        b.lab->commitKey("stack.residual_step", 0.5);
+        QTRY_VERIFY(b.measured());
+        QCOMPARE(parse_recipe(b.run(0).recipe_json, "").stack.residual_step, 0.5);
+    }
+
+    void aDragThatComesBackLeavesNoEntry() {
+        Bench b;
+        b.lab->beginDrag();
+        b.lab->dragKey("stack.temperature", 2.0);
+        b.lab->commitKey("stack.temperature", 1.0);
+        QCOMPARE(b.lab->undoStack()->count(), 0);
+        QVERIFY(!b.lab->dragging());
+    }
+
+    void onlyWhatWasUnlinkedDiffers() {
+        Bench b;
+        b.lab->commitKey("stack.scheme", "peri");  // the scheme is what the comparison is about
+        QCOMPARE(b.lab->runs()[0].recipe.stack.scheme, Scheme::Peri);
+        QCOMPARE(b.lab->runs()[1].recipe.stack.scheme, Scheme::Post);
+        b.lab->setLinked(false);
+        b.lab->selectRun(1);
+        b.lab->commitKey("stack.residual_step", 0.2);
+        QCOMPARE(b.lab->runs()[0].recipe.stack.residual_step, 1.0);
+        QCOMPARE(b.run(1).name, std::string("Post-LN Δt 0.2"));
+        b.lab->setLinked(true);
+        b.lab->commitKey("stack.residual_step", 0.5);  // it differs already: its own knob
+        QCOMPARE(b.lab->runs()[0].recipe.stack.residual_step, 1.0);
+        QCOMPARE(b.lab->runs()[1].recipe.stack.residual_step, 0.5);
+        b.lab->commitKey("stack.temperature", 2.0);
+        QCOMPARE(b.lab->runs()[0].recipe.stack.temperature, 2.0);
+        QVERIFY(b.lab->differingKeys().contains("stack.residual_step"));
+    }
+
+    void runsOfOneKindGetDifferentNames() {
+        Bench b;
+        b.lab->addRun(b.lab->runs()[0].recipe);
+        QCOMPARE(b.run(2).name, std::string("Pre-LN · 2"));
+        b.lab->commitKey("stack.temperature", 2.0);
+        QCOMPARE(b.run(2).name, std::string("Pre-LN · 2"));
+        b.lab->undoStack()->undo();
+        b.lab->undoStack()->undo();
+        QCOMPARE(b.lab->runs().size(), 2u);
+    }
+
+    void aStaleFrameIsDropped() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        const auto before = b.rms(0);
+        RunDelta delta;
+        delta.probes = {b.run(0).probes.at("growth").back()};
+        for (auto& array : delta.probes[0].arrays) array.data.assign(array.data.size(), 1234);
+        QSignalSpy taken(b.lab.get(), &Lab::frameTaken);
+        b.lab->takeFrame(std::make_shared<const Frame>(
+            Frame{1, Frame::Kind::Explore, {{"a", nullptr, delta}}, true, 1, 0}));
+        QCOMPARE(b.rms(0), before);
+        QCOMPARE(taken.count(), 0);
+    }
+
+    void aSwitchedNormIsOneEntryAndMovesThePicture() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        const auto before = b.rms(0);
+        b.lab->setNorm(0, Sublayer::FeedForward, widgets::NormPlace::Out, true, true);
+        QCOMPARE(b.lab->undoStack()->count(), 1);
+        QTRY_VERIFY(b.measured() && b.rms(0) != before);
+        QVERIFY(sublayer_rule(b.lab->runs()[0].recipe.stack, 1, Sublayer::FeedForward).out);
+        b.lab->undoStack()->undo();
+        QTRY_VERIFY(b.measured() && b.rms(0) == before);
+    }
+
+    void overridesAreSetAndResetAsOneEntryEach() {
+        Bench b;
+        LayerOverride by_hand;
+        by_hand.index = 1;
+        by_hand.ffn.b = 0.5;
+        b.lab->setLayers({by_hand}, "b of layer 2");
+        QCOMPARE(b.lab->undoStack()->undoText(), "b of layer 2");
+        QCOMPARE(sublayer_rule(b.lab->runs()[0].recipe.stack, 1, Sublayer::FeedForward).b, 0.5);
+        QVERIFY(b.lab->runs()[1].recipe.stack.layers.empty());  // the selected run alone
+        b.lab->resetKey("stack.layers", Recipe{});
+        QVERIFY(b.lab->runs()[0].recipe.stack.layers.empty());
+        QCOMPARE(b.lab->undoStack()->count(), 2);
+        b.lab->undoStack()->undo();
+        QCOMPARE(b.lab->runs()[0].recipe.stack.layers.size(), 1u);
+    }
+
+    void aResetKeyMovesTheRunsThatItsKnobMoves() {
+        Bench b;
+        b.lab->commitKey("stack.temperature", 2.0);
+        b.lab->resetKey("stack.temperature", Recipe{});
+        QCOMPARE(b.lab->runs()[0].recipe.stack.temperature, 1.0);
+        QCOMPARE(b.lab->runs()[1].recipe.stack.temperature, 1.0);
+        b.lab->resetKey("stack.colour", Recipe{});
+        QCOMPARE(b.problems.size(), 1);
+        QVERIFY(b.problems[0].contains("stack.colour"));
+    }
+
+    /// One run that can not be built does not take the others' pictures away, nor its own last one.
+    void aRefusedRecipeKeepsTheLastGoodPicture() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        const auto good = b.rms(0), other = b.rms(1);
+        b.lab->setLinked(false);
+        b.lab->commitKey("stack.heads", 5);
+        QTRY_VERIFY(!b.lab->runs()[0].refusal.empty());
+        QCOMPARE(b.problems.size(), 1);
+        QVERIFY(b.problems[0].contains("stack.heads"));
+        QCOMPARE(b.rms(0), good);
+        QTRY_VERIFY(b.lab->exact());
+        QVERIFY(b.lab->panelInput("growth", {}).draft[0]);
+        QVERIFY(!b.lab->panelInput("growth", {}).draft[1]);
+        b.lab->setLinked(true);
+        b.lab->commitKey("stack.temperature", 0.2);
+        QTRY_VERIFY(b.lab->exact() && b.rms(1) != other);
+        QCOMPARE(b.rms(0), good);
+        QCOMPARE(b.problems.size(), 1);  // said once
+        b.lab->undoStack()->undo();
+        b.lab->undoStack()->undo();
+        QTRY_VERIFY(b.measured() && b.lab->runs()[0].refusal.empty());
+        QCOMPARE(b.rms(0), good);
+        QVERIFY(!b.lab->panelInput("growth", {}).draft[0]);
+    }
+
+    /// What was not sampled is measured by replay, with the numbers of a run that samples every step, and is
+    /// saved with the others.
+    void aStepThatWasNotSampledIsMeasuredAfterwards() {
+        Bench b;
+        const Recipe seldom = sampledEvery(b.lab->runs()[0].recipe, 1000), each = sampledEvery(seldom, 1);
+        b.lab->removeRun(1);
+        b.lab->useRecipe(seldom, "seldom");
+        QVERIFY(!b.lab->measureObstacle().isEmpty());
+        b.lab->play();
+        QTRY_VERIFY(b.ended() && b.run(0).steps.rows() == 30);
+        b.lab->setStep(17);
+        QVERIFY(b.figure("growth").empty_text.contains("not measured at step 17 · nearest 0 / 29"));
+        QCOMPARE(b.lab->measureObstacle(), QString());
+        b.lab->measureHere();
+        QVERIFY(b.lab->measuringStatus().contains("at step 17"));
+        QTRY_VERIFY(!b.lab->measuring());
+        ThreadPool pool(1);
+        Experiment alone(each, "a", "alone");
+        RunData wanted = alone.header();
+        while (!alone.ended()) append(wanted, alone.advance(pool));
+        for (const char* probe : {"growth", "gradients", "jacobian"}) {
+            const auto& samples = b.run(0).probes.at(probe);
+            QCOMPARE(samples.size(), 3u);
+            QCOMPARE(samples[1].step, 17);
+            QVERIFY2(sameBits(samples[1], *wanted.sample_of(probe, 17)), probe);
+        }
+        QCOMPARE(b.figure("growth").subtitle, "at step 17");
+        QCOMPARE(b.lab->measureObstacle(), "Every shown panel has its samples of this step");
+        QCOMPARE(b.problems, QStringList());
+
+        const QString path = b.folder.filePath("measured.h5");
+        QSignalSpy saved(b.lab.get(), &Lab::sessionSaved), opened(b.lab.get(), &Lab::sessionOpened);
+        b.lab->saveSession(path, "{}");
+        QTRY_COMPARE(saved.count(), 1);
+        b.lab->openSession(path);
+        QTRY_COMPARE(opened.count(), 1);
+        QVERIFY(sameBits(*b.run(0).sample_of("jacobian", 17), *wanted.sample_of("jacobian", 17)));
+        // Now its checkpoints lie in the file.
+        b.lab->setStep(21);
+        b.lab->measureHere();
+        QTRY_VERIFY(!b.lab->measuring());
+        QVERIFY(sameBits(*b.run(0).sample_of("growth", 21), *wanted.sample_of("growth", 21)));
+    }
+
+    void measuringLeavesATrainingUnderWayAlone() {
+        Bench b;
+        std::vector<Recipe> recipes;
+        for (int i : {0, 1}) {
+            recipes.push_back(sampledEvery(b.lab->runs()[std::size_t(i)].recipe, 1000));
+            recipes.back().train.steps = 400;
+            b.lab->selectRun(i);
+            b.lab->useRecipe(recipes.back(), "seldom");
+        }
+        b.lab->play();
+        QTRY_VERIFY(b.run(0).steps.rows() > 12 && b.run(1).steps.rows() > 12);
+        b.lab->setStep(9);
+        b.lab->measureHere();
+        QTRY_VERIFY(!b.lab->measuring());
+        QVERIFY(b.run(0).sample_of("gradients", 9) && b.run(1).sample_of("gradients", 9));
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
+        for (int i : {0, 1}) {
+            ThreadPool pool(1);
+            Experiment alone(recipes[std::size_t(i)], "x", "alone");
+            RunData wanted = alone.header();
+            while (!alone.ended()) append(wanted, alone.advance(pool));
+            QCOMPARE(*b.run(i).steps.find("loss"), *wanted.steps.find("loss"));
+        }
+        QCOMPARE(b.problems, QStringList());
+    }
+
+    /// A replay starts from where a knob was moved; it does not cross the move.
+    void aMovedKnobIsACheckpoint() {
+        Bench b;
+        Recipe recipe = sampledEvery(b.lab->runs()[0].recipe, 1000);
+        recipe.train.steps = 100000;
+        b.lab->removeRun(1);
+        b.lab->useRecipe(recipe, "seldom");
+        b.lab->play();
+        QTRY_VERIFY(b.run(0).steps.rows() > 3);
+        b.lab->pause();  // a checkpoint of this step that does not know the move
+        QTRY_VERIFY(!b.lab->runs()[0].checkpoints.empty());
+        b.lab->commitKey("stack.residual_step", 0.5);
+        b.lab->play();
+        const auto rows = b.run(0).steps.rows();
+        QTRY_VERIFY(b.run(0).steps.rows() > rows + 10);
+        b.lab->stop();
+        QTRY_VERIFY(b.ended());
+        const auto& events = b.run(0).events;
+        const auto knob =
+            std::find_if(events.begin(), events.end(), [](const RunEvent& e) { return e.kind == "knob"; });
+        QVERIFY(knob != events.end());
+        const auto& known = b.lab->runs()[0].checkpoints;
+        QVERIFY(std::any_of(known.begin(), known.end(), [&](const auto& c) { return c.step == knob->step; }));
+        b.lab->setStep(knob->step + 1);
+        b.lab->measureHere();
+        QTRY_VERIFY(!b.lab->measuring());
+        QVERIFY(b.run(0).sample_of("growth", knob->step + 1));
+        QCOMPARE(b.problems, QStringList());
+    }
+
+    void measuringCanBeEnded() {
+        Bench b;
+        Recipe recipe = sampledEvery(b.lab->runs()[0].recipe, 100000);
+        recipe.train.steps = 3000;
+        b.lab->removeRun(1);
+        b.lab->useRecipe(recipe, "seldom");
+        b.lab->play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.run(0).steps.rows() == 3000, 60000);
+        b.lab->setStep(2990);
+        b.lab->measureHere();
+        QVERIFY(b.lab->measuring());
+        b.lab->measureHere();
+        QVERIFY(!b.lab->measuring());
+        QTest::qWait(300);
+        QVERIFY(!b.run(0).sample_of("growth", 2990));
+        QCOMPARE(b.problems, QStringList());
+    }
+
+    void gateWarningsOfTheWeightsArrive() {
+        Bench b;
+        FramePtr last;
+        connect(b.lab.get(), &Lab::frameTaken, this, [&](const FramePtr& frame) { last = frame; });
+        b.lab->commitKey("stack.gpas.enabled", true);
+        QTRY_VERIFY(b.measured() && last);
+        QVERIFY(b.lab->runs()[0].gate_warnings.empty());  // gates start at 0
+        QSignalSpy changed(b.lab.get(), &Lab::noticesChanged);
+        Frame frame{last->generation, Frame::Kind::Explore, {{"a", b.lab->runs()[0].data, {}}}, true, 1, 0};
+        frame.runs[0].gate_warnings = {"blocks.0.gate: 1 − act(g) = −0.1"};
+        b.lab->takeFrame(std::make_shared<const Frame>(frame));
+        QCOMPARE(changed.count(), 1);
+        QCOMPARE(b.lab->runs()[0].gate_warnings.size(), 1u);
+    }
+
+    void gatesSetTwoRunsApartByName() {
+        Bench b;
+        b.lab->loadPreset("pre-ln");
+        b.lab->removeRun(1);
+        b.lab->addRun(b.lab->runs()[0].recipe);
+        b.lab->setLinked(false);
+        b.lab->selectRun(1);
+        b.lab->commitKey("stack.gpas.enabled", true);
+        QCOMPARE(b.run(0).name, std::string("Pre-LN"));
+        QCOMPARE(b.run(1).name, std::string("Pre-LN + GPAS"));
+        // What both share goes without saying.
+        b.lab->selectRun(0);
+        b.lab->commitKey("stack.gpas.enabled", true);
+        QCOMPARE(b.run(0).name, std::string("Pre-LN"));
+        QCOMPARE(b.run(1).name, std::string("Pre-LN · 2"));
+    }
+
+    /// Probes that are rarely due sample long after a run went on: the steps before that are recorded too.
+    void aRunThatGoesOnIsRecordedFromItsFirstStep() {
+        Bench b;
+        Recipe recipe = b.lab->runs()[0].recipe;
+        recipe.train.steps = 100000;
+        complete_and_validate(recipe);
+        for (ProbePlan& plan : recipe.probes) plan.every = 50000;
+        b.lab->removeRun(1);
+        b.lab->useRecipe(recipe, "rare probes");
+        b.lab->play();
+        QTRY_VERIFY(b.run(0).steps.rows() > 3);
+        b.lab->pause();
+        QTRY_VERIFY(!b.lab->runs()[0].checkpoints.empty());
+        const auto at = b.lab->runs()[0].checkpoints.back().step;
+        b.lab.reset();
+        for (int part = 0; part < 2; ++part) {
+            b.open(4);
+            const auto runs = b.interrupted();
+            QCOMPARE(runs.size(), 1);
+            if (part == 1) {
+                QVERIFY(runs[0].step > at + 3);
+                break;
+            }
+            b.lab->resume({runs[0].path});
+            QTRY_VERIFY(b.run(0).steps.rows() > static_cast<std::size_t>(at) + 10);
+            b.lab.reset();
+        }
+        QCOMPARE(b.problems, QStringList());
+    }
+
+    /// A program that is killed leaves no session behind: what an imported run starts from stands beside its
+    /// recording.
+    void anImportedRunThatWasCutOffKeepsItsWeights() {
+        Bench b(100000);
+        Recipe recipe = b.lab->runs()[0].recipe;
+        recipe.train.seed = 7;
+        complete_and_validate(recipe);
+        Experiment source(recipe, "source", "source");
+        const QString path = b.folder.filePath("tiny.safetensors");
+        export_model(path.toStdString(), recipe, source.checkpoint().params);
+        b.lab->importModel(path);
+        QTRY_COMPARE(b.lab->runs().size(), 3u);
+        b.lab->removeRun(0);
+        b.lab->removeRun(0);
+        b.lab->commitKey("steps", 100000);
+        QTRY_VERIFY(b.measured());
+        const auto imported = b.rms(0);
+        b.lab->play();
+        // Two pauses: two checkpoints, that take the place of the one of step 0.
+        for (int pause = 0; pause < 2; ++pause) {
+            const auto rows = b.run(0).steps.rows();
+            QTRY_VERIFY(b.run(0).steps.rows() > rows + 3);
+            const auto taken = b.lab->runs()[0].checkpoints.size();
+            b.lab->pause();
+            QTRY_VERIFY(b.lab->runs()[0].checkpoints.size() > taken);
+            b.lab->play();
+        }
+        b.lab.reset();  // the program quits in the middle
+        for (const bool continue_training : {false, true}) {
+            b.open(4);
+            const auto runs = b.interrupted();
+            QCOMPARE(runs.size(), 1);
+            continue_training ? b.lab->resume({runs[0].path}) : b.lab->reopen({runs[0].path});
+            QTRY_COMPARE(b.lab->runs().size(), 1u);
+            QVERIFY(b.lab->runs()[0].weights);
+            QCOMPARE(b.lab->runs()[0].weights->name, std::string("tiny"));
+            QCOMPARE(b.lab->runs()[0].checkpoints.front().step, std::int64_t(0));
+            QVERIFY(b.lab->runs()[0].checkpoints.size() > 1);
+            if (continue_training) {
+                const auto rows = b.run(0).steps.rows();
+                QTRY_VERIFY(b.run(0).steps.rows() > rows + 3);
+                b.lab->stop();
+                QTRY_VERIFY(b.ended());
+            }
+            // A new run of it starts from them again.
+            b.lab->commitKey("steps", 9);
+            QTRY_VERIFY(b.lab->exact() && b.lab->runs()[0].preview);
+            QCOMPARE(b.lab->runs()[0].preview->probes.at("growth").back().find("rms")->data, imported);
+            b.lab.reset();
+        }
+        QCOMPARE(b.problems, QStringList());
+    }
+
+    void anImportedModelIsARunWithItsWeights() {
+        Bench b(4);
+        Recipe recipe = b.lab->runs()[0].recipe;
+        recipe.train.steps = 20;
+        complete_and_validate(recipe);
+        Experiment source(recipe, "source", "source");
+        ThreadPool pool(1);
+        for (int i = 0; i < 3; ++i) source.advance(pool);
+        const QString path = b.folder.filePath("tiny.safetensors");
+        export_model(path.toStdString(), recipe, source.checkpoint().params);
+
+        b.lab->importModel(path);
+        QTRY_COMPARE(b.lab->runs().size(), 3u);
+        QCOMPARE(b.lab->selectedRun(), 2);
+        QCOMPARE(b.run(2).name, std::string("tiny"));
+        QTRY_VERIFY(b.lab->exact() && b.run(2).probes.count("growth"));
+        QCOMPARE(b.rms(2), source.measure("growth", pool).find("rms")->data);
+        // What does not fit the weights is refused, and the picture stays.
+        const auto imported = b.rms(2);
+        b.lab->setLinked(false);
+        b.lab->commitKey("stack.depth", 3);
+        QTRY_VERIFY(!b.lab->runs()[2].refusal.empty());
+        QVERIFY(b.problems.last().contains("tiny.safetensors"));
+        QCOMPARE(b.rms(2), imported);
+        b.lab->undoStack()->undo();
+        QTRY_VERIFY(b.lab->exact() && b.lab->runs()[2].refusal.empty());
+
+        // A session keeps the weights of a run that nobody trained, also one that was reopened and saved
+        // again.
+        for (const char* session : {"once.h5", "twice.h5"}) {
+            QSignalSpy saved(b.lab.get(), &Lab::sessionSaved);
+            b.lab->saveSession(b.folder.filePath(session), {});
+            QTRY_COMPARE(saved.count(), 1);
+            b.open(4);
+            QSignalSpy opened(b.lab.get(), &Lab::sessionOpened);
+            b.lab->openSession(b.folder.filePath(session));
+            QTRY_COMPARE(opened.count(), 1);
+            QCOMPARE(b.run(2).name, std::string("tiny"));
+            b.lab->selectRun(2);
+            b.lab->setLinked(false);
+            b.lab->commitKey("stack.residual_step", 0.5);
+            QTRY_VERIFY(b.lab->exact() && b.rms(2) != imported);
+            b.lab->commitKey("stack.residual_step", 1.0);
+            QTRY_VERIFY(b.lab->exact() && b.rms(2) == imported);
+        }
+
+        b.lab->commitKey("steps", 4);
+        b.lab->play();
+        QTRY_VERIFY(b.ended() && b.run(2).steps.rows() == 4);
+        QCOMPARE(b.run(2).probes.at("growth").front().find("rms")->data, imported);
+        QCOMPARE(b.run(2).events.front().kind, std::string("weights"));
+        QCOMPARE(b.lab->runs()[2].checkpoints.front().step, std::int64_t(0));
+        // So does one that was trained: what its knobs would give is measured with them.
+        QSignalSpy saved(b.lab.get(), &Lab::sessionSaved);
+        b.lab->saveSession(b.folder.filePath("trained.h5"), {});
+        QTRY_COMPARE(saved.count(), 1);
+        b.open(4);
+        QSignalSpy opened(b.lab.get(), &Lab::sessionOpened);
+        b.lab->openSession(b.folder.filePath("trained.h5"));
+        QTRY_COMPARE(opened.count(), 1);
+        b.lab->selectRun(2);
+        b.lab->setLinked(false);
+        b.lab->commitKey("steps", 9);
+        QTRY_VERIFY(b.lab->exact() && b.lab->runs()[2].preview);
+        QCOMPARE(b.lab->runs()[2].preview->probes.at("growth").back().find("rms")->data, imported);
+
+        b.lab->importModel(b.folder.filePath("none.bin"));
+        QTRY_VERIFY(b.problems.last().contains("none.bin"));
+        QCOMPARE(b.lab->runs().size(), 3u);
+    }
+
+    void aWrongValueIsToldAndChangesNothing() {
+        Bench b;
+        b.lab->commitKey("stack.depth", -3);
+        QCOMPARE(b.problems.size(), 1);
+        QVERIFY(b.problems[0].contains("stack.depth"));
+        QCOMPARE(b.lab->runs()[0].recipe.stack.depth, 2);
+        QCOMPARE(b.lab->undoStack()->count(), 0);
+    }
+
+    void trainingThenAStructuralKnobOnlyPreviewsUntilItIsStarted() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        b.lab->play();
+        QTRY_VERIFY(b.ended());
+        QCOMPARE(b.run(0).steps.rows(), 6u);
+        QCOMPARE(b.run(0).outcome.state, RunState::Finished);
+        QVERIFY(!b.lab->changesPending());
+        QVERIFY(!b.lab->runs()[0].preview);
+        const auto trained = *b.run(0).steps.find("loss");
+        b.lab->commitKey("stack.depth", 3);
+        QVERIFY(b.lab->changesPending());
+        QTRY_VERIFY(b.lab->runs()[0].preview != nullptr);
+        QCOMPARE(*b.run(0).steps.find("loss"), trained);
+        const widgets::PanelInput input = b.lab->panelInput("growth", {});
+        QVERIFY(input.previews[0] != nullptr);
+        QCOMPARE(input.previews[0]->probes.at("growth").back().find("rms")->data.size(), 7u);
+
+        const std::string old_id = b.lab->runs()[0].id;
+        b.lab->startAsNewRun();
+        QVERIFY(b.lab->runs()[0].id != old_id);
+        QTRY_VERIFY(b.ended() && b.run(0).steps.rows() == 6);
+        QVERIFY(!b.lab->changesPending());
+        QCOMPARE(b.rms(0).size(), 7u);
+        b.lab->undoStack()->undo();
+        QCOMPARE(*b.run(0).steps.find("loss"), trained);
+    }
+
+    void aHotKnobWhileTrainingActsWithoutRestart() {
+        Bench b(100000);
+        b.lab->play();
+        QTRY_VERIFY(b.run(1).steps.rows() > 3);
+        b.lab->commitKey("optimizer.lr", 1e-4);
+        QVERIFY(!b.lab->changesPending());
+        QTRY_VERIFY(!b.run(0).events.empty());
+        QVERIFY(b.run(0).events.back().text.find("learning rate") != std::string::npos);
+        const auto rows = b.run(0).steps.rows();
+        QTRY_VERIFY(b.run(0).steps.rows() > rows + 2);
+        b.lab->stop();
+        QTRY_COMPARE(b.run(0).outcome.state, RunState::Interrupted);
+    }
+
+    void pinnedRunsStayAsTheyWere() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        b.lab->pinSelected();
+        QCOMPARE(b.lab->runs().size(), 3u);
+        const auto pinned = b.rms(1);
+        b.lab->commitKey("stack.residual_step", 0.2);
+        QTRY_VERIFY(b.measured() && b.rms(0) != pinned);
+        QCOMPARE(b.rms(1), pinned);
+        b.lab->undoStack()->undo();
+        b.lab->undoStack()->undo();
+        QCOMPARE(b.lab->runs().size(), 2u);
+    }
+
+    void aForkContinuesFromACheckpointWithItsOwnKnobs() {
+        Bench b;
+        b.lab->play();
+        QTRY_VERIFY(b.ended() && !b.lab->runs()[0].checkpoints.empty());
+        b.lab->setLinked(false);
+        b.lab->commitKey("steps", 6);
+        b.lab->commitKey("optimizer.weight_decay", 0.0);
+        b.lab->forkSelected();
+        QTRY_COMPARE(b.lab->runs().size(), 3u);
+        // The parent ended at its last step, so the fork, which goes on after it, takes one step more at
+        // most.
+        QTRY_VERIFY(b.ended());
+        QVERIFY(b.run(2).steps.rows() >= b.run(0).steps.rows());
+        QCOMPARE(b.run(2).steps.find("loss")->at(3), b.run(0).steps.find("loss")->at(3));
+        QVERIFY(b.run(2).name.find("fork at") != std::string::npos);
+        QVERIFY(!b.lab->changesPending());  // the changed knob went with the fork
+    }
+
+    void aRunThatWasCutOffResumesBitForBit() {
+        Bench whole(600);
+        whole.lab->play();
+        QTRY_VERIFY_WITH_TIMEOUT(whole.ended(), 30000);
+
+        Bench cut(600);
+        cut.lab->play();
+        QTRY_VERIFY(cut.run(0).steps.rows() > 3);
+        cut.lab.reset();  // the program quits in the middle
+        cut.open(600);
+        const auto runs = cut.interrupted();
+        QCOMPARE(runs.size(), 2);
+        cut.lab->resume({runs[0].path, runs[1].path});
+        QTRY_VERIFY_WITH_TIMEOUT(cut.lab->runs()[0].underWay() || cut.run(0).steps.rows() == 600, 30000);
+        QTRY_VERIFY_WITH_TIMEOUT(cut.ended() && cut.run(0).steps.rows() == 600, 30000);
+        QCOMPARE(cut.problems, QStringList());
+        for (int i = 0; i < 2; ++i) {
+            QCOMPARE(cut.run(i).name, whole.run(i).name);
+            QCOMPARE(*cut.run(i).steps.find("loss"), *whole.run(i).steps.find("loss"));
+        }
+        // The recordings are the whole runs now, and nothing is left to offer.
+        cut.lab.reset();
+        cut.open(600);
+        QCOMPARE(cut.interrupted().size(), 0);
+    }
+};
+
+QTEST_GUILESS_MAIN(LabTest)
+#include "lab_test.moc"

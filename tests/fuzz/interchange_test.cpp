@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Damaged model files: whatever the bytes, a reader gives a model that holds together or one line of
+// InputError. The damage is the same in every run (a counter seeds it). Under the asan preset every read
+// outside the file is caught: the bytes stand in a block of exactly their size.
+#include "core/recipe/interchange.h"
+
+#include "core/model/parameters.h"
+#include "core/stack/error.h"
+#include "tests/interchange/sample_models.h"
+
+#include <QtTest>
+#include <cstring>
+#include <random>
+
+using namespace normscope;
+using sample::Bytes;
+using sample::ModelFile;
+
+namespace {
+
+constexpr int kCasesASeed = 3000;
+
+using Random = std::mt19937_64;  // its sequence is fixed by the standard
+
+std::size_t below(Random& random, std::size_t n) {
+    return n == 0 ? 0 : static_cast<std::size_t>(random() % n);
+}
+
+/// What breaks readers: extremes of every width, JSON's own signs, texts that mean something.
+const std::vector<std::string>& tokens() {
+    static const std::vector<std::string> all{std::string(8, '\xff'),
+                                              std::string(4, '\xff'),
+                                              std::string(8, '\0'),
+                                              std::string("\0\0\0\x80", 4),
+                                              std::string("\xff\xff\xff\x7f", 4),
+                                              std::string("\1\0\0\0", 4),
+                                              "18446744073709551615",
+                                              "18446744073709551616",
+                                              "-1",
+                                              "1e999",
+                                              "1e-5",
+                                              "0",
+                                              "4294967296",
+                                              "null",
+                                              "true",
+                                              "{",
+                                              "}",
+                                              "[",
+                                              "]",
+                                              "\"",
+                                              ",",
+                                              ":",
+                                              "\\u0000",
+                                              "\"F16\"",
+                                              "\"I64\"",
+                                              "\"shape\"",
+                                              "\"__metadata__\"",
+                                              "\"dtype\":\"F32\",",
+                                              "\n",
+                                              "lm_head.weight",
+                                              "\xc3\x28"};
+    return all;
+}
+
+void overwrite(Bytes& bytes, std::size_t at, const std::string& text) {
+    for (std::size_t i = 0; i < text.size() && at + i < bytes.size(); ++i)
+        bytes[at + i] = static_cast<std::byte>(text[i]);
+}
+
+void insert(Bytes& bytes, std::size_t at, const std::string& text) {
+    const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+    bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), begin, begin + text.size());
+}
+
+/// Half of all damage falls on the first bytes, where the sizes stand.
+std::size_t somewhere(Random& random, const Bytes& bytes) {
+    return below(random, random() % 2 ? bytes.size() : std::min<std::size_t>(bytes.size(), 64));
+}
+
+void damage(Random& random, Bytes& bytes, const Bytes& other) {
+    const auto offset = [&](std::size_t at) { return bytes.begin() + static_cast<std::ptrdiff_t>(at); };
+    switch (below(random, 8)) {
+        case 0:
+        case 1:
+            if (!bytes.empty())
+                bytes[somewhere(random, bytes)] ^= static_cast<std::byte>(1u << below(random, 8));
+            break;
+        case 2:
+            overwrite(bytes, somewhere(random, bytes), tokens()[below(random, tokens().size())]);
+            break;
+        case 3:
+            insert(bytes, somewhere(random, bytes), tokens()[below(random, tokens().size())]);
+            break;
+        case 4:
+            bytes.resize(below(random, bytes.size() + 1));
+            break;
+        case 5:
+            bytes.resize(bytes.size() + 1 + below(random, 64), static_cast<std::byte>(random()));
+            break;
+        case 6: {  // a piece is gone
+            const std::size_t at = somewhere(random, bytes),
+                              count = below(random, std::min<std::size_t>(bytes.size() - at, 64) + 1);
+            bytes.erase(offset(at), offset(at + count));
+            break;
+        }
+        default: {  // a piece of another file
+            const std::size_t from = below(random, other.size()),
+                              count = below(random, std::min<std::size_t>(other.size() - from, 256) + 1);
+            const std::string piece(reinterpret_cast<const char*>(other.data()) + from, count);
+            if (random() % 2)
+                insert(bytes, somewhere(random, bytes), piece);
+            else
+                overwrite(bytes, somewhere(random, bytes), piece);
+        }
+    }
+}
+
+/// Safetensors keep their header's length right in half the cases, so that the damage reaches what comes
+/// behind.
+void mend_length(Bytes& bytes) {
+    const auto end = std::find(bytes.rbegin(), bytes.rend(), static_cast<std::byte>('}'));
+    const auto length = static_cast<std::uint64_t>(bytes.rend() - end);
+    if (length <= 8) return;
+    const std::uint64_t header = length - 8;
+    std::memcpy(bytes.data(), &header, sizeof header);
+}
+
+Bytes bytes_of(const std::string& text) {
+    Bytes bytes;
+    insert(bytes, 0, text);
+    return bytes;
+}
+
+struct Tally {
+    int models = 0, refusals = 0;
+};
+
+/// One case. A model that is accepted must be whole.
+void read(const ModelFile& file, Tally& tally) {
+    const std::vector<std::byte> exact(file.bytes);
+    try {
+        const ImportedModel model = import_model({exact.data(), exact.size()}, file.config, file.path);
+        const ParameterTable table(model.recipe.stack);
+        QCOMPARE(model.weights.size(), table.tensors().size());
+        for (std::size_t t = 0; t < model.weights.size(); ++t) {
+            const StoredTensor& tensor = model.weights[t];
+            QCOMPARE(tensor.name, table.tensors()[t].name);
+            QCOMPARE(tensor.bytes.size(),
+                     table.tensors()[t].count * (tensor.type == StoredType::Float64 ? 8 : 4));
+        }
+        ++tally.models;
+    } catch (const InputError& error) {
+        QVERIFY2(std::strchr(error.what(), '\n') == nullptr, error.what());
+        QVERIFY(std::strlen(error.what()) > 10);
+        ++tally.refusals;
+    }
+}
+
+}  // namespace
+
+class FuzzInterchange : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void damagedFiles_data() {
+        QTest::addColumn<int>("seed");
+        const char* names[] = {"gpt2",     "nanogpt",         "llama", "llama tied",
+                               "llama2.c", "llama2.c untied", "llm.c", "llm.c bf16"};
+        for (int i = 0; i < 8; ++i) QTest::newRow(names[i]) << i;
+    }
+    void damagedFiles() {
+        QFETCH(int, seed);
+        const ModelFile seeds[] = {sample::gpt2(true),  sample::gpt2(false),    sample::llama(false),
+                                   sample::llama(true), sample::llama2_c(true), sample::llama2_c(false),
+                                   sample::llm_c(3),    sample::llm_c(5)};
+        const ModelFile& whole = seeds[seed];
+        Tally tally;
+        read(whole, tally);
+        QCOMPARE(tally.models, 1);
+        for (int n = 0; n < kCasesASeed; ++n) {
+            Random random(static_cast<std::uint64_t>(seed) << 32 | static_cast<std::uint64_t>(n));
+            ModelFile file = whole;
+            const ModelFile& other = seeds[below(random, std::size(seeds))];
+            const int hits = 1 + static_cast<int>(below(random, 4));
+            const bool config = file.config && random() % 4 == 0;
+            Bytes text = config ? bytes_of(*file.config) : Bytes{};
+            for (int i = 0; i < hits; ++i)
+                damage(random, config ? text : file.bytes,
+                       config && other.config ? bytes_of(*other.config) : other.bytes);
+            if (config)
+                file.config = std::string(reinterpret_cast<const char*>(text.data()), text.size());
+            else if (file.config && random() % 2)
+                mend_length(file.bytes);
+            read(file, tally);
+            if (QTest::currentTestFailed()) qFatal("case %d of seed %d", n, seed);
+        }
+        // Both ends are reached: damage to numbers alone leaves a model, most other damage none.
+        QVERIFY2(tally.models > kCasesASeed / 100, qPrintable(QString::number(tally.models)));
+        QVERIFY2(tally.refusals > kCasesASeed / 3, qPrintable(QString::number(tally.refusals)));
+        qInfo("%d models, %d refusals", tally.models, tally.refusals);
+    }
+};
+
+QTEST_GUILESS_MAIN(FuzzInterchange)
+#include "interchange_test.moc"

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/interchange/sample_models.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace sample {
+
+namespace {
+
+template <class T>
+void append(Bytes& to, T value) {
+    to.resize(to.size() + sizeof value);
+    std::memcpy(to.data() + to.size() - sizeof value, &value, sizeof value);
+}
+
+std::size_t count(const Shape& shape) {
+    std::size_t n = 1;
+    for (std::size_t extent : shape) n *= extent;
+    return n;
+}
+
+}  // namespace
+
+Bytes safetensors(const std::string& header, const Bytes& data) {
+    Bytes file;
+    append(file, static_cast<std::uint64_t>(header.size()));
+    for (char c : header) file.push_back(static_cast<std::byte>(c));
+    file.insert(file.end(), data.begin(), data.end());
+    return file;
+}
+
+Bytes safetensors(const std::vector<std::pair<std::string, Shape>>& tensors) {
+    std::string header = "{\"__metadata__\":{\"format\":\"pt\"}";
+    Bytes data;
+    for (std::size_t t = 0; t < tensors.size(); ++t) {
+        const auto& [name, shape] = tensors[t];
+        std::string extents;
+        for (std::size_t extent : shape) extents += (extents.empty() ? "" : ",") + std::to_string(extent);
+        const std::size_t begin = data.size();
+        for (std::size_t i = 0; i < count(shape); ++i) append(data, number(t, i));
+        header += ",\"" + name + "\":{\"dtype\":\"F32\",\"shape\":[" + extents + "],\"data_offsets\":[" +
+                  std::to_string(begin) + "," + std::to_string(data.size()) + "]}";
+    }
+    return safetensors(header + "}", data);
+}
+
+std::vector<std::pair<std::string, Shape>> gpt2_tensors(bool conv1d) {
+    const std::string prefix = conv1d ? "" : "transformer.";
+    std::vector<std::pair<std::string, Shape>> all{{prefix + "wte.weight", {5, 4}},
+                                                   {prefix + "wpe.weight", {3, 4}}};
+    const auto matrix = [&](std::size_t out, std::size_t in) {
+        return conv1d ? Shape{in, out} : Shape{out, in};
+    };
+    for (int l = 0; l < 2; ++l) {
+        const std::string h = prefix + "h." + std::to_string(l) + ".";
+        const auto add = [&](const char* name, const Shape& shape) { all.emplace_back(h + name, shape); };
+        add("ln_1.weight", {4});
+        add("ln_1.bias", {4});
+        if (conv1d) add("attn.bias", {1, 1, 3, 3});  // the causal mask of older files
+        add("attn.c_attn.weight", matrix(12, 4));
+        add("attn.c_attn.bias", {12});
+        add("attn.c_proj.weight", matrix(4, 4));
+        add("attn.c_proj.bias", {4});
+        add("ln_2.weight", {4});
+        add("ln_2.bias", {4});
+        add("mlp.c_fc.weight", matrix(16, 4));
+        add("mlp.c_fc.bias", {16});
+        add("mlp.c_proj.weight", matrix(4, 16));
+        add("mlp.c_proj.bias", {4});
+    }
+    all.emplace_back(prefix + "ln_f.weight", Shape{4});
+    all.emplace_back(prefix + "ln_f.bias", Shape{4});
+    return all;
+}
+
+ModelFile gpt2(bool conv1d) {
+    return {
+        "folder/model.safetensors", safetensors(gpt2_tensors(conv1d)),
+        conv1d
+            ? R"({"model_type":"gpt2","n_layer":2,"n_head":2,"n_embd":4,"n_positions":3,"n_ctx":3,"vocab_size":5,)"
+              R"("activation_function":"gelu_new","layer_norm_epsilon":1e-05,"attn_pdrop":0.1,"n_inner":null})"
+            : R"({"n_layer":2,"n_head":2,"n_embd":4,"block_size":3,"vocab_size":5,"bias":true,"dropout":0.0})"};
+}
+
+std::vector<std::pair<std::string, Shape>> llama_tensors(bool tied) {
+    std::vector<std::pair<std::string, Shape>> all{{"model.embed_tokens.weight", {7, 8}}};
+    for (int l = 0; l < 2; ++l) {
+        const std::string layer = "model.layers." + std::to_string(l) + ".";
+        const auto add = [&](const char* name, const Shape& shape) {
+            all.emplace_back(layer + name + ".weight", shape);
+        };
+        add("input_layernorm", {8});
+        add("self_attn.q_proj", {8, 8});
+        add("self_attn.k_proj", {4, 8});
+        add("self_attn.v_proj", {4, 8});
+        add("self_attn.o_proj", {8, 8});
+        add("post_attention_layernorm", {8});
+        add("mlp.gate_proj", {6, 8});
+        add("mlp.up_proj", {6, 8});
+        add("mlp.down_proj", {8, 6});
+    }
+    all.emplace_back("model.norm.weight", Shape{8});
+    if (!tied) all.emplace_back("lm_head.weight", Shape{7, 8});
+    return all;
+}
+
+ModelFile llama(bool tied) {
+    return {"folder/model.safetensors", safetensors(llama_tensors(tied)),
+            std::string(
+                R"({"model_type":"llama","hidden_size":8,"num_hidden_layers":2,"num_attention_heads":2,)"
+                R"("num_key_value_heads":1,"intermediate_size":6,"max_position_embeddings":5,"vocab_size":7,)"
+                R"("hidden_act":"silu","rms_norm_eps":1e-06,"rope_theta":500000.0,"rope_scaling":null,)"
+                R"("tie_word_embeddings":)") +
+                (tied ? "true}" : "false}")};
+}
+
+ModelFile llama2_c(bool tied) {
+    ModelFile file{"folder/model.bin", {}, std::nullopt};
+    for (int value : {8, 6, 2, 2, 1, tied ? 7 : -7, 5}) append(file.bytes, static_cast<std::int32_t>(value));
+    const std::size_t before = 7 * 8 + 2 * (8 + 64 + 32 + 32 + 64 + 8 + 48 + 48 + 48) + 8;
+    std::size_t i = 0;
+    for (; i < before; ++i) append(file.bytes, number(0, i));
+    for (int table = 0; table < 2; ++table)
+        for (int t = 0; t < 5; ++t)
+            for (int pair = 0; pair < 2; ++pair, ++i) {
+                const double angle = t * (pair == 0 ? 1.0 : 0.01);  // 10000^(−2·pair/4)
+                append(file.bytes, static_cast<float>(table == 0 ? std::cos(angle) : std::sin(angle)));
+            }
+    if (!tied)
+        for (int k = 0; k < 7 * 8; ++k, ++i) append(file.bytes, number(0, i));
+    return file;
+}
+
+ModelFile llm_c(int version) {
+    ModelFile file{"folder/gpt2_124M.bin", {}, std::nullopt};
+    std::int32_t header[256] = {20240326, version, 3, 5, 2, 2, 4, 8};
+    for (std::int32_t value : header) append(file.bytes, value);
+    const std::size_t floats =
+        8 * 4 + 3 * 4 + 2 * (4 + 4 + 48 + 12 + 16 + 4 + 4 + 4 + 64 + 16 + 64 + 4) + 4 + 4;
+    for (std::size_t i = 0; i < floats; ++i) {
+        const float value = number(0, i);
+        if (version == 3)
+            append(file.bytes, value);
+        else
+            append(file.bytes, static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16));
+    }
+    return file;
+}
+
+}  // namespace sample

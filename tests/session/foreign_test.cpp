@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Files that this process does not know are walked by another one first. tests/session/crashing holds files
+// that make libhdf5 1.10.8 crash, found by changing bytes of sound ones (tests/session/crashing/README.md).
+#include "core/session/foreign/guard.h"
+#include "core/session/hdf5.h"
+#include "core/session/named_arrays.h"
+#include "core/session/session.h"
+#include "tests/session/sample_run.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <QDir>
+#include <QElapsedTimer>
+#include <QTemporaryDir>
+#include <QtTest>
+#include <filesystem>
+#include <fstream>
+
+using namespace normscope;
+
+class TestForeign : public QObject {
+    Q_OBJECT
+    QTemporaryDir folder_;
+    std::string path(const char* name) { return folder_.filePath(name).toStdString(); }
+
+    static std::string opening(const std::string& file) {
+        return sample::input_error([&] { open_session(file); });
+    }
+    /// A walker of one's own: a shell script that first notes each file in the list "walked".
+    std::string script(const char* name, const std::string& commands) {
+        std::ofstream(path(name)) << "#!/bin/sh\necho \"$1\" >> " << path("walked") << "\n"
+                                  << commands << "\n";
+        std::filesystem::permissions(path(name), std::filesystem::perms::owner_all);
+        return path(name);
+    }
+    int timesWalked() {
+        std::ifstream in(path("walked"));
+        return static_cast<int>(std::count(std::istreambuf_iterator<char>(in), {}, '\n'));
+    }
+    std::string session(const char* name) {
+        guard_foreign_files("");  // also forgets what is known: the file is then foreign
+        save_session(path(name), std::vector{sample::run("a", 30)}, "{}");
+        return path(name);
+    }
+
+  private Q_SLOTS:
+    void init() { std::filesystem::remove(path("walked")); }
+    void cleanup() { guard_foreign_files(""); }
+
+    void aFileThatCrashesTheLibraryIsOneLine_data() {
+        QTest::addColumn<QString>("file");
+        const QDir corpus(QStringLiteral(NORMSCOPE_SOURCE_DIR "/tests/session/crashing"));
+        const auto files = corpus.entryInfoList({QStringLiteral("*.h5")}, QDir::Files);
+        QVERIFY(files.size() >= 3);
+        for (const QFileInfo& file : files) QTest::newRow(qPrintable(file.fileName())) << file.filePath();
+    }
+    void aFileThatCrashesTheLibraryIsOneLine() {
+        QFETCH(QString, file);
+        guard_foreign_files(NORMSCOPE_WALK);
+        const std::string error = opening(file.toStdString());
+        QVERIFY2(
+            error.starts_with(file.toStdString() + ": damaged so that it makes the HDF5 library crash ("),
+            error.c_str());
+        QVERIFY2(error.find(", allowed: ") != std::string::npos && error.find('\n') == std::string::npos,
+                 error.c_str());
+        QVERIFY2(error == opening(file.toStdString()), "what crashed once is not trusted the next time");
+    }
+
+    void aSoundFileOpensAsBeforeAndIsWalkedOnce() {
+        const std::string file = session("sound.h5");
+        guard_foreign_files(script("counting", "exec " NORMSCOPE_WALK " \"$1\""));
+        const Session opened = open_session(file);
+        QCOMPARE(sample::difference(opened.runs.at(0), sample::run("a", 30)), std::string());
+        open_session(file);
+        QCOMPARE(timesWalked(), 1);
+        std::filesystem::copy_file(session("other.h5"), file,
+                                   std::filesystem::copy_options::overwrite_existing);
+        guard_foreign_files(path("counting"));
+        open_session(file);
+        std::ofstream(file, std::ios::app) << "x";  // changed: foreign again
+        open_session(file);
+        QCOMPARE(timesWalked(), 3);
+    }
+
+    void whatThisProcessWroteIsNotWalked() {
+        guard_foreign_files(script("counting", "echo walked"));
+        save_session(path("own.h5"), std::vector{sample::run("a", 30)}, "{}");
+        open_session(path("own.h5"));
+        QCOMPARE(timesWalked(), 0);
+    }
+
+    void aWalkWithoutEndIsCutOff() {
+        const std::string file = session("long.h5");
+        guard_foreign_files(script("sleeping", "echo $$ > " + path("pid") + "; sleep 100"),
+                            std::chrono::milliseconds(300));
+        QElapsedTimer clock;
+        clock.start();
+        const std::string error = opening(file);
+        QVERIFY2(error.starts_with(
+                     file + ": the HDF5 library does not come to an end with it within 300 ms, allowed: "),
+                 error.c_str());
+        QVERIFY(clock.elapsed() < 20'000);
+        int pid = 0;
+        std::ifstream(path("pid")) >> pid;
+        QVERIFY2(pid > 0 && ::kill(pid, 0) != 0, "the walker is still there");
+    }
+
+    void silenceAndRefusalsOfTheWalkerCount() {
+        const std::string file = session("any.h5");
+        guard_foreign_files(script("silent", "exit 0"));
+        QVERIFY(
+            opening(file).starts_with(file + ": damaged so that it makes the HDF5 library crash, allowed: "));
+        guard_foreign_files(script("aborting", "kill -ABRT $$"));
+        QVERIFY(opening(file).starts_with(file +
+                                          ": damaged so that it makes the HDF5 library crash (Aborted), "));
+        guard_foreign_files(path("no-such-walker"));
+        std::string failure;
+        try {
+            open_session(file);
+        } catch (const std::exception& error) {
+            failure = error.what();
+        }
+        QCOMPARE(failure,
+                 path("no-such-walker") + ": cannot be started to check a file: No such file or directory");
+    }
+
+    /// Values and groups in other files would be read without a walk.
+    void partsInOtherFilesAreRefused() {
+        const auto refused_after = [&](const std::function<void(hid_t)>& change) {
+            const std::string file = session("parts.h5");
+            {
+                const hdf5::Handle writable(H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
+                change(writable);
+            }
+            guard_foreign_files(NORMSCOPE_WALK);
+            return opening(file).substr(file.size());
+        };
+        QCOMPARE(refused_after([](hid_t file) {
+                     H5Lcreate_external("elsewhere.h5", "/runs", file, "runs/b", H5P_DEFAULT, H5P_DEFAULT);
+                 }),
+                 std::string(": \"b\" is a link to another file, allowed: links within the file"));
+        const hsize_t one = 1;
+        const hdf5::Handle space(H5Screate_simple(1, &one, nullptr));
+        const auto with = [&](hid_t creation) {
+            return refused_after([&](hid_t file) {
+                const hdf5::Handle dataset(H5Dcreate2(file, "runs/a/steps/far", H5T_NATIVE_DOUBLE, space,
+                                                      H5P_DEFAULT, creation, H5P_DEFAULT));
+                QVERIFY(dataset.valid());
+            });
+        };
+        const std::string far =
+            ": the values of \"far\" lie in another file, allowed: values in the file itself";
+        const hdf5::Handle external(H5Pcreate(H5P_DATASET_CREATE)), assembled(H5Pcreate(H5P_DATASET_CREATE));
+        H5Pset_external(external, "/etc/hostname", 0, 8);
+        QCOMPARE(with(external), far);
+        H5Pset_virtual(assembled, space, "elsewhere.h5", "/x", space);
+        QCOMPARE(with(assembled), far);
+    }
+
+    void aCircleOfGroupsComesToAnEnd() {
+        const std::string file = session("circle.h5");
+        {
+            const hdf5::Handle writable(H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
+            H5Lcreate_hard(writable, "/", writable, "again", H5P_DEFAULT, H5P_DEFAULT);
+            H5Lcreate_hard(writable, "/runs", writable, "runs/a/again", H5P_DEFAULT, H5P_DEFAULT);
+        }
+        guard_foreign_files(NORMSCOPE_WALK);
+        QCOMPARE(opening(file), std::string("nothing thrown"));
+    }
+
+    void aPipeIsNoFile() {
+        guard_foreign_files(NORMSCOPE_WALK);
+        QCOMPARE(::mkfifo(path("pipe.h5").c_str(), 0600), 0);
+        QCOMPARE(opening(path("pipe.h5")), path("pipe.h5") + ": is not a regular file");
+    }
+
+    /// A child that kept a recording open would keep its lock.
+    void theWalkerInheritsNoOpenFile() {
+        const std::string file = session("inherit.h5");
+        const hdf5::OpenedFile open = hdf5::open_for_reading(file);
+        guard_foreign_files(script("listing", "ls -l /proc/$$/fd > " + path("open") + "; echo walked"));
+        open_session(file);
+        std::ifstream in(path("open"));
+        const std::string list{std::istreambuf_iterator<char>(in), {}};
+        QVERIFY(!list.empty());
+        QVERIFY2(list.find("inherit.h5") == std::string::npos, list.c_str());
+    }
+
+    void damageThatTheLibraryReportsIsLeftToTheReader() {
+        const std::string file = session("part.h5");
+        {
+            const hdf5::Handle writable(H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
+            H5Ldelete(writable, "runs/a/steps", H5P_DEFAULT);
+        }
+        guard_foreign_files(NORMSCOPE_WALK);
+        QCOMPARE(opening(file), file + ": /runs/a/steps: missing");
+    }
+
+    /// Numbers from elsewhere (weights, tokens) go through the same door.
+    void arraysOfOtherProgramsAreWalkedToo() {
+        const std::vector<double> values{1, 2, 3};
+        write_named_arrays(path("weights.h5"), {stored("/params/w", {3}, values.data())});
+        guard_foreign_files(script("counting", "exec " NORMSCOPE_WALK " \"$1\""));
+        QCOMPARE(read_named_arrays(path("weights.h5"), "/params").size(), std::size_t{1});
+        QCOMPARE(timesWalked(), 1);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestForeign)
+#include "foreign_test.moc"

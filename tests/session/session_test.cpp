@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/session.h"
+
+#include "core/session/describe.h"
+#include "core/session/recovery.h"
+#include "core/stack/error.h"
+#include "tests/session/sample_run.h"
+
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QtTest>
+
+using namespace normscope;
+
+class TestSession : public QObject {
+    Q_OBJECT
+    QTemporaryDir folder_;
+    std::string path(const char* name) { return folder_.filePath(name).toStdString(); }
+
+    static Checkpoint checkpoint(std::int64_t step) {
+        Checkpoint result;
+        result.step = step;
+        result.recipe_json = "{}";
+        result.params = {
+            {"tok_emb", {2, 2}, StoredType::Float32, std::vector<std::byte>(16, std::byte(step))}};
+        return result;
+    }
+
+  private Q_SLOTS:
+    void everyBitComesBack() {
+        const std::vector<RunData> runs{sample::run("b", 200), sample::run("a", 0), sample::run("ä b", 1)};
+        const std::string view = R"({"zoom": "Δ"})" + std::string(100'000, ' ') + "{}";
+        save_session(path("s.h5"), runs, view);
+        const Session session = open_session(path("s.h5"));
+        QCOMPARE(session.runs.size(), runs.size());
+        for (std::size_t i = 0; i < runs.size(); ++i)
+            QCOMPARE(sample::difference(session.runs[i], runs[i]), "");
+        QCOMPARE(session.view_json, view);
+        QVERIFY(!session.app_version.empty());
+        QCOMPARE(session.created.size(), std::size_t{20});
+        QVERIFY(session.overviews.empty() && session.checkpoints.empty() && session.warnings.empty());
+    }
+
+    void aRunThatNobodyGoesOnWithIsInterrupted() {
+        RunData run = sample::run("a", 5);
+        for (const auto state : {RunState::Running, RunState::Paused}) {
+            run.outcome = {state, -1, "", -1};
+            save_session(path("running.h5"), std::vector{run}, "");
+            const Outcome outcome = open_session(path("running.h5")).runs.at(0).outcome;
+            QCOMPARE(outcome.state, RunState::Interrupted);
+            QCOMPARE(outcome.step, 4);
+        }
+        for (const auto state : {RunState::Prepared, RunState::Finished, RunState::Stalled, RunState::Collapsed}) {
+            run.outcome = {state, -1, "", -1};
+            save_session(path("running.h5"), std::vector{run}, "");
+            QCOMPARE(open_session(path("running.h5")).runs.at(0).outcome.state, state);
+        }
+    }
+
+    void longTablesOpenAsAnOverview() {
+        const RunData longer = sample::run("long", 20'000), shorter = sample::run("short", 50);
+        save_session(path("long.h5"), std::vector{longer, shorter}, "");
+        const Session session = open_session(path("long.h5"), 400);
+        QCOMPARE(session.runs[0].steps.rows(), std::size_t{0});
+        QCOMPARE(session.runs[1].steps.rows(), std::size_t{50});
+        QCOMPARE(session.overviews.size(), std::size_t{1});
+        const StepOverview& overview = session.overviews.at("long");
+        const StepOverview wanted = overview_of(longer.steps);
+        QCOMPARE(overview.factor, 64);
+        QCOMPARE(overview.step, wanted.step);
+        QCOMPARE(overview.names, longer.steps.names);
+        QCOMPARE(overview.low[0], wanted.low[0]);
+        QCOMPARE(overview.high[2], wanted.high[2]);
+        QCOMPARE(open_session(path("long.h5"), 100).overviews.at("long").factor, 64 * 64);
+        RunData loaded = session.runs[0];
+        loaded.steps = load_steps(path("long.h5"), "long");
+        QCOMPARE(sample::difference(loaded, longer), "");
+        QVERIFY(sample::input_error([&] {
+                    load_steps(path("long.h5"), "other");
+                }).ends_with("/runs/other: missing"));
+    }
+
+    void checkpointsComeFromEverywhere() {
+        write_checkpoint(path("live.h5"), checkpoint(20));
+        const auto memory = std::make_shared<const Checkpoint>(checkpoint(10));
+        const RunData a = sample::run("a", 3), b = sample::run("b", 3);
+        save_session(path("one.h5"), std::vector{a}, "", {{"a", memory}, {"a", path("live.h5")}});
+        const auto found = open_session(path("one.h5")).checkpoints;
+        QCOMPARE(found.size(), std::size_t{2});
+        QCOMPARE(found[0].step, 10);
+        // Into another session under another name, and over the file that it comes from.
+        save_session(path("two.h5"), std::vector{b}, "", {{"b", found[1]}});
+        QVERIFY(load_checkpoint(path("two.h5"), "b", 20) == checkpoint(20));
+        save_session(path("one.h5"), std::vector{a, b}, "", {{"a", found[0]}, {"b", found[1]}});
+        QVERIFY(load_checkpoint(path("one.h5"), "a", 10) == checkpoint(10));
+        QVERIFY(load_checkpoint(path("one.h5"), "b", 20) == checkpoint(20));
+        const auto error = sample::input_error([&] { load_checkpoint(path("one.h5"), "a", 20); });
+        QCOMPARE(error, path("one.h5") + ": run \"a\" has no checkpoint of step 20");
+        QVERIFY(sample::input_error([&] {
+                    save_session(path("x.h5"), std::vector{a}, "", {{"z", memory}});
+                }).find("\"z\"") != std::string::npos);
+    }
+
+    void whatCannotBeStoredIsRefusedAndTheOldFileKept() {
+        RunData run = sample::run("a", 20);
+        save_session(path("kept.h5"), std::vector{run}, "");
+        const auto refused = [&](const std::vector<RunData>& runs) {
+            return sample::input_error([&] { save_session(path("kept.h5"), runs, ""); });
+        };
+        QVERIFY(refused({run, run}).find("twice") != std::string::npos);
+        RunData bad = run;
+        bad.id = "a/b";
+        QVERIFY(refused({bad}).starts_with("run id"));
+        bad = run;
+        bad.steps.columns[1].pop_back();
+        QVERIFY(refused({bad}).starts_with("step table"));
+        bad = run;
+        bad.probes["growth"][1].arrays.pop_back();
+        QVERIFY(refused({bad}).starts_with("probe growth"));
+        bad = run;
+        bad.probes["growth"][1].arrays[0].shape = {1};
+        QVERIFY(refused({bad}).starts_with("probe growth"));
+        QCOMPARE(sample::difference(open_session(path("kept.h5")).runs.at(0), run), "");
+    }
+
+    void infoTellsWhatIsInIt() {
+        RunData run = sample::run("a", 31);
+        save_session(path("info.h5"), std::vector{run}, "",
+                     {{"a", std::make_shared<const Checkpoint>(checkpoint(20))}});
+        const auto summary = summarize_session(path("info.h5")).at(0);
+        QCOMPARE(summary.name, run.name);
+        QCOMPARE(summary.outcome.state, RunState::Diverged);
+        QCOMPARE(summary.rows, std::size_t{31});
+        QCOMPARE(summary.last_step, 30);
+        QCOMPARE(summary.last_loss, 3 + 1.0 / 31);
+        QCOMPARE(summary.probes.size(), std::size_t{3});
+        QCOMPARE(summary.probes[2].id, "theta");
+        QCOMPARE(summary.probes[2].samples, std::size_t{4});
+        QCOMPARE(summary.probes[2].arrays[0].second, (std::vector<std::size_t>{3, 300}));
+        std::string text;
+        for (const auto& line : describe(path("info.h5"))) text += line + "\n";
+        for (const char* part :
+             {"run a", "Post-LN, Δt = 0.2", "diverged (step 212", "steps 31, last 30, loss 3.032",
+              "probe growth: 4 samples of ma [7]", "checkpoint of step 20"})
+            QVERIFY2(text.find(part) != std::string::npos, text.c_str());
+        QVERIFY(describe(path("live.h5")).at(1).starts_with("/checkpoint/"));
+    }
+
+    /// The files are read by other programs too; here by h5py, which must be installed where the tests run.
+    void h5pyReadsIt() {
+        const RunData run = sample::run("a", 200);
+        save_session(path("python.h5"), std::vector{run}, "{}",
+                     {{"a", std::make_shared<const Checkpoint>(checkpoint(7))}});
+        QProcess python;
+        python.setProcessChannelMode(QProcess::MergedChannels);
+        python.start("/usr/bin/python3",
+                     {QStringLiteral(NORMSCOPE_SOURCE_DIR "/tests/session/read_with_h5py.py"),
+                      QString::fromStdString(path("python.h5"))});
+        QVERIFY2(python.waitForFinished(60'000), "python3 with h5py (package python3-h5py) is needed");
+        QVERIFY2(python.exitCode() == 0 && python.exitStatus() == QProcess::NormalExit,
+                 python.readAll().constData());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestSession)
+#include "session_test.moc"

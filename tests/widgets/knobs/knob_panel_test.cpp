@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/knobs/knob_panel.h"
+
+#include "tests/widgets/quiet.h"
+#include "widgets/knobs/choice_knob.h"
+#include "widgets/knobs/diff_list.h"
+#include "widgets/plots/glyph.h"
+#include "widgets/knobs/knob.h"
+#include "widgets/knobs/knob_slider.h"
+#include "widgets/knobs/knob_table.h"
+#include "widgets/knobs/notice_strip.h"
+#include "widgets/knobs/path_knob.h"
+#include "widgets/knobs/recipe_keys.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QToolButton>
+
+using namespace normscope;
+using namespace normscope::widgets;
+
+class KnobPanelTest : public QObject {
+    Q_OBJECT
+
+    struct Bench {
+        KnobPanel panel;
+        QSignalSpy changing{&panel, &KnobPanel::keyChanging};
+        QSignalSpy committed{&panel, &KnobPanel::keyCommitted};
+        QSignalSpy started{&panel, &KnobPanel::keyDragStarted};
+        Bench() {
+            panel.resize(280, 700);
+            panel.show();
+            QVERIFY(QTest::qWaitForWindowActive(&panel));
+        }
+        Knob* number(const char* key) { return qobject_cast<Knob*>(panel.row(QString::fromUtf8(key))); }
+        ChoiceKnob* choice(const char* key) {
+            return qobject_cast<ChoiceKnob*>(panel.row(QString::fromUtf8(key)));
+        }
+    };
+
+  private Q_SLOTS:
+    void init() { failOnWarnings(); }
+
+    void showsARecipeWithoutAWord() {
+        Bench b;
+        Recipe recipe;
+        recipe.stack.residual_step = 0.2;
+        recipe.stack.scheme = Scheme::Post;
+        recipe.train.seed = 7;
+        b.panel.setRecipe(recipe, {});
+        QCOMPARE(b.number("stack.residual_step")->value(), 0.2);
+        QCOMPARE(b.choice("stack.scheme")->box()->currentText(), QStringLiteral("Post-LN"));
+        QCOMPARE(b.number("seed")->value(), 7.0);
+        QVERIFY(b.panel.row("stack.scheme")->isChanged());
+        QVERIFY(!b.panel.row("stack.depth")->isChanged());
+        QCOMPARE(b.committed.count() + b.changing.count() + b.started.count(), 0);
+    }
+
+    void aRowForEachLineOfTheTable() {
+        Bench b;
+        for (const KnobSpec& spec : knobTable()) {
+            KnobRow* row = b.panel.row(QString::fromUtf8(spec.key));
+            QVERIFY2(row, spec.key);
+            QVERIFY2(!row->toolTip().isEmpty() && !row->accessibleName().isEmpty(), spec.key);
+            const bool applies = !spec.applies || spec.applies(Recipe{});
+            QVERIFY2(row->isVisible() == (spec.section == KnobSection::InSight && applies), spec.key);
+        }
+        b.panel.setSectionShown(KnobSection::Training, true);
+        QVERIFY(b.panel.row("optimizer.clip")->isVisible());
+        QVERIFY(!b.panel.row("stack.heads")->isVisible());
+        b.panel.setAllShown(true);
+        QVERIFY(b.panel.row("stack.heads")->isVisible());
+    }
+
+    void theSchemeMenuOffersAllTenAndSaysWhatTheyAre() {
+        Bench b;
+        const QComboBox* box = b.choice("stack.scheme")->box();
+        QStringList titles;
+        for (int i = 0; i < box->count(); ++i) {
+            titles << box->itemText(i);
+            QVERIFY2(!box->itemData(i, Qt::ToolTipRole).toString().isEmpty(), qPrintable(titles.last()));
+        }
+        QCOMPARE(titles, QStringList({"No norm", "Post-LN", "Pre-LN", "Peri-LN", "Sandwich-LN", "DeepNorm",
+                                      "Mix-LN", "LNS", "Output-LN", "Custom"}));
+        QVERIFY(box->itemData(box->findData("post"), Qt::ToolTipRole).toString().contains("N_post(x + "));
+    }
+
+    void aKnobIsShownOnlyWhereItsKeyDoesSomething() {
+        Bench b;
+        b.panel.setAllShown(true);
+        const auto shownWith = [&](const char* key, const char* other, const QVariant& value) {
+            Recipe recipe;
+            setRecipeKey(recipe, other, value);
+            b.panel.setRecipe(recipe, {});
+            return b.panel.row(key)->isVisible();
+        };
+        QVERIFY(!shownWith("stack.mix_post_fraction", "stack.scheme", "lns"));
+        QVERIFY(shownWith("stack.mix_post_fraction", "stack.scheme", "mix"));
+        QVERIFY(shownWith("stack.lns_form", "stack.scheme", "lns"));
+        QVERIFY(!shownWith("stack.rope_base", "stack.position", "none"));
+        QVERIFY(shownWith("stack.rope_base", "stack.block", "llama"));
+        QVERIFY(!shownWith("stack.branch_scale_init", "stack.branch_scale", "none"));
+        QVERIFY(shownWith("stack.branch_scale_init", "stack.branch_scale", "channel"));
+        QVERIFY(!shownWith("stack.gpas.site", "stack.gpas.enabled", false));
+        QVERIFY(shownWith("stack.gpas.site", "stack.gpas.enabled", true));
+        QVERIFY(shownWith("stack.gpas.clip", "stack.gpas.enabled", true));
+        QVERIFY(!shownWith("stack.init.std", "stack.init.rule", "lab"));
+        QVERIFY(shownWith("stack.init.std", "stack.init.rule", "plain"));
+        QVERIFY(!shownWith("stack.init.path_maps", "stack.init.rule", "plain"));
+        QVERIFY(shownWith("stack.init.path_maps", "stack.init.rule", "path_length"));
+    }
+
+    void aFoldSaysWhatItHides() {
+        Bench b;
+        Recipe recipe, other;
+        complete(recipe.stack, 27);
+        Recipe defaults = recipe;
+        recipe.stack.qk_norm = QkNorm::Head;
+        recipe.stack.tied_head = true;
+        b.panel.setRecipe(recipe, defaults);
+        b.panel.setCompared({recipe, defaults});
+        QStringList titles;
+        for (const QToolButton* button : b.panel.findChildren<QToolButton*>()) titles << button->text();
+        QVERIFY2(titles.contains("Block (2 changed)  ≠"), qPrintable(titles.join(',')));
+        QVERIFY(titles.contains("GPAS gates"));
+    }
+
+    void noticesAreShownInOneLineAndInFull() {
+        Bench b;
+        NoticeStrip* strip = b.panel.notices();
+        QVERIFY(!strip->isVisible());
+        const QString refusal = "stack.heads: 5 does not divide d_model 64, allowed: divisors of d_model";
+        strip->setNotices(refusal, {"init gpt2 with lns: the outputs are scaled twice (LNS README)"});
+        QTRY_VERIFY(strip->isVisible() && strip->height() > 0);
+        QVERIFY(strip->toolTip().startsWith(refusal));
+        const int folded = strip->height();
+        QTest::mouseClick(strip, Qt::LeftButton);
+        QTRY_VERIFY(strip->height() > folded);
+        strip->setNotices({}, {});
+        QVERIFY(!strip->isVisible());
+    }
+
+    /// A gate a layer can be wrong: the strip takes no more than its share of the panel.
+    void manyNoticesAreCounted() {
+        Bench b;
+        NoticeStrip* strip = b.panel.notices();
+        QStringList many;
+        for (int l = 0; l < 24; ++l)
+            many << QString("blocks.%1.gate is 3: its forward scale 1 − act(g) is -2, which turns the sign")
+                        .arg(l);
+        strip->setNotices({}, many);
+        QTRY_VERIFY(strip->isVisible() && strip->height() > 0);
+        QVERIFY(strip->height() < 80);
+        QCOMPARE(strip->shownLines().last(), QString("… and 22 more"));
+        QTest::mouseClick(strip, Qt::LeftButton);
+        QTRY_VERIFY(strip->height() > 80);
+        QVERIFY(strip->height() < b.panel.height() / 2);
+        QVERIFY(strip->toolTip().contains("blocks.23.gate"));
+    }
+
+    void whatDiffersFromThePreset() {
+        Bench b;
+        Recipe pre, post;
+        complete(pre.stack, 27);
+        post = pre;
+        post.stack.scheme = Scheme::Post;
+        DiffList* list = b.panel.differences();
+        list->setPresets({{"post-ln", "Post-LN", post}, {"pre-ln", "Pre-LN", pre}});
+        Recipe now = pre;
+        now.stack.residual_step = 0.2;
+        b.panel.setRecipe(now, pre);
+        QCOMPARE(list->base(), 1);  // the nearest
+        QCOMPARE(list->differences(),
+                 std::vector<KeyDifference>({{"stack.residual_step", "Δt", "1", "0.2"}}));
+        QCOMPARE(b.panel.findChild<QToolButton*>("diffTitle")->text(), "Differs from Pre-LN (1)");
+        QTest::mouseClick(b.panel.findChild<QToolButton*>("diffTitle"), Qt::LeftButton);
+        QSignalSpy reset(list, &DiffList::keyResetRequested);
+        auto* row = list->findChild<QPushButton*>("stack.residual_step");
+        QVERIFY(row->isVisible());
+        QTest::mouseClick(row, Qt::LeftButton);
+        QTRY_COMPARE(reset.count(), 1);
+        QCOMPARE(reset[0][0].toString(), "stack.residual_step");
+        list->setBase("post-ln");
+        QCOMPARE(list->differences().size(), 2u);
+        b.panel.setRecipe(pre, pre);
+        list->setBase({});
+        QVERIFY(list->differences().empty());
+        // A preset's long name must not widen the column.
+        list->setPresets({{"long", "A preset with a name that is longer than the column is wide", pre}});
+        QCoreApplication::processEvents();
+        QVERIFY(list->width() < b.panel.width());
+        QVERIFY(b.panel.findChild<QToolButton*>("diffTitle")->text().contains(QStringLiteral("…")));
+    }
+
+    void aDragSpeaksInKeys() {
+        Bench b;
+        KnobSlider* slider = b.number("stack.depth")->slider();
+        const QPoint to(slider->width() - 8, 9);
+        QTest::mousePress(slider, Qt::LeftButton, {}, slider->thumb().toPoint());
+        QMouseEvent move(QEvent::MouseMove, to, slider->mapToGlobal(to), Qt::NoButton, Qt::LeftButton, {});
+        QCoreApplication::sendEvent(slider, &move);
+        QTest::mouseRelease(slider, Qt::LeftButton, {}, to);
+        QCOMPARE(b.started.count(), 1);
+        QCOMPARE(b.changing.count(), 1);
+        QCOMPARE(b.committed.count(), 1);
+        QCOMPARE(b.committed[0][0].toString(), QStringLiteral("stack.depth"));
+        QCOMPARE(b.committed[0][1], QVariant::fromValue(qlonglong(12)));
+        QCOMPARE(b.committed[0][2], QVariant::fromValue(qlonglong(48)));
+        Recipe recipe;
+        setRecipeKey(recipe, b.committed[0][0].toString(), b.committed[0][2]);
+        QCOMPARE(recipe.stack.depth, 48);
+    }
+
+    void resetAsksForTheDefault() {
+        Bench b;
+        Recipe recipe;
+        recipe.train.optimizer.lr = 0.01;
+        b.panel.setRecipe(recipe, {});
+        QTest::mouseClick(b.panel.row("optimizer.lr")->findChild<GlyphButton*>(), Qt::LeftButton);
+        QCOMPARE(b.committed.count(), 1);
+        QCOMPARE(b.committed[0][1], QVariant(0.01));
+        QCOMPARE(b.committed[0][2], QVariant(0.003));
+    }
+
+    void switchesAreBool() {
+        Bench b;
+        b.panel.setAllShown(true);
+        QComboBox* box = b.choice("stack.gpas.enabled")->box();
+        box->setFocus();
+        QTest::keyClick(box, Qt::Key_Down);
+        QCOMPARE(b.committed.count(), 1);
+        QCOMPARE(b.committed[0][2], QVariant(true));
+    }
+
+    void theWidthKeepsItsHeads() {
+        Bench b;
+        Recipe recipe;
+        recipe.stack.heads = 6;
+        recipe.stack.d_model = 96;
+        b.panel.setRecipe(recipe, {});
+        Knob* width = b.number("stack.d_model");
+        width->slider()->setFocus();
+        for (int i = 0; i < 5; ++i) QTest::keyClick(width->slider(), Qt::Key_Left);
+        QVERIFY(b.committed.count() == 5);
+        for (const auto& signal : b.committed) QCOMPARE(signal[2].toLongLong() % 6, 0);
+    }
+
+    void comparedRunsThatDiffer() {
+        Bench b;
+        Recipe pre, post;
+        post.stack.scheme = Scheme::Post;
+        b.panel.setCompared({pre, post});
+        QVERIFY(b.panel.row("stack.scheme")->isDiffering());
+        QVERIFY(!b.panel.row("stack.depth")->isDiffering());
+        b.panel.setCompared({pre});
+        QVERIFY(!b.panel.row("stack.scheme")->isDiffering());
+        b.panel.setCompared({});
+        QVERIFY(!b.panel.row("stack.scheme")->isDiffering());
+    }
+
+    void theChain() {
+        Bench b;
+        QSignalSpy toggled(&b.panel, &KnobPanel::linkToggled);
+        QVERIFY(b.panel.isLinked());
+        b.panel.setLinked(false);
+        QCOMPARE(toggled.count(), 0);
+        auto* chain = b.panel.findChild<GlyphButton*>(QString(), Qt::FindDirectChildrenOnly);
+        QVERIFY(chain && chain->glyph() == Glyph::Unlinked);
+        QTest::mouseClick(chain, Qt::LeftButton);
+        QCOMPARE(toggled.count(), 1);
+        QCOMPARE(toggled[0][0].toBool(), true);
+        QVERIFY(chain->glyph() == Glyph::Linked);
+    }
+
+    void onlyATextHasAFile() {
+        Bench b;
+        b.panel.setAllShown(true);
+        QVERIFY(!b.panel.row("data.path")->isVisible());
+        Recipe recipe;
+        recipe.train.data.source = DataSource::Text;
+        recipe.train.data.path = "/books/moby-dick.txt";
+        b.panel.setRecipe(recipe, {});
+        QVERIFY(b.panel.row("data.path")->isVisible());
+        QCOMPARE(qobject_cast<PathKnob*>(b.panel.row("data.path"))->value(),
+                 QStringLiteral("/books/moby-dick.txt"));
+    }
+
+    void theNarrowColumnClipsNoLabel() {
+        Bench b;
+        b.panel.setAllShown(true);
+        Recipe other;
+        other.stack.init.rule = InitRule::PathLength;
+        other.stack.scheme = Scheme::Sandwich;
+        other.train.data.source = DataSource::Text;
+        other.stack.scheme = Scheme::Mix;
+        other.stack.position = Position::Rope;
+        other.stack.branch_scale = BranchScale::Channel;
+        other.stack.gpas.enabled = true;
+        other.train.precision = Precision::Bf16;
+        b.panel.setRecipe(other, {});
+        b.panel.setCompared({Recipe{}, other});
+        QCoreApplication::processEvents();
+        for (const KnobSpec& spec : knobTable()) {
+            KnobRow* row = b.panel.row(QString::fromUtf8(spec.key));
+            QVERIFY2(row->mapTo(&b.panel, QPoint(row->width(), 0)).x() <= b.panel.width(), spec.key);
+            for (const QLabel* label : row->findChildren<QLabel*>())
+                QVERIFY2(!label->isVisible() || label->width() >= label->sizeHint().width() ||
+                             label->text().size() < 2,
+                         qPrintable(row->label() + u' ' + label->text()));
+        }
+    }
+};
+
+QTEST_MAIN(KnobPanelTest)
+#include "knob_panel_test.moc"

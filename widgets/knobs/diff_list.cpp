@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/knobs/diff_list.h"
+
+#include <QHBoxLayout>
+#include <QMenu>
+#include <QPainter>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+namespace normscope::widgets {
+namespace {
+
+/// A flat line of text that gives way to a narrow column, with a hint of what a click does.
+class DiffRow : public QPushButton {
+  public:
+    DiffRow(const KeyDifference& difference, QWidget* parent)
+        : QPushButton(parent),
+          line_(QStringLiteral("%1:  %2 → %3").arg(difference.label, difference.base, difference.now)) {
+        setObjectName(difference.key);
+        setFlat(true);
+        setFocusPolicy(Qt::TabFocus);
+        setCursor(Qt::PointingHandCursor);
+        setAccessibleName(DiffList::tr("Reset %1").arg(line_));
+        setToolTip(DiffList::tr("%1: %2 → %3\nClick: back to %2")
+                       .arg(difference.key, difference.base, difference.now));
+    }
+    QSize sizeHint() const override { return {60, fontMetrics().height() + 4}; }
+    QSize minimumSizeHint() const override { return sizeHint(); }
+
+  protected:
+    // By hand rather than by a style sheet, which would keep the colours of the theme it was made under.
+    void paintEvent(QPaintEvent*) override {
+        QPainter painter(this);
+        if (underMouse() || hasFocus()) painter.fillRect(rect(), palette().color(QPalette::Midlight));
+        painter.setPen(palette().color(QPalette::WindowText));
+        const QRect text = rect().adjusted(16, 0, -4, 0);
+        painter.drawText(text, Qt::AlignLeft | Qt::AlignVCenter,
+                         fontMetrics().elidedText(line_, Qt::ElideRight, text.width()));
+    }
+
+  private:
+    QString line_;
+};
+
+}  // namespace
+
+DiffList::DiffList(QWidget* parent) : QWidget(parent) {
+    title_ = new QToolButton(this);
+    title_->setObjectName(QStringLiteral("diffTitle"));
+    title_->setCheckable(true);
+    title_->setAutoRaise(true);
+    title_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    title_->setFocusPolicy(Qt::TabFocus);
+    connect(title_, &QToolButton::toggled, this, &DiffList::setListShown);
+    choose_ = new QToolButton(this);
+    choose_->setText(tr("vs…"));
+    choose_->setToolTip(tr("Choose the preset to compare with"));
+    choose_->setAccessibleName(choose_->toolTip());
+    choose_->setAutoRaise(true);
+    choose_->setFocusPolicy(Qt::TabFocus);
+    menu_ = new QMenu(choose_);
+    connect(choose_, &QToolButton::clicked, this,
+            [this] { menu_->popup(choose_->mapToGlobal(QPoint(0, choose_->height()))); });
+    auto* heading = new QHBoxLayout;
+    heading->setSpacing(0);
+    title_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+    heading->addWidget(title_, 1);
+    heading->addWidget(choose_);
+    list_ = new QWidget(this);
+    rows_ = new QVBoxLayout(list_);
+    rows_->setContentsMargins(0, 0, 0, 0);
+    rows_->setSpacing(0);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addLayout(heading);
+    column->addWidget(list_);
+    setListShown(false);
+}
+
+void DiffList::setPresets(std::vector<NamedRecipe> presets) {
+    presets_ = std::move(presets);
+    menu_->clear();
+    menu_->addAction(tr("The nearest preset"), this, [this] { setBase({}); });
+    menu_->addSeparator();
+    for (const NamedRecipe& preset : presets_)
+        menu_->addAction(preset.title, this, [this, name = preset.name] { setBase(name); });
+    compare();
+}
+
+void DiffList::setRecipe(const Recipe& recipe) {
+    recipe_ = recipe;
+    compare();
+}
+
+void DiffList::setBase(const QString& name) {
+    chosen_ = name;
+    compare();
+}
+
+void DiffList::setListShown(bool shown) {
+    const QSignalBlocker quiet(title_);
+    title_->setChecked(shown);
+    title_->setArrowType(shown ? Qt::DownArrow : Qt::RightArrow);
+    list_->setVisible(shown);
+}
+
+void DiffList::compare() {
+    const auto chosen = std::find_if(presets_.begin(), presets_.end(),
+                                     [this](const NamedRecipe& preset) { return preset.name == chosen_; });
+    const int base = chosen != presets_.end() ? static_cast<int>(chosen - presets_.begin())
+                                              : nearestRecipe(presets_, recipe_);
+    auto differences = base < 0 ? std::vector<KeyDifference>()
+                                : recipeDifferences(presets_[static_cast<std::size_t>(base)].recipe, recipe_);
+    const bool same = base == base_ && differences == differences_;
+    base_ = base;
+    differences_ = std::move(differences);
+    if (!same) showRows();
+}
+
+void DiffList::showTitle() {
+    if (base_ < 0) return;
+    const QString preset = presets_[static_cast<std::size_t>(base_)].title;
+    const QString count = differences_.empty() ? QString() : QStringLiteral(" (%1)").arg(differences_.size());
+    const QString text =
+        differences_.empty() ? tr("As preset %1").arg(preset) : tr("Differs from %1").arg(preset);
+    // A long name of a preset gives way, the count stays.
+    constexpr int kArrow = 28;
+    const int room = title_->width() - kArrow - fontMetrics().horizontalAdvance(count);
+    title_->setText(fontMetrics().elidedText(text, Qt::ElideRight, room) + count);
+    title_->setToolTip(text + count);
+}
+
+void DiffList::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    layout()->activate();
+    showTitle();
+}
+
+void DiffList::showRows() {
+    setVisible(base_ >= 0);
+    if (base_ < 0) return;
+    showTitle();
+    qDeleteAll(list_->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly));
+    for (const KeyDifference& difference : differences_) {
+        auto* row = new DiffRow(difference, list_);
+        rows_->addWidget(row);
+        // Queued: the answer rebuilds these rows.
+        connect(
+            row, &QPushButton::clicked, this,
+            [this, key = difference.key] {
+                if (base_ >= 0)
+                    Q_EMIT keyResetRequested(key, presets_[static_cast<std::size_t>(base_)].recipe);
+            },
+            Qt::QueuedConnection);
+    }
+}
+
+}  // namespace normscope::widgets

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/knobs/recipe_diff.h"
+
+#include <QWidget>
+
+class QMenu;
+class QToolButton;
+class QVBoxLayout;
+
+namespace normscope::widgets {
+
+/// What sets the shown recipe apart from a preset: a line for each key, "Δt: 1 → 0.2", which a click takes
+/// back to the preset's value. Compares with the nearest preset until a person chooses one from the menu.
+class DiffList : public QWidget {
+    Q_OBJECT
+  public:
+    explicit DiffList(QWidget* parent = nullptr);
+
+    void setPresets(std::vector<NamedRecipe> presets);
+    void setRecipe(const Recipe& recipe);
+    /// Compares with this preset from now on; an empty name: with the nearest.
+    void setBase(const QString& name);
+    void setListShown(bool shown);
+
+    const std::vector<KeyDifference>& differences() const { return differences_; }
+    /// The preset compared with; −1 without presets.
+    int base() const { return base_; }
+
+  Q_SIGNALS:
+    /// Asks for this key to be as in the preset (withKeyOf does it).
+    void keyResetRequested(const QString& key, const normscope::Recipe& preset);
+
+  protected:
+    void resizeEvent(QResizeEvent* event) override;
+
+  private:
+    void compare();
+    void showRows();
+    void showTitle();
+
+    std::vector<NamedRecipe> presets_;
+    Recipe recipe_;
+    QString chosen_;  ///< empty: the nearest
+    int base_ = -1;
+    std::vector<KeyDifference> differences_;
+    QToolButton *title_, *choose_;
+    QMenu* menu_;
+    QWidget* list_;
+    QVBoxLayout* rows_;
+};
+
+}  // namespace normscope::widgets

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/knobs/knob_panel.h"
+
+#include "widgets/knobs/choice_knob.h"
+#include "widgets/knobs/diff_list.h"
+#include "widgets/plots/glyph.h"
+#include "widgets/knobs/knob.h"
+#include "widgets/knobs/notice_strip.h"
+#include "widgets/knobs/path_knob.h"
+#include "widgets/knobs/recipe_keys.h"
+
+#include <QCoreApplication>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+#include <algorithm>
+
+namespace normscope::widgets {
+namespace {
+
+QString translated(const char* text) {
+    return QCoreApplication::translate("KnobTable", text);
+}
+
+/// A number as its key wants it.
+QVariant numberValue(const KnobScale& scale, double value) {
+    return scale.isInteger() ? QVariant::fromValue(static_cast<qlonglong>(value)) : QVariant(value);
+}
+
+}  // namespace
+
+KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
+    link_ = new GlyphButton(Glyph::Linked, QString(), this);
+    link_->setCheckable(true);
+    setLinked(true);
+    connect(link_, &QToolButton::clicked, this, [this](bool linked) {
+        setLinked(linked);
+        Q_EMIT linkToggled(linked);
+    });
+    auto* title = new QLabel(tr("Knobs"), this);
+    QFont bold = title->font();
+    bold.setBold(true);
+    title->setFont(bold);
+    auto* heading = new QHBoxLayout;
+    heading->setContentsMargins(10, 4, 8, 0);
+    heading->addWidget(title);
+    heading->addStretch(1);
+    heading->addWidget(link_);
+
+    auto* column = new QWidget;
+    auto* lines = new QVBoxLayout(column);
+    lines->setContentsMargins(8, 2, 6, 6);
+    lines->setSpacing(3);
+    // Above what scrolls: a warning stays in sight beside the knob that it is about.
+    notices_ = new NoticeStrip(this);
+    differences_ = new DiffList(column);
+    for (const KnobSpec& spec : knobTable()) {
+        rows_.push_back(makeRow(spec));
+        if (spec.section == KnobSection::InSight) lines->addWidget(rows_.back().widget);
+    }
+    lines->addWidget(differences_);
+    for (int section = 1; section < kKnobSections; ++section) makeFold(KnobSection(section), lines);
+    lines->addStretch(1);
+
+    auto* scroll = new QScrollArea(this);
+    scroll->setWidget(column);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(0, 0, 0, 0);
+    outer->setSpacing(0);
+    outer->addLayout(heading);
+    outer->addWidget(notices_);
+    outer->addWidget(scroll, 1);
+    setAccessibleName(tr("Knobs"));
+    setRecipe({}, {});
+}
+
+void KnobPanel::makeFold(KnobSection section, QVBoxLayout* column) {
+    Fold& fold = folds_[static_cast<std::size_t>(section)];
+    fold.title = new QToolButton;
+    fold.title->setCheckable(true);
+    fold.title->setAutoRaise(true);
+    fold.title->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    fold.title->setFocusPolicy(Qt::TabFocus);
+    fold.body = new QWidget;
+    auto* lines = new QVBoxLayout(fold.body);
+    lines->setContentsMargins(0, 0, 0, 4);
+    lines->setSpacing(3);
+    for (const Row& row : rows_)
+        if (row.spec->section == section) lines->addWidget(row.widget);
+    column->addWidget(fold.title);
+    column->addWidget(fold.body);
+    connect(fold.title, &QToolButton::toggled, this,
+            [this, section](bool shown) { setSectionShown(section, shown); });
+    setSectionShown(section, false);
+}
+
+KnobPanel::Row KnobPanel::makeRow(const KnobSpec& spec) {
+    const QString key = QString::fromUtf8(spec.key);
+    Row row;
+    switch (recipeDomains().value(key).kind) {
+        case KeyDomain::Kind::Word:
+        case KeyDomain::Kind::Flag:
+            row = makeChoice(spec);
+            break;
+        case KeyDomain::Kind::Text:
+            row = makePath(spec);
+            break;
+        case KeyDomain::Kind::Integer:
+        case KeyDomain::Kind::Real:
+            row = makeNumber(spec);
+            break;
+    }
+    row.widget->setObjectName(key);
+    row.widget->setToolTip(translated(spec.tip));
+    row.widget->setRestarts(!spec.hot);
+    connect(row.widget, &KnobRow::resetRequested, this,
+            [this, key] { Q_EMIT keyCommitted(key, values_.value(key), defaults_.value(key)); });
+    return row;
+}
+
+KnobPanel::Row KnobPanel::makeNumber(const KnobSpec& spec) {
+    const QString key = QString::fromUtf8(spec.key);
+    auto* knob = new Knob(translated(spec.label), translated(spec.name), knobScale(spec, shown_));
+    connect(knob, &Knob::dragStarted, this, [this, key] { Q_EMIT keyDragStarted(key); });
+    connect(knob, &Knob::valueChanging, this,
+            [this, key, knob](double value) { Q_EMIT keyChanging(key, numberValue(knob->scale(), value)); });
+    connect(knob, &Knob::valueCommitted, this, [this, key, knob](double old_value, double new_value) {
+        const KnobScale& scale = knob->scale();
+        Q_EMIT keyCommitted(key, numberValue(scale, old_value), numberValue(scale, new_value));
+    });
+    const auto show = [this, knob, &spec](const QVariant& value, const QVariant& default_value) {
+        knob->setScale(knobScale(spec, shown_));
+        knob->setValue(value.toDouble());
+        knob->setDefaultValue(default_value.toDouble());
+    };
+    return {&spec, key, knob, show};
+}
+
+KnobPanel::Row KnobPanel::makeChoice(const KnobSpec& spec) {
+    const QString key = QString::fromUtf8(spec.key);
+    const KeyDomain domain = recipeDomains().value(key);
+    const bool flag = domain.kind == KeyDomain::Kind::Flag;
+    const QStringList words = flag ? QStringList{"false", "true"} : domain.words;
+    QStringList titles, tips;
+    for (const QString& word : words) {
+        titles << choiceTitle(key, word);
+        tips << choiceTip(key, word);
+    }
+    auto* knob = new ChoiceKnob(translated(spec.label), translated(spec.name), words, titles);
+    knob->setWordTips(tips);
+    connect(knob, &ChoiceKnob::valueCommitted, this,
+            [this, key, flag](const QString& from, const QString& to) {
+                if (flag)
+                    Q_EMIT keyCommitted(key, from == u"true", to == u"true");
+                else
+                    Q_EMIT keyCommitted(key, from, to);
+            });
+    const auto show = [knob](const QVariant& value, const QVariant& default_value) {
+        knob->setValue(value.toString());
+        knob->setDefaultValue(default_value.toString());
+    };
+    return {&spec, key, knob, show};
+}
+
+KnobPanel::Row KnobPanel::makePath(const KnobSpec& spec) {
+    const QString key = QString::fromUtf8(spec.key);
+    auto* knob = new PathKnob(translated(spec.label), translated(spec.name));
+    connect(knob, &PathKnob::valueCommitted, this,
+            [this, key](const QString& from, const QString& to) { Q_EMIT keyCommitted(key, from, to); });
+    const auto show = [knob](const QVariant& value, const QVariant& default_value) {
+        knob->setValue(value.toString());
+        knob->setDefaultValue(default_value.toString());
+    };
+    return {&spec, key, knob, show};
+}
+
+void KnobPanel::setRecipe(const Recipe& shown, const Recipe& defaults) {
+    shown_ = shown;
+    values_ = recipeValues(shown);
+    defaults_ = recipeValues(defaults);
+    for (Row& row : rows_) {
+        row.show(values_.value(row.key), defaults_.value(row.key));
+        if (row.spec->applies) row.widget->setVisible(row.spec->applies(shown));
+    }
+    differences_->setRecipe(shown);
+    showFoldTitles();
+}
+
+void KnobPanel::setCompared(const std::vector<Recipe>& recipes) {
+    std::vector<QHash<QString, QVariant>> all;
+    for (const Recipe& recipe : recipes) all.push_back(recipeValues(recipe));
+    for (Row& row : rows_) {
+        const bool differs = std::any_of(all.begin(), all.end(), [&](const auto& values) {
+            return values.value(row.key) != all.front().value(row.key);
+        });
+        row.widget->setDiffering(differs);
+    }
+    showFoldTitles();
+}
+
+void KnobPanel::setAvailable(const QString& key, const QStringList& words) {
+    if (auto* knob = qobject_cast<ChoiceKnob*>(row(key))) knob->setAvailable(words);
+}
+
+void KnobPanel::setLinked(bool linked) {
+    link_->setChecked(linked);
+    link_->setGlyph(
+        linked ? Glyph::Linked : Glyph::Unlinked,
+        linked ? tr("Linked: the knobs act on all runs") : tr("Unlinked: the knobs act on the chosen run"));
+}
+
+bool KnobPanel::isLinked() const {
+    return link_->isChecked();
+}
+
+void KnobPanel::setSectionShown(KnobSection section, bool shown) {
+    const Fold& fold = folds_[static_cast<std::size_t>(section)];
+    if (!fold.title) return;  // always in sight
+    const QSignalBlocker quiet(fold.title);
+    fold.title->setChecked(shown);
+    fold.title->setArrowType(shown ? Qt::DownArrow : Qt::RightArrow);
+    fold.body->setVisible(shown);
+}
+
+void KnobPanel::setAllShown(bool shown) {
+    for (int section = 1; section < kKnobSections; ++section) setSectionShown(KnobSection(section), shown);
+}
+
+KnobRow* KnobPanel::row(const QString& key) const {
+    const auto it = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.key == key; });
+    return it == rows_.end() ? nullptr : it->widget;
+}
+
+void KnobPanel::showFoldTitles() {
+    for (int section = 1; section < kKnobSections; ++section) {
+        int changed = 0;
+        bool differs = false;
+        for (const Row& row : rows_) {
+            if (static_cast<int>(row.spec->section) != section || row.widget->isHidden()) continue;
+            changed += row.widget->isChanged();
+            differs |= row.widget->isDiffering();
+        }
+        // What was changed, or sets the runs apart, must not hide.
+        QString title = sectionTitle(KnobSection(section));
+        if (changed > 0) title += tr(" (%n changed)", nullptr, changed);
+        if (differs) title += QStringLiteral("  ≠");
+        folds_[static_cast<std::size_t>(section)].title->setText(title);
+    }
+}
+
+}  // namespace normscope::widgets

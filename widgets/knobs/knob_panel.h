@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/recipe/recipe.h"
+#include "widgets/knobs/knob_table.h"
+
+#include <QHash>
+#include <QVariant>
+#include <QWidget>
+#include <array>
+#include <functional>
+#include <vector>
+
+class QToolButton;
+class QVBoxLayout;
+
+namespace normscope::widgets {
+
+class DiffList;
+class GlyphButton;
+class KnobRow;
+class NoticeStrip;
+
+/// The column of knobs: one row for each line of knobTable(), the most used in sight, the others under a fold
+/// for each section, and only those that do something in the shown recipe. Under the scheme stands what is to
+/// be said about it, after the knobs in sight what sets the recipe apart from a preset. Shows a recipe, tells
+/// what a person wants changed, changes nothing itself.
+class KnobPanel : public QWidget {
+    Q_OBJECT
+  public:
+    explicit KnobPanel(QWidget* parent = nullptr);
+
+    /// Shows a recipe; dots mark what differs from `defaults`. Sends no signal and leaves a knob in hand
+    /// alone.
+    void setRecipe(const Recipe& shown, const Recipe& defaults);
+    /// The recipes of all compared runs: a knob on which they do not agree shows ≠. One or none:
+    /// nothing differs.
+    void setCompared(const std::vector<Recipe>& recipes);
+    /// Greys out the words of a choice that this machine can not do.
+    void setAvailable(const QString& key, const QStringList& words);
+    /// Whether the knobs act on all compared runs (the chain icon). Sends no signal.
+    void setLinked(bool linked);
+    bool isLinked() const;
+    /// Opens or closes a fold, or all of them.
+    void setSectionShown(KnobSection section, bool shown);
+    void setAllShown(bool shown);
+    /// The row of a key, or nullptr: for tests, presentation strips and stories that point at a knob.
+    KnobRow* row(const QString& key) const;
+    NoticeStrip* notices() const { return notices_; }
+    DiffList* differences() const { return differences_; }
+
+  Q_SIGNALS:
+    void keyDragStarted(const QString& key);
+    void keyChanging(const QString& key, const QVariant& value);  ///< every move of a drag
+    /// One for each change: the end of a drag (also back at the old value), a key, an edit, a choice, a
+    /// reset. Whole numbers are qlonglong, reals double, words and paths QString, switches bool: what
+    /// setRecipeKey takes.
+    void keyCommitted(const QString& key, const QVariant& old_value, const QVariant& new_value);
+    void linkToggled(bool linked);
+
+  private:
+    struct Row {
+        const KnobSpec* spec;
+        QString key;
+        KnobRow* widget;
+        std::function<void(const QVariant& value, const QVariant& default_value)> show;
+    };
+    Row makeRow(const KnobSpec& spec);
+    Row makeNumber(const KnobSpec& spec);
+    Row makeChoice(const KnobSpec& spec);
+    Row makePath(const KnobSpec& spec);
+    void makeFold(KnobSection section, QVBoxLayout* column);
+    void showFoldTitles();
+
+    std::vector<Row> rows_;
+    Recipe shown_;
+    QHash<QString, QVariant> values_, defaults_;
+    GlyphButton* link_;
+    NoticeStrip* notices_;
+    DiffList* differences_;
+    struct Fold {
+        QToolButton* title = nullptr;
+        QWidget* body = nullptr;
+    };
+    std::array<Fold, kKnobSections> folds_;  ///< by section; nothing for those in sight
+};
+
+}  // namespace normscope::widgets

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/knobs/knob_slider.h"
+
+#include "widgets/plots/colour_map.h"
+#include "widgets/plots/palette_theme.h"
+
+#include <QAccessibleWidget>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+namespace normscope::widgets {
+namespace {
+constexpr double kMargin = 8, kThumbRadius = 6, kSnapPixels = 5;
+constexpr int kWheelNotch = 120;
+
+/// What a screen reader hears: a slider, its value, its ends.
+class SliderAccess : public QAccessibleWidget, public QAccessibleValueInterface {
+  public:
+    explicit SliderAccess(KnobSlider* slider)
+        : QAccessibleWidget(slider, QAccessible::Slider), slider_(slider) {}
+    void* interface_cast(QAccessible::InterfaceType type) override {
+        if (type == QAccessible::ValueInterface) return static_cast<QAccessibleValueInterface*>(this);
+        return QAccessibleWidget::interface_cast(type);
+    }
+    QString text(QAccessible::Text kind) const override {
+        return kind == QAccessible::Value ? valueText(slider_->scale(), slider_->value())
+                                          : QAccessibleWidget::text(kind);
+    }
+    QVariant currentValue() const override { return slider_->value(); }
+    void setCurrentValue(const QVariant& value) override {
+        if (isAllowed(slider_->scale(), value.toDouble())) slider_->commit(value.toDouble());
+    }
+    QVariant maximumValue() const override { return valueAt(slider_->scale(), 1); }
+    QVariant minimumValue() const override { return valueAt(slider_->scale(), 0); }
+    QVariant minimumStepSize() const override { return 0; }
+
+  private:
+    KnobSlider* slider_;
+};
+
+QAccessibleInterface* sliderAccess(const QString&, QObject* object) {
+    auto* slider = qobject_cast<KnobSlider*>(object);
+    return slider ? new SliderAccess(slider) : nullptr;
+}
+
+}  // namespace
+
+KnobSlider::KnobSlider(QWidget* parent) : QWidget(parent) {
+    [[maybe_unused]] static const bool installed = (QAccessible::installFactory(sliderAccess), true);
+    setFocusPolicy(Qt::StrongFocus);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+}
+
+void KnobSlider::setScale(const KnobScale& scale) {
+    scale_ = scale;
+    update();
+}
+
+void KnobSlider::changeTo(double value) {
+    value_ = value;
+    update();
+    if (QAccessible::isActive()) {
+        QAccessibleValueChangeEvent event(this, value);
+        QAccessible::updateAccessibility(&event);
+    }
+}
+
+void KnobSlider::setValue(double value) {
+    if (!dragging_ && value != value_) changeTo(value);
+}
+
+void KnobSlider::setDefaultValue(double value) {
+    if (value == default_) return;
+    default_ = value;
+    update();
+}
+
+double KnobSlider::xOf(double value) const {
+    return kMargin + positionOf(scale_, value) * (width() - 2 * kMargin);
+}
+
+void KnobSlider::moveTo(double value) {
+    if (value == value_) return;
+    changeTo(value);
+    Q_EMIT valueChanging(value);
+}
+
+void KnobSlider::commit(double value) {
+    if (value == value_) return;
+    const double old = value_;
+    changeTo(value);
+    Q_EMIT valueCommitted(old, value);
+}
+
+void KnobSlider::endDrag() {
+    if (!dragging_) return;
+    dragging_ = false;
+    delete bubble_;
+    update();
+    Q_EMIT valueCommitted(before_drag_, value_);
+}
+
+void KnobSlider::mousePressEvent(QMouseEvent* event) {
+    if (event->button() != Qt::LeftButton) return event->ignore();
+    before_drag_ = value_;
+    dragging_ = true;
+    const double distance = event->position().x() - xOf(value_);
+    grip_ = std::abs(distance) <= kThumbRadius + 2 ? distance : 0;
+    Q_EMIT dragStarted();
+    mouseMoveEvent(event);
+    update();
+}
+
+void KnobSlider::mouseMoveEvent(QMouseEvent* event) {
+    if (!dragging_) return;
+    const double length = width() - 2 * kMargin;
+    const double position = (event->position().x() - grip_ - kMargin) / length;
+    const bool on_thumb = std::abs(event->position().x() - grip_ - xOf(value_)) < 0.5;
+    const bool free = event->modifiers() & Qt::ShiftModifier;
+    if (!on_thumb)
+        moveTo(free ? valueAt(scale_, position) : snappedValueAt(scale_, position, kSnapPixels / length));
+    showBubble();
+}
+
+void KnobSlider::showBubble() {
+    if (!bubble_) {
+        bubble_ = new QLabel(window());
+        bubble_->setAttribute(Qt::WA_TransparentForMouseEvents);
+        bubble_->setAutoFillBackground(true);
+        bubble_->setBackgroundRole(QPalette::ToolTipBase);
+        bubble_->setForegroundRole(QPalette::ToolTipText);
+        bubble_->setFrameShape(QFrame::Box);
+        bubble_->setMargin(3);
+    }
+    bubble_->setText(valueText(scale_, value_));
+    bubble_->adjustSize();
+    // Above the thumb, where the hand does not cover it.
+    QPoint at = mapTo(window(), thumb().toPoint()) - QPoint(bubble_->width() / 2, bubble_->height() + 10);
+    at.setX(std::clamp(at.x(), 0, std::max(0, window()->width() - bubble_->width())));
+    bubble_->move(at.x(), std::max(0, at.y()));
+    bubble_->show();
+}
+
+void KnobSlider::mouseReleaseEvent(QMouseEvent* event) {
+    if (event->button() == Qt::LeftButton) endDrag();
+}
+
+void KnobSlider::focusOutEvent(QFocusEvent* event) {
+    endDrag();  // a lost focus may have lost the release as well
+    QWidget::focusOutEvent(event);
+    update();
+}
+
+void KnobSlider::hideEvent(QHideEvent* event) {
+    endDrag();
+    QWidget::hideEvent(event);
+}
+
+bool KnobSlider::event(QEvent* event) {
+    // Esc belongs to the drag while there is one, and not to whatever the window does with it.
+    if (event->type() == QEvent::ShortcutOverride && dragging_ &&
+        static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+        event->accept();
+        return true;
+    }
+    return QWidget::event(event);
+}
+
+void KnobSlider::keyPressEvent(QKeyEvent* event) {
+    if (dragging_) {
+        if (event->key() != Qt::Key_Escape) return;
+        moveTo(before_drag_);
+        return endDrag();
+    }
+    switch (event->key()) {
+        case Qt::Key_Right:
+        case Qt::Key_Up:
+            return commit(stepped(scale_, value_, 1));
+        case Qt::Key_Left:
+        case Qt::Key_Down:
+            return commit(stepped(scale_, value_, -1));
+        case Qt::Key_PageUp:
+            return commit(paged(scale_, value_, 1));
+        case Qt::Key_PageDown:
+            return commit(paged(scale_, value_, -1));
+        case Qt::Key_Home:
+            return commit(valueAt(scale_, 0));
+        case Qt::Key_End:
+            return commit(valueAt(scale_, 1));
+        default:
+            QWidget::keyPressEvent(event);
+    }
+}
+
+void KnobSlider::wheelEvent(QWheelEvent* event) {
+    // Without focus the wheel scrolls the column and must not change a number on its way.
+    if (!hasFocus() || dragging_) return event->ignore();
+    wheel_ += event->angleDelta().y();
+    const int notches = wheel_ / kWheelNotch;
+    wheel_ -= notches * kWheelNotch;
+    if (notches != 0) commit(stepped(scale_, value_, notches));
+    event->accept();
+}
+
+void KnobSlider::paintEvent(QPaintEvent*) {
+    const Theme theme = themeOf(palette());
+    const double y = grooveY();
+    const QColor accent = palette().color(QPalette::Highlight);
+    const QColor ink = isEnabled() ? theme.axis : theme.neutral;
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+
+    painter.setPen(QPen(ink, 1));
+    for (double detent : scale_.detents) {
+        const double x = std::round(xOf(detent)) + 0.5;
+        painter.drawLine(QPointF(x, y - 6), QPointF(x, y + 6));
+    }
+    painter.setPen(QPen(blend(ink, theme.background, 0.35), 3, Qt::SolidLine, Qt::RoundCap));
+    painter.drawLine(QPointF(kMargin, y), QPointF(width() - kMargin, y));
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme.muted);
+    const double x = xOf(default_);
+    painter.drawPolygon(QPolygonF({{x - 3, y + 9}, {x + 3, y + 9}, {x, y + 4.5}}));
+
+    painter.setPen(QPen(hasFocus() ? palette().color(QPalette::Text) : theme.background, hasFocus() ? 2 : 1));
+    painter.setBrush(isEnabled() ? accent : theme.neutral);
+    painter.drawEllipse(thumb(), kThumbRadius, kThumbRadius);
+}
+
+}  // namespace normscope::widgets

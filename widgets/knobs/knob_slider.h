@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/knobs/knob_scale.h"
+
+#include <QPointer>
+#include <QWidget>
+
+class QLabel;
+
+namespace normscope::widgets {
+
+/// The bare slider of a knob: a groove with ticks at its detents, a mark at the default, a thumb, and the
+/// value at the thumb while it is dragged. Speaks in values, not positions. Shift while dragging passes the
+/// detents by, Esc takes a drag back.
+class KnobSlider : public QWidget {
+    Q_OBJECT
+  public:
+    explicit KnobSlider(QWidget* parent = nullptr);
+
+    void setScale(const KnobScale& scale);
+    const KnobScale& scale() const { return scale_; }
+    /// Sends no signal. Ignored while a person drags: the hand leads, and an echo may be a few frames old.
+    void setValue(double value);
+    double value() const { return value_; }
+    void setDefaultValue(double value);
+    bool isDragging() const { return dragging_; }
+    /// Sets a value as a key press would: one valueCommitted, or nothing where it is the value already.
+    void commit(double value);
+    /// The thumb's centre, in widget coordinates.
+    QPointF thumb() const { return {xOf(value_), grooveY()}; }
+
+    QSize sizeHint() const override { return {160, 18}; }
+    QSize minimumSizeHint() const override { return {60, 18}; }
+
+  Q_SIGNALS:
+    void dragStarted();
+    void valueChanging(double value);  ///< every move that changes the value
+    void valueCommitted(double old_value,
+                        double new_value);  ///< once at the end of a drag, or a key, or a wheel step
+
+  protected:
+    bool event(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
+    void hideEvent(QHideEvent* event) override;
+
+  private:
+    double xOf(double value) const;
+    double grooveY() const { return height() / 2.0; }
+    void moveTo(double value);
+    void changeTo(double value);
+    void showBubble();
+    void endDrag();
+
+    KnobScale scale_;
+    double value_ = 0, default_ = 0, before_drag_ = 0;
+    double grip_ =
+        0;  ///< the pointer's distance from the thumb at the press, so that taking it moves nothing
+    bool dragging_ = false;
+    int wheel_ = 0;            ///< angle not yet used, for fine wheels
+    QPointer<QLabel> bubble_;  ///< a child of the window, so that no neighbour clips it
+};
+
+}  // namespace normscope::widgets

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/knobs/notice_strip.h"
+
+#include "widgets/plots/glyph.h"
+#include "widgets/plots/palette_theme.h"
+
+#include <QEvent>
+#include <QPainter>
+
+namespace normscope::widgets {
+namespace {
+
+constexpr int kGlyph = 12, kLeft = 24, kRight = 8, kGap = 3;
+constexpr qsizetype kMostFolded = 3;  // lines; a stack of many layers can have a warning for each
+constexpr int kMostHeight = 180;      // in full: the knobs below keep their room
+
+}  // namespace
+
+NoticeStrip::NoticeStrip(QWidget* parent) : QAbstractButton(parent) {
+    setObjectName(QStringLiteral("noticeStrip"));
+    setCheckable(true);  // checked: in full
+    setFocusPolicy(Qt::TabFocus);
+    setCursor(Qt::PointingHandCursor);
+    QFont small = font();
+    small.setPixelSize(11);
+    setFont(small);
+    QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    policy.setHeightForWidth(true);
+    setSizePolicy(policy);
+    connect(this, &QAbstractButton::toggled, this, &QWidget::updateGeometry);
+    hide();
+}
+
+void NoticeStrip::setNotices(const QString& refusal, const QStringList& warnings) {
+    if (refusal == refusal_ && warnings == warnings_) return;
+    refusal_ = refusal;
+    warnings_ = warnings;
+    const QString all = lines().join(u'\n');
+    setToolTip(all);
+    setAccessibleName(refusal_.isEmpty() ? tr("%n warnings about this stack", nullptr, int(warnings_.size()))
+                                         : tr("This stack is not built"));
+    setAccessibleDescription(all);
+    setVisible(!all.isEmpty());
+    updateGeometry();
+    update();
+}
+
+QStringList NoticeStrip::lines() const {
+    return refusal_.isEmpty() ? warnings_ : QStringList(refusal_) + warnings_;
+}
+
+int NoticeStrip::rowHeight(const QString& text, int width) const {
+    const QFontMetrics metrics = fontMetrics();
+    if (!isChecked()) return metrics.height();
+    return metrics.boundingRect(QRect(0, 0, width - kLeft - kRight, 10000), Qt::TextWordWrap, text).height();
+}
+
+QStringList NoticeStrip::linesFor(int width) const {
+    const QStringList all = lines();
+    qsizetype most = all.size() > kMostFolded ? kMostFolded - 1 : all.size();
+    if (isChecked()) {
+        most = 0;
+        for (int height = kGap; most < all.size(); ++most) {
+            height += rowHeight(all[most], width) + kGap;
+            if (most > 0 && height > kMostHeight) break;
+        }
+    }
+    QStringList shown = all.first(most);
+    if (most < all.size()) shown << tr("… and %1 more").arg(all.size() - most);
+    return shown;
+}
+
+int NoticeStrip::heightForWidth(int width) const {
+    int height = kGap;
+    const QStringList shown = linesFor(width);
+    for (const QString& line : shown) height += rowHeight(line, width) + kGap;
+    return height;
+}
+
+QSize NoticeStrip::sizeHint() const {
+    constexpr int kUsualWidth = 240;
+    return {kUsualWidth, heightForWidth(width() > 0 ? width() : kUsualWidth)};
+}
+
+bool NoticeStrip::event(QEvent* event) {
+    if (!keepsSpace(this, event)) return QAbstractButton::event(event);
+    event->accept();
+    return true;
+}
+
+void NoticeStrip::paintEvent(QPaintEvent*) {
+    const Theme theme = themeOf(palette());
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    int y = kGap;
+    const QStringList shown = linesFor(width()), all = lines();
+    for (const QString& line : shown) {
+        const bool refused = !refusal_.isEmpty() && line == refusal_;
+        const int height = rowHeight(line, width());
+        if (all.contains(line))  // the last may say how many more there are
+            paintGlyph(painter, QRectF(8, y + 1, kGlyph, kGlyph), refused ? Glyph::Cross : Glyph::Bang,
+                       refused ? theme.bad : theme.run(1));
+        painter.setPen(theme.text);
+        const QRect text(kLeft, y, width() - kLeft - kRight, height);
+        if (isChecked())
+            painter.drawText(text, Qt::TextWordWrap, line);
+        else
+            painter.drawText(text, Qt::AlignLeft | Qt::AlignVCenter,
+                             fontMetrics().elidedText(line, Qt::ElideRight, text.width()));
+        y += height + kGap;
+    }
+    if (hasFocus()) {
+        painter.setPen(QPen(theme.muted, 1));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+    }
+}
+
+}  // namespace normscope::widgets

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/runs/run_strip.h"
+
+#include "widgets/plots/glyph.h"
+
+#include <QHBoxLayout>
+#include <QMenu>
+#include <QPushButton>
+#include <QShortcut>
+
+namespace normscope::widgets {
+
+RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
+    setFixedHeight(kHeight);
+    setAccessibleName(tr("Runs"));
+    auto* line = new QHBoxLayout(this);
+    line->setContentsMargins(8, 4, 8, 4);
+    line->setSpacing(6);
+    runs_ = new QHBoxLayout;
+    runs_->setSpacing(6);
+    line->addLayout(runs_);
+
+    const auto button = [&](const QString& text, const QString& tip) {
+        auto* made = new QPushButton(text, this);
+        made->setFlat(true);
+        made->setFocusPolicy(Qt::TabFocus);
+        made->setToolTip(tip);
+        line->addWidget(made);
+        return made;
+    };
+    connect(button(tr("+ compare"), tr("Add a run beside these")), &QPushButton::clicked, this,
+            &RunStrip::compareRequested);
+    line->addStretch(1);
+    const auto menu = [&](const QString& text, const QString& tip, void (RunStrip::*chosen)(const QString&)) {
+        auto* made = new QMenu(this);
+        button(text, tip)->setMenu(made);
+        connect(made, &QMenu::triggered, this,
+                [this, chosen](QAction* action) { Q_EMIT (this->*chosen)(action->data().toString()); });
+        return made;
+    };
+    stories_ = menu(tr("Stories"), tr("A comparison with what it shows, told step by step"), &RunStrip::storyChosen);
+    presets_ = menu(tr("Presets"), tr("Start from a recipe that comes with the program"), &RunStrip::presetChosen);
+
+    auto* search = new GlyphButton(Glyph::Search, tr("Search commands (Ctrl+K)"), this);
+    auto* theme = new GlyphButton(Glyph::Theme, tr("Light or dark"), this);
+    for (GlyphButton* made : {search, theme}) {
+        made->setFixedSize(30, 30);
+        line->addWidget(made);
+    }
+    connect(search, &QToolButton::clicked, this, &RunStrip::commandSearchRequested);
+    connect(theme, &QToolButton::clicked, this, &RunStrip::themeToggled);
+    connect(new QShortcut(Qt::CTRL | Qt::Key_K, this), &QShortcut::activated, this,
+            &RunStrip::commandSearchRequested);
+}
+
+void RunStrip::setRuns(const std::vector<RunLabel>& runs) {
+    while (chips_.size() > runs.size()) {
+        delete chips_.back();
+        chips_.pop_back();
+    }
+    while (chips_.size() < runs.size()) {
+        auto* chip = new RunChip(this);
+        chip->setContextMenuPolicy(Qt::CustomContextMenu);
+        connect(chip, &QAbstractButton::clicked, this, [this, chip] {
+            setSelected(chip->run().id);
+            Q_EMIT runSelected(chip->run().id);
+        });
+        connect(chip, &QWidget::customContextMenuRequested, this, [this, chip](const QPoint& at) {
+            Q_EMIT runMenuRequested(chip->run().id, chip->mapToGlobal(at));
+        });
+        runs_->addWidget(chip);
+        chips_.push_back(chip);
+    }
+    for (std::size_t i = 0; i < runs.size(); ++i) chips_[i]->setRun(runs[i]);
+}
+
+void RunStrip::setSelected(const QString& id) {
+    for (RunChip* chip : chips_) chip->setChecked(chip->run().id == id);
+}
+
+namespace {
+
+void fill(QMenu* menu, const QStringList& names, const QStringList& titles) {
+    menu->clear();
+    for (qsizetype i = 0; i < names.size(); ++i) menu->addAction(titles.at(i))->setData(names.at(i));
+}
+
+}  // namespace
+
+void RunStrip::setPresets(const QStringList& names, const QStringList& titles) { fill(presets_, names, titles); }
+
+void RunStrip::setStories(const QStringList& names, const QStringList& titles) { fill(stories_, names, titles); }
+
+}  // namespace normscope::widgets

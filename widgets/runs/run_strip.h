@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/runs/run_chip.h"
+
+#include <QWidget>
+#include <vector>
+
+class QHBoxLayout;
+class QMenu;
+class QToolButton;
+
+namespace normscope::widgets {
+
+/// The top strip: the runs, "+ compare", presets, command search, light and dark.
+class RunStrip : public QWidget {
+    Q_OBJECT
+  public:
+    static constexpr int kHeight = 40;
+
+    explicit RunStrip(QWidget* parent = nullptr);
+
+    /// The setters send no signal.
+    void setRuns(const std::vector<RunLabel>& runs);
+    void setSelected(const QString& id);
+    /// Names as in a recipe's file and what a person reads, in the same order.
+    void setPresets(const QStringList& names, const QStringList& titles);
+    void setStories(const QStringList& names, const QStringList& titles);
+    const std::vector<RunChip*>& chips() const { return chips_; }
+
+  Q_SIGNALS:
+    void runSelected(const QString& id);
+    void runMenuRequested(const QString& id, const QPoint& global);  ///< right click or the menu key
+    void compareRequested();
+    void presetChosen(const QString& name);
+    void storyChosen(const QString& name);
+    void commandSearchRequested();  ///< button or Ctrl+K
+    void themeToggled();
+
+  private:
+    std::vector<RunChip*> chips_;
+    QHBoxLayout* runs_;
+    QMenu* presets_;
+    QMenu* stories_;
+};
+
+}  // namespace normscope::widgets
