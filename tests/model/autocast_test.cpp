@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Emulated precision by the autocast policy: which operations round, bit for bit, and which stay float32.
 #include "core/backend/cpu/autocast_kernels.h"
-#include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/products.h"
 #include "core/model/transformer.h"
 
 #include <QtTest>
@@ -321,7 +321,7 @@ class AutocastTest : public QObject {
             model.clear(gradients, kB);
             for (int i = 0; i < times; ++i) model.accumulate(batch, 1, gradients, scratch, pool);
             model.reduce(gradients, pool);
-            return gradients.total();
+            return gradients.total().values();
         };
         const Floats wanted = gradient(exact, 1, 1), got = gradient(low, 1, 1), twice = gradient(low, 1, 2);
         QVERIFY(same_bits(got, gradient(low, 2, 1).data()));

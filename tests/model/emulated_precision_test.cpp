@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A pass in emulated BF16 or FP16 is the float32 pass with the result of every operation rounded, bit for bit.
-#include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/products.h"
 #include "core/model/transformer.h"
 #include "core/stack/error.h"
 
