@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cmath>
-#include <cstddef>
-
 #include "core/backend/row/gate.h"
 #include "core/stack/stack_spec.h"
 
+#include <cmath>
+#include <cstddef>
+
 namespace normscope {
 
-// The numbers that multiply inside a pass. They live in the device's memory and are computed there, in float64, once at
-// the start of a pass (Ops::pass_coefficients), from the few numbers that the host sets (Numerics) and from parameters
-// (gates, branch scales). So no pass reads a parameter on the host, and a knob needs no new graph on a device that has
-// captured one.
+// The numbers that multiply inside a pass. They live in the device's memory and are computed there, in
+// float64, once at the start of a pass (Ops::pass_coefficients), from the few numbers that the host sets
+// (Numerics) and from parameters (gates, branch scales). So no pass reads a parameter on the host, and a knob
+// needs no new graph on a device that has captured one.
 
-/// Under GPAS with stop-gradient the back-propagated Jacobian differs from the derivative of the forward map: per gate
-/// the factor is 1 instead of 1 − act(g) ([G] §3). Passes that multiply by a Jacobian are told which one.
+/// Under GPAS with stop-gradient the back-propagated Jacobian differs from the derivative of the forward map:
+/// per gate the factor is 1 instead of 1 − act(g) ([G] §3). Passes that multiply by a Jacobian are told which
+/// one.
 enum class Jacobian { Backprop, Forward };
 
 /// The numbers of the forward map that may move while a run goes on; set by the host before a pass.
@@ -48,14 +49,15 @@ struct PassCoefficients {
 template <class T>
 struct SublayerCoefficients {
     T s_in;
-    T gate;             ///< 1 − act(g)
-    T shortcut;         ///< forward: a, times the gate at the shortcut; 1 in the second sub-layer of a parallel layer
-    T branch;           ///< forward: Δt·b·λ where λ is a number, times the gate at the branch
-    T shortcut_of[2];   ///< by Jacobian: a, times what the gate lets through
-    T branch_of[2];     ///< by Jacobian
-    T scale_step;       ///< Δt·b times the gate at the branch: what ∂/∂λ is multiplied by
-    double gate_slope;  ///< what Σ dy·(what is gated) is multiplied by to give ∂/∂g
-    double scale_slope; ///< scale_step in float64
+    T gate;      ///< 1 − act(g)
+    T shortcut;  ///< forward: a, times the gate at the shortcut; 1 in the second sub-layer of a parallel
+                 ///< layer
+    T branch;    ///< forward: Δt·b·λ where λ is a number, times the gate at the branch
+    T shortcut_of[2];    ///< by Jacobian: a, times what the gate lets through
+    T branch_of[2];      ///< by Jacobian
+    T scale_step;        ///< Δt·b times the gate at the branch: what ∂/∂λ is multiplied by
+    double gate_slope;   ///< what Σ dy·(what is gated) is multiplied by to give ∂/∂g
+    double scale_slope;  ///< scale_step in float64
 };
 
 /// Computes both; called once a sub-layer, in float64 throughout.
@@ -68,7 +70,9 @@ SublayerCoefficients<T> sublayer_coefficients(const CoefficientRule& rule, const
         passed = 1 - gate_activation(rule.activation, g);
         slope = gate_derivative(rule.activation, g);
     }
-    const auto value = [&](GateSite site) { return rule.gate != CoefficientRule::kNone && site == rule.site ? passed : 1; };
+    const auto value = [&](GateSite site) {
+        return rule.gate != CoefficientRule::kNone && site == rule.site ? passed : 1;
+    };
     const auto factor = [&](GateSite site, Jacobian kind) {
         return kind == Jacobian::Backprop && rule.stops_gradient ? 1 : value(site);
     };
@@ -88,7 +92,9 @@ SublayerCoefficients<T> sublayer_coefficients(const CoefficientRule& rule, const
     c.scale_slope = step * value(GateSite::Branch);
     c.scale_step = static_cast<T>(c.scale_slope);
     // The gate's map is (1 − act(g)) times what it gates, itself times these before the sum:
-    const double times = rule.site == GateSite::Branch ? branch : rule.site == GateSite::Shortcut ? rule.a : 1;
+    const double times = rule.site == GateSite::Branch     ? branch
+                         : rule.site == GateSite::Shortcut ? rule.a
+                                                           : 1;
     c.gate_slope = -(slope * times);
     return c;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/backend/low_precision.h"
+
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "core/backend/low_precision.h"
 
 namespace normscope {
 
@@ -28,18 +28,21 @@ struct DeviceMemory {
     std::size_t total = 0, free = 0;
 };
 
-/// Where tensors live and passes run: memory, copies, and how the work of a batch is cut. What is computed is in Ops
-/// (ops.h), one per scalar and precision.
+/// Where tensors live and passes run: memory, copies, and how the work of a batch is cut. What is computed is
+/// in Ops (ops.h), one per scalar and precision.
 ///
-/// Addresses of a device are opaque to the host: only Ops and the copies below may follow them; the host adds offsets
-/// to them and compares them with null. Host code that wants the numbers takes a HostView or a HostEdit.
+/// Addresses of a device are opaque to the host: only Ops and the copies below may follow them; the host adds
+/// offsets to them and compares them with null. Host code that wants the numbers takes a HostView or a
+/// HostEdit.
 ///
-/// A device runs what it is given in order (one stream). What reads on the host (download, synchronize) waits for what
-/// was asked before; everything else may return earlier. upload() may return once `from` may be changed.
+/// A device runs what it is given in order (one stream). What reads on the host (download, synchronize) waits
+/// for what was asked before; everything else may return earlier. upload() may return once `from` may be
+/// changed.
 ///
-/// Threads: a pass calls scratch() and Ops from the threads of run(); every other function may be called from any
-/// thread, one driver at a time for each model. Errors are SystemError (out of memory with the size asked for, a lost
-/// device) or InputError (what the device does not have). A device outlives everything that holds its memory.
+/// Threads: a pass calls scratch() and Ops from the threads of run(); every other function may be called from
+/// any thread, one driver at a time for each model. Errors are SystemError (out of memory with the size asked
+/// for, a lost device) or InputError (what the device does not have). A device outlives everything that holds
+/// its memory.
 class Device {
   public:
     virtual ~Device() = default;
@@ -57,22 +60,25 @@ class Device {
     virtual void zero(void* to, std::size_t bytes) = 0;
     virtual void synchronize() = 0;
 
-    /// Memory that the calling worker keeps under this number (below kScratchSlots) from call to call, at least so large;
-    /// it may move, and loses its contents, when it grows. So a step allocates nothing once every worker worked once.
+    /// Memory that the calling worker keeps under this number (below kScratchSlots) from call to call, at
+    /// least so large; it may move, and loses its contents, when it grows. So a step allocates nothing once
+    /// every worker worked once.
     virtual void* scratch(int slot, std::size_t bytes) = 0;
     static constexpr int kScratchSlots = 16;
 
-    /// How many parts a batch of B sequences is cut into, each with gradients of its own that are then summed in order:
-    /// a function of B alone, so that results do not depend on threads.
+    /// How many parts a batch of B sequences is cut into, each with gradients of its own that are then summed
+    /// in order: a function of B alone, so that results do not depend on threads.
     virtual int shards(int sequences) const = 0;
-    /// piece(i) for i = 0 … count − 1, which are independent of each other, and may be asked for in any order on several
-    /// workers: the CPU's are the pool's threads. Returns when all have been asked for; the first exception is rethrown.
+    /// piece(i) for i = 0 … count − 1, which are independent of each other, and may be asked for in any order
+    /// on several workers: the CPU's are the pool's threads. Returns when all have been asked for; the first
+    /// exception is rethrown.
     virtual void run(ThreadPool& pool, int count, const std::function<void(int)>& piece) = 0;
-    /// The same for work whose pieces one call may take together: calls range(first, end) so that every piece is in one.
+    /// The same for work whose pieces one call may take together: calls range(first, end) so that every piece
+    /// is in one.
     virtual void run_ranges(ThreadPool& pool, int count, const std::function<void(int, int)>& range) = 0;
 
-    /// The operations in this scalar; float64 has no rounding. InputError where the device has no such arithmetic. They
-    /// live as long as the device.
+    /// The operations in this scalar; float64 has no rounding. InputError where the device has no such
+    /// arithmetic. They live as long as the device.
     virtual Ops<float>& ops_float(Rounding rounding, PrecisionPolicy policy) = 0;
     virtual Ops<double>& ops_double() = 0;
 
@@ -117,7 +123,8 @@ class Buffer {
         return *this;
     }
 
-    /// Room for `count`; a block that is large enough stays. What it holds is then not defined, unless nothing changed.
+    /// Room for `count`; a block that is large enough stays. What it holds is then not defined, unless
+    /// nothing changed.
     void resize(Device& device, std::size_t count) {
         if (device_ != &device || count > capacity_) {
             reset();
@@ -134,7 +141,9 @@ class Buffer {
         resize(device, count);
         if (count > 0) device.upload(data_, values, count * sizeof(T));
     }
-    void upload(Device& device, const std::vector<T>& values) { upload(device, values.data(), values.size()); }
+    void upload(Device& device, const std::vector<T>& values) {
+        upload(device, values.data(), values.size());
+    }
 
     T* data() { return data_; }  ///< of the device: not for host code to follow
     const T* data() const { return data_; }
@@ -169,8 +178,8 @@ class Buffer {
     std::size_t count_ = 0, capacity_ = 0;
 };
 
-/// What host code reads of a device: the memory itself where the host may, else a copy of the moment. Good as long as
-/// the device's numbers do not change and are not released.
+/// What host code reads of a device: the memory itself where the host may, else a copy of the moment. Good as
+/// long as the device's numbers do not change and are not released.
 template <class T>
 class HostView {
   public:
@@ -205,12 +214,13 @@ class HostView {
     std::vector<T> copy_;
 };
 
-/// What host code writes to a device: the memory itself where the host may, else a buffer that commit() uploads. All of
-/// it must be written before commit().
+/// What host code writes to a device: the memory itself where the host may, else a buffer that commit()
+/// uploads. All of it must be written before commit().
 template <class T>
 class HostEdit {
   public:
-    HostEdit(Device& device, T* data, std::size_t count) : device_(device), target_(data), data_(data), count_(count) {
+    HostEdit(Device& device, T* data, std::size_t count)
+        : device_(device), target_(data), data_(data), count_(count) {
         if (device.capabilities().host_readable) return;
         copy_.resize(count);
         data_ = copy_.data();

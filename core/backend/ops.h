@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "core/backend/coefficients.h"
 #include "core/backend/low_precision.h"
 #include "core/stack/stack_spec.h"
+
+#include <cstddef>
+#include <cstdint>
 
 namespace normscope {
 
 // The operations of a pass, of the optimizer and of reductions, over a device's memory.
 //
-// Every pointer is an address of the device that the Ops belongs to, also those to single numbers (coefficients, results
-// of reductions): nothing is read on the host, and the host reads results between passes (HostView). A null pointer to a
-// coefficient stands for 1, a null gradient for one that is not wanted; other pointers may be null only where that is
-// said. Sizes and kinds are host values: they belong to the shape of a stack.
+// Every pointer is an address of the device that the Ops belongs to, also those to single numbers
+// (coefficients, results of reductions): nothing is read on the host, and the host reads results between
+// passes (HostView). A null pointer to a coefficient stands for 1, a null gradient for one that is not
+// wanted; other pointers may be null only where that is said. Sizes and kinds are host values: they belong to
+// the shape of a stack.
 //
-// Matrices are row-major and dense. R counts rows (tokens), d columns. Outputs may be inputs only where that is said.
+// Matrices are row-major and dense. R counts rows (tokens), d columns. Outputs may be inputs only where that
+// is said.
 //
-// Calls are made in the order in which their results are needed, from the threads of Device::run; two calls may run at
-// the same time where neither writes what the other reads or writes. What a call gives for a row does not depend on the
-// other rows, and the same call gives the same bits every time. Sums over rows (gradients) add rows in order. A call may
-// return before it is done; a number that is not finite is no error and is handed on.
+// Calls are made in the order in which their results are needed, from the threads of Device::run; two calls
+// may run at the same time where neither writes what the other reads or writes. What a call gives for a row
+// does not depend on the other rows, and the same call gives the same bits every time. Sums over rows
+// (gradients) add rows in order. A call may return before it is done; a number that is not finite is no error
+// and is handed on.
 
 /// The statistics a norm keeps from its forward pass, [rows] each.
 template <class T>
@@ -43,8 +46,8 @@ struct NormRows {
     const T* beta;
 };
 
-/// How one attention map is built. q, k and v lie behind each other in rows of d + 2·d_kv; head h reads the key and value
-/// head h·kv_heads/heads.
+/// How one attention map is built. q, k and v lie behind each other in rows of d + 2·d_kv; head h reads the
+/// key and value head h·kv_heads/heads.
 struct AttentionShape {
     int d, heads, kv_heads, n;  ///< n: tokens a sequence
     bool causal;
@@ -55,7 +58,8 @@ struct AttentionShape {
     int width() const { return d + 2 * d_kv(); }
 };
 
-/// W [out, in], its transpose [in, out] (null where Ops::wants_transposed() is false or none was made), bias [out] or null.
+/// W [out, in], its transpose [in, out] (null where Ops::wants_transposed() is false or none was made), bias
+/// [out] or null.
 template <class T>
 struct LinearWeights {
     const T* weight;
@@ -67,19 +71,19 @@ template <class T>
 struct AttentionWeights {
     LinearWeights<T> qkv, out;  ///< [width, d] and [d, d]
     const T *q_norm, *k_norm;   ///< [d_head], or [d] and [d_kv] (full); null without qk_norm
-    const T* angles;            ///< [n, d_head] cosines and sines (rope_table.h); null without rotary positions
+    const T* angles;  ///< [n, d_head] cosines and sines (rope_table.h); null without rotary positions
     const T* eps;
-    const T* scale;             ///< of the scores
+    const T* scale;  ///< of the scores
 };
 
 /// What attention keeps of its forward pass, from the first sequence of the call on.
 template <class T>
 struct AttentionTape {
-    T* qkv;            ///< [R, width] as the scores read it: q and k normalised and rotated
-    T* qk;             ///< [R, d + d_kv] q and k as projected, where norms read them; else null
+    T* qkv;  ///< [R, width] as the scores read it: q and k normalised and rotated
+    T* qk;   ///< [R, d + d_kv] q and k as projected, where norms read them; else null
     NormStatistics<T> q_norm, k_norm;  ///< [R, heads] and [R, kv_heads], or [R] each (full)
-    T* probabilities;  ///< [sequences, heads, n, n], zero where masked
-    T* mixed;          ///< [R, d] heads' outputs, before W^O
+    T* probabilities;                  ///< [sequences, heads, n, n], zero where masked
+    T* mixed;                          ///< [R, d] heads' outputs, before W^O
 };
 
 /// Where the gradients of its parameters are added; shapes as the weights'.
@@ -109,13 +113,15 @@ class Ops {
 
     /// Whether linear() is faster with transposed weights.
     virtual bool wants_transposed() const = 0;
-    /// How many rows a step had best take forward and back before the next ones; a shard that has fewer is one piece.
+    /// How many rows a step had best take forward and back before the next ones; a shard that has fewer is
+    /// one piece.
     virtual int step_rows() const = 0;
 
     // --- coefficients (coefficients.h)
 
-    virtual void pass_coefficients(int sublayers, const CoefficientRule* rules, int d_head, const Numerics* numbers,
-                                   const T* parameters, PassCoefficients<T>* pass, SublayerCoefficients<T>* out) = 0;
+    virtual void pass_coefficients(int sublayers, const CoefficientRule* rules, int d_head,
+                                   const Numerics* numbers, const T* parameters, PassCoefficients<T>* pass,
+                                   SublayerCoefficients<T>* out) = 0;
 
     // --- memory
 
@@ -129,7 +135,8 @@ class Ops {
     /// dx[R, in] = dy[R, out]·W.
     virtual void linear_input_gradient(int R, int out, int in, const T* dy, const T* weight, T* dx) = 0;
     /// dW[out, in] = (fresh ? 0 : dW) + dyᵀ[out, R]·x[R, in].
-    virtual void linear_weight_gradient(int R, int out, int in, const T* dy, const T* x, bool fresh, T* dW) = 0;
+    virtual void linear_weight_gradient(int R, int out, int in, const T* dy, const T* x, bool fresh,
+                                        T* dW) = 0;
     /// sums[d] += Σ_r x[r, :]; a bias' gradient.
     virtual void column_sums(int R, int d, const T* x, T* sums) = 0;
     /// The transpose that linear() reads, [in, out] of W [out, in].
@@ -139,25 +146,28 @@ class Ops {
 
     /// y = scale·norm(x), and the statistics.
     virtual void norm_forward(const NormRows<T>&, const T* eps, const T* scale, T* y) = 0;
-    /// dx = (add ? dx : 0) + scale·Jᵀdy; dgamma, dbeta += scale·(their gradients). dx may be dy where nothing is added.
-    virtual void norm_vjp(const NormRows<T>&, const T* dy, const T* scale, bool add, T* dx, T* dgamma, T* dbeta) = 0;
+    /// dx = (add ? dx : 0) + scale·Jᵀdy; dgamma, dbeta += scale·(their gradients). dx may be dy where nothing
+    /// is added.
+    virtual void norm_vjp(const NormRows<T>&, const T* dy, const T* scale, bool add, T* dx, T* dgamma,
+                          T* dbeta) = 0;
     /// ty = scale·J tx; ty may be tx. β is not read.
     virtual void norm_jvp(const NormRows<T>&, const T* tx, const T* scale, T* ty) = 0;
 
     // --- attention, the whole map with its projections: f(u) = concat_h(P_h V_g) W^Oᵀ + b^O with
-    // P_h = softmax(scale·Q_h K_gᵀ), rows masked to the past in a causal stack; norms on q and k, then rotary positions
+    // P_h = softmax(scale·Q_h K_gᵀ), rows masked to the past in a causal stack; norms on q and k, then rotary
+    // positions
 
     /// u [sequences·n, d] → tape, f [sequences·n, d].
-    virtual void attention_forward(const AttentionShape&, int sequences, const AttentionWeights<T>&, const T* u,
-                                   const AttentionTape<T>&, T* f) = 0;
+    virtual void attention_forward(const AttentionShape&, int sequences, const AttentionWeights<T>&,
+                                   const T* u, const AttentionTape<T>&, T* f) = 0;
     /// df [directions, sequences·n, d] → du of the same shape. `gradients` is null, or directions is 1.
-    virtual void attention_vjp(const AttentionShape&, int sequences, int directions, const AttentionWeights<T>&,
-                               const AttentionTape<T>&, const T* u, const T* df, T* du,
-                               const AttentionGradients<T>* gradients) = 0;
-    /// At one sequence: `directions` directions that touch only the tokens first_token … n − 1 (m of them; 0 in a stack
-    /// that is not causal). tu [directions, m, d] → tf of the same shape.
-    virtual void attention_jvp(const AttentionShape&, int first_token, int directions, const AttentionWeights<T>&,
-                               const AttentionTape<T>&, const T* tu, T* tf) = 0;
+    virtual void attention_vjp(const AttentionShape&, int sequences, int directions,
+                               const AttentionWeights<T>&, const AttentionTape<T>&, const T* u, const T* df,
+                               T* du, const AttentionGradients<T>* gradients) = 0;
+    /// At one sequence: `directions` directions that touch only the tokens first_token … n − 1 (m of them; 0
+    /// in a stack that is not causal). tu [directions, m, d] → tf of the same shape.
+    virtual void attention_jvp(const AttentionShape&, int first_token, int directions,
+                               const AttentionWeights<T>&, const AttentionTape<T>&, const T* tu, T* tf) = 0;
 
     // --- elementwise
 
@@ -181,19 +191,20 @@ class Ops {
     // --- embedding, logits and loss. tokens, targets [sequences, length]
 
     /// x[r, :] = table[tokens[r], :] + positions[r mod length, :]; positions may be null.
-    virtual void embedding_forward(int sequences, int length, int d, const std::int32_t* tokens, const T* table,
-                                   const T* positions, T* x) = 0;
-    /// Adds dx's rows to the rows of the tables' gradients, [vocab, d] and [context, d]; dpositions may be null.
-    virtual void embedding_vjp(int sequences, int length, int d, const std::int32_t* tokens, const T* dx, int vocab,
-                               T* dtable, int context, T* dpositions) = 0;
+    virtual void embedding_forward(int sequences, int length, int d, const std::int32_t* tokens,
+                                   const T* table, const T* positions, T* x) = 0;
+    /// Adds dx's rows to the rows of the tables' gradients, [vocab, d] and [context, d]; dpositions may be
+    /// null.
+    virtual void embedding_vjp(int sequences, int length, int d, const std::int32_t* tokens, const T* dx,
+                               int vocab, T* dtable, int context, T* dpositions) = 0;
     /// x = cap·tanh(x/cap), in place.
     virtual void soft_cap(std::size_t count, T cap, T* x) = 0;
     /// out = g ∘ ∂(soft cap) where it gave y; out may be g.
     virtual void soft_cap_vjp(std::size_t count, T cap, const T* y, const T* g, T* out) = 0;
     /// losses[R] = cross-entropy of logits [R, V], in nat. Where dlogits is wanted (it may be logits) also
     /// scale·∂(cross-entropy + z·(log Σ exp)²); scale is read only then.
-    virtual void cross_entropy(int R, int V, const T* logits, const std::int32_t* targets, const T* scale, T z, T* losses,
-                               T* dlogits) = 0;
+    virtual void cross_entropy(int R, int V, const T* logits, const std::int32_t* targets, const T* scale,
+                               T z, T* losses, T* dlogits) = 0;
 
     // --- reductions, in float64 and in a fixed order
 
@@ -202,11 +213,12 @@ class Ops {
     /// *out += Σ x².
     virtual void add_squares(std::size_t count, const T* x, double* out) = 0;
     /// squares[i] = Σ g² of each piece, pieces first … end − 1.
-    virtual void piece_squares(const ArenaPiece* pieces, int first, int end, const T* arena, double* squares) = 0;
-    /// total = Σ_s shards[s], shards in order, at the pieces first … end − 1, and squares[i] = Σ total² of each. shards is
-    /// a host array of device addresses; total may be shards[0].
-    virtual void sum_shards(const ArenaPiece* pieces, int first, int end, int count, const T* const* shards, T* total,
-                            double* squares) = 0;
+    virtual void piece_squares(const ArenaPiece* pieces, int first, int end, const T* arena,
+                               double* squares) = 0;
+    /// total = Σ_s shards[s], shards in order, at the pieces first … end − 1, and squares[i] = Σ total² of
+    /// each. shards is a host array of device addresses; total may be shards[0].
+    virtual void sum_shards(const ArenaPiece* pieces, int first, int end, int count, const T* const* shards,
+                            T* total, double* squares) = 0;
     /// *norm = √(Σ squares) / *divisor; divisor may be null.
     virtual void norm_of_squares(int count, const double* squares, const double* divisor, double* norm) = 0;
 
@@ -214,20 +226,21 @@ class Ops {
 
     /// *factor = min(1, clip/(*norm + 1e-6)) as torch.nn.utils.clip_grad_norm_; 1 where *clip is 0.
     virtual void clip_factor(const double* norm, const double* clip, double* factor) = 0;
-    /// gates: [count] places of the gates' gradients, which are scaled so that, after a factor *global on all gradients,
-    /// their joint norm is at most clip.
-    virtual void clip_gates(int count, const std::size_t* gates, double clip, const double* global, T* gradients) = 0;
-    // One step on the pieces first … end − 1 of the arenas p (parameters), g (gradients), m, v (moments); the gradient is
-    // *clip·g (core/train/optimizers.h has the formulas).
-    virtual void adamw(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers*, const double* clip, const T* g,
-                       T* p, T* m, T* v) = 0;
-    virtual void adam(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers*, const double* clip, const T* g,
-                      T* p, T* m, T* v) = 0;
-    virtual void sgd(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers*, const double* clip, const T* g,
-                     T* p, T* m) = 0;
+    /// gates: [count] places of the gates' gradients, which are scaled so that, after a factor *global on all
+    /// gradients, their joint norm is at most clip.
+    virtual void clip_gates(int count, const std::size_t* gates, double clip, const double* global,
+                            T* gradients) = 0;
+    // One step on the pieces first … end − 1 of the arenas p (parameters), g (gradients), m, v (moments); the
+    // gradient is *clip·g (core/train/optimizers.h has the formulas).
+    virtual void adamw(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers*,
+                       const double* clip, const T* g, T* p, T* m, T* v) = 0;
+    virtual void adam(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers*,
+                      const double* clip, const T* g, T* p, T* m, T* v) = 0;
+    virtual void sgd(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers*,
+                     const double* clip, const T* g, T* p, T* m) = 0;
     /// Of one matrix [rows, columns]; g, p and m begin at it.
-    virtual void muon(int rows, int columns, bool decays, const OptimizerNumbers*, const double* clip, const T* g, T* p,
-                      T* m) = 0;
+    virtual void muon(int rows, int columns, bool decays, const OptimizerNumbers*, const double* clip,
+                      const T* g, T* p, T* m) = 0;
 
     // --- precision
 

@@ -11,8 +11,13 @@ AttentionShape shape_of(const StackSpec& s, int n) {
 
 template <class T>
 AttentionWeights<T> weights_of(const Pass<T>& pass, const AttentionOffsets& at) {
-    return {pass.linear(at.wqkv, at.bqkv), pass.linear(at.wo, at.bo), pass.at(at.q_norm), pass.at(at.k_norm),
-            pass.angles,                   &pass.whole->eps,          &pass.whole->attention_scale};
+    return {pass.linear(at.wqkv, at.bqkv),
+            pass.linear(at.wo, at.bo),
+            pass.at(at.q_norm),
+            pass.at(at.k_norm),
+            pass.angles,
+            &pass.whole->eps,
+            &pass.whole->attention_scale};
 }
 
 /// The tape from one sequence on.
@@ -39,7 +44,8 @@ template <class T>
 void attention_forward(const Pass<T>& pass, const AttentionOffsets& at, Shard shard, int n, const T* u,
                        const SublayerTape<T>& tape) {
     const AttentionShape shape = shape_of(pass.spec, n);
-    const std::size_t first = static_cast<std::size_t>(shard.first_sequence) * static_cast<std::size_t>(n) * shape.d;
+    const std::size_t first =
+        static_cast<std::size_t>(shard.first_sequence) * static_cast<std::size_t>(n) * shape.d;
     pass.ops.attention_forward(shape, shard.sequences, weights_of(pass, at), u,
                                tape_from(tape, shape, shard.first_sequence), tape.f + first);
 }
@@ -58,22 +64,24 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
                 gradient_at(gradients, at.k_norm),
                 pass.fresh_gradients};
     pass.ops.attention_vjp(shape, shard.sequences, shard.directions, weights_of(pass, at),
-                           tape_from(tape, shape, shard.first_sequence), u, df, du, gradients ? &into : nullptr);
+                           tape_from(tape, shape, shard.first_sequence), u, df, du,
+                           gradients ? &into : nullptr);
 }
 
 template <class T>
 void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequence, int n, int first_token,
                        int directions, const SublayerTape<T>& tape, const T* tu, T* tf) {
     const AttentionShape shape = shape_of(pass.spec, n);
-    pass.ops.attention_jvp(shape, first_token, directions, weights_of(pass, at), tape_from(tape, shape, sequence), tu, tf);
+    pass.ops.attention_jvp(shape, first_token, directions, weights_of(pass, at),
+                           tape_from(tape, shape, sequence), tu, tf);
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                         \
-    template void attention_forward<T>(const Pass<T>&, const AttentionOffsets&, Shard, int, const T*,    \
-                                       const SublayerTape<T>&);                                          \
-    template void attention_backward<T>(const Pass<T>&, const AttentionOffsets&, Shard, int, const T*,   \
-                                        const SublayerTape<T>&, const T*, T*, T*);                       \
-    template void attention_tangent<T>(const Pass<T>&, const AttentionOffsets&, int, int, int, int,      \
+#define NORMSCOPE_INSTANTIATE(T)                                                                       \
+    template void attention_forward<T>(const Pass<T>&, const AttentionOffsets&, Shard, int, const T*,  \
+                                       const SublayerTape<T>&);                                        \
+    template void attention_backward<T>(const Pass<T>&, const AttentionOffsets&, Shard, int, const T*, \
+                                        const SublayerTape<T>&, const T*, T*, T*);                     \
+    template void attention_tangent<T>(const Pass<T>&, const AttentionOffsets&, int, int, int, int,    \
                                        const SublayerTape<T>&, const T*, T*);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)

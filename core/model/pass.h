@@ -16,8 +16,8 @@ struct Shard {
     int directions = 1;
 };
 
-/// What every part of a pass looks at: the stack, its parameters and coefficients, and the operations to compute with. All
-/// addresses are the device's.
+/// What every part of a pass looks at: the stack, its parameters and coefficients, and the operations to
+/// compute with. All addresses are the device's.
 template <class T>
 struct Pass {
     const StackSpec& spec;
@@ -25,8 +25,9 @@ struct Pass {
     Device& device;
     Ops<T>& ops;
     const T* parameters;
-    const T* transposed;  ///< Tape::transposed, or null: the linear layers read the weights as they are stored
-    const T* angles;      ///< of rotary positions (rope_table.h); null without them
+    const T*
+        transposed;   ///< Tape::transposed, or null: the linear layers read the weights as they are stored
+    const T* angles;  ///< of rotary positions (rope_table.h); null without them
     const PassCoefficients<T>* whole;
     const SublayerCoefficients<T>* sublayers;  ///< [2D]
     bool fresh_gradients = false;              ///< the blocks' weight gradients hold nothing yet

@@ -15,7 +15,8 @@ Ops<T>& ops_of(const Transformer<T>& model) {
 }
 
 template <class T>
-NormRows<T> norm_of(const Transformer<T>& model, const NormOffsets& at, int rows, const T* x, NormStatistics<T> statistics) {
+NormRows<T> norm_of(const Transformer<T>& model, const NormOffsets& at, int rows, const T* x,
+                    NormStatistics<T> statistics) {
     const T* parameters = model.parameters().data();
     return {model.spec().norm.kind,
             rows,
@@ -34,13 +35,15 @@ const SublayerCoefficients<T>* coefficients_of(const Tape<T>& tape, int sublayer
 }  // namespace
 
 template <class T>
-void branch_rows(const Transformer<T>& model, const Tape<T>& tape, int sublayer, int first_row, int rows, T* out) {
+void branch_rows(const Transformer<T>& model, const Tape<T>& tape, int sublayer, int first_row, int rows,
+                 T* out) {
     Ops<T>& ops = ops_of(model);
     const SublayerRule& rule = model.rules()[static_cast<std::size_t>(sublayer)];
     const SublayerOffsets& at = offsets(model.table(), sublayer);
     const SublayerTape<T>& t = tape.sublayers[static_cast<std::size_t>(sublayer)];
     const int d = model.spec().d_model;
-    const std::size_t first = static_cast<std::size_t>(first_row) * d, count = static_cast<std::size_t>(rows) * d;
+    const std::size_t first = static_cast<std::size_t>(first_row) * d,
+                      count = static_cast<std::size_t>(rows) * d;
 
     const T* y = (t.y ? t.y : t.f) + first;
     if (rule.out && !t.y) {
@@ -65,7 +68,8 @@ double backward_shortcut_factor(const Transformer<T>& model, int sublayer) {
     if (second_of_parallel(spec, sublayer)) return 1;
     const SublayerRule& rule = model.rules()[static_cast<std::size_t>(sublayer)];
     const SublayerGate gate(spec, rule, sublayer);
-    const bool gated = gate.scales(GateSite::Shortcut, Jacobian::Backprop) || gate.scales(GateSite::Input, Jacobian::Backprop);
+    const bool gated = gate.scales(GateSite::Shortcut, Jacobian::Backprop) ||
+                       gate.scales(GateSite::Input, Jacobian::Backprop);
     if (!gated) return rule.a;
     const auto g = static_cast<double>(model.host_parameters(offsets(model.table(), sublayer).gate, 1)[0]);
     return rule.a * (1 - gate_activation(spec.gpas.activation, g));
@@ -78,8 +82,10 @@ void gradient_at_sum(const Transformer<T>& model, const Tape<T>& tape, int subla
     const SublayerRule& rule = model.rules()[static_cast<std::size_t>(sublayer)];
     const SublayerTape<T>& t = tape.sublayers[static_cast<std::size_t>(sublayer)];
     const int d = model.spec().d_model;
-    const std::size_t first = static_cast<std::size_t>(first_row) * d, count = static_cast<std::size_t>(rows) * d;
-    const bool gated = SublayerGate(model.spec(), rule, sublayer).scales(GateSite::Output, Jacobian::Backprop);
+    const std::size_t first = static_cast<std::size_t>(first_row) * d,
+                      count = static_cast<std::size_t>(rows) * d;
+    const bool gated =
+        SublayerGate(model.spec(), rule, sublayer).scales(GateSite::Output, Jacobian::Backprop);
     const T* gate = gated ? &coefficients_of(tape, sublayer)->gate : nullptr;
     if (rule.post)
         ops.norm_vjp(norm_of(model, offsets(model.table(), sublayer).norm_post, rows, t.z + first,
@@ -89,9 +95,9 @@ void gradient_at_sum(const Transformer<T>& model, const Tape<T>& tape, int subla
         ops.scale(count, gate, gradient, out);
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                                    \
-    template void branch_rows<T>(const Transformer<T>&, const Tape<T>&, int, int, int, T*);                         \
-    template double backward_shortcut_factor<T>(const Transformer<T>&, int);                                        \
+#define NORMSCOPE_INSTANTIATE(T)                                                            \
+    template void branch_rows<T>(const Transformer<T>&, const Tape<T>&, int, int, int, T*); \
+    template double backward_shortcut_factor<T>(const Transformer<T>&, int);                \
     template void gradient_at_sum<T>(const Transformer<T>&, const Tape<T>&, int, int, int, const T*, T*);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)

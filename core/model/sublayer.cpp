@@ -8,11 +8,12 @@ namespace normscope {
 
 namespace {
 
-/// One norm applied backwards to every direction: notes the gradient at its output where wanted, adds parameter
-/// gradients, and gives dx = (add ? dx : 0) + scale·Jᵀ dy.
+/// One norm applied backwards to every direction: notes the gradient at its output where wanted, adds
+/// parameter gradients, and gives dx = (add ? dx : 0) + scale·Jᵀ dy.
 template <class T>
 void norm_backward(const Pass<T>& pass, const NormOffsets& at, int R, int directions, const T* x,
-                   NormStatistics<T> statistics, const T* dy, const T* scale, bool add, T* dx, T* gradients, T* noted) {
+                   NormStatistics<T> statistics, const T* dy, const T* scale, bool add, T* dx, T* gradients,
+                   T* noted) {
     const std::size_t count = static_cast<std::size_t>(R) * pass.spec.d_model;
     if (noted) pass.ops.scale(count, scale, dy, noted);
     for (int i = 0; i < directions; ++i)
@@ -29,7 +30,8 @@ const T* channels(const Pass<T>& pass, const SublayerOffsets& at) {
 }  // namespace
 
 template <class T>
-void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, Shard shard, const Tape<T>& tape) {
+void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, Shard shard,
+                      const Tape<T>& tape) {
     const int n = tape.length, d = pass.spec.d_model, R = shard.sequences * n;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * n, first = row * d;
     const std::size_t count = static_cast<std::size_t>(R) * d;
@@ -63,7 +65,8 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
     if (index % 2 == 0)
         attention_forward(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], shard, n, u, t);
     else
-        feed_forward_forward(pass, pass.table.feed_forward[static_cast<std::size_t>(index / 2)], shard, n, u, t);
+        feed_forward_forward(pass, pass.table.feed_forward[static_cast<std::size_t>(index / 2)], shard, n, u,
+                             t);
 
     const T* y = t.f + first;
     const T* scales = channels(pass, at);
@@ -81,18 +84,21 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
     T* before_gate = gate.at(GateSite::Output) ? t.ungated + first : next;
     T* z = rule.post ? t.z + first : before_gate;
     ops.axpby(count, &c->shortcut, stream, &c->branch, y, z);
-    if (rule.post) ops.norm_forward(pass.norm(at.norm_post, R, z, t.post.from(row)), eps, nullptr, before_gate);
+    if (rule.post)
+        ops.norm_forward(pass.norm(at.norm_post, R, z, t.post.from(row)), eps, nullptr, before_gate);
     if (gate.at(GateSite::Output)) ops.scale(count, &c->gate, before_gate, next);
 }
 
 template <class T>
-void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule, Shard shard, const Tape<T>& tape,
-                       Jacobian kind, T* gradient, T* gradients, const NormOutputGradients<T>& noted, T* side) {
+void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule, Shard shard,
+                       const Tape<T>& tape, Jacobian kind, T* gradient, T* gradients,
+                       const NormOutputGradients<T>& noted, T* side) {
     const int n = tape.length, d = pass.spec.d_model, R = shard.sequences * n;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * n, first = row * d;
     const std::size_t count = static_cast<std::size_t>(R) * d * shard.directions;
     const bool second = second_of_parallel(pass.spec, index);
-    const bool joined = second && side;  // else the sub-layer's own map: the shortcut starts where the branch does
+    const bool joined =
+        second && side;  // else the sub-layer's own map: the shortcut starts where the branch does
     const SublayerOffsets& at = offsets(pass.table, index);
     const SublayerTape<T>& t = tape.sublayers[static_cast<std::size_t>(index)];
     const SublayerGate gate(pass.spec, rule, index);
@@ -115,8 +121,8 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     T* dz = gradient;
     if (rule.post) {
         dz = work(kSublayerNormed);
-        norm_backward<T>(pass, at.norm_post, R, shard.directions, t.z + first, t.post.from(row), gradient, nullptr, false, dz,
-                      gradients, note(noted.post));
+        norm_backward<T>(pass, at.norm_post, R, shard.directions, t.z + first, t.post.from(row), gradient,
+                         nullptr, false, dz, gradients, note(noted.post));
     }
 
     // The branch: dz is the gradient at Δt·b·λ∘y.
@@ -139,18 +145,18 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     T* df = work(kSublayerBranch);
     T* du = work(kSublayerInput);
     if (rule.out)
-        norm_backward(pass, at.norm_out, R, shard.directions, t.f + first, t.out.from(row), dy, branch, false, df, gradients,
-                      note(noted.out));
+        norm_backward(pass, at.norm_out, R, shard.directions, t.f + first, t.out.from(row), dy, branch, false,
+                      df, gradients, note(noted.out));
     else
         ops.scale(count, branch, dy, df);
 
     const T* u = t.u ? t.u + first : x;
     if (index % 2 == 0)
-        attention_backward(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], shard, n, u, t, df, du,
-                           gradients);
+        attention_backward(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], shard, n, u, t,
+                           df, du, gradients);
     else
-        feed_forward_backward(pass, pass.table.feed_forward[static_cast<std::size_t>(index / 2)], shard, n, u, t, df,
-                              du, gradients);
+        feed_forward_backward(pass, pass.table.feed_forward[static_cast<std::size_t>(index / 2)], shard, n, u,
+                              t, df, du, gradients);
     if (gate.at(GateSite::Norm)) gate_gradient(GateSite::Norm, du, t.ungated + first);
     through_gate(GateSite::Norm, du);
 
@@ -164,8 +170,8 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     const T* shortcut = &c->shortcut_of[static_cast<int>(kind)];
     if (rule.in) {
         if (!joined) ops.scale(count, shortcut, dz, dx);
-        norm_backward(pass, at.norm_in, R, shard.directions, x, t.in.from(row), du, &c->s_in, !joined, dx, gradients,
-                      note(noted.in));
+        norm_backward(pass, at.norm_in, R, shard.directions, x, t.in.from(row), du, &c->s_in, !joined, dx,
+                      gradients, note(noted.in));
     } else if (joined) {
         ops.scale(count, &c->s_in, du, dx);
     } else {
@@ -174,7 +180,8 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     if (joined) return;
     if (first_of_parallel(pass.spec, index) && side) ops.axpby(count, nullptr, dx, nullptr, side, dx);
     if (gate.at(GateSite::Input))
-        gate_gradient(GateSite::Input, dx, tape.hidden[static_cast<std::size_t>(second ? index - 1 : index)] + first);
+        gate_gradient(GateSite::Input, dx,
+                      tape.hidden[static_cast<std::size_t>(second ? index - 1 : index)] + first);
     through_gate(GateSite::Input, dx);
 }
 
@@ -191,10 +198,11 @@ void sublayer_tangent(const Pass<T>& pass, int index, const SublayerRule& rule, 
     const SublayerCoefficients<T>* c = pass.sublayers + index;
     Ops<T>& ops = pass.ops;
     // All directions pass the same rows of the norm.
-    const auto norm_tangent = [&](const NormOffsets& norm, const T* x, NormStatistics<T> statistics, const T* scale,
-                                  const T* in, T* out) {
+    const auto norm_tangent = [&](const NormOffsets& norm, const T* x, NormStatistics<T> statistics,
+                                  const T* scale, const T* in, T* out) {
         for (int i = 0; i < directions; ++i)
-            ops.norm_jvp(pass.norm(norm, m, x + first, statistics.from(row)), in + i * piece, scale, out + i * piece);
+            ops.norm_jvp(pass.norm(norm, m, x + first, statistics.from(row)), in + i * piece, scale,
+                         out + i * piece);
     };
     const auto through_gate = [&](GateSite site, T* signal) {
         if (gate.scales(site, kind)) ops.scale(count, &c->gate, signal, signal);
@@ -213,8 +221,8 @@ void sublayer_tangent(const Pass<T>& pass, int index, const SublayerRule& rule, 
     through_gate(GateSite::Norm, tu);
 
     if (index % 2 == 0)
-        attention_tangent(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], sequence, n, first_token,
-                          directions, t, tu, tf);
+        attention_tangent(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], sequence, n,
+                          first_token, directions, t, tu, tf);
     else
         feed_forward_tangent(pass, pass.table.feed_forward[static_cast<std::size_t>(index / 2)], sequence, n,
                              first_token, directions, t, tu, tf);
@@ -234,12 +242,12 @@ void sublayer_tangent(const Pass<T>& pass, int index, const SublayerRule& rule, 
     through_gate(GateSite::Output, tangent);
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                                  \
-    template void sublayer_forward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&);           \
-    template void sublayer_backward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&, Jacobian, \
-                                       T*, T*, const NormOutputGradients<T>&, T*);                                \
-    template void sublayer_tangent<T>(const Pass<T>&, int, const SublayerRule&, int, int, int, const Tape<T>&,    \
-                                      Jacobian, T*, T*);
+#define NORMSCOPE_INSTANTIATE(T)                                                                        \
+    template void sublayer_forward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&); \
+    template void sublayer_backward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&, \
+                                       Jacobian, T*, T*, const NormOutputGradients<T>&, T*);            \
+    template void sublayer_tangent<T>(const Pass<T>&, int, const SublayerRule&, int, int, int,          \
+                                      const Tape<T>&, Jacobian, T*, T*);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)
 #undef NORMSCOPE_INSTANTIATE

@@ -15,7 +15,8 @@ inline const SublayerOffsets& offsets(const ParameterTable& table, int index) {
     return table.feed_forward[static_cast<std::size_t>(index / 2)];
 }
 
-/// In a parallel layer the first sub-layer is attention, the second the feed-forward map; a serial layer has neither.
+/// In a parallel layer the first sub-layer is attention, the second the feed-forward map; a serial layer has
+/// neither.
 inline bool second_of_parallel(const StackSpec& spec, int index) {
     return spec.layout == Layout::Parallel && index % 2 == 1;
 }
@@ -23,8 +24,8 @@ inline bool first_of_parallel(const StackSpec& spec, int index) {
     return spec.layout == Layout::Parallel && index % 2 == 0;
 }
 
-/// Whether the sub-layer has a gate of GPAS of its own: a parallel layer has one output, which is the feed-forward
-/// sub-layer's.
+/// Whether the sub-layer has a gate of GPAS of its own: a parallel layer has one output, which is the
+/// feed-forward sub-layer's.
 inline bool has_gate(const StackSpec& spec, const SublayerRule& rule, int index) {
     return spec.gpas.enabled && !(first_of_parallel(spec, index) && rule.gate == GateSite::Output);
 }
@@ -47,8 +48,8 @@ class SublayerGate {
 };
 
 /// What the coefficients of a sub-layer are computed from.
-inline CoefficientRule coefficient_rule(const StackSpec& spec, const ParameterTable& table, const SublayerRule& rule,
-                                        int index) {
+inline CoefficientRule coefficient_rule(const StackSpec& spec, const ParameterTable& table,
+                                        const SublayerRule& rule, int index) {
     const SublayerOffsets& at = offsets(table, index);
     CoefficientRule to;
     to.a = rule.a;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/transformer.h"
 
-#include <algorithm>
-#include <type_traits>
-
 #include "core/model/initial_weights.h"
 #include "core/model/rope_table.h"
 #include "core/model/scratch_slots.h"
 #include "core/model/sublayer_factors.h"
 #include "core/stack/error.h"
+
+#include <algorithm>
+#include <type_traits>
 
 namespace normscope {
 
@@ -17,14 +17,15 @@ namespace {
 std::vector<SublayerRule> all_rules(const StackSpec& spec) {
     std::vector<SublayerRule> rules;
     for (int l = 0; l < spec.depth; ++l)
-        for (auto kind : {Sublayer::Attention, Sublayer::FeedForward}) rules.push_back(sublayer_rule(spec, l, kind));
+        for (auto kind : {Sublayer::Attention, Sublayer::FeedForward})
+            rules.push_back(sublayer_rule(spec, l, kind));
     return rules;
 }
 
-/// Some layers of a stack as a stack of their own, which has the same norms; a layer's rule depends on its place in the
-/// stack, so they are named one by one.
-StackSpec excerpt_of(const StackSpec& whole, const std::vector<SublayerRule>& rules, int first_layer, int layers,
-                     bool embedding) {
+/// Some layers of a stack as a stack of their own, which has the same norms; a layer's rule depends on its
+/// place in the stack, so they are named one by one.
+StackSpec excerpt_of(const StackSpec& whole, const std::vector<SublayerRule>& rules, int first_layer,
+                     int layers, bool embedding) {
     StackSpec spec = whole;
     spec.final_norm = has_final_norm(whole) ? FinalNorm::On : FinalNorm::Off;
     spec.scheme = Scheme::Custom;
@@ -44,8 +45,8 @@ StackSpec excerpt_of(const StackSpec& whole, const std::vector<SublayerRule>& ru
 // What one call of a reduction works on: about what a core finds again in its cache.
 constexpr std::size_t kPiece = 1 << 14;
 
-/// The second way through a parallel layer (sublayer.h) for a signal of `count` numbers: a buffer where both sub-layers of
-/// k's layer lie in begin … end − 1, else none.
+/// The second way through a parallel layer (sublayer.h) for a signal of `count` numbers: a buffer where both
+/// sub-layers of k's layer lie in begin … end − 1, else none.
 template <class T>
 T* side_way(const Pass<T>& pass, int k, int begin, int end, std::size_t count) {
     const int attention = k - k % 2;
@@ -97,10 +98,12 @@ Transformer<T>::Transformer(const Transformer<U>& other, int first_layer, int la
     // Both tables list a layer's tensors in the same order.
     auto mine = table_.tensors().begin();
     for (const TensorInfo& theirs : other.table().tensors()) {
-        if (theirs.layer >= 0 && (theirs.layer < first_layer || theirs.layer >= first_layer + layers)) continue;
+        if (theirs.layer >= 0 && (theirs.layer < first_layer || theirs.layer >= first_layer + layers))
+            continue;
         T* const to = weights.data() + mine->offset;
         if (theirs.count == mine->count)
-            std::transform(theirs_on_host.begin() + theirs.offset, theirs_on_host.begin() + theirs.offset + theirs.count, to,
+            std::transform(theirs_on_host.begin() + theirs.offset,
+                           theirs_on_host.begin() + theirs.offset + theirs.count, to,
                            [](U weight) { return static_cast<T>(weight); });
         else  // without the embedding, what has an entry for each token holds nothing
             std::fill_n(to, mine->count, T(0));
@@ -127,8 +130,15 @@ void Transformer<T>::build_tables() {
 
 template <class T>
 Pass<T> Transformer<T>::pass(const Buffer<T>& transposed, const Coefficients<T>& coefficients) const {
-    return {spec_,          table_, *device_, *ops_, parameters_.data(), transposed.data(), angles_.data(),
-            coefficients.whole.data(), coefficients.sublayers.data()};
+    return {spec_,
+            table_,
+            *device_,
+            *ops_,
+            parameters_.data(),
+            transposed.data(),
+            angles_.data(),
+            coefficients.whole.data(),
+            coefficients.sublayers.data()};
 }
 
 template <class T>
@@ -159,26 +169,30 @@ void Transformer<T>::prepare(Coefficients<T>& to, Buffer<T>& transposed, ThreadP
     to.numerics.upload(*device_, &numerics, 1);
     to.whole.resize(*device_, 1);
     to.sublayers.resize(*device_, rules_.size());
-    ops_->pass_coefficients(static_cast<int>(rules_.size()), coefficient_rules_.data(), spec_.d_head(), to.numerics.data(),
-                            parameters_.data(), to.whole.data(), to.sublayers.data());
+    ops_->pass_coefficients(static_cast<int>(rules_.size()), coefficient_rules_.data(), spec_.d_head(),
+                            to.numerics.data(), parameters_.data(), to.whole.data(), to.sublayers.data());
     if (!ops_->wants_transposed()) return;
     const auto& layers = table_.linear_layers();
     transposed.resize(*device_, table_.size());
     device_->run(pool, static_cast<int>(layers.size()), [&](int i) {
         const LinearLayer& linear = layers[static_cast<std::size_t>(i)];
-        ops_->transpose_weight(linear.out, linear.in, parameters_.data() + linear.offset, transposed.data() + linear.offset);
+        ops_->transpose_weight(linear.out, linear.in, parameters_.data() + linear.offset,
+                               transposed.data() + linear.offset);
     });
 }
 
 template <class T>
-void Transformer<T>::embed(const Pass<T>& p, const DeviceBatch& batch, Shard shard, const Tape<T>& tape) const {
+void Transformer<T>::embed(const Pass<T>& p, const DeviceBatch& batch, Shard shard,
+                           const Tape<T>& tape) const {
     const int d = spec_.d_model, n = batch.length;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * n;
     T* x = tape.embedded + row * d;
-    p.ops.embedding_forward(shard.sequences, n, d, batch.tokens + row, p.at(table_.tok_emb), p.at(table_.pos_emb), x);
+    p.ops.embedding_forward(shard.sequences, n, d, batch.tokens + row, p.at(table_.tok_emb),
+                            p.at(table_.pos_emb), x);
     if (!table_.embedding_norm.present()) return;
-    p.ops.norm_forward(p.norm(table_.embedding_norm, shard.sequences * n, x, tape.embedding_statistics.from(row)),
-                       &p.whole->eps, nullptr, tape.hidden.front() + row * d);
+    p.ops.norm_forward(
+        p.norm(table_.embedding_norm, shard.sequences * n, x, tape.embedding_statistics.from(row)),
+        &p.whole->eps, nullptr, tape.hidden.front() + row * d);
 }
 
 template <class T>
@@ -188,7 +202,8 @@ void Transformer<T>::head_forward(const Pass<T>& p, Shard shard, const Tape<T>& 
     const T* x = tape.hidden.back() + row * d;
     if (table_.final_norm.present()) {
         T* y = tape.final_hidden + row * d;
-        p.ops.norm_forward(p.norm(table_.final_norm, R, x, tape.final_statistics.from(row)), &p.whole->eps, nullptr, y);
+        p.ops.norm_forward(p.norm(table_.final_norm, R, x, tape.final_statistics.from(row)), &p.whole->eps,
+                           nullptr, y);
         x = y;
     }
     T* logits = tape.logits + row * V;
@@ -205,12 +220,14 @@ void Transformer<T>::check(const Batch& batch) const {
     for (const auto* ids : {&batch.tokens, &batch.targets})
         for (std::int32_t id : *ids)
             if (id < 0 || id >= spec_.vocab)
-                throw InputError(ids == &batch.tokens ? "tokens" : "targets", std::to_string(id) + " is not a token",
+                throw InputError(ids == &batch.tokens ? "tokens" : "targets",
+                                 std::to_string(id) + " is not a token",
                                  "0 … " + std::to_string(spec_.vocab - 1));
 }
 
 template <class T>
-void Transformer<T>::shard_forward(const Pass<T>& p, const DeviceBatch& batch, Shard rows, const Tape<T>& tape) const {
+void Transformer<T>::shard_forward(const Pass<T>& p, const DeviceBatch& batch, Shard rows,
+                                   const Tape<T>& tape) const {
     embed(p, batch, rows, tape);
     for (int k = 0; k < static_cast<int>(rules_.size()); ++k)
         sublayer_forward(p, k, rules_[static_cast<std::size_t>(k)], rows, tape);
@@ -246,37 +263,46 @@ void Transformer<T>::forward_layers(const T* states, int length, Tape<T>& tape, 
 }
 
 template <class T>
-void Transformer<T>::head_backward(const Pass<T>& p, const DeviceBatch& batch, Shard shard, const Tape<T>& tape,
-                                   const T* scale, T* gradient, T* gradients, BackwardRecord<T>* record) const {
+void Transformer<T>::head_backward(const Pass<T>& p, const DeviceBatch& batch, Shard shard,
+                                   const Tape<T>& tape, const T* scale, T* gradient, T* gradients,
+                                   BackwardRecord<T>* record) const {
     const int d = spec_.d_model, V = spec_.vocab, R = shard.sequences * batch.length;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * batch.length;
     const std::size_t count = static_cast<std::size_t>(R) * V;
     T* dlogits = device_->scratch_of<T>(kLogitGradient, count);
     const T* logits = tape.logits + row * V;
-    p.ops.cross_entropy(R, V, logits, batch.targets + row, scale, static_cast<T>(spec_.z_loss), tape.losses + row, dlogits);
+    p.ops.cross_entropy(R, V, logits, batch.targets + row, scale, static_cast<T>(spec_.z_loss),
+                        tape.losses + row, dlogits);
     if (spec_.logit_soft_cap > 0)
         p.ops.soft_cap_vjp(count, static_cast<T>(spec_.logit_soft_cap), logits, dlogits, dlogits);
     const std::size_t head = table_.head;
     p.ops.linear_weight_gradient(R, V, d, dlogits, tape.final_hidden + row * d, false, gradients + head);
-    if (!table_.final_norm.present()) return p.ops.linear_input_gradient(R, V, d, dlogits, p.at(head), gradient);
+    if (!table_.final_norm.present())
+        return p.ops.linear_input_gradient(R, V, d, dlogits, p.at(head), gradient);
     T* dfinal = device_->scratch_of<T>(kFinalGradient, static_cast<std::size_t>(R) * d);
     p.ops.linear_input_gradient(R, V, d, dlogits, p.at(head), dfinal);
-    if (record) p.ops.copy(static_cast<std::size_t>(R) * d, dfinal, record->norm_output.back().data() + row * d);
-    p.ops.norm_vjp(p.norm(table_.final_norm, R, tape.hidden.back() + row * d, tape.final_statistics.from(row)), dfinal,
-                   nullptr, false, gradient, gradients + table_.final_norm.weight,
-                   gradient_at(gradients, table_.final_norm.bias));
+    if (record)
+        p.ops.copy(static_cast<std::size_t>(R) * d, dfinal, record->norm_output.back().data() + row * d);
+    p.ops.norm_vjp(
+        p.norm(table_.final_norm, R, tape.hidden.back() + row * d, tape.final_statistics.from(row)), dfinal,
+        nullptr, false, gradient, gradients + table_.final_norm.weight,
+        gradient_at(gradients, table_.final_norm.bias));
 }
 
 template <class T>
-void Transformer<T>::embed_backward(const Pass<T>& p, const DeviceBatch& batch, Shard shard, const Tape<T>& tape,
-                                    T* gradient, T* gradients, BackwardRecord<T>* record) const {
+void Transformer<T>::embed_backward(const Pass<T>& p, const DeviceBatch& batch, Shard shard,
+                                    const Tape<T>& tape, T* gradient, T* gradients,
+                                    BackwardRecord<T>* record) const {
     const int d = spec_.d_model, R = shard.sequences * batch.length;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * batch.length;
     if (table_.embedding_norm.present()) {
-        if (record) p.ops.copy(static_cast<std::size_t>(R) * d, gradient, record->norm_output.front().data() + row * d);
-        p.ops.norm_vjp(p.norm(table_.embedding_norm, R, tape.embedded + row * d, tape.embedding_statistics.from(row)),
-                       gradient, nullptr, false, gradient, gradients + table_.embedding_norm.weight,
-                       gradient_at(gradients, table_.embedding_norm.bias));
+        if (record)
+            p.ops.copy(static_cast<std::size_t>(R) * d, gradient,
+                       record->norm_output.front().data() + row * d);
+        p.ops.norm_vjp(
+            p.norm(table_.embedding_norm, R, tape.embedded + row * d, tape.embedding_statistics.from(row)),
+            gradient, nullptr, false, gradient, gradients + table_.embedding_norm.weight,
+            gradient_at(gradients, table_.embedding_norm.bias));
     }
     p.ops.embedding_vjp(shard.sequences, batch.length, d, batch.tokens + row, gradient, spec_.vocab,
                         gradients + table_.tok_emb, spec_.context, gradient_at(gradients, table_.pos_emb));
@@ -292,9 +318,9 @@ void Transformer<T>::clear(Gradients<T>& gradients, int sequences) const {
 }
 
 template <class T>
-void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch& batch, Shard rows, const Tape<T>& tape, int index,
-                                    Gradients<T>& gradients, const NormOutputGradients<T>* noted,
-                                    BackwardRecord<T>* record) const {
+void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch& batch, Shard rows,
+                                    const Tape<T>& tape, int index, Gradients<T>& gradients,
+                                    const NormOutputGradients<T>* noted, BackwardRecord<T>* record) const {
     const auto at = static_cast<std::size_t>(index), states = rules_.size() + 1;
     const std::size_t first = static_cast<std::size_t>(rows.first_sequence) * batch.length * spec_.d_model;
     const std::size_t count = static_cast<std::size_t>(rows.sequences) * batch.length * spec_.d_model;
@@ -334,8 +360,9 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
         for (std::size_t i = 0; i < sites_.size(); ++i) {
             if (sites_[i].sublayer < 0) continue;
             NormOutputGradients<T>& to = noted[static_cast<std::size_t>(sites_[i].sublayer)];
-            (sites_[i].place == NormSite::Place::In ? to.in : sites_[i].place == NormSite::Place::Out ? to.out : to.post) =
-                record->norm_output[i].data();
+            (sites_[i].place == NormSite::Place::In    ? to.in
+             : sites_[i].place == NormSite::Place::Out ? to.out
+                                                       : to.post) = record->norm_output[i].data();
         }
     }
     const T scale = factor / static_cast<T>(tape.rows());
@@ -345,7 +372,8 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
         Pass<T> p = pass(tape.transposed, tape.coefficients);
         p.fresh_gradients = gradients.fresh;
         if (gradients.fresh)
-            p.ops.zero(sums_.data(), static_cast<int>(sums_.size()), gradients.shards[static_cast<std::size_t>(i)].data());
+            p.ops.zero(sums_.data(), static_cast<int>(sums_.size()),
+                       gradients.shards[static_cast<std::size_t>(i)].data());
         shard_backward(p, on_device, shard(i, batch.sequences), tape, i, gradients, noted.data(), record);
     });
     gradients.fresh = false;
@@ -360,8 +388,8 @@ void Transformer<T>::sum_shards(Gradients<T>& gradients, ThreadPool& pool, const
     for (const auto& shard : gradients.shards) shards.push_back(shard.data());
     Ops<T>& ops = device_->ops<T>();  // the optimizer's side: not rounded
     device_->run_ranges(pool, pieces, [&](int first, int end) {
-        ops.sum_shards(pieces_.data(), first, end, static_cast<int>(shards.size()), shards.data(), gradients.total().data(),
-                       gradients.piece_squares.data());
+        ops.sum_shards(pieces_.data(), first, end, static_cast<int>(shards.size()), shards.data(),
+                       gradients.total().data(), gradients.piece_squares.data());
     });
     ops.norm_of_squares(pieces, gradients.piece_squares.data(), divisor, gradients.norm.data());
 }
@@ -373,23 +401,25 @@ double Transformer<T>::reduce(Gradients<T>& gradients, ThreadPool& pool) const {
 }
 
 template <class T>
-void Transformer<T>::tangent(const Tape<T>& tape, int sequence, int begin, int end, int first_token, int directions,
-                             Jacobian kind, T* tangent) const {
+void Transformer<T>::tangent(const Tape<T>& tape, int sequence, int begin, int end, int first_token,
+                             int directions, Jacobian kind, T* tangent) const {
     const Pass<T> p = pass(tape.transposed, tape.coefficients);
-    const std::size_t count = static_cast<std::size_t>(directions) * (tape.length - first_token) * spec_.d_model;
+    const std::size_t count =
+        static_cast<std::size_t>(directions) * (tape.length - first_token) * spec_.d_model;
     for (int k = begin; k < end; ++k)
-        sublayer_tangent(p, k, rules_[static_cast<std::size_t>(k)], sequence, first_token, directions, tape, kind,
-                         tangent, side_way<T>(p, k, begin, end, count));
+        sublayer_tangent(p, k, rules_[static_cast<std::size_t>(k)], sequence, first_token, directions, tape,
+                         kind, tangent, side_way<T>(p, k, begin, end, count));
 }
 
 template <class T>
-void Transformer<T>::pull_back(const Tape<T>& tape, Shard rows, int begin, int end, Jacobian kind, T* gradient) const {
+void Transformer<T>::pull_back(const Tape<T>& tape, Shard rows, int begin, int end, Jacobian kind,
+                               T* gradient) const {
     const Pass<T> p = pass(tape.transposed, tape.coefficients);
     const std::size_t count =
         static_cast<std::size_t>(rows.directions * rows.sequences) * tape.length * spec_.d_model;
     for (int k = end; k-- > begin;)
-        sublayer_backward<T>(p, k, rules_[static_cast<std::size_t>(k)], rows, tape, kind, gradient, nullptr, {},
-                             side_way<T>(p, k, begin, end, count));
+        sublayer_backward<T>(p, k, rules_[static_cast<std::size_t>(k)], rows, tape, kind, gradient, nullptr,
+                             {}, side_way<T>(p, k, begin, end, count));
 }
 
 template <class T>
@@ -398,8 +428,8 @@ void Transformer<T>::pull_back(const Tape<T>& tape, int begin, int end, Jacobian
 }
 
 template <class T>
-void Transformer<T>::pull_back(const Tape<T>& tape, int sequence, int begin, int end, int directions, Jacobian kind,
-                               T* gradient) const {
+void Transformer<T>::pull_back(const Tape<T>& tape, int sequence, int begin, int end, int directions,
+                               Jacobian kind, T* gradient) const {
     pull_back(tape, Shard{sequence, 1, directions}, begin, end, kind, gradient);
 }
 

@@ -83,8 +83,9 @@ class Transformer {
     void set_rounding(Rounding rounding, PrecisionPolicy policy = PrecisionPolicy::Pure);
     Rounding rounding() const { return rounding_; }
     PrecisionPolicy policy() const { return policy_; }
-    /// Puts these weights, of the device's memory, in the place of parameters(), rounded to the format under the pure
-    /// policy; the gates stay float32, since their small steps would round away ([G] trains them in pure BF16 and sees them freeze).
+    /// Puts these weights, of the device's memory, in the place of parameters(), rounded to the format under the
+    /// pure policy; the gates stay float32, since their small steps would round away ([G] trains them in pure
+    /// BF16 and sees them freeze).
     void set_parameters(std::span<const T> weights);
 
     /// Tokens [B, n], n ≤ context, every token below vocab (InputError otherwise). Fills the tape; losses too when the
@@ -110,9 +111,11 @@ class Transformer {
     double reduce(Gradients<T>&, ThreadPool&) const;
 
     /// The Jacobian of the sub-layers begin … end − 1 times K directions (JVP), at one sequence of the tape:
-    /// tangent [K, m, d] (of the device, as in pull_back) at the tokens first_token … n − 1, replaced by its image. In a causal stack those tokens
-    /// depend on each other and the earlier ones alone; otherwise first_token must be 0. In a parallel layer the map of
-    /// one sub-layer alone is its own (sublayer.h); whole layers, and ranges of them, are exact.
+    /// tangent [K, m, d] at the tokens first_token … n − 1, replaced by its image. The directions lie in the
+    /// device's memory, here and in pull_back(). What the pass multiplied by is in the tape, with its numerics.
+    /// In a causal stack those tokens depend on each other and the earlier ones alone; otherwise first_token must
+    /// be 0. In a parallel layer the map of one sub-layer alone is its own (sublayer.h); whole layers, and ranges
+    /// of them, are exact.
     void tangent(const Tape<T>&, int sequence, int begin, int end, int first_token, int directions, Jacobian,
                  T* tangent) const;
     /// Its transpose (VJP) for the whole batch: gradient [R, d] at h_end, replaced by the gradient at h_begin.

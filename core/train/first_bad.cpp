@@ -36,8 +36,8 @@ Outcome diverged(std::int64_t step, int layer, const std::string& operation, dou
 }  // namespace
 
 template <class T>
-std::optional<Outcome> first_bad_value(const Transformer<T>& model, const Tape<T>& tape,
-                                       const T* gradients, std::int64_t step) {
+std::optional<Outcome> first_bad_value(const Transformer<T>& model, const Tape<T>& tape, const T* gradients,
+                                       std::int64_t step) {
     Search<T> search(model.device());
     const StackSpec& s = model.spec();
     for (const TensorInfo& t : model.table().tensors())
@@ -53,8 +53,7 @@ std::optional<Outcome> first_bad_value(const Transformer<T>& model, const Tape<T
         const T* values;
         std::size_t count;
     };
-    if (const auto bad = search.first(tape.embedded, R * d))
-        return diverged(step, -1, "embedding", *bad);
+    if (const auto bad = search.first(tape.embedded, R * d)) return diverged(step, -1, "embedding", *bad);
     if (const auto bad = search.first(tape.hidden.front(), R * d))
         return diverged(step, -1, "emb_norm", *bad);
     for (std::size_t k = 0; k < tape.sublayers.size(); ++k) {
@@ -90,8 +89,8 @@ std::optional<Outcome> first_bad_value(const Transformer<T>& model, const Tape<T
         }
     return std::nullopt;
 }
-template std::optional<Outcome> first_bad_value(const Transformer<float>&, const Tape<float>&,
-                                                const float*, std::int64_t);
+template std::optional<Outcome> first_bad_value(const Transformer<float>&, const Tape<float>&, const float*,
+                                                std::int64_t);
 template std::optional<Outcome> first_bad_value(const Transformer<double>&, const Tape<double>&,
                                                 const double*, std::int64_t);
 

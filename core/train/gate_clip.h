@@ -13,8 +13,8 @@ template <class T>
 class GateClip {
   public:
     GateClip(const ParameterTable& table, Device& device);
-    /// `gradients` is the arena before the global clip, *global what that clip will multiply it by, both of the device;
-    /// here the gates' entries are scaled so that after it their joint norm is at most `clip`.
+    /// `gradients` is the arena before the global clip, *global what that clip will multiply it by, both of
+    /// the device; here the gates' entries are scaled so that after it their joint norm is at most `clip`.
     void apply(double clip, const double* global, T* gradients);
 
   private:
@@ -24,6 +24,7 @@ class GateClip {
 
 /// The same once, with a factor that the host knows.
 template <class T>
-void clip_gates(const ParameterTable& table, double clip, double global, T* gradients, Device& device = cpu_device());
+void clip_gates(const ParameterTable& table, double clip, double global, T* gradients,
+                Device& device = cpu_device());
 
 }  // namespace normscope

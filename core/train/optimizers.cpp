@@ -31,7 +31,8 @@ Optimizer<T>::Optimizer(const ParameterTable& table, OptimizerKind kind, Device&
             continue;
         }
         for (std::size_t begin = 0; begin < tensor.count; begin += kPiece)
-            pieces.push_back({tensor.offset + begin, std::min(kPiece, tensor.count - begin), tensor.decays()});
+            pieces.push_back(
+                {tensor.offset + begin, std::min(kPiece, tensor.count - begin), tensor.decays()});
     }
     pieces_.upload(device, pieces);
 }
@@ -65,8 +66,8 @@ void Optimizer<T>::set_moments(const std::vector<T>& moment1, const std::vector<
 }
 
 template <class T>
-void Optimizer<T>::step(const OptimizerSpec& spec, double lr, const double* clip, const T* gradients, T* parameters,
-                        ThreadPool& pool) {
+void Optimizer<T>::step(const OptimizerSpec& spec, double lr, const double* clip, const T* gradients,
+                        T* parameters, ThreadPool& pool) {
     ++steps;
     make_moments();
     const double t = static_cast<double>(steps);
@@ -84,9 +85,11 @@ void Optimizer<T>::step(const OptimizerSpec& spec, double lr, const double* clip
         switch (kind_) {
             case OptimizerKind::AdamW:
             case OptimizerKind::Muon:
-                return ops.adamw(pieces_.data(), first, end, n, clip, gradients, parameters, m_.data(), v_.data());
+                return ops.adamw(pieces_.data(), first, end, n, clip, gradients, parameters, m_.data(),
+                                 v_.data());
             case OptimizerKind::Adam:
-                return ops.adam(pieces_.data(), first, end, n, clip, gradients, parameters, m_.data(), v_.data());
+                return ops.adam(pieces_.data(), first, end, n, clip, gradients, parameters, m_.data(),
+                                v_.data());
             case OptimizerKind::Sgd:
                 return ops.sgd(pieces_.data(), first, end, n, clip, gradients, parameters, m_.data());
         }

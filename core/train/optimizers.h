@@ -29,15 +29,17 @@ class Optimizer {
     /// `table` must outlive it. The moments take memory from the first step on.
     Optimizer(const ParameterTable& table, OptimizerKind kind, Device& device = cpu_device());
 
-    /// One step on the parameters at rate lr; *clip is the clipping factor. Arenas and factor are of the device. The
-    /// spec's kind must be that of the constructor; its numbers may change from step to step. Frozen tensors stay as they
-    /// are.
-    void step(const OptimizerSpec&, double lr, const double* clip, const T* gradients, T* parameters, ThreadPool&);
+    /// One step on the parameters at rate lr; *clip is the clipping factor. Arenas and factor are of the
+    /// device. The spec's kind must be that of the constructor; its numbers may change from step to step.
+    /// Frozen tensors stay as they are.
+    void step(const OptimizerSpec&, double lr, const double* clip, const T* gradients, T* parameters,
+              ThreadPool&);
     /// The same with a factor that the host knows.
     void step(const OptimizerSpec&, double lr, double clip, const T* gradients, T* parameters, ThreadPool&);
 
     std::int64_t steps = 0;  ///< taken so far
-    /// Arenas laid out by the table, on the host. moment1 is the momentum of sgd and muon; moment2 is empty under sgd.
+    /// Arenas laid out by the table, on the host. moment1 is the momentum of sgd and muon; moment2 is empty
+    /// under sgd.
     std::vector<T> moment1() const;
     std::vector<T> moment2() const;
     /// Throws InputError when the sizes are not this optimizer's.
@@ -57,7 +59,8 @@ class Optimizer {
     Buffer<T> m_, v_;
 };
 
-/// ‖g‖₂ over the arena's tensors that are learnt, summed per tensor in float64: the same on any number of threads.
+/// ‖g‖₂ over the arena's tensors that are learnt, summed per tensor in float64: the same on any number of
+/// threads.
 template <class T>
 class LearntNorm {
   public:
@@ -73,7 +76,8 @@ class LearntNorm {
 
 /// The same once, and the norm on the host.
 template <class T>
-double gradient_norm(const ParameterTable& table, const T* gradients, ThreadPool&, Device& device = cpu_device());
+double gradient_norm(const ParameterTable& table, const T* gradients, ThreadPool&,
+                     Device& device = cpu_device());
 
 /// min(1, clip/(norm + 1e-6)) as torch.nn.utils.clip_grad_norm_; 1 when clip is 0.
 double clip_factor(double norm, double clip);

@@ -27,7 +27,9 @@ std::byte* map_range(int protection) {
 }
 
 /// What of an allocated block is not used: the next one never begins where the last one ends.
-std::size_t padded(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine + kLine; }
+std::size_t padded(std::size_t bytes) {
+    return (bytes + kLine - 1) / kLine * kLine + kLine;
+}
 
 }  // namespace
 
@@ -49,8 +51,8 @@ TrappingDevice::TrappingDevice() : state_(std::make_unique<State>()) {
     Device& cpu = cpu_device();
     for (const PrecisionPolicy policy : {PrecisionPolicy::Pure, PrecisionPolicy::Autocast})
         for (const Rounding rounding : {Rounding::None, Rounding::Bf16, Rounding::Fp16})
-            state_->single.push_back(
-                std::make_unique<TrappingOps<float>>(*this, cpu.ops<float>(rounding, policy), state_->operations));
+            state_->single.push_back(std::make_unique<TrappingOps<float>>(
+                *this, cpu.ops<float>(rounding, policy), state_->operations));
     state_->wide = std::make_unique<TrappingOps<double>>(*this, cpu.ops<double>(), state_->operations);
 }
 
@@ -59,8 +61,12 @@ TrappingDevice::~TrappingDevice() {
     munmap(state_->numbers, kReserved);
 }
 
-DeviceCapabilities TrappingDevice::capabilities() const { return {"trapping device", false, true, true}; }
-DeviceMemory TrappingDevice::memory() const { return {kReserved, kReserved - in_use()}; }
+DeviceCapabilities TrappingDevice::capabilities() const {
+    return {"trapping device", false, true, true};
+}
+DeviceMemory TrappingDevice::memory() const {
+    return {kReserved, kReserved - in_use()};
+}
 
 void* TrappingDevice::allocate(std::size_t bytes) {
     if (bytes == 0) return nullptr;
@@ -104,14 +110,17 @@ void TrappingDevice::download(void* to, const void* from, std::size_t bytes) {
 void TrappingDevice::copy(void* to, const void* from, std::size_t bytes) {
     std::memcpy(real(to, "copy"), real(from, "copy"), bytes);
 }
-void TrappingDevice::zero(void* to, std::size_t bytes) { std::memset(real(to, "zero"), 0, bytes); }
+void TrappingDevice::zero(void* to, std::size_t bytes) {
+    std::memset(real(to, "zero"), 0, bytes);
+}
 
 void* TrappingDevice::scratch(int slot, std::size_t bytes) {
     struct Kept {
         void* block = nullptr;
         std::size_t bytes = 0;
     };
-    thread_local std::map<std::pair<std::size_t, int>, Kept> kept;  // a device that is gone took its memory along
+    thread_local std::map<std::pair<std::size_t, int>, Kept>
+        kept;  // a device that is gone took its memory along
     Kept& mine = kept[{state_->id, slot}];
     if (bytes > mine.bytes) {
         if (mine.block) release(mine.block, mine.bytes);
@@ -120,8 +129,12 @@ void* TrappingDevice::scratch(int slot, std::size_t bytes) {
     return mine.block;
 }
 
-int TrappingDevice::shards(int sequences) const { return cpu_device().shards(sequences); }
-void TrappingDevice::run(ThreadPool& pool, int count, const std::function<void(int)>& piece) { pool.run(count, piece); }
+int TrappingDevice::shards(int sequences) const {
+    return cpu_device().shards(sequences);
+}
+void TrappingDevice::run(ThreadPool& pool, int count, const std::function<void(int)>& piece) {
+    pool.run(count, piece);
+}
 void TrappingDevice::run_ranges(ThreadPool& pool, int count, const std::function<void(int, int)>& range) {
     cpu_device().run_ranges(pool, count, range);
 }
@@ -130,7 +143,9 @@ Ops<float>& TrappingDevice::ops_float(Rounding rounding, PrecisionPolicy policy)
     const std::size_t of_policy = policy == PrecisionPolicy::Autocast ? 3 : 0;
     return *state_->single[of_policy + static_cast<std::size_t>(rounding)];
 }
-Ops<double>& TrappingDevice::ops_double() { return *state_->wide; }
+Ops<double>& TrappingDevice::ops_double() {
+    return *state_->wide;
+}
 
 void* TrappingDevice::real(const void* address, const char* operation) const {
     if (!address) return nullptr;
@@ -142,7 +157,9 @@ void* TrappingDevice::real(const void* address, const char* operation) const {
     return state_->numbers + (at - state_->handed_out);
 }
 
-std::size_t TrappingDevice::operations() const { return state_->operations; }
+std::size_t TrappingDevice::operations() const {
+    return state_->operations;
+}
 std::size_t TrappingDevice::in_use() const {
     std::lock_guard lock(state_->mutex);
     return state_->in_use;

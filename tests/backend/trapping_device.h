@@ -9,11 +9,11 @@ namespace normscope {
 
 /// The CPU behind addresses that the host may not follow: what a GPU asks of host code, on any machine.
 ///
-/// Each block has two addresses at a fixed distance: the one that is handed out lies in a reserved range without access,
-/// where a read or a write by host code ends the process (SIGSEGV); the numbers lie at the other. Ops of the device
-/// translate each pointer, and end the process with the operation's name when one is an address of the host (abort). So
-/// what runs to its end has given every operation device memory and read none of it on the host. Results are the CPU's,
-/// bit for bit.
+/// Each block has two addresses at a fixed distance: the one that is handed out lies in a reserved range
+/// without access, where a read or a write by host code ends the process (SIGSEGV); the numbers lie at the
+/// other. Ops of the device translate each pointer, and end the process with the operation's name when one is
+/// an address of the host (abort). So what runs to its end has given every operation device memory and read
+/// none of it on the host. Results are the CPU's, bit for bit.
 class TrappingDevice final : public Device {
   public:
     TrappingDevice();

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The trapping device traps: a host read of its memory, a host write, and an operation that is given host memory.
-#include "core/backend/ops.h"
+// The trapping device traps: a host read of its memory, a host write, and an operation that is given host
+// memory.
 #include "tests/backend/trapping_device.h"
 
-#include <QtTest>
+#include "core/backend/ops.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <QtTest>
 #include <csignal>
 #include <functional>
 

@@ -94,8 +94,9 @@ void prepare_qk(const RowKernels<T>& kernels, const AttentionShape& shape, const
             T* projected = tape.qk + r * both;
             std::copy(row, row + both, projected);
             for (const auto& norm : projection_norms(shape, w, tape))
-                kernels.norm_forward(shape.norm, norm.pieces, norm.width, projected + norm.column, *w.eps, norm.weight,
-                                     nullptr, 1, norm.statistics.from(r * norm.pieces), row + norm.column);
+                kernels.norm_forward(shape.norm, norm.pieces, norm.width, projected + norm.column, *w.eps,
+                                     norm.weight, nullptr, 1, norm.statistics.from(r * norm.pieces),
+                                     row + norm.column);
         }
     }
     if (w.angles) kernels.rope(s.n, s.heads + s.kv_heads, s.dh, s.width, w.angles, false, qkv);
@@ -111,9 +112,10 @@ void prepare_qk_vjp(const RowKernels<T>& kernels, const AttentionShape& shape, c
     for (std::size_t r = s.rows(sequence); r < s.rows(sequence + 1); ++r, gradient += s.width)
         for (const auto& norm : projection_norms(shape, w, tape, gradients)) {
             T* at_norm = gradient + norm.column;
-            kernels.norm_backward(shape.norm, norm.pieces, norm.width, tape.qk + r * (s.d + s.d_kv) + norm.column,
-                                  norm.statistics.from(r * norm.pieces), norm.weight, at_norm, 1, false, at_norm,
-                                  norm.gradient, nullptr);
+            kernels.norm_backward(shape.norm, norm.pieces, norm.width,
+                                  tape.qk + r * (s.d + s.d_kv) + norm.column,
+                                  norm.statistics.from(r * norm.pieces), norm.weight, at_norm, 1, false,
+                                  at_norm, norm.gradient, nullptr);
         }
 }
 
@@ -127,7 +129,8 @@ void prepare_qk_jvp(const RowKernels<T>& kernels, const AttentionShape& shape, c
             T* row = tangent + static_cast<std::size_t>(t - first_token) * s.width;
             for (const auto& norm : projection_norms(shape, w, tape)) {
                 T* at_norm = row + norm.column;
-                kernels.norm_tangent(shape.norm, norm.pieces, norm.width, tape.qk + r * (s.d + s.d_kv) + norm.column,
+                kernels.norm_tangent(shape.norm, norm.pieces, norm.width,
+                                     tape.qk + r * (s.d + s.d_kv) + norm.column,
                                      norm.statistics.from(r * norm.pieces), norm.weight, at_norm, 1, at_norm);
             }
         }
@@ -136,11 +139,11 @@ void prepare_qk_jvp(const RowKernels<T>& kernels, const AttentionShape& shape, c
                      w.angles + static_cast<std::size_t>(first_token) * s.dh, false, tangent);
 }
 
-/// The maps of cpu_attention_jvp() where only the last token moves: each direction is one row, so that the products
-/// run over all directions at once. tqkv: [R, width] -> mixed [R, d]; scores: [R, n] to work in.
+/// The maps of cpu_attention_jvp() where only the last token moves: each direction is one row, so that the
+/// products run over all directions at once. tqkv: [R, width] -> mixed [R, d]; scores: [R, n] to work in.
 template <class T>
-void last_token_jvp(const CpuKernels<T>& kernels, const Places<T>& s, const AttentionTape<T>& tape, int R, const T* tqkv,
-                    T* scores, T* mixed) {
+void last_token_jvp(const CpuKernels<T>& kernels, const Places<T>& s, const AttentionTape<T>& tape, int R,
+                    const T* tqkv, T* scores, T* mixed) {
     const int n = s.n;
     const T* rows = tape.qkv;
     const T* last = rows + static_cast<std::size_t>(n - 1) * s.width;
@@ -148,7 +151,8 @@ void last_token_jvp(const CpuKernels<T>& kernels, const Places<T>& s, const Atte
         const T* p = tape.probabilities + s.map(0, h) + static_cast<std::size_t>(n - 1) * n;
         // S' = Q'Kᵀ, and q·k' in the last column.
         kernels.products.nt(R, n, s.dh, 1, tqkv + s.q(h), s.width, rows + s.k(h), s.width, 0, scores, n);
-        kernels.products.nt(R, 1, s.dh, 1, tqkv + s.k(h), s.width, last + s.q(h), s.width, 1, scores + n - 1, n);
+        kernels.products.nt(R, 1, s.dh, 1, tqkv + s.k(h), s.width, last + s.q(h), s.width, 1, scores + n - 1,
+                            n);
         for (int r = 0; r < R; ++r) {
             T* row = scores + static_cast<std::size_t>(r) * n;
             kernels.rows.softmax_project(1, n, n, p, row, s.scale, row);
@@ -187,7 +191,8 @@ void cpu_attention_forward(const CpuKernels<T>& kernels, const AttentionShape& s
                 kernels.products.nn(count, keys, s.dh, 1, rows + row * s.width + s.q(h), s.width,
                                     keys_transposed + s.transposed(h), n, 0, block, n);
                 kernels.rows.softmax(count, n, first_row, shape.causal, s.scale, block);
-                kernels.products.nn(count, s.dh, keys, 1, block, n, rows + s.v(h), s.width, 0, mixed + row * s.d, s.d);
+                kernels.products.nn(count, s.dh, keys, 1, block, n, rows + s.v(h), s.width, 0,
+                                    mixed + row * s.d, s.d);
             });
         }
         kernels.linear(n, s.d, s.d, tape.mixed + s.rows(b) * s.d, w.out, f + s.rows(b) * s.d);
@@ -195,9 +200,9 @@ void cpu_attention_forward(const CpuKernels<T>& kernels, const AttentionShape& s
 }
 
 template <class T>
-void cpu_attention_vjp(const CpuKernels<T>& kernels, const AttentionShape& shape, int sequences, int directions,
-                       const AttentionWeights<T>& w, const AttentionTape<T>& tape, const T* u, const T* df, T* du,
-                       const AttentionGradients<T>* gradients) {
+void cpu_attention_vjp(const CpuKernels<T>& kernels, const AttentionShape& shape, int sequences,
+                       int directions, const AttentionWeights<T>& w, const AttentionTape<T>& tape, const T* u,
+                       const T* df, T* du, const AttentionGradients<T>* gradients) {
     const Places<T> s(shape, w.scale);
     const int n = s.n, R = directions * sequences * n;
     const Products<T>& products = kernels.products;
@@ -228,8 +233,8 @@ void cpu_attention_vjp(const CpuKernels<T>& kernels, const AttentionShape& shape
             for_row_blocks(shape.causal, n, [&](int first_row, int end) {
                 const std::size_t row = static_cast<std::size_t>(first_row), at_row = row * n;
                 const int count = end - first_row, keys = shape.causal ? end : n;
-                products.nn(count, keys, s.dh, 1, dout + row * s.d, s.d, values_transposed + s.transposed(h), n, 0,
-                            ds + at_row, n);
+                products.nn(count, keys, s.dh, 1, dout + row * s.d, s.d, values_transposed + s.transposed(h),
+                            n, 0, ds + at_row, n);
                 kernels.rows.softmax_project(count, keys, n, p + at_row, ds + at_row, s.scale, ds + at_row);
                 products.nn(count, s.dh, keys, 1, ds + at_row, n, rows + s.k(h), s.width, 0,
                             drows + row * s.width + s.q(h), s.width);
@@ -240,9 +245,10 @@ void cpu_attention_vjp(const CpuKernels<T>& kernels, const AttentionShape& shape
                 const int count = end - first_key, queries = n - static_cast<int>(from);
                 const std::size_t at_key = from * n + key;
                 T* to = drows + key * s.width;
-                products.tn(count, s.dh, queries, 1, p + at_key, n, dout + from * s.d, s.d, kept, to + s.v(h), s.width);
-                products.tn(count, s.dh, queries, 1, ds + at_key, n, rows + from * s.width + s.q(h), s.width, kept,
-                            to + s.k(h), s.width);
+                products.tn(count, s.dh, queries, 1, p + at_key, n, dout + from * s.d, s.d, kept, to + s.v(h),
+                            s.width);
+                products.tn(count, s.dh, queries, 1, ds + at_key, n, rows + from * s.width + s.q(h), s.width,
+                            kept, to + s.k(h), s.width);
             });
         }
         prepare_qk_vjp(kernels.rows, shape, s, w, sequence, tape, drows, gradients);
@@ -255,12 +261,14 @@ void cpu_attention_vjp(const CpuKernels<T>& kernels, const AttentionShape& shape
 }
 
 template <class T>
-void cpu_attention_jvp(const CpuKernels<T>& kernels, const AttentionShape& shape, int first_token, int directions,
-                       const AttentionWeights<T>& w, const AttentionTape<T>& tape, const T* tu, T* tf) {
+void cpu_attention_jvp(const CpuKernels<T>& kernels, const AttentionShape& shape, int first_token,
+                       int directions, const AttentionWeights<T>& w, const AttentionTape<T>& tape,
+                       const T* tu, T* tf) {
     const Places<T> s(shape, w.scale);
     const int n = s.n, m = n - first_token, R = directions * m;
     const Products<T>& products = kernels.products;
-    const LinearWeights<T> qkv{w.qkv.weight, w.qkv.transposed, nullptr}, out{w.out.weight, w.out.transposed, nullptr};
+    const LinearWeights<T> qkv{w.qkv.weight, w.qkv.transposed, nullptr},
+        out{w.out.weight, w.out.transposed, nullptr};
     auto& scratch = Scratch<T>::of_thread();
     scratch.mixed.resize(static_cast<std::size_t>(R) * s.d);
     scratch.qkv.resize(static_cast<std::size_t>(R) * s.width);
@@ -270,14 +278,16 @@ void cpu_attention_jvp(const CpuKernels<T>& kernels, const AttentionShape& shape
     kernels.linear(R, s.width, s.d, tu, qkv, tqkv);
     if (m == 1) {
         for (int k = 0; k < directions; ++k)
-            prepare_qk_jvp(kernels.rows, shape, s, w, first_token, tape, tqkv + static_cast<std::size_t>(k) * s.width);
+            prepare_qk_jvp(kernels.rows, shape, s, w, first_token, tape,
+                           tqkv + static_cast<std::size_t>(k) * s.width);
         last_token_jvp(kernels, s, tape, R, tqkv, tscores, scratch.mixed.data());
         kernels.linear(R, s.d, s.d, scratch.mixed.data(), out, tf);
         return;
     }
 
     const T* rows = tape.qkv;
-    const T* moved = rows + static_cast<std::size_t>(first_token) * s.width;  // the tokens that the directions touch
+    const T* moved =
+        rows + static_cast<std::size_t>(first_token) * s.width;  // the tokens that the directions touch
     for (int k = 0; k < directions; ++k) {
         T* trows = tqkv + static_cast<std::size_t>(k) * m * s.width;
         prepare_qk_jvp(kernels.rows, shape, s, w, first_token, tape, trows);
@@ -286,29 +296,33 @@ void cpu_attention_jvp(const CpuKernels<T>& kernels, const AttentionShape& shape
             T* tout = scratch.mixed.data() + static_cast<std::size_t>(k) * m * s.d + s.q(h);
             for_row_blocks(shape.causal, m, [&](int first_row, int end) {
                 const std::size_t row = static_cast<std::size_t>(first_row), at_row = row * n;
-                const int count = end - first_row, moved_keys = shape.causal ? end : m, keys = first_token + moved_keys;
+                const int count = end - first_row, moved_keys = shape.causal ? end : m,
+                          keys = first_token + moved_keys;
                 T* to = tout + row * s.d;
                 // S' = Q'Kᵀ + QK'ᵀ; the keys before first_token do not move.
-                products.nt(count, keys, s.dh, 1, trows + row * s.width + s.q(h), s.width, rows + s.k(h), s.width, 0,
-                            tscores + at_row, n);
-                products.nt(count, moved_keys, s.dh, 1, moved + row * s.width + s.q(h), s.width, trows + s.k(h), s.width,
-                            1, tscores + at_row + first_token, n);
-                kernels.rows.softmax_project(count, keys, n, p + at_row, tscores + at_row, s.scale, tscores + at_row);
+                products.nt(count, keys, s.dh, 1, trows + row * s.width + s.q(h), s.width, rows + s.k(h),
+                            s.width, 0, tscores + at_row, n);
+                products.nt(count, moved_keys, s.dh, 1, moved + row * s.width + s.q(h), s.width,
+                            trows + s.k(h), s.width, 1, tscores + at_row + first_token, n);
+                kernels.rows.softmax_project(count, keys, n, p + at_row, tscores + at_row, s.scale,
+                                             tscores + at_row);
                 products.nn(count, s.dh, keys, 1, tscores + at_row, n, rows + s.v(h), s.width, 0, to, s.d);
-                products.nn(count, s.dh, moved_keys, 1, p + at_row + first_token, n, trows + s.v(h), s.width, 1, to, s.d);
+                products.nn(count, s.dh, moved_keys, 1, p + at_row + first_token, n, trows + s.v(h), s.width,
+                            1, to, s.d);
             });
         }
     }
     kernels.linear(R, s.d, s.d, scratch.mixed.data(), out, tf);
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                                       \
-    template void cpu_attention_forward<T>(const CpuKernels<T>&, const AttentionShape&, int,                           \
-                                           const AttentionWeights<T>&, const T*, const AttentionTape<T>&, T*);         \
-    template void cpu_attention_vjp<T>(const CpuKernels<T>&, const AttentionShape&, int, int,                          \
-                                       const AttentionWeights<T>&, const AttentionTape<T>&, const T*, const T*, T*,    \
-                                       const AttentionGradients<T>*);                                                  \
-    template void cpu_attention_jvp<T>(const CpuKernels<T>&, const AttentionShape&, int, int,                          \
+#define NORMSCOPE_INSTANTIATE(T)                                                                          \
+    template void cpu_attention_forward<T>(const CpuKernels<T>&, const AttentionShape&, int,              \
+                                           const AttentionWeights<T>&, const T*, const AttentionTape<T>&, \
+                                           T*);                                                           \
+    template void cpu_attention_vjp<T>(const CpuKernels<T>&, const AttentionShape&, int, int,             \
+                                       const AttentionWeights<T>&, const AttentionTape<T>&, const T*,     \
+                                       const T*, T*, const AttentionGradients<T>*);                       \
+    template void cpu_attention_jvp<T>(const CpuKernels<T>&, const AttentionShape&, int, int,             \
                                        const AttentionWeights<T>&, const AttentionTape<T>&, const T*, T*);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)

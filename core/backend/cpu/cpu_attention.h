@@ -5,13 +5,13 @@
 
 namespace normscope {
 
-// Attention on the CPU, as Ops says: one sequence after another, so that what one product leaves the next finds in the
-// cache; maps of a causal stack in blocks of rows, so that the products skip most of the masked half. Each call runs on
-// the calling thread, with scratch memory that the thread keeps.
+// Attention on the CPU, as Ops says: one sequence after another, so that what one product leaves the next
+// finds in the cache; maps of a causal stack in blocks of rows, so that the products skip most of the masked
+// half. Each call runs on the calling thread, with scratch memory that the thread keeps.
 
 template <class T>
-void cpu_attention_forward(const CpuKernels<T>&, const AttentionShape&, int sequences, const AttentionWeights<T>&,
-                           const T* u, const AttentionTape<T>&, T* f);
+void cpu_attention_forward(const CpuKernels<T>&, const AttentionShape&, int sequences,
+                           const AttentionWeights<T>&, const T* u, const AttentionTape<T>&, T* f);
 
 template <class T>
 void cpu_attention_vjp(const CpuKernels<T>&, const AttentionShape&, int sequences, int directions,

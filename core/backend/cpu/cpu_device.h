@@ -5,8 +5,9 @@
 
 namespace normscope {
 
-/// The CPU as a device: its memory is the host's, its workers are the pool's threads, each with scratch memory of its own
-/// (process-wide, freed when the thread ends). A batch has at most four shards. Nothing is ever pending.
+/// The CPU as a device: its memory is the host's, its workers are the pool's threads, each with scratch
+/// memory of its own (process-wide, freed when the thread ends). A batch has at most four shards. Nothing is
+/// ever pending.
 class CpuDevice : public Device {
   public:
     CpuDevice();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/cpu_ops.h"
 
+#include "core/backend/cpu/cpu_attention.h"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
-
-#include "core/backend/cpu/cpu_attention.h"
 
 namespace normscope {
 
@@ -23,7 +23,8 @@ T value(const T* coefficient) {
 
 template <class T>
 bool CpuOps<T>::wants_transposed() const {
-    return std::is_same_v<T, float>;  // jit_gemm.h; the library that multiplies in float64 packs its operands anyway
+    return std::is_same_v<T, float>;  // jit_gemm.h; the library that multiplies in float64 packs its operands
+                                      // anyway
 }
 template <class T>
 int CpuOps<T>::step_rows() const {
@@ -31,8 +32,9 @@ int CpuOps<T>::step_rows() const {
 }
 
 template <class T>
-void CpuOps<T>::pass_coefficients(int sublayers, const CoefficientRule* rules, int d_head, const Numerics* numbers,
-                                  const T* parameters, PassCoefficients<T>* pass, SublayerCoefficients<T>* out) {
+void CpuOps<T>::pass_coefficients(int sublayers, const CoefficientRule* rules, int d_head,
+                                  const Numerics* numbers, const T* parameters, PassCoefficients<T>* pass,
+                                  SublayerCoefficients<T>* out) {
     *pass = whole_pass_coefficients<T>(*numbers, d_head);
     for (int i = 0; i < sublayers; ++i) out[i] = sublayer_coefficients<T>(rules[i], *numbers, parameters);
 }
@@ -69,11 +71,14 @@ void CpuOps<T>::transpose_weight(int out, int in, const T* weight, T* transposed
 
 template <class T>
 void CpuOps<T>::norm_forward(const NormRows<T>& n, const T* eps, const T* scale, T* y) {
-    kernels_.rows.norm_forward(n.kind, n.rows, n.d, n.x, *eps, n.gamma, n.beta, value(scale), n.statistics, y);
+    kernels_.rows.norm_forward(n.kind, n.rows, n.d, n.x, *eps, n.gamma, n.beta, value(scale), n.statistics,
+                               y);
 }
 template <class T>
-void CpuOps<T>::norm_vjp(const NormRows<T>& n, const T* dy, const T* scale, bool add, T* dx, T* dgamma, T* dbeta) {
-    kernels_.rows.norm_backward(n.kind, n.rows, n.d, n.x, n.statistics, n.gamma, dy, value(scale), add, dx, dgamma, dbeta);
+void CpuOps<T>::norm_vjp(const NormRows<T>& n, const T* dy, const T* scale, bool add, T* dx, T* dgamma,
+                         T* dbeta) {
+    kernels_.rows.norm_backward(n.kind, n.rows, n.d, n.x, n.statistics, n.gamma, dy, value(scale), add, dx,
+                                dgamma, dbeta);
 }
 template <class T>
 void CpuOps<T>::norm_jvp(const NormRows<T>& n, const T* tx, const T* scale, T* ty) {
@@ -81,19 +86,20 @@ void CpuOps<T>::norm_jvp(const NormRows<T>& n, const T* tx, const T* scale, T* t
 }
 
 template <class T>
-void CpuOps<T>::attention_forward(const AttentionShape& shape, int sequences, const AttentionWeights<T>& w, const T* u,
-                                  const AttentionTape<T>& tape, T* f) {
+void CpuOps<T>::attention_forward(const AttentionShape& shape, int sequences, const AttentionWeights<T>& w,
+                                  const T* u, const AttentionTape<T>& tape, T* f) {
     cpu_attention_forward(kernels_, shape, sequences, w, u, tape, f);
 }
 template <class T>
-void CpuOps<T>::attention_vjp(const AttentionShape& shape, int sequences, int directions, const AttentionWeights<T>& w,
-                              const AttentionTape<T>& tape, const T* u, const T* df, T* du,
-                              const AttentionGradients<T>* gradients) {
+void CpuOps<T>::attention_vjp(const AttentionShape& shape, int sequences, int directions,
+                              const AttentionWeights<T>& w, const AttentionTape<T>& tape, const T* u,
+                              const T* df, T* du, const AttentionGradients<T>* gradients) {
     cpu_attention_vjp(kernels_, shape, sequences, directions, w, tape, u, df, du, gradients);
 }
 template <class T>
-void CpuOps<T>::attention_jvp(const AttentionShape& shape, int first_token, int directions, const AttentionWeights<T>& w,
-                              const AttentionTape<T>& tape, const T* tu, T* tf) {
+void CpuOps<T>::attention_jvp(const AttentionShape& shape, int first_token, int directions,
+                              const AttentionWeights<T>& w, const AttentionTape<T>& tape, const T* tu,
+                              T* tf) {
     cpu_attention_jvp(kernels_, shape, first_token, directions, w, tape, tu, tf);
 }
 
@@ -135,8 +141,8 @@ void CpuOps<T>::column_products(int R, int d, const T* a, const T* x, const T* y
 }
 
 template <class T>
-void CpuOps<T>::embedding_forward(int sequences, int length, int d, const std::int32_t* tokens, const T* table,
-                                  const T* positions, T* x) {
+void CpuOps<T>::embedding_forward(int sequences, int length, int d, const std::int32_t* tokens,
+                                  const T* table, const T* positions, T* x) {
     const auto width = static_cast<std::size_t>(d);
     for (int b = 0; b < sequences; ++b)
         for (int t = 0; t < length; ++t, ++tokens, x += width) {
@@ -148,8 +154,8 @@ void CpuOps<T>::embedding_forward(int sequences, int length, int d, const std::i
         }
 }
 template <class T>
-void CpuOps<T>::embedding_vjp(int sequences, int length, int d, const std::int32_t* tokens, const T* dx, int, T* dtable,
-                              int, T* dpositions) {
+void CpuOps<T>::embedding_vjp(int sequences, int length, int d, const std::int32_t* tokens, const T* dx, int,
+                              T* dtable, int, T* dpositions) {
     const auto width = static_cast<std::size_t>(d);
     const auto add = row_kernels<T>().axpby;
     for (int b = 0; b < sequences; ++b)
@@ -170,8 +176,8 @@ void CpuOps<T>::soft_cap_vjp(std::size_t count, T cap, const T* y, const T* g, T
     kernels_.rows.soft_cap_derivative(count, cap, y, g, out);
 }
 template <class T>
-void CpuOps<T>::cross_entropy(int R, int V, const T* logits, const std::int32_t* targets, const T* scale, T z, T* losses,
-                              T* dlogits) {
+void CpuOps<T>::cross_entropy(int R, int V, const T* logits, const std::int32_t* targets, const T* scale, T z,
+                              T* losses, T* dlogits) {
     kernels_.rows.cross_entropy(R, V, logits, targets, dlogits ? value(scale) : T(1), z, losses, dlogits);
 }
 
@@ -188,13 +194,14 @@ void CpuOps<T>::piece_squares(const ArenaPiece* pieces, int first, int end, cons
     for (int i = first; i < end; ++i) {
         const T* g = arena + pieces[i].offset;
         double sum = 0;
-        for (std::size_t k = 0; k < pieces[i].count; ++k) sum += static_cast<double>(g[k]) * static_cast<double>(g[k]);
+        for (std::size_t k = 0; k < pieces[i].count; ++k)
+            sum += static_cast<double>(g[k]) * static_cast<double>(g[k]);
         squares[i] = sum;
     }
 }
 template <class T>
-void CpuOps<T>::sum_shards(const ArenaPiece* pieces, int first, int end, int count, const T* const* shards, T* total,
-                           double* squares) {
+void CpuOps<T>::sum_shards(const ArenaPiece* pieces, int first, int end, int count, const T* const* shards,
+                           T* total, double* squares) {
     thread_local std::vector<const T*> sources;
     for (int i = first; i < end; ++i) {
         const std::size_t at = pieces[i].offset;

@@ -10,11 +10,14 @@ namespace normscope {
 
 namespace {
 
-double decay(const OptimizerNumbers& n, bool decays) { return decays ? 1 - n.lr * n.weight_decay : 1; }
+double decay(const OptimizerNumbers& n, bool decays) {
+    return decays ? 1 - n.lr * n.weight_decay : 1;
+}
 
 /// One AdamW step on one piece; the arenas begin at it.
 template <class T>
-void adamw_piece(std::size_t count, const OptimizerNumbers& n, double clip, double kept, const T* g, T* p, T* m, T* v) {
+void adamw_piece(std::size_t count, const OptimizerNumbers& n, double clip, double kept, const T* g, T* p,
+                 T* m, T* v) {
     const row::AdamWStep<T> constants{static_cast<T>(n.lr),          static_cast<T>(n.beta1),
                                       static_cast<T>(n.beta2),       static_cast<T>(n.eps),
                                       static_cast<T>(kept),          static_cast<T>(clip),
@@ -39,7 +42,8 @@ void CpuOps<T>::clip_factor(const double* norm, const double* clip, double* fact
 }
 
 template <class T>
-void CpuOps<T>::clip_gates(int count, const std::size_t* gates, double clip, const double* global, T* gradients) {
+void CpuOps<T>::clip_gates(int count, const std::size_t* gates, double clip, const double* global,
+                           T* gradients) {
     double squares = 0;
     for (int i = 0; i < count; ++i) {
         const double g = *global * static_cast<double>(gradients[gates[i]]);
@@ -52,8 +56,8 @@ void CpuOps<T>::clip_gates(int count, const std::size_t* gates, double clip, con
 }
 
 template <class T>
-void CpuOps<T>::adamw(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n, const double* clip,
-                      const T* g, T* p, T* m, T* v) {
+void CpuOps<T>::adamw(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
+                      const double* clip, const T* g, T* p, T* m, T* v) {
     for (int i = first; i < end; ++i) {
         const auto& [at, count, decays] = pieces[i];
         adamw_piece(count, *n, *clip, decay(*n, decays), g + at, p + at, m + at, v + at);
@@ -61,28 +65,30 @@ void CpuOps<T>::adamw(const ArenaPiece* pieces, int first, int end, const Optimi
 }
 
 template <class T>
-void CpuOps<T>::adam(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n, const double* clip,
-                     const T* g, T* p, T* m, T* v) {
+void CpuOps<T>::adam(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
+                     const double* clip, const T* g, T* p, T* m, T* v) {
     for (int i = first; i < end; ++i) {
         const std::size_t at = pieces[i].offset, count = pieces[i].count;
-        adamw_piece(count, *n, 1, 1, decayed_gradient(count, *n, *clip, g + at, p + at), p + at, m + at, v + at);
+        adamw_piece(count, *n, 1, 1, decayed_gradient(count, *n, *clip, g + at, p + at), p + at, m + at,
+                    v + at);
     }
 }
 
 template <class T>
-void CpuOps<T>::sgd(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n, const double* clip, const T* g,
-                    T* p, T* m) {
+void CpuOps<T>::sgd(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
+                    const double* clip, const T* g, T* p, T* m) {
     const auto& k = row_kernels<T>();
     for (int i = first; i < end; ++i) {
         const std::size_t at = pieces[i].offset, count = pieces[i].count;
-        k.axpby(count, static_cast<T>(n->beta1), m + at, 1, decayed_gradient(count, *n, *clip, g + at, p + at), m + at);
+        k.axpby(count, static_cast<T>(n->beta1), m + at, 1,
+                decayed_gradient(count, *n, *clip, g + at, p + at), m + at);
         k.axpby(count, 1, p + at, static_cast<T>(-n->lr), m + at, p + at);
     }
 }
 
 template <class T>
-void CpuOps<T>::muon(int rows, int columns, bool decays, const OptimizerNumbers* n, const double* clip, const T* g, T* p,
-                     T* m) {
+void CpuOps<T>::muon(int rows, int columns, bool decays, const OptimizerNumbers* n, const double* clip,
+                     const T* g, T* p, T* m) {
     const auto& k = row_kernels<T>();
     const std::size_t count = static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
     const T kept = static_cast<T>(Muon::momentum), fresh = static_cast<T>((1 - Muon::momentum) * *clip);
@@ -95,14 +101,15 @@ void CpuOps<T>::muon(int rows, int columns, bool decays, const OptimizerNumbers*
     k.axpby(count, static_cast<T>(decay(*n, decays)), p, static_cast<T>(-n->lr * scale), direction.data(), p);
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                                           \
-    template void CpuOps<T>::clip_factor(const double*, const double*, double*);                                           \
-    template void CpuOps<T>::clip_gates(int, const std::size_t*, double, const double*, T*);                               \
-    template void CpuOps<T>::adamw(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*, const T*, T*, T*,  \
-                                   T*);                                                                                    \
-    template void CpuOps<T>::adam(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*, const T*, T*, T*,   \
-                                  T*);                                                                                     \
-    template void CpuOps<T>::sgd(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*, const T*, T*, T*);   \
+#define NORMSCOPE_INSTANTIATE(T)                                                                        \
+    template void CpuOps<T>::clip_factor(const double*, const double*, double*);                        \
+    template void CpuOps<T>::clip_gates(int, const std::size_t*, double, const double*, T*);            \
+    template void CpuOps<T>::adamw(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*, \
+                                   const T*, T*, T*, T*);                                               \
+    template void CpuOps<T>::adam(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*,  \
+                                  const T*, T*, T*, T*);                                                \
+    template void CpuOps<T>::sgd(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*,   \
+                                 const T*, T*, T*);                                                     \
     template void CpuOps<T>::muon(int, int, bool, const OptimizerNumbers*, const double*, const T*, T*, T*);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)

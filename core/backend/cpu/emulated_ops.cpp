@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/emulated_ops.h"
 
-#include <limits>
-
 #include "core/backend/cpu/autocast_kernels.h"
 #include "core/backend/cpu/rounded_kernels.h"
+
+#include <limits>
 
 namespace normscope {
 
 namespace {
 
 CpuKernels<float> emulated_kernels(Rounding rounding, PrecisionPolicy policy) {
-    return {policy == PrecisionPolicy::Pure ? rounded_kernels(rounding) : autocast_kernels(rounding), {rounding, policy}};
+    return {policy == PrecisionPolicy::Pure ? rounded_kernels(rounding) : autocast_kernels(rounding),
+            {rounding, policy}};
 }
 
-std::size_t area(int rows, int columns) { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); }
+std::size_t area(int rows, int columns) {
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+}
 
 }  // namespace
 
@@ -22,10 +25,12 @@ EmulatedOps::EmulatedOps(Rounding rounding, PrecisionPolicy policy)
     : CpuOps<float>(emulated_kernels(rounding, policy)),
       storage_(policy == PrecisionPolicy::Pure ? rounding : Rounding::None) {}
 
-int EmulatedOps::step_rows() const { return std::numeric_limits<int>::max(); }
+int EmulatedOps::step_rows() const {
+    return std::numeric_limits<int>::max();
+}
 
-void EmulatedOps::embedding_vjp(int sequences, int length, int d, const std::int32_t* tokens, const float* dx, int vocab,
-                                float* dtable, int context, float* dpositions) {
+void EmulatedOps::embedding_vjp(int sequences, int length, int d, const std::int32_t* tokens, const float* dx,
+                                int vocab, float* dtable, int context, float* dpositions) {
     CpuOps<float>::embedding_vjp(sequences, length, d, tokens, dx, vocab, dtable, context, dpositions);
     row_kernels<float>().round(storage_, area(vocab, d), dtable);
     if (dpositions) row_kernels<float>().round(storage_, area(context, d), dpositions);
