@@ -110,8 +110,10 @@ UpdateNorms next_update(const Subject& subject, ThreadPool& pool) {
 /// For given tokens, which belong to no run: the optimizer's first step on their gradients.
 template <class T>
 UpdateNorms update_of(const Recipe& recipe, const Transformer<T>& model, ProbeInput<T>& input) {
-    const std::vector<T> after = stepped_parameters(recipe, model, input.parameter_gradients(), input.pool);
-    UpdateNorms norms = update_norms<T>(model.table(), model.parameters(), after);
+    const HostView<T> gradients = input.parameter_gradients(), before = model.host_parameters();
+    const std::vector<T> after =
+        stepped_parameters<T>(recipe, model, {gradients.begin(), gradients.end()}, input.pool);
+    UpdateNorms norms = update_norms<T>(model.table(), before, after);
     norms.made_by = "the optimizer's first step on these tokens, at the base learning rate";
     return norms;
 }

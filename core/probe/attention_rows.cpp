@@ -61,12 +61,12 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
         double most = 0;
         for (std::size_t b = 0; b < B; ++b) {
             AttentionRowSums rows_of_b;
-            attention_kernels<T>().add_rows(tape.length, s.causal, attention.probabilities + (b * H + head) * n * n,
-                                            rows_of_b);
+            attention_kernels<T>().add_rows(
+                tape.length, s.causal, tape.view(attention.probabilities + (b * H + head) * n * n, n * n).data(), rows_of_b);
             if (!std::isfinite(rows_of_b.entropy)) return;
             sums.insert(sums.end(), {rows_of_b.rows, rows_of_b.entropy, rows_of_b.first_mass});
-            const T* rows = attention.qkv + b * n * width;
-            const double largest = scale * largest_product(rows + head * d_head, rows + key, tape.length, d_head, width,
+            const HostView<T> rows = tape.view(attention.qkv + b * n * width, n * width);
+            const double largest = scale * largest_product(rows.data() + head * d_head, rows.data() + key, tape.length, d_head, width,
                                                            s.causal, scores);
             if (std::isnan(largest)) return;
             most = std::max(most, largest);

@@ -88,7 +88,7 @@ ProbeResult probe_growth(ProbeInput<T>& input) {
     std::vector<StateGrowth> of_state(states);
     input.pool.run(static_cast<int>(states), [&](int k) {
         const auto at = static_cast<std::size_t>(k);
-        of_state[at] = measure(tape.hidden[at], tape.sequences, tape.length, d);
+        of_state[at] = measure(tape.view(tape.hidden[at], rows * width).data(), tape.sequences, tape.length, d);
     });
     std::vector<Averaged> ma, var, rms;
     std::vector<double> block;

@@ -91,8 +91,9 @@ void measure_layers(ProbeInput<T>& input, const JacobianPlan& plan, const std::f
     for (const int layer : plan.layers) {
         check();
         const Transformer<double> model(input.model, layer, 1, false);
-        const T* from = states.hidden[2 * static_cast<std::size_t>(layer)];
-        const std::vector<double> state(from, from + static_cast<std::ptrdiff_t>(n) * model.spec().d_model);
+        const HostView<T> from = states.view(states.hidden[2 * static_cast<std::size_t>(layer)],
+                                             static_cast<std::size_t>(n) * static_cast<std::size_t>(model.spec().d_model));
+        const std::vector<double> state(from.begin(), from.end());
         Tape<double> tape, prefix;
         model.forward_layers(state.data(), n, tape, input.pool);
         sample.last_token(model, tape, layer);

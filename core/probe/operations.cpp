@@ -13,7 +13,7 @@ constexpr double kTraffic = 20, kScalar = 30;
 /// A pass that keeps the tape of the whole batch finds less in the cache than a training step's pieces.
 constexpr double kTapePass = 1.25;
 constexpr double kLongStep = 1e10;  ///< operations of a step that takes about 0.2 s
-constexpr int kShards = 4;          ///< most shards of a batch (Transformer::shard_count)
+constexpr int kShards = 4;          ///< most shards of a batch (Device::shards of the CPU)
 constexpr int kLeastSequences = 2, kShortest = 32;
 
 /// Gradient buffers: each shard's is written, read and written once more as a sum.

@@ -22,6 +22,7 @@ struct ProbeMemory {
     Tape<T> tape;
     BackwardRecord<T> record;
     Gradients<T> gradients;
+    Buffer<T> unscale;  ///< one: 1/loss scale
 };
 
 /// What a probe looks at: a model at one moment and the fixed probe batch. The forward and the backward pass
@@ -70,7 +71,7 @@ class ProbeInput {
         return memory_.record;
     }
     /// Gradients of the mean loss over the probe batch.
-    const std::vector<T>& parameter_gradients() {
+    HostView<T> parameter_gradients() {
         run_backward();
         return memory_.gradients.total();
     }
@@ -90,6 +91,8 @@ class ProbeInput {
         model.backward(batch, forward, static_cast<T>(loss_scale_), gradients, pool, &record);
         model.reduce(gradients, pool);
         if (loss_scale_ != 1) {
+            const T inverse = static_cast<T>(1 / loss_scale_);
+            memory_.unscale.upload(model.device(), &inverse, 1);
             unscale(gradients.total());
             for (auto* states : {&record.hidden, &record.norm_output})
                 for (auto& state : *states) unscale(state);
@@ -98,8 +101,8 @@ class ProbeInput {
         check_cancelled();
     }
 
-    void unscale(std::vector<T>& values) const {
-        row_kernels<T>().scale(values.size(), static_cast<T>(1 / loss_scale_), values.data(), values.data());
+    void unscale(Buffer<T>& values) const {
+        model.device().template ops<T>().scale(values.size(), memory_.unscale.data(), values.data(), values.data());
     }
 
     const std::atomic<bool>* cancel_;

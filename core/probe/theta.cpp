@@ -104,7 +104,9 @@ HeadSummary summarise_head(ProbeInput<T>& input, const RowSample& sample, std::s
     if (input.model.rounding() != Rounding::None) options.sum_tolerance = 1e-2;
     HeadRows<T> rows(options, sample.sequences);
     for (std::size_t b = 0; b < sample.sequences; ++b) {
-        const T* p = tape.sublayers[2 * (at / H)].probabilities + (b * H + at % H) * n * n;
+        const HostView<T> map =
+            tape.view(tape.sublayers[2 * (at / H)].probabilities + (b * H + at % H) * n * n, n * n);
+        const T* p = map.data();
         // A diverged stack attends to nothing: the head stays NaN, the trainer names the first bad value.
         if (!std::all_of(p, p + n * n, [](T v) { return std::isfinite(v); })) return {};
         for (std::size_t i = sample.start(at, b); i < n; i += sample.stride)

@@ -146,7 +146,9 @@ ProbeResult probe_tokens(ProbeInput<T>& input) {
 
     std::vector<StateNumbers> of_state(tape.hidden.size());
     input.pool.run(static_cast<int>(of_state.size()), [&](int state) {
-        const T* x = tape.hidden[static_cast<std::size_t>(state)];
+        const HostView<T> states = tape.view(tape.hidden[static_cast<std::size_t>(state)],
+                                             piece * static_cast<std::size_t>(tape.sequences));
+        const T* x = states.data();
         std::vector<double> similarity, rank, outlier, heaviest, sum;
         std::vector<T> buffer;
         for (int b = 0; b < tape.sequences; ++b, x += piece) {

@@ -48,9 +48,13 @@ std::vector<T> dense_jacobian(const Transformer<T>& model, const Tape<T>& tape, 
     pool.run(static_cast<int>((size + kDirections - 1) / kDirections), [&](int piece) {
         const std::size_t first = static_cast<std::size_t>(piece) * kDirections;
         const std::size_t count = std::min(kDirections, size - first);
-        std::vector<T> tangent(count * size, T(0));
-        for (std::size_t i = 0; i < count; ++i) tangent[i * size + first + i] = 1;
-        model.tangent(tape, 0, begin, end, 0, static_cast<int>(count), kind, tangent.data());
+        Buffer<T> directions(model.device(), count * size);
+        HostEdit<T> given(model.device(), directions.data(), count * size);
+        std::fill_n(given.data(), count * size, T(0));
+        for (std::size_t i = 0; i < count; ++i) given.data()[i * size + first + i] = 1;
+        given.commit();
+        model.tangent(tape, 0, begin, end, 0, static_cast<int>(count), kind, directions.data());
+        const HostView<T> tangent(directions);
         for (std::size_t i = 0; i < count; ++i)
             for (std::size_t out = 0; out < size; ++out)
                 matrix[out * size + first + i] = tangent[i * size + out];
@@ -101,8 +105,9 @@ void complete_for_evaluation(Recipe& recipe) {
 
 template <class T>
 Transformer<T> model_with_weights(const StackSpec& stack, const std::vector<StoredTensor>& weights,
-                                  const std::string& where) {
-    Transformer<T> model(stack, 0);
+                                  const std::string& where, Device& device) {
+    Transformer<T> model(stack, 0, device);
+    HostEdit<T> parameters(model.device(), model.parameters().data(), model.parameters().size());
     std::map<std::string, const StoredTensor*> given;
     for (const StoredTensor& tensor : weights) given[tensor.name] = &tensor;
     for (const TensorInfo& t : model.table().tensors()) {
@@ -121,13 +126,14 @@ Transformer<T> model_with_weights(const StackSpec& stack, const std::vector<Stor
             if (!std::isfinite(value))
                 throw InputError(name, "entry " + std::to_string(i) + " is not finite in this precision",
                                  needed);
-            model.parameters()[t.offset + i] = value;
+            parameters.data()[t.offset + i] = value;
         }
         given.erase(found);
     }
     if (!given.empty())
         throw InputError(where + ": " + given.begin()->first, "is not a tensor of this recipe",
                          "the " + std::to_string(model.table().tensors().size()) + " tensors of its stack");
+    parameters.commit();
     return model;
 }
 
@@ -154,16 +160,19 @@ Batch read_batch(const std::string& path, const StackSpec& stack, const std::str
 }
 
 template <class T>
-std::vector<T> stepped_parameters(const Recipe& recipe, const Transformer<T>& model, std::vector<T> gradients,
+std::vector<T> stepped_parameters(const Recipe& recipe, const Transformer<T>& model, const std::vector<T>& gradients,
                                   ThreadPool& pool) {
     const OptimizerSpec& optimizer = recipe.train.optimizer;
-    const double norm = gradient_norm(model.table(), gradients.data(), pool);
+    Device& device = model.device();
+    Buffer<T> g, parameters(device, model.parameters().size());
+    g.upload(device, gradients);
+    device.copy(parameters.data(), model.parameters().data(), parameters.size() * sizeof(T));
+    const double norm = gradient_norm(model.table(), g.data(), pool, device);
     const double clipped = clip_factor(norm, optimizer.clip);
-    clip_gates(model.table(), model.spec().gpas.clip, clipped, gradients.data());
-    std::vector<T> parameters(model.parameters().begin(), model.parameters().end());
-    Optimizer<T>(model.table(), optimizer.kind)
-        .step(optimizer, optimizer.lr, clipped, gradients.data(), parameters.data(), pool);
-    return parameters;
+    clip_gates(model.table(), model.spec().gpas.clip, clipped, g.data(), device);
+    Optimizer<T>(model.table(), optimizer.kind, device)
+        .step(optimizer, optimizer.lr, clipped, g.data(), parameters.data(), pool);
+    return parameters.values();
 }
 
 template <class T>
@@ -184,23 +193,25 @@ Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Bat
                n = static_cast<std::size_t>(batch.length), d = static_cast<std::size_t>(s.d_model),
                V = static_cast<std::size_t>(s.vocab), H = static_cast<std::size_t>(s.heads);
     std::vector<T> hidden, attention;
-    for (const T* state : tape.hidden) hidden.insert(hidden.end(), state, state + B * n * d);
-    for (std::size_t l = 0; l < D; ++l) {
-        const T* p = tape.sublayers[2 * l].probabilities;
-        attention.insert(attention.end(), p, p + B * H * n * n);
-    }
+    const auto append = [&tape](std::vector<T>& to, const T* values, std::size_t count) {
+        const HostView<T> on_host = tape.view(values, count);
+        to.insert(to.end(), on_host.begin(), on_host.end());
+    };
+    for (const T* state : tape.hidden) append(hidden, state, B * n * d);
+    for (std::size_t l = 0; l < D; ++l) append(attention, tape.sublayers[2 * l].probabilities, B * H * n * n);
+    const HostView<T> final_hidden = tape.view(tape.final_hidden, B * n * d), logits = tape.view(tape.logits, B * n * V);
+    const HostView<T> total(gradients.total());
     const T loss = static_cast<T>(tape.mean_loss());
     arrays.push_back(stored("/hidden", {2 * D + 1, B, n, d}, hidden.data()));
-    arrays.push_back(stored("/final", {B, n, d}, tape.final_hidden));
-    arrays.push_back(stored("/logits", {B, n, V}, tape.logits));
+    arrays.push_back(stored("/final", {B, n, d}, final_hidden.data()));
+    arrays.push_back(stored("/logits", {B, n, V}, logits.data()));
     arrays.push_back(stored("/loss", {}, &loss));
     arrays.push_back(stored("/attention", {D, B, H, n, n}, attention.data()));
-    add_tensors("/grad", model.table(), gradients.total().data(), arrays);
-    result.not_finite = first_bad_value(model, tape, &gradients.total(), 0);
+    add_tensors("/grad", model.table(), total.data(), arrays);
+    result.not_finite = first_bad_value(model, tape, gradients.total().data(), 0);
 
     if (parts.step) {
-        const auto total = gradients.total();
-        const auto parameters = stepped_parameters(recipe, model, {total.begin(), total.end()}, pool);
+        const auto parameters = stepped_parameters<T>(recipe, model, {total.begin(), total.end()}, pool);
         add_tensors("/step", model.table(), parameters.data(), arrays);
     }
     if (parts.jacobian) {
@@ -212,9 +223,9 @@ Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Bat
 
 #define NORMSCOPE_INSTANTIATE(T)                                                                      \
     template Transformer<T> model_with_weights(const StackSpec&, const std::vector<StoredTensor>&,    \
-                                               const std::string&);                                   \
-    template std::vector<T> stepped_parameters(const Recipe&, const Transformer<T>&, std::vector<T>,  \
-                                               ThreadPool&);                                          \
+                                               const std::string&, Device&);                          \
+    template std::vector<T> stepped_parameters(const Recipe&, const Transformer<T>&,                  \
+                                               const std::vector<T>&, ThreadPool&);                   \
     template Evaluation evaluate(const Recipe&, const Transformer<T>&, const Batch&, EvaluationParts, \
                                  ThreadPool&);
 NORMSCOPE_INSTANTIATE(float)

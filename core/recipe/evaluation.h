@@ -23,7 +23,7 @@ void complete_for_evaluation(Recipe& recipe);
 /// message (a file).
 template <class T>
 Transformer<T> model_with_weights(const StackSpec& stack, const std::vector<StoredTensor>& weights,
-                                  const std::string& where);
+                                  const std::string& where, Device& device = cpu_device());
 
 /// /tokens and /targets, int32 [B, n], of an HDF5 file (or of a group in it); checked against the stack's
 /// context and vocabulary.
@@ -47,7 +47,7 @@ struct Evaluation {
 /// The parameters after one step with these gradients, as PyTorch takes it: clip_grad_norm_, then the
 /// recipe's optimizer, at the base learning rate from zero moments.
 template <class T>
-std::vector<T> stepped_parameters(const Recipe& recipe, const Transformer<T>& model, std::vector<T> gradients,
+std::vector<T> stepped_parameters(const Recipe& recipe, const Transformer<T>& model, const std::vector<T>& gradients,
                                   ThreadPool& pool);
 
 /// One forward and backward pass and what was asked for. Throws InputError where the Jacobians would take

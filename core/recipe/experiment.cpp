@@ -66,12 +66,12 @@ void append(Recorder& recorder, const RunDelta& delta) {
     if (delta.outcome) recorder.set_state(*delta.outcome);
 }
 
-Experiment::Experiment(const Recipe& recipe, std::string id, std::string name)
+Experiment::Experiment(const Recipe& recipe, std::string id, std::string name, Device& device)
     : recipe_(recipe),
       id_(std::move(id)),
       name_(std::move(name)),
       corpus_(make_corpus(recipe.train.data, recipe.stack.context)),
-      trainer_(make_trainer(recipe.stack, recipe.train, corpus_)),
+      trainer_(make_trainer(recipe.stack, recipe.train, corpus_, device)),
       probe_steps_(probe_steps(recipe)) {}
 
 RunData Experiment::header() const {
@@ -301,8 +301,9 @@ void Experiment::load_weights(const std::vector<StoredTensor>& weights, const st
     with(trainer_, [&](auto& trainer) {
         using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
         TrainerState<Scalar> state = trainer.save();
-        const auto model = model_with_weights<Scalar>(recipe_.stack, weights, where);
-        state.parameters.assign(model.parameters().begin(), model.parameters().end());
+        const auto model = model_with_weights<Scalar>(recipe_.stack, weights, where, trainer.model().device());
+        const HostView<Scalar> loaded = model.host_parameters();
+        state.parameters.assign(loaded.begin(), loaded.end());
         trainer.restore(state);
     });
 }

@@ -43,7 +43,7 @@ void append(Recorder& recorder, const RunDelta& delta);
 class Experiment {
   public:
     /// A completed and validated recipe (load_recipe, complete_and_validate). Draws the initial weights.
-    Experiment(const Recipe& recipe, std::string id, std::string name);
+    Experiment(const Recipe& recipe, std::string id, std::string name, Device& device = cpu_device());
 
     const Recipe& recipe() const { return recipe_; }
     /// Identity, recipe, floors and state; no steps, no samples.

@@ -34,7 +34,7 @@ StepNumbers watched_step(Trainer<T>& trainer, ThreadPool& pool, const std::funct
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
     const std::int64_t step = trainer.steps_done();
-    const std::span<const T> weights = trainer.trained_weights();
+    const HostView<T> weights = trainer.trained_weights();
     const std::vector<T> before(weights.begin(), weights.end());
     const auto copied = Clock::now();
     const StepNumbers now = trainer.step(pool);

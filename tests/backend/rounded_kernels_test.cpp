@@ -78,7 +78,7 @@ Outputs run(const RowKernels<float>& k, NormKind kind, Activation activation) {
     k.adamw(n, {1e-2f, 0.9f, 0.95f, 1e-8f, 0.999f, 0.7f, 0.19f, 0.31f}, parameters.data(), u.data(), m.data(), v.data());
     for (const Floats& values : {parameters, m, v, Floats{static_cast<float>(k.dot(n, x.data(), u.data()))}}) out.in_float32.push_back(values);
 
-    k.combine(n, 0.3f, x.data(), 1.7f, u.data(), y.data());
+    k.axpby(n, 0.3f, x.data(), 1.7f, u.data(), y.data());
     keep(y);
     k.scale(n, 0.3f, x.data(), y.data());
     keep(y);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/backend/cpu/compiled_product.h"
+#include "core/backend/cpu/jit_gemm.h"
 
 #include "core/stack/error.h"
 
@@ -19,13 +19,13 @@ constexpr int kFewest = 16;  ///< rows or columns, below which OpenBLAS is as fa
 
 }  // namespace
 
-bool compiled_product(bool transpose_a, bool transpose_b, int M, int N, int K, const float* A, int lda,
+bool jit_gemm(bool transpose_a, bool transpose_b, int M, int N, int K, const float* A, int lda,
                       const float* B, int ldb, bool add, float* C, int ldc) {
     if (M < kFewest || N < kFewest || (transpose_a && transpose_b)) return false;
     // libxsmm counts columns first: there the product reads Cᵀ[N,M] = op(B)ᵀ[N,K]·op(A)ᵀ[K,M], and its first
-    // operand must not be transposed. So a block of a B that is stored [N, K] is turned before.
-    thread_local std::vector<float> turned;
-    if (transpose_b) turned.resize(static_cast<std::size_t>(kColumns) * kDepth);
+    // operand must not be transposed. So a block of a B that is stored [N, K] is transposed before.
+    thread_local std::vector<float> transposed;
+    if (transpose_b) transposed.resize(static_cast<std::size_t>(kColumns) * kDepth);
     const float one = 1, zero = 0;
     for (int n = 0; n < N; n += kColumns) {
         const int columns = std::min(kColumns, N - n);
@@ -44,8 +44,8 @@ bool compiled_product(bool transpose_a, bool transpose_b, int M, int N, int K, c
             const float* b = B + (transpose_b ? static_cast<std::ptrdiff_t>(n) * ldb + k
                                               : static_cast<std::ptrdiff_t>(k) * ldb + n);
             if (transpose_b) {
-                libxsmm_otrans(turned.data(), b, sizeof(float), depth, columns, ldb, columns);
-                b = turned.data();
+                libxsmm_otrans(transposed.data(), b, sizeof(float), depth, columns, ldb, columns);
+                b = transposed.data();
             }
             kernel(b, a, C + n);
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/backend/cpu/compiled_product.h"
+#include "core/backend/cpu/jit_gemm.h"
 
 #include "core/backend/cpu/row_kernels.h"
 
@@ -24,7 +24,7 @@ struct Matrix {
 
 }  // namespace
 
-class CompiledProductTest : public QObject {
+class JitGemmTest : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
@@ -50,7 +50,7 @@ class CompiledProductTest : public QObject {
                     const Matrix b(tb ? N : K, tb ? K : N, (tb ? K : N) + 5, 0.7);
                     const Matrix before(M, N, N + 2, 1.3);
                     Matrix c = before;
-                    if (!compiled_product(ta, tb, M, N, K, a.values.data(), a.ld, b.values.data(), b.ld, add,
+                    if (!jit_gemm(ta, tb, M, N, K, a.values.data(), a.ld, b.values.data(), b.ld, add,
                                           c.values.data(), c.ld)) {
                         QVERIFY(best_isa() < Isa::Avx2);  // only an older processor has no kernel here
                         QCOMPARE(c.values, before.values);
@@ -82,7 +82,7 @@ class CompiledProductTest : public QObject {
         const Matrix a(40, 40, 40, 0), b(40, 40, 40, 1), before(40, 40, 40, 2);
         Matrix c = before;
         const auto refused = [&](bool ta, bool tb, int M, int N) {
-            return !compiled_product(ta, tb, M, N, 40, a.values.data(), 40, b.values.data(), 40, false,
+            return !jit_gemm(ta, tb, M, N, 40, a.values.data(), 40, b.values.data(), 40, false,
                                      c.values.data(), 40) &&
                    c.values == before.values;
         };
@@ -92,5 +92,5 @@ class CompiledProductTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(CompiledProductTest)
-#include "compiled_product_test.moc"
+QTEST_GUILESS_MAIN(JitGemmTest)
+#include "jit_gemm_test.moc"

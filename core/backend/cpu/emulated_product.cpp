@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/model/emulated_product.h"
+#include "core/backend/cpu/emulated_product.h"
 
 #include <algorithm>
 #include <vector>
@@ -50,10 +50,10 @@ void emulated_product(Rounding rounding, PrecisionPolicy policy, Product form, i
         multiply(form, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
         return round_rows(rounding, M, N, C, ldc);
     }
-    const bool A_turned = form == Product::Tn, B_turned = form == Product::Nt;
-    const int A_width = A_turned ? M : K, B_width = B_turned ? K : N;
-    const float* a = rounded_copy(rounding, A_turned ? K : M, A_width, A, lda, left);
-    const float* b = rounded_copy(rounding, B_turned ? N : K, B_width, B, ldb, right);
+    const bool A_transposed = form == Product::Tn, B_transposed = form == Product::Nt;
+    const int A_width = A_transposed ? M : K, B_width = B_transposed ? K : N;
+    const float* a = rounded_copy(rounding, A_transposed ? K : M, A_width, A, lda, left);
+    const float* b = rounded_copy(rounding, B_transposed ? N : K, B_width, B, ldb, right);
     if (beta == 0) {
         multiply(form, M, N, K, alpha, a, A_width, b, B_width, 0, C, ldc);
         return round_rows(rounding, M, N, C, ldc);
@@ -64,16 +64,16 @@ void emulated_product(Rounding rounding, PrecisionPolicy policy, Product form, i
     kernels.round(rounding, result.size(), result.data());
     for (int i = 0; i < M; ++i) {
         float* row = C + area(i, ldc);
-        kernels.combine(static_cast<std::size_t>(N), beta, row, 1, result.data() + area(i, N), row);
+        kernels.axpby(static_cast<std::size_t>(N), beta, row, 1, result.data() + area(i, N), row);
     }
 }
 
 void emulated_linear(Rounding rounding, PrecisionPolicy policy, int R, int out, int in, const float* x,
-                     const float* turned, const float* weight, const float* bias, float* y) {
+                     const float* transposed, const float* weight, const float* bias, float* y) {
     const bool pure = policy == PrecisionPolicy::Pure;
     const float* rows = pure ? x : rounded_copy(rounding, R, in, x, in, left);
-    if (turned)
-        multiply(Product::Nn, R, out, in, 1, rows, in, turned, out, 0, y, out);
+    if (transposed)
+        multiply(Product::Nn, R, out, in, 1, rows, in, transposed, out, 0, y, out);
     else
         multiply(Product::Nt, R, out, in, 1, rows, in,
                  pure ? weight : rounded_copy(rounding, out, in, weight, in, right), in, 0, y, out);
