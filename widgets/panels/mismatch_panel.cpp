@@ -32,6 +32,7 @@ QString sampledText(const ProbeResult& sample) {
 PanelInfo mismatchPanel() {
     return {"mismatch",
             "Low-precision error",
+            {"mismatch"},
             {{"format", "Format", {"bf16", "fp16"}},
              {"policy", "Rounded", {"pure", "autocast"}},
              depthOrStepOption()},
@@ -57,18 +58,18 @@ Figure buildMismatch(const PanelInput& input) {
         "Autocast leaves the embeddings as they are, the pure policy rounds them: compare both.";
 
     const ProfileOf profile = [&](const ProbeResult& sample) { return hiddenProfile(sample, name + "_hidden"); };
-    const auto samples = shownSamples(input, panel.id);
+    const auto samples = shownSamples(input, panel.probes.front());
     // Of how much of the batch: each wording once.
     QStringList sampled;
     for (const ShownSample& shown : samples)
         if (const QString text = sampledText(*shown.sample); shown.own() && !text.isEmpty() && !sampled.contains(text))
             sampled << text;
     if (options.at("x") == "step") {
-        drawOverSteps(figure, input, panel.id, profile);
+        drawOverSteps(figure, input, panel.probes.front(), profile);
         figure.subtitle = (QStringList{figure.subtitle} + sampled).join(" · ");
         return figure;
     }
-    drawOverDepth(figure, input, panel.id, profile);
+    drawOverDepth(figure, input, panel.probes.front(), profile);
     if (figure.plots.empty()) return figure;
     if (!figure.subtitle.isEmpty()) figure.subtitle = (QStringList{figure.subtitle} + sampled).join(" · ");
     Plot& plot = figure.plots.front();

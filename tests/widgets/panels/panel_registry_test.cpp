@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/panels/panel_registry.h"
 
+#include "core/probe/registry.h"
 #include "core/stack/error.h"
 #include "tests/widgets/panels/synthetic_run.h"
 
@@ -23,6 +24,26 @@ class PanelRegistryTest : public QObject {
         QCOMPARE(titles, QStringList({"Growth", "Gradients by depth", "Jacobian spectra", "Loss",
                                       "Norm sites", "θ", "Attention", "Tokens", "Sequence spectra",
                                       "Low-precision error", "Branch and stream", "Updates"}));
+    }
+
+    /// Many to many: a panel may draw several probes, and a probe belongs to several panels.
+    void panelsNameTheProbesTheyDraw() {
+        std::map<std::string, int> drawn;
+        for (const PanelInfo& panel : panels()) {
+            QVERIFY2(!panel.probes.empty() || panel.draws_steps, panel.id.c_str());
+            for (const std::string& probe : panel.probes) {
+                QVERIFY2(find_probe(probe), probe.c_str());
+                ++drawn[probe];
+            }
+        }
+        for (const ProbeInfo& probe : probe_registry()) QVERIFY2(drawn[probe.id] > 0, probe.id);
+        QCOMPARE(drawn["residual"], 2);
+        QVERIFY(drawsAny(panelInfo("gradients"), {"residual"}));
+        QVERIFY(drawsAny(panelInfo("gradients"), {"theta", "gradients"}));
+        QVERIFY(!drawsAny(panelInfo("gradients"), {"training", "theta"}));
+        QVERIFY(drawsAny(panelInfo("training"), {"training"}));
+        QVERIFY(!drawsAny(panelInfo("training"), {"growth"}));
+        QVERIFY(!drawsAny(panelInfo("growth"), {}));
     }
 
     void unknownIdNamesTheKnownOnes() {
