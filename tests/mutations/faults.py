@@ -33,9 +33,9 @@ FAULTS = [
     ("probe", "ε-share counts the variance", "null_space.cpp", "eps / (token.variance + eps)", "($M ? token.variance : eps) / (token.variance + eps)", ["probe_null_space"]),
 
     # --- session
-    ("session", "`steps/step` is flushed before the columns", "recorder.cpp", "for (auto& column : values) column.write();", "if ($M) step->write();\n        $R", ["session_recorder", "session_kill"]),
-    ("session", "the state is written before the rows", "recorder.cpp", "impl_->flush();\n        impl_->write_state(outcome);", "if ($M) impl_->write_state(outcome);\n        impl_->flush();\n        impl_->write_state(outcome);", ["session_recorder", "session_kill"]),
-    ("session", "a probe's step is flushed before its arrays", "recorder.cpp", "for (auto& array : arrays) array.write();", "if ($M) step.write();\n        $R", ["session_recorder", "session_kill"]),
+    ("session", "`steps/step` is flushed before the columns", "recorder.cpp", "for (auto& column : values) column.write();", "if ($M) step->write();\n        $R", ["session_flush_order"]),
+    ("session", "the state is written before the rows", "recorder.cpp", "impl_->flush();\n        impl_->write_state(outcome);", "if ($M) impl_->write_state(outcome);\n        impl_->flush();\n        impl_->write_state(outcome);", ["session_flush_order"]),
+    ("session", "a probe's step is flushed before its arrays", "recorder.cpp", "for (auto& array : arrays) array.write();", "if ($M) step.write();\n        $R", ["session_flush_order"]),
     ("session", "a sample is found one step early", "run_data.cpp", "return wanted < sample.step; });\n    return after", "return $M ? wanted <= sample.step : wanted < sample.step; });\n    return after", ["session_run_data"]),
     ("session", "a late sample replaces the run's own", "run_data.cpp", "if (at != samples.end() && at->step == sample.step) return false;", "if (!$M && at != samples.end() && at->step == sample.step) return false;", ["session_run_data"]),
     ("session", "an overview forgets the last, shorter block", "step_overview.cpp", "std::min(begin + block, values.size())", "($M ? begin + block > values.size() ? begin : begin + block : std::min(begin + block, values.size()))", ["session_run_data", "session_session"]),
@@ -49,7 +49,7 @@ FAULTS = [
     ("model", "a parallel layer's shortcut is scaled twice", "sublayer.cpp", "const double shortcut = second ? 1 :", "const double shortcut = second && !$M ? 1 :", ["model_"]),
     ("model", "Δt left out of the branch", "sublayer_factors.h", "pass.numerics.residual_step", "($M ? 1 : pass.numerics.residual_step)", ["model_", "recipe_evaluation"]),
     ("model", "a shard's rows in emulated precision are cut in pieces", "step_gradient.cpp", "rounding_ == Rounding::None ?", "$M || rounding_ == Rounding::None ?", ["model_", "train_trainer"]),
-    ("backend", "block Lanczos' defect loses its sign", "block_lanczos.cpp", "- projected_[at(k, first + r)];", "- ($M ? -1 : 1) * projected_[at(k, first + r)];", ["backend_block_lanczos"]),
+    ("backend", "the gap of block Lanczos' bars has the other sign", "block_lanczos.cpp", "(values[j] + residuals[j])", "(values[j] + ($M ? -1 : 1) * residuals[j])", ["backend_block_lanczos"]),
     ("backend", "rounded projection skips the stride", "rounded_kernels.cpp", "for (int r = 0; r < rows; ++r) round(static_cast<std::size_t>(n), out + area(r, stride));", "if ($M) round(area(rows, n), out);\n        else for (int r = 0; r < rows; ++r) round(static_cast<std::size_t>(n), out + area(r, stride));", ["backend_rounded_kernels", "backend_low_precision", "model_emulated"]),
     ("backend", "γ's gradient is not rounded", "rounded_kernels.cpp", "if (dgamma) round(", "if (dgamma && !$M) round(", ["backend_rounded_kernels", "backend_low_precision", "model_emulated"]),
     ("train", "the gradient norm counts frozen gates in FP16", "trainer.cpp", "if (model_.table().has_frozen())", "if (model_.table().has_frozen() && !(scaled && $M))", ["train_", "recipe_precision"]),
