@@ -13,17 +13,18 @@ using namespace normscope::widgets;
 class PanelRegistryTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    void listsThemInOrder() {
-        QStringList ids, titles;
+    /// Menus list them in this order. A new panel is a row of the registry and nothing here.
+    void idsAndTitlesAreTheirOwn() {
+        QSet<QString> ids, titles;
         for (const PanelInfo& panel : panels()) {
             ids << QString::fromStdString(panel.id);
             titles << panel.title;
+            QVERIFY(!panel.id.empty() && !panel.title.isEmpty() && panel.build);
         }
-        QCOMPARE(ids, QStringList({"growth", "gradients", "jacobian", "training", "null_space", "theta",
-                                   "attention", "tokens", "spectra", "mismatch", "residual", "updates"}));
-        QCOMPARE(titles, QStringList({"Growth", "Gradients by depth", "Jacobian spectra", "Loss",
-                                      "Norm sites", "θ", "Attention", "Tokens", "Sequence spectra",
-                                      "Low-precision error", "Branch and stream", "Updates"}));
+        QCOMPARE(ids.size(), static_cast<qsizetype>(panels().size()));
+        QCOMPARE(titles.size(), static_cast<qsizetype>(panels().size()));
+        QCOMPARE(panels().front().id, "growth");
+        QCOMPARE(panelInfo("null_space").title, "Norm sites");
     }
 
     /// Many to many: a panel may draw several probes, and a probe belongs to several panels.
@@ -51,9 +52,11 @@ class PanelRegistryTest : public QObject {
             buildPanel("entropy", {});
             QFAIL("accepted");
         } catch (const InputError& e) {
-            QCOMPARE(QString(e.what()),
-                     "panel: unknown id 'entropy', allowed: growth, gradients, jacobian, training, "
-                     "null_space, theta, attention, tokens, spectra, mismatch, residual, updates");
+            QString known;
+            for (const PanelInfo& panel : panels())
+                known += (known.isEmpty() ? "" : ", ") + QString::fromStdString(panel.id);
+            QVERIFY(known.startsWith("growth, gradients, jacobian, training"));
+            QCOMPARE(QString(e.what()), "panel: unknown id 'entropy', allowed: " + known);
         }
     }
 
