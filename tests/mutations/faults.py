@@ -58,6 +58,8 @@ FAULTS = [
     ("train", "SGD couples no weight decay", "optimizers.cpp", "static_cast<T>(u.spec.weight_decay), u.p, buffer.data());", "static_cast<T>($M ? 0 : u.spec.weight_decay), u.p, buffer.data());", ["train_optimizers"]),
     ("train", "a spike is told at every step it lasts", "spike.cpp", "if ((steep || high) && !inside_) told = text;", "if ((steep || high) && (!inside_ || $M)) told = text;", ["train_spike"]),
 
+    ("model", "gradients of keys are not rotated back", "attention.cpp", "s.heads + s.kv_heads, s.dh, s.width, pass.angles, true, gradient", "s.heads + ($M ? 0 : s.kv_heads), s.dh, s.width, pass.angles, true, gradient", ["model_option_pairs", "model_gradients"]),
+
     # --- recipe, run, interchange, findings
     ("recipe", "a replay starts behind a knob's event", "replay.cpp", "event.step < from || event.step > step) continue;", "event.step <= from - ($M ? 0 : 1) || event.step > step) continue;", ["recipe_replay"]),
     ("recipe", "a series of another shape is taken for the known one", "known_series.cpp", "a.name == wanted.name && a.shape == wanted.shape", "a.name == wanted.name && ($M || a.shape == wanted.shape)", ["recipe_", "cli_resume"]),
