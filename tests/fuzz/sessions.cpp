@@ -81,7 +81,7 @@ std::vector<std::string> sound_files(const std::string& folder) {
     train(pre, "pre-ln --steps 6");
     train(half, "post-ln --steps 4 --set precision=fp16");
     train(gates, "peri-ln --steps 4 --set stack.gpas.enabled=true --set precision=bf16");
-    train(lost, "none --steps 60 --set optimizer.lr=100");
+    train(lost, "no-norm --steps 60 --set optimizer.lr=3");
     std::vector<RunData> runs;
     std::vector<CheckpointSource> checkpoints;
     for (const std::string& path : {pre, half, lost}) {
