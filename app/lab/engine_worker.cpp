@@ -177,7 +177,7 @@ void EngineWorker::answer(const ExploreRequest& request) {
     std::vector<std::string> cheap, dear;
     for (const ProbeInfo& probe : probe_registry())
         if (std::count(request.probes.begin(), request.probes.end(), probe.id))
-            (probe.cost == ProbeCost::Dear ? dear : cheap).push_back(probe.id);
+            (probe.cost == ProbeCost::Expensive ? dear : cheap).push_back(probe.id);
 
     const auto send = [&](std::vector<RunFrame> content, bool complete) {
         frames_waiting_.fetch_add(1);

@@ -8,6 +8,7 @@
 #include "core/session/recovery.h"
 #include "core/stack/error.h"
 #include "widgets/knobs/recipe_keys.h"
+#include "widgets/panels/panel_registry.h"
 
 #include <QFileInfo>
 #include <algorithm>
@@ -390,9 +391,12 @@ widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::Pan
         const auto ghost = ghosts_.find(run.id);
         input.ghosts.push_back(ghost == ghosts_.end() ? nullptr : ghost->second.get());
         input.previews.push_back(run.preview.get());
-        const auto measured = run.measured_for.find(panel);
-        input.draft.push_back(!run.trained() && !run.underWay() && !run.pinned &&
-                              measured != run.measured_for.end() && measured->second < explore_generation_);
+        const auto& probes = widgets::panelInfo(panel).probes;
+        const bool outdated = std::any_of(probes.begin(), probes.end(), [&](const std::string& probe) {
+            const auto measured = run.measured_for.find(probe);
+            return measured != run.measured_for.end() && measured->second < explore_generation_;
+        });
+        input.draft.push_back(!run.trained() && !run.underWay() && !run.pinned && outdated);
         input.awaited.push_back(!exact_ && !run.trained() && !run.underWay() && !run.pinned &&
                                 run.refusal.empty());
     }

@@ -89,4 +89,19 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
 template ProbeResult probe_attention<float>(ProbeInput<float>&);
 template ProbeResult probe_attention<double>(ProbeInput<double>&);
 
+namespace {
+
+double operations(const ProbeShape& s) { return 2 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length); }
+
+}  // namespace
+
+ProbeInfo attention_probe() {
+    const std::vector<Axis> heads{axis::layer, axis::head};
+    return {"attention", "Attention", ProbeNeeds::Forward, ProbeCost::Cheap, operations, probe_attention<float>,
+            probe_attention<double>,
+            {{"entropy", heads, "entropy of a row ÷ ln of its length", kAveraged | kMayBeNan},
+             {"sink_mass", heads, "mass on the first token", kAveraged | kMayBeNan},
+             {"max_logit", heads, "largest |q·k|/(τ·√d_h)", kMayBeNan}}};
+}
+
 }  // namespace normscope

@@ -56,4 +56,19 @@ ProbeResult probe_gradients(ProbeInput<T>& input) {
 template ProbeResult probe_gradients<float>(ProbeInput<float>&);
 template ProbeResult probe_gradients<double>(ProbeInput<double>&);
 
+namespace {
+
+double operations(const ProbeShape& s) { return scalar_operations(s.states() + s.parameters()); }
+
+}  // namespace
+
+ProbeInfo gradients_probe() {
+    return {"gradients", "Gradients by depth", ProbeNeeds::Backward, ProbeCost::Cheap, operations, probe_gradients<float>,
+            probe_gradients<double>,
+            {{"hidden", {axis::hidden_state}, "‖∂L/∂h_k‖_F over the batch", kAveraged, "nat"},
+             {"scaled", {axis::hidden_state}, "‖h_k‖·‖∂L/∂h_k‖, which no scale of h changes", kAveraged | kAdded, "nat"},
+             {"params", {axis::layer, axis::half}, "L2 norm over the tensors of the attention, of the FFN", 0, "nat"},
+             {"total", {}, "L2 norm over all tensors", 0, "nat"}}};
+}
+
 }  // namespace normscope

@@ -124,4 +124,28 @@ ProbeResult probe_mismatch(ProbeInput<T>& input) {
 template ProbeResult probe_mismatch<float>(ProbeInput<float>&);
 template ProbeResult probe_mismatch<double>(ProbeInput<double>&);
 
+namespace {
+
+/// Two emulated forward passes beside an exact one, and their copies of the weights.
+double operations(const ProbeShape& s) {
+    return 4.5 * forward_operations(s, s.tokens(), s.length) + traffic_operations(6 * s.parameters());
+}
+
+}  // namespace
+
+ProbeInfo mismatch_probe() {
+    const std::vector<Axis> states{axis::hidden_state};
+    constexpr unsigned flags = kAveraged | kMayBeNan;
+    return {"mismatch", "Low-precision mismatch", ProbeNeeds::Forward, ProbeCost::Medium, operations,
+            probe_mismatch<float>, probe_mismatch<double>,
+            {{"bf16_hidden", states, "‖h − h₃₂‖/‖h₃₂‖ of the hidden states, all in BF16", flags},
+             {"bf16_logits", {}, "of the logits", flags},
+             {"fp16_hidden", states, "of the hidden states, all in FP16", flags},
+             {"fp16_logits", {}, "of the logits", flags},
+             {"bf16_autocast_hidden", states, "of the hidden states, matrix products alone in BF16", flags | kAdded},
+             {"bf16_autocast_logits", {}, "of the logits", flags | kAdded},
+             {"fp16_autocast_hidden", states, "of the hidden states, matrix products alone in FP16", flags | kAdded},
+             {"fp16_autocast_logits", {}, "of the logits", flags | kAdded}}};
+}
+
 }  // namespace normscope

@@ -194,4 +194,24 @@ ProbeResult probe_null_space(ProbeInput<T>& input) {
 template ProbeResult probe_null_space<float>(ProbeInput<float>&);
 template ProbeResult probe_null_space<double>(ProbeInput<double>&);
 
+namespace {
+
+double operations(const ProbeShape& s) { return scalar_operations(4 * s.states()); }
+
+}  // namespace
+
+ProbeInfo null_space_probe() {
+    const std::vector<Axis> sites{axis::site};
+    return {"null_space", "Norm sites", ProbeNeeds::Backward, ProbeCost::Medium, operations, probe_null_space<float>,
+            probe_null_space<double>,
+            {{"gain", sites, "mean over tokens of 1/σ_ε", kAveraged},
+             {"erased_backward", sites, "share of the gradient's energy that the norm's Jacobian erases",
+              kAveraged | kMayBeNan},
+             {"erased_forward", sites, "share of the branch's energy that a post norm erases", kAveraged | kMayBeNan},
+             {"epsilon_share", sites, "mean over tokens of ε/(var + ε)", kAveraged | kAdded},
+             {"bf16_rho_ln", sites, "ρ_LN of the median variance in BF16", kMayBeNan | kAdded},
+             {"fp16_rho_ln", sites, "ρ_LN of the median variance in FP16", kMayBeNan | kAdded}},
+            {{"sites", "names such as blocks.3.ffn.norm_post, final_norm, in forward order"}}};
+}
+
 }  // namespace normscope

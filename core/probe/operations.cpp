@@ -48,8 +48,8 @@ double backward_pass_operations(const ProbeShape& s) {
 }
 
 double shared_operations(const ProbeShape& s, ProbeNeeds needs) {
-    if (needs == ProbeNeeds::Updates) return 0;
-    return forward_pass_operations(s) + (needs == ProbeNeeds::Gradients ? backward_pass_operations(s) : 0);
+    return (needs_forward(needs) ? forward_pass_operations(s) : 0) +
+           (needs_backward(needs) ? backward_pass_operations(s) : 0);
 }
 
 double step_operations(const ProbeShape& s) {
@@ -76,7 +76,7 @@ ProbeShape probe_shape(const StackSpec& stack, int batch, int accumulate) {
     s.sequences = kProbeSequences;
     s.length = stack.context;
     const double most = (long_steps(s) ? 0.65 : 1.25) * step_operations(s);
-    const auto too_much = [&] { return shared_operations(s, ProbeNeeds::Gradients) > most; };
+    const auto too_much = [&] { return shared_operations(s, ProbeNeeds::Backward) > most; };
     while (too_much() && s.sequences > kLeastSequences) --s.sequences;
     while (too_much() && s.length >= 2 * kShortest) s.length /= 2;
     return s;

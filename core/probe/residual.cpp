@@ -105,4 +105,22 @@ ProbeResult probe_residual(ProbeInput<T>& input) {
 template ProbeResult probe_residual<float>(ProbeInput<float>&);
 template ProbeResult probe_residual<double>(ProbeInput<double>&);
 
+namespace {
+
+double operations(const ProbeShape& s) { return scalar_operations(3 * s.states()); }
+
+}  // namespace
+
+ProbeInfo residual_probe() {
+    const std::vector<Axis> sublayers{axis::sublayer};
+    constexpr unsigned flags = kAveraged | kMayBeNan;
+    return {"residual", "Branch and stream", ProbeNeeds::Backward, ProbeCost::Cheap, operations, probe_residual<float>,
+            probe_residual<double>,
+            {{"branch_ratio", sublayers, "mean over tokens of ‖Δt·b·y‖/‖x‖", flags},
+             {"branch_cosine", sublayers, "mean over tokens of cos(Δt·b·y, x)", flags},
+             {"grad_shortcut", sublayers, "factor of the gradient's norm along the shortcut", flags},
+             {"grad_branch", sublayers, "factor that the branch adds", flags},
+             {"grad_norm", sublayers, "factor of the norm after the sum", flags}}};
+}
+
 }  // namespace normscope

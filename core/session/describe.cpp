@@ -4,6 +4,7 @@
 #include "core/session/run_group.h"
 #include "core/stack/error.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -89,8 +90,16 @@ RunSummary summarize_run(hid_t runs, const std::string& id, bool marked) {
         made.early_share = cost.early / training.early;
         made.late_share = cost.late / training.late;
     }
-    if (hdf5::is_group(run, "checkpoints"))
-        summary.checkpoints = hdf5::children(hdf5::open_group(run, "checkpoints"));
+    if (hdf5::is_group(run, "checkpoints")) {
+        const Handle checkpoints = hdf5::open_group(run, "checkpoints");
+        summary.checkpoints = hdf5::children(checkpoints);
+        for (const auto& name : summary.checkpoints) {
+            std::int64_t step = 0;
+            const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
+            if (error != std::errc() || end != name.data() + name.size())
+                hdf5::fail_reading(checkpoints, name, "is not named by a step");
+        }
+    }
     return summary;
 }
 

@@ -235,6 +235,7 @@ void drawEndToEnd(Figure& figure, const PanelInput& input, bool with_bound, cons
 PanelInfo jacobianPanel() {
     return {"jacobian",
             "Jacobian spectra",
+            {"jacobian"},
             {{"view", "View", {"fan", "ridges", "end_to_end"}},
              {"map", "Map", {"layers", "sublayers"}},
              {"block", "Block", {"last", "positions", "mean", "full"}},

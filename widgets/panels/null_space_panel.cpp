@@ -94,6 +94,7 @@ QString spoken(const RunData& run, const char* what, const SiteValues& values) {
 PanelInfo nullSpacePanel() {
     return {"null_space",
             "Norm sites",
+            {"null_space"},
             {{"quantity", "Lollipops", {"gain", "epsilon_share", "fp16_rho_ln", "bf16_rho_ln"}},
              {"erased", "Erased energy", {"backward", "forward"}}},
             &buildNullSpace};
@@ -122,7 +123,7 @@ Figure buildNullSpace(const PanelInput& input) {
             "roundoff; and a larger ε, a smaller ρ_LN, lowers the norm's gain instead of raising it.";
     }
 
-    const auto samples = shownSamples(input, panel.id);
+    const auto samples = shownSamples(input, panel.probes.front());
     std::vector<bool> drawn(input.runs.size(), false);
     Plot sites, erased;
     std::map<double, QString> names;
@@ -171,7 +172,7 @@ Figure buildNullSpace(const PanelInput& input) {
     if (strip) figure.plots.insert(figure.plots.begin() + 1, std::move(*strip));
     figure.subtitle = atStep(samples);
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
-    sayWhatIsMissing(figure, input, panel.id, drawn);
+    sayWhatIsMissing(figure, input, panel.probes.front(), drawn);
     return figure;
 }
 

@@ -147,9 +147,11 @@ QString spoken(const Curve& curve, const EndMark& end) {
 PanelInfo trainingPanel() {
     return {"training",
             "Loss",
+            {},
             {{"quantity", "Quantity", {"loss", "grad_norm", "lr", "temperature", "tokens_per_s"}},
              {"validation", "Held-out", {"on", "off"}}},
-            &buildTraining};
+            &buildTraining,
+            true};
 }
 
 Figure buildTraining(const PanelInput& input) {
