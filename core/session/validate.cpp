@@ -4,7 +4,6 @@
 #include "core/session/run_group.h"
 #include "core/stack/error.h"
 
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -43,16 +42,6 @@ const std::map<std::string, std::vector<ArrayRule>>& probe_rules() {
     return rules;
 }
 
-/// Depth of the stack, 0 where the recipe does not tell.
-std::size_t depth_of(const std::string& recipe) {
-    const auto json = nlohmann::json::parse(recipe, nullptr, false);
-    if (json.is_discarded() || !json.is_object() || !json.contains("stack") || !json["stack"].is_object())
-        return 0;
-    const auto& stack = json["stack"];
-    return stack.contains("depth") && stack["depth"].is_number_unsigned() ? stack["depth"].get<std::size_t>()
-                                                                          : 0;
-}
-
 template <typename Items, typename StepOf>
 bool rising(const Items& items, StepOf step_of, bool strictly) {
     for (std::size_t i = 1; i < items.size(); ++i)
@@ -68,9 +57,7 @@ class RunCheck {
         : run_(run), problems_(problems), diverged_(run.outcome.state == RunState::Diverged) {}
 
     void check() {
-        if (run_.recipe_json.empty() ||
-            nlohmann::json::parse(run_.recipe_json, nullptr, false).is_discarded())
-            report("recipe", "is not JSON");
+        if (!run_.recipe.get()) report("recipe", run_.recipe.problem());
         check_steps();
         for (const auto& [id, samples] : run_.probes) check_probe(id, samples);
         if (!rising(
@@ -128,7 +115,8 @@ class RunCheck {
     }
 
     void check_shape(const std::string& object, const ArrayRule& rule, const NamedArray& array) {
-        const std::size_t depth = depth_of(run_.recipe_json);
+        const Recipe* recipe = run_.recipe.get();
+        const std::size_t depth = recipe ? static_cast<std::size_t>(recipe->stack.depth) : 0;
         if (array.shape.size() != rule.rank)
             report(object, "has " + std::to_string(array.shape.size() + 1) +
                                " axes with the samples', needs " + std::to_string(rule.rank + 1));

@@ -3,7 +3,7 @@
 
 #include "core/backend/cpu/thread_pool.h"
 #include "core/model/parameters.h"
-#include "core/train/train_spec.h"
+#include "core/recipe/train_spec.h"
 
 #include <cstdint>
 #include <vector>

@@ -172,7 +172,7 @@ class WindowTest : public QObject {
             if (i > 0) QTest::keyClick(box, Qt::Key_Down);
             const LabRun& run = b.lab().runs()[0];
             QCOMPARE(int(run.recipe.stack.scheme), i);
-            QTRY_VERIFY_WITH_TIMEOUT(b.measured() && parse_recipe(run.data->recipe_json, "").stack.scheme ==
+            QTRY_VERIFY_WITH_TIMEOUT(b.measured() && run.data->recipe.value("test").stack.scheme ==
                                                          run.recipe.stack.scheme,
                                      20000);
             QVERIFY2(run.refusal.empty(), run.refusal.c_str());
@@ -482,7 +482,7 @@ class WindowTest : public QObject {
         QTest::keyClick(field, Qt::Key_Space);  // without Enter: what was typed counts
         QCOMPARE(field->text(), QStringLiteral("0.01"));
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
-        QCOMPARE(parse_recipe(b.run(0).recipe_json, "").train.optimizer.lr, 0.01);
+        QCOMPARE(b.run(0).recipe.value("test").train.optimizer.lr, 0.01);
     }
 
     /// Where the knob that a warning is about stands below the fold, the warning stays in sight.
