@@ -100,7 +100,6 @@ void Exploration::takeRun(const RunFrame& part, LabRun& run, const Frame& frame,
 
 Changes Exploration::take(const Frame& frame, Comparison& now) {
     Changes changes;
-    ms_ = frame.ms;
     exact_ = frame.complete && !again_;
     first_due_ = false;
     for (const RunFrame& part : frame.runs)

@@ -45,7 +45,6 @@ class Exploration {
 
     /// Nothing that was asked for is still being measured.
     bool exact() const { return exact_; }
-    double ms() const { return ms_; }
     std::uint64_t generation() const { return generation_; }
 
   private:
@@ -54,7 +53,6 @@ class Exploration {
     std::vector<std::string> probes_;
     std::set<std::string> drafts_drawn_;  ///< probes shown as drafts since they were last measured
     std::uint64_t generation_ = 0;
-    double ms_ = 0;
     bool exact_ = false;
     bool first_due_ = false;  ///< the first answer of the newest request
     bool again_ = false;

@@ -111,7 +111,6 @@ class Lab : public QObject {
 
     double stepMs() const { return training_.stepMs(); }
     double probeOverhead() const { return training_.probeOverhead(); }
-    double exploreMs() const { return exploration_.ms(); }
     bool exact() const { return exploration_.exact(); }  ///< nothing that was asked for is still being measured
 
     // --- measuring a step that was not sampled

@@ -16,7 +16,7 @@ namespace {
 FieldValue other(const std::string& key, const FieldValue& value) {
     Recipe recipe;
     if (const auto* flag = std::get_if<bool>(&value)) return !*flag;
-    if (const auto* real = std::get_if<double>(&value)) return *real * 0.5 + 0.01;
+    if (const auto* real = std::get_if<double>(&value)) return *real * 0.5 + 0.013;
     if (const auto* whole = std::get_if<std::uint64_t>(&value)) return *whole + 1;
     if (const auto* list = std::get_if<std::vector<double>>(&value)) return std::vector<double>(list->size(), 0.5);
     for (const char* word : {"post", "llama", "relu", "rope", "parallel", "gamma", "rmsnorm", "on", "head", "scalar", "tanh",
