@@ -96,7 +96,6 @@ void PanelGrid::focusCell(int index) {
     focused_ = index;
     arrange();
     if (index >= 0) cells_[static_cast<std::size_t>(index)]->plot()->setFocus();
-    Q_EMIT focusChanged();
 }
 
 std::vector<PanelCell*> PanelGrid::visibleCells() const {

@@ -5,7 +5,6 @@
 #include "core/session/run_group.h"
 #include "core/stack/error.h"
 
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,17 +14,12 @@ namespace {
 
 using hdf5::Handle;
 
-/// What the recipe says of the stack's sizes; 0 where it does not tell.
-StackSizes sizes_of(const std::string& recipe) {
-    const auto json = nlohmann::json::parse(recipe, nullptr, false);
-    if (json.is_discarded() || !json.is_object() || !json.contains("stack") || !json["stack"].is_object())
-        return {};
-    const auto& stack = json["stack"];
-    const auto number = [&](const char* key) {
-        return stack.contains(key) && stack[key].is_number_unsigned() ? stack[key].get<std::size_t>()
-                                                                      : std::size_t{0};
-    };
-    return {number("depth"), number("heads"), number("d_model")};
+/// The stack's sizes; 0 where the recipe is not readable.
+StackSizes sizes_of(const RunData& run) {
+    const Recipe* recipe = run.recipe.get();
+    if (!recipe) return {};
+    return {static_cast<std::size_t>(recipe->stack.depth), static_cast<std::size_t>(recipe->stack.heads),
+            static_cast<std::size_t>(recipe->stack.d_model)};
 }
 
 template <typename Items, typename StepOf>
@@ -43,9 +37,7 @@ class RunCheck {
         : run_(run), problems_(problems), diverged_(run.outcome.state == RunState::Diverged) {}
 
     void check() {
-        if (run_.recipe_json.empty() ||
-            nlohmann::json::parse(run_.recipe_json, nullptr, false).is_discarded())
-            report("recipe", "is not JSON");
+        if (!run_.recipe.get()) report("recipe", run_.recipe.problem());
         check_steps();
         for (const auto& [id, samples] : run_.probes) check_probe(id, samples);
         if (!rising(
@@ -87,7 +79,7 @@ class RunCheck {
         const ProbeInfo* known = find_probe(id);
         if (known)
             for (const std::string& problem :
-                 shape_problems(*known, samples.front(), sizes_of(run_.recipe_json)))
+                 shape_problems(*known, samples.front(), sizes_of(run_)))
                 report("probes/" + id + "/" + problem.substr(0, problem.find(':')),
                        problem.substr(problem.find(':') + 2));
         for (const auto& array : samples.front().arrays) {

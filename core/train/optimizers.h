@@ -5,7 +5,7 @@
 #include "core/backend/device.h"
 #include "core/backend/ops.h"
 #include "core/model/parameters.h"
-#include "core/train/train_spec.h"
+#include "core/recipe/train_spec.h"
 
 #include <cstdint>
 #include <vector>

@@ -9,22 +9,17 @@
 
 #include "core/backend/cpu/thread_pool.h"
 #include "core/model/transformer.h"
+#include "core/recipe/hot_knobs.h"
 #include "core/train/data/corpus.h"
 #include "core/train/gate_clip.h"
 #include "core/train/loss_scaling.h"
 #include "core/train/optimizers.h"
 #include "core/train/outcome.h"
-#include "core/train/train_spec.h"
+#include "core/recipe/train_spec.h"
 #include "core/train/update_norms.h"
 #include "core/train/verdict.h"
 
 namespace normscope {
-
-/// The knobs that act on a run without restarting it. ε, Δt, τ move the forward map, the others the optimizer.
-struct HotKnobs {
-    double residual_step, temperature, eps, lr, weight_decay, clip;
-    bool operator==(const HotKnobs&) const = default;
-};
 
 /// The numbers of one step. `loss` and the gradient belong to the weights before the step's update; the loss is the
 /// cross-entropy alone, whatever the z-loss adds to the gradient.

@@ -147,7 +147,7 @@ Figure buildNullSpace(const PanelInput& input) {
         sites.stems.push_back(std::move(site_stems));
         erased.stems.push_back(std::move(erased_stems));
         parts << spoken(*shown.run, quantity.spoken, values);
-        const RecipeFacts facts = recipeFacts(shown.run->recipe_json);
+        const RecipeFacts facts = recipeFacts(shown.run->recipe);
         if (facts.random_erased) random_shares[*facts.random_erased] << nameOf(*shown.run);
     }
     sites.x = depthAxis(int(std::ceil(end - 1.0 / 8)));  // a final norm is placed 1/8 after the last layer
