@@ -119,7 +119,7 @@ void draw(const Arguments& given) {
                                 {{"print", Kind::Print}, {"light", Kind::Light}, {"dark", Kind::Dark}});
     for (const RunData* run : input.runs)
         options.metadata += (options.metadata.isEmpty() ? QString() : QStringLiteral("\n")) +
-                            QString::fromStdString(run->recipe_json);
+                            QString::fromStdString(run->recipe.text());
 
     const widgets::Figure figure = panel.build(input);
     if (!given.out.empty()) {

@@ -325,6 +325,9 @@ void MainWindow::connectKnobs() {
         [this](const QString& key, const QVariant&, const QVariant& value) { lab_->commitKey(key, value); });
     connect(knobs_, &widgets::KnobPanel::linkToggled, lab_, &Lab::setLinked);
     knobs_->differences()->setPresets(presets_);
+    QStringList precisions;
+    for (const Precision precision : cpu_precisions()) precisions << QLatin1String(word_of(precision));
+    knobs_->setAvailable(QStringLiteral("precision"), precisions);
     connect(knobs_->differences(), &widgets::DiffList::keyResetRequested, lab_, &Lab::resetKey);
 }
 
@@ -346,10 +349,10 @@ void MainWindow::connectTransport() {
 }
 
 void MainWindow::showRuns() {
-    std::vector<std::string> recipes;
-    // A chip describes what is drawn: knobs moved after training belong to another run.
+    std::vector<Recipe> recipes;
+    // A chip speaks of what is drawn: knobs that moved on after a training ask for another run.
     for (const LabRun& run : lab_->runs())
-        recipes.push_back(recipe_json(run.trained() || run.underWay() ? run.live : run.recipe, -1));
+        recipes.push_back(run.trained() || run.underWay() ? run.live : run.recipe);
     const auto differences = widgets::runDifferences(recipes);
     std::vector<widgets::RunLabel> labels;
     for (std::size_t i = 0; i < lab_->runs().size(); ++i) {

@@ -159,6 +159,9 @@ void PanelCell::setViews(const std::map<std::string, widgets::PlotViewState>& vi
 void PanelCell::refresh() {
     dirty_ = !isVisible();
     if (dirty_) return;
+    PictureKey key = lab_.pictureKey(panel_, options_[panel_]);
+    if (drawn_ == key) return;
+    drawn_ = std::move(key);
     auto figure = std::make_shared<const widgets::Figure>(
         widgets::buildPanel(panel_, lab_.panelInput(panel_, options_[panel_])));
     menu_->setText(figure->title + QStringLiteral(" ▾"));  // of the quantity where a panel shows several

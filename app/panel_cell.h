@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "app/lab/picture_key.h"
 #include "widgets/panels/panel.h"
 #include "widgets/plots/plot_view.h"
 
 #include <QFrame>
 #include <map>
+#include <optional>
 #include <string>
 
 class QLabel;
@@ -32,7 +34,7 @@ class PanelCell : public QFrame {
     const std::map<std::string, widgets::PlotViewState>& views() const { return views_; }
     void setViews(const std::map<std::string, widgets::PlotViewState>& views);
 
-    /// Rebuilds the figure; deferred while hidden.
+    /// Builds the picture anew where anything that it draws has changed; later, when it is hidden now.
     void refresh();
     /// The CSV of what is shown.
     QByteArray csv() const;
@@ -59,6 +61,7 @@ class PanelCell : public QFrame {
     std::map<std::string, widgets::PanelOptions> options_;
     std::map<std::string, widgets::PlotViewState> views_;
     bool dirty_ = true;
+    std::optional<PictureKey> drawn_;  ///< what the shown picture was drawn from
     QWidget* header_;
     QToolButton *menu_, *options_button_;
     QMenu *panel_menu_, *options_menu_;

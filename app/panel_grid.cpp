@@ -2,10 +2,10 @@
 #include "app/panel_grid.h"
 
 #include "app/lab/lab.h"
-#include "core/probe/registry.h"
 #include "widgets/panels/panel_registry.h"
 
 #include <QGridLayout>
+#include <algorithm>
 #include <cmath>
 
 namespace normscope::app {
@@ -52,9 +52,9 @@ PanelGrid::PanelGrid(Lab& lab, QWidget* parent) : QWidget(parent), lab_(lab) {
     grid->setSpacing(1);
     arrange();
 
-    connect(&lab, &Lab::dataChanged, this, [this](const QStringList& panels) {
+    connect(&lab, &Lab::dataChanged, this, [this](const QStringList& changed) {
         for (PanelCell* cell : cells_)
-            if (panels.contains(QString::fromStdString(cell->panel()))) cell->refresh();
+            if (widgets::drawsAny(widgets::panelInfo(cell->panel()), changed)) cell->refresh();
     });
     const auto refreshAll = [this] {
         for (PanelCell* cell : cells_) cell->refresh();
@@ -96,7 +96,6 @@ void PanelGrid::focusCell(int index) {
     focused_ = index;
     arrange();
     if (index >= 0) cells_[static_cast<std::size_t>(index)]->plot()->setFocus();
-    Q_EMIT focusChanged();
 }
 
 std::vector<PanelCell*> PanelGrid::visibleCells() const {
@@ -118,10 +117,8 @@ PanelCell* PanelGrid::currentCell() const {
 void PanelGrid::reportProbes() {
     std::vector<std::string> probes;
     for (const PanelCell* cell : visibleCells())
-        if (find_probe(cell->panel())) {
-            probes.push_back(cell->panel());
-            if (cell->panel() == "gradients") probes.push_back("residual");  // its factors
-        }
+        for (const std::string& probe : widgets::panelInfo(cell->panel()).probes)
+            if (std::find(probes.begin(), probes.end(), probe) == probes.end()) probes.push_back(probe);
     lab_.setVisibleProbes(probes);
 }
 

@@ -38,7 +38,6 @@ class PanelGrid : public QWidget {
     void exportRequested(normscope::app::PanelCell* cell);
     void csvRequested(normscope::app::PanelCell* cell);
     void copyRequested(normscope::app::PanelCell* cell);
-    void focusChanged();
 
   private:
     void arrange();

@@ -63,8 +63,8 @@ void SideRail::changeEvent(QEvent* event) {
 
 void SideRail::refresh() {
     const widgets::Theme theme = widgets::themeOf(palette());
-    std::vector<std::string> recipes;
-    for (const LabRun& run : lab_.runs()) recipes.push_back(recipe_json(run.recipe, -1));
+    std::vector<Recipe> recipes;
+    for (const LabRun& run : lab_.runs()) recipes.push_back(run.recipe);
     const auto differences = widgets::runDifferences(recipes);
     QString html;
     for (std::size_t i = 0; i < lab_.runs().size(); ++i) {

@@ -4,7 +4,7 @@
 #include <QFrame>
 #include <optional>
 
-#include "core/recipe/story.h"
+#include "core/run/story.h"
 
 class QLabel;
 class QToolButton;

@@ -211,7 +211,7 @@ void MainWindow::copyFigureOf(const PanelCell& cell) {
 
 QString MainWindow::recipeText() const {
     std::string text;
-    for (const LabRun& run : lab_->runs()) text += (text.empty() ? "" : "\n") + run.data->recipe_json;
+    for (const LabRun& run : lab_->runs()) text += (text.empty() ? "" : "\n") + run.data->recipe.text();
     return QString::fromStdString(text);
 }
 
@@ -223,7 +223,7 @@ void MainWindow::copyExperiment() {
 void MainWindow::pasteExperiment() {
     try {
         Recipe recipe = parse_recipe(QApplication::clipboard()->text().toStdString(), "clipboard");
-        complete_and_validate(recipe);
+        complete_without_data(recipe);  // what only the data can tell, the engine fills in
         lab_->useRecipe(recipe, tr("paste experiment"));
         banner_->tell(
             tr("Pasted the recipe into %1").arg(QString::fromStdString(lab_->selected().data->name)));

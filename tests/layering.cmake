@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Run by CTest: cmake -DROOT=… -P layering.cmake. Fails when a file under core/ includes a Qt header, or when an include
-# runs upward: app -> widgets -> core; in core: run -> recipe, findings -> session, probe, theory -> train -> model -> backend,
-# stack; interchange on the
-# level of recipe.
-set(rank_app 9)
-set(rank_widgets 8)
-set(rank_core/run 6)
-set(rank_core/findings 5)
-set(rank_core/recipe 5)
-set(rank_core/interchange 5)
-set(rank_core/session 4)
-set(rank_core/probe 4)
-set(rank_core/theory 4)
-set(rank_core/train 3)
-set(rank_core/model 2)
-set(rank_core/backend 1)
+# runs upward: app -> widgets -> core; in core: run -> interchange, findings -> session -> probe, theory -> train -> model ->
+# backend -> recipe -> stack.
+set(rank_app 10)
+set(rank_widgets 9)
+set(rank_core/run 8)
+set(rank_core/findings 7)
+set(rank_core/interchange 7)
+set(rank_core/session 6)
+set(rank_core/probe 5)
+set(rank_core/theory 5)
+set(rank_core/train 4)
+set(rank_core/model 3)
+set(rank_core/backend 2)
+set(rank_core/recipe 1)
 set(rank_core/stack 0)
 
 function(layer_of path out)

@@ -5,7 +5,7 @@
 #include "core/backend/cpu/row_kernels.h"
 #include "core/probe/spectra/jacobian_map.h"
 #include "core/model/initial_weights.h"
-#include "core/recipe/experiment.h"
+#include "core/run/experiment.h"
 #include "core/stack/error.h"
 #include "core/theory/softmax_sensitivity.h"
 #include "core/train/data/corpus.h"

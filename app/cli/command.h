@@ -20,6 +20,7 @@ void add_devices(CLI::App& program, Task& task);
 void add_presets(CLI::App& program, Task& task);
 void add_train(CLI::App& program, Task& task);
 void add_probe(CLI::App& program, Task& task);
+void add_probes(CLI::App& program, Task& task);
 void add_evaluate(CLI::App& program, Task& task);
 void add_theta(CLI::App& program, Task& task);
 void add_bench(CLI::App& program, Task& task);

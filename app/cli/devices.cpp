@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
-#include "core/recipe/experiment.h"
+#include "core/run/experiment.h"
 
 #include <iostream>
 #include <thread>

@@ -3,7 +3,7 @@
 #include "app/cli/files.h"
 #include "app/cli/warn.h"
 #include "core/model/gate_warnings.h"
-#include "core/recipe/evaluation.h"
+#include "core/run/evaluation.h"
 #include "core/session/named_arrays.h"
 #include "core/stack/warnings.h"
 

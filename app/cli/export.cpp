@@ -2,7 +2,7 @@
 #include "app/cli/command.h"
 #include "app/cli/files.h"
 #include "app/cli/run_checkpoint.h"
-#include "core/recipe/interchange.h"
+#include "core/interchange/model_file.h"
 #include "core/stack/error.h"
 
 #include <filesystem>

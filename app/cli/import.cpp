@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/files.h"
-#include "core/recipe/interchange.h"
+#include "core/interchange/model_file.h"
 #include "core/session/named_arrays.h"
 #include "core/session/replacing_file.h"
 #include "core/stack/error.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/parameters.h"
 #include "core/recipe/presets.h"
 
 #include "app/cli/command.h"
@@ -16,15 +17,24 @@ namespace normscope::app {
 
 namespace {
 
+void list_preset(const Preset& preset, const std::string& size) {
+    const auto recipe = nlohmann::json::parse(preset.json);
+    char line[512];
+    std::snprintf(line, sizeof line, "%-20s %s%s\n", preset.name, size.c_str(),
+                  recipe.value("description", "").c_str());
+    std::cout << line;
+}
+
 int list_presets() {
-    for (const auto all : {presets(), size_presets()})
-        for (const Preset& preset : all) {
-            const auto recipe = nlohmann::json::parse(preset.json);
-            char line[512];
-            std::snprintf(line, sizeof line, "%-20s %s\n", preset.name,
-                          recipe.value("description", "").c_str());
-            std::cout << line;
-        }
+    for (const Preset& preset : presets()) list_preset(preset, "");
+    for (const Preset& preset : size_presets()) {
+        Recipe recipe = parse_recipe(preset.json, preset.name);
+        complete(recipe.stack, recipe.stack.vocab);
+        char size[64];
+        std::snprintf(size, sizeof size, "%.2f million parameters. ",
+                      static_cast<double>(ParameterTable(recipe.stack).size()) / 1e6);
+        list_preset(preset, size);
+    }
     return kDone;
 }
 

@@ -6,10 +6,11 @@
 #include "app/cli/warn.h"
 #include "core/model/gate_warnings.h"
 #include "core/probe/registry.h"
-#include "core/recipe/evaluation.h"
-#include "core/recipe/experiment.h"
-#include "core/recipe/probe_steps.h"
-#include "core/recipe/watched_step.h"
+#include "core/run/evaluation.h"
+#include "core/run/experiment.h"
+#include "core/run/memory_need.h"
+#include "core/run/probe_steps.h"
+#include "core/run/watched_step.h"
 #include "core/session/named_arrays.h"
 #include "core/stack/error.h"
 #include "core/stack/warnings.h"
@@ -80,7 +81,7 @@ struct ProbedBatch {
 ProbedBatch batch_of(const ProbeOptions& options, const Subject& subject) {
     Recipe recipe = subject.recipe;
     if (!options.tokens.empty()) return {read_batch(options.tokens, recipe.stack), {}};
-    complete_and_validate(recipe);
+    auto corpus = complete_and_validate(recipe);
     ProbeShape shape = probe_shape(recipe);
     // A run is measured on the sequences that it samples itself, a recipe on the whole probe batch.
     if (!subject.checkpoint) {
@@ -88,7 +89,7 @@ ProbedBatch batch_of(const ProbeOptions& options, const Subject& subject) {
         shape.length = shape.context;
     }
     const auto trainer =
-        make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context));
+        make_trainer(recipe.stack, recipe.train, std::move(corpus));
     return {std::visit([&](const auto& t) { return t->probe_batch(shape.sequences, shape.length); }, trainer),
             sampled_text(shape)};
 }
@@ -96,8 +97,9 @@ ProbedBatch batch_of(const ProbeOptions& options, const Subject& subject) {
 /// The update that a run in the subject's state makes next: of a checkpoint with its moments, else the first.
 UpdateNorms next_update(const Subject& subject, ThreadPool& pool) {
     Recipe recipe = subject.recipe;
-    complete_and_validate(recipe);
-    Experiment experiment(recipe, "a", "probed");
+    auto corpus = complete_and_validate(recipe);
+    require_memory(recipe, pool.threads());
+    Experiment experiment(recipe, "a", "probed", std::move(corpus));
     if (subject.checkpoint)
         experiment.restore(*subject.checkpoint);
     else if (subject.weights)
@@ -110,8 +112,10 @@ UpdateNorms next_update(const Subject& subject, ThreadPool& pool) {
 /// For given tokens, which belong to no run: the optimizer's first step on their gradients.
 template <class T>
 UpdateNorms update_of(const Recipe& recipe, const Transformer<T>& model, ProbeInput<T>& input) {
-    const std::vector<T> after = stepped_parameters(recipe, model, input.parameter_gradients(), input.pool);
-    UpdateNorms norms = update_norms<T>(model.table(), model.parameters(), after);
+    const HostView<T> gradients = input.parameter_gradients(), before = model.host_parameters();
+    const std::vector<T> after =
+        stepped_parameters<T>(recipe, model, {gradients.begin(), gradients.end()}, input.pool);
+    UpdateNorms norms = update_norms<T>(model.table(), before, after);
     norms.made_by = "the optimizer's first step on these tokens, at the base learning rate";
     return norms;
 }

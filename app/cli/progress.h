@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/recipe/experiment.h"
+#include "core/run/experiment.h"
 
 #include <chrono>
 #include <cstdint>

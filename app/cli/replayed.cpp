@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/replayed.h"
 
-#include "core/recipe/replay.h"
+#include "core/run/replay.h"
 #include "core/session/session.h"
 #include "core/stack/error.h"
 

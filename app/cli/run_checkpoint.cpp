@@ -2,7 +2,7 @@
 #include "app/cli/run_checkpoint.h"
 
 #include "app/cli/files.h"
-#include "core/recipe/evaluation.h"
+#include "core/run/evaluation.h"
 #include "core/session/describe.h"
 #include "core/stack/error.h"
 #include "core/train/schedule.h"
@@ -62,7 +62,7 @@ std::pair<std::string, std::optional<std::int64_t>> split_step(const std::string
 RunCheckpoint at_checkpoint(Checkpoint checkpoint, const std::string& path) {
     RunCheckpoint found;
     found.checkpoint = std::move(checkpoint);
-    found.recipe = parse_recipe(found.checkpoint.recipe_json, path);
+    found.recipe = found.checkpoint.recipe.value(path);
     complete_for_evaluation(found.recipe);
     const Checkpoint& c = found.checkpoint;
     const StackSpec& s = found.recipe.stack;

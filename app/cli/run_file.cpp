@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/run_file.h"
 
+#include "core/recipe/keys.h"
 #include "core/run/resume.h"
 #include "core/session/describe.h"
 #include "core/session/recovery.h"
 #include "core/session/session.h"
 #include "core/stack/error.h"
 
-#include <nlohmann/json.hpp>
-
+#include <algorithm>
 #include <filesystem>
 
 namespace normscope::app {
@@ -22,36 +22,24 @@ bool is_there(const std::string& path) {
     return fs::exists(path, error) && !fs::is_empty(path, error);
 }
 
-/// "/stack/layers/0/index" -> "stack.layers.0.index"
-std::string key_of(std::string pointer) {
-    pointer.erase(0, 1);
-    for (char& c : pointer)
-        if (c == '/') c = '.';
-    return pointer;
-}
-
-void require_same_recipe(const std::string& there, const Recipe& recipe, const std::string& path) {
-    // Probe steps are ignored: an earlier version may have planned others, or none.
-    const auto keys_of = [](const std::string& text) {
-        auto object = nlohmann::ordered_json::parse(text);
-        if (object.contains("probes"))
-            for (auto& probe : object["probes"])
-                if (probe.contains("steps") && probe["steps"].get<std::string>().starts_with("auto"))
-                    probe.erase("steps");
-        return object.flatten();
+void require_same_recipe(const RunRecipe& there, const Recipe& recipe, const std::string& path) {
+    // An earlier version may have planned other steps, or none: they are no part of what a person asked for.
+    const auto values_of = [](const Recipe& r) { return key_values(without_planned_steps(r), true); };
+    const auto theirs = values_of(there.value(path)), ours = values_of(recipe);
+    const auto find = [](const std::vector<KeyedValue>& values, const std::string& key) {
+        return std::find_if(values.begin(), values.end(), [&](const auto& v) { return v.first == key; });
     };
-    const auto theirs = keys_of(there), ours = keys_of(recipe_json(recipe, -1));
-    const auto reject = [&](const std::string& key, const std::string& what) {
-        throw InputError(path + ": " + key_of(key), what,
-                         "--resume with the run's own recipe, or a new run without it");
+    const auto refuse = [&](const std::string& key, const std::string& what) {
+        throw InputError(path + ": " + key, what, "--resume with the run's own recipe, or a new run without it");
     };
-    for (const auto& [key, value] : ours.items()) {
-        if (!theirs.contains(key)) reject(key, value.dump() + " is not in the recorded recipe");
-        if (theirs[key] != value)
-            reject(key, value.dump() + " differs from the recorded " + theirs[key].dump());
+    for (const auto& [key, value] : ours) {
+        const auto recorded = find(theirs, key);
+        if (recorded == theirs.end()) refuse(key, value_text(value) + " is not in the recorded recipe");
+        if (recorded->second != value)
+            refuse(key, value_text(value) + " differs from the recorded " + value_text(recorded->second));
     }
-    for (const auto& [key, value] : theirs.items())
-        if (!ours.contains(key)) reject(key, "the recorded " + value.dump() + " is not in this recipe");
+    for (const auto& [key, value] : theirs)
+        if (find(ours, key) == ours.end()) refuse(key, "the recorded " + value_text(value) + " is not in this recipe");
 }
 
 }  // namespace
@@ -84,7 +72,7 @@ std::optional<Resumption> find_resumption(const std::string& path, const Recipe&
         throw InputError(path, "holds " + std::to_string(session.runs.size()) + " runs",
                          "--resume on a single run");
     Resumption found{std::move(session.runs[0]), std::nullopt, std::move(session.view_json)};
-    require_same_recipe(found.history.recipe_json, recipe, path);
+    require_same_recipe(found.history.recipe, recipe, path);
     const RunState state = found.history.outcome.state;
     const bool final_state = state == RunState::Finished || state == RunState::Stalled ||
                              state == RunState::Collapsed || state == RunState::Diverged;
@@ -95,8 +83,8 @@ std::optional<Resumption> find_resumption(const std::string& path, const Recipe&
     for (const EmbeddedCheckpoint& embedded : session.checkpoints)
         if (!found.checkpoint || embedded.step > found.checkpoint->step)
             found.checkpoint = load_checkpoint(embedded.session_path, embedded.run_id, embedded.step);
-    if (found.checkpoint) require_same_recipe(found.checkpoint->recipe_json, recipe, path);
-    // Killed after the last step and before the last checkpoint: the steps in between are computed again.
+    if (found.checkpoint) require_same_recipe(found.checkpoint->recipe, recipe, path);
+    // Killed after the last step and before the last checkpoint: what lies between is computed once more.
     const auto& steps = found.history.steps.step;
     found.ended =
         final_state && (!found.checkpoint || steps.empty() || found.checkpoint->step >= steps.back());

@@ -4,6 +4,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/run_file.h"
 #include "app/cli/warn.h"
+#include "core/run/memory_need.h"
 #include "core/run/recording.h"
 #include "core/session/named_arrays.h"
 #include "core/stack/error.h"
@@ -77,7 +78,8 @@ int run_train(const TrainOptions& options) {
     require_writable(options.out, {options.recipe, options.weights});
     std::vector<std::string> settings = options.settings;
     if (options.steps >= 0) settings.push_back("steps=" + std::to_string(options.steps));
-    const Recipe recipe = load_recipe(options.recipe, settings);
+    Recipe recipe = read_recipe(options.recipe, settings);
+    auto corpus = complete_and_validate(recipe);
     require_replaceable(options.out);
     Progress progress(options.json, recipe.train.steps);
 
@@ -94,8 +96,9 @@ int run_train(const TrainOptions& options) {
     if (options.resume && !goes_on)
         progress.note(options.out + ": no checkpoint to resume from, starting at step 0");
 
-    auto built = std::make_unique<Experiment>(recipe, "a", default_run_name(recipe));
     ThreadPool pool(options.threads);
+    require_memory(recipe, pool.threads());
+    auto built = std::make_unique<Experiment>(recipe, "a", default_run_name(recipe), std::move(corpus));
     listen_for_signals();
     RunStart start;
     std::shared_ptr<const RunData> header;

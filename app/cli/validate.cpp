@@ -4,6 +4,7 @@
 #include "app/cli/command.h"
 #include "app/cli/files.h"
 #include "core/recipe/recipe.h"
+#include "core/run/complete.h"
 
 #include <iostream>
 #include <memory>

@@ -44,10 +44,7 @@ void EngineWorker::scheduleReplay() {
 
 void EngineWorker::replaySlice() {
     if (shutting_down_ || cancel_measuring_) return;  // a newer request is on its way
-    if (measuring_.runs.empty()) {
-        Q_EMIT measuringEnded(measuring_.token);
-        return;
-    }
+    if (measuring_.runs.empty()) return;
     try {
         advanceReplay();
     } catch (const Cancelled&) {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/engine_worker.h"
 
-#include "app/lab/hot_knobs.h"
-#include "core/model/parameters.h"
-#include "core/recipe/probe_steps.h"
+#include "core/recipe/hot_knobs.h"
 #include "core/run/checkpoint_memory.h"
+#include "core/run/memory_need.h"
+#include "core/run/probe_steps.h"
 #include "core/stack/error.h"
 #include "core/stack/warnings.h"
 
 #include <malloc.h>
-#include <unistd.h>
 
 #include <QTimer>
 #include <algorithm>
@@ -39,24 +38,11 @@ std::vector<std::string> gateWarnings(const Experiment& experiment) {
     return lines;
 }
 
-/// A model larger than the machine would take the whole program, and what others do here, with it.
-void refuseWhatDoesNotFit(const Recipe& recipe) {
-    constexpr double kGigabyte = 1e9;
-    const double scalar = recipe.train.precision == Precision::Fp64 ? sizeof(double) : sizeof(float);
-    // Parameters, gradients and two moments; activations come on top.
-    const double bytes = 4 * scalar * static_cast<double>(ParameterTable(recipe.stack).size());
-    const double memory =
-        static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-    if (bytes <= memory) return;
-    const auto gigabytes = [](double b) { return QString::number(b / kGigabyte, 'f', 1).toStdString(); };
-    throw InputError("stack", "the model needs " + gigabytes(bytes) + " GB of memory",
-                     "up to the machine's " + gigabytes(memory) + " GB");
-}
-
 /// The experiment of a completed recipe, with the weights of its plan.
-std::unique_ptr<Experiment> built(const Recipe& recipe, const RunPlan& plan) {
-    refuseWhatDoesNotFit(recipe);
-    auto experiment = std::make_unique<Experiment>(recipe, plan.id, plan.name);
+std::unique_ptr<Experiment> built(const Recipe& recipe, const RunPlan& plan, std::shared_ptr<const Corpus> corpus,
+                                  int threads) {
+    require_memory(recipe, threads);
+    auto experiment = std::make_unique<Experiment>(recipe, plan.id, plan.name, std::move(corpus));
     if (plan.weights && !plan.start) experiment->load_weights(plan.weights->tensors, plan.weights->source);
     return experiment;
 }
@@ -132,24 +118,24 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
     std::vector<RunFrame> frames;
     std::vector<Explored> next;
     for (const RunPlan& plan : request.runs) {
-        RunFrame frame{plan.id, nullptr, {}};
-        const std::string key = initialStateKey(plan.recipe);
+        RunFrame frame{plan.id};
+        const Recipe initial = initial_state(plan.recipe);
         const auto same = std::find_if(explored_.begin(), explored_.end(), [&](const Explored& e) {
-            return e.experiment && e.id == plan.id && e.key == key && e.weights == plan.weights;
+            return e.experiment && e.id == plan.id && e.initial == initial && e.weights == plan.weights;
         });
         Recipe recipe = plan.recipe;
         try {
             if (same != explored_.end()) {
                 const Recipe& completed = same->experiment->recipe();
                 recipe.stack = completed.stack;  // what completion filled in
-                setHotKnobs(recipe, hotKnobs(plan.recipe));
+                set_hot_knobs(recipe, hot_knobs(plan.recipe));
                 if (recipe.probes.empty()) recipe.probes = completed.probes;
                 plan_probe_steps(recipe);
                 next.push_back(std::move(*same));
-                next.back().experiment->set_knobs(hotKnobs(plan.recipe));
+                next.back().experiment->set_knobs(hot_knobs(plan.recipe));
             } else {
-                complete_and_validate(recipe);
-                next.push_back({key, plan.id, built(recipe, plan), plan.weights});
+                auto corpus = complete_and_validate(recipe, &corpora_);
+                next.push_back({plan.id, initial, built(recipe, plan, std::move(corpus), pool_.threads()), plan.weights});
             }
         } catch (const InputError& error) {
             frame.refused = error.what();
@@ -158,7 +144,7 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
         }
         RunData header = next.back().experiment->header();
         header.name = plan.name;
-        header.recipe_json = recipe_json(recipe, -1);
+        header.recipe = recipe;
         frame.header = std::make_shared<const RunData>(std::move(header));
         frame.gate_warnings = gateWarnings(*next.back().experiment);
         frames.push_back(std::move(frame));
@@ -177,13 +163,11 @@ void EngineWorker::answer(const ExploreRequest& request) {
     std::vector<std::string> cheap, dear;
     for (const ProbeInfo& probe : probe_registry())
         if (std::count(request.probes.begin(), request.probes.end(), probe.id))
-            (probe.cost == ProbeCost::Dear ? dear : cheap).push_back(probe.id);
+            (probe.cost == ProbeCost::Expensive ? dear : cheap).push_back(probe.id);
 
-    const auto send = [&](std::vector<RunFrame> content, bool complete) {
-        frames_waiting_.fetch_add(1);
-        Q_EMIT frameReady(
-            std::make_shared<const Frame>(Frame{request.generation, Frame::Kind::Explore, std::move(content),
-                                                complete, milliseconds(Clock::now() - begin), 0}));
+    const auto answered = [&](std::vector<RunFrame> content, bool complete) {
+        send({request.generation, Frame::Kind::Explore, std::move(content), complete,
+              milliseconds(Clock::now() - begin), 0});
     };
     for (std::size_t i = 0; i < runs.size(); ++i)
         explored_[i].experiment->measure(cheap, pool_, &shutting_down_, [&](ProbeResult r) {
@@ -191,7 +175,7 @@ void EngineWorker::answer(const ExploreRequest& request) {
         });
     first = runs;
     first.insert(first.end(), refused.begin(), refused.end());
-    send(std::move(first), dear.empty() || runs.empty());
+    answered(std::move(first), dear.empty() || runs.empty());
     if (runs.empty()) return;
     for (std::size_t p = 0; p < dear.size(); ++p) {
         for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -199,28 +183,31 @@ void EngineWorker::answer(const ExploreRequest& request) {
             runs[i].delta = {};
             runs[i].delta.probes.push_back(explored_[i].experiment->measure(dear[p], pool_, &cancel_));
         }
-        send(runs, p + 1 == dear.size());
+        answered(runs, p + 1 == dear.size());
     }
 }
 
 // --- training
 
-void EngineWorker::train(std::uint64_t generation, std::vector<RunPlan> runs) {
+void EngineWorker::train(std::uint64_t token, std::vector<RunPlan> runs) {
     QMetaObject::invokeMethod(
-        this, [this, generation, plans = std::move(runs)]() mutable { start(generation, std::move(plans)); },
+        this, [this, token, plans = std::move(runs)]() mutable { start(token, std::move(plans)); },
         Qt::QueuedConnection);
 }
 
-EngineWorker::Trained::Trained(EngineWorker& owner, RunPlan& plan) : engine(owner), id(plan.id) {
-    complete_and_validate(plan.recipe);
-    auto experiment = built(plan.recipe, plan);
+EngineWorker::Trained::Trained(EngineWorker& owner, RunPlan& plan)
+    : engine(owner), id(plan.id), token(plan.training) {
+    auto corpus = complete_and_validate(plan.recipe, &owner.corpora_);
+    auto experiment = built(plan.recipe, plan, std::move(corpus), owner.pool_.threads());
     RunData header = experiment->header();
     if (plan.history) header = withHistory(std::move(header), *plan.history);
     header.outcome = {RunState::Running, -1, "", -1};
     RunStart begins{plan.start, plan.history, plan.knobs, {}, plan.weights && !plan.start};
     if (plan.start) begins.events.push_back({plan.start->step, "resume", "from the checkpoint"});
     if (begins.given_weights) begins.events.push_back(weightsEvent(*plan.weights));
-    pending = {id, std::make_shared<const RunData>(std::move(header)), {}};
+    pending.id = id;
+    pending.training = token;
+    pending.header = std::make_shared<const RunData>(std::move(header));
     run = std::make_unique<Run>(std::move(experiment), std::move(begins), *this, kCheckpointInterval);
 }
 
@@ -254,9 +241,8 @@ void EngineWorker::drive(Trained& trained, Work&& work) {
     wakeRecorder(recordings_->end(trained.id, failure));
 }
 
-void EngineWorker::start(std::uint64_t generation, std::vector<RunPlan> plans) {
+void EngineWorker::start(std::uint64_t token, std::vector<RunPlan> plans) {
     if (shutting_down_) return;
-    train_generation_ = generation;
     std::erase_if(trained_, [](const auto& run) { return run->ended(); });
 #ifdef __GLIBC__
     malloc_trim(0);  // the replaced runs' tens of megabytes go back; the allocator would keep them, in pieces
@@ -264,13 +250,13 @@ void EngineWorker::start(std::uint64_t generation, std::vector<RunPlan> plans) {
     try {
         std::vector<std::unique_ptr<Trained>> started;
         for (RunPlan& plan : plans) started.push_back(std::make_unique<Trained>(*this, plan));
-        for (auto& trained : started) {
-            wakeRecorder(recordings_->begin(trained->pending.header));
-            drive(*trained, [](Run& run) { run.begin(); });
-            trained_.push_back(std::move(trained));
+        for (std::size_t i = 0; i < started.size(); ++i) {
+            wakeRecorder(recordings_->begin(started[i]->pending.header, plans[i].recording));
+            drive(*started[i], [](Run& run) { run.begin(); });
+            trained_.push_back(std::move(started[i]));
         }
     } catch (const std::exception& error) {
-        Q_EMIT refused(generation, QString::fromUtf8(error.what()));
+        Q_EMIT startRefused(token, QString::fromUtf8(error.what()));
         return;
     }
     paused_ = false;
@@ -315,7 +301,6 @@ bool EngineWorker::allEnded() const {
 void EngineWorker::sendTrainFrame(bool always) {
     if (!always && (Clock::now() - last_frame_ < kFrameInterval || frames_waiting_ >= kFramesWaiting)) return;
     Frame frame;
-    frame.generation = train_generation_;
     frame.kind = Frame::Kind::Train;
     frame.complete = allEnded();
     for (const auto& trained : trained_) {
@@ -325,10 +310,16 @@ void EngineWorker::sendTrainFrame(bool always) {
         frame.probe_overhead = std::max(frame.probe_overhead, experiment.probe_overhead());
         if (!pending.header && pending.delta.empty() && pending.checkpoints.empty()) continue;
         pending.gate_warnings = gateWarnings(experiment);
-        frame.runs.push_back(std::exchange(pending, RunFrame{trained->id, nullptr, {}}));
+        frame.runs.push_back(std::exchange(pending, RunFrame{trained->id}));
+        pending.training = trained->token;
     }
     if (frame.runs.empty()) return;
     last_frame_ = Clock::now();
+    send(std::move(frame));
+}
+
+void EngineWorker::send(Frame frame) {
+    frame.number = ++frame_number_;
     frames_waiting_.fetch_add(1);
     Q_EMIT frameReady(std::make_shared<const Frame>(std::move(frame)));
 }
@@ -372,20 +363,30 @@ void EngineWorker::singleStep() {
         Qt::QueuedConnection);
 }
 
-void EngineWorker::stop() {
+template <class Which>
+void EngineWorker::interrupt(Which&& which) {
+    for (const auto& trained : trained_)
+        if (which(*trained))
+            drive(*trained, [](Run& run) {
+                run.interrupt("stopped at step " + std::to_string(run.experiment().steps_done()), "stopped by hand");
+            });
+    sendTrainFrame(true);
+    std::erase_if(trained_, [&](const auto& trained) { return which(*trained); });
+    turn_ = 0;
+}
+
+void EngineWorker::stop(const std::vector<std::string>& ids) {
     QMetaObject::invokeMethod(
         this,
-        [this] {
-            for (const auto& trained : trained_)
-                drive(*trained, [](Run& run) {
-                    run.interrupt("stopped at step " + std::to_string(run.experiment().steps_done()),
-                                  "stopped by hand");
-                });
-            sendTrainFrame(true);
-            trained_.clear();
-            turn_ = 0;
+        [this, ids] {
+            interrupt([&](const Trained& trained) { return std::count(ids.begin(), ids.end(), trained.id) > 0; });
         },
         Qt::QueuedConnection);
+}
+
+void EngineWorker::stop() {
+    QMetaObject::invokeMethod(
+        this, [this] { interrupt([](const Trained&) { return true; }); }, Qt::QueuedConnection);
 }
 
 }  // namespace normscope::app

@@ -37,13 +37,16 @@ class EngineWorker : public QObject {
     ~EngineWorker() override;
 
     void explore(ExploreRequest request);
-    /// Adds runs to those in training.
-    void train(std::uint64_t generation, std::vector<RunPlan> runs);
+    /// Adds runs to those in training, all or none.
+    void train(std::uint64_t token, std::vector<RunPlan> runs);
     void setKnobs(const std::string& id, const HotKnobs& knobs);
     void setPaused(bool paused);
     /// One step of every run, then pause.
     void singleStep();
-    /// Ends all training: runs that have not ended become interrupted, with a checkpoint of where they were.
+    /// Ends the training of these runs: those that have not ended become interrupted, with a checkpoint of where they
+    /// were. The others train on.
+    void stop(const std::vector<std::string>& ids);
+    /// The same for all of them.
     void stop();
     /// Replays and measures (the checkpoints are in memory); the latest request wins, one without
     /// runs ends what is under way.
@@ -58,21 +61,22 @@ class EngineWorker : public QObject {
 
   Q_SIGNALS:
     void frameReady(const normscope::app::FramePtr& frame);
-    /// A request could not be carried out: one line. The generation is that of the request.
+    /// A request to explore, or a start of a training, could not be carried out: one line.
     void refused(quint64 generation, const QString& message);
+    void startRefused(quint64 token, const QString& message);
     /// Of a MeasureRequest: how far a run's replay has come; what was measured, run by run (`failed` says why not, in
-    /// one line); that no run is left.
+    /// one line).
     void replayed(quint64 token, const QString& id, qint64 steps_done);
     void measured(quint64 token, const QString& id, const normscope::app::ProbeResultsPtr& results,
                   const QString& failed);
-    void measuringEnded(quint64 token);
     /// recordings() was empty and is not any more.
     void recordingWaits();
 
   private:
     using Clock = std::chrono::steady_clock;
     struct Explored {
-        std::string key, id;
+        std::string id;
+        Recipe initial;  ///< initial_state() of its plan
         std::unique_ptr<Experiment> experiment;
         StartWeightsPtr weights;
     };
@@ -85,6 +89,7 @@ class EngineWorker : public QObject {
 
         EngineWorker& engine;
         std::string id;
+        std::uint64_t token;
         RunFrame pending;
         bool recorded = true;
         std::unique_ptr<Run> run;
@@ -93,7 +98,10 @@ class EngineWorker : public QObject {
     void takeExploreRequest();
     void answer(const ExploreRequest& request);
     std::vector<RunFrame> prepare(const ExploreRequest& request);
-    void start(std::uint64_t generation, std::vector<RunPlan> plans);
+    void start(std::uint64_t token, std::vector<RunPlan> plans);
+    template <class Which>
+    void interrupt(Which&& which);
+    void send(Frame frame);
     void scheduleChunk();
     void chunk();
     bool advanceOne();
@@ -108,6 +116,7 @@ class EngineWorker : public QObject {
     bool allEnded() const;
 
     ThreadPool pool_;
+    Corpora corpora_;
     std::mutex mutex_;
     std::optional<ExploreRequest> request_;  ///< guarded by mutex_
     std::optional<MeasureRequest> measure_request_;  ///< guarded by mutex_
@@ -119,7 +128,7 @@ class EngineWorker : public QObject {
     std::vector<std::unique_ptr<Trained>> trained_;
     std::shared_ptr<RecordingQueue> recordings_ = std::make_shared<RecordingQueue>();
     std::size_t turn_ = 0;  ///< whose step is next
-    std::uint64_t train_generation_ = 0;
+    std::uint64_t frame_number_ = 0;
     bool paused_ = false, chunk_scheduled_ = false;
     int single_steps_ = 0;  ///< advances still allowed although paused
     MeasureRequest measuring_;        ///< its first run is the one under way

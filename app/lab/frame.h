@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/lab/start_weights.h"
-#include "core/recipe/experiment.h"
+#include "core/run/experiment.h"
 
 #include <QMetaType>
 #include <cstdint>
@@ -18,14 +18,15 @@ struct RunFrame {
     std::string id;
     /// Set when the run was built or started: its identity, its completed recipe, its floors, and, when it
     /// continues, its history. Replaces what was known of the run.
-    std::shared_ptr<const RunData> header;
-    RunDelta delta;
+    std::shared_ptr<const RunData> header = {};
+    RunDelta delta = {};
     /// Training: taken since the last frame; of many the one of step 0, the last before a spike and the newest.
     std::vector<std::shared_ptr<const Checkpoint>> checkpoints = {};
     /// Gates that erase or turn the sign of what they stand on, one line each, as the weights are now.
     std::vector<std::string> gate_warnings = {};
-    std::string refused =
-        {};  ///< exploring: why the recipe can not be built, in one line; the rest is empty then
+    std::string refused = {};  ///< exploring: why the recipe cannot be built, in one line; the rest is empty then
+    /// Training: which start the run belongs to (RunPlan::training).
+    std::uint64_t training = 0;
 };
 
 /// One answer of the engine, immutable. It carries the generation of the request it answers; who asked for
@@ -39,6 +40,7 @@ struct Frame {
     bool complete = false;  ///< explore: the last frame of its request; train: every run has ended
     double ms = 0;  ///< explore: since the request was taken up; train: of the last step of all runs together
     double probe_overhead = 0;  ///< train: share of the training time
+    std::uint64_t number = 0;  ///< of all frames of an engine, from 1 on: they are put into force in this order
 };
 using FramePtr = std::shared_ptr<const Frame>;
 
@@ -51,6 +53,8 @@ struct RunPlan {
     std::shared_ptr<const Checkpoint> start;
     std::optional<HotKnobs> knobs;  ///< from the checkpoint on; without a value those of the checkpoint
     StartWeightsPtr weights = {};   ///< null: drawn from the seed; not looked at where there is a checkpoint
+    std::uint64_t training = 0;     ///< the start that its frames name
+    std::string recording = {};     ///< the file that it goes on in; empty: a new one
 };
 
 /// Measure the initial state of these runs.

@@ -2,11 +2,14 @@
 #include "app/lab/io_worker.h"
 
 #include "core/run/resume.h"
+#include "app/lab/kept_recordings.h"
 #include "core/session/checkpoint.h"
+#include "core/session/describe.h"
 #include "core/session/recovery.h"
 
 #include <QDateTime>
 #include <QDir>
+#include <QFile>
 #include <QFileInfo>
 #include <QTimer>
 
@@ -56,14 +59,10 @@ QString IoWorker::newPath(const std::string& id) const {
     return QDir(folder_).filePath(stem + QStringLiteral(".h5"));
 }
 
-void IoWorker::continueAt(const QString& id, const QString& path) {
-    continued_[id] = path;
-}
-
 void IoWorker::record(const std::shared_ptr<RecordingQueue>& queue) {
     for (const RecordingQueue::Entry& entry : queue->take()) {
         const QString id = QString::fromStdString(entry.id);
-        if (entry.header) begin(entry.header);
+        if (entry.header) begin(entry.header, entry.path);
         withRecording(id, [&](Recording& recording) {
             if (!entry.delta.empty()) recording.add(entry.delta);
             for (const auto& checkpoint : {entry.start, entry.newest})
@@ -77,16 +76,14 @@ void IoWorker::record(const std::shared_ptr<RecordingQueue>& queue) {
     if (recordings_.empty()) heartbeat_->stop();
 }
 
-void IoWorker::begin(const RunDataPtr& header) {
+void IoWorker::begin(const RunDataPtr& header, const std::string& path) {
     const QString id = QString::fromStdString(header->id);
-    const auto known = continued_.extract(id);
     if (!QDir().mkpath(folder_)) {
         recordings_.erase(id);
         lose(id, tr("%1: the folder of recordings can not be made").arg(folder_));
         return;
     }
-    const QString path = known ? known.mapped() : newPath(header->id);
-    recordings_[id] = std::make_unique<Recording>(path.toStdString(), header);
+    recordings_[id] = std::make_unique<Recording>(path.empty() ? newPath(header->id).toStdString() : path, header);
     if (!heartbeat_->isActive()) heartbeat_->start();
 }
 
@@ -146,16 +143,24 @@ void IoWorker::openSession(quint64 token, const QString& path) {
 
 void IoWorker::findInterrupted() {
     QList<InterruptedRun> found;
-    const QDir folder(folder_);
-    for (const QFileInfo& file : folder.entryInfoList({QStringLiteral("*.h5")}, QDir::Files, QDir::Name)) {
+    std::vector<EndedRecording> ended;
+    for (const QFileInfo& file : QDir(folder_).entryInfoList({QStringLiteral("*.h5")}, QDir::Files, QDir::Name)) {
         if (file.fileName().contains(QLatin1String(".ckpt."))) continue;
         try {
-            const RunData run = recover(file.filePath().toStdString());
-            if (run.outcome.state == RunState::Interrupted && run.steps.rows() > 0)
-                found.append({file.filePath(), QString::fromStdString(run.name), run.steps.step.back()});
+            const std::vector<RunHead> heads = heads_of(file.filePath().toStdString());
+            if (heads.size() != 1) continue;
+            const RunHead& head = heads.front();
+            if (head.outcome.state == RunState::Interrupted && head.last_step >= 0)
+                found.append({file.filePath(), QString::fromStdString(head.name), head.last_step});
+            else if (head.outcome.state != RunState::Running && head.outcome.state != RunState::Paused)
+                ended.push_back({file.filePath(), file.size(), file.lastModified()});
         } catch (const std::exception&) {
             // Not a recording that can be offered: a person who opens it by hand is told why.
         }
+    }
+    for (const QString& path : recordingsToDrop(std::move(ended), QDateTime::currentDateTime())) {
+        guarded([&] { CheckpointPair(path.toStdString()).remove(); });
+        QFile::remove(path);
     }
     Q_EMIT interruptedFound(found);
 }

@@ -3,7 +3,7 @@
 
 #include "app/lab/frame.h"
 #include "app/lab/measure_request.h"
-#include "core/recipe/interchange.h"
+#include "core/interchange/model_file.h"
 #include "core/run/recording.h"
 #include "core/run/recording_queue.h"
 #include "core/session/session.h"
@@ -64,8 +64,6 @@ class IoWorker : public QObject {
     ~IoWorker() override;
 
   public Q_SLOTS:
-    /// The next recording of this run replaces that file instead of making a new one.
-    void continueAt(const QString& id, const QString& path);
     /// Takes and records everything that waits.
     void record(const std::shared_ptr<normscope::RecordingQueue>& queue);
 
@@ -95,7 +93,8 @@ class IoWorker : public QObject {
     void checkpointsFetched(const normscope::app::MeasureRequestPtr& request);
 
   private:
-    void begin(const RunDataPtr& header);
+    /// `path` is replaced; empty: a new file.
+    void begin(const RunDataPtr& header, const std::string& path);
     void lose(const QString& id, const QString& reason);
     template <class Work>
     void withRecording(const QString& id, Work&& work);
@@ -106,7 +105,6 @@ class IoWorker : public QObject {
 
     QString folder_;
     std::map<QString, std::unique_ptr<Recording>> recordings_;
-    std::map<QString, QString> continued_;
     QTimer* heartbeat_ = nullptr;
 };
 

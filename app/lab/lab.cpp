@@ -2,14 +2,11 @@
 #include "app/lab/lab.h"
 
 #include "app/commands/change_runs.h"
-#include "app/lab/hot_knobs.h"
 #include "core/probe/operations.h"
 #include "core/probe/registry.h"
-#include "core/session/recovery.h"
-#include "core/stack/error.h"
-#include "widgets/knobs/recipe_keys.h"
+#include "core/run/complete.h"
+#include "widgets/panels/panel_registry.h"
 
-#include <QFileInfo>
 #include <algorithm>
 #include <cmath>
 #include <thread>
@@ -32,66 +29,15 @@ std::vector<LabRun> defaultRuns() {
 
 Lab::Lab(Options options, QObject* parent)
     : QObject(parent),
+      deliver_(options.deliver ? std::move(options.deliver) : [](const std::function<void()>& reply) { reply(); }),
       io_("files", options.recordings_folder),
       engine_("engine", engineThreads(options.threads)) {
     undo_.setUndoLimit(kUndoLimit);
-    EngineWorker* engine = engine_.get();
-    IoWorker* io = io_.get();
-    connect(engine, &EngineWorker::frameReady, this, &Lab::takeFrame);
-    connect(engine, &EngineWorker::refused, this, [this](quint64 generation, const QString& message) {
-        const bool newest = generation == explore_generation_ || generation == train_generation_;
-        if (generation == explore_generation_) {
-            exact_ = true;
-            firstFrameCame();
-        }
-        if (generation == train_generation_) {
-            playing_ = false;
-            for (LabRun& run : runs_)
-                if (!run.trained() && run.underWay()) run.data->outcome.state = RunState::Prepared;
-            Q_EMIT trainingChanged();
-        }
-        if (newest) Q_EMIT problem(message);
-    });
-    // What a run does goes straight to its recording: an interface that is busy must not hold it up.
-    connect(engine, &EngineWorker::recordingWaits, io, [io, queue = engine->recordings()] { io->record(queue); });
-    connect(io, &IoWorker::notRecorded, this, &Lab::takeNotRecorded);
-
-    connect(io, &IoWorker::problem, this, &Lab::problem);
-    connect(&undo_, &QUndoStack::indexChanged, this, [this] { ++edits_; });
-    connect(io, &IoWorker::sessionSaved, this, &Lab::takeSaved);
-    connect(io, &IoWorker::savingFailed, this, [this](quint64 token) {
-        saving_.erase(token);
-        Q_EMIT savingFailed(token);
-    });
-    connect(io, &IoWorker::interruptedFound, this, &Lab::interruptedFound);
-    connect(io, &IoWorker::runsRecovered, this, [this](quint64 token, const QList<RecoveredRun>& recovered) {
-        if (token == replace_token_) resumeRecovered(recovered, resume_when_recovered_);
-    });
-    connect(io, &IoWorker::sessionOpened, this, [this](quint64 token, const OpenedSessionPtr& opened) {
-        if (token != replace_token_) return;
-        replaceBySession(*opened);
-        Q_EMIT sessionOpened(opened);
-    });
-    connect(io, &IoWorker::modelImported, this,
-            [this](quint64 token, const QString& path, const ImportedModelPtr& model) {
-                if (token == session_token_) addImported(path, *model);
-            });
-    connect(io, &IoWorker::checkpointsFetched, this, &Lab::startFetched);
-    connect(engine, &EngineWorker::measured, this, &Lab::takeMeasured);
-    connect(engine, &EngineWorker::replayed, this, [this](quint64 token, const QString&, quint64 steps_done) {
-        if (!measuring_ || token != measuring_->token) return;
-        measuring_->steps_done = static_cast<std::int64_t>(steps_done);
-        Q_EMIT measuringChanged();
-    });
-    connect(engine, &EngineWorker::measuringEnded, this, [this](quint64 token) {
-        if (!measuring_ || token != measuring_->token) return;
-        measuring_.reset();
-        Q_EMIT measuringChanged();
-    });
-    connect(io, &IoWorker::checkpointLoaded, this, &Lab::takeForkCheckpoint);
-
-    runs_ = defaultRuns();
-    nameUntrained();
+    connect(&undo_, &QUndoStack::indexChanged, this, [this] { files_.edited(); });
+    connectReplies();
+    now_.runs = defaultRuns();
+    for (const LabRun& run : now_.runs) used_ids_.insert(run.id);
+    nameUntrained(now_);
 }
 
 Lab::~Lab() {
@@ -102,153 +48,126 @@ Lab::~Lab() {
     io_.drain();
 }
 
-// --- the comparison
-
-LabRun* Lab::find(const std::string& id) {
-    const auto run = std::find_if(runs_.begin(), runs_.end(), [&](const LabRun& r) { return r.id == id; });
-    return run == runs_.end() ? nullptr : &*run;
+void Lab::connectReplies() {
+    EngineWorker* engine = engine_.get();
+    IoWorker* io = io_.get();
+    // Each reply is put into force by deliver_, with a copy of what it says.
+    const auto on = [this](auto* sender, auto signal, auto member) {
+        connect(sender, signal, this, [this, member](const auto&... said) {
+            deliver_([this, member, said...] { (this->*member)(said...); });
+        });
+    };
+    connect(engine, &EngineWorker::frameReady, this, [this](const FramePtr& frame) {
+        engine_->frameShown();
+        deliver_([this, frame] { takeFrame(frame); });
+    });
+    on(engine, &EngineWorker::refused, &Lab::takeRefused);
+    on(engine, &EngineWorker::startRefused, &Lab::takeStartRefused);
+    on(engine, &EngineWorker::replayed, &Lab::takeReplayed);
+    on(engine, &EngineWorker::measured, &Lab::takeMeasured);
+    // What a run does goes straight to its recording: an interface that is busy must not hold it up.
+    connect(engine, &EngineWorker::recordingWaits, io, [io, queue = engine->recordings()] { io->record(queue); });
+    on(io, &IoWorker::notRecorded, &Lab::takeNotRecorded);
+    on(io, &IoWorker::sessionSaved, &Lab::takeSaved);
+    connect(io, &IoWorker::savingFailed, this, [this](quint64 token) {
+        deliver_([this, token] {
+            if (files_.savingFailed(token)) Q_EMIT savingFailed(token);
+        });
+    });
+    on(io, &IoWorker::sessionOpened, &Lab::takeOpened);
+    on(io, &IoWorker::runsRecovered, &Lab::takeRecovered);
+    on(io, &IoWorker::modelImported, &Lab::takeImported);
+    on(io, &IoWorker::checkpointLoaded, &Lab::takeForkCheckpoint);
+    on(io, &IoWorker::checkpointsFetched, &Lab::takeFetched);
+    connect(io, &IoWorker::problem, this, &Lab::problem);
+    connect(io, &IoWorker::interruptedFound, this, &Lab::interruptedFound);
 }
 
-std::string Lab::freshId() const {
+// --- the comparison
+
+std::string Lab::newId() {
     for (int i = 0;; ++i) {
         std::string id;
         for (int n = i; n >= 0; n = n / 26 - 1) id.insert(id.begin(), static_cast<char>('a' + n % 26));
-        const bool taken =
-            std::any_of(runs_.begin(), runs_.end(), [&](const LabRun& r) { return r.id == id; });
-        if (!taken && !used_ids_.count(id)) return id;
+        if (!now_.find(id) && used_ids_.insert(id).second) return id;
     }
 }
 
 void Lab::selectRun(int index) {
-    if (index < 0 || index >= static_cast<int>(runs_.size()) || index == selected_run_) return;
-    selected_run_ = index;
+    if (index < 0 || index >= static_cast<int>(now_.runs.size()) || index == now_.selected) return;
+    now_.selected = index;
     Q_EMIT runsChanged();
     Q_EMIT viewChanged();
 }
 
 void Lab::setLinked(bool linked) {
-    if (linked_ == linked) return;
-    linked_ = linked;
+    if (now_.linked == linked) return;
+    now_.linked = linked;
     Q_EMIT runsChanged();
 }
 
-QSet<QString> Lab::differingKeys() const {
-    QSet<QString> differing;
-    const auto first = widgets::recipeValues(runs_.front().recipe);
-    for (std::size_t i = 1; i < runs_.size(); ++i) {
-        const auto other = widgets::recipeValues(runs_[i].recipe);
-        for (auto it = other.begin(); it != other.end(); ++it)
-            if (first.value(it.key()) != it.value()) differing.insert(it.key());
+std::vector<LabRun> Lab::letGo(std::vector<LabRun> before, const Comparison& after) {
+    std::vector<std::string> ids;
+    for (LabRun& run : before) {
+        if (!run.underWay() || after.find(run.id)) continue;
+        ids.push_back(run.id);
+        run = stopped(std::move(run));  // its last frame finds it no more
     }
-    return differing;
+    if (ids.empty()) return before;
+    engine_->stop(ids);
+    training_.setPlaying(training_.playing() && after.anyUnderWay());
+    return before;
 }
 
-void Lab::putRuns(std::vector<LabRun> runs) {
-    const std::string id = selected().id;
-    runs_ = std::move(runs);
-    const auto same =
-        std::find_if(runs_.begin(), runs_.end(), [&](const LabRun& run) { return run.id == id; });
-    selected_run_ = same != runs_.end() ? static_cast<int>(same - runs_.begin())
-                                        : std::clamp(selected_run_, 0, static_cast<int>(runs_.size()) - 1);
-}
-
-void Lab::changeRuns(std::vector<LabRun> after, const QString& text) {
-    std::vector<LabRun> before = runs_;
+void Lab::commit(Comparison after, const QString& text) {
     if (drag_) {
         // What this change itself does to a recipe is where the drag goes on from.
-        for (const LabRun& run : after)
-            if (const LabRun* now = find(run.id); now && !sameRecipe(now->recipe, run.recipe))
+        for (const LabRun& run : after.runs)
+            if (const LabRun* now = now_.find(run.id); now && !same_recipe(now->recipe, run.recipe))
                 drag_->before[run.id] = run.recipe;
     }
-    putRuns(after);
-    undo_.push(new ChangeRuns(*this, beforeDrag(std::move(before)), beforeDrag(std::move(after)), text));
+    std::vector<LabRun> before = letGo(now_.runs, after);
+    now_ = std::move(after);
+    undo_.push(new ChangeRuns(*this, beforeDrag(std::move(before)), beforeDrag(now_.runs), text));
     applyRecipes();
     Q_EMIT viewChanged();
 }
 
 void Lab::restoreRuns(const std::vector<LabRun>& runs) {
-    std::vector<LabRun> restored = runs;
-    for (LabRun& run : restored)
-        if (const LabRun* now = find(run.id)) {
-            // What was recorded meanwhile stays: undo speaks of knobs, not of the past.
-            const Recipe recipe = run.recipe;
-            const bool pinned = run.pinned;
-            const StartWeightsPtr weights = run.weights;
-            run = *now;
-            run.recipe = recipe;
-            run.pinned = pinned;
-            run.weights = weights;
-        }
-    const bool lost = std::any_of(runs_.begin(), runs_.end(), [&](const LabRun& now) {
-        return now.underWay() && std::none_of(restored.begin(), restored.end(),
-                                              [&](const LabRun& r) { return r.id == now.id; });
-    });
-    if (lost) stop();
-    putRuns(std::move(restored));
+    Comparison after = restored(now_, runs);
+    letGo(now_.runs, after);
+    now_ = std::move(after);
     if (drag_)
-        for (const LabRun& run : runs_) drag_->before[run.id] = run.recipe;
+        for (const LabRun& run : now_.runs) drag_->before[run.id] = run.recipe;
     applyRecipes();
     Q_EMIT viewChanged();
 }
 
-void Lab::startOver() {
-    ++replace_token_;
-    replaceRuns(defaultRuns());
-    requestExplore();
-}
-
 void Lab::compare(const std::vector<Recipe>& recipes, const QString& text) {
-    if (anyUnderWay()) stop();
-    std::vector<LabRun> after;
-    for (const Recipe& recipe : recipes) {
-        after.push_back(makeRun(freshId(), recipe));
-        used_ids_.insert(after.back().id);
-    }
+    std::vector<LabRun> runs;
+    for (const Recipe& recipe : recipes) runs.push_back(makeRun(newId(), recipe));
     step_ = kNewest;
-    changeRuns(std::move(after), text);
+    commit(withRuns(now_, std::move(runs)), text);
     selectRun(0);
 }
 
 void Lab::addRun(const Recipe& recipe) {
-    std::vector<LabRun> after = runs_;
-    after.push_back(makeRun(freshId(), recipe));
-    used_ids_.insert(after.back().id);
-    changeRuns(std::move(after), tr("compare with %1").arg(QString::fromStdString(default_run_name(recipe))));
-}
-
-void Lab::importModel(const QString& path) {
-    QMetaObject::invokeMethod(
-        io_.get(), [io = io_.get(), token = session_token_, path] { io->importModel(token, path); });
-}
-
-void Lab::addImported(const QString& path, const ImportedModel& model) {
-    try {
-        Recipe recipe = model.recipe;
-        complete_and_validate(recipe);
-        const std::string name = QFileInfo(path).completeBaseName().toStdString();
-        std::vector<LabRun> after = runs_;
-        after.push_back(makeRun(freshId(), recipe));
-        after.back().weights =
-            std::make_shared<const StartWeights>(StartWeights{name, path.toStdString(), model.weights});
-        used_ids_.insert(after.back().id);
-        changeRuns(std::move(after), tr("import %1").arg(QFileInfo(path).fileName()));
-        selectRun(static_cast<int>(runs_.size()) - 1);
-    } catch (const std::exception& error) {
-        Q_EMIT problem(tr("%1: %2").arg(path, QString::fromUtf8(error.what())));
-    }
+    Comparison after = now_;
+    after.runs.push_back(makeRun(newId(), recipe));
+    commit(std::move(after), tr("compare with %1").arg(QString::fromStdString(default_run_name(recipe))));
 }
 
 void Lab::removeRun(int index) {
-    if (runs_.size() < 2 || index < 0 || index >= static_cast<int>(runs_.size())) return;
-    if (runs_[static_cast<std::size_t>(index)].underWay()) {
+    if (now_.runs.size() < 2 || index < 0 || index >= static_cast<int>(now_.runs.size())) return;
+    const LabRun& run = now_.runs[static_cast<std::size_t>(index)];
+    if (run.underWay()) {
         Q_EMIT problem(tr("A run in training can not be removed: stop it first"));
         return;
     }
-    std::vector<LabRun> after = runs_;
-    after.erase(after.begin() + index);
-    changeRuns(
-        std::move(after),
-        tr("remove %1").arg(QString::fromStdString(runs_[static_cast<std::size_t>(index)].data->name)));
+    const QString text = tr("remove %1").arg(QString::fromStdString(run.data->name));
+    std::vector<LabRun> runs = now_.runs;
+    runs.erase(runs.begin() + index);
+    commit(withRuns(now_, std::move(runs)), text);
 }
 
 void Lab::loadPreset(const QString& name) {
@@ -260,88 +179,143 @@ void Lab::loadPreset(const QString& name) {
 }
 
 void Lab::useRecipe(const Recipe& recipe, const QString& text) {
-    std::vector<LabRun> after = runs_;
-    LabRun& run = after[static_cast<std::size_t>(selected_run_)];
-    if (run.trained() || run.underWay() || run.pinned) {
-        run.recipe = recipe;
-        run.pinned = false;
-        run.weights.reset();
-    } else {
-        run = makeRun(run.id, recipe);
-    }
-    changeRuns(std::move(after), text);
+    commit(withRecipe(now_, recipe), text);
 }
 
 void Lab::pinSelected() {
-    LabRun copy = selected();
-    copy.id = freshId();
-    used_ids_.insert(copy.id);
-    copy.data = std::make_shared<RunData>(*copy.data);
-    copy.data->id = copy.id;
-    copy.data->name += " (pinned)";
-    if (copy.underWay())
-        copy.data->outcome = {RunState::Interrupted, lastStep(), "pinned while it trained", -1};
-    copy.recipe = copy.live;
-    copy.preview.reset();
-    copy.pinned = true;
-    std::vector<LabRun> after = runs_;
-    after.insert(after.begin() + selected_run_ + 1, std::move(copy));
-    changeRuns(std::move(after), tr("pin"));
+    commit(withPinned(now_, newId()), tr("pin"));
 }
 
-void Lab::forkSelected() {
-    const LabRun& run = selected();
-    const KnownCheckpoint* best = nullptr;
-    for (const auto& known : run.checkpoints)
-        if (known.step <= step_ && (!best || known.step > best->step)) best = &known;
-    if (!best) {
-        Q_EMIT problem(
-            tr("%1 has no checkpoint at or before this step: one is taken every ten seconds, at a pause "
-               "and at the end")
-                .arg(QString::fromStdString(run.data->name)));
-        return;
-    }
-    if (!sameButHot(run.live, run.recipe)) {
-        Q_EMIT problem(
-            tr("A fork keeps the stack: only Δt, τ, ε, learning rate, weight decay and clip may differ"));
-        return;
-    }
-    LabRun fork = run;
-    fork.id = freshId();
-    used_ids_.insert(fork.id);
-    fork.data = std::make_shared<RunData>(*run.data);
-    fork.data->id = fork.id;
-    fork.data->name = default_run_name(fork.recipe) + ", fork at " + std::to_string(best->step);
-    const CheckpointSource source = best->source;
-    forks_[++fork_token_] = {run.id, std::move(fork)};
-    QMetaObject::invokeMethod(
-        io_.get(), [io = io_.get(), token = fork_token_, source] { io->loadCheckpoint(token, source); });
+// --- training
+
+bool Lab::exploring() const {
+    return std::none_of(now_.runs.begin(), now_.runs.end(), [](const LabRun& run) { return run.trained(); });
 }
 
-void Lab::takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint) {
-    auto waiting = forks_.extract(token);
-    if (!waiting || !checkpoint) return;  // of another session, or unreadable
-    auto& [parent, run] = waiting.mapped();
-    auto history = std::make_shared<RunData>(*run.data);
-    cut_after(*history, checkpoint->step - 1);
-    history->outcome = {RunState::Running, -1, "", -1};
-    run.data = history;
-    run.preview.reset();
-    run.checkpoints = {{checkpoint->step, {run.id, checkpoint}}};
-    RunPlan continued{run.id,
-                      run.data->name,
-                      parse_recipe(run.data->recipe_json, "run " + run.id),
-                      std::make_shared<const RunData>(*history),
-                      checkpoint,
-                      hotKnobs(run.recipe)};
-    run.live = run.recipe;
-    std::vector<LabRun> after = runs_;
-    // The knobs that moved went with the fork; those that the parent moved since are its own.
-    for (LabRun& other : after)
-        if (other.id == parent && sameRecipe(other.recipe, run.recipe)) other.recipe = other.live;
-    after.push_back(std::move(run));
-    changeRuns(std::move(after), tr("fork"));
-    begin({continued});
+qint64 Lab::lastStep() const {
+    qint64 last = -1;
+    for (const LabRun& run : now_.runs) last = std::max<qint64>(last, run.lastStep());
+    return last;
+}
+
+void Lab::begin(std::vector<RunPlan> plans) {
+    const std::uint64_t token = training_.begin(now_, plans);
+    for (const RunPlan& plan : plans) used_ids_.insert(plan.id);
+    step_ = kNewest;
+    engine_->train(token, std::move(plans));
+    Q_EMIT runsChanged();
+    Q_EMIT trainingChanged();
+}
+
+void Lab::play() {
+    if (playing()) return;
+    if (anyUnderWay()) {
+        training_.setPlaying(true);
+        step_ = kNewest;
+        engine_->setPaused(false);
+        Q_EMIT trainingChanged();
+        return;
+    }
+    std::vector<RunPlan> plans;
+    for (const LabRun& run : now_.runs)
+        if (!run.trained() && !run.pinned) plans.push_back(planOf(run));
+    if (!plans.empty())
+        begin(std::move(plans));
+    else if (changesPending())
+        startAsNewRun();
+    else
+        Q_EMIT problem(tr("Every run has ended: move a knob and start it as a new run, or fork one (K)"));
+}
+
+void Lab::pause() {
+    if (!playing()) return;
+    training_.setPlaying(false);
+    engine_->setPaused(true);
+    Q_EMIT trainingChanged();
+}
+
+void Lab::togglePlay() {
+    playing() ? pause() : play();
+}
+
+void Lab::singleStep() {
+    if (!anyUnderWay()) {
+        play();
+        if (!playing()) return;
+    }
+    training_.setPlaying(false);
+    step_ = kNewest;
+    engine_->singleStep();
+    Q_EMIT trainingChanged();
+}
+
+void Lab::stop() {
+    training_.setPlaying(false);
+    engine_->stop();
+    Q_EMIT trainingChanged();
+}
+
+void Lab::startAsNewRun() {
+    NewRuns started = asNewRuns(now_, [this] { return newId(); });
+    if (started.fresh.empty()) return;
+    commit(std::move(started.after), tr("start as new run"));
+    std::vector<RunPlan> plans;
+    for (const std::string& id : started.fresh) plans.push_back(planOf(*now_.find(id)));
+    begin(std::move(plans));
+}
+
+// --- replies of the engine
+
+void Lab::takeFrame(const FramePtr& frame) {
+    if (frame->number == 0) return takeInOrder(frame);
+    if (frame->number < next_frame_) return;  // taken already
+    early_.emplace(frame->number, frame);
+    while (!early_.empty() && early_.begin()->first == next_frame_) {
+        ++next_frame_;
+        const FramePtr next = early_.extract(early_.begin()).mapped();
+        takeInOrder(next);
+    }
+}
+
+void Lab::takeInOrder(const FramePtr& frame) {
+    const bool explored = frame->kind == Frame::Kind::Explore;
+    if (explored && !exploration_.answers(*frame)) return;
+    tell(explored ? exploration_.take(*frame, now_)
+                  : training_.take(*frame, now_, exploration_.probes(), exploration_.generation()));
+    Q_EMIT frameTaken(frame);
+    if (exploration_.again()) requestExplore();
+}
+
+void Lab::tell(const Changes& changes) {
+    if (changes.results) files_.recorded();
+    if (changes.runs) Q_EMIT runsChanged();
+    if (changes.notices) Q_EMIT noticesChanged();
+    for (const QString& line : changes.problems) Q_EMIT problem(line);
+    Q_EMIT trainingChanged();
+    Q_EMIT dataChanged(QStringList(changes.panels.begin(), changes.panels.end()));
+}
+
+void Lab::takeRefused(quint64 generation, const QString& message) {
+    if (exploration_.refused(generation)) {
+        Q_EMIT problem(message);
+        if (exploration_.again()) requestExplore();
+    }
+}
+
+void Lab::takeStartRefused(quint64 token, const QString& message) {
+    if (!training_.refused(token, now_)) return;
+    Q_EMIT runsChanged();
+    Q_EMIT trainingChanged();
+    Q_EMIT problem(message);
+}
+
+void Lab::takeNotRecorded(const QString& id, const QString& line) {
+    LabRun* run = now_.find(id.toStdString());
+    if (run && run->not_recorded == line.toStdString()) return;
+    Q_EMIT problem(line);
+    if (!run) return;
+    run->not_recorded = line.toStdString();
+    Q_EMIT noticesChanged();
 }
 
 // --- what is looked at
@@ -363,7 +337,7 @@ void Lab::selectLayer(int layer, int head) {
 QString Lab::hint() const {
     double seconds = 0;
     int untrained = 0;
-    for (const LabRun& run : runs_) {
+    for (const LabRun& run : now_.runs) {
         if (run.trained() || run.pinned) continue;
         ++untrained;
         const TrainSpec& train = run.recipe.train;
@@ -385,16 +359,19 @@ QString Lab::hint() const {
 
 widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::PanelOptions& options) const {
     widgets::PanelInput input;
-    for (const LabRun& run : runs_) {
+    for (const LabRun& run : now_.runs) {
+        const bool measured_here = !run.committed() && !run.pinned;
         input.runs.push_back(run.data.get());
         const auto ghost = ghosts_.find(run.id);
         input.ghosts.push_back(ghost == ghosts_.end() ? nullptr : ghost->second.get());
         input.previews.push_back(run.preview.get());
-        const auto measured = run.measured_for.find(panel);
-        input.draft.push_back(!run.trained() && !run.underWay() && !run.pinned &&
-                              measured != run.measured_for.end() && measured->second < explore_generation_);
-        input.awaited.push_back(!exact_ && !run.trained() && !run.underWay() && !run.pinned &&
-                                run.refusal.empty());
+        const auto& probes = widgets::panelInfo(panel).probes;
+        const bool outdated = std::any_of(probes.begin(), probes.end(), [&](const std::string& probe) {
+            const auto measured = run.measured_for.find(probe);
+            return measured != run.measured_for.end() && measured->second < exploration_.generation();
+        });
+        input.draft.push_back(measured_here && outdated);
+        input.awaited.push_back(!exact() && measured_here && run.refusal.empty());
     }
     input.step = step_;
     input.exploring = exploring();
@@ -403,6 +380,28 @@ widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::Pan
     input.selected_head = selected_head_;
     input.options = options;
     return input;
+}
+
+PictureKey Lab::pictureKey(const std::string& panel, const widgets::PanelOptions& options) const {
+    const widgets::PanelInput input = panelInput(panel, options);
+    PictureKey key{panel,      options,        {}, input.step, input.exploring, input.hint, input.selected_layer,
+                   input.selected_head};
+    for (std::size_t i = 0; i < now_.runs.size(); ++i) {
+        const LabRun& run = now_.runs[i];
+        const auto ghost = ghosts_.find(run.id);
+        PictureKey::Run drawn{run.data,
+                              ghost == ghosts_.end() ? nullptr : ghost->second,
+                              run.preview,
+                              run.data->steps.rows(),
+                              0,
+                              run.data->events.size(),
+                              run.data->outcome.state,
+                              input.draft[i],
+                              input.awaited[i]};
+        for (const auto& [probe, samples] : run.data->probes) drawn.samples += samples.size();
+        key.runs.push_back(std::move(drawn));
+    }
+    return key;
 }
 
 }  // namespace normscope::app

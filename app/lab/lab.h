@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "app/lab/comparison.h"
 #include "app/lab/engine_worker.h"
+#include "app/lab/exploration.h"
 #include "app/lab/io_worker.h"
-#include "app/lab/lab_run.h"
+#include "app/lab/picture_key.h"
+#include "app/lab/session_files.h"
+#include "app/lab/training.h"
 #include "app/lab/worker_thread.h"
 #include "widgets/panels/panel.h"
 #include "widgets/stack/norm_override.h"
@@ -12,21 +16,25 @@
 #include <QSet>
 #include <QUndoStack>
 #include <QVariant>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <set>
 
 namespace normscope::app {
 
-/// The laboratory: the runs of the comparison, their knobs, their data, training and the undo stack. It turns
-/// intentions into requests to the engine and frames into data; it draws nothing. Lives in the interface
-/// thread and owns the engine's thread and the one of the files.
+/// The laboratory: it turns a person's intentions into edits of the comparison (comparison.h) and requests to the engine
+/// and the files, and their replies into data (exploration.h, training.h, session_files.h); it draws nothing. Lives in
+/// the interface thread and owns the engine's thread and the one of the files.
 class Lab : public QObject {
     Q_OBJECT
   public:
     struct Options {
         int threads = 0;  ///< of the engine; 0 = the machine's cores but one, at least one
         QString recordings_folder;
+        /// How a reply of the engine or the files is put into force; empty: at once. A test may do it late, twice, or in
+        /// another order.
+        std::function<void(std::function<void()>)> deliver = {};
     };
     explicit Lab(Options options, QObject* parent = nullptr);
     ~Lab() override;
@@ -34,15 +42,15 @@ class Lab : public QObject {
     static constexpr qint64 kNewest = std::numeric_limits<qint64>::max();
 
     // --- the comparison
-    const std::vector<LabRun>& runs() const { return runs_; }
-    const LabRun& selected() const { return runs_[static_cast<std::size_t>(selected_run_)]; }
-    int selectedRun() const { return selected_run_; }
+    const std::vector<LabRun>& runs() const { return now_.runs; }
+    const LabRun& selected() const { return now_.selectedRun(); }
+    int selectedRun() const { return now_.selected; }
     void selectRun(int index);
-    bool linked() const { return linked_; }
+    bool linked() const { return now_.linked; }
     void setLinked(bool linked);
     QUndoStack* undoStack() { return &undo_; }
     /// Keys in which the runs of the comparison differ.
-    QSet<QString> differingKeys() const;
+    QSet<QString> differingKeys() const { return app::differingKeys(now_); }
 
     /// The default comparison, Pre-LN | Post-LN; not undoable, like opening a session.
     void startOver();
@@ -78,9 +86,9 @@ class Lab : public QObject {
 
     // --- training
     bool exploring() const;  ///< no run is trained
-    bool playing() const { return playing_; }
-    bool anyUnderWay() const;
-    bool changesPending() const;  ///< a trained run's knobs ask for a new run
+    bool playing() const { return training_.playing(); }
+    bool anyUnderWay() const { return now_.anyUnderWay(); }
+    bool changesPending() const { return now_.changesPending(); }  ///< a trained run's knobs ask for a new run
     void play();
     void pause();
     void togglePlay();
@@ -96,13 +104,14 @@ class Lab : public QObject {
     void selectLayer(int layer, int head = -1);
     int selectedHead() const { return selected_head_; }
     void setVisibleProbes(const std::vector<std::string>& probes);
-    const std::vector<std::string>& visibleProbes() const { return probes_; }
+    const std::vector<std::string>& visibleProbes() const { return exploration_.probes(); }
     widgets::PanelInput panelInput(const std::string& panel, const widgets::PanelOptions& options) const;
+    /// What the picture of that input would be drawn from.
+    PictureKey pictureKey(const std::string& panel, const widgets::PanelOptions& options) const;
 
-    double stepMs() const { return step_ms_; }
-    double probeOverhead() const { return probe_overhead_; }
-    double exploreMs() const { return explore_ms_; }
-    bool exact() const { return exact_; }  ///< nothing that was asked for is still being measured
+    double stepMs() const { return training_.stepMs(); }
+    double probeOverhead() const { return training_.probeOverhead(); }
+    bool exact() const { return exploration_.exact(); }  ///< nothing that was asked for is still being measured
 
     // --- measuring a step that was not sampled
     /// Replays, for each run that lacks a sample of a shown panel at the shown step, from its nearest
@@ -120,7 +129,7 @@ class Lab : public QObject {
     /// Returns the token that sessionSaved() or savingFailed() will carry.
     quint64 saveSession(const QString& path, const std::string& view_json);
     /// Something was changed, trained or measured since the session was saved or opened.
-    bool unsaved() const { return !undo_.isClean() || results_ != saved_results_; }
+    bool unsaved() const { return !undo_.isClean() || files_.resultsUnsaved(); }
     void openSession(const QString& path);
     void findInterrupted();
     void resume(const QStringList& recordings);
@@ -133,7 +142,8 @@ class Lab : public QObject {
     void setKnobRecipes(const std::map<std::string, RunKnobs>& knobs);
 
   public Q_SLOTS:
-    /// An answer of the engine. One that answers an older request than the newest is dropped.
+    /// An answer of the engine. One that answers an older request than the newest is dropped, also a second time; one
+    /// that came too early waits for those before it.
     void takeFrame(const normscope::app::FramePtr& frame);
 
   Q_SIGNALS:
@@ -153,75 +163,64 @@ class Lab : public QObject {
     void frameTaken(const normscope::app::FramePtr& frame);
 
   private:
-    LabRun* find(const std::string& id);
-    std::vector<std::size_t> targetsOf(const QString& key) const;
-    void addImported(const QString& path, const ImportedModel& model);
-    void refuse(LabRun& run, const QString& reason);
-    std::string freshId() const;
-    /// Puts these runs in the place of the present ones; the selection stays with its run.
-    void putRuns(std::vector<LabRun> runs);
-    void changeRuns(std::vector<LabRun> after, const QString& text);
-    std::vector<LabRun> beforeDrag(std::vector<LabRun> runs) const;
-    void takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
-    void takeSaved(quint64 token, const QString& path);
-    void applyRecipes();
-    std::string nameOf(Recipe recipe) const;
-    void nameUntrained();
-    /// Asks the engine to measure what changed; while a request waits for its first frame, once more after
-    /// that. So a drag gets a picture as often as the engine can make one, instead of ever newer requests and
-    /// none.
-    void requestExplore();
-    void begin(const std::vector<RunPlan>& plans);
-    RunPlan plan(const LabRun& run) const;
-    void firstFrameCame();
-    void takeExplored(const Frame& frame, QSet<QString>& panels);
-    void takeTrained(const Frame& frame, QSet<QString>& panels);
+    // Replies, in the order of the members they belong to.
+    void connectReplies();
+    void takeInOrder(const FramePtr& frame);
+    void takeRefused(quint64 generation, const QString& message);
+    void takeStartRefused(quint64 token, const QString& message);
     void takeNotRecorded(const QString& id, const QString& line);
-    void thinCheckpoints();
+    void takeSaved(quint64 token, const QString& path);
+    void takeOpened(quint64 token, const OpenedSessionPtr& opened);
+    void takeRecovered(quint64 token, const QList<RecoveredRun>& recovered);
+    void takeImported(quint64 token, const QString& path, const ImportedModelPtr& model);
+    void takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
+    void takeFetched(const MeasureRequestPtr& request);
+    void takeReplayed(quint64 token, const QString& id, qint64 steps_done);
+    void takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results, const QString& failed);
+
+    std::string newId();
+    /// Puts an edit into force, as one undo entry. Runs that are not in it any more stop training.
+    void commit(Comparison after, const QString& text);
+    /// Stops those of these runs that are under way and not in `after`.
+    std::vector<LabRun> letGo(std::vector<LabRun> before, const Comparison& after);
+    std::vector<LabRun> beforeDrag(std::vector<LabRun> runs) const;
+    void applyRecipes();
+    void requestExplore();
+    void begin(std::vector<RunPlan> plans);
+    void tell(const Changes& changes);
     void replaceRuns(std::vector<LabRun> runs);
-    void replaceBySession(const OpenedSession& opened);
-    void resumeRecovered(const QList<RecoveredRun>& recovered, bool continue_training);
     QString hint() const;
     /// What of the shown step each run lacks and could be replayed; `why_not` gets a line for each that
     /// cannot.
     std::vector<MeasurePlan> lacking(QStringList& why_not) const;
     void endMeasuring();
-    void startFetched(const MeasureRequestPtr& request);
-    void takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results,
-                      const QString& failed);
 
-    std::vector<LabRun> runs_;
-    int selected_run_ = 0, selected_layer_ = -1, selected_head_ = -1;
-    bool linked_ = true, playing_ = false;
-    bool resume_when_recovered_ = false;
+    std::function<void(std::function<void()>)> deliver_;
+    Comparison now_;
+    Exploration exploration_;
+    Training training_;
+    SessionFiles files_;
+    int selected_layer_ = -1, selected_head_ = -1;
     qint64 step_ = kNewest;
-    std::vector<std::string> probes_;
     QUndoStack undo_;
     /// Runs by their ids: one may come or go while the drag lasts.
     struct Drag {
         std::map<std::string, Recipe> before;  ///< recipes that the drag starts from
         QString key;
-        std::set<std::string> targets;
+        RunIds targets;
     };
     std::optional<Drag> drag_;
     std::map<std::string, std::shared_ptr<const RunData>> ghosts_;
     std::set<std::string> used_ids_;  ///< an id is never given twice: recordings and undo entries hold them
-    std::set<std::string> drafts_drawn_;  ///< probes shown as drafts since they were last measured
     struct Fork {
         std::string parent;
         LabRun run;
     };
     std::map<quint64, Fork> forks_;  ///< by token; each waits for its checkpoint to be read
     quint64 fork_token_ = 0;
-    quint64 session_token_ = 0;    ///< of the comparison; an import lands in no other
-    /// How far edits and results had come when a session was asked to be saved.
-    struct Saving {
-        quint64 session = 0, edits = 0, results = 0;
-        bool dragging = false;
-    };
-    std::map<quint64, Saving> saving_;  ///< by token
-    quint64 save_token_ = 0, edits_ = 0, results_ = 0, saved_results_ = 0;
-    quint64 replace_token_ = 0;    ///< of the newest request to replace the comparison
+    bool resume_when_recovered_ = false;
+    std::map<std::uint64_t, FramePtr> early_;  ///< frames that came before one that the engine sent earlier
+    std::uint64_t next_frame_ = 1;
 
     /// The request under way and how far it is.
     struct Measuring {
@@ -229,16 +228,10 @@ class Lab : public QObject {
         std::int64_t step = 0;
         std::vector<std::string> waiting;  ///< ids of runs; the first is under way
         std::int64_t steps_done = -1;      ///< of its replay
+        bool fetched = false;              ///< the engine has it
     };
     std::optional<Measuring> measuring_;
     std::uint64_t measure_token_ = 0;
-    std::uint64_t generation_ = 0, explore_generation_ = 0, train_generation_ = 0;
-    std::uint64_t oldest_training_ =
-        0;  ///< frames of trainings before this one speak of runs that were replaced
-    double step_ms_ = 0, probe_overhead_ = 0, explore_ms_ = 0;
-    bool exact_ = false;
-    bool first_frame_due_ = false;  ///< of the newest request to measure
-    bool explore_again_ = false;
 
     // Ended in reverse order: the engine first, whose last words the files still take.
     WorkerThread<IoWorker> io_;

@@ -1,51 +1,32 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The part of the laboratory that speaks with the files: sessions, interrupted recordings.
-#include "app/lab/hot_knobs.h"
+// The part of the laboratory that speaks with the files: sessions, interrupted recordings, models, forks' checkpoints.
 #include "app/lab/lab.h"
+#include "core/recipe/hot_knobs.h"
+#include "core/run/complete.h"
 #include "core/session/recovery.h"
+
+#include <QFileInfo>
 
 namespace normscope::app {
 
 quint64 Lab::saveSession(const QString& path, const std::string& view_json) {
-    saving_[++save_token_] = {session_token_, edits_, results_, dragging()};
-    SaveRequest request{save_token_, path, {}, view_json, {}, {}};
-    for (const LabRun& run : runs_) {
-        auto copy = std::make_shared<RunData>(*run.data);
-        if (run.underWay())
-            copy->outcome = {RunState::Interrupted, copy->steps.rows() ? copy->steps.step.back() : -1,
-                             "saved while it trained", -1};
-        const bool only_weights = run.weights && !run.trained();
-        if (only_weights) {
-            copy->events = {weightsEvent(*run.weights)};
-            request.weights[request.runs.size()] = run.weights;
-        }
-        request.runs.push_back(std::move(copy));
-        if (only_weights) continue;
-        for (const KnownCheckpoint& known : run.checkpoints) {
-            request.checkpoints.push_back(known.source);
-            request.checkpoints.back().run_id = run.id;
-        }
-    }
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), request] { io->saveSession(request); });
-    return save_token_;
+    SaveRequest request = files_.save(now_, path, view_json, dragging());
+    const quint64 token = request.token;
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), saved = std::move(request)] { io->saveSession(saved); });
+    return token;
 }
 
 /// What was edited or trained while the file was written is not in it.
 void Lab::takeSaved(quint64 token, const QString& path) {
-    const Saving saved = saving_.extract(token).mapped();
-    if (saved.session == session_token_) {
-        if (saved.edits == edits_ && !saved.dragging)
-            undo_.setClean();
-        else
-            undo_.resetClean();
-        saved_results_ = saved.results;
-    }
+    const auto saved = files_.saved(token);
+    if (!saved) return;
+    if (saved->of_this_session) saved->edits_too ? undo_.setClean() : undo_.resetClean();
     Q_EMIT sessionSaved(path, token);
 }
 
 void Lab::openSession(const QString& path) {
-    QMetaObject::invokeMethod(
-        io_.get(), [io = io_.get(), token = ++replace_token_, path] { io->openSession(token, path); });
+    QMetaObject::invokeMethod(io_.get(),
+                              [io = io_.get(), token = files_.open(), path] { io->openSession(token, path); });
 }
 
 void Lab::findInterrupted() {
@@ -53,17 +34,21 @@ void Lab::findInterrupted() {
 }
 
 void Lab::resume(const QStringList& recordings) {
+    reopen(recordings);
     resume_when_recovered_ = true;
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = ++replace_token_, recordings] {
-        io->recoverRuns(token, recordings);
-    });
 }
 
 void Lab::reopen(const QStringList& recordings) {
     resume_when_recovered_ = false;
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = ++replace_token_, recordings] {
-        io->recoverRuns(token, recordings);
-    });
+    QMetaObject::invokeMethod(
+        io_.get(), [io = io_.get(), token = files_.open(), recordings] { io->recoverRuns(token, recordings); });
+}
+
+void Lab::startOver() {
+    files_.forgetOpening();
+    replaceRuns({makeRun("a", load_recipe("pre-ln")), makeRun("b", load_recipe("post-ln"))});
+    nameUntrained(now_);
+    requestExplore();
 }
 
 void Lab::replaceRuns(std::vector<LabRun> runs) {
@@ -72,55 +57,33 @@ void Lab::replaceRuns(std::vector<LabRun> runs) {
     undo_.clear();
     ghosts_.clear();
     forks_.clear();
-    ++session_token_;
-    saved_results_ = results_;
+    files_.newSession();
     if (std::exchange(drag_, std::nullopt)) Q_EMIT draggingChanged(false);
-    oldest_training_ = train_generation_ = explore_generation_ =
-        ++generation_;  // nothing under way belongs to these runs
-    runs_ = std::move(runs);
-    selected_run_ = 0;
+    now_.runs = std::move(runs);
+    now_.selected = 0;
+    exploration_.startOver(now_);
+    training_.setPlaying(false);
     selected_layer_ = selected_head_ = -1;
     step_ = kNewest;
-    exact_ = true;
-    first_frame_due_ = explore_again_ = false;
-    playing_ = false;
-    for (LabRun& run : runs_) {
-        used_ids_.insert(run.id);
-        for (const auto& [probe, samples] : run.data->probes) run.measured_for[probe] = explore_generation_;
-    }
+    for (const LabRun& run : now_.runs) used_ids_.insert(run.id);
     Q_EMIT runsChanged();
     Q_EMIT trainingChanged();
     Q_EMIT viewChanged();
 }
 
-void Lab::replaceBySession(const OpenedSession& opened) {
-    const Session& session = opened.session;
-    const QString& path = opened.path;
-    if (session.runs.empty()) {
-        Q_EMIT problem(tr("%1: holds no run").arg(path));
-        return;
-    }
+void Lab::takeOpened(quint64 token, const OpenedSessionPtr& opened) {
+    if (!files_.opened(token)) return;
     try {
-        std::vector<LabRun> runs;
-        for (const RunData& data : session.runs) {
-            const Recipe recipe = parse_recipe(data.recipe_json, path.toStdString() + ", run " + data.id);
-            runs.push_back(
-                {data.id, recipe, recipe, std::make_shared<RunData>(data), nullptr, false, {}, {}});
-            for (const EmbeddedCheckpoint& inside : session.checkpoints)
-                if (inside.run_id == data.id)
-                    runs.back().checkpoints.push_back({inside.step, {data.id, inside}});
-            if (const auto weights = opened.weights.find(data.id); weights != opened.weights.end())
-                runs.back().weights = weights->second;
-        }
-        replaceRuns(std::move(runs));
+        replaceRuns(runsOf(*opened));
     } catch (const std::exception& error) {
         Q_EMIT problem(QString::fromUtf8(error.what()));
     }
+    Q_EMIT sessionOpened(opened);
 }
 
 void Lab::setKnobRecipes(const std::map<std::string, RunKnobs>& knobs) {
     for (const auto& [id, k] : knobs)
-        if (LabRun* run = find(id)) {
+        if (LabRun* run = now_.find(id)) {
             run->recipe = k.recipe;
             run->live = k.live;
             run->pinned = k.pinned;
@@ -130,55 +93,98 @@ void Lab::setKnobRecipes(const std::map<std::string, RunKnobs>& knobs) {
     Q_EMIT trainingChanged();
 }
 
-void Lab::resumeRecovered(const QList<RecoveredRun>& recovered, bool continue_training) {
-    std::vector<LabRun> runs;
-    std::vector<RunPlan> plans;
+void Lab::takeRecovered(quint64 token, const QList<RecoveredRun>& recovered) {
+    if (!files_.opened(token)) return;
+    RecoveredRuns found;
     try {
-        for (const RecoveredRun& found : recovered) {
-            auto data = std::make_shared<RunData>(*found.data);
-            std::string id = data->id;
-            while (std::any_of(runs.begin(), runs.end(), [&](const LabRun& r) { return r.id == id; }))
-                id += "'";
-            data->id = id;
-            const Recipe recipe = parse_recipe(data->recipe_json, found.path.toStdString());
-            LabRun run{id, recipe, recipe, data, nullptr, false, {}, {}, found.weights};
-            if (found.start && found.start != found.checkpoint)
-                run.checkpoints.push_back({found.start->step, {id, found.start}});
-            if (found.checkpoint) {
-                setHotKnobs(run.recipe, hotKnobs(*found.checkpoint));
-                run.live = run.recipe;
-                run.checkpoints.push_back({found.checkpoint->step, {id, found.checkpoint}});
-                cut_after(*data, found.checkpoint->step - 1);
-                if (found.checkpoint->step > 0)
-                    plans.push_back({id,
-                                     data->name,
-                                     recipe,
-                                     std::make_shared<const RunData>(*data),
-                                     found.checkpoint,
-                                     {},
-                                     found.weights});
-                else  // nothing lies behind it: it begins once more
-                    plans.push_back({id, data->name, run.recipe, nullptr, nullptr, {}, found.weights});
-            } else if (continue_training) {
-                Q_EMIT problem(tr("%1: no checkpoint was taken, it can only be looked at").arg(found.path));
-            }
-            if (!continue_training) *data = *found.data;
-            runs.push_back(std::move(run));
-        }
+        found = runsOf(recovered, resume_when_recovered_);
     } catch (const std::exception& error) {
         Q_EMIT problem(QString::fromUtf8(error.what()));
         return;
     }
-    if (runs.empty()) return;
-    replaceRuns(std::move(runs));
-    if (!continue_training || plans.empty()) return;
-    for (qsizetype i = 0; i < recovered.size(); ++i)
-        if (recovered[i].checkpoint) {
-            const QString id = QString::fromStdString(runs_[static_cast<std::size_t>(i)].id);
-            QMetaObject::invokeMethod(
-                io_.get(), [io = io_.get(), id, path = recovered[i].path] { io->continueAt(id, path); });
-        }
-    begin(plans);
+    for (const QString& line : found.problems) Q_EMIT problem(line);
+    if (found.runs.empty()) return;
+    replaceRuns(std::move(found.runs));
+    if (!found.plans.empty()) begin(std::move(found.plans));
+}
+
+// --- models of other programs
+
+void Lab::importModel(const QString& path) {
+    QMetaObject::invokeMethod(io_.get(),
+                              [io = io_.get(), token = files_.import(), path] { io->importModel(token, path); });
+}
+
+void Lab::takeImported(quint64 token, const QString& path, const ImportedModelPtr& model) {
+    if (!files_.imported(token)) return;
+    try {
+        Recipe recipe = model->recipe;
+        complete_without_data(recipe);  // what only the data can tell, the engine fills in
+        Comparison after = now_;
+        after.runs.push_back(makeRun(newId(), recipe));
+        after.runs.back().weights = std::make_shared<const StartWeights>(
+            StartWeights{QFileInfo(path).completeBaseName().toStdString(), path.toStdString(), model->weights});
+        commit(std::move(after), tr("import %1").arg(QFileInfo(path).fileName()));
+        selectRun(static_cast<int>(now_.runs.size()) - 1);
+    } catch (const std::exception& error) {
+        Q_EMIT problem(tr("%1: %2").arg(path, QString::fromUtf8(error.what())));
+    }
+}
+
+// --- forks
+
+void Lab::forkSelected() {
+    const LabRun& run = selected();
+    const KnownCheckpoint* best = nullptr;
+    for (const auto& known : run.checkpoints)
+        if (known.step <= step_ && (!best || known.step > best->step)) best = &known;
+    if (!best) {
+        Q_EMIT problem(
+            tr("%1 has no checkpoint at or before this step: one is taken every ten seconds, at a pause "
+               "and at the end")
+                .arg(QString::fromStdString(run.data->name)));
+        return;
+    }
+    if (!same_but_hot(run.live, run.recipe)) {
+        Q_EMIT problem(
+            tr("A fork keeps the stack: only Δt, τ, ε, learning rate, weight decay and clip may differ"));
+        return;
+    }
+    LabRun fork = run;
+    fork.id = newId();
+    fork.training = 0;
+    fork.data = std::make_shared<RunData>(*run.data);
+    fork.data->id = fork.id;
+    fork.data->name = default_run_name(fork.recipe) + ", fork at " + std::to_string(best->step);
+    const CheckpointSource source = best->source;
+    forks_[++fork_token_] = {run.id, std::move(fork)};
+    QMetaObject::invokeMethod(
+        io_.get(), [io = io_.get(), token = fork_token_, source] { io->loadCheckpoint(token, source); });
+}
+
+void Lab::takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint) {
+    auto waiting = forks_.extract(token);
+    if (!waiting || !checkpoint) return;  // of another session, or unreadable
+    auto& [parent, run] = waiting.mapped();
+    auto history = std::make_shared<RunData>(*run.data);
+    cut_after(*history, checkpoint->step - 1);
+    history->outcome = {RunState::Running, -1, "", -1};
+    run.data = history;
+    run.preview.reset();
+    run.checkpoints = {{checkpoint->step, {run.id, checkpoint}}};
+    RunPlan continued = planOf(run);
+    continued.recipe = history->recipe.value("run " + run.id);
+    continued.history = std::make_shared<const RunData>(*history);
+    continued.start = checkpoint;
+    continued.knobs = hot_knobs(run.recipe);
+    run.live = run.recipe;
+    Comparison after = now_;
+    // The knobs that moved went with the fork; those that the parent moved since are its own.
+    if (LabRun* other = after.find(parent); other && same_recipe(other->recipe, run.recipe))
+        other->recipe = other->live;
+    after.runs.push_back(std::move(run));
+    commit(std::move(after), tr("fork"));
+    begin({continued});
 }
 
 }  // namespace normscope::app

@@ -2,7 +2,7 @@
 // The part of the laboratory that has a step measured afterwards, by replay.
 #include "app/lab/lab.h"
 #include "core/probe/registry.h"
-#include "core/recipe/known_series.h"
+#include "core/run/known_series.h"
 
 #include <algorithm>
 
@@ -37,7 +37,7 @@ RunData headerOf(const RunData& run) {
     RunData header;
     header.id = run.id;
     header.name = run.name;
-    header.recipe_json = run.recipe_json;
+    header.recipe = run.recipe;
     header.events = run.events;
     return header;
 }
@@ -47,7 +47,7 @@ RunData headerOf(const RunData& run) {
 std::vector<MeasurePlan> Lab::lacking(QStringList& why_not) const {
     const std::int64_t step = std::min(step_, lastStep());
     std::vector<MeasurePlan> plans;
-    for (const LabRun& run : runs_) {
+    for (const LabRun& run : now_.runs) {
         const QString name = QString::fromStdString(run.data->name);
         if (!run.trained()) continue;
         if (run.data->steps.step.back() < step) {
@@ -55,7 +55,8 @@ std::vector<MeasurePlan> Lab::lacking(QStringList& why_not) const {
             continue;
         }
         std::vector<std::string> probes;
-        std::copy_if(probes_.begin(), probes_.end(), std::back_inserter(probes), [&](const std::string& id) {
+        const std::vector<std::string>& shown = exploration_.probes();
+        std::copy_if(shown.begin(), shown.end(), std::back_inserter(probes), [&](const std::string& id) {
             return find_probe(id) && !run.data->sample_of(id, step);
         });
         if (probes.empty()) continue;
@@ -86,9 +87,8 @@ QString Lab::measureObstacle() const {
 
 QString Lab::measuringStatus() const {
     if (!measuring_ || measuring_->waiting.empty()) return {};
-    const auto run = std::find_if(runs_.begin(), runs_.end(),
-                                  [&](const LabRun& r) { return r.id == measuring_->waiting.front(); });
-    const QString name = run == runs_.end() ? QString() : QString::fromStdString(run->data->name);
+    const LabRun* run = now_.find(measuring_->waiting.front());
+    const QString name = run ? QString::fromStdString(run->data->name) : QString();
     const bool on_the_way = measuring_->steps_done >= 0 && measuring_->steps_done < measuring_->step;
     return tr("measuring %1\nat step %2%3 …")
         .arg(name)
@@ -105,31 +105,37 @@ void Lab::measureHere() {
         return;
     }
     if (!why_not.isEmpty()) Q_EMIT problem(why_not.join(QStringLiteral("; ")));
-    measuring_ = {measure_token_, request->runs.front().replay.step, {}, -1};
+    measuring_ = {measure_token_, request->runs.front().replay.step, {}, -1, false};
     for (const MeasurePlan& plan : request->runs) measuring_->waiting.push_back(plan.replay.header.id);
     // All HDF5 is the files' thread's, and the checkpoints may lie in one.
     QMetaObject::invokeMethod(io_.get(), [io = io_.get(), request] { io->fetchCheckpoints(request); });
     Q_EMIT measuringChanged();
 }
 
-void Lab::startFetched(const MeasureRequestPtr& request) {
-    if (!measuring_ || request->token != measuring_->token) return;
+void Lab::takeFetched(const MeasureRequestPtr& request) {
+    if (!measuring_ || request->token != measuring_->token || std::exchange(measuring_->fetched, true)) return;
     MeasureRequest sound{request->token, {}};
-    for (const MeasurePlan& plan : request->runs) {
-        if (plan.failed.isEmpty())
-            sound.runs.push_back(plan);
-        else
-            takeMeasured(request->token, QString::fromStdString(plan.replay.header.id), nullptr, plan.failed);
-    }
+    for (const MeasurePlan& plan : request->runs)
+        if (plan.failed.isEmpty()) sound.runs.push_back(plan);
     engine_->measureAt(std::move(sound));
+    for (const MeasurePlan& plan : request->runs)
+        if (!plan.failed.isEmpty())
+            takeMeasured(request->token, QString::fromStdString(plan.replay.header.id), nullptr, plan.failed);
+}
+
+void Lab::takeReplayed(quint64 token, const QString& id, qint64 steps_done) {
+    if (!measuring_ || token != measuring_->token || measuring_->waiting.front() != id.toStdString()) return;
+    measuring_->steps_done = std::max<std::int64_t>(measuring_->steps_done, steps_done);
+    Q_EMIT measuringChanged();
 }
 
 void Lab::takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results, const QString& failed) {
-    if (!measuring_ || token != measuring_->token) return;  // nobody waits for it any more
-    std::erase(measuring_->waiting, id.toStdString());
+    // Nobody waits for it any more, or it was taken already.
+    if (!measuring_ || token != measuring_->token || std::erase(measuring_->waiting, id.toStdString()) == 0) return;
     measuring_->steps_done = -1;
+    if (measuring_->waiting.empty()) measuring_.reset();
     if (!failed.isEmpty()) Q_EMIT problem(failed);
-    LabRun* run = find(id.toStdString());
+    LabRun* run = now_.find(id.toStdString());
     QStringList panels;
     if (run && results) {
         // A recording only grows at its end, so these samples are not in it: they are in the window, and in the
@@ -143,7 +149,7 @@ void Lab::takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& 
         }
     }
     if (!panels.isEmpty()) {
-        ++results_;
+        files_.recorded();
         Q_EMIT dataChanged(panels);
     }
     Q_EMIT measuringChanged();

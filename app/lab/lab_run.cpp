@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/lab_run.h"
 
-#include "core/recipe/experiment.h"
+#include "core/run/experiment.h"
 
 #include <cmath>
 
@@ -11,10 +11,14 @@ LabRun makeRun(std::string id, const Recipe& recipe) {
     auto data = std::make_shared<RunData>();
     data->id = id;
     data->name = default_run_name(recipe);
-    data->recipe_json = recipe_json(recipe, -1);
+    data->recipe = recipe;
     data->seed = recipe.train.seed;
     data->ln_vocab = data->unigram_entropy = data->entropy_rate = std::nan("");
-    return {std::move(id), recipe, recipe, std::move(data), nullptr, false, {}, {}};
+    LabRun run;
+    run.id = std::move(id);
+    run.recipe = run.live = recipe;
+    run.data = std::move(data);
+    return run;
 }
 
 }  // namespace normscope::app

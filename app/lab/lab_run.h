@@ -42,11 +42,20 @@ struct LabRun {
     /// Why nothing more of its training is recorded: "not recorded: …", one line; empty = it is.
     std::string not_recorded = {};
 
+    /// Which start of a training `data` grows from; frames of another one are not its own. 0: none.
+    std::uint64_t training = 0;
+
     bool trained() const { return data->steps.rows() > 0; }
     /// Training has begun and not ended.
     bool underWay() const {
         return data->outcome.state == RunState::Running || data->outcome.state == RunState::Paused;
     }
+    /// Its data belong to `live`, whatever its knobs say.
+    bool committed() const { return trained() || underWay(); }
+    /// Its knobs moved on from what it was trained with.
+    bool asksForANewRun() const { return committed() && !pinned && !same_recipe(recipe, live); }
+    /// The last recorded step; -1 before.
+    std::int64_t lastStep() const { return trained() ? data->steps.step.back() : -1; }
 };
 
 /// A run that nobody measured yet.

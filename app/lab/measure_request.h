@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/recipe/replay.h"
+#include "core/run/replay.h"
 #include "core/session/session.h"
 
 #include <QMetaType>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/start_weights.h"
 
-#include "core/recipe/experiment.h"
+#include "core/run/experiment.h"
 #include "core/recipe/recipe.h"
 
 #include <algorithm>
@@ -28,9 +28,9 @@ RunEvent weightsEvent(const StartWeights& weights) {
 }
 
 Checkpoint startCheckpoint(const RunData& run, const StartWeights& weights) {
-    Recipe recipe = parse_recipe(run.recipe_json, "run " + run.id);
-    complete_and_validate(recipe);
-    Experiment experiment(recipe, run.id, run.name);
+    Recipe recipe = run.recipe.value("run " + run.id);
+    auto corpus = complete_and_validate(recipe);
+    Experiment experiment(recipe, run.id, run.name, std::move(corpus));
     experiment.load_weights(weights.tensors, weights.source);
     return experiment.checkpoint();
 }

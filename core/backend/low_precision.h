@@ -4,17 +4,14 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/recipe/precision.h"
+
 namespace normscope {
 
 /// Emulated short formats: numbers are stored as float32 and hold only values that the format has. BF16 has
 /// float32's exponents and 8 significant bits; FP16 is IEEE binary16: 11 significant bits, largest 65504,
 /// smallest 2⁻²⁴.
 enum class Rounding { None, Bf16, Fp16 };
-
-/// Which results an emulated format rounds. Pure: that of every operation, and the weights (emulated_product.h,
-/// rounded_kernels.h). Autocast: those of matrix products and of what works on them elementwise; weights, norms, softmax,
-/// cross-entropy, embeddings and residual sums stay float32, as under PyTorch's torch.autocast (autocast_kernels.h).
-enum class PrecisionPolicy { Pure, Autocast };
 
 // IEEE 754 rounding float32 → format → float32: to nearest, ties to even; subnormals kept; what lies half a
 // unit or more beyond the largest number becomes infinite; a NaN stays a NaN, made quiet. Always inlined and

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <vector>
-
 #include "core/model/pass.h"
 #include "core/model/tape.h"
 
@@ -14,15 +12,14 @@ namespace normscope {
 template <class T>
 void feed_forward_forward(const Pass<T>&, const FeedForwardOffsets&, Shard, int n, const T* u, const SublayerTape<T>&);
 
-/// df: [directions, R, d] -> du of the same shape (overwritten). Adds to `gradients` unless null. `scratch` grows as
-/// needed.
+/// df: [directions, R, d] -> du of the same shape (overwritten). Adds to `gradients` unless null.
 template <class T>
 void feed_forward_backward(const Pass<T>&, const FeedForwardOffsets&, Shard, int n, const T* u,
-                           const SublayerTape<T>&, const T* df, T* du, T* gradients, std::vector<T>& scratch);
+                           const SublayerTape<T>&, const T* df, T* du, T* gradients);
 
 /// tu: [K, m, d] -> tf: [K, m, d] for the tokens first_token … n − 1 of one sequence.
 template <class T>
 void feed_forward_tangent(const Pass<T>&, const FeedForwardOffsets&, int sequence, int n, int first_token,
-                          int directions, const SublayerTape<T>&, const T* tu, T* tf, std::vector<T>& scratch);
+                          int directions, const SublayerTape<T>&, const T* tu, T* tf);
 
 }  // namespace normscope

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/residual_sum.h"
 
-#include <vector>
-
-#include "core/backend/cpu/rounded_kernels.h"
+#include "core/model/scratch_slots.h"
 #include "core/model/sublayer_factors.h"
 
 namespace normscope {
@@ -12,83 +10,94 @@ namespace {
 
 /// Those of the model's own passes, so that an emulated precision shows what these computed.
 template <class T>
-const RowKernels<T>& kernels_of(const Transformer<T>& model) {
-    if constexpr (std::is_same_v<T, float>)
-        if (model.rounding() != Rounding::None) return rounded_kernels(model.rounding());
-    return row_kernels<T>();
+Ops<T>& ops_of(const Transformer<T>& model) {
+    return model.device().template ops<T>(model.rounding());
 }
 
 template <class T>
-Pass<T> pass_of(const Transformer<T>& model) {
-    return {model.spec(),       model.numerics, model.table(), model.parameters().data(),
-            kernels_of(model), nullptr,         nullptr,       model.rounding()};
+NormRows<T> norm_of(const Transformer<T>& model, const NormOffsets& at, int rows, const T* x,
+                    NormStatistics<T> statistics) {
+    const T* parameters = model.parameters().data();
+    return {model.spec().norm.kind,
+            rows,
+            model.spec().d_model,
+            x,
+            statistics,
+            parameters + at.weight,
+            at.bias == kAbsent ? nullptr : parameters + at.bias};
 }
 
 template <class T>
-SublayerGate gate_of(const Pass<T>& pass, const SublayerRule& rule, int sublayer) {
-    return {pass, offsets(pass, sublayer), rule, first_of_parallel(pass, sublayer)};
+const SublayerCoefficients<T>* coefficients_of(const Tape<T>& tape, int sublayer) {
+    return tape.coefficients.sublayers.data() + sublayer;
 }
 
 }  // namespace
 
 template <class T>
-void branch_rows(const Transformer<T>& model, const Tape<T>& tape, int sublayer, int first_row, int rows, T* out) {
-    const Pass<T> pass = pass_of(model);
+void branch_rows(const Transformer<T>& model, const Tape<T>& tape, int sublayer, int first_row, int rows,
+                 T* out) {
+    Ops<T>& ops = ops_of(model);
     const SublayerRule& rule = model.rules()[static_cast<std::size_t>(sublayer)];
-    const SublayerOffsets& at = offsets(pass, sublayer);
+    const SublayerOffsets& at = offsets(model.table(), sublayer);
     const SublayerTape<T>& t = tape.sublayers[static_cast<std::size_t>(sublayer)];
-    const BranchFactor<T> factor(pass, at, rule);
-    const int d = pass.spec.d_model;
-    const std::size_t first = static_cast<std::size_t>(first_row) * d, count = static_cast<std::size_t>(rows) * d;
+    const int d = model.spec().d_model;
+    const std::size_t first = static_cast<std::size_t>(first_row) * d,
+                      count = static_cast<std::size_t>(rows) * d;
 
     const T* y = (t.y ? t.y : t.f) + first;
     if (rule.out && !t.y) {
-        thread_local std::vector<T> again;  // the tape keeps the norm's input; its statistics come out as they were
-        again.resize(2 * static_cast<std::size_t>(rows));
-        pass.kernels.norm_forward(pass.spec.norm.kind, rows, d, t.f + first, pass.eps(), pass.at(at.norm_out.weight),
-                                  pass.at(at.norm_out.bias), 1, {again.data(), again.data() + rows}, out);
+        // The tape keeps the norm's input; its statistics come out as they were.
+        const auto size = static_cast<std::size_t>(rows);
+        T* again = model.device().template scratch_of<T>(kResidualStatistics, 2 * size);
+        ops.norm_forward(norm_of(model, at.norm_out, rows, t.f + first, {again, again + size}),
+                         &tape.coefficients.whole.data()->eps, nullptr, out);
         y = out;
     }
-    if (factor.channels) {
-        pass.kernels.scale_columns(rows, d, 1, factor.channels, y, out);
+    if (model.spec().branch_scale == BranchScale::Channel) {
+        ops.scale_columns(rows, d, model.parameters().data() + at.scale, y, out);
         y = out;
     }
     // The pass multiplies inside the sum: nothing is rounded here.
-    const double times = factor.number * gate_of(pass, rule, sublayer).value(GateSite::Branch);
-    row_kernels<T>().scale(count, static_cast<T>(times), y, out);
+    model.device().template ops<T>().scale(count, &coefficients_of(tape, sublayer)->branch, y, out);
 }
 
 template <class T>
 double backward_shortcut_factor(const Transformer<T>& model, int sublayer) {
-    const Pass<T> pass = pass_of(model);
-    if (second_of_parallel(pass, sublayer)) return 1;
+    const StackSpec& spec = model.spec();
+    if (second_of_parallel(spec, sublayer)) return 1;
     const SublayerRule& rule = model.rules()[static_cast<std::size_t>(sublayer)];
-    const SublayerGate gate = gate_of(pass, rule, sublayer);
-    return rule.a * gate.factor(GateSite::Shortcut, Jacobian::Backprop) *
-           gate.factor(GateSite::Input, Jacobian::Backprop);
+    const SublayerGate gate(spec, rule, sublayer);
+    const bool gated = gate.scales(GateSite::Shortcut, Jacobian::Backprop) ||
+                       gate.scales(GateSite::Input, Jacobian::Backprop);
+    if (!gated) return rule.a;
+    const auto g = static_cast<double>(model.host_parameters(offsets(model.table(), sublayer).gate, 1)[0]);
+    return rule.a * (1 - gate_activation(spec.gpas.activation, g));
 }
 
 template <class T>
 void gradient_at_sum(const Transformer<T>& model, const Tape<T>& tape, int sublayer, int first_row, int rows,
                      const T* gradient, T* out) {
-    const Pass<T> pass = pass_of(model);
+    Ops<T>& ops = ops_of(model);
     const SublayerRule& rule = model.rules()[static_cast<std::size_t>(sublayer)];
     const SublayerTape<T>& t = tape.sublayers[static_cast<std::size_t>(sublayer)];
-    const int d = pass.spec.d_model;
-    const std::size_t first = static_cast<std::size_t>(first_row) * d, count = static_cast<std::size_t>(rows) * d;
-    const T gate = static_cast<T>(gate_of(pass, rule, sublayer).factor(GateSite::Output, Jacobian::Backprop));
+    const int d = model.spec().d_model;
+    const std::size_t first = static_cast<std::size_t>(first_row) * d,
+                      count = static_cast<std::size_t>(rows) * d;
+    const bool gated =
+        SublayerGate(model.spec(), rule, sublayer).scales(GateSite::Output, Jacobian::Backprop);
+    const T* gate = gated ? &coefficients_of(tape, sublayer)->gate : nullptr;
     if (rule.post)
-        pass.kernels.norm_backward(pass.spec.norm.kind, rows, d, t.z + first,
-                                   t.post.from(static_cast<std::size_t>(first_row)),
-                                   pass.at(offsets(pass, sublayer).norm_post.weight), gradient, gate, false, out,
-                                   nullptr, nullptr);
+        ops.norm_vjp(norm_of(model, offsets(model.table(), sublayer).norm_post, rows, t.z + first,
+                             t.post.from(static_cast<std::size_t>(first_row))),
+                     gradient, gate, false, out, nullptr, nullptr);
     else
-        pass.kernels.scale(count, gate, gradient, out);
+        ops.scale(count, gate, gradient, out);
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                                    \
-    template void branch_rows<T>(const Transformer<T>&, const Tape<T>&, int, int, int, T*);                         \
-    template double backward_shortcut_factor<T>(const Transformer<T>&, int);                                        \
+#define NORMSCOPE_INSTANTIATE(T)                                                            \
+    template void branch_rows<T>(const Transformer<T>&, const Tape<T>&, int, int, int, T*); \
+    template double backward_shortcut_factor<T>(const Transformer<T>&, int);                \
     template void gradient_at_sum<T>(const Transformer<T>&, const Tape<T>&, int, int, int, const T*, T*);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)

@@ -6,7 +6,8 @@
 namespace normscope {
 
 /// The two parts of a sub-layer's sum z = shortcut + branch (scheme.h), taken from the tape of a finished pass. Sub-layers
-/// count as in sublayer.h, rows as in the tape; `model` holds the parameters and numbers that the tape was made with.
+/// count as in sublayer.h, rows as in the tape; `model` holds the parameters and numbers that the tape was made with. `out` and `gradient` are of
+/// the device's memory.
 
 /// What the branch of `sublayer` adds to the stream, Δt·b·λ∘y times the value of a gate at the branch, at `rows` rows
 /// from `first_row` on: out [rows, d].

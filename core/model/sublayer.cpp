@@ -1,53 +1,53 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/sublayer.h"
 
-#include <algorithm>
-
+#include "core/model/scratch_slots.h"
 #include "core/model/sublayer_factors.h"
 
 namespace normscope {
 
 namespace {
 
-template <class T>
-NormStatistics<T> from(NormStatistics<T> s, std::size_t row) {
-    return {s.mean + row, s.rstd + row};
-}
-
-/// One norm applied backwards to every direction: notes the gradient at its output where wanted, adds parameter
-/// gradients, and gives dx = (add ? dx : 0) + scale·Jᵀ dy.
+/// One norm applied backwards to every direction: notes the gradient at its output where wanted, adds
+/// parameter gradients, and gives dx = (add ? dx : 0) + scale·Jᵀ dy.
 template <class T>
 void norm_backward(const Pass<T>& pass, const NormOffsets& at, int R, int directions, const T* x,
-                   NormStatistics<T> statistics, const T* dy, double scale, bool add, T* dx, T* gradients, T* noted) {
+                   NormStatistics<T> statistics, const T* dy, const T* scale, bool add, T* dx, T* gradients,
+                   T* noted) {
     const std::size_t count = static_cast<std::size_t>(R) * pass.spec.d_model;
-    if (noted) pass.kernels.scale(count, static_cast<T>(scale), dy, noted);
+    if (noted) pass.ops.scale(count, scale, dy, noted);
     for (int i = 0; i < directions; ++i)
-        pass.kernels.norm_backward(pass.spec.norm.kind, R, pass.spec.d_model, x, statistics, pass.at(at.weight),
-                                   dy + i * count, static_cast<T>(scale), add, dx + i * count,
-                                   gradient_at(gradients, at.weight), gradient_at(gradients, at.bias));
+        pass.ops.norm_vjp(pass.norm(at, R, x, statistics), dy + i * count, scale, add, dx + i * count,
+                          gradient_at(gradients, at.weight), gradient_at(gradients, at.bias));
+}
+
+/// λ where it is one number for each channel, else null.
+template <class T>
+const T* channels(const Pass<T>& pass, const SublayerOffsets& at) {
+    return pass.spec.branch_scale == BranchScale::Channel ? pass.at(at.scale) : nullptr;
 }
 
 }  // namespace
 
 template <class T>
-void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, Shard shard, const Tape<T>& tape,
-                      SublayerScratch<T>& scratch) {
+void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, Shard shard,
+                      const Tape<T>& tape) {
     const int n = tape.length, d = pass.spec.d_model, R = shard.sequences * n;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * n, first = row * d;
     const std::size_t count = static_cast<std::size_t>(R) * d;
-    const bool second = second_of_parallel(pass, index);
-    const SublayerOffsets& at = offsets(pass, index);
+    const bool second = second_of_parallel(pass.spec, index);
+    const SublayerOffsets& at = offsets(pass.table, index);
     const SublayerTape<T>& t = tape.sublayers[static_cast<std::size_t>(index)];
-    const SublayerGate gate(pass, at, rule, first_of_parallel(pass, index));
-    const BranchFactor<T> factor(pass, at, rule);
-    const auto& k = pass.kernels;
-    const NormKind kind = pass.spec.norm.kind;
+    const SublayerGate gate(pass.spec, rule, index);
+    const SublayerCoefficients<T>* c = pass.sublayers + index;
+    const T* eps = &pass.whole->eps;
+    Ops<T>& ops = pass.ops;
     const T* stream = tape.hidden[static_cast<std::size_t>(index)] + first;
     T* next = tape.hidden[static_cast<std::size_t>(index) + 1] + first;
 
     T* x = t.x + first;
     if (gate.at(GateSite::Input) && !second) {
-        k.scale(count, static_cast<T>(gate.value(GateSite::Input)), stream, x);
+        ops.scale(count, &c->gate, stream, x);
         stream = x;
     }
 
@@ -55,209 +55,199 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
     if (t.u) {
         T* to = (gate.at(GateSite::Norm) ? t.ungated : t.u) + first;
         if (rule.in)
-            k.norm_forward(kind, R, d, x, pass.eps(), pass.at(at.norm_in.weight), pass.at(at.norm_in.bias),
-                           static_cast<T>(rule.s_in), from(t.in, row), to);
+            ops.norm_forward(pass.norm(at.norm_in, R, x, t.in.from(row)), eps, &c->s_in, to);
         else
-            k.scale(count, static_cast<T>(rule.s_in), x, to);
-        if (gate.at(GateSite::Norm)) k.scale(count, static_cast<T>(gate.value(GateSite::Norm)), to, t.u + first);
+            ops.scale(count, &c->s_in, x, to);
+        if (gate.at(GateSite::Norm)) ops.scale(count, &c->gate, to, t.u + first);
         u = t.u + first;
     }
 
     if (index % 2 == 0)
-        attention_forward(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], shard, n, u, t,
-                          scratch.attention);
+        attention_forward(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], shard, n, u, t);
     else
-        feed_forward_forward(pass, pass.table.feed_forward[static_cast<std::size_t>(index / 2)], shard, n, u, t);
+        feed_forward_forward(pass, pass.table.feed_forward[static_cast<std::size_t>(index / 2)], shard, n, u,
+                             t);
 
     const T* y = t.f + first;
-    if (rule.out || factor.channels) scratch.a.resize(count);
+    const T* scales = channels(pass, at);
+    T* work = rule.out || scales ? pass.device.template scratch_of<T>(kSublayerNormed, count) : nullptr;
     if (rule.out) {
-        T* to = t.y ? t.y + first : scratch.a.data();
-        k.norm_forward(kind, R, d, y, pass.eps(), pass.at(at.norm_out.weight), pass.at(at.norm_out.bias), 1,
-                       from(t.out, row), to);
+        T* to = t.y ? t.y + first : work;
+        ops.norm_forward(pass.norm(at.norm_out, R, y, t.out.from(row)), eps, nullptr, to);
         y = to;
     }
-    if (factor.channels) {
-        k.scale_columns(R, d, 1, factor.channels, y, scratch.a.data());
-        y = scratch.a.data();
+    if (scales) {
+        ops.scale_columns(R, d, scales, y, work);
+        y = work;
     }
 
     T* before_gate = gate.at(GateSite::Output) ? t.ungated + first : next;
     T* z = rule.post ? t.z + first : before_gate;
-    const double shortcut = second ? 1 : rule.a * gate.value(GateSite::Shortcut);
-    k.combine(count, static_cast<T>(shortcut), stream, static_cast<T>(factor.number * gate.value(GateSite::Branch)), y,
-              z);
+    ops.axpby(count, &c->shortcut, stream, &c->branch, y, z);
     if (rule.post)
-        k.norm_forward(kind, R, d, z, pass.eps(), pass.at(at.norm_post.weight), pass.at(at.norm_post.bias), 1,
-                       from(t.post, row), before_gate);
-    if (gate.at(GateSite::Output)) k.scale(count, static_cast<T>(gate.value(GateSite::Output)), before_gate, next);
+        ops.norm_forward(pass.norm(at.norm_post, R, z, t.post.from(row)), eps, nullptr, before_gate);
+    if (gate.at(GateSite::Output)) ops.scale(count, &c->gate, before_gate, next);
 }
 
 template <class T>
-void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule, Shard shard, const Tape<T>& tape,
-                       Jacobian kind, T* gradient, T* gradients, const NormOutputGradients<T>& noted,
-                       SublayerScratch<T>& scratch, T* side) {
+void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule, Shard shard,
+                       const Tape<T>& tape, Jacobian kind, T* gradient, T* gradients,
+                       const NormOutputGradients<T>& noted, T* side) {
     const int n = tape.length, d = pass.spec.d_model, R = shard.sequences * n;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * n, first = row * d;
     const std::size_t count = static_cast<std::size_t>(R) * d * shard.directions;
-    const bool second = second_of_parallel(pass, index);
-    const bool joined = second && side;  // else the sub-layer's own map: the shortcut starts where the branch does
-    const SublayerOffsets& at = offsets(pass, index);
+    const bool second = second_of_parallel(pass.spec, index);
+    const bool joined =
+        second && side;  // else the sub-layer's own map: the shortcut starts where the branch does
+    const SublayerOffsets& at = offsets(pass.table, index);
     const SublayerTape<T>& t = tape.sublayers[static_cast<std::size_t>(index)];
-    const SublayerGate gate(pass, at, rule, first_of_parallel(pass, index));
-    const BranchFactor<T> factor(pass, at, rule);
-    const auto& k = pass.kernels;
+    const SublayerGate gate(pass.spec, rule, index);
+    const SublayerCoefficients<T>* c = pass.sublayers + index;
+    Ops<T>& ops = pass.ops;
     const T* x = t.x + first;
+    const auto work = [&](int slot) { return pass.device.template scratch_of<T>(slot, count); };
     const auto note = [&](T* whole) { return whole ? whole + first : nullptr; };
     // Past a gate at `site`: ∂/∂g of (1 − act(g))·`gated`, and the signal times the gate's factor.
-    const auto gate_gradient = [&](GateSite site, double times, const T* dy, const T* gated) {
-        if (gradients && gate.at(site))
-            gradients[at.gate] -= static_cast<T>(gate.slope() * times * k.dot(count, dy, gated));
+    const auto gate_gradient = [&](GateSite site, const T* dy, const T* gated) {
+        if (gradients && gate.at(site)) ops.add_dot(count, dy, gated, &c->gate_slope, gradients + at.gate);
     };
     const auto through_gate = [&](GateSite site, T* signal) {
-        const double passed = gate.factor(site, kind);
-        if (passed != 1) k.scale(count, static_cast<T>(passed), signal, signal);
+        if (gate.scales(site, kind)) ops.scale(count, &c->gate, signal, signal);
     };
 
-    if (gate.at(GateSite::Output)) gate_gradient(GateSite::Output, 1, gradient, t.ungated + first);
+    if (gate.at(GateSite::Output)) gate_gradient(GateSite::Output, gradient, t.ungated + first);
     through_gate(GateSite::Output, gradient);
 
     T* dz = gradient;
     if (rule.post) {
-        scratch.a.resize(count);
-        dz = scratch.a.data();
-        norm_backward(pass, at.norm_post, R, shard.directions, t.z + first, from(t.post, row), gradient, 1, false, dz, gradients,
-                      note(noted.post));
+        dz = work(kSublayerNormed);
+        norm_backward<T>(pass, at.norm_post, R, shard.directions, t.z + first, t.post.from(row), gradient,
+                         nullptr, false, dz, gradients, note(noted.post));
     }
 
     // The branch: dz is the gradient at Δt·b·λ∘y.
     const T* y = (t.y ? t.y : t.f) + first;
+    const T* scales = channels(pass, at);
     if (gradients && at.scale != kAbsent) {
-        const double times = factor.step * gate.value(GateSite::Branch);
-        if (factor.channels)
-            k.column_products(R, d, static_cast<T>(times), dz, y, gradients + at.scale);
+        if (scales)
+            ops.column_products(R, d, &c->scale_step, dz, y, gradients + at.scale);
         else
-            gradients[at.scale] += static_cast<T>(times * k.dot(count, dz, y));
+            ops.add_dot(count, dz, y, &c->scale_slope, gradients + at.scale);
     }
     const T* dy = dz;
-    if (factor.channels) {
-        scratch.d.resize(count);
-        k.scale_columns(shard.directions * R, d, 1, factor.channels, dz, scratch.d.data());
-        dy = scratch.d.data();
+    if (scales) {
+        T* scaled = work(kSublayerScaled);
+        ops.scale_columns(shard.directions * R, d, scales, dz, scaled);
+        dy = scaled;
     }
-    gate_gradient(GateSite::Branch, factor.number, dy, y);
-    const double branch = factor.number * gate.factor(GateSite::Branch, kind);
-    scratch.b.resize(count);
-    scratch.c.resize(count);
-    T* df = scratch.b.data();
-    T* du = scratch.c.data();
+    gate_gradient(GateSite::Branch, dy, y);
+    const T* branch = &c->branch_of[static_cast<int>(kind)];
+    T* df = work(kSublayerBranch);
+    T* du = work(kSublayerInput);
     if (rule.out)
-        norm_backward(pass, at.norm_out, R, shard.directions, t.f + first, from(t.out, row), dy, branch, false, df, gradients,
-                      note(noted.out));
+        norm_backward(pass, at.norm_out, R, shard.directions, t.f + first, t.out.from(row), dy, branch, false,
+                      df, gradients, note(noted.out));
     else
-        k.scale(count, static_cast<T>(branch), dy, df);
+        ops.scale(count, branch, dy, df);
 
     const T* u = t.u ? t.u + first : x;
     if (index % 2 == 0)
-        attention_backward(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], shard, n, u, t, df, du,
-                           gradients, scratch.attention);
+        attention_backward(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], shard, n, u, t,
+                           df, du, gradients);
     else
-        feed_forward_backward(pass, pass.table.feed_forward[static_cast<std::size_t>(index / 2)], shard, n, u, t, df,
-                              du, gradients, scratch.wide);
-    if (gate.at(GateSite::Norm)) gate_gradient(GateSite::Norm, 1, du, t.ungated + first);
+        feed_forward_backward(pass, pass.table.feed_forward[static_cast<std::size_t>(index / 2)], shard, n, u,
+                              t, df, du, gradients);
+    if (gate.at(GateSite::Norm)) gate_gradient(GateSite::Norm, du, t.ungated + first);
     through_gate(GateSite::Norm, du);
 
     // The way back to x: the shortcut's part first, then the branch's.
     T* dx = joined ? side : gradient;
     if (joined) {
-        if (dz != gradient) std::copy(dz, dz + count, gradient);
+        if (dz != gradient) ops.copy(count, dz, gradient);
     } else {
-        gate_gradient(GateSite::Shortcut, rule.a, dz, x);
+        gate_gradient(GateSite::Shortcut, dz, x);
     }
-    const T shortcut = static_cast<T>(rule.a * gate.factor(GateSite::Shortcut, kind)), s_in = static_cast<T>(rule.s_in);
+    const T* shortcut = &c->shortcut_of[static_cast<int>(kind)];
     if (rule.in) {
-        if (!joined) k.scale(count, shortcut, dz, dx);
-        norm_backward(pass, at.norm_in, R, shard.directions, x, from(t.in, row), du, rule.s_in, !joined, dx, gradients, note(noted.in));
+        if (!joined) ops.scale(count, shortcut, dz, dx);
+        norm_backward(pass, at.norm_in, R, shard.directions, x, t.in.from(row), du, &c->s_in, !joined, dx,
+                      gradients, note(noted.in));
     } else if (joined) {
-        k.scale(count, s_in, du, dx);
+        ops.scale(count, &c->s_in, du, dx);
     } else {
-        k.combine(count, shortcut, dz, s_in, du, dx);
+        ops.axpby(count, shortcut, dz, &c->s_in, du, dx);
     }
     if (joined) return;
-    if (first_of_parallel(pass, index) && side) k.combine(count, 1, dx, 1, side, dx);
+    if (first_of_parallel(pass.spec, index) && side) ops.axpby(count, nullptr, dx, nullptr, side, dx);
     if (gate.at(GateSite::Input))
-        gate_gradient(GateSite::Input, 1, dx, tape.hidden[static_cast<std::size_t>(second ? index - 1 : index)] + first);
+        gate_gradient(GateSite::Input, dx,
+                      tape.hidden[static_cast<std::size_t>(second ? index - 1 : index)] + first);
     through_gate(GateSite::Input, dx);
 }
 
 template <class T>
 void sublayer_tangent(const Pass<T>& pass, int index, const SublayerRule& rule, int sequence, int first_token,
-                      int directions, const Tape<T>& tape, Jacobian kind, T* tangent, SublayerScratch<T>& scratch,
-                      T* side) {
+                      int directions, const Tape<T>& tape, Jacobian kind, T* tangent, T* side) {
     const int n = tape.length, d = pass.spec.d_model, m = n - first_token;
     const std::size_t row = static_cast<std::size_t>(sequence) * n + first_token, first = row * d;
     const std::size_t piece = static_cast<std::size_t>(m) * d, count = piece * directions;
-    const bool joined = second_of_parallel(pass, index) && side;
-    const SublayerOffsets& at = offsets(pass, index);
+    const bool joined = second_of_parallel(pass.spec, index) && side;
+    const SublayerOffsets& at = offsets(pass.table, index);
     const SublayerTape<T>& t = tape.sublayers[static_cast<std::size_t>(index)];
-    const SublayerGate gate(pass, at, rule, first_of_parallel(pass, index));
-    const BranchFactor<T> factor(pass, at, rule);
-    const auto& k = pass.kernels;
+    const SublayerGate gate(pass.spec, rule, index);
+    const SublayerCoefficients<T>* c = pass.sublayers + index;
+    Ops<T>& ops = pass.ops;
     // All directions pass the same rows of the norm.
-    const auto norm_tangent = [&](const NormOffsets& norm, const T* x, NormStatistics<T> statistics, double scale,
-                                  const T* in, T* out) {
+    const auto norm_tangent = [&](const NormOffsets& norm, const T* x, NormStatistics<T> statistics,
+                                  const T* scale, const T* in, T* out) {
         for (int i = 0; i < directions; ++i)
-            k.norm_tangent(pass.spec.norm.kind, m, d, x + first, from(statistics, row), pass.at(norm.weight),
-                           in + i * piece, static_cast<T>(scale), out + i * piece);
+            ops.norm_jvp(pass.norm(norm, m, x + first, statistics.from(row)), in + i * piece, scale,
+                         out + i * piece);
     };
     const auto through_gate = [&](GateSite site, T* signal) {
-        const double passed = gate.factor(site, kind);
-        if (passed != 1) k.scale(count, static_cast<T>(passed), signal, signal);
+        if (gate.scales(site, kind)) ops.scale(count, &c->gate, signal, signal);
     };
 
     if (!joined) through_gate(GateSite::Input, tangent);
-    if (first_of_parallel(pass, index) && side) std::copy(tangent, tangent + count, side);
+    if (first_of_parallel(pass.spec, index) && side) ops.copy(count, tangent, side);
     const T* tx = joined ? side : tangent;
 
-    scratch.a.resize(count);
-    scratch.b.resize(count);
-    T* tu = scratch.a.data();
-    T* tf = scratch.b.data();
+    T* tu = pass.device.template scratch_of<T>(kSublayerInput, count);
+    T* tf = pass.device.template scratch_of<T>(kSublayerBranch, count);
     if (rule.in)
-        norm_tangent(at.norm_in, t.x, t.in, rule.s_in, tx, tu);
+        norm_tangent(at.norm_in, t.x, t.in, &c->s_in, tx, tu);
     else
-        k.scale(count, static_cast<T>(rule.s_in), tx, tu);
+        ops.scale(count, &c->s_in, tx, tu);
     through_gate(GateSite::Norm, tu);
 
     if (index % 2 == 0)
-        attention_tangent(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], sequence, n, first_token,
-                          directions, t, tu, tf, scratch.attention);
+        attention_tangent(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], sequence, n,
+                          first_token, directions, t, tu, tf);
     else
         feed_forward_tangent(pass, pass.table.feed_forward[static_cast<std::size_t>(index / 2)], sequence, n,
-                             first_token, directions, t, tu, tf, scratch.wide);
+                             first_token, directions, t, tu, tf);
 
     T* ty = tf;
     if (rule.out) {
-        norm_tangent(at.norm_out, t.f, t.out, 1, tf, tu);
+        norm_tangent(at.norm_out, t.f, t.out, nullptr, tf, tu);
         ty = tu;
     }
-    if (factor.channels) k.scale_columns(m * directions, d, 1, factor.channels, ty, ty);
-    k.combine(count, static_cast<T>(joined ? 1 : rule.a * gate.factor(GateSite::Shortcut, kind)), tangent,
-              static_cast<T>(factor.number * gate.factor(GateSite::Branch, kind)), ty, tangent);
+    if (const T* scales = channels(pass, at)) ops.scale_columns(m * directions, d, scales, ty, ty);
+    ops.axpby(count, joined ? nullptr : &c->shortcut_of[static_cast<int>(kind)], tangent,
+              &c->branch_of[static_cast<int>(kind)], ty, tangent);
     if (rule.post) {
-        norm_tangent(at.norm_post, t.z, t.post, 1, tangent, tu);
-        std::copy(tu, tu + count, tangent);
+        norm_tangent(at.norm_post, t.z, t.post, nullptr, tangent, tu);
+        ops.copy(count, tu, tangent);
     }
     through_gate(GateSite::Output, tangent);
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                                  \
-    template void sublayer_forward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&,            \
-                                      SublayerScratch<T>&);                                                       \
-    template void sublayer_backward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&, Jacobian, \
-                                       T*, T*, const NormOutputGradients<T>&, SublayerScratch<T>&, T*);               \
-    template void sublayer_tangent<T>(const Pass<T>&, int, const SublayerRule&, int, int, int, const Tape<T>&,    \
-                                      Jacobian, T*, SublayerScratch<T>&, T*);
+#define NORMSCOPE_INSTANTIATE(T)                                                                        \
+    template void sublayer_forward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&); \
+    template void sublayer_backward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&, \
+                                       Jacobian, T*, T*, const NormOutputGradients<T>&, T*);            \
+    template void sublayer_tangent<T>(const Pass<T>&, int, const SublayerRule&, int, int, int,          \
+                                      const Tape<T>&, Jacobian, T*, T*);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)
 #undef NORMSCOPE_INSTANTIATE

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <vector>
-
 #include "core/model/attention.h"
 #include "core/model/feed_forward.h"
 #include "core/model/pass.h"
@@ -22,13 +20,6 @@ namespace normscope {
 /// the layer's input x: attention x ↦ h'; feed-forward x ↦ the layer's output with attention's branch held at its value.
 /// A serial layer does not look at `side`.
 
-/// Buffers of one thread; grown on first use, then reused.
-template <class T>
-struct SublayerScratch {
-    std::vector<T> a, b, c, d, wide, side;
-    AttentionScratch<T> attention;
-};
-
 /// Where the gradients at a sub-layer's norm outputs go, [R, d] of the whole batch each; null where not wanted.
 template <class T>
 struct NormOutputGradients {
@@ -39,17 +30,17 @@ struct NormOutputGradients {
 
 /// tape.hidden[index] -> tape.hidden[index + 1] on the shard's rows.
 template <class T>
-void sublayer_forward(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&, SublayerScratch<T>&);
+void sublayer_forward(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&);
 
 /// gradient: [directions, R, d] of the shard, ∂/∂h_{index+1} on entry, ∂/∂h_{index} on return. Adds parameter gradients
 /// to `gradients` unless null; with more than one direction that and the noted gradients must be null.
 template <class T>
 void sublayer_backward(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&, Jacobian, T* gradient,
-                       T* gradients, const NormOutputGradients<T>&, SublayerScratch<T>&, T* side = nullptr);
+                       T* gradients, const NormOutputGradients<T>&, T* side = nullptr);
 
 /// K directions at the tokens first_token … n − 1 of one sequence; tangent: [K, m, d], replaced by its image.
 template <class T>
 void sublayer_tangent(const Pass<T>&, int index, const SublayerRule&, int sequence, int first_token, int directions,
-                      const Tape<T>&, Jacobian, T* tangent, SublayerScratch<T>&, T* side = nullptr);
+                      const Tape<T>&, Jacobian, T* tangent, T* side = nullptr);
 
 }  // namespace normscope

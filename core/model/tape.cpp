@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/tape.h"
 
-#include "core/backend/cpu/large_pages.h"
+#include "core/model/scratch_slots.h"
 
 namespace normscope {
 
@@ -84,13 +84,23 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
 }  // namespace
 
 template <class T>
-void Tape<T>::reserve(const StackSpec& spec, const std::vector<SublayerRule>& rules, int new_sequences,
+void Tape<T>::reserve(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules, int new_sequences,
                       int new_length, bool for_gradient) {
     sequences = new_sequences;
     length = new_length;
-    const std::size_t needed = lay_out<T>(*this, spec, rules, for_gradient, nullptr);
-    if (memory_.size() < needed) resize_on_large_pages(memory_, needed);
+    device_ = &device;
+    memory_.resize(device, lay_out<T>(*this, spec, rules, for_gradient, nullptr));
     lay_out<T>(*this, spec, rules, for_gradient, memory_.data());
+}
+
+template <class T>
+void Tape<T>::reserve_scratch(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules,
+                              int new_sequences, int new_length, bool for_gradient) {
+    sequences = new_sequences;
+    length = new_length;
+    device_ = &device;
+    const std::size_t needed = lay_out<T>(*this, spec, rules, for_gradient, nullptr);
+    lay_out<T>(*this, spec, rules, for_gradient, device.scratch_of<T>(kStepTape, needed));
 }
 
 template struct Tape<float>;

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <vector>
 
-#include "core/backend/cpu/row_kernels.h"
+#include "core/backend/device.h"
+#include "core/backend/ops.h"
+#include "core/model/batch.h"
 #include "core/stack/scheme.h"
 
 namespace normscope {
@@ -21,12 +24,35 @@ double mean(const T* values, std::size_t count) {
     return std::accumulate(values, values + count, 0.0) / static_cast<double>(count);
 }
 
+/// What a pass multiplies by (core/backend/coefficients.h), in the device's memory.
+template <class T>
+struct Coefficients {
+    Buffer<Numerics> numerics;                      ///< one
+    Buffer<PassCoefficients<T>> whole;              ///< one
+    Buffer<SublayerCoefficients<T>> sublayers;      ///< [2D]
+};
+
+/// A batch in the device's memory.
+struct DeviceBatch {
+    const std::int32_t *tokens = nullptr, *targets = nullptr;  ///< [sequences, length]
+    int sequences = 0, length = 0;
+};
+struct BatchBuffer {
+    Buffer<std::int32_t> tokens, targets;
+    /// Targets are null where the batch has none.
+    DeviceBatch upload(Device& device, const Batch& batch) {
+        tokens.upload(device, batch.tokens);
+        targets.upload(device, batch.targets);
+        return {tokens.data(), targets.empty() ? nullptr : targets.data(), batch.sequences, batch.length};
+    }
+};
+
 /// What one sub-layer keeps of its forward pass, for the whole batch. R = B·n rows. Null where the rule has no use.
 template <class T>
 struct SublayerTape {
     T* x = nullptr;     ///< [R, d] what the branch reads: the hidden state before the sub-layer (in a parallel layer, before
                         ///< the layer), or what a gate at the input made of it
-    T* u = nullptr;     ///< [R, d] input of f where a norm, a factor or a gate stands before it; else x serves
+    T* u = nullptr;     ///< [R, d] input of f where a norm, a factor or a gate lies before it; else x serves
     T* f = nullptr;     ///< [R, d] output of f
     T* y = nullptr;     ///< [R, d] output of the output norm, where a gate or a learnable scale reads it
     T* z = nullptr;     ///< [R, d] the sum, where a post norm reads it
@@ -45,7 +71,8 @@ struct SublayerTape {
     T* slope = nullptr;      ///< [R, d_ff] the activation's derivative, where it is not gated
 };
 
-/// Everything a forward pass leaves behind; one block of memory, laid out again only when a shape changes.
+/// Everything a forward pass leaves behind, in the memory of its device: host code reads it through view(). One block,
+/// laid out again only when a shape changes.
 template <class T>
 struct Tape {
     int sequences = 0, length = 0;
@@ -57,28 +84,39 @@ struct Tape {
     T* logits = nullptr;        ///< [R, V]
     T* losses = nullptr;        ///< [R] cross-entropy per token, nat
 
-    /// The weights of the linear layers (ParameterTable::linear_layers) as [in, out], at their offsets in the arena: a
-    /// product over many rows reads them so, without turning them again. Of the pass's parameters; float32 only.
-    std::vector<T> turned;
+    /// The weights of the linear layers (ParameterTable::linear_layers) as [in, out], at their offsets in the arena: where
+    /// the device wants it, a product over many rows reads them so. Of the pass's parameters.
+    Buffer<T> transposed;
+    Coefficients<T> coefficients;  ///< of the pass: who multiplies by its Jacobian reads them again
+    BatchBuffer batch;
 
     int rows() const { return sequences * length; }
     /// Makes room for [sequences, length] tokens of this stack. With `for_gradient` alone, what no backward pass of
     /// parameter gradients reads (f and pre, where neither a norm nor a gate does) has one place for all sub-layers.
-    void reserve(const StackSpec& spec, const std::vector<SublayerRule>& rules, int sequences, int length,
+    void reserve(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules, int sequences, int length,
                  bool for_gradient = false);
-    double mean_loss() const { return mean(losses, static_cast<std::size_t>(rows())); }
+    /// The same in the worker's own memory (Device::scratch), good until the worker asks for another tape.
+    void reserve_scratch(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules, int sequences,
+                         int length, bool for_gradient);
+    Device& device() const { return *device_; }
+    HostView<T> view(const T* values, std::size_t count) const { return {*device_, values, count}; }
+    double mean_loss() const {
+        const auto count = static_cast<std::size_t>(rows());
+        return mean(view(losses, count).data(), count);
+    }
     /// Of the block that all arrays lie in.
-    std::size_t bytes() const { return memory_.size() * sizeof(T); }
+    std::size_t bytes() const { return memory_.bytes(); }
 
   private:
-    std::vector<T> memory_;
+    Device* device_ = nullptr;
+    Buffer<T> memory_;
 };
 
 /// What a backward pass writes down for probes, where wanted; shards write disjoint rows.
 template <class T>
 struct BackwardRecord {
-    std::vector<std::vector<T>> hidden;       ///< 2D+1 of [R, d]: ∂loss/∂h_k
-    std::vector<std::vector<T>> norm_output;  ///< per norm site in forward order, [R, d]: ∂loss/∂(norm output)
+    std::vector<Buffer<T>> hidden;       ///< 2D+1 of [R, d]: ∂loss/∂h_k
+    std::vector<Buffer<T>> norm_output;  ///< per norm site in forward order, [R, d]: ∂loss/∂(norm output)
 };
 
 }  // namespace normscope

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/backend/cpu/thread_pool.h"
+#include "core/backend/device.h"
 #include "core/model/batch.h"
 #include "core/model/norm_site.h"
 #include "core/model/parameters.h"
@@ -15,25 +16,33 @@
 
 namespace normscope {
 
-/// Gradients of one step. Passes are cut into shards of whole sequences; each shard adds into its own buffer and the
-/// buffers are summed in order, so the result has the same bits on one thread or many.
+/// Gradients of one step, in the device's memory. Passes are cut into shards of whole sequences; each shard adds into its
+/// own buffer and the buffers are summed in order, so the result has the same bits on one thread or many.
 template <class T>
 struct Gradients {
-    std::vector<std::vector<T>> shards;
-    bool fresh = true;  ///< nothing added yet; the first pass overwrites what stands in the buffers
-    /// Per shard [2D+1]: Σh² and Σ(∂loss/∂h)² of every hidden state over all rows that the passes added, in float64
+    std::vector<Buffer<T>> shards;
+    bool fresh = true;  ///< nothing added yet; the first pass overwrites what the buffers hold
+    /// [shards, 2, 2D+1]: Σh² and Σ(∂loss/∂h)² of every hidden state over all rows that the passes added, in float64
     /// (gradient_ratio.h reads them).
-    std::vector<std::vector<double>> state_square, gradient_square;
-    std::vector<T>& total() { return shards.front(); }
-    const std::vector<T>& total() const { return shards.front(); }
+    Buffer<double> hidden_squares;
+    Buffer<double> norm;           ///< one: ‖total‖₂ after sum_shards()
+    Buffer<double> piece_squares;  ///< of sum_shards()
+    Buffer<T> loss_gradient;       ///< one: what a token's cross-entropy is multiplied by
+    BatchBuffer batch;
+    Buffer<T>& total() { return shards.front(); }
+    const Buffer<T>& total() const { return shards.front(); }
 };
 
 /// What Transformer::accumulate works with, kept from step to step.
 template <class T>
 struct StepScratch {
-    std::vector<T> losses;  ///< [R] cross-entropy per token, nat
-    std::vector<T> turned;  ///< see Tape::turned
-    double mean_loss() const { return mean(losses.data(), losses.size()); }
+    Buffer<T> losses;      ///< [R] cross-entropy per token, nat
+    Buffer<T> transposed;  ///< see Tape::transposed
+    Coefficients<T> coefficients;
+    double mean_loss() const {
+        const HostView<T> on_host(losses);
+        return mean(on_host.data(), on_host.size());
+    }
 };
 
 /// A causal language model: embedding, 2·depth sub-layers, final norm, head, cross-entropy. Holds the parameters; all
@@ -42,8 +51,8 @@ struct StepScratch {
 template <class T>
 class Transformer {
   public:
-    /// A completed, validated spec; weights drawn from `seed`.
-    Transformer(const StackSpec& spec, std::uint64_t seed);
+    /// A completed, validated spec; weights drawn from `seed`, the same on every device.
+    Transformer(const StackSpec& spec, std::uint64_t seed, Device& device = cpu_device());
 
     /// The layers first_layer … first_layer + layers − 1 of another model, in this scalar: its weights as they are
     /// (rounded already where it rounds), its numerics, each layer's own rule, and no rounding of its own. Without
@@ -56,8 +65,14 @@ class Transformer {
     const ParameterTable& table() const { return table_; }
     const std::vector<SublayerRule>& rules() const { return rules_; }  ///< 2D
     const std::vector<NormSite>& sites() const { return sites_; }
-    std::span<T> parameters() { return parameters_; }
-    std::span<const T> parameters() const { return parameters_; }
+    Device& device() const { return *device_; }
+    /// In the device's memory; the host reads them through host_parameters().
+    std::span<T> parameters() { return {parameters_.data(), parameters_.size()}; }
+    std::span<const T> parameters() const { return {parameters_.data(), parameters_.size()}; }
+    HostView<T> host_parameters() const { return parameters_; }
+    HostView<T> host_parameters(std::size_t offset, std::size_t count) const {
+        return {*device_, parameters_.data() + offset, count};
+    }
     Numerics numerics;  ///< may be changed between passes
 
     /// Emulated precision, of every pass; storage is float32, and inside an operation numbers accumulate in float32.
@@ -68,15 +83,17 @@ class Transformer {
     void set_rounding(Rounding rounding, PrecisionPolicy policy = PrecisionPolicy::Pure);
     Rounding rounding() const { return rounding_; }
     PrecisionPolicy policy() const { return policy_; }
-    /// Puts these weights in the place of parameters(), rounded to the format under the pure policy; the gates stay
-    /// float32, since their small steps would round away ([G] trains them in pure BF16 and sees them freeze).
+    /// Puts these weights, of the device's memory, in the place of parameters(), rounded to the format under the
+    /// pure policy; the gates stay float32, since their small steps would round away ([G] trains them in pure
+    /// BF16 and sees them freeze).
     void set_parameters(std::span<const T> weights);
 
     /// Tokens [B, n], n ≤ context, every token below vocab (InputError otherwise). Fills the tape; losses too when the
     /// batch has targets.
     void forward(const Batch&, Tape<T>&, ThreadPool&) const;
 
-    /// The layers alone, from the hidden states [length, d] of one sequence on; no head. length ≤ context.
+    /// The layers alone, from the hidden states [length, d] of one sequence on, which the host holds; no head. length ≤
+    /// context.
     void forward_layers(const T* states, int length, Tape<T>&, ThreadPool&) const;
 
     /// Adds ∂(factor·mean loss)/∂θ to `gradients` (reserved and zeroed by clear()). `record` may be null.
@@ -87,14 +104,18 @@ class Transformer {
     /// the forward pass left. Sums are in another order than backward()'s.
     void accumulate(const Batch&, T factor, Gradients<T>&, StepScratch<T>&, ThreadPool&) const;
     void clear(Gradients<T>&, int sequences) const;
-    /// Sums the shards' buffers, in order, into total(), in float32 under emulated precision too, for the optimizer.
-    /// Returns ‖total‖₂, summed in float64.
+    /// Sums the shards' buffers, in order, into total(), in float32 under emulated precision too, for the optimizer; and
+    /// ‖total‖₂, summed in float64 and divided by *divisor (of the device; null: 1), into Gradients::norm.
+    void sum_shards(Gradients<T>&, ThreadPool&, const double* divisor = nullptr) const;
+    /// The same, and ‖total‖₂ on the host.
     double reduce(Gradients<T>&, ThreadPool&) const;
 
     /// The Jacobian of the sub-layers begin … end − 1 times K directions (JVP), at one sequence of the tape:
-    /// tangent [K, m, d] at the tokens first_token … n − 1, replaced by its image. In a causal stack those tokens
-    /// depend on each other and the earlier ones alone; otherwise first_token must be 0. In a parallel layer the map of
-    /// one sub-layer alone is its own (sublayer.h); whole layers, and ranges of them, are exact.
+    /// tangent [K, m, d] at the tokens first_token … n − 1, replaced by its image. The directions lie in the
+    /// device's memory, here and in pull_back(). What the pass multiplied by is in the tape, with its numerics.
+    /// In a causal stack those tokens depend on each other and the earlier ones alone; otherwise first_token must
+    /// be 0. In a parallel layer the map of one sub-layer alone is its own (sublayer.h); whole layers, and ranges
+    /// of them, are exact.
     void tangent(const Tape<T>&, int sequence, int begin, int end, int first_token, int directions, Jacobian,
                  T* tangent) const;
     /// Its transpose (VJP) for the whole batch: gradient [R, d] at h_end, replaced by the gradient at h_begin.
@@ -102,42 +123,41 @@ class Transformer {
     /// The transpose times K directions at one sequence: gradient [K, n, d].
     void pull_back(const Tape<T>&, int sequence, int begin, int end, int directions, Jacobian, T* gradient) const;
 
-    /// How many shards a batch of B sequences is cut into: a function of B alone.
-    static int shard_count(int sequences);
-
   private:
-    Pass<T> pass(const std::vector<T>& turned) const;
-    void turn_weights(std::vector<T>& turned, ThreadPool&) const;  ///< see Tape::turned
+    void build_tables();
+    Pass<T> pass(const Buffer<T>& transposed, const Coefficients<T>&) const;
+    /// Before a pass: its coefficients and transposed weights.
+    void prepare(Coefficients<T>&, Buffer<T>& transposed, ThreadPool&) const;
     void check(const Batch&) const;
-    void shard_forward(const Pass<T>&, const Batch&, Shard, const Tape<T>&) const;
+    /// `batch` begins where the tape does.
+    void shard_forward(const Pass<T>&, const DeviceBatch& batch, Shard, const Tape<T>&) const;
     /// Adds into the gradients of the shard `index`; `noted` [2D] and `record` may be null.
-    void shard_backward(const Pass<T>&, const Batch&, Shard, const Tape<T>&, T scale, int index, Gradients<T>&,
+    void shard_backward(const Pass<T>&, const DeviceBatch&, Shard, const Tape<T>&, int index, Gradients<T>&,
                         const NormOutputGradients<T>* noted, BackwardRecord<T>* record) const;
     void pull_back(const Tape<T>&, Shard, int begin, int end, Jacobian, T* gradient) const;
     Shard shard(int index, int sequences) const;
-    void embed(const Pass<T>&, const Batch&, Shard, const Tape<T>&) const;
+    void embed(const Pass<T>&, const DeviceBatch&, Shard, const Tape<T>&) const;
     void head_forward(const Pass<T>&, Shard, const Tape<T>&) const;
-    /// Gradient at the last hidden state of scale·Σ losses, and the losses.
-    void head_backward(const Pass<T>&, const Batch&, Shard, const Tape<T>&, T scale, T* gradient, T* gradients,
+    /// Gradient at the last hidden state of *scale·Σ losses, and the losses.
+    void head_backward(const Pass<T>&, const DeviceBatch&, Shard, const Tape<T>&, const T* scale, T* gradient, T* gradients,
                        BackwardRecord<T>*) const;
-    /// Zeroes what a backward pass adds to: all but the blocks' weight matrices (Pass::weight_gradient).
-    void clear_sums(T* gradients) const;
     /// gradient: [R, d] of the shard at hidden[0], overwritten.
-    void embed_backward(const Batch&, Shard, const Tape<T>&, T* gradient, T* gradients,
+    void embed_backward(const Pass<T>&, const DeviceBatch&, Shard, const Tape<T>&, T* gradient, T* gradients,
                         BackwardRecord<T>*) const;
 
+    Device* device_;
+    Ops<T>* ops_;  ///< of the rounding and its policy
     StackSpec spec_;
     ParameterTable table_;
     std::vector<SublayerRule> rules_;
     std::vector<NormSite> sites_;
-    std::vector<T> parameters_;
-    std::vector<T> angles_;  ///< of rotary positions, else empty
-    /// What is rounded outside of products: nothing under autocast.
-    Rounding storage_rounding() const { return policy_ == PrecisionPolicy::Pure ? rounding_ : Rounding::None; }
-
+    Buffer<T> parameters_;
+    Buffer<T> angles_;  ///< of rotary positions, else empty
+    Buffer<CoefficientRule> coefficient_rules_;  ///< [2D]
+    Buffer<ArenaPiece> pieces_;  ///< the whole arena, cut
+    Buffer<ArenaPiece> sums_;    ///< what a backward pass adds to: all but the blocks' matrices
     Rounding rounding_ = Rounding::None;
     PrecisionPolicy policy_ = PrecisionPolicy::Pure;
-    RowKernels<T> kernels_;  ///< those of the rounding and its policy
 };
 
 }  // namespace normscope

@@ -61,12 +61,12 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
         double most = 0;
         for (std::size_t b = 0; b < B; ++b) {
             AttentionRowSums rows_of_b;
-            attention_kernels<T>().add_rows(tape.length, s.causal, attention.probabilities + (b * H + head) * n * n,
-                                            rows_of_b);
+            attention_kernels<T>().add_rows(
+                tape.length, s.causal, tape.view(attention.probabilities + (b * H + head) * n * n, n * n).data(), rows_of_b);
             if (!std::isfinite(rows_of_b.entropy)) return;
             sums.insert(sums.end(), {rows_of_b.rows, rows_of_b.entropy, rows_of_b.first_mass});
-            const T* rows = attention.qkv + b * n * width;
-            const double largest = scale * largest_product(rows + head * d_head, rows + key, tape.length, d_head, width,
+            const HostView<T> rows = tape.view(attention.qkv + b * n * width, n * width);
+            const double largest = scale * largest_product(rows.data() + head * d_head, rows.data() + key, tape.length, d_head, width,
                                                            s.causal, scores);
             if (std::isnan(largest)) return;
             most = std::max(most, largest);
@@ -88,5 +88,20 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
 }
 template ProbeResult probe_attention<float>(ProbeInput<float>&);
 template ProbeResult probe_attention<double>(ProbeInput<double>&);
+
+namespace {
+
+double operations(const ProbeShape& s) { return 2 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length); }
+
+}  // namespace
+
+ProbeInfo attention_probe() {
+    const std::vector<Axis> heads{axis::layer, axis::head};
+    return {"attention", "Attention", ProbeNeeds::Forward, ProbeCost::Cheap, operations, probe_attention<float>,
+            probe_attention<double>,
+            {{"entropy", heads, "entropy of a row ÷ ln of its length", kAveraged | kMayBeNan},
+             {"sink_mass", heads, "mass on the first token", kAveraged | kMayBeNan},
+             {"max_logit", heads, "largest |q·k|/(τ·√d_h)", kMayBeNan}}};
+}
 
 }  // namespace normscope

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/probe_input.h"
-#include "core/probe/probe_result.h"
+#include "core/probe/probe_info.h"
 
 namespace normscope {
 
@@ -19,5 +18,7 @@ namespace normscope {
 /// entropy and sink_mass also where no row has two entries.
 template <class T>
 ProbeResult probe_attention(ProbeInput<T>& input);
+
+ProbeInfo attention_probe();
 
 }  // namespace normscope

@@ -38,13 +38,13 @@ double largest_entry(int rows, int columns, const T* W, const T* b, double input
 template <class T>
 class Parameters {
   public:
-    explicit Parameters(const Transformer<T>& model) : parameters_(model.parameters().data()) {}
+    explicit Parameters(const Transformer<T>& model) : parameters_(model.host_parameters()) {}
     const T* at(std::size_t offset, std::size_t further = 0) const {
-        return offset == kAbsent ? nullptr : parameters_ + offset + further;
+        return offset == kAbsent ? nullptr : parameters_.data() + offset + further;
     }
 
   private:
-    const T* parameters_;
+    HostView<T> parameters_;
 };
 
 /// ‖W^O b^V + b^O‖₂, b^V of the value head that each head reads.
@@ -70,7 +70,7 @@ template <class T>
 double largest_magnitude(const Transformer<T>& model, std::size_t offset, std::size_t count) {
     if (offset == kAbsent) return 0;
     double largest = 0;
-    for (T v : model.parameters().subspan(offset, count))
+    for (T v : model.host_parameters(offset, count))
         if (const double size = std::abs(static_cast<double>(v)); !(size <= largest)) largest = size;
     return largest;
 }

@@ -113,7 +113,7 @@ class Planner {
         const double late = static_cast<double>(steps_ - kDenseSteps) * step_;
         double left = kFill * kLateBudget * late - common_operations(last, last);
         double cheap = 0;
-        ProbeNeeds needs = ProbeNeeds::Updates;
+        ProbeNeeds needs = ProbeNeeds::Nothing;
         for (std::size_t i : cheap_) {
             cheap += probes_[i].operations;
             if (shared_operations(shape_, probes_[i].needs) > shared_operations(shape_, needs)) needs = probes_[i].needs;
@@ -200,8 +200,8 @@ double planned_operations(const ProbeShape& shape, std::span<const PlannedProbe>
                 }
         return steps;
     };
-    const auto forward = passes([](ProbeNeeds n) { return n != ProbeNeeds::Updates; });
-    const auto backward = passes([](ProbeNeeds n) { return n == ProbeNeeds::Gradients; });
+    const auto forward = passes(needs_forward);
+    const auto backward = passes(needs_backward);
     return sum + forward_pass_operations(shape) * static_cast<double>(forward) +
            backward_pass_operations(shape) * static_cast<double>(backward);
 }

@@ -12,7 +12,7 @@ namespace normscope {
 
 /// One probe of a recipe, for planning.
 struct PlannedProbe {
-    ProbeNeeds needs = ProbeNeeds::Activations;
+    ProbeNeeds needs = ProbeNeeds::Forward;
     double operations = 0;  ///< of one sample, shared passes left out
     int every = 0;          ///< n: every n-th step exactly; 0: the plan decides
 };

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/backend/cpu/row_kernels.h"
 #include "core/probe/jackknife.h"
 
 namespace normscope {
@@ -11,7 +12,7 @@ template <class T>
 ProbeResult probe_gradients(ProbeInput<T>& input) {
     const auto& record = input.backward();
     const Tape<T>& tape = input.tape();
-    const auto& gradients = input.parameter_gradients();
+    const HostView<T> gradients = input.parameter_gradients();
     const auto depth = static_cast<std::size_t>(input.model.spec().depth);
 
     std::vector<double> params(2 * depth);
@@ -21,8 +22,9 @@ ProbeResult probe_gradients(ProbeInput<T>& input) {
     const double batch = tape.sequences;
     for (std::size_t k = 0; k < hidden.size(); ++k) {
         std::vector<double> squares;  // [sequences, 2] of the gradient and of the hidden state
+        const HostView<T> gradient(record.hidden[k]), state = tape.view(tape.hidden[k], sequences * count);
         for (std::size_t b = 0; b < sequences; ++b) {
-            const T *g = record.hidden[k].data() + b * count, *h = tape.hidden[k] + b * count;
+            const T *g = gradient.data() + b * count, *h = state.data() + b * count;
             squares.push_back(row_kernels<T>().dot(count, g, g));
             squares.push_back(row_kernels<T>().dot(count, h, h));
         }
@@ -53,5 +55,20 @@ ProbeResult probe_gradients(ProbeInput<T>& input) {
 }
 template ProbeResult probe_gradients<float>(ProbeInput<float>&);
 template ProbeResult probe_gradients<double>(ProbeInput<double>&);
+
+namespace {
+
+double operations(const ProbeShape& s) { return scalar_operations(s.states() + s.parameters()); }
+
+}  // namespace
+
+ProbeInfo gradients_probe() {
+    return {"gradients", "Gradients by depth", ProbeNeeds::Backward, ProbeCost::Cheap, operations, probe_gradients<float>,
+            probe_gradients<double>,
+            {{"hidden", {axis::hidden_state}, "‖∂L/∂h_k‖_F over the batch", kAveraged, "nat"},
+             {"scaled", {axis::hidden_state}, "‖h_k‖·‖∂L/∂h_k‖, which no scale of h changes", kAveraged | kAdded, "nat"},
+             {"params", {axis::layer, axis::half}, "L2 norm over the tensors of the attention, of the FFN", 0, "nat"},
+             {"total", {}, "L2 norm over all tensors", 0, "nat"}}};
+}
 
 }  // namespace normscope

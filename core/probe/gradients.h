@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/probe_input.h"
-#include "core/probe/probe_result.h"
+#include "core/probe/probe_info.h"
 
 namespace normscope {
 
@@ -12,5 +11,7 @@ namespace normscope {
 /// over all parameters. Loss: mean cross-entropy.
 template <class T>
 ProbeResult probe_gradients(ProbeInput<T>& input);
+
+ProbeInfo gradients_probe();
 
 }  // namespace normscope

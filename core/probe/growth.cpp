@@ -88,7 +88,7 @@ ProbeResult probe_growth(ProbeInput<T>& input) {
     std::vector<StateGrowth> of_state(states);
     input.pool.run(static_cast<int>(states), [&](int k) {
         const auto at = static_cast<std::size_t>(k);
-        of_state[at] = measure(tape.hidden[at], tape.sequences, tape.length, d);
+        of_state[at] = measure(tape.view(tape.hidden[at], rows * width).data(), tape.sequences, tape.length, d);
     });
     std::vector<Averaged> ma, var, rms;
     std::vector<double> block;
@@ -145,5 +145,29 @@ ProbeResult probe_growth(ProbeInput<T>& input) {
 }
 template ProbeResult probe_growth<float>(ProbeInput<float>&);
 template ProbeResult probe_growth<double>(ProbeInput<double>&);
+
+namespace {
+
+/// The hidden states, and the Gram matrices of all weights in pieces of 64 (spectral_bound.h).
+double operations(const ProbeShape& s) {
+    return scalar_operations(s.states()) + std::min(64, s.d_model) * s.parameters();
+}
+
+}  // namespace
+
+ProbeInfo growth_probe() {
+    const std::vector<Axis> states{axis::hidden_state};
+    return {"growth", "Growth", ProbeNeeds::Forward, ProbeCost::Cheap, operations, probe_growth<float>,
+            probe_growth<double>,
+            {{"ma", states, "mean |x| over batch, tokens and channels", kAveraged},
+             {"var", states, "variance", kAveraged},
+             {"rms", states, "root mean square", kAveraged},
+             {"block_rms", states, "RMS of the token whose RMS is largest"},
+             {"bound_ma", states, "bound of ma from the branches' norms", kMayBeNan},
+             {"bound_var", states, "bound of var from the branches' norms", kMayBeNan},
+             {"bound_uniform_ma", states, "bound of ma where output norms bound each branch alike", kMayBeNan | kAdded},
+             {"bound_product_ma", states, "bound of ma by products of the weights' norms", kMayBeNan | kAdded},
+             {"gpas_estimate", states, "variance that the gates predict from that of the embedding", kMayBeNan | kAdded}}};
+}
 
 }  // namespace normscope

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/probe_input.h"
-#include "core/probe/probe_result.h"
+#include "core/probe/probe_info.h"
 
 namespace normscope {
 
@@ -29,5 +28,7 @@ namespace normscope {
 ///                    a ≠ 1) it is NaN, and throughout without GPAS
 template <class T>
 ProbeResult probe_growth(ProbeInput<T>& input);
+
+ProbeInfo growth_probe();
 
 }  // namespace normscope

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <initializer_list>
 
-#include "core/model/gate.h"
+#include "core/backend/row/gate.h"
 #include "core/probe/branch_bound.h"
 
 namespace normscope {
@@ -27,7 +27,7 @@ double gate_of(const Transformer<T>& model, std::size_t k) {
     const StackSpec& s = model.spec();
     if (!s.gpas.enabled) return 0;
     if (first_of_parallel(s, k) && model.rules()[k].gate == GateSite::Output) return 0;
-    return gate_activation(s.gpas.activation, static_cast<double>(model.parameters()[offsets(model, k).gate]));
+    return gate_activation(s.gpas.activation, static_cast<double>(model.host_parameters(offsets(model, k).gate, 1)[0]));
 }
 
 /// What a gate of GPAS leaves of a sub-layer's factors: |1 − act(α)| at its site, 1 elsewhere.
@@ -59,10 +59,10 @@ struct Passed {
 /// 1/σ_ε of the token that the input norm enlarges most.
 template <class T>
 double largest_norm_gain(const Tape<T>& tape, std::size_t k) {
-    const T* rstd = tape.sublayers[k].in.rstd;
+    const HostView<T> rstd = tape.view(tape.sublayers[k].in.rstd, static_cast<std::size_t>(tape.rows()));
     double largest = 0;
-    for (int r = 0; r < tape.rows(); ++r)
-        if (const auto value = static_cast<double>(rstd[r]); !(value <= largest)) largest = value;
+    for (const T r : rstd)
+        if (const auto value = static_cast<double>(r); !(value <= largest)) largest = value;
     return largest;
 }
 

@@ -91,8 +91,9 @@ void measure_layers(ProbeInput<T>& input, const JacobianPlan& plan, const std::f
     for (const int layer : plan.layers) {
         check();
         const Transformer<double> model(input.model, layer, 1, false);
-        const T* from = states.hidden[2 * static_cast<std::size_t>(layer)];
-        const std::vector<double> state(from, from + static_cast<std::ptrdiff_t>(n) * model.spec().d_model);
+        const HostView<T> from = states.view(states.hidden[2 * static_cast<std::size_t>(layer)],
+                                             static_cast<std::size_t>(n) * static_cast<std::size_t>(model.spec().d_model));
+        const std::vector<double> state(from.begin(), from.end());
         Tape<double> tape, prefix;
         model.forward_layers(state.data(), n, tape, input.pool);
         sample.last_token(model, tape, layer);
@@ -110,6 +111,7 @@ void measure_layers(ProbeInput<T>& input, const JacobianPlan& plan, const std::f
 
 template <class T>
 ProbeResult probe_jacobian(ProbeInput<T>& input) {
+    input.use_tangents();
     const StackSpec& spec = input.model.spec();
     const Batch& batch = input.batch;
     const JacobianPlan plan = plan_jacobian(spec, batch.length, batch.sequences);
@@ -123,5 +125,50 @@ ProbeResult probe_jacobian(ProbeInput<T>& input) {
 }
 template ProbeResult probe_jacobian<float>(ProbeInput<float>&);
 template ProbeResult probe_jacobian<double>(ProbeInput<double>&);
+
+namespace {
+
+/// Blocks of every sub-layer and layer and the largest values of full maps; the probe samples tokens and layers where that
+/// would take more than two to three steps of the default stack, or a forward and backward pass over one sequence.
+double operations(const ProbeShape& s) {
+    const double d = s.d_model;
+    const double most = std::max(3.1e9, 3 * forward_operations(s, s.context, s.context));
+    return std::min(375 * (5.0 * s.depth + 1) * d * d * d, most);
+}
+
+}  // namespace
+
+ProbeInfo jacobian_probe() {
+    const std::vector<Axis> sublayers{axis::sublayer}, layers{axis::layer};
+    constexpr unsigned nan = kMayBeNan, added = kMayBeNan | kAdded;
+    return {"jacobian", "Jacobian spectra", ProbeNeeds::Tangents, ProbeCost::Expensive, operations,
+            probe_jacobian<float>, probe_jacobian<double>,
+            {{"sublayer_sv", {axis::sublayer, axis::width}, "singular values of the last token's block", nan},
+             {"layer_sv", {axis::layer, axis::width}, "of a layer", nan},
+             {"end_to_end_sv", {axis::width}, "of the stack", nan},
+             {"branch_norm", sublayers, "‖J − a·I‖₂ where there is no post norm", nan},
+             {"exact_nulls", sublayers, "null directions, from the structure", added},
+             {"epsilon_directions", sublayers, "directions that only ε keeps", added},
+             {"below_resolution", sublayers, "singular values that float64 cannot tell from 0", added},
+             {"epsilon_sigma", sublayers, "the ε-direction's singular value in the block", added},
+             {"epsilon_predicted", sublayers, "that of the norm alone", added},
+             {"layer_exact_nulls", layers, "null directions of a layer", added},
+             {"layer_below_resolution", layers, "what float64 cannot tell from 0, of a layer", added},
+             {"end_to_end_exact_nulls", {}, "null directions of the stack", added},
+             {"end_to_end_below_resolution", {}, "what float64 cannot tell from 0, of the stack", added},
+             {"position_sv", {axis::sublayer, axis::position, axis::width}, "blocks of other tokens", added},
+             {"position_end_to_end_sv", {axis::position, axis::width}, "the stack's, of other tokens", added},
+             {"mean_sv", {axis::sublayer, axis::width}, "mean of the i-th value over tokens and sequences",
+              added | kAveraged},
+             {"end_to_end_top", {axis::sequence}, "the stack's largest value, by sequence", added},
+             {"full_top", sublayers, "largest value of the map of all tokens", added | kAveraged},
+             {"full_bottom", sublayers, "its smallest value", added | kAveraged},
+             {"full_end_to_end", {axis::end}, "both, of the stack", added | kAveraged}},
+            {{"block", "whose block it is"},
+             {"full_map", "which tokens the full map has"},
+             {"positions", "numbers of the other tokens, from 1"},
+             {"mean", "what the mean is over"},
+             {"measured", "which layers"}}};
+}
 
 }  // namespace normscope

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/probe_input.h"
-#include "core/probe/probe_result.h"
+#include "core/probe/probe_info.h"
 
 namespace normscope {
 
@@ -36,5 +35,7 @@ namespace normscope {
 /// computed.
 template <class T>
 ProbeResult probe_jacobian(ProbeInput<T>& input);
+
+ProbeInfo jacobian_probe();
 
 }  // namespace normscope

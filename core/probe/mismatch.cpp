@@ -58,8 +58,11 @@ Transformer<float> in_float32(const Transformer<T>& model) {
         copy.set_rounding(Rounding::None);
         return copy;
     } else {
-        Transformer<float> copy(model.spec(), 0);
-        std::copy(model.parameters().begin(), model.parameters().end(), copy.parameters().begin());
+        Transformer<float> copy(model.spec(), 0, model.device());
+        const HostView<T> weights = model.host_parameters();
+        HostEdit<float> to(copy.device(), copy.parameters().data(), weights.size());
+        std::transform(weights.begin(), weights.end(), to.data(), [](T weight) { return static_cast<float>(weight); });
+        to.commit();
         copy.numerics = model.numerics;
         return copy;
     }
@@ -68,10 +71,12 @@ Transformer<float> in_float32(const Transformer<T>& model) {
 /// The weights of the float32 model, kept while the copy's are rounded: the measured model's own, where it has them.
 template <class T>
 std::span<const float> exact_weights(const Transformer<T>& model, const Transformer<float>& copy,
-                                     std::vector<float>& kept) {
+                                     Buffer<float>& kept) {
     if constexpr (std::is_same_v<T, float>) return model.parameters();
-    kept.assign(copy.parameters().begin(), copy.parameters().end());
-    return kept;
+    const std::size_t count = copy.parameters().size();
+    kept.resize(copy.device(), count);
+    copy.device().copy(kept.data(), copy.parameters().data(), count * sizeof(float));
+    return {kept.data(), count};
 }
 
 }  // namespace
@@ -79,7 +84,7 @@ std::span<const float> exact_weights(const Transformer<T>& model, const Transfor
 template <class T>
 ProbeResult probe_mismatch(ProbeInput<T>& input) {
     Transformer<float> model = in_float32(input.model);
-    std::vector<float> kept;
+    Buffer<float> kept;
     const std::span<const float> weights = exact_weights(input.model, model, kept);
     const int sequences = std::min(kSequences, input.batch.sequences);
     const Batch batch = first_sequences(input.batch, sequences);
@@ -103,10 +108,14 @@ ProbeResult probe_mismatch(ProbeInput<T>& input) {
         model.forward(batch, low, input.pool);
         std::vector<Averaged> hidden;
         for (std::size_t k = 0; k < states; ++k)
-            hidden.push_back(relative_error(low.hidden[k], exact->hidden[k], B, n * d));
+            hidden.push_back(relative_error(low.view(low.hidden[k], B * n * d).data(),
+                                            exact->view(exact->hidden[k], B * n * d).data(), B, n * d));
         const std::string name = format.name;
         add_averaged(result, name + "_hidden", {states}, hidden, {"hidden_state"}, "1");
-        add_averaged(result, name + "_logits", {}, {relative_error(low.logits, exact->logits, B, n * V)}, {}, "1");
+        add_averaged(result, name + "_logits", {},
+                     {relative_error(low.view(low.logits, B * n * V).data(), exact->view(exact->logits, B * n * V).data(), B,
+                                     n * V)},
+                     {}, "1");
     }
     result.labels["sampled"] = {std::to_string(sequences) + " of " + std::to_string(input.batch.sequences) +
                                 " sequences"};
@@ -114,5 +123,29 @@ ProbeResult probe_mismatch(ProbeInput<T>& input) {
 }
 template ProbeResult probe_mismatch<float>(ProbeInput<float>&);
 template ProbeResult probe_mismatch<double>(ProbeInput<double>&);
+
+namespace {
+
+/// Two emulated forward passes beside an exact one, and their copies of the weights.
+double operations(const ProbeShape& s) {
+    return 4.5 * forward_operations(s, s.tokens(), s.length) + traffic_operations(6 * s.parameters());
+}
+
+}  // namespace
+
+ProbeInfo mismatch_probe() {
+    const std::vector<Axis> states{axis::hidden_state};
+    constexpr unsigned flags = kAveraged | kMayBeNan;
+    return {"mismatch", "Low-precision mismatch", ProbeNeeds::Forward, ProbeCost::Medium, operations,
+            probe_mismatch<float>, probe_mismatch<double>,
+            {{"bf16_hidden", states, "‖h − h₃₂‖/‖h₃₂‖ of the hidden states, all in BF16", flags},
+             {"bf16_logits", {}, "of the logits", flags},
+             {"fp16_hidden", states, "of the hidden states, all in FP16", flags},
+             {"fp16_logits", {}, "of the logits", flags},
+             {"bf16_autocast_hidden", states, "of the hidden states, matrix products alone in BF16", flags | kAdded},
+             {"bf16_autocast_logits", {}, "of the logits", flags | kAdded},
+             {"fp16_autocast_hidden", states, "of the hidden states, matrix products alone in FP16", flags | kAdded},
+             {"fp16_autocast_logits", {}, "of the logits", flags | kAdded}}};
+}
 
 }  // namespace normscope

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/probe_input.h"
-#include "core/probe/probe_result.h"
+#include "core/probe/probe_info.h"
 
 namespace normscope {
 
@@ -18,5 +17,7 @@ namespace normscope {
 /// The weights are those that the model's passes read: of a run in pure BF16 those in BF16.
 template <class T>
 ProbeResult probe_mismatch(ProbeInput<T>& input);
+
+ProbeInfo mismatch_probe();
 
 }  // namespace normscope

@@ -37,9 +37,9 @@ class JoinedBranches {
         const std::size_t d = sum_.size();
         std::fill(sum_.begin(), sum_.end(), 0.0);
         for (const Part& part : parts_) {
-            const T* f = part.f + row * d;
-            const double mean = part.out.mean ? static_cast<double>(part.out.mean[row]) : 0;
-            const double rstd = part.out.rstd ? static_cast<double>(part.out.rstd[row]) : 1;
+            const T* f = part.f.data() + row * d;
+            const double mean = part.mean.data() ? static_cast<double>(part.mean[row]) : 0;
+            const double rstd = part.rstd.data() ? static_cast<double>(part.rstd[row]) : 1;
             for (std::size_t i = 0; i < d; ++i)
                 sum_[i] += (static_cast<double>(f[i]) - mean) * rstd * part.factor[i] + part.shift[i];
         }
@@ -49,8 +49,7 @@ class JoinedBranches {
   private:
     /// factor = Δt·b·λ∘γ and shift = Δt·b·λ∘β of the output norm; without one γ = 1, β = 0.
     struct Part {
-        const T* f;
-        NormStatistics<T> out;
+        HostView<T> f, mean, rstd;  ///< the statistics: of the output norm, else empty
         std::vector<double> factor, shift;
     };
 
@@ -61,11 +60,17 @@ class JoinedBranches {
         const SublayerOffsets& at =
             k % 2 == 0 ? static_cast<const SublayerOffsets&>(model.table().attention[k / 2])
                        : static_cast<const SublayerOffsets&>(model.table().feed_forward[k / 2]);
+        const HostView<T> parameters = model.host_parameters();
         const auto parameter = [&](std::size_t offset, std::size_t i, double otherwise) {
-            return offset == kAbsent ? otherwise : static_cast<double>(model.parameters()[offset + i]);
+            return offset == kAbsent ? otherwise : static_cast<double>(parameters[offset + i]);
         };
+        const auto rows = static_cast<std::size_t>(tape.rows());
         const std::size_t stride = model.spec().branch_scale == BranchScale::Channel ? 1 : 0;
-        Part part{t.f, rule.out ? t.out : NormStatistics<T>{}, std::vector<double>(d), std::vector<double>(d)};
+        Part part{tape.view(t.f, rows * d), {}, {}, std::vector<double>(d), std::vector<double>(d)};
+        if (rule.out) {
+            part.mean = tape.view(t.out.mean, rows);
+            part.rstd = tape.view(t.out.rstd, rows);
+        }
         for (std::size_t i = 0; i < d; ++i) {
             const double scale = model.numerics.residual_step * rule.b * parameter(at.scale, stride * i, 1);
             part.factor[i] = scale * (rule.out ? parameter(at.norm_out.weight, i, 1) : 1);
@@ -96,12 +101,16 @@ struct SiteNumbers {
 };
 
 template <class T>
-SiteNumbers measure(const ProbeInput<T>& input, const Tape<T>& tape, const NormSite& site, const T* gradient) {
+SiteNumbers measure(const ProbeInput<T>& input, const Tape<T>& tape, const NormSite& site,
+                    const Buffer<T>& site_gradient) {
     const auto d = static_cast<std::size_t>(input.model.spec().d_model);
     const auto rows = static_cast<std::size_t>(tape.rows()), length = static_cast<std::size_t>(tape.length);
     const double eps = input.model.numerics.eps;
-    const auto [x, statistics] = norm_site_input(site, tape);
-    const auto gamma = widened(input.model.parameters().data() + site.offsets.weight, d);
+    const auto read = norm_site_input(site, tape);
+    const HostView<T> inputs = tape.view(read.x, rows * d), rstd = tape.view(read.statistics.rstd, rows);
+    const HostView<T> gradients(site_gradient);
+    const T *x = inputs.data(), *gradient = gradients.data();
+    const auto gamma = widened(input.model.host_parameters(site.offsets.weight, d).data(), d);
     SiteNumbers result;
     if (!std::all_of(gamma.begin(), gamma.end(), [](double g) { return std::isfinite(g); })) {
         constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -118,7 +127,7 @@ SiteNumbers measure(const ProbeInput<T>& input, const Tape<T>& tape, const NormS
         const auto token = null_space.token(x + r * d, gradient + r * d);
         variances[r] = token.variance;
         sum[kTokens] += 1;
-        sum[kGain] += static_cast<double>(statistics.rstd[r]);
+        sum[kGain] += static_cast<double>(rstd[r]);
         sum[kEpsilon] += eps / (token.variance + eps);
         sum[kBackward] += token.backward.erased;
         sum[kBackwardTotal] += token.backward.total;
@@ -158,7 +167,7 @@ ProbeResult probe_null_space(ProbeInput<T>& input) {
     input.pool.run(static_cast<int>(sites.size()), [&](int index) {
         input.check_cancelled();
         const auto i = static_cast<std::size_t>(index);
-        numbers[i] = measure(input, tape, sites[i], record.norm_output[i].data());
+        numbers[i] = measure(input, tape, sites[i], record.norm_output[i]);
     });
 
     ProbeResult result;
@@ -184,5 +193,25 @@ ProbeResult probe_null_space(ProbeInput<T>& input) {
 }
 template ProbeResult probe_null_space<float>(ProbeInput<float>&);
 template ProbeResult probe_null_space<double>(ProbeInput<double>&);
+
+namespace {
+
+double operations(const ProbeShape& s) { return scalar_operations(4 * s.states()); }
+
+}  // namespace
+
+ProbeInfo null_space_probe() {
+    const std::vector<Axis> sites{axis::site};
+    return {"null_space", "Norm sites", ProbeNeeds::Backward, ProbeCost::Medium, operations, probe_null_space<float>,
+            probe_null_space<double>,
+            {{"gain", sites, "mean over tokens of 1/σ_ε", kAveraged},
+             {"erased_backward", sites, "share of the gradient's energy that the norm's Jacobian erases",
+              kAveraged | kMayBeNan},
+             {"erased_forward", sites, "share of the branch's energy that a post norm erases", kAveraged | kMayBeNan},
+             {"epsilon_share", sites, "mean over tokens of ε/(var + ε)", kAveraged | kAdded},
+             {"bf16_rho_ln", sites, "ρ_LN of the median variance in BF16", kMayBeNan | kAdded},
+             {"fp16_rho_ln", sites, "ρ_LN of the median variance in FP16", kMayBeNan | kAdded}},
+            {{"sites", "names such as blocks.3.ffn.norm_post, final_norm, in forward order"}}};
+}
 
 }  // namespace normscope

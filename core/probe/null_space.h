@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/probe_input.h"
-#include "core/probe/probe_result.h"
+#include "core/probe/probe_info.h"
 
 namespace normscope {
 
@@ -22,5 +21,7 @@ namespace normscope {
 /// finite.
 template <class T>
 ProbeResult probe_null_space(ProbeInput<T>& input);
+
+ProbeInfo null_space_probe();
 
 }  // namespace normscope

@@ -13,7 +13,7 @@ constexpr double kTraffic = 20, kScalar = 30;
 /// A pass that keeps the tape of the whole batch finds less in the cache than a training step's pieces.
 constexpr double kTapePass = 1.25;
 constexpr double kLongStep = 1e10;  ///< operations of a step that takes about 0.2 s
-constexpr int kShards = 4;          ///< most shards of a batch (Transformer::shard_count)
+constexpr int kShards = 4;          ///< most shards of a batch (Device::shards of the CPU)
 constexpr int kLeastSequences = 2, kShortest = 32;
 
 /// Gradient buffers: each shard's is written, read and written once more as a sum.
@@ -48,8 +48,8 @@ double backward_pass_operations(const ProbeShape& s) {
 }
 
 double shared_operations(const ProbeShape& s, ProbeNeeds needs) {
-    if (needs == ProbeNeeds::Updates) return 0;
-    return forward_pass_operations(s) + (needs == ProbeNeeds::Gradients ? backward_pass_operations(s) : 0);
+    return (needs_forward(needs) ? forward_pass_operations(s) : 0) +
+           (needs_backward(needs) ? backward_pass_operations(s) : 0);
 }
 
 double step_operations(const ProbeShape& s) {
@@ -76,7 +76,7 @@ ProbeShape probe_shape(const StackSpec& stack, int batch, int accumulate) {
     s.sequences = kProbeSequences;
     s.length = stack.context;
     const double most = (long_steps(s) ? 0.65 : 1.25) * step_operations(s);
-    const auto too_much = [&] { return shared_operations(s, ProbeNeeds::Gradients) > most; };
+    const auto too_much = [&] { return shared_operations(s, ProbeNeeds::Backward) > most; };
     while (too_much() && s.sequences > kLeastSequences) --s.sequences;
     while (too_much() && s.length >= 2 * kShortest) s.length /= 2;
     return s;

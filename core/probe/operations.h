@@ -5,13 +5,19 @@
 
 namespace normscope {
 
-/// What a probe reads besides the parameters. A pass that several probes of one step need is made once for all of them.
+/// What a probe reads besides the parameters; a probe that asks for more is a programming error (ProbeInput::allow). A
+/// pass that several probes of one step need is made once for all of them.
 enum class ProbeNeeds {
-    Activations,  ///< the forward pass over the probe batch
-    Gradients,    ///< the forward and the backward pass
-    Tangents,     ///< the forward pass, whose tape its own tangent passes read
-    Updates,      ///< the parameters and what the optimizer does to them: no pass
+    Nothing,   ///< the parameters alone
+    Forward,   ///< the forward pass over the probe batch
+    Backward,  ///< the forward and the backward pass
+    Tangents,  ///< the forward pass, whose tape its own tangent passes read
+    Update,    ///< the parameters and what the optimizer does to them: no pass
 };
+constexpr bool needs_forward(ProbeNeeds needs) {
+    return needs == ProbeNeeds::Forward || needs == ProbeNeeds::Backward || needs == ProbeNeeds::Tangents;
+}
+constexpr bool needs_backward(ProbeNeeds needs) { return needs == ProbeNeeds::Backward; }
 
 /// The sizes that operation counts are made of. Nothing in it depends on where the norms stand, so that runs which
 /// differ in the scheme alone are measured at the same steps.

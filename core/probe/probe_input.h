@@ -3,12 +3,16 @@
 
 #include "core/backend/cpu/thread_pool.h"
 #include "core/model/transformer.h"
+#include "core/probe/operations.h"
 #include "core/train/update_norms.h"
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace normscope {
 
@@ -22,6 +26,12 @@ struct ProbeMemory {
     Tape<T> tape;
     BackwardRecord<T> record;
     Gradients<T> gradients;
+    Buffer<T> unscale;  ///< one: 1/loss scale
+};
+
+/// The passes that an input has made.
+struct PassCount {
+    int forward = 0, backward = 0, updates = 0;
 };
 
 /// What a probe looks at: a model at one moment and the fixed probe batch. The forward and the backward pass
@@ -58,7 +68,9 @@ class ProbeInput {
         std::to_string(batch.sequences) + (batch.sequences == 1 ? " sequence" : " sequences");
 
     const Tape<T>& tape() {
+        require(!allowed_ || needs_forward(*allowed_), "a forward pass");
         if (!forward_done_) {
+            ++passes_.forward;
             model.forward(batch, memory_.tape, pool);
             forward_done_ = true;
             check_cancelled();
@@ -70,10 +82,28 @@ class ProbeInput {
         return memory_.record;
     }
     /// Gradients of the mean loss over the probe batch.
-    const std::vector<T>& parameter_gradients() {
+    HostView<T> parameter_gradients() {
         run_backward();
         return memory_.gradients.total();
     }
+
+    /// Before the first tangent pass of a probe's own.
+    void use_tangents() const { require(!allowed_ || *allowed_ == ProbeNeeds::Tangents, "tangent passes"); }
+
+    /// What `update` gives; whoever set it may use any pass for it. Not to be called where it is empty.
+    UpdateNorms next_update() {
+        require(!allowed_ || *allowed_ == ProbeNeeds::Update, "the update");
+        ++passes_.updates;
+        const auto narrowed = std::exchange(allowed_, std::nullopt);
+        UpdateNorms norms = update();
+        allowed_ = narrowed;
+        return norms;
+    }
+
+    /// From now on only what a probe of these needs may be asked for: anything else throws std::logic_error.
+    /// Without needs everything may. run_probes calls it around each probe with what its row declares.
+    void allow(std::optional<ProbeNeeds> needs) { allowed_ = needs; }
+    const PassCount& passes() const { return passes_; }
 
     /// Between pieces of long work; throws Cancelled.
     void check_cancelled() const {
@@ -81,8 +111,16 @@ class ProbeInput {
     }
 
   private:
+    static void require(bool allowed, const char* what) {
+        if (!allowed)
+            throw std::logic_error(std::string("a probe asks for ") + what +
+                                   ", which its row does not declare");
+    }
+
     void run_backward() {
+        require(!allowed_ || needs_backward(*allowed_), "a backward pass");
         if (backward_done_) return;
+        ++passes_.backward;
         const Tape<T>& forward = tape();
         auto& record = memory_.record;
         auto& gradients = memory_.gradients;
@@ -90,6 +128,8 @@ class ProbeInput {
         model.backward(batch, forward, static_cast<T>(loss_scale_), gradients, pool, &record);
         model.reduce(gradients, pool);
         if (loss_scale_ != 1) {
+            const T inverse = static_cast<T>(1 / loss_scale_);
+            memory_.unscale.upload(model.device(), &inverse, 1);
             unscale(gradients.total());
             for (auto* states : {&record.hidden, &record.norm_output})
                 for (auto& state : *states) unscale(state);
@@ -98,8 +138,8 @@ class ProbeInput {
         check_cancelled();
     }
 
-    void unscale(std::vector<T>& values) const {
-        row_kernels<T>().scale(values.size(), static_cast<T>(1 / loss_scale_), values.data(), values.data());
+    void unscale(Buffer<T>& values) const {
+        model.device().template ops<T>().scale(values.size(), memory_.unscale.data(), values.data(), values.data());
     }
 
     const std::atomic<bool>* cancel_;
@@ -107,6 +147,8 @@ class ProbeInput {
     ProbeMemory<T> own_;
     ProbeMemory<T>& memory_;
     bool forward_done_ = false, backward_done_ = false;
+    std::optional<ProbeNeeds> allowed_;
+    PassCount passes_;
 };
 
 }  // namespace normscope

@@ -3,7 +3,9 @@
 
 #include <cmath>
 
+#include "core/backend/cpu/row_kernels.h"
 #include "core/model/residual_sum.h"
+#include "core/model/scratch_slots.h"
 #include "core/probe/jackknife.h"
 
 namespace normscope {
@@ -29,14 +31,13 @@ Sums sums_of(ProbeInput<T>& input, const Tape<T>& tape, const BackwardRecord<T>&
     const std::size_t d = static_cast<std::size_t>(input.model.spec().d_model);
     const int first_row = sequence * tape.length;
     const std::size_t first = static_cast<std::size_t>(first_row) * d, count = n * d;
-    thread_local std::vector<T> rows;
-    rows.resize(count);
+    T* rows = input.model.device().template scratch_of<T>(kResidualRows, count);
 
     Sums sums;
-    branch_rows(input.model, tape, sublayer, first_row, tape.length, rows.data());
-    const T* stream = tape.hidden[k] + first;
+    branch_rows(input.model, tape, sublayer, first_row, tape.length, rows);
+    const HostView<T> branches = tape.view(rows, count), stream = tape.view(tape.hidden[k] + first, count);
     for (std::size_t r = 0; r < n; ++r) {
-        const T *branch = rows.data() + r * d, *x = stream + r * d;
+        const T *branch = branches.data() + r * d, *x = stream.data() + r * d;
         const double branch_norm = std::sqrt(kernels.dot(d, branch, branch)), norm = std::sqrt(kernels.dot(d, x, x));
         sums.ratio += branch_norm / norm;
         if (branch_norm == 0 || norm == 0) continue;
@@ -45,10 +46,14 @@ Sums sums_of(ProbeInput<T>& input, const Tape<T>& tape, const BackwardRecord<T>&
     }
 
     const T *after = record.hidden[k + 1].data() + first, *before = record.hidden[k].data() + first;
-    gradient_at_sum(input.model, tape, sublayer, first_row, tape.length, after, rows.data());
-    sums.gradient_out = kernels.dot(count, after, after);
-    sums.gradient_sum = kernels.dot(count, rows.data(), rows.data());
-    sums.gradient_in = kernels.dot(count, before, before);
+    gradient_at_sum(input.model, tape, sublayer, first_row, tape.length, after, rows);
+    const auto square = [&](const T* values) {
+        const HostView<T> on_host = tape.view(values, count);
+        return kernels.dot(count, on_host.data(), on_host.data());
+    };
+    sums.gradient_out = square(after);
+    sums.gradient_sum = square(rows);
+    sums.gradient_in = square(before);
     return sums;
 }
 
@@ -99,5 +104,23 @@ ProbeResult probe_residual(ProbeInput<T>& input) {
 }
 template ProbeResult probe_residual<float>(ProbeInput<float>&);
 template ProbeResult probe_residual<double>(ProbeInput<double>&);
+
+namespace {
+
+double operations(const ProbeShape& s) { return scalar_operations(3 * s.states()); }
+
+}  // namespace
+
+ProbeInfo residual_probe() {
+    const std::vector<Axis> sublayers{axis::sublayer};
+    constexpr unsigned flags = kAveraged | kMayBeNan;
+    return {"residual", "Branch and stream", ProbeNeeds::Backward, ProbeCost::Cheap, operations, probe_residual<float>,
+            probe_residual<double>,
+            {{"branch_ratio", sublayers, "mean over tokens of ‖Δt·b·y‖/‖x‖", flags},
+             {"branch_cosine", sublayers, "mean over tokens of cos(Δt·b·y, x)", flags},
+             {"grad_shortcut", sublayers, "factor of the gradient's norm along the shortcut", flags},
+             {"grad_branch", sublayers, "factor that the branch adds", flags},
+             {"grad_norm", sublayers, "factor of the norm after the sum", flags}}};
+}
 
 }  // namespace normscope

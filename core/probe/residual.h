@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/probe_input.h"
-#include "core/probe/probe_result.h"
+#include "core/probe/probe_info.h"
 
 namespace normscope {
 
@@ -26,5 +25,7 @@ namespace normscope {
 /// gate in grad_norm and 1 in the other two, attention the layer's shortcut, and its grad_branch is that of both branches.
 template <class T>
 ProbeResult probe_residual(ProbeInput<T>& input);
+
+ProbeInfo residual_probe();
 
 }  // namespace normscope

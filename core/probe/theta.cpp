@@ -104,7 +104,9 @@ HeadSummary summarise_head(ProbeInput<T>& input, const RowSample& sample, std::s
     if (input.model.rounding() != Rounding::None) options.sum_tolerance = 1e-2;
     HeadRows<T> rows(options, sample.sequences);
     for (std::size_t b = 0; b < sample.sequences; ++b) {
-        const T* p = tape.sublayers[2 * (at / H)].probabilities + (b * H + at % H) * n * n;
+        const HostView<T> map =
+            tape.view(tape.sublayers[2 * (at / H)].probabilities + (b * H + at % H) * n * n, n * n);
+        const T* p = map.data();
         // A diverged stack attends to nothing: the head stays NaN, the trainer names the first bad value.
         if (!std::all_of(p, p + n * n, [](T v) { return std::isfinite(v); })) return {};
         for (std::size_t i = sample.start(at, b); i < n; i += sample.stride)
@@ -198,5 +200,35 @@ ProbeResult probe_theta(ProbeInput<T>& input) {
 }
 template ProbeResult probe_theta<float>(ProbeInput<float>&);
 template ProbeResult probe_theta<double>(ProbeInput<double>&);
+
+namespace {
+
+/// Entries of all attention rows, those behind the causal edge left out.
+double operations(const ProbeShape& s) { return 13 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length); }
+
+}  // namespace
+
+ProbeInfo theta_probe() {
+    const std::vector<Axis> heads{axis::layer, axis::head}, rows{axis::layer, axis::head, axis::key};
+    constexpr unsigned flags = kAveraged | kMayBeNan, added = flags | kAdded, some = kMayBeNan | kAdded | kSometimes;
+    static constexpr Axis quantile{"min, 5 %, 50 %, 95 %, max", [](const StackSizes&) { return kQuantiles.size(); }};
+    static constexpr Axis info{"sequence, row, theta", [](const StackSizes&) { return std::size_t{3}; }};
+    return {"theta", "Softmax sensitivity θ", ProbeNeeds::Forward, ProbeCost::Expensive, operations, probe_theta<float>,
+            probe_theta<double>,
+            {{"max", heads, "largest θ of a row", kMayBeNan},
+             {"mean", heads, "mean θ", flags},
+             {"below_099", heads, "share of rows with θ < 0.99", flags},
+             {"relative_mean", heads, "mean of θ ÷ θ of the uniform row of the same length", added},
+             {"relative_below_099", heads, "share of rows where that is below 0.99", added},
+             {"over_tau", heads, "mean θ/τ", added},
+             {"prefix_mean", heads, "mean of a lower bound of θ", added},
+             {"peaked_mean", heads, "mean of an upper bound of θ", added},
+             {"quantiles", {axis::layer, axis::head, quantile}, "of θ ÷ θ of the uniform row", kMayBeNan | kAdded},
+             {"width", {}, "widest certificate of a θ"},
+             {"lowest_row", rows, "probabilities of the row with the lowest ratio", some},
+             {"lowest_subset", rows, "1 where a key is in that row's S*", some},
+             {"lowest_info", {axis::layer, axis::head, info}, "which row that is, and its θ", some}},
+            {{"left_out", "what a stack this large does not have"}}};
+}
 
 }  // namespace normscope

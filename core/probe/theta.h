@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/probe_input.h"
-#include "core/probe/probe_result.h"
+#include "core/probe/probe_info.h"
 
 namespace normscope {
 
@@ -30,5 +29,7 @@ inline constexpr std::size_t kThetaLowestCells = 65536;
 /// is NaN where no row has two entries, or where any of its probabilities is not finite; shapes do not depend on that.
 template <class T>
 ProbeResult probe_theta(ProbeInput<T>& input);
+
+ProbeInfo theta_probe();
 
 }  // namespace normscope

@@ -146,7 +146,9 @@ ProbeResult probe_tokens(ProbeInput<T>& input) {
 
     std::vector<StateNumbers> of_state(tape.hidden.size());
     input.pool.run(static_cast<int>(of_state.size()), [&](int state) {
-        const T* x = tape.hidden[static_cast<std::size_t>(state)];
+        const HostView<T> states = tape.view(tape.hidden[static_cast<std::size_t>(state)],
+                                             piece * static_cast<std::size_t>(tape.sequences));
+        const T* x = states.data();
         std::vector<double> similarity, rank, outlier, heaviest, sum;
         std::vector<T> buffer;
         for (int b = 0; b < tape.sequences; ++b, x += piece) {
@@ -176,5 +178,29 @@ ProbeResult probe_tokens(ProbeInput<T>& input) {
 }
 template ProbeResult probe_tokens<float>(ProbeInput<float>&);
 template ProbeResult probe_tokens<double>(ProbeInput<double>&);
+
+namespace {
+
+/// Similarity and outliers of every state, and the eigenvalue problems of some sequences: at most a quarter of the
+/// passes' operations where two sequences do not exceed it (tokens.h).
+double operations(const ProbeShape& s) {
+    const double m = std::min(s.length, s.d_model), problem = (2.0 * s.depth + 1) * (4 * m + 2500) * m * m;
+    const double passes = 3 * forward_operations(s, s.tokens(), s.length);
+    return scalar_operations(2 * s.states()) + std::min(problem * s.sequences, std::max(2 * problem, 0.25 * passes));
+}
+
+}  // namespace
+
+ProbeInfo tokens_probe() {
+    const std::vector<Axis> states{axis::hidden_state};
+    constexpr unsigned flags = kAveraged | kMayBeNan;
+    return {"tokens", "Tokens", ProbeNeeds::Forward, ProbeCost::Medium, operations, probe_tokens<float>,
+            probe_tokens<double>,
+            {{"similarity", states, "mean cosine of two tokens of a sequence", flags},
+             {"effective_rank", states, "exp of the entropy of the singular values of a sequence's tokens", flags},
+             {"outlier", states, "max |x| ÷ median |x|", flags},
+             {"heaviest_norm", states, "largest norm of a token ÷ the mean one", flags | kAdded}},
+            {{"effective_rank_sequences", "how many sequences the effective rank is averaged over"}}};
+}
 
 }  // namespace normscope

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/probe_input.h"
-#include "core/probe/probe_result.h"
+#include "core/probe/probe_info.h"
 
 namespace normscope {
 
@@ -27,5 +26,7 @@ int effective_rank_sequences(const StackSpec& spec, int sequences, int length);
 
 /// exp(entropy) of the singular values of [tokens, width] as above; NaN where an entry is not finite or all are 0.
 double effective_rank(const double* x, int tokens, int width);
+
+ProbeInfo tokens_probe();
 
 }  // namespace normscope

@@ -14,12 +14,25 @@ ProbeResult updates_result(const UpdateNorms& update) {
 
 template <class T>
 ProbeResult probe_updates(ProbeInput<T>& input) {
-    if (input.update) return updates_result(input.update());
+    if (input.update) return updates_result(input.next_update());
     UpdateNorms none = no_update(input.model.table());
     none.made_by = "none: weights and tokens alone have no optimizer";
     return updates_result(none);
 }
 template ProbeResult probe_updates<float>(ProbeInput<float>&);
 template ProbeResult probe_updates<double>(ProbeInput<double>&);
+
+namespace {
+
+double operations(const ProbeShape& s) { return traffic_operations(3 * s.parameters()); }
+
+}  // namespace
+
+ProbeInfo updates_probe() {
+    return {"updates", "Updates", ProbeNeeds::Update, ProbeCost::Expensive, operations, probe_updates<float>,
+            probe_updates<double>,
+            {{"update_ratio", {axis::group}, "‖Δθ‖/‖θ‖ of a group of tensors in this step's update", kMayBeNan}},
+            {{"groups", "names of the groups"}, {"update", "whose update it is, where it is not the run's own step"}}};
+}
 
 }  // namespace normscope

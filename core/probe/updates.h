@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/probe_input.h"
-#include "core/probe/probe_result.h"
+#include "core/probe/probe_info.h"
 
 namespace normscope {
 
@@ -15,5 +14,7 @@ ProbeResult probe_updates(ProbeInput<T>& input);
 
 /// The result's arrays and labels alone, where the update is known already.
 ProbeResult updates_result(const UpdateNorms& update);
+
+ProbeInfo updates_probe();
 
 }  // namespace normscope

@@ -4,12 +4,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/recipe/probe_steps.h"
-#include "core/probe/registry.h"
 #include "core/recipe/presets.h"
 #include "core/stack/error.h"
 #include "core/stack/json_fields.h"
-#include "core/train/data/corpus.h"
 
 namespace normscope {
 
@@ -105,20 +102,13 @@ std::string with_settings(const std::string& text, const std::vector<std::string
     return object.dump();
 }
 
-void complete_and_validate(Recipe& r) {
-    if (r.probes.empty())
-        for (const std::string& id : default_probes()) r.probes.push_back({id, 0});
-    validate_probes(r);
-    validate(r.train);
-    const int source_vocab = make_corpus(r.train.data, r.stack.context)->vocab();
-    complete(r.stack, source_vocab);
-    validate(r.stack);
-    if (r.stack.vocab < source_vocab)
-        throw InputError("stack.vocab",
-                         std::to_string(r.stack.vocab) + " is smaller than the vocabulary of data.source " +
-                             word_of(r.train.data.source),
-                         "at least " + std::to_string(source_vocab));
-    plan_probe_steps(r);
+bool steps_are_planned(const ProbePlan& plan) {
+    return plan.steps.empty() || plan.steps == kPlannedSteps || plan.steps.rfind(std::string(kPlannedSteps) + " ", 0) == 0;
+}
+
+bool same_recipe(const Recipe& a, const Recipe& b) {
+    if (a.stack != b.stack || a.train != b.train || a.probes.size() != b.probes.size()) return false;
+    return without_planned_steps(a).probes == without_planned_steps(b).probes;
 }
 
 Recipe without_planned_steps(Recipe recipe) {
@@ -131,12 +121,6 @@ Recipe read_recipe(const std::string& file_or_preset, const std::vector<std::str
     const Preset* preset = find_preset(file_or_preset);
     const std::string text = preset ? preset->json : read_text(file_or_preset);
     return parse_recipe(with_settings(text, settings, file_or_preset), file_or_preset);
-}
-
-Recipe load_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings) {
-    Recipe recipe = read_recipe(file_or_preset, settings);
-    complete_and_validate(recipe);
-    return recipe;
 }
 
 }  // namespace normscope

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/recipe/train_spec.h"
 #include "core/stack/stack_spec.h"
-#include "core/train/train_spec.h"
 
 namespace normscope {
 
@@ -16,13 +16,20 @@ struct ProbePlan {
     /// Under auto, the steps as StepList writes them. "auto 0:49,…" is what the program planned, and plans anew whenever
     /// the recipe is completed; without that word they are a person's and are obeyed. Empty: not planned yet.
     std::string steps{};
+    bool operator==(const ProbePlan&) const = default;
 };
+
+/// How planned steps begin.
+inline constexpr const char* kPlannedSteps = "auto";
+/// Whether the steps of this entry are the program's ("auto …", or none yet) and not a person's.
+bool steps_are_planned(const ProbePlan& plan);
 
 /// Everything that determines a run.
 struct Recipe {
     StackSpec stack;
     TrainSpec train;
     std::vector<ProbePlan> probes;  ///< empty list in a recipe = all that exist, auto
+    bool operator==(const Recipe&) const = default;
 };
 
 void list_fields(Fields& fields, Recipe& recipe);
@@ -39,16 +46,12 @@ std::string recipe_json(const Recipe& recipe, int indent = 2);
 std::string with_settings(const std::string& json_text, const std::vector<std::string>& settings,
                           const std::string& where);
 
-/// A recipe's file, or a preset's name, with settings; neither completed nor validated as a whole.
+/// A recipe's file, or a preset's name, with settings; neither completed nor validated as a whole (core/run/complete.h).
 Recipe read_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings = {});
 
-/// The same, completed and validated.
-Recipe load_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings = {});
-
-/// Fills what was left out or "auto" (vocab from the source, d_ff, the probe list and its steps) and checks the whole.
-void complete_and_validate(Recipe& recipe);
-
-/// The same recipe without what the program planned: two recipes that differ in nothing else are the same.
+/// Two recipes that ask for the same: what the program planned is not looked at.
+bool same_recipe(const Recipe& a, const Recipe& b);
+/// The same recipe without what the program planned.
 Recipe without_planned_steps(Recipe recipe);
 
 }  // namespace normscope

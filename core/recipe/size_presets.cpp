@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/size_presets.h"
 
-#include "core/model/parameters.h"
 #include "core/recipe/recipe.h"
 #include "core/stack/size_table.h"
 
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -39,15 +37,12 @@ std::string title_of(const SizeRow& row) {
     return (row.block == Block::Llama ? "LLaMA " : "GPT-2 ") + size;
 }
 
-std::string description_of(const SizeRow& row, const StackSpec& stack) {
-    char parameters[64];
-    std::snprintf(parameters, sizeof parameters, "%.2f million parameters. ",
-                  static_cast<double>(ParameterTable(stack).size()) / 1e6);
+std::string description_of(const SizeRow& row) {
     const char* source =
         row.block == Block::Llama
             ? "Sizes, batch and schedule of [G]; Adam without decay, token embeddings drawn at 0.6325."
             : "Sizes, batch and schedule of nanoGPT, GELU in GPT-2's tanh form.";
-    return std::string(parameters) + source +
+    return std::string(source) +
            (row.published ? ""
                           : " Learning rate, warm-up and steps are those of the nearest size that has them.");
 }
@@ -58,7 +53,7 @@ struct Text {
         const Recipe recipe = recipe_of(row);
         auto object = nlohmann::ordered_json::parse(recipe_json(recipe));
         object["title"] = title_of(row);
-        object["description"] = description_of(row, recipe.stack);
+        object["description"] = description_of(row);
         json = object.dump(2);
     }
 };

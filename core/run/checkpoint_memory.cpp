@@ -64,7 +64,7 @@ std::optional<std::size_t> oldest_spared(const std::vector<Entry>& entries) {
 }  // namespace
 
 std::size_t bytes_of(const Checkpoint& checkpoint) {
-    std::size_t bytes = checkpoint.recipe_json.size();
+    std::size_t bytes = 0;
     for (const auto* tensors : {&checkpoint.params, &checkpoint.moment1, &checkpoint.moment2})
         for (const StoredTensor& tensor : *tensors) bytes += tensor.bytes.size();
     return bytes;

@@ -25,14 +25,14 @@ RecordingQueue::Entry& RecordingQueue::entry_of(const std::string& id) {
     const auto found =
         std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& entry) { return entry.id == id; });
     if (found != entries_.rend()) return *found;
-    return entries_.emplace_back(Entry{id, nullptr, {}, nullptr, nullptr, false, {}});
+    return entries_.emplace_back(Entry{id, nullptr, {}, {}, nullptr, nullptr, false, {}});
 }
 
-bool RecordingQueue::begin(std::shared_ptr<const RunData> header) {
+bool RecordingQueue::begin(std::shared_ptr<const RunData> header, const std::string& path) {
     const std::lock_guard lock(mutex_);
     const bool first = entries_.empty();
     std::string id = header->id;
-    entries_.push_back({std::move(id), std::move(header), {}, nullptr, nullptr, false, {}});
+    entries_.push_back({std::move(id), std::move(header), path, {}, nullptr, nullptr, false, {}});
     return first;
 }
 

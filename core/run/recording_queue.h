@@ -25,6 +25,7 @@ class RecordingQueue {
     struct Entry {
         std::string id;
         std::shared_ptr<const RunData> header;  ///< the recording begins; null: it has begun
+        std::string path;                       ///< the file that it goes on in; empty: a new one
         RunDelta delta;
         std::shared_ptr<const Checkpoint> start, newest;
         bool ends = false;
@@ -34,7 +35,7 @@ class RecordingQueue {
     explicit RecordingQueue(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
 
     // Each returns true where nothing waited before: the other thread must be told.
-    bool begin(std::shared_ptr<const RunData> header);
+    bool begin(std::shared_ptr<const RunData> header, const std::string& path = "");
     bool add(const std::string& id, const RunDelta& delta);
     bool save(const std::string& id, const std::shared_ptr<const Checkpoint>& checkpoint);
     bool end(const std::string& id, const std::string& failure = "");

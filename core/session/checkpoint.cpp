@@ -76,7 +76,7 @@ StoredTensor read_tensor(hid_t parent, const std::string& name) {
 void write_checkpoint_group(hid_t parent, const std::string& name, const Checkpoint& checkpoint) {
     const Handle group = hdf5::make_group(parent, name);
     hdf5::write_attribute(group, "step", checkpoint.step);
-    hdf5::write_attribute(group, "recipe", checkpoint.recipe_json);
+    hdf5::write_attribute(group, "recipe", checkpoint.recipe.text());
     write_tensors(group, "params", checkpoint.params);
     write_tensors(group, "moment1", checkpoint.moment1);
     write_tensors(group, "moment2", checkpoint.moment2);
@@ -88,7 +88,7 @@ Checkpoint read_checkpoint_group(hid_t parent, const std::string& name) {
     const Handle group = hdf5::open_group(parent, name);
     Checkpoint checkpoint;
     checkpoint.step = hdf5::read_int_attribute(group, "step");
-    checkpoint.recipe_json = hdf5::read_text_attribute(group, "recipe");
+    checkpoint.recipe = RunRecipe::read(hdf5::read_text_attribute(group, "recipe"));
     checkpoint.params = read_tensors(group, "params");
     checkpoint.moment1 = read_tensors(group, "moment1");
     checkpoint.moment2 = read_tensors(group, "moment2");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/recipe/run_recipe.h"
 #include "core/session/stored_tensor.h"
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace normscope {
 /// The state needed to resume a run bit for bit.
 struct Checkpoint {
     std::int64_t step = 0;
-    std::string recipe_json;
+    RunRecipe recipe;
     std::vector<StoredTensor> params, moment1, moment2;   ///< by the names of the tensor table, in its order
     std::vector<std::pair<std::string, double>> scalars;  ///< loss scale, smoothed losses, …
     std::vector<std::pair<std::string, std::int64_t>> integers;  ///< generator, data position, …

@@ -4,6 +4,7 @@
 #include "core/session/run_group.h"
 #include "core/stack/error.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -89,8 +90,16 @@ RunSummary summarize_run(hid_t runs, const std::string& id, bool marked) {
         made.early_share = cost.early / training.early;
         made.late_share = cost.late / training.late;
     }
-    if (hdf5::is_group(run, "checkpoints"))
-        summary.checkpoints = hdf5::children(hdf5::open_group(run, "checkpoints"));
+    if (hdf5::is_group(run, "checkpoints")) {
+        const Handle checkpoints = hdf5::open_group(run, "checkpoints");
+        summary.checkpoints = hdf5::children(checkpoints);
+        for (const auto& name : summary.checkpoints) {
+            std::int64_t step = 0;
+            const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
+            if (error != std::errc() || end != name.data() + name.size())
+                hdf5::fail_reading(checkpoints, name, "is not named by a step");
+        }
+    }
     return summary;
 }
 
@@ -158,6 +167,21 @@ std::string format_of(hid_t file) {
 }
 
 }  // namespace
+
+std::vector<RunHead> heads_of(const std::string& path) {
+    const auto opened = hdf5::open_for_reading(path);
+    layout::check_root(opened.file, path);
+    const Handle runs = hdf5::open_group(opened.file, "runs");
+    std::vector<RunHead> heads;
+    for (const auto& id : hdf5::children(runs)) {
+        const Handle run = hdf5::open_group(runs, id), steps = hdf5::open_group(run, "steps");
+        RunHead head{hdf5::read_text_attribute(run, "name"), layout::read_outcome(run), -1};
+        const std::size_t rows = layout::common_rows(steps, opened.recording || hdf5::is_group(run, "writer"));
+        if (rows > 0) head.last_step = value_at<std::int64_t>(steps, "step", rows - 1);
+        heads.push_back(std::move(head));
+    }
+    return heads;
+}
 
 std::vector<RunSummary> summarize_session(const std::string& path) {
     const auto opened = hdf5::open_for_reading(path);

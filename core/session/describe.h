@@ -30,6 +30,14 @@ struct RunSummary {
     std::vector<std::string> checkpoints;  ///< steps
 };
 
+/// Name and outcome of each run and its last step; of its arrays one number is read. Throws InputError.
+struct RunHead {
+    std::string name;
+    Outcome outcome;
+    std::int64_t last_step = -1;  ///< −1 before the first
+};
+std::vector<RunHead> heads_of(const std::string& path);
+
 /// What a session or recording holds, without reading its arrays. Throws InputError.
 std::vector<RunSummary> summarize_session(const std::string& path);
 

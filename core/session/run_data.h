@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/probe/probe_result.h"
+#include "core/recipe/run_recipe.h"
 #include "core/train/outcome.h"
 
 #include <cstdint>
@@ -45,7 +46,7 @@ struct RunEvent {
 struct RunData {
     std::string id;           ///< unique in the session: "a", "b", …
     std::string name;         ///< "Pre-LN"
-    std::string recipe_json;  ///< the complete recipe
+    RunRecipe recipe;         ///< the complete recipe
     std::string backend;      ///< "cpu"
     std::string device;       ///< e.g. the processor's name
     std::uint64_t seed = 0;

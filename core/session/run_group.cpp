@@ -12,7 +12,7 @@
 namespace normscope {
 
 RunHeader header_of(const RunData& run) {
-    return {run.id,   run.name,     run.recipe_json,     run.backend,     run.device,
+    return {run.id,   run.name,     run.recipe,     run.backend,     run.device,
             run.seed, run.ln_vocab, run.unigram_entropy, run.entropy_rate};
 }
 
@@ -119,7 +119,7 @@ void check_id(const std::string& id) {
 
 void write_header(hid_t run, const RunHeader& header) {
     hdf5::write_attribute(run, "name", header.name);
-    hdf5::write_attribute(run, "recipe", header.recipe_json);
+    hdf5::write_attribute(run, "recipe", header.recipe.text());
     hdf5::write_attribute(run, "backend", header.backend);
     hdf5::write_attribute(run, "device", header.device);
     hdf5::write_attribute(run, "seed", header.seed);

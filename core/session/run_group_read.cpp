@@ -173,7 +173,7 @@ ReadRun read_run(hid_t runs, const std::string& id, const ReadOptions& options) 
     RunData& run = read.data;
     run.id = id;
     run.name = hdf5::read_text_attribute(group, "name");
-    run.recipe_json = hdf5::read_text_attribute(group, "recipe");
+    run.recipe = RunRecipe::read(hdf5::read_text_attribute(group, "recipe"));
     run.backend = hdf5::read_text_attribute(group, "backend");
     run.device = hdf5::read_text_attribute(group, "device");
     run.seed = hdf5::read_uint_attribute(group, "seed");

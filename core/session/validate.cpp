@@ -1,59 +1,25 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/validate.h"
 
+#include "core/probe/registry.h"
 #include "core/session/run_group.h"
 #include "core/stack/error.h"
 
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 
 namespace normscope {
 namespace {
 
 using hdf5::Handle;
 
-struct ArrayRule {
-    const char* name;
-    std::size_t rank;  ///< without the sample axis
-    bool may_be_nan = false;
-    bool per_hidden_state = false;  ///< last axis is 2·depth + 1
-    bool optional = false;          ///< recordings of earlier versions lack it
-};
-
-const std::map<std::string, std::vector<ArrayRule>>& probe_rules() {
-    static const std::map<std::string, std::vector<ArrayRule>> rules{
-        {"growth",
-         {{"ma", 1, false, true},
-          {"var", 1, false, true},
-          {"rms", 1, false, true},
-          {"block_rms", 1, false, true},
-          {"bound_ma", 1, true, true},
-          {"bound_var", 1, true, true},
-          {"bound_uniform_ma", 1, true, true, true},
-          {"bound_product_ma", 1, true, true, true}}},
-        {"gradients", {{"hidden", 1, false, true}, {"params", 2}, {"total", 0}}},
-        {"theta", {{"max", 2, true}, {"mean", 2, true}, {"below_099", 2, true}, {"width", 0}}},
-        {"null_space", {{"gain", 1}, {"erased_backward", 1, true}, {"erased_forward", 1, true}}},
-        {"jacobian",
-         {{"sublayer_sv", 2, true},
-          {"layer_sv", 2, true},
-          {"end_to_end_sv", 1, true},
-          {"branch_norm", 1, true}}}};
-    return rules;
-}
-
-/// Depth of the stack, 0 where the recipe does not state it.
-std::size_t depth_of(const std::string& recipe) {
-    const auto json = nlohmann::json::parse(recipe, nullptr, false);
-    if (json.is_discarded() || !json.is_object() || !json.contains("stack") || !json["stack"].is_object())
-        return 0;
-    const auto& stack = json["stack"];
-    return stack.contains("depth") && stack["depth"].is_number_unsigned() ? stack["depth"].get<std::size_t>()
-                                                                          : 0;
+/// The stack's sizes; 0 where the recipe is not readable.
+StackSizes sizes_of(const RunData& run) {
+    const Recipe* recipe = run.recipe.get();
+    if (!recipe) return {};
+    return {static_cast<std::size_t>(recipe->stack.depth), static_cast<std::size_t>(recipe->stack.heads),
+            static_cast<std::size_t>(recipe->stack.d_model)};
 }
 
 template <typename Items, typename StepOf>
@@ -71,9 +37,7 @@ class RunCheck {
         : run_(run), problems_(problems), diverged_(run.outcome.state == RunState::Diverged) {}
 
     void check() {
-        if (run_.recipe_json.empty() ||
-            nlohmann::json::parse(run_.recipe_json, nullptr, false).is_discarded())
-            report("recipe", "is not JSON");
+        if (!run_.recipe.get()) report("recipe", run_.recipe.problem());
         check_steps();
         for (const auto& [id, samples] : run_.probes) check_probe(id, samples);
         if (!rising(
@@ -112,32 +76,19 @@ class RunCheck {
         if (!rising(
                 samples, [](const ProbeResult& sample) { return sample.step; }, true))
             report("probes/" + id + "/step", "does not rise");
-        const auto known = probe_rules().find(id);
-        const std::vector<ArrayRule> none;
-        const auto& rules = known == probe_rules().end() ? none : known->second;
-        for (const auto& rule : rules)
-            if (const NamedArray* array = samples.front().find(rule.name))
-                check_shape("probes/" + id + "/" + rule.name, rule, *array);
-            else if (!rule.optional)
-                report("probes/" + id + "/" + rule.name, "missing");
+        const ProbeInfo* known = find_probe(id);
+        if (known)
+            for (const std::string& problem :
+                 shape_problems(*known, samples.front(), sizes_of(run_)))
+                report("probes/" + id + "/" + problem.substr(0, problem.find(':')),
+                       problem.substr(problem.find(':') + 2));
         for (const auto& array : samples.front().arrays) {
-            const auto rule =
-                std::find_if(rules.begin(), rules.end(), [&](const auto& r) { return array.name == r.name; });
-            // Of an unknown probe NaN is accepted, infinity is not.
+            const ArrayInfo* info = known ? find_array(*known, array.name) : nullptr;
+            // What an unknown probe may leave undefined is not ours to judge; infinities are.
             check_values("probes/" + id + "/" + array.name, samples, array.name,
-                         rule == rules.end() || rule->may_be_nan);
+                         !info || info->flags & kMayBeNan);
         }
         if (id == "null_space") check_sites(samples.front());
-    }
-
-    void check_shape(const std::string& object, const ArrayRule& rule, const NamedArray& array) {
-        const std::size_t depth = depth_of(run_.recipe_json);
-        if (array.shape.size() != rule.rank)
-            report(object, "has " + std::to_string(array.shape.size() + 1) +
-                               " axes with the samples', needs " + std::to_string(rule.rank + 1));
-        else if (rule.per_hidden_state && depth > 0 && array.shape.back() != 2 * depth + 1)
-            report(object, "has " + std::to_string(array.shape.back()) + " hidden states, a stack of depth " +
-                               std::to_string(depth) + " has " + std::to_string(2 * depth + 1));
     }
 
     void check_values(const std::string& object, const std::vector<ProbeResult>& samples,

@@ -29,34 +29,107 @@ struct RealRange {
     std::string text() const;
 };
 
-/// A visitor over the keys of a specification. Each spec has one `list_fields` that names every key once,
-/// with its range; reading, writing, checking and comparing recipes are visitors, so all of them cover the
-/// same keys.
+/// What a change of a key means for a run, and what the key itself follows. Said where the key is listed, and read by
+/// the knobs, the events, undo, checkpoints and the command line.
+struct Role {
+    enum class Effect {
+        Restarts,  ///< another run: the weights, the batches or the course of the training change
+        Hot,       ///< acts on a run under way, from its next step on
+        Observes,  ///< changes what is written down of a run, and none of its numbers
+    };
+    Effect effect = Effect::Restarts;
+    const char* label = "";    ///< hot: what an event calls it
+    const char* follows = "";  ///< the key, or the group, whose change moves this one too
+    /// A size that was `times` the followed one stays so; else it keeps dividing it where it did. 0: it goes back to auto.
+    int times = 0;
+};
+inline constexpr Role hot(const char* label) {
+    return {Role::Effect::Hot, label, "", 0};
+}
+inline constexpr Role observes() {
+    return {Role::Effect::Observes, "", "", 0};
+}
+inline constexpr Role follows(const char* key, int times = 0) {
+    return {Role::Effect::Restarts, "", key, times};
+}
+
+/// A visitor over the keys of a specification. Each spec has one `list_fields` that names every key once, with its
+/// range and its role; reading, writing, checking and comparing recipes are visitors, so a key cannot be known to one of
+/// them and forgotten by another.
 class Fields {
   public:
     virtual ~Fields() = default;
-    virtual void integer(const char* key, int& value, int low, int high) = 0;
-    virtual void whole(const char* key, std::uint64_t& value) = 0;
-    virtual void real(const char* key, double& value, RealRange range) = 0;
-    virtual void reals(const char* key, std::span<double> values, RealRange range) = 0;
-    virtual void flag(const char* key, bool& value) = 0;
-    virtual void text(const char* key, std::string& value) = 0;
-    virtual void optional_flag(const char* key, std::optional<bool>& value) = 0;
-    virtual void optional_real(const char* key, std::optional<double>& value, RealRange range) = 0;
-    /// "auto" or a whole number; 0 means auto.
-    virtual void integer_or_auto(const char* key, int& value, int low, int high) = 0;
-    virtual void word(const char* key, int& index, std::span<const char* const> allowed) = 0;
-    virtual void group(const char* key, const std::function<void()>& inside) = 0;
-    /// A list of objects: `resize(count)` before reading, `item(i)` lists the fields of one.
-    virtual void list(const char* key, std::size_t count, const std::function<void(std::size_t)>& resize,
-                      const std::function<void(std::size_t)>& item) = 0;
-
+    void integer(const char* key, int& value, int low, int high, Role role = {}) {
+        role_ = role;
+        visit_integer(key, value, low, high);
+    }
+    void whole(const char* key, std::uint64_t& value, Role role = {}) {
+        role_ = role;
+        visit_whole(key, value);
+    }
+    void real(const char* key, double& value, RealRange range, Role role = {}) {
+        role_ = role;
+        visit_real(key, value, range);
+    }
+    void reals(const char* key, std::span<double> values, RealRange range, Role role = {}) {
+        role_ = role;
+        visit_reals(key, values, range);
+    }
+    void flag(const char* key, bool& value, Role role = {}) {
+        role_ = role;
+        visit_flag(key, value);
+    }
+    void text(const char* key, std::string& value, Role role = {}) {
+        role_ = role;
+        visit_text(key, value);
+    }
+    void optional_flag(const char* key, std::optional<bool>& value, Role role = {}) {
+        role_ = role;
+        visit_optional_flag(key, value);
+    }
+    void optional_real(const char* key, std::optional<double>& value, RealRange range, Role role = {}) {
+        role_ = role;
+        visit_optional_real(key, value, range);
+    }
+    /// "auto" or a whole number; 0 stands for auto.
+    void integer_or_auto(const char* key, int& value, int low, int high, Role role = {}) {
+        role_ = role;
+        visit_integer_or_auto(key, value, low, high);
+    }
     template <class Enum>
-    void choice(const char* key, Enum& value) {
+    void choice(const char* key, Enum& value, Role role = {}) {
+        role_ = role;
         int index = static_cast<int>(value);
-        word(key, index, words_of<Enum>());
+        visit_word(key, index, words_of<Enum>());
         value = static_cast<Enum>(index);
     }
+    void group(const char* key, const std::function<void()>& inside) { visit_group(key, inside); }
+    /// A list of objects: `resize(count)` before reading, `item(i)` lists the fields of one.
+    void list(const char* key, std::size_t count, const std::function<void(std::size_t)>& resize,
+              const std::function<void(std::size_t)>& item) {
+        visit_list(key, count, resize, item);
+    }
+
+  protected:
+    /// Of the key that is visited.
+    const Role& role() const { return role_; }
+
+    virtual void visit_integer(const char* key, int& value, int low, int high) = 0;
+    virtual void visit_whole(const char* key, std::uint64_t& value) = 0;
+    virtual void visit_real(const char* key, double& value, RealRange range) = 0;
+    virtual void visit_reals(const char* key, std::span<double> values, RealRange range) = 0;
+    virtual void visit_flag(const char* key, bool& value) = 0;
+    virtual void visit_text(const char* key, std::string& value) = 0;
+    virtual void visit_optional_flag(const char* key, std::optional<bool>& value) = 0;
+    virtual void visit_optional_real(const char* key, std::optional<double>& value, RealRange range) = 0;
+    virtual void visit_integer_or_auto(const char* key, int& value, int low, int high) = 0;
+    virtual void visit_word(const char* key, int& index, std::span<const char* const> allowed) = 0;
+    virtual void visit_group(const char* key, const std::function<void()>& inside) = 0;
+    virtual void visit_list(const char* key, std::size_t count, const std::function<void(std::size_t)>& resize,
+                            const std::function<void(std::size_t)>& item) = 0;
+
+  private:
+    Role role_;
 };
 
 }  // namespace normscope

@@ -62,10 +62,10 @@ void list_fields(Fields& f, StackSpec& s) {
     f.integer("depth", s.depth, 1, 4096);
     f.integer("d_model", s.d_model, 1, 65536);
     f.integer("heads", s.heads, 1, 4096);
-    f.integer_or_auto("kv_heads", s.kv_heads, 1, 4096);
-    f.integer_or_auto("d_ff", s.d_ff, 1, 1 << 20);
+    f.integer_or_auto("kv_heads", s.kv_heads, 1, 4096, follows("stack.heads", 1));
+    f.integer_or_auto("d_ff", s.d_ff, 1, 1 << 20, follows("stack.d_model", kUsualFeedForward));
     f.integer("context", s.context, 1, 1 << 20);
-    f.integer_or_auto("vocab", s.vocab, 2, 1 << 24);
+    f.integer_or_auto("vocab", s.vocab, 2, 1 << 24, follows("data"));
     f.choice("activation", s.activation);
     f.flag("bias", s.bias);
     f.choice("position", s.position);
@@ -78,13 +78,13 @@ void list_fields(Fields& f, StackSpec& s) {
     f.choice("lns_form", s.lns_form);
     f.group("norm", [&] {
         f.choice("kind", s.norm.kind);
-        f.real("eps", s.norm.eps, {0});
+        f.real("eps", s.norm.eps, {0}, hot("ε"));
     });
     f.choice("final_norm", s.final_norm);
     f.flag("embedding_norm", s.embedding_norm);
     f.choice("qk_norm", s.qk_norm);
-    f.real("residual_step", s.residual_step, {0});
-    f.real("temperature", s.temperature, kPositive);
+    f.real("residual_step", s.residual_step, {0}, hot("Δt"));
+    f.real("temperature", s.temperature, kPositive, hot("τ"));
     f.choice("branch_scale", s.branch_scale);
     f.real("branch_scale_init", s.branch_scale_init, kAny);
     f.real("logit_soft_cap", s.logit_soft_cap, {0});
@@ -125,7 +125,7 @@ void apply_block_preset(StackSpec& s, Block block) {
 
 void complete(StackSpec& s, int source_vocab) {
     if (s.kv_heads == 0) s.kv_heads = s.heads;
-    if (s.d_ff == 0) s.d_ff = 4 * s.d_model;
+    if (s.d_ff == 0) s.d_ff = kUsualFeedForward * s.d_model;
     if (s.vocab == 0) s.vocab = source_vocab;
 }
 

@@ -26,6 +26,7 @@ enum class InitRule { Lab, Gpt2, Plain, Xavier, DeepNorm, PathLength };
 struct NormSpec {
     NormKind kind = NormKind::LayerNorm;
     double eps = 1e-5;  ///< added to the variance (mean square) inside the root
+    bool operator==(const NormSpec&) const = default;
 };
 
 /// Gradient-preserving activation scaling ([G] §3): P_g(x) = x − act(g)·sg(x).
@@ -36,6 +37,7 @@ struct GpasSpec {
     bool stop_gradient = true;
     bool learnable = true;
     double clip = 0;  ///< norm at which the gates' own gradient is clipped; 0 = off
+    bool operator==(const GpasSpec&) const = default;
 };
 
 struct InitSpec {
@@ -43,6 +45,7 @@ struct InitSpec {
     double std = 0.02;
     double embedding_std = 0.02;
     int path_maps = 4;
+    bool operator==(const InitSpec&) const = default;
 };
 
 /// The user's overrides in one sub-layer; absent = as the scheme.
@@ -50,20 +53,25 @@ struct RuleOverride {
     std::optional<bool> in, out, post;
     std::optional<double> a, b;
     bool empty() const { return !in && !out && !post && !a && !b; }
+    bool operator==(const RuleOverride&) const = default;
 };
 
 struct LayerOverride {
     int index = 0;  ///< layer, from 0
     RuleOverride attn, ffn;
+    bool operator==(const LayerOverride&) const = default;
 };
 
-/// The architecture of one transformer stack (recipe key "stack"). Plain data; sizes in elements.
+/// The feed-forward width where none is given, as a multiple of d_model.
+inline constexpr int kUsualFeedForward = 4;
+
+/// What is built: the architecture of one transformer stack (recipe key "stack"). Plain data; sizes in elements.
 struct StackSpec {
     int depth = 12;     ///< layers; each is an attention sub-layer, then a feed-forward sub-layer
     int d_model = 64;
     int heads = 4;
     int kv_heads = 0;   ///< 0: as many as heads
-    int d_ff = 0;       ///< 0: 4 · d_model
+    int d_ff = 0;       ///< 0: kUsualFeedForward · d_model
     int context = 64;
     int vocab = 0;      ///< 0: that of the data source
     Block block = Block::Gpt2;
@@ -93,6 +101,7 @@ struct StackSpec {
 
     int d_head() const { return d_model / heads; }
     int d_kv() const { return d_model / heads * kv_heads; }
+    bool operator==(const StackSpec&) const = default;
 };
 
 /// Names every key of "stack" once; see Fields.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 namespace normscope {
@@ -17,13 +16,6 @@ double require_norm(double norm) {
     return norm;
 }
 
-template <class Factor>
-double product(std::span<const double> norms, Factor factor) {
-    double result = 1;
-    for (const double norm : norms) result *= factor(norm);
-    return result;
-}
-
 }  // namespace
 
 double residual_min_singular_value(double branch_norm) {
@@ -31,20 +23,9 @@ double residual_min_singular_value(double branch_norm) {
 }
 
 double residual_min_singular_value(std::span<const double> branch_norms) {
-    return product(branch_norms, [](double norm) { return residual_min_singular_value(norm); });
-}
-
-double residual_condition_number(double branch_norm) {
-    const double rho = require_norm(branch_norm);
-    return rho < 1 ? (1 + rho) / (1 - rho) : std::numeric_limits<double>::infinity();
-}
-
-double residual_condition_number(std::span<const double> branch_norms) {
-    return product(branch_norms, [](double norm) { return residual_condition_number(norm); });
-}
-
-double residual_amplification(std::span<const double> branch_norms) {
-    return product(branch_norms, [](double norm) { return 1 + require_norm(norm); });
+    double product = 1;
+    for (const double norm : branch_norms) product *= residual_min_singular_value(norm);
+    return product;
 }
 
 }  // namespace normscope

@@ -8,12 +8,22 @@ namespace normscope {
 
 namespace {
 
+/// Looks for numbers that are not finite on a device.
 template <class T>
-const T* first_not_finite(const T* values, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i)
-        if (!std::isfinite(values[i])) return values + i;
-    return nullptr;
-}
+class Search {
+  public:
+    explicit Search(Device& device) : device_(device), place_(device, 1) {}
+    std::optional<double> first(const T* values, std::size_t count) {
+        device_.ops<T>().first_not_finite(count, values, place_.data());
+        const std::int64_t place = HostView<std::int64_t>(place_)[0];
+        if (place < 0) return std::nullopt;
+        return static_cast<double>(HostView<T>(device_, values + place, 1)[0]);
+    }
+
+  private:
+    Device& device_;
+    Buffer<std::int64_t> place_;
+};
 
 Outcome diverged(std::int64_t step, int layer, const std::string& operation, double value) {
     std::string where;
@@ -26,12 +36,13 @@ Outcome diverged(std::int64_t step, int layer, const std::string& operation, dou
 }  // namespace
 
 template <class T>
-std::optional<Outcome> first_bad_value(const Transformer<T>& model, const Tape<T>& tape,
-                                       const std::vector<T>* gradients, std::int64_t step) {
+std::optional<Outcome> first_bad_value(const Transformer<T>& model, const Tape<T>& tape, const T* gradients,
+                                       std::int64_t step) {
+    Search<T> search(model.device());
     const StackSpec& s = model.spec();
     for (const TensorInfo& t : model.table().tensors())
-        if (const T* bad = first_not_finite(model.parameters().data() + t.offset, t.count))
-            return diverged(step, t.layer, "parameter " + t.name, static_cast<double>(*bad));
+        if (const auto bad = search.first(model.parameters().data() + t.offset, t.count))
+            return diverged(step, t.layer, "parameter " + t.name, *bad);
 
     const auto R = static_cast<std::size_t>(tape.rows()), d = static_cast<std::size_t>(s.d_model);
     const auto n = static_cast<std::size_t>(tape.length), H = static_cast<std::size_t>(s.heads);
@@ -42,10 +53,9 @@ std::optional<Outcome> first_bad_value(const Transformer<T>& model, const Tape<T
         const T* values;
         std::size_t count;
     };
-    if (const T* bad = first_not_finite(tape.embedded, R * d))
-        return diverged(step, -1, "embedding", static_cast<double>(*bad));
-    if (const T* bad = first_not_finite(tape.hidden.front(), R * d))
-        return diverged(step, -1, "emb_norm", static_cast<double>(*bad));
+    if (const auto bad = search.first(tape.embedded, R * d)) return diverged(step, -1, "embedding", *bad);
+    if (const auto bad = search.first(tape.hidden.front(), R * d))
+        return diverged(step, -1, "emb_norm", *bad);
     for (std::size_t k = 0; k < tape.sublayers.size(); ++k) {
         const SublayerTape<T>& t = tape.sublayers[k];
         const bool attention = k % 2 == 0;
@@ -63,25 +73,25 @@ std::optional<Outcome> first_bad_value(const Transformer<T>& model, const Tape<T
         };
         for (const Stage& stage : stages)
             if (stage.values)
-                if (const T* bad = first_not_finite(stage.values, stage.count))
-                    return diverged(step, static_cast<int>(k / 2), stage.operation, static_cast<double>(*bad));
+                if (const auto bad = search.first(stage.values, stage.count))
+                    return diverged(step, static_cast<int>(k / 2), stage.operation, *bad);
     }
-    if (const T* bad = first_not_finite(tape.final_hidden, R * d))
-        return diverged(step, -1, "final_norm", static_cast<double>(*bad));
-    if (const T* bad = first_not_finite(tape.logits, R * static_cast<std::size_t>(s.vocab)))
-        return diverged(step, -1, "head", static_cast<double>(*bad));
-    if (const T* bad = first_not_finite(tape.losses, R)) return diverged(step, -1, "loss", static_cast<double>(*bad));
+    if (const auto bad = search.first(tape.final_hidden, R * d))
+        return diverged(step, -1, "final_norm", *bad);
+    if (const auto bad = search.first(tape.logits, R * static_cast<std::size_t>(s.vocab)))
+        return diverged(step, -1, "head", *bad);
+    if (const auto bad = search.first(tape.losses, R)) return diverged(step, -1, "loss", *bad);
     if (gradients)
         for (std::size_t i = model.table().tensors().size(); i-- > 0;) {
             const TensorInfo& t = model.table().tensors()[i];
-            if (const T* bad = first_not_finite(gradients->data() + t.offset, t.count))
-                return diverged(step, t.layer, "gradient of " + t.name, static_cast<double>(*bad));
+            if (const auto bad = search.first(gradients + t.offset, t.count))
+                return diverged(step, t.layer, "gradient of " + t.name, *bad);
         }
     return std::nullopt;
 }
-template std::optional<Outcome> first_bad_value(const Transformer<float>&, const Tape<float>&,
-                                                const std::vector<float>*, std::int64_t);
+template std::optional<Outcome> first_bad_value(const Transformer<float>&, const Tape<float>&, const float*,
+                                                std::int64_t);
 template std::optional<Outcome> first_bad_value(const Transformer<double>&, const Tape<double>&,
-                                                const std::vector<double>*, std::int64_t);
+                                                const double*, std::int64_t);
 
 }  // namespace normscope

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include "core/model/transformer.h"
 #include "core/train/outcome.h"
 
+#include <cstdint>
+#include <optional>
+
 namespace normscope {
 
-/// The first value of a pass that is not finite, in the order in which it was computed: parameters, then the forward
-/// pass layer by layer, then the gradients from the head down. Names layer, operation and step:
-/// "step 212 · L7 ffn.w2 · inf" (layers from 1, as on screen).
+/// The first value of a pass that is not finite, in the order in which it was computed: parameters, then the
+/// forward pass layer by layer, then the gradients from the head down. Names layer, operation and step: "step
+/// 212 · L7 ffn.w2 · inf" (layers from 1, as on screen). `gradients` is the arena, of the device, or null.
 template <class T>
-std::optional<Outcome> first_bad_value(const Transformer<T>&, const Tape<T>&, const std::vector<T>* gradients,
+std::optional<Outcome> first_bad_value(const Transformer<T>&, const Tape<T>&, const T* gradients,
                                        std::int64_t step);
 
 }  // namespace normscope

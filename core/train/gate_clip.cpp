@@ -1,25 +1,36 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/gate_clip.h"
 
-#include "core/train/optimizers.h"
-
-#include <cmath>
+#include "core/backend/ops.h"
 
 namespace normscope {
 
 template <class T>
-void clip_gates(const ParameterTable& table, double clip, double global_factor, T* gradients) {
-    double squares = 0;
-    // A layer's two sub-layers share one gate, and either all layers have one or none.
-    if (table.attention.front().gate == kAbsent) return;
-    for (const AttentionOffsets& layer : table.attention) {
-        const double g = global_factor * static_cast<double>(gradients[layer.gate]);
-        squares += g * g;
-    }
-    const T factor = static_cast<T>(clip_factor(std::sqrt(squares), clip));
-    for (const AttentionOffsets& layer : table.attention) gradients[layer.gate] *= factor;
+GateClip<T>::GateClip(const ParameterTable& table, Device& device) : device_(device) {
+    std::vector<std::size_t> gates;
+    for (const AttentionOffsets& layer : table.attention)  // a layer's two sub-layers share one gate
+        if (layer.gate != kAbsent) gates.push_back(layer.gate);
+    gates_.upload(device, gates);
 }
-template void clip_gates<float>(const ParameterTable&, double, double, float*);
-template void clip_gates<double>(const ParameterTable&, double, double, double*);
+
+template <class T>
+void GateClip<T>::apply(double clip, const double* global, T* gradients) {
+    if (clip > 0 && !gates_.empty())
+        device_.ops<T>().clip_gates(static_cast<int>(gates_.size()), gates_.data(), clip, global, gradients);
+}
+
+template <class T>
+void clip_gates(const ParameterTable& table, double clip, double global, T* gradients, Device& device) {
+    Buffer<double> factor;
+    factor.upload(device, &global, 1);
+    GateClip<T>(table, device).apply(clip, factor.data(), gradients);
+}
+
+#define NORMSCOPE_INSTANTIATE(T) \
+    template class GateClip<T>;  \
+    template void clip_gates<T>(const ParameterTable&, double, double, T*, Device&);
+NORMSCOPE_INSTANTIATE(float)
+NORMSCOPE_INSTANTIATE(double)
+#undef NORMSCOPE_INSTANTIATE
 
 }  // namespace normscope

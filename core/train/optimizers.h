@@ -2,8 +2,10 @@
 #pragma once
 
 #include "core/backend/cpu/thread_pool.h"
+#include "core/backend/device.h"
+#include "core/backend/ops.h"
 #include "core/model/parameters.h"
-#include "core/train/train_spec.h"
+#include "core/recipe/train_spec.h"
 
 #include <cstdint>
 #include <vector>
@@ -24,50 +26,58 @@ namespace normscope {
 template <class T>
 class Optimizer {
   public:
-    Optimizer(const ParameterTable& table, OptimizerKind kind);
+    /// `table` must outlive it. The moments take memory from the first step on.
+    Optimizer(const ParameterTable& table, OptimizerKind kind, Device& device = cpu_device());
 
-    /// One step on the parameters at rate lr; `gradient_scale` is the clipping factor. The spec's kind must
-    /// be that of the constructor; its numbers may change from step to step. Frozen tensors stay as they are.
-    void step(const OptimizerSpec&, double lr, double gradient_scale, const T* gradients, T* parameters,
+    /// One step on the parameters at rate lr; *clip is the clipping factor. Arenas and factor are of the
+    /// device. The spec's kind must be that of the constructor; its numbers may change from step to step.
+    /// Frozen tensors stay as they are.
+    void step(const OptimizerSpec&, double lr, const double* clip, const T* gradients, T* parameters,
               ThreadPool&);
+    /// The same with a factor that the host knows.
+    void step(const OptimizerSpec&, double lr, double clip, const T* gradients, T* parameters, ThreadPool&);
 
     std::int64_t steps = 0;  ///< taken so far
-    /// Arenas laid out by the table. moment1 is the momentum of sgd and muon; moment2 is empty under sgd.
-    const std::vector<T>& moment1() const { return m_; }
-    const std::vector<T>& moment2() const { return v_; }
+    /// Arenas laid out by the table, on the host. moment1 is the momentum of sgd and muon; moment2 is empty
+    /// under sgd.
+    std::vector<T> moment1() const;
+    std::vector<T> moment2() const;
     /// Throws InputError when the sizes are not this optimizer's.
     void set_moments(const std::vector<T>& moment1, const std::vector<T>& moment2);
 
   private:
-    /// What one thread updates at a time: a stretch of one tensor, or the whole of it.
-    struct Piece {
-        const TensorInfo* tensor;
-        std::size_t offset, count;  ///< in the arena
-    };
+    bool has_second() const { return kind_ != OptimizerKind::Sgd; }
+    void make_moments();
 
     const ParameterTable& table_;
     OptimizerKind kind_;
-    std::vector<Piece> pieces_;
-    std::vector<T> m_, v_;
+    Device& device_;
+    Buffer<ArenaPiece> pieces_;                ///< of the tensors whose entries are updated one by one
+    std::vector<const TensorInfo*> matrices_;  ///< updated as a whole
+    Buffer<OptimizerNumbers> numbers_;         ///< of the step
+    Buffer<double> clip_;
+    Buffer<T> m_, v_;
 };
-
-/// Muon's constants: the quintic iteration X ← aX + (bA + cA²)X with A = XXᵀ has its greatest slope at 0 for
-/// these, so five rounds bring every singular value of a matrix of norm 1 that is not tiny to about 0.68
-/// … 1.14.
-struct Muon {
-    static constexpr double momentum = 0.95, a = 3.4445, b = -4.7750, c = 2.0315, tiny = 1e-7;
-    static constexpr int rounds = 5;
-};
-
-/// Replaces a row-major [rows, columns] matrix by the result of Muon's Newton–Schulz iteration: about U·Vᵀ of
-/// its singular value decomposition. A zero matrix stays zero.
-template <class T>
-void orthogonalise(int rows, int columns, std::vector<T>& matrix);
 
 /// ‖g‖₂ over the arena's tensors that are learnt, summed per tensor in float64: the same on any number of
 /// threads.
 template <class T>
-double gradient_norm(const ParameterTable& table, const T* gradients, ThreadPool&);
+class LearntNorm {
+  public:
+    LearntNorm(const ParameterTable& table, Device& device);
+    /// Both of the device.
+    void measure(const T* gradients, double* norm, ThreadPool&);
+
+  private:
+    Device& device_;
+    Buffer<ArenaPiece> tensors_;
+    Buffer<double> squares_;
+};
+
+/// The same once, and the norm on the host.
+template <class T>
+double gradient_norm(const ParameterTable& table, const T* gradients, ThreadPool&,
+                     Device& device = cpu_device());
 
 /// min(1, clip/(norm + 1e-6)) as torch.nn.utils.clip_grad_norm_; 1 when clip is 0.
 double clip_factor(double norm, double clip);

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/train/train_spec.h"
+#include "core/recipe/train_spec.h"
 
 namespace normscope {
 

@@ -16,6 +16,7 @@ namespace normscope {
 namespace {
 
 constexpr int kHeldOutBatches = 4;
+enum StepNumber : std::size_t { kClip, kLossScale, kClipFactor, kStepNumbers };
 
 Rounding rounding_of(Precision precision) {
     if (precision == Precision::Bf16) return Rounding::Bf16;
@@ -25,33 +26,43 @@ Rounding rounding_of(Precision precision) {
 }  // namespace
 
 template <class T>
-Trainer<T>::Trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus)
+Trainer<T>::Trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus,
+                    Device& device)
     : train_(train),
       corpus_(std::move(corpus)),
-      model_(stack, train.seed),
-      optimizer_(model_.table(), train.optimizer.kind),
+      model_(stack, train.seed, device),
+      optimizer_(model_.table(), train.optimizer.kind, device),
+      gate_clip_(model_.table(), device),
+      learnt_norm_(model_.table(), device),
+      step_numbers_(device, kStepNumbers),
       knobs_{stack.residual_step, stack.temperature,           stack.norm.eps,
              train.optimizer.lr,  train.optimizer.weight_decay, train.optimizer.clip},
       verdict_(std::log(static_cast<double>(stack.vocab)), corpus_->unigram_entropy(), train.schedule.warmup) {
     model_.set_rounding(rounding_of(train.precision), train.precision_policy);
-    if (model_.rounding() != Rounding::None && model_.policy() == PrecisionPolicy::Pure)
-        master_.assign(model_.parameters().begin(), model_.parameters().end());
+    if (model_.rounding() != Rounding::None && model_.policy() == PrecisionPolicy::Pure) {
+        master_.resize(device, model_.parameters().size());
+        device.copy(master_.data(), model_.parameters().data(), master_.size() * sizeof(T));
+    }
     publish_weights();
     prepare_numerics();
 }
 
 template <class T>
 void Trainer<T>::publish_weights() {
-    if (!master_.empty()) model_.set_parameters(master_);
+    if (!master_.empty()) model_.set_parameters({master_.data(), master_.size()});
 }
 
 template <class T>
 void Trainer<T>::update_weights(const StepNumbers& now, ThreadPool& pool) {
     OptimizerSpec optimizer = train_.optimizer;
     optimizer.weight_decay = knobs_.weight_decay;
-    const double clipped = clip_factor(now.grad_norm, knobs_.clip);
-    clip_gates(model_.table(), model_.spec().gpas.clip, clipped, gradients_.total().data());
-    optimizer_.step(optimizer, now.lr, clipped, gradients_.total().data(), weights().data(), pool);
+    double* numbers = step_numbers_.data();
+    Device& device = model_.device();
+    device.upload(numbers + kClip, &knobs_.clip, sizeof(double));
+    device.ops<T>().clip_factor(gradients_.norm.data(), numbers + kClip, numbers + kClipFactor);
+    T* gradient = gradients_.total().data();
+    gate_clip_.apply(model_.spec().gpas.clip, numbers + kClipFactor, gradient);
+    optimizer_.step(optimizer, now.lr, numbers + kClipFactor, gradient, weights(), pool);
     publish_weights();
 }
 
@@ -95,14 +106,32 @@ void Trainer<T>::read_hidden_states(StepNumbers& now) const {
     const double numbers = static_cast<double>(train_.batch) * train_.accumulate * model_.spec().context * model_.spec().d_model;
     now.hidden_rms.assign(states, 0);
     now.hidden_gradient.assign(states, 0);
+    const HostView<double> squares(gradients_.hidden_squares);
     for (std::size_t k = 0; k < states; ++k) {
         for (std::size_t i = 0; i < gradients_.shards.size(); ++i) {  // in order: the same bits on any number of threads
-            now.hidden_rms[k] += gradients_.state_square[i][k];
-            now.hidden_gradient[k] += gradients_.gradient_square[i][k];
+            now.hidden_rms[k] += squares[2 * i * states + k];
+            now.hidden_gradient[k] += squares[(2 * i + 1) * states + k];
         }
         now.hidden_rms[k] = std::sqrt(now.hidden_rms[k] / numbers);
         now.hidden_gradient[k] = std::sqrt(now.hidden_gradient[k]) / now.loss_scale;
     }
+}
+
+template <class T>
+void Trainer<T>::reduce_gradients(double loss_scale, ThreadPool& pool) {
+    Device& device = model_.device();
+    if (loss_scale != 1) {
+        double* const divisor = step_numbers_.data() + kLossScale;
+        device.upload(divisor, &loss_scale, sizeof(double));
+        model_.sum_shards(gradients_, pool, divisor);
+        const T inverse = static_cast<T>(1 / loss_scale);
+        unscale_.upload(device, &inverse, 1);
+        auto& total = gradients_.total();
+        device.ops<T>().scale(total.size(), unscale_.data(), total.data(), total.data());
+    } else {
+        model_.sum_shards(gradients_, pool);
+    }
+    if (model_.table().has_frozen()) learnt_norm_.measure(gradients_.total().data(), gradients_.norm.data(), pool);
 }
 
 template <class T>
@@ -125,13 +154,8 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
         model_.accumulate(batch, factor, gradients_, scratch_, pool);
         now.loss += scratch_.mean_loss() / train_.accumulate;
     }
-    now.grad_norm = model_.reduce(gradients_, pool);
-    std::vector<T>& gradient = gradients_.total();
-    if (scaled) {
-        row_kernels<T>().scale(gradient.size(), static_cast<T>(1 / now.loss_scale), gradient.data(), gradient.data());
-        now.grad_norm /= now.loss_scale;
-    }
-    if (model_.table().has_frozen()) now.grad_norm = gradient_norm(model_.table(), gradient.data(), pool);
+    reduce_gradients(now.loss_scale, pool);
+    now.grad_norm = HostView<double>(gradients_.norm)[0];
     read_hidden_states(now);
     now.gradient_ratio = gradient_ratio(now.hidden_gradient);
     now.lr = learning_rate(train_.schedule, knobs_.lr, step_, train_.steps);
@@ -160,14 +184,14 @@ Outcome Trainer<T>::find_first_bad(ThreadPool& pool) {
     for (int micro = 0; micro < train_.accumulate; ++micro) {
         const bool last = micro + 1 == train_.accumulate;
         model_.forward(corpus_->train_batch(train_.seed, step_, micro, train_.batch, model_.spec().context), tape_, pool);
-        if (const auto bad = first_bad_value(model_, tape_, last ? &gradients_.total() : nullptr, step_)) return *bad;
+        if (const auto bad = first_bad_value(model_, tape_, last ? gradients_.total().data() : nullptr, step_)) return *bad;
     }
     return {RunState::Diverged, step_, "step " + std::to_string(step_) + " · gradient norm · overflow", -1};
 }
 
 template <class T>
 TrainerState<T> Trainer<T>::save() const {
-    const std::span<const T> parameters = master_.empty() ? model_.parameters() : std::span<const T>(master_);
+    const HostView<T> parameters = trained_weights();
     return {step_,
             {parameters.begin(), parameters.end()},
             optimizer_.moment1(),
@@ -182,7 +206,7 @@ template <class T>
 void Trainer<T>::restore(const TrainerState<T>& state) {
     optimizer_.set_moments(state.moment1, state.moment2);
     step_ = state.step;
-    std::copy(state.parameters.begin(), state.parameters.end(), weights().begin());
+    model_.device().upload(weights(), state.parameters.data(), state.parameters.size() * sizeof(T));
     publish_weights();
     optimizer_.steps = state.optimizer_steps;
     verdict_.restore(state.verdict);
@@ -195,9 +219,11 @@ void Trainer<T>::restore(const TrainerState<T>& state) {
 template class Trainer<float>;
 template class Trainer<double>;
 
-AnyTrainer make_trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus) {
-    if (train.precision == Precision::Fp64) return std::make_unique<Trainer<double>>(stack, train, std::move(corpus));
-    return std::make_unique<Trainer<float>>(stack, train, std::move(corpus));
+AnyTrainer make_trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus,
+                        Device& device) {
+    if (train.precision == Precision::Fp64)
+        return std::make_unique<Trainer<double>>(stack, train, std::move(corpus), device);
+    return std::make_unique<Trainer<float>>(stack, train, std::move(corpus), device);
 }
 
 }  // namespace normscope

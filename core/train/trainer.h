@@ -9,21 +9,17 @@
 
 #include "core/backend/cpu/thread_pool.h"
 #include "core/model/transformer.h"
+#include "core/recipe/hot_knobs.h"
 #include "core/train/data/corpus.h"
+#include "core/train/gate_clip.h"
 #include "core/train/loss_scaling.h"
 #include "core/train/optimizers.h"
 #include "core/train/outcome.h"
-#include "core/train/train_spec.h"
+#include "core/recipe/train_spec.h"
 #include "core/train/update_norms.h"
 #include "core/train/verdict.h"
 
 namespace normscope {
-
-/// The knobs that act on a run without restarting it. ε, Δt, τ move the forward map, the others the optimizer.
-struct HotKnobs {
-    double residual_step, temperature, eps, lr, weight_decay, clip;
-    bool operator==(const HotKnobs&) const = default;
-};
 
 /// The numbers of one step. `loss` and the gradient belong to the weights before the step's update; the loss is the
 /// cross-entropy alone, whatever the z-loss adds to the gradient.
@@ -63,7 +59,8 @@ template <class T>
 class Trainer {
   public:
     using Scalar = T;
-    Trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus);
+    Trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus,
+            Device& device = cpu_device());
 
     const Transformer<T>& model() const { return model_; }
     const TrainSpec& spec() const { return train_; }
@@ -83,10 +80,8 @@ class Trainer {
     /// parameters stay those that the step's loss belongs to, and steps_done() stays at this step.
     StepNumbers step(ThreadPool&);
 
-    /// The weights that the optimizer moves; in emulated precision the float32 copy.
-    std::span<const T> trained_weights() const {
-        return master_.empty() ? model_.parameters() : std::span<const T>(master_);
-    }
+    /// The weights that the optimizer moves, for the host; in emulated precision the float32 copy.
+    HostView<T> trained_weights() const { return master_.empty() ? model_.host_parameters() : HostView<T>(master_); }
     /// What the coming step would move, found by making it and taking it back: state, weights and outcome are bit for
     /// bit what they were. All NaN where its update would be left out.
     UpdateNorms trial_update(ThreadPool&);
@@ -103,8 +98,10 @@ class Trainer {
     double held_out_loss(ThreadPool&);
     /// What the step's passes left of every hidden state, without the loss scale.
     void read_hidden_states(StepNumbers&) const;
-    /// The weights that the optimizer moves.
-    std::span<T> weights() { return master_.empty() ? model_.parameters() : std::span<T>(master_); }
+    /// The weights that the optimizer moves, of the device.
+    T* weights() { return master_.empty() ? model_.parameters().data() : master_.data(); }
+    /// Sums the shards' gradients, without the loss scale, and their norm.
+    void reduce_gradients(double loss_scale, ThreadPool&);
     /// Lets the model see the weights after they moved.
     void publish_weights();
     /// What was not finite first in the step that has just been made.
@@ -114,8 +111,12 @@ class Trainer {
     TrainSpec train_;
     std::shared_ptr<const Corpus> corpus_;
     Transformer<T> model_;
-    std::vector<T> master_;  ///< in pure emulated precision; else empty: the model's parameters are the weights
+    Buffer<T> master_;  ///< in pure emulated precision; else empty: the model's parameters are the weights
     Optimizer<T> optimizer_;
+    GateClip<T> gate_clip_;
+    LearntNorm<T> learnt_norm_;
+    Buffer<double> step_numbers_;  ///< [3] what the clip is, the loss scale; the clipping factor
+    Buffer<T> unscale_;            ///< 1/loss scale
     LossScaler loss_scaler_;
     Tape<T> tape_;  ///< of held-out batches, and of a step that diverged
     StepScratch<T> scratch_;
@@ -128,6 +129,7 @@ class Trainer {
 
 /// A trainer of either scalar.
 using AnyTrainer = std::variant<std::unique_ptr<Trainer<float>>, std::unique_ptr<Trainer<double>>>;
-AnyTrainer make_trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus);
+AnyTrainer make_trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus,
+                        Device& device = cpu_device());
 
 }  // namespace normscope

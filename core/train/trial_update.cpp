@@ -12,7 +12,8 @@ UpdateNorms Trainer<T>::trial_update(ThreadPool& pool) {
     const auto validate_every = std::exchange(train_.validate_every, 0);  // held-out losses say nothing of an update
     const StepNumbers made = step(pool);
     const bool moved = !made.overflowed && step_ > before.step;
-    const std::vector<T> after(trained_weights().begin(), trained_weights().end());
+    const HostView<T> moved_weights = trained_weights();
+    const std::vector<T> after(moved_weights.begin(), moved_weights.end());
     train_.validate_every = validate_every;
     restore(before);
     outcome_ = outcome;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The program from outside: arguments, exit codes, `normscope figure`.
-#include "core/recipe/experiment.h"
+#include "core/run/experiment.h"
 #include "core/session/session.h"
 #include "tests/app/small_recipe.h"
 

@@ -165,7 +165,7 @@ class SessionWindowTest : public QObject {
         const auto before = tables(b);
         const auto recorded = series(b.run(0));
         saveAndReopen(b, b.folder.filePath("kept.h5"));
-        QCOMPARE(QLatin1String(word_of(parse_recipe(b.run(0).recipe_json, "").stack.scheme)), scheme);
+        QCOMPARE(QLatin1String(word_of(b.run(0).recipe.value("test").stack.scheme)), scheme);
         QVERIFY(sameBits(series(b.run(0)), recorded));
         const auto after = tables(b);
         QCOMPARE(after.size(), before.size());

@@ -82,6 +82,32 @@ class WindowTest : public QObject {
         warnings_.reset();
     }
 
+    void whatThisMachineCannotDoIsGrey() {
+        WindowBench b;
+        auto* knob = qobject_cast<widgets::ChoiceKnob*>(b.find<widgets::KnobPanel>("knobPanel")->row("precision"));
+        for (int i = 0; i < knob->box()->count(); ++i) {
+            const bool enabled = knob->box()->model()->flags(knob->box()->model()->index(i, 0)) & Qt::ItemIsEnabled;
+            QCOMPARE(enabled, knob->box()->itemData(i).toString() != u"tf32");
+        }
+    }
+
+    void aPictureIsDrawnAnewOnlyWhereWhatItDrawsHasChanged() {
+        WindowBench b;
+        b.makeSmall(4);
+        QTRY_VERIFY(b.measured());
+        const PanelCell* cell = b.cell("growth");
+        const auto figure = cell->plot()->figure();
+        b.lab().selectRun(1);  // the knobs show another run, the pictures show all
+        Q_EMIT b.lab().viewChanged();
+        Q_EMIT b.lab().dataChanged({"growth"});
+        QCOMPARE(cell->plot()->figure(), figure);
+        b.lab().selectLayer(1);
+        QVERIFY(cell->plot()->figure() != figure);
+        const auto selected = cell->plot()->figure();
+        b.lab().commitKey("stack.residual_step", 0.5);
+        QTRY_VERIFY(b.measured() && cell->plot()->figure() != selected);
+    }
+
     void opensWithTheDefaultComparisonDrawnAtStepZero() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
@@ -172,7 +198,7 @@ class WindowTest : public QObject {
             if (i > 0) QTest::keyClick(box, Qt::Key_Down);
             const LabRun& run = b.lab().runs()[0];
             QCOMPARE(int(run.recipe.stack.scheme), i);
-            QTRY_VERIFY_WITH_TIMEOUT(b.measured() && parse_recipe(run.data->recipe_json, "").stack.scheme ==
+            QTRY_VERIFY_WITH_TIMEOUT(b.measured() && run.data->recipe.value("test").stack.scheme ==
                                                          run.recipe.stack.scheme,
                                      20000);
             QVERIFY2(run.refusal.empty(), run.refusal.c_str());
@@ -484,7 +510,7 @@ class WindowTest : public QObject {
         QTest::keyClick(field, Qt::Key_Space);  // without Enter: the typed value is used
         QCOMPARE(field->text(), QStringLiteral("0.01"));
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
-        QCOMPARE(parse_recipe(b.run(0).recipe_json, "").train.optimizer.lr, 0.01);
+        QCOMPARE(b.run(0).recipe.value("test").train.optimizer.lr, 0.01);
     }
 
     /// A warning is visible also where its knob is scrolled out of view.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Output and files of the commands for valid input.
-#include "core/recipe/evaluation.h"
-#include "core/recipe/experiment.h"
+// What the commands print and write when all is well.
+#include "core/run/evaluation.h"
+#include "core/run/experiment.h"
 #include "core/recipe/presets.h"
 #include "core/session/hdf5.h"
 #include "core/session/named_arrays.h"
@@ -104,7 +104,7 @@ class CommandsTest : public QObject {
                      "float32"});
             const auto growth = read_file_array<double>(path("probe.h5").toStdString(), "/probes/growth/rms");
             QCOMPARE(growth.shape, (std::vector<std::size_t>{1, 5}));
-            Experiment experiment(parse_recipe(open_session(run.toStdString()).runs[0].recipe_json, "run"),
+            Experiment experiment(open_session(run.toStdString()).runs[0].recipe.value("test"),
                                   "a", "run");
             experiment.restore(load_checkpoint(run.toStdString(), "a", 8));
             ThreadPool pool(1);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Another program's model through the commands: imported, evaluated, probed, trained on, exported, imported
 // again.
-#include "core/recipe/interchange.h"
+#include "core/interchange/model_file.h"
 #include "core/recipe/recipe.h"
+#include "core/run/complete.h"
 #include "core/recipe/size_presets.h"
 #include "core/session/named_arrays.h"
 #include "core/session/session.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A run that finishes, one that diverges, one that stalls: exit code, last line, info and file agree.
 #include "core/probe/registry.h"
-#include "core/recipe/flight_recorder.h"
+#include "core/run/flight_recorder.h"
 #include "core/session/session.h"
 #include "core/session/validate.h"
 #include "tests/cli/cli_process.h"

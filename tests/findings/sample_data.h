@@ -11,7 +11,7 @@ inline RunData run(const std::string& name) {
     RunData r;
     r.id = name;
     r.name = name;
-    r.recipe_json = "{}";
+    r.recipe = Recipe{};
     r.ln_vocab = r.unigram_entropy = r.entropy_rate = std::nan("");
     return r;
 }

@@ -2,7 +2,7 @@
 // Damaged model files: whatever the bytes, a reader gives a model that holds together or one line of
 // InputError. The damage is the same in every run (a counter seeds it). Under the asan preset every read
 // outside the file is caught: the bytes stand in a block of exactly their size.
-#include "core/recipe/interchange.h"
+#include "core/interchange/model_file.h"
 
 #include "core/model/parameters.h"
 #include "core/stack/error.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Emulated precision by the autocast policy: which operations round, bit for bit, and which stay float32.
 #include "core/backend/cpu/autocast_kernels.h"
-#include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/products.h"
 #include "core/model/transformer.h"
 
 #include <QtTest>
@@ -87,9 +87,9 @@ struct ByHand {
         if (!bias.empty()) k.add_bias(kR, out, round(rounding, at(bias), static_cast<std::size_t>(out)).data(), y.data());
         return round(rounding, y);
     }
-    Floats combine(float a, const Floats& x, float b, const Floats& y) const {
+    Floats axpby(float a, const Floats& x, float b, const Floats& y) const {
         Floats z(x.size());
-        k.combine(x.size(), a, x.data(), b, y.data(), z.data());
+        k.axpby(x.size(), a, x.data(), b, y.data(), z.data());
         return z;
     }
     Floats attention(const Floats& u, const std::string& name) const {
@@ -137,9 +137,6 @@ class AutocastTest : public QObject {
   private Q_SLOTS:
     /// Operands rounded, the product rounded, what stood there before added in float32.
     void products() {
-        const StackSpec spec = stack_of(Scheme::Pre);
-        const ParameterTable table(spec);
-        const Numerics numerics;
         constexpr int M = 5, N = 7, K = 9, ld = 11;
         const auto wave = [](float frequency) {
             Floats values(99);
@@ -149,9 +146,7 @@ class AutocastTest : public QObject {
         const Floats A = wave(0.7f), B = wave(1.3f), start = wave(0.3f);
         for (Rounding rounding : {Rounding::Bf16, Rounding::Fp16})
             for (float beta : {0.0f, 1.0f}) {
-                const Pass<float> pass{.spec = spec, .numerics = numerics, .table = table, .parameters = nullptr,
-                                       .kernels = row_kernels<float>(), .turned = nullptr, .angles = nullptr,
-                                       .rounding = rounding, .policy = PrecisionPolicy::Autocast};
+                const Products<float> pass{rounding, PrecisionPolicy::Autocast};
                 const Floats a = round(rounding, A), b = round(rounding, B);
                 const auto check = [&](auto emulated, auto exact) {
                     Floats got = start, product(M * N), wanted = start;
@@ -191,14 +186,14 @@ class AutocastTest : public QObject {
             token.insert(token.end(), t, t + kD);
             position.insert(position.end(), p, p + kD);
         }
-        QVERIFY(same_bits(hand.combine(1, token, 1, position), tape.hidden[0]));
+        QVERIFY(same_bits(hand.axpby(1, token, 1, position), tape.hidden[0]));
         for (std::size_t i = 0; i < model.rules().size(); ++i) {
             const SublayerRule& rule = model.rules()[i];
             const std::string name = "blocks." + std::to_string(i / 2) + (i % 2 ? ".ffn" : ".attn");
             const Floats x(tape.hidden[i], tape.hidden[i] + kCount), u = rule.in ? hand.norm(x, name + ".norm_in") : x;
             Floats y = i % 2 ? hand.feed_forward(u, name) : hand.attention(u, name);
             if (rule.out) y = hand.norm(y, name + ".norm_out");
-            Floats z = hand.combine(1, x, 0.7f, y);
+            Floats z = hand.axpby(1, x, 0.7f, y);
             if (rule.post) z = hand.norm(z, name + ".norm_post");
             QVERIFY2(same_bits(z, tape.hidden[i + 1]), name.c_str());
         }
@@ -326,7 +321,7 @@ class AutocastTest : public QObject {
             model.clear(gradients, kB);
             for (int i = 0; i < times; ++i) model.accumulate(batch, 1, gradients, scratch, pool);
             model.reduce(gradients, pool);
-            return gradients.total();
+            return gradients.total().values();
         };
         const Floats wanted = gradient(exact, 1, 1), got = gradient(low, 1, 1), twice = gradient(low, 1, 2);
         QVERIFY(same_bits(got, gradient(low, 2, 1).data()));

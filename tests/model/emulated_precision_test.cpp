@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A pass in emulated BF16 or FP16 is the float32 pass with the result of every operation rounded, bit for bit.
-#include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/products.h"
 #include "core/model/transformer.h"
 #include "core/stack/error.h"
 
@@ -77,9 +77,9 @@ struct ByHand {
         k.add_bias(kR, out, at(bias), y.data());
         return round(y);
     }
-    Floats combine(float a, const Floats& x, float b, const Floats& y) const {
+    Floats axpby(float a, const Floats& x, float b, const Floats& y) const {
         Floats z(x.size());
-        k.combine(x.size(), a, x.data(), b, y.data(), z.data());
+        k.axpby(x.size(), a, x.data(), b, y.data(), z.data());
         return round(z);
     }
     Floats attention(const Floats& u, const std::string& name) const {
@@ -130,9 +130,6 @@ class EmulatedPrecisionTest : public QObject {
   private Q_SLOTS:
     /// Products, with what was there before (β ≠ 0) and in a wider matrix (ldc > N).
     void products() {
-        const StackSpec spec = stack_of(Scheme::Pre);
-        const ParameterTable table(spec);
-        const Numerics numerics;
         constexpr int M = 5, N = 7, K = 9, ld = 11;
         const auto wave = [](std::size_t count, float frequency) {
             Floats values(count);
@@ -142,8 +139,7 @@ class EmulatedPrecisionTest : public QObject {
         const Floats A = wave(99, 0.7f), B = wave(99, 1.3f), start = wave(99, 0.3f);
         for (Rounding rounding : {Rounding::None, Rounding::Bf16, Rounding::Fp16})
             for (float beta : {0.0f, 1.0f}) {
-                const Pass<float> pass{.spec = spec, .numerics = numerics, .table = table, .parameters = nullptr,
-                                       .kernels = row_kernels<float>(), .turned = nullptr, .angles = nullptr, .rounding = rounding};
+                const Products<float> pass{rounding, PrecisionPolicy::Pure};
                 const auto check = [&](auto emulated, auto exact) {
                     Floats got = start, wanted = start;
                     emulated(got.data());
@@ -183,7 +179,7 @@ class EmulatedPrecisionTest : public QObject {
             token.insert(token.end(), t, t + kD);
             position.insert(position.end(), p, p + kD);
         }
-        QVERIFY(same_bits(hand.combine(1, token, 1, position), tape.hidden[0]));
+        QVERIFY(same_bits(hand.axpby(1, token, 1, position), tape.hidden[0]));
 
         for (std::size_t i = 0; i < model.rules().size(); ++i) {
             const SublayerRule& rule = model.rules()[i];
@@ -191,7 +187,7 @@ class EmulatedPrecisionTest : public QObject {
             const Floats x = copy(tape.hidden[i], count), u = rule.in ? hand.norm(x, name + ".norm_in") : x;
             Floats y = i % 2 ? hand.feed_forward(u, name) : hand.attention(u, name);
             if (rule.out) y = hand.norm(y, name + ".norm_out");
-            Floats z = hand.combine(1, x, 0.7f, y);
+            Floats z = hand.axpby(1, x, 0.7f, y);
             if (rule.post) z = hand.norm(z, name + ".norm_post");
             QVERIFY2(same_bits(z, tape.hidden[i + 1]), name.c_str());
         }

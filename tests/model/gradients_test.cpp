@@ -48,12 +48,14 @@ class GradientsTest : public QObject {
         Tape<double> tape;
         model.forward(batch, tape, pool);
         Gradients<double> gradients;
-        gradients.shards.assign(4, std::vector<double>(model.table().size(), stale));
+        gradients.shards.resize(4);
+        for (auto& shard : gradients.shards)
+            shard.upload(model.device(), std::vector<double>(model.table().size(), stale));
         model.clear(gradients, batch.sequences);
         for (int i = 0; i < times; ++i) model.backward(batch, tape, 1, gradients, pool);
         const double reduced = model.reduce(gradients, pool);
         if (norm) *norm = reduced;
-        return gradients.total();
+        return gradients.total().values();
     }
 
   private Q_SLOTS:

@@ -83,7 +83,7 @@ class HeadTest : public QObject {
             p = at;
             const double difference = (up - down) / (2 * h);
             largest = std::max(largest, std::abs(difference));
-            QVERIFY(std::abs(difference - gradients.total()[i]) < 1e-8);
+            QVERIFY(std::abs(difference - gradients.total().data()[i]) < 1e-8);
         }
         QVERIFY(largest > 1e-2);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/model/plain_model.h"
 
-#include "core/model/gate.h"
+#include "core/backend/row/gate.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Schemes that must coincide do so bit for bit, and what GPAS must leave alone it leaves alone.
-#include "core/model/gate.h"
+#include "core/backend/row/gate.h"
 #include "core/model/gate_warnings.h"
 #include "core/model/transformer.h"
 
@@ -51,7 +51,7 @@ Outcome<T> outcome_of(const Transformer<T>& model, BackwardRecord<T>* record = n
     const auto count = static_cast<std::size_t>(tape.rows()) * static_cast<std::size_t>(model.spec().d_model);
     for (const T* state : tape.hidden) result.hidden.emplace_back(state, state + count);
     result.losses.assign(tape.losses, tape.losses + tape.rows());
-    result.gradient = gradients.total();
+    result.gradient = gradients.total().values();
     return result;
 }
 
@@ -199,7 +199,7 @@ class SchemeOraclesTest : public QObject {
             double sum = 0, size = 0;
             for (int state : {2 * layer + 1, 2 * layer + 2})
                 for (std::size_t i = 0; i < record.hidden.front().size(); ++i) {
-                    const double product = record.hidden[static_cast<std::size_t>(state)][i] *
+                    const double product = record.hidden[static_cast<std::size_t>(state)].data()[i] *
                                            run.hidden[static_cast<std::size_t>(state)][i];
                     sum += product;
                     size += std::abs(product);

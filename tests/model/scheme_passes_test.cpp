@@ -159,7 +159,7 @@ class SchemePassesTest : public QObject {
         model.forward(batch_of(1), tape, pool_);
         model.clear(gradients, 1);
         model.backward(batch_of(1), tape, 1, gradients, pool_);
-        const Vector& gradient = gradients.total();
+        const Vector gradient = gradients.total().values();
 
         PlainModel plain(model);
         plain.hold_stopped(kInput, kTarget);

@@ -52,15 +52,17 @@ struct Result {
 template <class T>
 Result<T> read(const Transformer<T>& model, Gradients<T>& gradients, const T* losses, int rows, ThreadPool& pool) {
     model.reduce(gradients, pool);
-    Result<T> result{gradients.total(), {losses, losses + rows}, {}, {}};
-    const auto sum = [](const std::vector<std::vector<double>>& shards) {
-        std::vector<double> total(shards.front().size());
-        for (const auto& shard : shards)
-            for (std::size_t k = 0; k < total.size(); ++k) total[k] += shard[k];
+    Result<T> result{gradients.total().values(), {losses, losses + rows}, {}, {}};
+    const std::vector<double> squares = gradients.hidden_squares.values();  // [shards, 2, states]
+    const std::size_t states = model.rules().size() + 1;
+    const auto sum = [&](std::size_t which) {
+        std::vector<double> total(states);
+        for (std::size_t shard = 0; shard < gradients.shards.size(); ++shard)
+            for (std::size_t k = 0; k < states; ++k) total[k] += squares[(2 * shard + which) * states + k];
         return total;
     };
-    result.states = sum(gradients.state_square);
-    result.gradients = sum(gradients.gradient_square);
+    result.states = sum(0);
+    result.gradients = sum(1);
     return result;
 }
 
@@ -80,7 +82,9 @@ Result<T> without_tape(const Transformer<T>& model, const Batch& batch, T factor
     ThreadPool pool(threads);
     StepScratch<T> scratch;
     Gradients<T> gradients;
-    gradients.shards.assign(4, std::vector<T>(model.table().size(), std::numeric_limits<T>::quiet_NaN()));
+    gradients.shards.resize(4);
+    for (auto& shard : gradients.shards)
+        shard.upload(model.device(), std::vector<T>(model.table().size(), std::numeric_limits<T>::quiet_NaN()));
     model.clear(gradients, batch.sequences);
     model.accumulate(batch, factor, gradients, scratch, pool);
     return read(model, gradients, scratch.losses.data(), static_cast<int>(scratch.losses.size()), pool);
@@ -185,7 +189,7 @@ class StepGradientTest : public QObject {
         model.reduce(gradients, pool);
         std::vector<double> thrice = without_tape(model, batch, 1.0).gradient;
         for (double& g : thrice) g *= 3;
-        QVERIFY(distance(gradients.total(), thrice) < 1e-13);
+        QVERIFY(distance(gradients.total().values(), thrice) < 1e-13);
     }
 
     void refusesTokensThatAreNone() {

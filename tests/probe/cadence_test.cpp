@@ -23,9 +23,9 @@ ProbeShape wide_shape() { return shape_of(12, 768, 12, 256, 1); }
 /// Six probes of the costs that the real ones have, in training steps: a few cheap ones, θ, mismatch, Jacobian.
 std::vector<PlannedProbe> probes_of(const ProbeShape& shape, double jacobian = 1) {
     const double step = step_operations(shape);
-    return {{ProbeNeeds::Activations, 0.05 * step, 0}, {ProbeNeeds::Gradients, 0.05 * step, 0},
-            {ProbeNeeds::Gradients, 0.1 * step, 0},    {ProbeNeeds::Activations, 1.5 * step, 0},
-            {ProbeNeeds::Activations, 0.5 * step, 0},  {ProbeNeeds::Tangents, jacobian * step, 0}};
+    return {{ProbeNeeds::Forward, 0.05 * step, 0}, {ProbeNeeds::Backward, 0.05 * step, 0},
+            {ProbeNeeds::Backward, 0.1 * step, 0},    {ProbeNeeds::Forward, 1.5 * step, 0},
+            {ProbeNeeds::Forward, 0.5 * step, 0},  {ProbeNeeds::Tangents, jacobian * step, 0}};
 }
 
 std::vector<std::int64_t> steps_of(const StepList& list, std::int64_t to) {
@@ -86,7 +86,7 @@ class CadenceTest : public QObject {
                 if (lists[i].contains(s)) {
                     sum += probes[i].operations;
                     forward = true;
-                    backward |= probes[i].needs == ProbeNeeds::Gradients;
+                    backward |= probes[i].needs == ProbeNeeds::Backward;
                 }
             sum += (forward ? forward_pass_operations(shape) : 0) + (backward ? backward_pass_operations(shape) : 0);
             (s < kDenseSteps ? early : late) += sum;
@@ -109,7 +109,7 @@ class CadenceTest : public QObject {
         QVERIFY(long_steps(shape));
         QCOMPARE(shape.sequences, 2);
         QCOMPARE(shape.length, 64);
-        QVERIFY(shared_operations(shape, ProbeNeeds::Gradients) <= 0.65 * step_operations(shape));
+        QVERIFY(shared_operations(shape, ProbeNeeds::Backward) <= 0.65 * step_operations(shape));
         auto probes = probes_of(shape, 1);
         for (std::size_t i = 0; i < 3; ++i) probes[i].operations = 0.04 * step_operations(shape);
         probes[3].operations = 0.7 * step_operations(shape);  // of the 128 tokens of its probe batch

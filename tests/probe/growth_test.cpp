@@ -2,7 +2,7 @@
 // The bounds on growth under GPAS at every site, the errors over sequences and the variance estimate.
 #include "core/probe/growth.h"
 
-#include "core/model/gate.h"
+#include "core/backend/row/gate.h"
 
 #include <QtTest>
 #include <algorithm>

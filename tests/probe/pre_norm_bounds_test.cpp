@@ -186,7 +186,7 @@ class PreNormBoundsTest : public QObject {
                     model.reduce(gradients, pool_);
                     if (step == 0) first = scratch.mean_loss();
                     for (std::size_t i = 0; i < model.parameters().size(); ++i)
-                        model.parameters()[i] -= 0.3 * gradients.total()[i];
+                        model.parameters()[i] -= 0.3 * gradients.total().data()[i];
                 }
                 QVERIFY(scratch.mean_loss() < 0.5 * first);  // it did train
                 check(model, 1e-12, QString("trained"));

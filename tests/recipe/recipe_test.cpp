@@ -2,7 +2,7 @@
 #include "core/recipe/recipe.h"
 
 #include "core/probe/registry.h"
-#include "core/recipe/experiment.h"
+#include "core/run/experiment.h"
 #include "core/recipe/presets.h"
 #include "core/stack/error.h"
 

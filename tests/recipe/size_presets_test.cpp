@@ -4,6 +4,7 @@
 
 #include "core/model/parameters.h"
 #include "core/recipe/recipe.h"
+#include "core/run/complete.h"
 #include "core/stack/size_table.h"
 
 #include <QtTest>

@@ -33,7 +33,7 @@ class TestCheckpoint : public QObject {
         };
         Checkpoint checkpoint;
         checkpoint.step = step;
-        checkpoint.recipe_json = R"({"stack": {}})";
+        checkpoint.recipe = Recipe{};
         for (auto* group : {&checkpoint.params, &checkpoint.moment1, &checkpoint.moment2}) {
             group->push_back(tensor("tok_emb", {27, 8}, StoredType::Float32, 27 * 8 * 4));
             group->push_back(tensor("blocks.0.attn.wq", {8, 8}, StoredType::Float64, 8 * 8 * 8));

@@ -95,7 +95,9 @@ RunData run(const std::string& id, int steps) {
     RunData data;
     data.id = id;
     data.name = "Post-LN, Δt = 0.2";
-    data.recipe_json = R"({"stack": {"depth": 3}})";
+    Recipe recipe;
+    recipe.stack.depth = 3;
+    data.recipe = recipe;
     data.backend = "cpu";
     data.device = "a processor";
     data.seed = std::numeric_limits<std::uint64_t>::max();
@@ -125,7 +127,7 @@ RecordingSchema schema(const std::string& id) {
 std::string difference(const RunData& a, const RunData& b) {
     if (a.id != b.id) return "id";
     if (a.name != b.name) return "name";
-    if (a.recipe_json != b.recipe_json) return "recipe";
+    if (!(a.recipe == b.recipe)) return "recipe";
     if (a.backend != b.backend || a.device != b.device) return "backend";
     if (a.seed != b.seed) return "seed";
     if (a.outcome.state != b.outcome.state || a.outcome.step != b.outcome.step ||

@@ -20,7 +20,7 @@ class TestSession : public QObject {
     static Checkpoint checkpoint(std::int64_t step) {
         Checkpoint result;
         result.step = step;
-        result.recipe_json = "{}";
+        result.recipe = Recipe{};
         result.params = {
             {"tok_emb", {2, 2}, StoredType::Float32, std::vector<std::byte>(16, std::byte(step))}};
         return result;

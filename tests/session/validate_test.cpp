@@ -40,20 +40,20 @@ class TestValidate : public QObject {
                  Lines{"run a: steps/step: does not rise"});
         QCOMPARE(problems([&](RunData& run) { run.steps.names[3] = "rate"; }),
                  Lines{"run a: steps/lr: missing"});
-        QCOMPARE(problems([&](RunData& run) { run.recipe_json = "{"; }), Lines{"run a: recipe: is not JSON"});
+        QCOMPARE(problems([&](RunData& run) { run.recipe = RunRecipe::read("{"); }),
+                 Lines{"run a: recipe: its text: not valid JSON at byte 2"});
         QCOMPARE(problems([&](RunData& run) { run.probes["growth"][2].arrays[2].data[1] = nan; }),
                  Lines{"run a: probes/growth/rms: is not finite at step 20"});
         QCOMPARE(problems([&](RunData& run) { run.probes["growth"][2].arrays[4].data[1] = inf; }),
                  Lines{"run a: probes/growth/bound_ma: is not finite at step 20"});
-        QCOMPARE(
-            problems([&](RunData& run) {
-                for (auto& sample : run.probes["growth"])
-                    sample.arrays.push_back({"bound_product_ma", {3}, {1, 2, nan}, {"depth"}, "1"});
-            }),
-            Lines{"run a: probes/growth/bound_product_ma: has 3 hidden states, a stack of depth 3 has 7"});
+        QCOMPARE(problems([&](RunData& run) {
+                     for (auto& sample : run.probes["growth"])
+                         sample.arrays.push_back({"bound_product_ma", {3}, {1, 2, nan}, {"depth"}, "1"});
+                 }),
+                 Lines{"run a: probes/growth/bound_product_ma: axis hidden_state has 3 entries, the recipe's stack has 7"});
         QCOMPARE(problems([&](RunData& run) { run.probes["theta"][3].step = 20; }),
                  Lines{"run a: probes/theta/step: does not rise"});
-        QCOMPARE(problems([&](RunData& run) { run.recipe_json = R"({"stack": {"depth": 4}})"; }).size(),
+        QCOMPARE(problems([&](RunData& run) { Recipe deeper; deeper.stack.depth = 4; run.recipe = deeper; }).size(),
                  std::size_t{6});
         QCOMPARE(problems([&](RunData& run) { std::swap(run.events[0].step, run.events[1].step); }),
                  Lines{"run a: events: steps do not rise"});

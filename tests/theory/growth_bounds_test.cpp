@@ -51,6 +51,23 @@ class GrowthBoundsTest : public QObject {
         QCOMPARE(variance_bound(r[1], 4, 9), 361.0 / 35);
     }
 
+    /// A chain of sub-layers that differ in every number: each adds to the bound before it, scaled by its own shortcut and
+    /// gate, never by another's.
+    void aChainOfDifferentSublayers() {
+        const std::vector<BoundedSublayer> chain{{0.5, 2, 1.5, 0.25, 0.75, 1.25}, {1, 0.5, 2, 1, 1.5, 0.5}, {0.1, 1, 3, 0.5, 2, 3}};
+        const auto bounds = bounded_branch_norms(3, 2, 8, chain);
+        double expected = 3;
+        for (std::size_t k = 0; k < chain.size(); ++k) {
+            const BoundedSublayer& s = chain[k];
+            const double branch = s.step * s.branch_scale * 4 * (s.gamma_max + s.beta_max);
+            expected = s.gate_scale * (s.shortcut_scale * expected + branch);
+            QCOMPARE(bounds[k + 1], expected);
+        }
+        // The order matters: a chain that forgot whose scale is whose would not tell.
+        const std::vector<BoundedSublayer> other{chain[2], chain[1], chain[0]};
+        QVERIFY(bounded_branch_norms(3, 2, 8, other).back() != bounds.back());
+    }
+
     /// [K] Theorem 4 on random Peri-LN branches with gates: a hard bound at every sub-layer; repeating one
     /// branch with γ = 1 from X_0 = 0 attains it for ε = 0.
     void boundsHoldAndAreSharp() {

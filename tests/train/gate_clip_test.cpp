@@ -124,8 +124,8 @@ class GateClipTest : public QObject {
         trainer->model().reduce(gradients, pool);
         const double norm = gradient_norm(table, gradients.total().data(), pool);
         for (const auto& layer : table.attention) {
-            QVERIFY(gradients.total()[layer.gate] != 0);
-            gradients.total()[layer.gate] = 1e6;
+            QVERIFY(gradients.total().data()[layer.gate] != 0);
+            gradients.total().data()[layer.gate] = 1e6;
         }
         QCOMPARE(gradient_norm(table, gradients.total().data(), pool), norm);
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/optimizers.h"
 
+#include "core/backend/cpu/newton_schulz.h"
+
 #include <QtTest>
 #include <Eigen/SVD>
 #include <cmath>

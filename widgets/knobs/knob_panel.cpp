@@ -119,7 +119,7 @@ KnobPanel::Row KnobPanel::makeRow(const KnobSpec& spec) {
     }
     row.widget->setObjectName(key);
     row.widget->setToolTip(translated(spec.tip));
-    row.widget->setRestarts(!spec.hot);
+    row.widget->setRestarts(recipeDomains().value(key).restarts);
     connect(row.widget, &KnobRow::resetRequested, this,
             [this, key] { Q_EMIT keyCommitted(key, values_.value(key), defaults_.value(key)); });
     return row;

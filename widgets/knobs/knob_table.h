@@ -34,7 +34,6 @@ struct KnobSpec {
     const char* label;     ///< "Δt"
     const char* name;      ///< for screen readers and messages: "residual step"
     const char* tip;       ///< what it does, with its formula and source
-    bool hot = false;      ///< acts on a training run; else a change starts a new one
     KnobRange range = {};  ///< numbers only
     /// Whether the key has an effect in this recipe; null = always. Other knobs are hidden.
     bool (*applies)(const Recipe&) = nullptr;

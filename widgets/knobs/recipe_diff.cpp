@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/knobs/recipe_diff.h"
 
-#include "core/stack/error.h"
-#include "core/stack/json_fields.h"
+#include "core/recipe/keys.h"
 #include "widgets/plots/number_text.h"
 #include "widgets/knobs/knob_table.h"
 
@@ -13,56 +12,34 @@
 namespace normscope::widgets {
 namespace {
 
-using nlohmann::ordered_json;
-
-using Leaves = std::vector<std::pair<QString, ordered_json>>;  // in the order of the recipe
+using Leaves = std::vector<KeyedValue>;  // in the order of the recipe
 
 const QString kLayers = QStringLiteral("stack.layers");
 
-void collect(const ordered_json& object, const QString& path, Leaves& leaves) {
-    for (const auto& [name, value] : object.items()) {
-        const QString key = path + QString::fromStdString(name);
-        if (value.is_object())
-            collect(value, key + u'.', leaves);
-        else if (key != u"probes")
-            leaves.emplace_back(key, value);
-    }
-}
-
-Leaves leavesOf(const Recipe& recipe) {
-    Recipe copy = recipe;  // Fields visits by reference
-    JsonWriter writer;
-    list_fields(writer, copy);
-    Leaves leaves;
-    collect(writer.take(), QString(), leaves);
-    return leaves;
-}
-
-/// The base, its "auto" sizes taken from the compared recipe.
+/// The base with the sizes that it leaves open taken from the recipe it is compared with.
 Recipe filled(const Recipe& base, const Recipe& now) {
     Recipe recipe = base;
     complete(recipe.stack, now.stack.vocab);
     return recipe;
 }
 
-const ordered_json* find(const Leaves& leaves, const QString& key) {
+const FieldValue* find(const Leaves& leaves, const std::string& key) {
     for (const auto& [name, value] : leaves)
         if (name == key) return &value;
     return nullptr;
 }
 
-/// Keys of either whose values differ, those that only `base` has at the end.
-QStringList differing(const Leaves& base, const Leaves& now) {
-    QStringList keys;
-    // Both have nearly the same keys in the same order: try the same index first.
+/// Keys of either whose values differ, those that only `base` has at the end. Overrides are not looked at.
+std::vector<std::string> differing(const Leaves& base, const Leaves& now) {
+    std::vector<std::string> keys;
+    // Both write nearly the same keys in the same order: the place is a good guess.
     for (std::size_t i = 0; i < now.size(); ++i) {
         const auto& [key, value] = now[i];
-        const ordered_json* other =
-            i < base.size() && base[i].first == key ? &base[i].second : find(base, key);
-        if (!other || *other != value) keys << key;
+        const FieldValue* other = i < base.size() && base[i].first == key ? &base[i].second : find(base, key);
+        if (!other || *other != value) keys.push_back(key);
     }
     for (const auto& [key, value] : base)
-        if (!find(now, key)) keys << key;
+        if (!find(now, key)) keys.push_back(key);
     return keys;
 }
 
@@ -79,44 +56,56 @@ QString labelOf(const QString& key) {
     return key.section(u'.', -2).replace(u'.', u' ').replace(u'_', u' ');
 }
 
-QString textOf(const QString& key, const ordered_json* value) {
+QString textOf(const QString& key, const FieldValue* value) {
     if (!value) return QStringLiteral("–");
-    if (key == kLayers) {
-        QStringList layers;
-        for (const auto& layer : *value) layers << QString::number(layer.at("index").get<int>() + 1);
-        if (layers.isEmpty()) return QCoreApplication::translate("RecipeDiff", "none");
-        constexpr qsizetype kMost = 4;
-        const bool many = layers.size() > kMost;
-        return QCoreApplication::translate("RecipeDiff", "layer %1")
-            .arg(layers.mid(0, kMost).join(QStringLiteral(", ")) + (many ? QStringLiteral("…") : QString()));
-    }
-    if (value->is_boolean()) return choiceTitle(key, value->get<bool>() ? "true" : "false");
-    if (value->is_string()) return choiceTitle(key, QString::fromStdString(value->get<std::string>()));
-    if (value->is_number_float()) return numberText(value->get<double>());
-    if (value->is_array()) {
+    if (const auto* flag = std::get_if<bool>(value)) return choiceTitle(key, *flag ? "true" : "false");
+    if (const auto* text = std::get_if<std::string>(value)) return choiceTitle(key, QString::fromStdString(*text));
+    if (const auto* real = std::get_if<double>(value)) return numberText(*real);
+    if (const auto* list = std::get_if<std::vector<double>>(value)) {
         QStringList parts;
-        for (const auto& part : *value) parts << textOf(key, &part);
+        for (const double part : *list) parts << numberText(part);
         return parts.join(QStringLiteral(", "));
     }
-    return QString::fromStdString(value->dump());
+    return QString::fromStdString(value_text(*value));
+}
+
+QString layersText(const std::vector<LayerOverride>& overrides) {
+    QStringList layers;
+    for (const LayerOverride& layer : overrides) layers << QString::number(layer.index + 1);
+    if (layers.isEmpty()) return QCoreApplication::translate("RecipeDiff", "none");
+    constexpr qsizetype kMost = 4;
+    const bool many = layers.size() > kMost;
+    return QCoreApplication::translate("RecipeDiff", "layer %1")
+        .arg(layers.mid(0, kMost).join(QStringLiteral(", ")) + (many ? QStringLiteral("…") : QString()));
 }
 
 }  // namespace
 
 std::vector<KeyDifference> recipeDifferences(const Recipe& base, const Recipe& now) {
-    const Leaves from = leavesOf(filled(base, now)), to = leavesOf(now);
+    const Leaves from = key_values(filled(base, now)), to = key_values(now);
     std::vector<KeyDifference> differences;
-    for (const QString& key : differing(from, to))
-        differences.push_back({key, labelOf(key), textOf(key, find(from, key)), textOf(key, find(to, key))});
+    for (const std::string& name : differing(from, to)) {
+        const QString key = QString::fromStdString(name);
+        differences.push_back({key, labelOf(key), textOf(key, find(from, name)), textOf(key, find(to, name))});
+    }
+    if (base.stack.layers != now.stack.layers) {
+        // The last key of the stack.
+        const auto after = std::find_if(differences.begin(), differences.end(),
+                                        [](const KeyDifference& d) { return !d.key.startsWith(u"stack."); });
+        differences.insert(after, {kLayers, labelOf(kLayers), layersText(base.stack.layers),
+                                   layersText(now.stack.layers)});
+    }
     return differences;
 }
 
 int nearestRecipe(const std::vector<NamedRecipe>& bases, const Recipe& now) {
-    const Leaves to = leavesOf(now);
+    const Leaves to = key_values(now);
     int nearest = -1;
-    qsizetype fewest = 0;
+    std::size_t fewest = 0;
     for (std::size_t i = 0; i < bases.size(); ++i) {
-        const qsizetype count = differing(leavesOf(filled(bases[i].recipe, now)), to).size();
+        const Recipe& base = bases[i].recipe;
+        const std::size_t count = differing(key_values(filled(base, now)), to).size() +
+                                  (base.stack.layers != now.stack.layers ? 1 : 0);
         if (nearest >= 0 && count >= fewest) continue;
         nearest = static_cast<int>(i);
         fewest = count;
@@ -125,18 +114,7 @@ int nearestRecipe(const std::vector<NamedRecipe>& bases, const Recipe& now) {
 }
 
 Recipe withKeyOf(const Recipe& to, const Recipe& from, const QString& key) {
-    ordered_json target = ordered_json::parse(recipe_json(to, -1));
-    const ordered_json source = ordered_json::parse(recipe_json(filled(from, to), -1));
-    std::string path = "/" + key.toStdString();
-    std::replace(path.begin(), path.end(), '.', '/');
-    const ordered_json::json_pointer pointer(path);
-    if (!source.contains(pointer) && !target.contains(pointer))
-        throw InputError(key.toStdString(), "unknown key", "the keys of a recipe");
-    if (source.contains(pointer))
-        target[pointer] = source[pointer];
-    else
-        target[pointer.parent_pointer()].erase(pointer.back());
-    return parse_recipe(target.dump(), "recipe");
+    return with_key_of(to, filled(from, to), key.toStdString());
 }
 
 }  // namespace normscope::widgets

@@ -21,11 +21,7 @@ QHash<QString, QVariant> recipeValues(const Recipe& recipe);
 /// One value of recipeValues; invalid for an absent key (an empty data.path).
 QVariant recipeKey(const Recipe& recipe, const QString& key);
 
-/// Sets one key; whole numbers may come as double. Sizes that were the default multiple of it follow: d_ff =
-/// 4 · d_model, kv_heads = heads (fewer kv_heads become their greatest common divisor with the heads).
-/// Setting stack.block sets the block's defaults. Throws InputError with path and allowed set for an unknown
-/// key or a value out of range, and leaves the recipe unchanged. Whether keys are consistent (heads |
-/// d_model) is checked when the recipe is completed, not here.
+/// set_key() with a value as the knobs speak; whole numbers may come as double.
 void setRecipeKey(Recipe& recipe, const QString& key, const QVariant& value);
 
 /// The allowed values of a key.
@@ -35,6 +31,7 @@ struct KeyDomain {
     double low = 0, high = 0;  ///< numbers; high may be infinite
     bool low_open = false;     ///< low itself is not allowed
     QStringList words;         ///< Word
+    bool restarts = true;      ///< a change starts a new run; else it acts on a run under way
 };
 
 /// The domain of every key of recipeValues (and of absent keys).

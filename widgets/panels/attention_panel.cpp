@@ -14,8 +14,8 @@ constexpr double kLeastSpan = 1e-3;  // of the colours: far above the round-off 
 PanelInfo attentionPanel() {
     return {"attention",
             "Attention",
-            {{"quantity", "Quantity", {"entropy", "max_logit", "sink_mass"}},
-             {"x", "Horizontal axis", {"map", "step"}}},
+            {"attention"},
+            {{"quantity", "Quantity", {"entropy", "max_logit", "sink_mass"}}, {"x", "Horizontal axis", {"map", "step"}}},
             &buildAttention};
 }
 
@@ -44,9 +44,9 @@ Figure buildAttention(const PanelInput& input) {
     }
     const HeadValuesOf values = [&array](const ProbeResult& sample) { return headValues(sample, array); };
     if (options.at("x") == "step")
-        drawHeadsOverSteps(figure, input, panel.id, values);
+        drawHeadsOverSteps(figure, input, panel.probes.front(), values);
     else
-        drawHeadMaps(figure, input, panel.id, values, false, kLeastSpan);
+        drawHeadMaps(figure, input, panel.probes.front(), values, false, kLeastSpan);
     return figure;
 }
 

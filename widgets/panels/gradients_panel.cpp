@@ -64,6 +64,7 @@ std::optional<double> gradientRatio(const ProbeResult& sample) {
 PanelInfo gradientsPanel() {
     return {"gradients",
             "Gradients by depth",
+            {"gradients", "residual"},
             {{"quantity", "Quantity", {"hidden", "scaled", "params", "factors"}}, depthOrStepOption()},
             &buildGradients};
 }
@@ -88,13 +89,13 @@ Figure buildGradients(const PanelInput& input) {
     }
     const ProfileOf profile = [&](const ProbeResult& sample) { return profileOf(sample, quantity); };
     if (options.at("x") == "step") {
-        drawOverSteps(figure, input, panel.id, profile);
+        drawOverSteps(figure, input, panel.probes.front(), profile);
         return figure;
     }
-    drawOverDepth(figure, input, panel.id, profile);
+    drawOverDepth(figure, input, panel.probes.front(), profile);
     if (figure.plots.empty()) return figure;
     QStringList parts;
-    for (const ShownSample& shown : shownSamples(input, panel.id)) {
+    for (const ShownSample& shown : shownSamples(input, panel.probes.front())) {
         if (!shown.own()) continue;
         const auto ratio = ratioOf(*shown.sample, quantity);
         if (!ratio) continue;

@@ -93,6 +93,7 @@ void summarise(Figure& figure) {
 PanelInfo growthPanel() {
     return {"growth",
             "Growth",
+            {"growth"},
             {{"quantity", "Quantity", {"rms", "ma", "var", "block_rms"}},
              {"normalise", "Relative to embedding", {"off", "on"}, {{"x0", "on"}}},
              {"bound", "Bound", {"sharp", "uniform", "off"}, {{"on", "sharp"}}},
@@ -167,15 +168,15 @@ Figure buildGrowth(const PanelInput& input) {
         return p;
     };
     if (options.at("x") == "step") {
-        drawOverSteps(figure, input, panel.id, profile);
+        drawOverSteps(figure, input, panel.probes.front(), profile);
         return figure;
     }
-    drawOverDepth(figure, input, panel.id, profile);
+    drawOverDepth(figure, input, panel.probes.front(), profile);
     if (figure.plots.empty()) return figure;
     summarise(figure);
     std::string bound = options.at("bound") == "off" ? "" : quantity.bound;
     const bool squared = uniform && bound == "bound_var";  // the recording holds the looser forms of MA alone
-    for (const ShownSample& shown : shownSamples(input, panel.id)) {
+    for (const ShownSample& shown : shownSamples(input, panel.probes.front())) {
         const auto measured = hiddenProfile(*shown.sample, array);
         if (!shown.own() || !measured) continue;
         if (uniform && !bound.empty()) bound = looserForm(*shown.sample);

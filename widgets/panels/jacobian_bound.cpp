@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/panels/jacobian_bound.h"
 
+#include "core/theory/lipschitz.h"
 #include "widgets/panels/depth_axis.h"
 #include "widgets/panels/samples.h"
 
@@ -16,7 +17,7 @@ std::vector<double> sublayerBounds(const ProbeResult& sample, const RecipeFacts&
     const NamedArray* norms = arrayOf(sample, "branch_norm", 1);
     if (!norms || !facts.identity_shortcut) return {};
     std::vector<double> bounds;
-    for (const double norm : norms->data) bounds.push_back(norm < 1 ? 1 - norm : kNaN);
+    for (const double norm : norms->data) bounds.push_back(norm < 1 ? residual_min_singular_value(norm) : kNaN);
     return bounds;
 }
 

@@ -97,7 +97,7 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
     Plot plot;
     std::size_t rows = 0;
     for (const ShownSample& shown : samples) {
-        const RecipeFacts facts = recipeFacts(shown.run->recipe_json);
+        const RecipeFacts facts = recipeFacts(shown.run->recipe);
         const auto spectra = spectraOf(*shown.sample, array);
         if (!spectra) continue;
         rows = std::max(rows, spectra->size());
@@ -189,7 +189,7 @@ void drawEndToEnd(Figure& figure, const PanelInput& input, bool with_bound, cons
     QStringList parts;
     Plot plot;
     for (const ShownSample& shown : samples) {
-        const RecipeFacts facts = recipeFacts(shown.run->recipe_json);
+        const RecipeFacts facts = recipeFacts(shown.run->recipe);
         const auto spectra = endToEnd(*shown.sample, block);
         const Role role = runRole(shown.index);
         for (const auto& [name, s] : spectra) {
@@ -235,6 +235,7 @@ void drawEndToEnd(Figure& figure, const PanelInput& input, bool with_bound, cons
 PanelInfo jacobianPanel() {
     return {"jacobian",
             "Jacobian spectra",
+            {"jacobian"},
             {{"view", "View", {"fan", "ridges", "end_to_end"}},
              {"map", "Map", {"layers", "sublayers"}},
              {"block", "Block", {"last", "positions", "mean", "full"}},

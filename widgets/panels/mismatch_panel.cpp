@@ -34,6 +34,7 @@ QString sampledText(const ProbeResult& sample) {
 PanelInfo mismatchPanel() {
     return {"mismatch",
             "Low-precision error",
+            {"mismatch"},
             {{"format", "Format", {"bf16", "fp16"}},
              {"policy", "Rounded", {"pure", "autocast"}},
              depthOrStepOption()},
@@ -59,22 +60,20 @@ Figure buildMismatch(const PanelInput& input) {
         "Baek states the error of a block's output; the released code measures it on the logits. "
         "Autocast leaves the embeddings unrounded, the pure policy rounds them: compare both.";
 
-    const ProfileOf profile = [&](const ProbeResult& sample) {
-        return hiddenProfile(sample, name + "_hidden");
-    };
-    const auto samples = shownSamples(input, panel.id);
-    // The measured part of the batch: each text once.
+    const ProfileOf profile = [&](const ProbeResult& sample) { return hiddenProfile(sample, name + "_hidden"); };
+    const auto samples = shownSamples(input, panel.probes.front());
+    // Of how much of the batch: each wording once.
     QStringList sampled;
     for (const ShownSample& shown : samples)
         if (const QString text = sampledText(*shown.sample);
             shown.own() && !text.isEmpty() && !sampled.contains(text))
             sampled << text;
     if (options.at("x") == "step") {
-        drawOverSteps(figure, input, panel.id, profile);
+        drawOverSteps(figure, input, panel.probes.front(), profile);
         figure.subtitle = (QStringList{figure.subtitle} + sampled).join(" · ");
         return figure;
     }
-    drawOverDepth(figure, input, panel.id, profile);
+    drawOverDepth(figure, input, panel.probes.front(), profile);
     if (figure.plots.empty()) return figure;
     if (!figure.subtitle.isEmpty()) figure.subtitle = (QStringList{figure.subtitle} + sampled).join(" · ");
     Plot& plot = figure.plots.front();

@@ -94,6 +94,7 @@ QString spoken(const RunData& run, const char* what, const SiteValues& values) {
 PanelInfo nullSpacePanel() {
     return {"null_space",
             "Norm sites",
+            {"null_space"},
             {{"quantity", "Lollipops", {"gain", "epsilon_share", "fp16_rho_ln", "bf16_rho_ln"}},
              {"erased", "Erased energy", {"backward", "forward"}}},
             &buildNullSpace};
@@ -122,7 +123,7 @@ Figure buildNullSpace(const PanelInput& input) {
             "roundoff; and a larger ε, a smaller ρ_LN, lowers the norm's gain instead of raising it.";
     }
 
-    const auto samples = shownSamples(input, panel.id);
+    const auto samples = shownSamples(input, panel.probes.front());
     std::vector<bool> drawn(input.runs.size(), false);
     Plot sites, erased;
     std::map<double, QString> names;
@@ -146,7 +147,7 @@ Figure buildNullSpace(const PanelInput& input) {
         sites.stems.push_back(std::move(site_stems));
         erased.stems.push_back(std::move(erased_stems));
         parts << spoken(*shown.run, quantity.spoken, values);
-        const RecipeFacts facts = recipeFacts(shown.run->recipe_json);
+        const RecipeFacts facts = recipeFacts(shown.run->recipe);
         if (facts.random_erased) random_shares[*facts.random_erased] << nameOf(*shown.run);
     }
     sites.x = depthAxis(int(std::ceil(end - 1.0 / 8)));  // a final norm is placed 1/8 after the last layer
@@ -171,7 +172,7 @@ Figure buildNullSpace(const PanelInput& input) {
     if (strip) figure.plots.insert(figure.plots.begin() + 1, std::move(*strip));
     figure.subtitle = atStep(samples);
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
-    sayWhatIsMissing(figure, input, panel.id, drawn);
+    sayWhatIsMissing(figure, input, panel.probes.front(), drawn);
     return figure;
 }
 

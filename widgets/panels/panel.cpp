@@ -85,6 +85,13 @@ QString optionTitle(const std::string& value) {
     return found != titles.end() ? found->second : QString::fromStdString(value).replace(u'_', u' ');
 }
 
+bool drawsAny(const PanelInfo& panel, const QStringList& changed) {
+    if (panel.draws_steps && changed.contains(QLatin1String("training"))) return true;
+    return std::any_of(panel.probes.begin(), panel.probes.end(), [&](const std::string& probe) {
+        return changed.contains(QString::fromStdString(probe));
+    });
+}
+
 Figure startFigure(const PanelInfo& panel) {
     Figure figure;
     figure.panel = QString::fromStdString(panel.id);

@@ -5,6 +5,7 @@
 #include "widgets/plots/figure.h"
 
 #include <QString>
+#include <QStringList>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -24,11 +25,11 @@ struct PanelInput {
     std::vector<const RunData*>
         previews;               ///< run i at step 0 after a structural change: dotted; null = none
     std::vector<bool> draft;    ///< run i is a first estimate; shorter than runs = exact
-    std::vector<bool> awaited;  ///< run i is being measured for this panel; shorter than runs = false
+    std::vector<bool> awaited;  ///< run i is being measured for this panel; shorter than runs = it is not
     std::int64_t step =
         std::numeric_limits<std::int64_t>::max();  ///< the samples of exactly this step; max = the newest
-    bool exploring = false;                                        ///< not trained: everything is at step 0
-    QString hint;  ///< text of the Loss panel before the first step ("Space trains both, about 12 s")
+    bool exploring = false;                        ///< not trained: everything is at step 0
+    QString hint;  ///< what the Loss panel says before the first step ("Space trains both, about 12 s")
     int selected_layer = -1;  ///< from 0; -1 = none
     int selected_head = -1;   ///< from 0; -1 = none
     PanelOptions options;     ///< missing keys take their default
@@ -48,9 +49,16 @@ struct PanelOption {
 struct PanelInfo {
     std::string id;
     QString title;
+    /// Ids of the probes whose samples it draws: what is measured for it, and what it is drawn again for. The
+    /// first is the one that its own messages speak of. Several panels may draw one probe.
+    std::vector<std::string> probes;
     std::vector<PanelOption> options;
     Figure (*build)(const PanelInput&) = nullptr;
+    bool draws_steps = false;  ///< the step table
 };
+
+/// Whether a panel draws what has changed: ids of probes, and "training" for the step table.
+bool drawsAny(const PanelInfo& panel, const QStringList& changed);
 
 /// Every option of the panel with its value, defaults filled in. Throws InputError, naming the allowed set,
 /// for an unknown key or value.

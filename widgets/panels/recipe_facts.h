@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/recipe/run_recipe.h"
+
 #include <cstdint>
 #include <optional>
-#include <string>
 
 namespace normscope::widgets {
 
-/// The properties of a recipe that a figure depends on. A missing key has the recipe format's default, or is
-/// unset here where no value follows from a default.
+/// The few facts of a recipe that a picture depends on.
 struct RecipeFacts {
     /// Machine epsilon of the precision the run computes in: 2^-52 for fp64, 2^-23 fp32, 2^-10 tf32 and fp16,
     /// 2^-7 bf16.
@@ -23,7 +23,7 @@ struct RecipeFacts {
     bool identity_shortcut = true;
 };
 
-/// Parses them; an empty text gives the defaults. Throws InputError where the text is no JSON object.
-RecipeFacts recipeFacts(const std::string& recipe_json);
+/// Without a recipe that can be read, the defaults.
+RecipeFacts recipeFacts(const RunRecipe& recipe);
 
 }  // namespace normscope::widgets

@@ -45,6 +45,7 @@ QString spoken(const ShownSample& shown, const Profile& profile, const QString& 
 PanelInfo residualPanel() {
     return {"residual",
             "Branch and stream",
+            {"residual"},
             {{"quantity", "Quantity", {"branch_ratio", "branch_cosine"}}, depthOrStepOption()},
             &buildResidual};
 }
@@ -68,11 +69,11 @@ Figure buildResidual(const PanelInput& input) {
 
     const ProfileOf profile = [&](const ProbeResult& sample) { return branchProfile(sample, array); };
     if (over_steps) {
-        drawOverSteps(figure, input, panel.id, profile);
+        drawOverSteps(figure, input, panel.probes.front(), profile);
     } else {
-        drawOverDepth(figure, input, panel.id, profile);
+        drawOverDepth(figure, input, panel.probes.front(), profile);
         QStringList parts;
-        for (const ShownSample& shown : shownSamples(input, panel.id))
+        for (const ShownSample& shown : shownSamples(input, panel.probes.front()))
             if (shown.own())
                 if (const auto p = profile(*shown.sample)) parts << spoken(shown, *p, figure.quantity);
         if (!figure.plots.empty())

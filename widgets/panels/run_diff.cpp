@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/panels/run_diff.h"
 
-#include "core/stack/error.h"
+#include "core/recipe/keys.h"
 #include "widgets/plots/number_text.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
@@ -13,114 +11,103 @@ namespace normscope::widgets {
 
 namespace {
 
-using nlohmann::json;
-using Leaves = std::map<std::string, json>;  // JSON pointer -> value
+using Leaves = std::map<std::string, FieldValue>;  // by dotted key
 
 struct KnownKey {
-    const char* pointer;
+    const char* key;
     const char* name;
 };
 
 /// In the order in which a chip names them.
 constexpr KnownKey kKnown[] = {
-    {"/stack/scheme", "scheme"},
-    {"/stack/depth", "depth"},
-    {"/stack/d_model", "d"},
-    {"/stack/residual_step", "Δt"},
-    {"/stack/temperature", "τ"},
-    {"/optimizer/lr", "lr"},
-    {"/seed", "seed"},
-    {"/precision", "precision"},
-    {"/precision_policy", "rounded"},
-    {"/steps", "steps"},
-    {"/batch", "batch"},
-    {"/stack/context", "context"},
-    {"/stack/heads", "heads"},
-    {"/stack/norm/kind", "norm"},
-    {"/stack/norm/eps", "ε"},
-    {"/stack/init/rule", "init"},
-    {"/stack/gpas/enabled", "GPAS"},
-    {"/schedule/warmup", "warm-up"},
-    {"/schedule/lr", "schedule"},
-    {"/optimizer/kind", "optimizer"},
-    {"/optimizer/weight_decay", "decay"},
-    {"/optimizer/clip", "clip"},
-    {"/optimizer/eps", "optimizer ε"},
-    {"/data/source", "data"},
+    {"stack.scheme", "scheme"},
+    {"stack.depth", "depth"},
+    {"stack.d_model", "d"},
+    {"stack.residual_step", "Δt"},
+    {"stack.temperature", "τ"},
+    {"optimizer.lr", "lr"},
+    {"seed", "seed"},
+    {"precision", "precision"},
+    {"precision_policy", "rounded"},
+    {"steps", "steps"},
+    {"batch", "batch"},
+    {"stack.context", "context"},
+    {"stack.heads", "heads"},
+    {"stack.norm.kind", "norm"},
+    {"stack.norm.eps", "ε"},
+    {"stack.init.rule", "init"},
+    {"stack.gpas.enabled", "GPAS"},
+    {"schedule.warmup", "warm-up"},
+    {"schedule.lr", "schedule"},
+    {"optimizer.kind", "optimizer"},
+    {"optimizer.weight_decay", "decay"},
+    {"optimizer.clip", "clip"},
+    {"optimizer.eps", "optimizer ε"},
+    {"data.source", "data"},
 };
 
-/// A list of objects is keyed by the identity of its entries: a layer override by its index, a probe by its
-/// id.
-std::string entryKey(const json& entry, std::size_t place) {
-    if (entry.contains("index") && entry["index"].is_number_integer())
-        return "layer " + std::to_string(entry["index"].get<std::int64_t>() + 1);
-    if (entry.contains("id") && entry["id"].is_string()) return entry["id"].get<std::string>();
-    return std::to_string(place + 1);
-}
-
-void collect(const json& value, const std::string& pointer, Leaves& leaves) {
-    if (value.is_object()) {
-        for (const auto& [key, child] : value.items()) collect(child, pointer + '/' + key, leaves);
-    } else if (value.is_array() && !value.empty() && value.front().is_object()) {
-        for (std::size_t i = 0; i < value.size(); ++i) {
-            json entry = value[i];
-            const std::string key = entryKey(entry, i);
-            entry.erase("index");  // it is in the key
-            // Planned steps are ignored: they follow from the other keys.
-            if (entry.contains("steps") && entry["steps"].is_string() &&
-                entry["steps"].get<std::string>().starts_with("auto"))
-                entry.erase("steps");
-            collect(entry, pointer + '/' + key, leaves);
+/// A list's entries are keyed by what names them: a layer override by its layer, a probe by its id.
+Leaves leavesOf(const Recipe& recipe) {
+    Leaves leaves;
+    for (auto& [key, value] : key_values(without_planned_steps(recipe), true)) {
+        std::string name = key;
+        for (const std::string list : {"stack.layers.", "probes."}) {
+            if (key.rfind(list, 0) != 0) continue;
+            const std::size_t end = key.find('.', list.size());
+            const std::size_t place = std::stoul(key.substr(list.size(), end - list.size()));
+            const std::string entry = list == "probes."
+                                          ? recipe.probes[place].id
+                                          : "layer " + std::to_string(recipe.stack.layers[place].index + 1);
+            const std::string inside = key.substr(end + 1);
+            name = inside == "index" || inside == "id" ? "" : list + entry + "." + inside;  // said by the key
         }
-    } else if (!value.is_array() || !value.empty()) {  // an empty list is no difference
-        leaves[pointer] = value;
+        if (!name.empty()) leaves[name] = std::move(value);
     }
+    return leaves;
 }
 
-const json* find(const Leaves& leaves, const std::string& pointer) {
-    const auto found = leaves.find(pointer);
+const FieldValue* find(const Leaves& leaves, const std::string& key) {
+    const auto found = leaves.find(key);
     return found == leaves.end() ? nullptr : &found->second;
 }
 
-QString nameOfKey(const std::string& pointer) {
+QString nameOfKey(const std::string& key) {
     for (const KnownKey& known : kKnown)
-        if (pointer == known.pointer) return QString::fromUtf8(known.name);
-    QStringList parts = QString::fromStdString(pointer).split('/', Qt::SkipEmptyParts);
+        if (key == known.key) return QString::fromUtf8(known.name);
+    QStringList parts = QString::fromStdString(key).split('.', Qt::SkipEmptyParts);
     if (parts.size() > 1) parts.removeFirst();  // the section: stack, data, schedule, …
     if (parts.value(0) == "layers") parts.removeFirst();
     return parts.join(' ').replace('_', ' ');
 }
 
-std::size_t rankOfKey(const std::string& pointer) {
+std::size_t rankOfKey(const std::string& key) {
     return std::find_if(std::begin(kKnown), std::end(kKnown),
-                        [&pointer](const KnownKey& known) { return pointer == known.pointer; }) -
+                        [&key](const KnownKey& known) { return key == known.key; }) -
            std::begin(kKnown);
 }
 
-QString textOf(const json& value) {
-    if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
-    if (value.is_string()) return QString::fromStdString(value.get<std::string>());
-    if (value.is_number_float()) return numberText(value.get<double>(), 6);
-    return QString::fromStdString(value.dump());
+QString textOf(const FieldValue& value) {
+    if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "on" : "off";
+    if (const auto* text = std::get_if<std::string>(&value)) return QString::fromStdString(*text);
+    if (const auto* real = std::get_if<double>(&value)) return numberText(*real, 6);
+    return QString::fromStdString(value_text(value));
 }
 
 }  // namespace
 
-std::vector<QStringList> runDifferences(const std::vector<std::string>& recipes) {
+std::vector<QStringList> runDifferences(const std::vector<Recipe>& recipes) {
     std::vector<Leaves> all;
     Leaves every_key;
-    for (const std::string& text : recipes) {
-        const json recipe = json::parse(text, nullptr, false);
-        if (!recipe.is_object()) throw InputError("recipe", "not a JSON object", "");
-        collect(recipe, "", all.emplace_back());
+    for (const Recipe& recipe : recipes) {
+        all.push_back(leavesOf(recipe));
         every_key.insert(all.back().begin(), all.back().end());
     }
     std::vector<std::string> differing;
     for (const auto& entry : every_key) {
         const std::string& key = entry.first;
-        const json* first = find(all.front(), key);
+        const FieldValue* first = find(all.front(), key);
         const auto agrees = [&](const Leaves& leaves) {
-            const json* mine = find(leaves, key);
+            const FieldValue* mine = find(leaves, key);
             return mine && first ? *mine == *first : mine == first;
         };
         if (!std::all_of(all.begin(), all.end(), agrees)) differing.push_back(key);
@@ -131,7 +118,7 @@ std::vector<QStringList> runDifferences(const std::vector<std::string>& recipes)
     std::vector<QStringList> texts(recipes.size());
     for (std::size_t i = 0; i < all.size(); ++i)
         for (const std::string& key : differing) {
-            const json* value = find(all[i], key);
+            const FieldValue* value = find(all[i], key);
             texts[i] << nameOfKey(key) + ' ' + (value ? textOf(*value) : QString("default"));
         }
     return texts;

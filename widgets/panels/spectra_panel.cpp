@@ -167,6 +167,7 @@ QString remark(const ProbeResult& sample, const std::string& view) {
 PanelInfo spectraPanel() {
     return {"spectra",
             "Sequence spectra",
+            {"spectra"},
             {{"view", "View", {"layers", "sublayers", "end_to_end", "stable_rank", "alignment", "lyapunov"}}},
             &buildSpectra};
 }
@@ -180,7 +181,7 @@ Figure buildSpectra(const PanelInput& input) {
     figure.quantity = view.quantity;
     figure.formula = view.formula;
     figure.source = view.source;
-    const auto samples = shownSamples(input, panel.id);
+    const auto samples = shownSamples(input, panel.probes.front());
     std::vector<bool> drawn(input.runs.size(), false);
     QStringList parts;
     Plot plot;
@@ -230,7 +231,7 @@ Figure buildSpectra(const PanelInput& input) {
         if (auto strip = ratioStrip(figure.plots.front())) figure.plots.push_back(std::move(*strip));
     figure.subtitle = atStep(samples);
     figure.summary = QString("%1 %2. %3").arg(figure.quantity, figure.subtitle, parts.join("; "));
-    sayWhatIsMissing(figure, input, panel.id, drawn);
+    sayWhatIsMissing(figure, input, panel.probes.front(), drawn);
     return figure;
 }
 

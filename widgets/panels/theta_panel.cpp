@@ -51,6 +51,7 @@ void saySampled(Figure& figure, const PanelInput& input) {
 PanelInfo thetaPanel() {
     return {"theta",
             "θ",
+            {"theta"},
             {{"quantity",
               "Colour",
               {"relative_mean", "relative_low", "relative_max", "relative_below_099", "over_tau", "mean",
@@ -84,9 +85,9 @@ Figure buildTheta(const PanelInput& input) {
     if (x == "row")
         drawThetaRow(figure, input);
     else if (x == "step")
-        drawHeadsOverSteps(figure, input, panel.id, valuesOf(id));
+        drawHeadsOverSteps(figure, input, panel.probes.front(), valuesOf(id));
     else
-        drawHeadMaps(figure, input, panel.id, valuesOf(id), quantity.is_share, kLeastSpan);
+        drawHeadMaps(figure, input, panel.probes.front(), valuesOf(id), quantity.is_share, kLeastSpan);
     saySampled(figure, input);
     return figure;
 }

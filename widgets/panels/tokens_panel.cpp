@@ -49,6 +49,7 @@ QString rankedSequences(const PanelInput& input) {
 PanelInfo tokensPanel() {
     return {"tokens",
             "Tokens",
+            {"tokens"},
             {{"quantity", "Quantity", {"similarity", "effective_rank", "outlier", "heaviest_norm"}},
              depthOrStepOption()},
             &buildTokens};
@@ -71,9 +72,9 @@ Figure buildTokens(const PanelInput& input) {
     const ProfileOf profile = [&](const ProbeResult& sample) { return hiddenProfile(sample, array); };
     const bool over_steps = options.at("x") == "step";
     if (over_steps)
-        drawOverSteps(figure, input, panel.id, profile);
+        drawOverSteps(figure, input, panel.probes.front(), profile);
     else
-        drawOverDepth(figure, input, panel.id, profile);
+        drawOverDepth(figure, input, panel.probes.front(), profile);
     if (array == "similarity") {  // passes through 0: no logarithm and no ratio
         if (!over_steps && figure.plots.size() > 1) figure.plots.resize(1);
         for (Plot& plot : figure.plots) plot.y.scale = Scale::Linear;

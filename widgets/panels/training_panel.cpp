@@ -117,7 +117,7 @@ Curve validationOf(const RunData& run, int index) {
 void rangeBeforeTraining(Plot& plot, const PanelInput& input) {
     std::int64_t steps = 1;
     for (const RunData* run : input.runs)
-        steps = std::max(steps, recipeFacts(run->recipe_json).steps.value_or(1));
+        steps = std::max(steps, recipeFacts(run->recipe).steps.value_or(1));
     plot.x.range = {0.0, double(steps)};
     double low = std::numeric_limits<double>::infinity(), high = 0;
     for (const ReferenceLine& floor : plot.references) {
@@ -147,9 +147,11 @@ QString spoken(const Curve& curve, const EndMark& end) {
 PanelInfo trainingPanel() {
     return {"training",
             "Loss",
+            {},
             {{"quantity", "Quantity", {"loss", "grad_norm", "lr", "temperature", "tokens_per_s"}},
              {"validation", "Held-out", {"on", "off"}}},
-            &buildTraining};
+            &buildTraining,
+            true};
 }
 
 Figure buildTraining(const PanelInput& input) {

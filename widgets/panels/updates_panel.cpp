@@ -118,7 +118,7 @@ void drawAfterTheSteps(Figure& figure, const PanelInput& input, const std::strin
 }  // namespace
 
 PanelInfo updatesPanel() {
-    return {"updates", "Updates", {depthOrStepOption()}, &buildUpdates};
+    return {"updates", "Updates", {"updates"}, {depthOrStepOption()}, &buildUpdates};
 }
 
 Figure buildUpdates(const PanelInput& input) {
@@ -135,14 +135,14 @@ Figure buildUpdates(const PanelInput& input) {
     figure.source = "measured; no paper's bound";
 
     if (options.at("x") == "step") {
-        drawOverSteps(figure, input, panel.id, alongDepth);
-        drawAfterTheSteps(figure, input, panel.id);
+        drawOverSteps(figure, input, panel.probes.front(), alongDepth);
+        drawBehindTheSteps(figure, input, panel.probes.front());
         return figure;
     }
-    drawOverDepth(figure, input, panel.id, alongDepth);
+    drawOverDepth(figure, input, panel.probes.front(), alongDepth);
     if (figure.plots.empty()) return figure;
     QStringList parts;
-    for (const ShownSample& shown : shownSamples(input, panel.id)) {
+    for (const ShownSample& shown : shownSamples(input, panel.probes.front())) {
         const auto p = alongDepth(*shown.sample);
         if (!shown.own() || !p) continue;
         const auto finite = [](double v) { return std::isfinite(v); };
@@ -152,7 +152,7 @@ Figure buildUpdates(const PanelInput& input) {
         parts << QString("%1: %2 first, %3 in the last layer")
                      .arg(nameOf(*shown.run), brief(*first), brief(*last));
     }
-    drawAfterTheDepth(figure, input, panel.id);
+    drawBehindTheDepth(figure, input, panel.probes.front());
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
     return figure;
 }

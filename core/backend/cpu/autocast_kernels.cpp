@@ -19,7 +19,7 @@ void column_sums(int rows, int d, const float* x, float* sums) {
     sum.assign(width, 0.0f);
     plain.column_sums(rows, d, low.data(), sum.data());
     plain.round(R, width, sum.data());
-    plain.combine(width, 1, sums, 1, sum.data(), sums);
+    plain.axpby(width, 1, sums, 1, sum.data(), sums);
 }
 
 template <Rounding R>

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/backend/cpu/compiled_product.h"
+#include "core/backend/cpu/jit_gemm.h"
 #include "core/stack/error.h"
 
 namespace normscope {
@@ -27,7 +27,7 @@ const bool kSingleThreaded = [] {
 void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int M, int N, int K, float alpha, const float* A, int lda,
           const float* B, int ldb, float beta, float* C, int ldc) {
     const bool plain = alpha == 1 && (beta == 0 || beta == 1);
-    if (plain && compiled_product(ta == CblasTrans, tb == CblasTrans, M, N, K, A, lda, B, ldb, beta == 1, C, ldc)) return;
+    if (plain && jit_gemm(ta == CblasTrans, tb == CblasTrans, M, N, K, A, lda, B, ldb, beta == 1, C, ldc)) return;
     cblas_sgemm(CblasRowMajor, ta, tb, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int M, int N, int K, double alpha, const double* A, int lda,

@@ -3,7 +3,7 @@
 
 namespace normscope {
 
-/// The one door to matrix products on the CPU. Float32 products go to kernels that libxsmm compiles (compiled_product.h),
+/// The one door to matrix products on the CPU. Float32 products go to kernels that libxsmm compiles (jit_gemm.h),
 /// float64 and what that leaves to OpenBLAS (tests/bench/README.md); both pick their kernels at run time. Row-major; the
 /// ld* are the distances between rows. Each call runs on the calling thread alone: passes are split over sequences
 /// instead, so a product's result never depends on the number of threads.

@@ -67,8 +67,8 @@ struct RoundedKernels {
                       float* m, float* v) {
         plain().adamw(count, step, p, g, m, v);
     }
-    static void combine(std::size_t count, float a, const float* x, float b, const float* y, float* out) {
-        plain().combine(count, a, x, b, y, out);
+    static void axpby(std::size_t count, float a, const float* x, float b, const float* y, float* out) {
+        plain().axpby(count, a, x, b, y, out);
         round(count, out);
     }
     static void scale(std::size_t count, float a, const float* x, float* out) {
@@ -127,7 +127,7 @@ struct RoundedKernels {
         .soft_cap = soft_cap,
         .soft_cap_derivative = soft_cap_derivative,
         .adamw = adamw,
-        .combine = combine,
+        .axpby = axpby,
         .scale = scale,
         .add_up = add_up,
         .dot = dot,

@@ -5,18 +5,11 @@
 #include <cstdint>
 
 #include "core/backend/low_precision.h"
+#include "core/backend/ops.h"
 #include "core/backend/row/adamw.h"
 #include "core/stack/stack_spec.h"
 
 namespace normscope {
-
-/// The statistics a norm keeps from its forward pass, per row.
-template <class T>
-struct NormStatistics {
-    T* mean;
-    T* rstd;  ///< 1/σ_ε
-    NormStatistics from(std::size_t row) const { return {mean + row, rstd + row}; }
-};
 
 /// Thin loops over row math, one table per instruction set; every function works on `rows` consecutive rows, is
 /// re-entrant, and gives the same bits for a row whatever the other rows are. Shapes: [rows, d] row-major.
@@ -48,7 +41,7 @@ struct RowKernels {
     /// out = g ∘ ∂(soft cap) where it gave y; out may be g.
     void (*soft_cap_derivative)(std::size_t count, T cap, const T* y, const T* g, T* out);
     void (*adamw)(std::size_t count, const row::AdamWStep<T>&, T* p, const T* g, T* m, T* v);
-    void (*combine)(std::size_t count, T a, const T* x, T b, const T* y, T* out);
+    void (*axpby)(std::size_t count, T a, const T* x, T b, const T* y, T* out);
     void (*scale)(std::size_t count, T a, const T* x, T* out);
     /// out = Σ_s sources[s], in order; returns Σ out² in float64.
     double (*add_up)(std::size_t count, int n, const T* const* sources, T* out);

@@ -109,8 +109,8 @@ struct RowKernelSet {
     static void adamw(std::size_t count, const row::AdamWStep<T>& step, T* p, const T* g, T* m, T* v) {
         row::adamw<L>(static_cast<int>(count), step, p, g, m, v);
     }
-    static void combine(std::size_t count, T a, const T* x, T b, const T* y, T* out) {
-        row::combine<L>(static_cast<int>(count), a, x, b, y, out);
+    static void axpby(std::size_t count, T a, const T* x, T b, const T* y, T* out) {
+        row::axpby<L>(static_cast<int>(count), a, x, b, y, out);
     }
     static void scale(std::size_t count, T a, const T* x, T* out) {
         row::scale<L>(static_cast<int>(count), a, x, out);
@@ -120,10 +120,10 @@ struct RowKernelSet {
     }
     static double dot(std::size_t count, const T* x, const T* y) { return row::dot<L>(static_cast<int>(count), x, y); }
     static void add_bias(int rows, int d, const T* bias, T* x) {
-        for (int r = 0; r < rows; ++r, x += d) row::combine<L>(d, 1, x, 1, bias, x);
+        for (int r = 0; r < rows; ++r, x += d) row::axpby<L>(d, 1, x, 1, bias, x);
     }
     static void column_sums(int rows, int d, const T* x, T* sums) {
-        for (int r = 0; r < rows; ++r, x += d) row::combine<L>(d, 1, sums, 1, x, sums);
+        for (int r = 0; r < rows; ++r, x += d) row::axpby<L>(d, 1, sums, 1, x, sums);
     }
     static void scale_columns(int rows, int d, T a, const T* w, const T* x, T* out) {
         for (int r = 0; r < rows; ++r, x += d, out += d) row::multiply<L>(d, a, w, x, out);
@@ -170,7 +170,7 @@ struct RowKernelSet {
         .soft_cap = soft_cap,
         .soft_cap_derivative = soft_cap_derivative,
         .adamw = adamw,
-        .combine = combine,
+        .axpby = axpby,
         .scale = scale,
         .add_up = add_up,
         .dot = dot,

@@ -7,7 +7,7 @@ namespace normscope::row {
 
 /// out = a·x + b·y. out may be x or y.
 template <class L>
-inline void combine(int count, typename L::scalar a, const typename L::scalar* x, typename L::scalar b,
+inline void axpby(int count, typename L::scalar a, const typename L::scalar* x, typename L::scalar b,
                     const typename L::scalar* y, typename L::scalar* out) {
     for_lanes<L>(count, [&](int i, auto part) {
         L::store(out + i, L::load(x + i, part) * a + L::load(y + i, part) * b, part);

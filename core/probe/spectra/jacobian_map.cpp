@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/spectra/jacobian_map.h"
 
+#include "core/model/scratch_slots.h"
+
 #include <algorithm>
 #include <vector>
 
@@ -12,20 +14,20 @@ constexpr int kTokensInPiece = 64;
 
 /// out = pass(in), piece by piece; `pass` works in place on [directions, n, d].
 template <class T, class Pass>
-void in_pieces(int count, int length, std::size_t size, const double* in, double* out, ThreadPool& pool,
+void in_pieces(Device& device, int count, int length, std::size_t size, const double* in, double* out, ThreadPool& pool,
                const Pass& pass) {
     const int piece = std::max(1, kTokensInPiece / length);
     pool.run((count + piece - 1) / piece, [&](int i) {
         const int first = i * piece, directions = std::min(piece, count - first);
         const std::size_t begin = static_cast<std::size_t>(first) * size,
                           all = static_cast<std::size_t>(directions) * size;
-        thread_local std::vector<T> vectors;
-        vectors.resize(all);
-        std::transform(in + begin, in + begin + all, vectors.begin(),
-                       [](double x) { return static_cast<T>(x); });
-        pass(directions, vectors.data());
-        std::transform(vectors.begin(), vectors.end(), out + begin,
-                       [](T x) { return static_cast<double>(x); });
+        T* const vectors = device.scratch_of<T>(kJacobianRows, all);
+        HostEdit<T> given(device, vectors, all);
+        std::transform(in + begin, in + begin + all, given.data(), [](double x) { return static_cast<T>(x); });
+        given.commit();
+        pass(directions, vectors);
+        const HostView<T> images(device, vectors, all);
+        std::transform(images.begin(), images.end(), out + begin, [](T x) { return static_cast<double>(x); });
     });
 }
 
@@ -36,9 +38,9 @@ LinearMap jacobian_map(const Transformer<T>& model, const Tape<T>& tape, int seq
                        Jacobian kind, ThreadPool& pool) {
     const int n = tape.length;
     const std::size_t size = static_cast<std::size_t>(n) * static_cast<std::size_t>(model.spec().d_model);
-    const auto product = [&pool, n, size](const auto& pass) {
-        return [=, &pool](int count, const double* in, double* out) {
-            in_pieces<T>(count, n, size, in, out, pool, pass);
+    const auto product = [&device = model.device(), &pool, n, size](const auto& pass) {
+        return [=, &device, &pool](int count, const double* in, double* out) {
+            in_pieces<T>(device, count, n, size, in, out, pool, pass);
         };
     };
     return {static_cast<int>(size),

@@ -54,8 +54,8 @@ NullStructure null_structure(const Transformer<double>& model, const Tape<double
     const SublayerOffsets& at = sublayer % 2 == 0
                                     ? static_cast<const SublayerOffsets&>(model.table().attention[layer])
                                     : static_cast<const SublayerOffsets&>(model.table().feed_forward[layer]);
-    const std::span<const double> gamma = model.parameters().subspan(at.norm_post.weight, d);
-    const std::span<const double> z{tape.sublayers[k].z + static_cast<std::size_t>(row) * d, d};
+    const HostView<double> gamma = model.host_parameters(at.norm_post.weight, d);
+    const HostView<double> z = tape.view(tape.sublayers[k].z + static_cast<std::size_t>(row) * d, d);
     return of_post_norm(spec.norm.kind, z, gamma, model.numerics.eps);
 }
 

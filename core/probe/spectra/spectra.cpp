@@ -41,6 +41,7 @@ class Table {
 
 template <class T>
 ProbeResult probe_spectra(ProbeInput<T>& input) {
+    input.use_tangents();
     const StackSpec& stack = input.model.spec();
     const Tape<T>& tape = input.tape();
     const int depth = stack.depth, size = tape.length * stack.d_model, count = std::min(kValues, size);
@@ -98,5 +99,30 @@ ProbeResult probe_spectra(ProbeInput<T>& input) {
 }
 template ProbeResult probe_spectra<float>(ProbeInput<float>&);
 template ProbeResult probe_spectra<double>(ProbeInput<double>&);
+
+namespace {
+
+/// 16 singular values of whole-sequence maps of every range of layers, some 64 products and transposes each.
+double operations(const ProbeShape& s) {
+    return 64 * 16 * s.depth * 4 * forward_operations(s, s.length, s.length);
+}
+
+}  // namespace
+
+ProbeInfo spectra_probe() {
+    constexpr unsigned flags = kAveraged | kMayBeNan;
+    return {"spectra", "Spectra of whole sequences", ProbeNeeds::Tangents, ProbeCost::Expensive, operations,
+            probe_spectra<float>, probe_spectra<double>,
+            {{"sublayer_top", {axis::sublayer, axis::index}, "largest singular values of a sub-layer, all tokens", flags},
+             {"layer_top", {axis::layer, axis::index}, "of a layer", flags},
+             {"end_to_end_top", {axis::index}, "of the stack", flags},
+             {"end_to_end_bottom", {axis::index}, "the stack's smallest ones", flags},
+             {"stable_rank", {axis::layer}, "‖J‖_F²/‖J‖₂² of a layer", flags},
+             {"alignment", {axis::layer_pair}, "of a layer's output directions with the next one's input", kMayBeNan | kSometimes},
+             {"product_gain", {}, "the stack's largest value ÷ the product of the layers'", kMayBeNan},
+             {"lyapunov", {axis::index}, "Lyapunov exponents over the depth", flags, "nat"}},
+            {},
+            false};
+}
 
 }  // namespace normscope

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/probe_input.h"
-#include "core/probe/probe_result.h"
+#include "core/probe/probe_info.h"
 
 namespace normscope {
 
@@ -18,5 +17,7 @@ namespace normscope {
 /// passes' buffers (jacobian_map.h).
 template <class T>
 ProbeResult probe_spectra(ProbeInput<T>& input);
+
+ProbeInfo spectra_probe();
 
 }  // namespace normscope

@@ -4,6 +4,7 @@
 #include "core/backend/cpu/block_lanczos.h"
 #include "core/backend/cpu/matmul.h"
 #include "core/backend/cpu/svd.h"
+#include "core/model/scratch_slots.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,9 +18,13 @@ BlockMatrix token_block(const Transformer<T>& model, const Tape<T>& tape, int se
     const auto d = static_cast<std::size_t>(s.d_model);
     const int n = tape.length, first = s.causal ? n - 1 : 0;
     const std::size_t piece = static_cast<std::size_t>(n - first) * d;
-    std::vector<T> tangent(piece * d, T(0));
-    for (std::size_t i = 0; i < d; ++i) tangent[i * piece + piece - d + i] = 1;
-    model.tangent(tape, sequence, begin, end, first, s.d_model, Jacobian::Backprop, tangent.data());
+    T* const directions = model.device().template scratch_of<T>(kJacobianRows, piece * d);
+    HostEdit<T> given(model.device(), directions, piece * d);
+    std::fill_n(given.data(), piece * d, T(0));
+    for (std::size_t i = 0; i < d; ++i) given.data()[i * piece + piece - d + i] = 1;
+    given.commit();
+    model.tangent(tape, sequence, begin, end, first, s.d_model, Jacobian::Backprop, directions);
+    const HostView<T> tangent = tape.view(directions, piece * d);
     BlockMatrix block(d * d);
     for (std::size_t in = 0; in < d; ++in)
         for (std::size_t out = 0; out < d; ++out)

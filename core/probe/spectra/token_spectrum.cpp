@@ -2,6 +2,7 @@
 #include "core/probe/spectra/token_spectrum.h"
 
 #include "core/backend/cpu/matmul.h"
+#include "core/model/scratch_slots.h"
 #include "core/probe/spectra/jacobian_map.h"
 
 #include <algorithm>
@@ -31,14 +32,19 @@ Spectrum token_spectrum(const Transformer<T>& model, const Tape<T>& tape, int se
     pool.run((width + kDirections - 1) / kDirections, [&](int piece) {
         if (check) check();
         const int first = piece * kDirections, some = std::min(kDirections, width - first);
-        std::vector<T> images(static_cast<std::size_t>(some) * size, T(0));
+        const std::size_t all = static_cast<std::size_t>(some) * size;
+        T* const directions = model.device().template scratch_of<T>(kJacobianRows, all);
+        HostEdit<T> given(model.device(), directions, all);
+        std::fill_n(given.data(), all, T(0));
         for (std::size_t i = 0; i < static_cast<std::size_t>(some); ++i)
             for (std::size_t t = 0; t < tokens; ++t)
-                images[(i * tokens + t) * d + static_cast<std::size_t>(first) + i] = 1;
-        model.tangent(tape, sequence, sublayer, sublayer + 1, 0, some, Jacobian::Backprop, images.data());
+                given.data()[(i * tokens + t) * d + static_cast<std::size_t>(first) + i] = 1;
+        given.commit();
+        model.tangent(tape, sequence, sublayer, sublayer + 1, 0, some, Jacobian::Backprop, directions);
+        const HostView<T> images = tape.view(directions, all);
         for (std::size_t i = 0; i < static_cast<std::size_t>(some); ++i)
             for (std::size_t t = 0; t < tokens; ++t)
-                std::copy_n(images.begin() + static_cast<std::ptrdiff_t>((i * tokens + t) * d), d,
+                std::copy_n(images.begin() + (i * tokens + t) * d, d,
                             blocks.begin() + static_cast<std::ptrdiff_t>(
                                                  (t * d + static_cast<std::size_t>(first) + i) * d));
     });

@@ -3,7 +3,7 @@
 
 #include "core/backend/counter_rng.h"
 #include "core/model/batch.h"
-#include "core/train/data/data_spec.h"
+#include "core/recipe/data_spec.h"
 
 #include <cstdint>
 #include <memory>

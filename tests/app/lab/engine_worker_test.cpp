@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/engine_worker.h"
 
-#include "app/lab/hot_knobs.h"
 #include "app/lab/worker_thread.h"
 #include "tests/app/small_recipe.h"
 
@@ -26,6 +25,8 @@ struct Bench {
             frames.push_back(frame);
             engine->frameShown();
         });
+        QObject::connect(engine.get(), &EngineWorker::startRefused, &receiver,
+                         [this](quint64, const QString& message) { refusals << message; });
         QObject::connect(engine.get(), &EngineWorker::refused, &receiver,
                          [this](quint64, const QString& message) { refusals << message; });
     }
@@ -98,7 +99,7 @@ class EngineWorkerTest : public QObject {
         ThreadPool pool(1);
         const ProbeResult fresh = Experiment(recipe, "a", "A").measure("growth", pool);
         QCOMPARE(b.frames.back()->runs[0].delta.probes[0].find("rms")->data, fresh.find("rms")->data);
-        QCOMPARE(b.frames.back()->runs[0].header->recipe_json, recipe_json(recipe, -1));
+        QCOMPARE(b.frames.back()->runs[0].header->recipe.text(), recipe_json(recipe, -1));
     }
 
     void aRecipeThatCanNotBeBuiltIsRefusedInOneLine() {
@@ -184,7 +185,7 @@ class EngineWorkerTest : public QObject {
         Bench b;
         b.engine->train(1, {{"a", "A", smallRecipe(Scheme::Pre, 100000), {}, {}, {}}});
         QTRY_VERIFY(b.together("a").steps.rows() > 2);
-        HotKnobs knobs = hotKnobs(smallRecipe());
+        HotKnobs knobs = hot_knobs(smallRecipe());
         knobs.temperature = 3;
         b.engine->setKnobs("a", knobs);
         QTRY_VERIFY(!b.together("a").events.empty());

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "core/recipe/experiment.h"
+#include "core/run/experiment.h"
 #include "core/session/named_arrays.h"
 #include "tests/app/small_recipe.h"
 #include "widgets/panels/panel_registry.h"

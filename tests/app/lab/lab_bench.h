@@ -17,9 +17,15 @@ struct LabBench {
     std::unique_ptr<app::Lab> lab;
     QStringList problems;
 
-    explicit LabBench(int steps = 6) { open(steps); }
+    /// How its replies are delivered; empty: at once.
+    std::function<void(std::function<void()>)> deliver;
+
+    explicit LabBench(int steps = 6, std::function<void(std::function<void()>)> delivery = {})
+        : deliver(std::move(delivery)) {
+        open(steps);
+    }
     void open(int steps) {
-        lab = std::make_unique<app::Lab>(app::Lab::Options{1, folder.path()});
+        lab = std::make_unique<app::Lab>(app::Lab::Options{1, folder.path(), deliver});
         QObject::connect(lab.get(), &app::Lab::problem, lab.get(),
                          [this](const QString& text) { problems << text; });
         makeSmall(steps);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the laboratory makes of answers that come late, and of lists of runs that change under a drag.
-#include "core/recipe/interchange.h"
+#include "core/interchange/model_file.h"
 #include "lab_bench.h"
+
+#include <algorithm>
 
 using namespace normscope;
 using namespace normscope::app;
@@ -20,6 +22,41 @@ QString modelFile(const Bench& b) {
 
 double temperature(const Bench& b, std::size_t i) {
     return b.lab->runs().at(i).recipe.stack.temperature;
+}
+
+/// Replies that a test puts into force when and how it wants. They hold the laboratory: none may outlive it.
+struct Post {
+    std::vector<std::function<void()>> held;
+    bool hold = false;
+
+    static std::function<void(std::function<void()>)> of(const std::shared_ptr<Post>& post) {
+        return [post](std::function<void()> reply) {
+            if (post->hold)
+                post->held.push_back(std::move(reply));
+            else
+                reply();
+        };
+    }
+    /// What came while they were held; what comes meanwhile goes its own way.
+    void deliver(bool backwards = false) {
+        auto replies = std::exchange(held, {});
+        if (backwards) std::reverse(replies.begin(), replies.end());
+        for (const auto& reply : replies) reply();
+    }
+};
+
+/// Rows without a hole or a repetition, samples in the order of their steps, each event once.
+bool sound(const RunData& run) {
+    for (std::size_t i = 0; i < run.steps.rows(); ++i)
+        if (run.steps.step[i] != static_cast<std::int64_t>(i)) return false;
+    for (const auto& column : run.steps.columns)
+        if (column.size() != run.steps.rows()) return false;
+    for (const auto& [probe, samples] : run.probes)
+        for (std::size_t i = 1; i < samples.size(); ++i)
+            if (samples[i].step <= samples[i - 1].step) return false;
+    for (std::size_t i = 1; i < run.events.size(); ++i)
+        if (run.events[i].step == run.events[i - 1].step && run.events[i].text == run.events[i - 1].text) return false;
+    return true;
 }
 
 /// All runs trained to their end, with checkpoints.
@@ -186,6 +223,201 @@ class LabRepliesTest : public QObject {
         QVERIFY(b.lab->runs()[1].checkpoints.empty());
         train(b);
         QVERIFY(b.lab->runs()[0].checkpoints.back().step <= 6);
+    }
+
+    void everyReplyTwiceIsAsGoodAsOnce() {
+        Bench b(30, [](const std::function<void()>& reply) {
+            reply();
+            reply();
+        });
+        QTRY_VERIFY(b.measured());
+        train(b);
+        for (const int i : {0, 1}) {
+            QCOMPARE(b.run(i).steps.rows(), 30u);
+            QVERIFY(sound(b.run(i)));
+        }
+        b.lab->forkSelected();
+        b.lab->importModel(modelFile(b));
+        QTRY_COMPARE(b.lab->runs().size(), 4u);
+        QTRY_VERIFY(b.ended());
+        b.interrupted();  // the files have answered everything
+        QCOMPARE(b.lab->runs().size(), 4u);
+
+        QSignalSpy saved(b.lab.get(), &Lab::sessionSaved), opened(b.lab.get(), &Lab::sessionOpened);
+        const QString path = b.folder.filePath("twice.h5");
+        b.lab->saveSession(path, "{}");
+        b.interrupted();
+        QCOMPARE(saved.count(), 1);
+        b.lab->openSession(path);
+        b.interrupted();
+        QCOMPARE(opened.count(), 1);
+        QCOMPARE(b.lab->runs().size(), 4u);
+        QVERIFY(sound(b.run(0)) && sound(b.run(2)));
+        QCOMPARE(b.problems, QStringList());
+    }
+
+    void aRecoveredRunGoesOnOnceAlsoWhereItIsReadTwice() {
+        Bench b(100000);
+        b.lab->play();
+        QTRY_VERIFY(b.run(0).steps.rows() > 3 && b.run(1).steps.rows() > 3);
+        b.lab.reset();
+        b.deliver = [](const std::function<void()>& reply) {
+            reply();
+            reply();
+        };
+        b.open(4);
+        const auto found = b.interrupted();
+        b.lab->resume({found[0].path});
+        QTRY_COMPARE(b.lab->runs().size(), 1u);
+        const auto rows = b.run(0).steps.rows();
+        QTRY_VERIFY(b.run(0).steps.rows() > rows + 5);
+        QVERIFY(sound(b.run(0)));
+        b.lab->stop();
+        QTRY_VERIFY(b.ended());
+        QCOMPARE(b.interrupted().size(), 2);  // it went on in its own file
+        QCOMPARE(b.problems, QStringList());
+    }
+
+    void repliesThatComeLateAreAsGood() {
+        auto post = std::make_shared<Post>();
+        Bench b(30, Post::of(post));
+        QTRY_VERIFY(b.measured());
+        post->hold = true;
+        b.lab->play();
+        QTest::qWait(200);
+        QVERIFY(!post->held.empty());
+        post->deliver();
+        QTRY_VERIFY((post->deliver(), b.ended()));
+        for (const int i : {0, 1}) {
+            QCOMPARE(b.run(i).steps.rows(), 30u);
+            QVERIFY(sound(b.run(i)));
+        }
+        b.lab->forkSelected();
+        b.lab->importModel(modelFile(b));
+        b.interrupted();
+        QCOMPARE(b.lab->runs().size(), 2u);
+        post->deliver();
+        QCOMPARE(b.lab->runs().size(), 4u);
+        QTRY_VERIFY((post->deliver(), b.ended()));
+        QVERIFY(sound(b.run(2)) || sound(b.run(3)));
+    }
+
+    void repliesInAnyOrderAreAsGood() {
+        auto post = std::make_shared<Post>();
+        Bench b(60, Post::of(post));
+        QTRY_VERIFY(b.measured());
+        post->hold = true;
+        b.lab->play();
+        QTest::qWait(300);
+        QVERIFY(post->held.size() > 2);
+        QTRY_VERIFY((post->deliver(true), b.ended()));
+        for (const int i : {0, 1}) {
+            QCOMPARE(b.run(i).steps.rows(), 60u);
+            QVERIFY(sound(b.run(i)));
+        }
+        QVERIFY(!b.lab->runs()[0].checkpoints.empty());
+
+        // A drag's first and later answers, the newest first.
+        b.lab->commitKey("stack.depth", 3);
+        QTest::qWait(200);
+        QTRY_VERIFY((post->deliver(true), b.lab->exact() && b.lab->runs()[0].preview));
+        QCOMPARE(b.lab->runs()[0].preview->probes.at("growth").back().find("rms")->data.size(), 7u);
+
+        // Two questions to the files, answered the other way round.
+        QSignalSpy saved(b.lab.get(), &Lab::sessionSaved);
+        b.lab->commitKey("stack.depth", 2);
+        b.lab->forkSelected();
+        b.lab->importModel(modelFile(b));
+        b.lab->saveSession(b.folder.filePath("order.h5"), "{}");
+        b.interrupted();
+        post->deliver(true);
+        QCOMPARE(b.lab->runs().size(), 4u);
+        QCOMPARE(saved.count(), 1);
+        QVERIFY(b.lab->unsaved());  // the fork and the import came after it
+        QTRY_VERIFY((post->deliver(), b.ended()));
+    }
+
+    void repliesThatComeInADragAreNotDragged() {
+        auto post = std::make_shared<Post>();
+        Bench b(30, Post::of(post));
+        QTRY_VERIFY(b.measured());
+        train(b);
+        post->hold = true;
+        b.lab->forkSelected();
+        b.lab->importModel(modelFile(b));
+        b.interrupted();
+        b.lab->beginDrag();
+        b.lab->dragKey("stack.temperature", 1.5);
+        while (!post->held.empty()) {
+            const auto reply = std::move(post->held.front());
+            post->held.erase(post->held.begin());
+            reply();
+            b.lab->dragKey("stack.temperature", 1.75);
+        }
+        QCOMPARE(b.lab->runs().size(), 4u);
+        b.lab->commitKey("stack.temperature", 2.0);
+        for (const std::size_t i : {0u, 1u}) QCOMPARE(temperature(b, i), 2.0);
+        for (const std::size_t i : {2u, 3u}) QCOMPARE(temperature(b, i), 1.0);
+        b.lab->undoStack()->undo();
+        for (const std::size_t i : {0u, 1u, 2u, 3u}) QCOMPARE(temperature(b, i), 1.0);
+        QTRY_VERIFY((post->deliver(), b.ended()));
+        QVERIFY(sound(b.run(0)) && sound(b.run(1)));
+    }
+
+    void nothingLateLandsInAnotherComparison() {
+        auto post = std::make_shared<Post>();
+        Bench b(100000, Post::of(post));
+        QTRY_VERIFY(b.measured());
+        b.lab->play();
+        QTRY_VERIFY(b.run(0).steps.rows() > 3 && b.run(1).steps.rows() > 3);
+        b.lab->pause();
+        QTRY_VERIFY(!b.lab->runs()[0].checkpoints.empty());
+        const QString path = modelFile(b);
+        post->hold = true;
+        b.lab->forkSelected();
+        b.lab->importModel(path);
+        b.lab->saveSession(b.folder.filePath("late.h5"), "{}");
+        b.lab->openSession(b.folder.filePath("late.h5"));
+        b.lab->play();
+        b.interrupted();
+        b.lab->startOver();
+        QTest::qWait(100);
+        post->deliver();
+        QCOMPARE(b.lab->runs().size(), 2u);
+        for (const LabRun& run : b.lab->runs()) {
+            QCOMPARE(run.data->steps.rows(), 0u);
+            QVERIFY(run.checkpoints.empty() && !run.underWay() && run.data->events.empty());
+        }
+        QVERIFY(!b.lab->playing() && !b.lab->unsaved());
+        post->held.clear();
+    }
+
+    /// Undone and done again, the run is another training of the same name.
+    void framesOfAnUndoneStartDoNotReachTheRunThatIsBegunAgain() {
+        auto post = std::make_shared<Post>();
+        Bench b(100000, Post::of(post));
+        b.lab->play();
+        QTRY_VERIFY(b.run(0).steps.rows() > 3 && b.run(1).steps.rows() > 3);
+        b.lab->commitKey("stack.depth", 3);
+        post->hold = true;
+        b.lab->startAsNewRun();
+        const std::string id = b.lab->runs()[0].id;
+        QTest::qWait(300);  // its frames are on their way
+        QVERIFY(post->held.size() > 2);
+        b.lab->undoStack()->undo();
+        QVERIFY(b.lab->runs()[0].id != id);
+        // What was replaced while it trained has stopped.
+        QCOMPARE(b.run(0).outcome.state, RunState::Interrupted);
+        QVERIFY(!b.lab->anyUnderWay() && !b.lab->playing());
+        b.lab->undoStack()->redo();
+        QCOMPARE(b.lab->runs()[0].id, id);
+        b.lab->play();
+        QTest::qWait(100);
+        QTRY_VERIFY((post->deliver(), b.run(0).steps.rows() > 3 && b.run(1).steps.rows() > 3));
+        for (const int i : {0, 1}) QVERIFY(sound(b.run(i)));
+        b.lab->stop();
+        QTRY_VERIFY((post->deliver(), b.ended()));
+        for (const int i : {0, 1}) QVERIFY(sound(b.run(i)));
     }
 
     void theSelectionStaysWithItsRun() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/recipe/interchange.h"
+#include "core/interchange/model_file.h"
 #include "lab_bench.h"
 #include "widgets/knobs/recipe_keys.h"
 
@@ -71,7 +71,7 @@ class LabTest : public QObject {
         QVERIFY(taken.count() >= 5);
         b.lab->commitKey("stack.residual_step", 0.5);
         QTRY_VERIFY(b.measured());
-        QCOMPARE(parse_recipe(b.run(0).recipe_json, "").stack.residual_step, 0.5);
+        QCOMPARE(b.run(0).recipe.value("test").stack.residual_step, 0.5);
     }
 
     void aDragThatComesBackLeavesNoEntry() {

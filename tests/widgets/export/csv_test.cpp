@@ -48,6 +48,19 @@ class CsvTest : public QObject {
         QCOMPARE(points, 3 * 10);
     }
 
+    /// Each reference line is filtered by the axis that it lies on.
+    void referencesFollowTheirOwnAxis() {
+        Figure f = samples::losses();
+        Plot& plot = f.plots[0];
+        plot.references = {{Qt::Horizontal, 50, "flat"}, {Qt::Vertical, 50, "upright"}};
+        const auto shown = [&](std::optional<Range> x, std::optional<Range> y) {
+            const QByteArray csv = csvText(f, PlotViewState{{{{x, y}, {}}}});
+            return QList<bool>{csv.contains(",reference,flat,"), csv.contains(",reference,upright,")};
+        };
+        QCOMPARE(shown(Range{1, 10}, Range{1, 100}), QList<bool>({true, false}));
+        QCOMPARE(shown(Range{1, 100}, Range{1, 10}), QList<bool>({false, true}));
+    }
+
     void gapsBandsStemsAndCells() {
         QVERIFY(csvText(samples::losses()).contains("0,measured,No norm,120,,,NaN,,,,120,\n"));
         QVERIFY(csvText(samples::spectra()).contains("0,band,min … max,1,,,,"));

@@ -11,11 +11,13 @@
 
 namespace normscope::synthetic {
 
+/// `recipe` are the keys of a recipe that matter, as JSON; without any the run has none.
 inline RunData run(const std::string& name, const std::string& recipe = "{}") {
     RunData r;
     r.id = name;
     r.name = name;
-    r.recipe_json = recipe;
+    if (recipe != "{}")
+        r.recipe = parse_recipe(R"({"format": "normscope-recipe", "version": 1, )" + recipe.substr(1), name);
     r.ln_vocab = r.unigram_entropy = r.entropy_rate = widgets::kNaN;
     return r;
 }

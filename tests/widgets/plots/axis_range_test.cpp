@@ -72,6 +72,21 @@ class AxisRangeTest : public QObject {
         QVERIFY(yRange(plot).second > 100);
     }
 
+    /// A bound counts where it is near and in sight, each of its points for itself.
+    void aZoomedPlotTakesTheBoundOfItsOwnPart() {
+        Plot plot = plotOf({1, 2, 3, 4});
+        Curve bound = plot.curves[0];
+        bound.kind = LineKind::Bound;
+        bound.y = {1.5, 3.5, 5, 6.5};
+        plot.curves.push_back(bound);
+        QCOMPARE(yRange(plot), Range(1 - 0.05 * 5.5, 6.5 + 0.05 * 5.5));
+        QCOMPARE(yRange(plot, Range{0, 1}), Range(1 - 0.05 * 1, 2 + 0.05 * 1));  // 3.5 is more than the span away
+        plot.curves[1].y = {1.5, 2.5, 5, 6.5};
+        QCOMPARE(yRange(plot, Range{0, 1}), Range(1 - 0.05 * 1.5, 2.5 + 0.05 * 1.5));
+        plot.curves[1].y = {1.5, 2.5, 2.75, 2.9};  // near in value, out of sight
+        QCOMPARE(yRange(plot, Range{0, 1}), Range(1 - 0.05 * 1.5, 2.5 + 0.05 * 1.5));
+    }
+
     void referencesPlateausStemsAndBandsCount() {
         Plot plot = plotOf({1, 2});
         plot.references = {{Qt::Horizontal, 7, ""}, {Qt::Vertical, 50, ""}};

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/lab/comparison.h"
+
+#include "core/recipe/hot_knobs.h"
+#include "core/run/experiment.h"
+#include "widgets/knobs/recipe_diff.h"
+#include "widgets/knobs/recipe_keys.h"
+
+#include <algorithm>
+
+namespace normscope::app {
+
+namespace {
+
+const QString kSchemeKey = QStringLiteral("stack.scheme");  // what a comparison is about
+const QString kLayersKey = QStringLiteral("stack.layers");
+
+template <class Runs>
+auto* found(Runs& runs, const std::string& id) {
+    const auto run = std::find_if(runs.begin(), runs.end(), [&](const LabRun& r) { return r.id == id; });
+    return run == runs.end() ? nullptr : &*run;
+}
+
+}  // namespace
+
+const LabRun* Comparison::find(const std::string& id) const {
+    return found(runs, id);
+}
+
+LabRun* Comparison::find(const std::string& id) {
+    return found(runs, id);
+}
+
+bool Comparison::anyUnderWay() const {
+    return std::any_of(runs.begin(), runs.end(), [](const LabRun& run) { return run.underWay(); });
+}
+
+bool Comparison::changesPending() const {
+    return std::any_of(runs.begin(), runs.end(), [](const LabRun& run) { return run.asksForANewRun(); });
+}
+
+QSet<QString> differingKeys(const Comparison& now) {
+    QSet<QString> differing;
+    const auto first = widgets::recipeValues(now.runs.front().recipe);
+    for (std::size_t i = 1; i < now.runs.size(); ++i) {
+        const auto other = widgets::recipeValues(now.runs[i].recipe);
+        for (auto it = other.begin(); it != other.end(); ++it)
+            if (first.value(it.key()) != it.value()) differing.insert(it.key());
+    }
+    return differing;
+}
+
+RunIds targetsOf(const Comparison& now, const QString& key) {
+    const bool own =
+        !now.linked || key == kSchemeKey || key == kLayersKey || differingKeys(now).contains(key);
+    RunIds targets;
+    for (const LabRun& run : now.runs)
+        if (!run.pinned && (!own || run.id == now.selectedRun().id)) targets.insert(run.id);
+    return targets;
+}
+
+Comparison withRuns(Comparison now, std::vector<LabRun> runs) {
+    const std::string id = now.selectedRun().id;
+    now.runs = std::move(runs);
+    const LabRun* same = now.find(id);
+    now.selected = same ? static_cast<int>(same - now.runs.data())
+                        : std::clamp(now.selected, 0, static_cast<int>(now.runs.size()) - 1);
+    return now;
+}
+
+Comparison withKey(Comparison now, const RunIds& targets, const QString& key, const QVariant& value) {
+    for (LabRun& run : now.runs)
+        if (targets.count(run.id)) widgets::setRecipeKey(run.recipe, key, value);
+    return now;
+}
+
+Comparison withKeyOf(Comparison now, const RunIds& targets, const QString& key, const Recipe& from) {
+    for (LabRun& run : now.runs)
+        if (targets.count(run.id)) run.recipe = widgets::withKeyOf(run.recipe, from, key);
+    return now;
+}
+
+Comparison withRecipe(Comparison now, const Recipe& recipe) {
+    LabRun& run = now.runs[static_cast<std::size_t>(now.selected)];
+    if (run.trained() || run.underWay() || run.pinned) {
+        run.recipe = recipe;
+        run.pinned = false;
+        run.weights.reset();
+    } else {
+        run = makeRun(run.id, recipe);
+    }
+    return now;
+}
+
+Comparison withPinned(Comparison now, const std::string& id) {
+    LabRun copy = now.selectedRun();
+    copy.id = id;
+    copy.training = 0;  // what the run itself records from now on is not the copy's
+    copy.data = std::make_shared<RunData>(*copy.data);
+    copy.data->id = id;
+    copy.data->name += " (pinned)";
+    if (copy.underWay())
+        copy.data->outcome = {RunState::Interrupted, copy.lastStep(), "pinned while it trained", -1};
+    copy.recipe = copy.live;
+    copy.preview.reset();
+    copy.pinned = true;
+    now.runs.insert(now.runs.begin() + now.selected + 1, std::move(copy));
+    return now;
+}
+
+Comparison restored(const Comparison& now, std::vector<LabRun> then) {
+    for (LabRun& run : then)
+        if (const LabRun* present = now.find(run.id)) {
+            const LabRun before = std::move(run);
+            run = *present;
+            run.recipe = before.recipe;
+            run.pinned = before.pinned;
+            run.weights = before.weights;
+        }
+    return withRuns(now, std::move(then));
+}
+
+NewRuns asNewRuns(Comparison now, const std::function<std::string()>& new_id) {
+    NewRuns result{std::move(now), {}};
+    for (LabRun& run : result.after.runs) {
+        if (!run.asksForANewRun()) continue;
+        LabRun fresh = makeRun(new_id(), run.recipe);
+        fresh.weights = run.weights;
+        if (run.preview) {
+            fresh.data->probes = run.preview->probes;  // its step 0 is on screen already
+            fresh.data->ln_vocab = run.preview->ln_vocab;
+            fresh.data->unigram_entropy = run.preview->unigram_entropy;
+            fresh.data->entropy_rate = run.preview->entropy_rate;
+        }
+        result.fresh.push_back(fresh.id);
+        run = std::move(fresh);
+    }
+    return result;
+}
+
+std::string nameOf(const Comparison& now, Recipe recipe) {
+    const auto shared = [&](auto value) {
+        return now.runs.size() > 1 && std::all_of(now.runs.begin(), now.runs.end(), [&](const LabRun& run) {
+                   return value(run.recipe.stack) == value(recipe.stack);
+               });
+    };
+    // It would only make every label longer.
+    if (shared([](const StackSpec& s) { return s.residual_step; })) recipe.stack.residual_step = 1;
+    if (shared([](const StackSpec& s) { return s.temperature; })) recipe.stack.temperature = 1;
+    if (shared([](const StackSpec& s) { return s.gpas.enabled; })) recipe.stack.gpas.enabled = false;
+    return default_run_name(recipe);
+}
+
+void nameUntrained(Comparison& now) {
+    std::set<std::string> taken;
+    for (const LabRun& run : now.runs)
+        if (run.committed() || run.pinned) taken.insert(run.data->name);
+    for (LabRun& run : now.runs) {
+        if (run.committed() || run.pinned) continue;
+        const std::string base = run.weights ? run.weights->name : nameOf(now, run.recipe);
+        std::string name = base;
+        for (int n = 2; !taken.insert(name).second; ++n) name = base + " · " + std::to_string(n);
+        if (run.data->name == name) continue;
+        run.data = std::make_shared<RunData>(*run.data);  // a ghost or an undo entry may hold the old one
+        run.data->name = name;
+    }
+}
+
+LabRun stopped(LabRun run) {
+    run.data = std::make_shared<RunData>(*run.data);
+    run.data->outcome = {RunState::Interrupted, run.lastStep(),
+                         "stopped at step " + std::to_string(run.lastStep() + 1), -1};
+    run.training = 0;
+    return run;
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/lab/lab_run.h"
+
+#include <QSet>
+#include <QString>
+#include <QVariant>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace normscope::app {
+
+/// The runs side by side, as a value: what there is, which of them is selected, and whether the knobs act on all. An edit
+/// is a function that gives the comparison after it and changes nothing else; undo keeps the runs from before.
+struct Comparison {
+    std::vector<LabRun> runs;  ///< never empty in a laboratory
+    int selected = 0;
+    bool linked = true;
+
+    const LabRun* find(const std::string& id) const;
+    LabRun* find(const std::string& id);
+    const LabRun& selectedRun() const { return runs[static_cast<std::size_t>(selected)]; }
+    bool anyUnderWay() const;
+    /// A trained run's knobs ask for a new run.
+    bool changesPending() const;
+};
+
+/// What an edit moves: the ids of runs.
+using RunIds = std::set<std::string>;
+
+/// Keys in which the runs differ.
+QSet<QString> differingKeys(const Comparison& now);
+/// The runs that a knob moves: the selected one alone where the knobs are not linked, or the runs do not agree. Pinned
+/// runs are passed by.
+RunIds targetsOf(const Comparison& now, const QString& key);
+
+/// Other runs in the place of these; the selection stays with its run, or where it was.
+Comparison withRuns(Comparison now, std::vector<LabRun> runs);
+/// One key of these runs. Throws InputError for a value that the key does not take.
+Comparison withKey(Comparison now, const RunIds& targets, const QString& key, const QVariant& value);
+/// One key of these runs as another recipe has it.
+Comparison withKeyOf(Comparison now, const RunIds& targets, const QString& key, const Recipe& from);
+/// A recipe for the selected run. One that was trained or pinned keeps its data, and the recipe asks for a new run.
+Comparison withRecipe(Comparison now, const Recipe& recipe);
+/// A copy of the selected run, as it is, beside it, that knobs and training pass by.
+Comparison withPinned(Comparison now, const std::string& id);
+
+/// The runs of an undo entry: knobs, pins and weights are those of `then`, what was recorded since stays.
+Comparison restored(const Comparison& now, std::vector<LabRun> then);
+
+/// Trained runs whose knobs moved on, each replaced by a new one of its knobs; `fresh` are the new ones' ids.
+struct NewRuns {
+    Comparison after;
+    std::vector<std::string> fresh;
+};
+NewRuns asNewRuns(Comparison now, const std::function<std::string()>& new_id);
+
+/// What a run of this recipe is called here: what all runs share goes without saying.
+std::string nameOf(const Comparison& now, Recipe recipe);
+/// Runs that nobody trained are named after their recipes, each differently.
+void nameUntrained(Comparison& now);
+
+/// The run as one that was stopped by hand at its last row.
+LabRun stopped(LabRun run);
+
+}  // namespace normscope::app

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/lab/exploration.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace normscope::app {
+
+RunPlan planOf(const LabRun& run) {
+    RunPlan plan;
+    plan.id = run.id;
+    plan.name = run.data->name;
+    plan.recipe = run.recipe;
+    plan.weights = run.weights;
+    return plan;
+}
+
+bool Exploration::setProbes(const std::vector<std::string>& probes, const Comparison& now) {
+    probes_ = probes;
+    return std::any_of(now.runs.begin(), now.runs.end(), [&](const LabRun& run) {
+        if (run.committed() || run.pinned) return false;
+        return std::any_of(probes.begin(), probes.end(),
+                           [&](const std::string& probe) { return !run.data->probes.count(probe); });
+    });
+}
+
+std::optional<ExploreRequest> Exploration::request(const Comparison& now) {
+    again_ = first_due_;
+    if (first_due_) {
+        exact_ = false;
+        return std::nullopt;
+    }
+    ExploreRequest request{++generation_, {}, probes_};
+    for (const LabRun& run : now.runs) {
+        if (run.pinned || (run.committed() && !run.asksForANewRun())) continue;
+        request.runs.push_back(planOf(run));
+        if (run.committed()) request.runs.back().name = nameOf(now, run.recipe);
+    }
+    exact_ = request.runs.empty() || probes_.empty();
+    first_due_ = !exact_;
+    if (exact_) return std::nullopt;
+    return request;
+}
+
+bool Exploration::refused(std::uint64_t generation) {
+    if (generation != generation_) return false;
+    exact_ = true;
+    first_due_ = false;
+    return true;
+}
+
+void Exploration::startOver(Comparison& now) {
+    ++generation_;
+    exact_ = true;
+    first_due_ = again_ = false;
+    drafts_drawn_.clear();
+    for (LabRun& run : now.runs)
+        for (const auto& [probe, samples] : run.data->probes) run.measured_for[probe] = generation_;
+}
+
+void Exploration::takeRun(const RunFrame& part, LabRun& run, const Frame& frame, Changes& changes) {
+    const bool committed = run.committed();
+    if (committed && !run.asksForANewRun()) return;  // training began while this was measured
+    if (!part.refused.empty()) {
+        if (run.refusal != part.refused) {  // else it was said already
+            run.refusal = part.refused;
+            changes.notices = true;
+            changes.problems << QString::fromStdString(part.refused);
+        }
+        // What it showed before stays, drawn as a draft.
+        for (const std::string& probe : probes_) changes.panels.insert(QString::fromStdString(probe));
+        return;
+    }
+    if (part.header) {
+        changes.notices |= !run.refusal.empty() || (!committed && run.gate_warnings != part.gate_warnings);
+        run.refusal.clear();
+        if (!committed) run.gate_warnings = part.gate_warnings;
+        // What only the data could tell.
+        const Recipe* completed = part.header->recipe.get();
+        if (completed && run.recipe.stack.vocab == 0) run.recipe.stack.vocab = completed->stack.vocab;
+        if (!committed) run.live = run.recipe;
+    }
+    const RunData& old = committed && run.preview ? *run.preview : *run.data;
+    auto next = std::make_shared<RunData>(part.header ? *part.header : old);
+    if (!committed || run.preview) next->probes = old.probes;
+    for (const ProbeResult& result : part.delta.probes) {
+        next->probes[result.probe] = {result};
+        run.measured_for[result.probe] = frame.generation;
+        changes.panels.insert(QString::fromStdString(result.probe));
+    }
+    if (committed) {
+        run.preview = std::move(next);
+        return;
+    }
+    next->name = run.data->name;
+    changes.runs |= std::isnan(run.data->ln_vocab) != std::isnan(next->ln_vocab) ||
+                    run.data->ln_vocab != next->ln_vocab;
+    run.data = std::move(next);
+}
+
+Changes Exploration::take(const Frame& frame, Comparison& now) {
+    Changes changes;
+    exact_ = frame.complete && !again_;
+    first_due_ = false;
+    for (const RunFrame& part : frame.runs)
+        if (LabRun* run = now.find(part.id)) takeRun(part, *run, frame, changes);
+    changes.panels.insert(QStringLiteral("training"));  // floors, names, the hint
+    for (const std::string& probe : probes_)  // redrawn once as drafts, until their own frame comes
+        if (!frame.complete && std::any_of(now.runs.begin(), now.runs.end(), [&](const LabRun& run) {
+                const auto measured = run.measured_for.find(probe);
+                return measured != run.measured_for.end() && measured->second < frame.generation &&
+                       !drafts_drawn_.count(probe);
+            })) {
+            drafts_drawn_.insert(probe);
+            changes.panels.insert(QString::fromStdString(probe));
+        }
+    for (const RunFrame& part : frame.runs)
+        for (const ProbeResult& result : part.delta.probes) drafts_drawn_.erase(result.probe);
+    return changes;
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/lab/comparison.h"
+#include "app/lab/frame.h"
+
+#include <QStringList>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace normscope::app {
+
+/// What an answer of the engine changed.
+struct Changes {
+    QSet<QString> panels;  ///< whose numbers are new
+    bool runs = false;     ///< names, floors, outcomes
+    bool notices = false;  ///< refusals and warnings
+    bool results = false;  ///< rows, samples or events of a training
+    QStringList problems;  ///< to be told, one line each
+};
+
+/// When the engine is asked to measure what the knobs say, and what its answers put into the runs. While a request waits
+/// for its first answer no other is made, and one is made after it: so a drag gets a picture as often as the engine can
+/// make one, instead of ever newer requests and none. An answer carries the generation of its request; one to an older
+/// request, or a second first answer, changes nothing.
+class Exploration {
+  public:
+    /// Those that somebody looks at. True where they ask for a new request.
+    bool setProbes(const std::vector<std::string>& probes, const Comparison& now);
+    const std::vector<std::string>& probes() const { return probes_; }
+
+    /// The knobs moved: what to ask the engine; nothing where it must answer first, or where there is nothing to measure.
+    std::optional<ExploreRequest> request(const Comparison& now);
+    /// Whether a request was held back that can be made now.
+    bool again() const { return again_ && !first_due_; }
+
+    bool answers(const Frame& frame) const { return frame.generation == generation_; }
+    /// Puts an answer (answers()) into the runs.
+    Changes take(const Frame& frame, Comparison& now);
+    /// The newest request could not be carried out. False where it is not the newest.
+    bool refused(std::uint64_t generation);
+    /// Another comparison, whose samples are as good as this request's: nothing under way is meant for it.
+    void startOver(Comparison& now);
+
+    /// Nothing that was asked for is still being measured.
+    bool exact() const { return exact_; }
+    std::uint64_t generation() const { return generation_; }
+
+  private:
+    void takeRun(const RunFrame& part, LabRun& run, const Frame& frame, Changes& changes);
+
+    std::vector<std::string> probes_;
+    std::set<std::string> drafts_drawn_;  ///< probes shown as drafts since they were last measured
+    std::uint64_t generation_ = 0;
+    bool exact_ = false;
+    bool first_due_ = false;  ///< the first answer of the newest request
+    bool again_ = false;
+};
+
+/// A run as the engine is to make it.
+RunPlan planOf(const LabRun& run);
+
+}  // namespace normscope::app

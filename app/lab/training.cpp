@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/lab/training.h"
+
+#include "core/probe/registry.h"
+#include "core/run/checkpoint_memory.h"
+
+#include <algorithm>
+
+namespace normscope::app {
+
+namespace {
+
+using CheckpointPtrs = std::vector<CheckpointPtr>;
+
+/// Adds to those known what training took, in the order of their steps.
+void add(std::vector<KnownCheckpoint>& list, const std::string& id, const CheckpointPtrs& taken) {
+    for (const CheckpointPtr& checkpoint : taken) {
+        std::erase_if(list, [&](const KnownCheckpoint& known) { return known.step == checkpoint->step; });
+        const auto after = std::find_if(list.begin(), list.end(),
+                                        [&](const KnownCheckpoint& known) { return known.step > checkpoint->step; });
+        list.insert(after, {checkpoint->step, {id, checkpoint}});
+    }
+}
+
+/// One budget for the checkpoints that all runs hold in memory; those that lie in files cost none.
+void thinCheckpoints(std::vector<LabRun>& runs) {
+    std::vector<HeldCheckpoints> held(runs.size());
+    std::vector<std::vector<std::int64_t>> gone(runs.size());
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        held[i].keep = runs[i].recipe.train.checkpoint_keep;
+        for (const KnownCheckpoint& known : runs[i].checkpoints)
+            if (const auto* memory = std::get_if<CheckpointPtr>(&known.source.from))
+                held[i].held.push_back({known.step, bytes_of(**memory)});
+        for (const RunEvent& event : runs[i].data->events)
+            if (event.kind == "spike") held[i].spikes.push_back(event.step);
+    }
+    for (const auto& [run, place] : excess_checkpoints(held)) gone[run].push_back(held[run].held[place].step);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        std::erase_if(runs[i].checkpoints, [&](const KnownCheckpoint& known) {
+            return std::count(gone[i].begin(), gone[i].end(), known.step) > 0;
+        });
+}
+
+}  // namespace
+
+std::uint64_t Training::begin(Comparison& now, std::vector<RunPlan>& plans) {
+    ++token_;
+    for (RunPlan& plan : plans) {
+        plan.training = token_;
+        LabRun* run = now.find(plan.id);
+        run->training = token_;
+        run->data = std::make_shared<RunData>(*run->data);  // an undo entry may hold the one before training
+        run->data->outcome = {RunState::Running, -1, "", -1};
+        run->not_recorded.clear();
+    }
+    playing_ = true;
+    return token_;
+}
+
+bool Training::refused(std::uint64_t token, Comparison& now) {
+    bool any = false;
+    for (LabRun& run : now.runs) {
+        if (run.training != token || !run.underWay()) continue;
+        any = true;
+        run.training = 0;
+        run.data->outcome.state = run.trained() ? RunState::Interrupted : RunState::Prepared;
+    }
+    if (any) playing_ = playing_ && now.anyUnderWay();
+    return any;
+}
+
+void Training::takeRun(const RunFrame& part, LabRun& run, const std::vector<std::string>& shown,
+                       std::uint64_t explored, Changes& changes) {
+    if (part.header) {
+        const RunData old = *run.data;
+        run.data = std::make_shared<RunData>(*part.header);
+        if (part.header->probes.empty()) run.data->probes = old.probes;
+        changes.runs = true;
+    }
+    if (!(part.delta.steps.empty() && part.delta.probes.empty()) && run.data->steps.rows() == 0) {
+        // From its first step on what training measures comes from there; what only a panel asked for
+        // stays at step 0, where it was measured of the same weights.
+        const Recipe& recorded = run.data->recipe.value("run " + run.id);
+        std::erase_if(run.data->probes, [&](const auto& probe) {
+            return run.measured_for[probe.first] < explored ||
+                   std::any_of(recorded.probes.begin(), recorded.probes.end(),
+                               [&](const ProbePlan& p) { return p.id == probe.first; });
+        });
+        for (const auto& panel : shown) changes.panels.insert(QString::fromStdString(panel));
+    }
+    append(*run.data, part.delta);
+    changes.results |= !part.delta.empty();
+    add(run.checkpoints, run.id, part.checkpoints);
+    changes.notices |= run.gate_warnings != part.gate_warnings;
+    run.gate_warnings = part.gate_warnings;
+    for (const ProbeResult& result : part.delta.probes) changes.panels.insert(QString::fromStdString(result.probe));
+    if (!part.delta.steps.empty() || part.delta.outcome) changes.panels.insert(QStringLiteral("training"));
+    if (!part.delta.outcome) return;
+    changes.runs = true;
+    for (const ProbeInfo& probe : probe_registry()) changes.panels.insert(QLatin1String(probe.id));
+}
+
+Changes Training::take(const Frame& frame, Comparison& now, const std::vector<std::string>& shown,
+                       std::uint64_t explored) {
+    Changes changes;
+    bool any = false, saved = false;
+    for (const RunFrame& part : frame.runs) {
+        LabRun* run = now.find(part.id);
+        if (!run || part.training == 0 || run->training != part.training) continue;
+        any = true;
+        saved |= !part.checkpoints.empty();
+        takeRun(part, *run, shown, explored, changes);
+    }
+    if (saved) thinCheckpoints(now.runs);
+    if (any) {
+        step_ms_ = frame.ms;
+        probe_overhead_ = frame.probe_overhead;
+    }
+    // The engine's word is about what it trains; a start that it has not heard of yet may be on its way.
+    if (frame.complete && !now.anyUnderWay()) playing_ = false;
+    return changes;
+}
+
+}  // namespace normscope::app

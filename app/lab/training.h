@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/lab/comparison.h"
+#include "app/lab/exploration.h"
+#include "app/lab/frame.h"
+
+#include <vector>
+
+namespace normscope::app {
+
+/// The runs while they train: which start of a training each belongs to, and what the engine's frames put into them. Every
+/// start has a token that its runs and their frames carry; a frame of a start that a run does not belong to (it was
+/// undone, forked, begun again, or is a run of another session with the same id) does not reach it.
+class Training {
+  public:
+    /// These runs begin: their plans and the runs themselves get the token that is returned.
+    std::uint64_t begin(Comparison& now, std::vector<RunPlan>& plans);
+    /// A start that the engine refused; its runs are as before. False where nothing of it is left.
+    bool refused(std::uint64_t token, Comparison& now);
+
+    /// Appends a frame; `shown` are the probes that somebody looks at, `explored` the newest request to measure.
+    Changes take(const Frame& frame, Comparison& now, const std::vector<std::string>& shown, std::uint64_t explored);
+
+    bool playing() const { return playing_; }
+    void setPlaying(bool playing) { playing_ = playing; }
+    double stepMs() const { return step_ms_; }
+    double probeOverhead() const { return probe_overhead_; }
+
+  private:
+    void takeRun(const RunFrame& part, LabRun& run, const std::vector<std::string>& shown, std::uint64_t explored,
+                 Changes& changes);
+
+    std::uint64_t token_ = 0;
+    bool playing_ = false;
+    double step_ms_ = 0, probe_overhead_ = 0;
+};
+
+}  // namespace normscope::app

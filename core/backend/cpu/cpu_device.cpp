@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/backend/cpu/cpu_device.h"
+
+#include "core/backend/cpu/cpu_ops.h"
+#include "core/backend/cpu/emulated_ops.h"
+#include "core/backend/cpu/large_pages.h"
+#include "core/backend/cpu/thread_pool.h"
+#include "core/stack/error.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+namespace normscope {
+
+namespace {
+
+constexpr std::size_t kLine = 64;
+constexpr int kShards =
+    4;  // more find no cores on the machines it is made for, and each costs a copy of the gradients
+
+struct FreeBlock {
+    void operator()(void* block) const { std::free(block); }
+};
+
+void* aligned_block(std::size_t bytes) {
+    void* block = std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
+    if (!block) throw SystemError("out of memory: " + std::to_string(bytes >> 20) + " MiB were asked for");
+    wish_large_pages(block, bytes);
+    return block;
+}
+
+}  // namespace
+
+struct CpuDevice::AllOps {
+    CpuOps<float> single{CpuKernels<float>{row_kernels<float>(), {}}};
+    CpuOps<double> wide{CpuKernels<double>{row_kernels<double>(), {}}};
+    EmulatedOps bf16{Rounding::Bf16, PrecisionPolicy::Pure}, fp16{Rounding::Fp16, PrecisionPolicy::Pure};
+    EmulatedOps bf16_autocast{Rounding::Bf16, PrecisionPolicy::Autocast},
+        fp16_autocast{Rounding::Fp16, PrecisionPolicy::Autocast};
+};
+
+CpuDevice::CpuDevice() : ops_(std::make_unique<AllOps>()) {}
+CpuDevice::~CpuDevice() = default;
+
+DeviceCapabilities CpuDevice::capabilities() const {
+    return {"CPU", true, true, true};
+}
+
+DeviceMemory CpuDevice::memory() const {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    return {static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * page,
+            static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * page};
+}
+
+void* CpuDevice::allocate(std::size_t bytes) {
+    return bytes == 0 ? nullptr : aligned_block(bytes);
+}
+void CpuDevice::release(void* block, std::size_t) noexcept {
+    std::free(block);
+}
+void CpuDevice::upload(void* to, const void* from, std::size_t bytes) {
+    std::memcpy(to, from, bytes);
+}
+void CpuDevice::download(void* to, const void* from, std::size_t bytes) {
+    std::memcpy(to, from, bytes);
+}
+void CpuDevice::copy(void* to, const void* from, std::size_t bytes) {
+    std::memcpy(to, from, bytes);
+}
+void CpuDevice::zero(void* to, std::size_t bytes) {
+    std::memset(to, 0, bytes);
+}
+
+void* CpuDevice::scratch(int slot, std::size_t bytes) {
+    struct Kept {
+        std::unique_ptr<void, FreeBlock> block;
+        std::size_t bytes = 0;
+    };
+    thread_local std::array<Kept, kScratchSlots> slots;
+    Kept& kept = slots[static_cast<std::size_t>(slot)];
+    if (bytes > kept.bytes) {
+        kept = {};
+        kept.block.reset(aligned_block(bytes));
+        kept.bytes = bytes;
+    }
+    return kept.block.get();
+}
+
+int CpuDevice::shards(int sequences) const {
+    return std::min(sequences, kShards);
+}
+
+void CpuDevice::run(ThreadPool& pool, int count, const std::function<void(int)>& piece) {
+    pool.run(count, piece);
+}
+
+void CpuDevice::run_ranges(ThreadPool& pool, int count, const std::function<void(int, int)>& range) {
+    pool.run(count, [&](int i) { range(i, i + 1); });
+}
+
+Ops<float>& CpuDevice::ops_float(Rounding rounding, PrecisionPolicy policy) {
+    const bool pure = policy == PrecisionPolicy::Pure;
+    switch (rounding) {
+        case Rounding::None:
+            break;
+        case Rounding::Bf16:
+            return pure ? ops_->bf16 : ops_->bf16_autocast;
+        case Rounding::Fp16:
+            return pure ? ops_->fp16 : ops_->fp16_autocast;
+    }
+    return ops_->single;
+}
+
+Ops<double>& CpuDevice::ops_double() {
+    return ops_->wide;
+}
+
+Device& cpu_device() {
+    static CpuDevice& device =
+        *new CpuDevice;  // never destroyed: memory of static objects may be released after it
+    return device;
+}
+
+}  // namespace normscope

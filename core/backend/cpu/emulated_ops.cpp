@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/backend/cpu/emulated_ops.h"
+
+#include "core/backend/cpu/autocast_kernels.h"
+#include "core/backend/cpu/rounded_kernels.h"
+
+#include <limits>
+
+namespace normscope {
+
+namespace {
+
+CpuKernels<float> emulated_kernels(Rounding rounding, PrecisionPolicy policy) {
+    return {policy == PrecisionPolicy::Pure ? rounded_kernels(rounding) : autocast_kernels(rounding),
+            {rounding, policy}};
+}
+
+std::size_t area(int rows, int columns) {
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+}
+
+}  // namespace
+
+EmulatedOps::EmulatedOps(Rounding rounding, PrecisionPolicy policy)
+    : CpuOps<float>(emulated_kernels(rounding, policy)),
+      storage_(policy == PrecisionPolicy::Pure ? rounding : Rounding::None) {}
+
+int EmulatedOps::step_rows() const {
+    return std::numeric_limits<int>::max();
+}
+
+void EmulatedOps::embedding_vjp(int sequences, int length, int d, const std::int32_t* tokens, const float* dx,
+                                int vocab, float* dtable, int context, float* dpositions) {
+    CpuOps<float>::embedding_vjp(sequences, length, d, tokens, dx, vocab, dtable, context, dpositions);
+    row_kernels<float>().round(storage_, area(vocab, d), dtable);
+    if (dpositions) row_kernels<float>().round(storage_, area(context, d), dpositions);
+}
+
+void EmulatedOps::transpose_weight(int out, int in, const float* weight, float* transposed) {
+    CpuOps<float>::transpose_weight(out, in, weight, transposed);
+    if (kernels_.products.policy == PrecisionPolicy::Autocast)
+        row_kernels<float>().round(kernels_.products.rounding, area(out, in), transposed);
+}
+
+void EmulatedOps::round_weights(std::size_t count, float* weights) {
+    row_kernels<float>().round(storage_, count, weights);
+}
+
+}  // namespace normscope

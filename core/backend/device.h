@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/backend/low_precision.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace normscope {
+
+class ThreadPool;
+template <class T>
+class Ops;
+
+struct DeviceCapabilities {
+    std::string name;            ///< as a person knows it
+    bool host_readable = false;  ///< host code may follow its addresses: views are then free
+    bool float64 = false;        ///< has Ops<double>
+    bool emulated = false;       ///< has Ops that round to BF16 and FP16 (low_precision.h)
+};
+
+/// In bytes.
+struct DeviceMemory {
+    std::size_t total = 0, free = 0;
+};
+
+/// Where tensors live and passes run: memory, copies, and how the work of a batch is cut. What is computed is
+/// in Ops (ops.h), one per scalar and precision.
+///
+/// Addresses of a device are opaque to the host: only Ops and the copies below may follow them; the host adds
+/// offsets to them and compares them with null. Host code that wants the numbers takes a HostView or a
+/// HostEdit.
+///
+/// A device runs what it is given in order (one stream). What reads on the host (download, synchronize) waits
+/// for what was asked before; everything else may return earlier. upload() may return once `from` may be
+/// changed.
+///
+/// Threads: a pass calls scratch() and Ops from the threads of run(); every other function may be called from
+/// any thread, one driver at a time for each model. Errors are SystemError (out of memory with the size asked
+/// for, a lost device) or InputError (what the device does not have). A device outlives everything that holds
+/// its memory.
+class Device {
+  public:
+    virtual ~Device() = default;
+
+    virtual DeviceCapabilities capabilities() const = 0;
+    virtual DeviceMemory memory() const = 0;
+
+    /// At least 64-byte aligned, not initialised; null for 0 bytes. SystemError when there is no room.
+    virtual void* allocate(std::size_t bytes) = 0;
+    virtual void release(void* block, std::size_t bytes) noexcept = 0;
+    virtual void upload(void* to, const void* from, std::size_t bytes) = 0;
+    virtual void download(void* to, const void* from, std::size_t bytes) = 0;
+    /// Within the device.
+    virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+    virtual void zero(void* to, std::size_t bytes) = 0;
+    virtual void synchronize() = 0;
+
+    /// Memory that the calling worker keeps under this number (below kScratchSlots) from call to call, at
+    /// least so large; it may move, and loses its contents, when it grows. So a step allocates nothing once
+    /// every worker worked once.
+    virtual void* scratch(int slot, std::size_t bytes) = 0;
+    static constexpr int kScratchSlots = 16;
+
+    /// How many parts a batch of B sequences is cut into, each with gradients of its own that are then summed
+    /// in order: a function of B alone, so that results do not depend on threads.
+    virtual int shards(int sequences) const = 0;
+    /// piece(i) for i = 0 … count − 1, which are independent of each other, and may be asked for in any order
+    /// on several workers: the CPU's are the pool's threads. Returns when all have been asked for; the first
+    /// exception is rethrown.
+    virtual void run(ThreadPool& pool, int count, const std::function<void(int)>& piece) = 0;
+    /// The same for work whose pieces one call may take together: calls range(first, end) so that every piece
+    /// is in one.
+    virtual void run_ranges(ThreadPool& pool, int count, const std::function<void(int, int)>& range) = 0;
+
+    /// The operations in this scalar; float64 has no rounding. InputError where the device has no such
+    /// arithmetic. They live as long as the device.
+    virtual Ops<float>& ops_float(Rounding rounding, PrecisionPolicy policy) = 0;
+    virtual Ops<double>& ops_double() = 0;
+
+    template <class T>
+    Ops<T>& ops(Rounding rounding = Rounding::None, PrecisionPolicy policy = PrecisionPolicy::Pure);
+    template <class T>
+    T* scratch_of(int slot, std::size_t count) {
+        return static_cast<T*>(scratch(slot, count * sizeof(T)));
+    }
+};
+
+template <>
+inline Ops<float>& Device::ops<float>(Rounding rounding, PrecisionPolicy policy) {
+    return ops_float(rounding, policy);
+}
+template <>
+inline Ops<double>& Device::ops<double>(Rounding, PrecisionPolicy) {
+    return ops_double();
+}
+
+/// Numbers in a device's memory; owns them. A copy is a copy within the device.
+template <class T>
+class Buffer {
+  public:
+    Buffer() = default;
+    Buffer(Device& device, std::size_t count) { resize(device, count); }
+    ~Buffer() { reset(); }
+    Buffer(const Buffer& other) { *this = other; }
+    Buffer& operator=(const Buffer& other) {
+        if (this == &other) return *this;
+        if (!other.device_) {
+            reset();
+            return *this;
+        }
+        resize(*other.device_, other.count_);
+        if (count_ > 0) device_->copy(data_, other.data_, count_ * sizeof(T));
+        return *this;
+    }
+    Buffer(Buffer&& other) noexcept { swap(other); }
+    Buffer& operator=(Buffer&& other) noexcept {
+        swap(other);
+        return *this;
+    }
+
+    /// Room for `count`; a block that is large enough stays. What it holds is then not defined, unless
+    /// nothing changed.
+    void resize(Device& device, std::size_t count) {
+        if (device_ != &device || count > capacity_) {
+            reset();
+            data_ = static_cast<T*>(device.allocate(count * sizeof(T)));
+            device_ = &device;
+            capacity_ = count;
+        }
+        count_ = count;
+    }
+    void zero() {
+        if (count_ > 0) device_->zero(data_, count_ * sizeof(T));
+    }
+    void upload(Device& device, const T* values, std::size_t count) {
+        resize(device, count);
+        if (count > 0) device.upload(data_, values, count * sizeof(T));
+    }
+    void upload(Device& device, const std::vector<T>& values) {
+        upload(device, values.data(), values.size());
+    }
+
+    T* data() { return data_; }  ///< of the device: not for host code to follow
+    const T* data() const { return data_; }
+    std::size_t size() const { return count_; }
+    bool empty() const { return count_ == 0; }
+    std::size_t bytes() const { return capacity_ * sizeof(T); }
+    Device* device() const { return device_; }
+
+    /// On the host.
+    std::vector<T> values() const {
+        std::vector<T> on_host(count_);
+        if (count_ > 0) device_->download(on_host.data(), data_, count_ * sizeof(T));
+        return on_host;
+    }
+
+  private:
+    void reset() noexcept {
+        if (data_) device_->release(data_, capacity_ * sizeof(T));
+        data_ = nullptr;
+        count_ = capacity_ = 0;
+        device_ = nullptr;
+    }
+    void swap(Buffer& other) noexcept {
+        std::swap(device_, other.device_);
+        std::swap(data_, other.data_);
+        std::swap(count_, other.count_);
+        std::swap(capacity_, other.capacity_);
+    }
+
+    Device* device_ = nullptr;
+    T* data_ = nullptr;
+    std::size_t count_ = 0, capacity_ = 0;
+};
+
+/// What host code reads of a device: the memory itself where the host may, else a copy of the moment. Good as
+/// long as the device's numbers do not change and are not released.
+template <class T>
+class HostView {
+  public:
+    HostView() = default;
+    HostView(Device& device, const T* data, std::size_t count) : data_(data), count_(count) {
+        if (!data || device.capabilities().host_readable) return;
+        copy_.resize(count);
+        device.download(copy_.data(), data, count * sizeof(T));
+        data_ = copy_.data();
+    }
+    HostView(const Buffer<T>& buffer) {  // NOLINT: a buffer is what is viewed
+        if (!buffer.empty()) *this = HostView(*buffer.device(), buffer.data(), buffer.size());
+    }
+    HostView(HostView&& other) noexcept { *this = std::move(other); }
+    HostView& operator=(HostView&& other) noexcept {
+        const bool owns = !other.copy_.empty();
+        copy_ = std::move(other.copy_);
+        data_ = owns ? copy_.data() : other.data_;
+        count_ = other.count_;
+        return *this;
+    }
+
+    const T* data() const { return data_; }
+    std::size_t size() const { return count_; }
+    const T& operator[](std::size_t i) const { return data_[i]; }
+    const T* begin() const { return data_; }
+    const T* end() const { return data_ + count_; }
+
+  private:
+    const T* data_ = nullptr;
+    std::size_t count_ = 0;
+    std::vector<T> copy_;
+};
+
+/// What host code writes to a device: the memory itself where the host may, else a buffer that commit()
+/// uploads. All of it must be written before commit().
+template <class T>
+class HostEdit {
+  public:
+    HostEdit(Device& device, T* data, std::size_t count)
+        : device_(device), target_(data), data_(data), count_(count) {
+        if (device.capabilities().host_readable) return;
+        copy_.resize(count);
+        data_ = copy_.data();
+    }
+    HostEdit(const HostEdit&) = delete;
+    HostEdit& operator=(const HostEdit&) = delete;
+
+    T* data() { return data_; }
+    void commit() {
+        if (!copy_.empty()) device_.upload(target_, copy_.data(), count_ * sizeof(T));
+    }
+
+  private:
+    Device& device_;
+    T* target_;
+    T* data_;
+    std::size_t count_;
+    std::vector<T> copy_;
+};
+
+template <class T>
+HostView<T> view(Device& device, const T* data, std::size_t count) {
+    return HostView<T>(device, data, count);
+}
+
+/// The CPU: the one device that every process has (cpu/cpu_device.h).
+Device& cpu_device();
+
+}  // namespace normscope

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/interchange/model_file.h"
+
+#include "core/model/parameters.h"
+#include "core/interchange/llama2_c.h"
+#include "core/interchange/llm_c.h"
+#include "core/interchange/mapped_file.h"
+#include "core/interchange/model_config.h"
+#include "core/interchange/tensor_names.h"
+#include "core/stack/error.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+namespace normscope {
+
+namespace {
+
+constexpr const char* kRecipeKey = "normscope_recipe";
+constexpr Naming kFamilies[] = {Naming::Gpt2, Naming::NanoGpt, Naming::Llama};
+
+/// How a trained model is trained on: small steps, so that the loss goes on from where it is.
+TrainSpec training_on(const std::vector<StoredTensor>& weights) {
+    TrainSpec train;
+    train.optimizer.lr = 1e-4;
+    train.schedule.warmup = 20;
+    const bool wide = std::any_of(weights.begin(), weights.end(),
+                                  [](const StoredTensor& t) { return t.type == StoredType::Float64; });
+    train.precision = wide ? Precision::Fp64 : Precision::Fp32;
+    return train;
+}
+
+/// Weights in the table's order, each of the shape that the stack says.
+std::vector<StoredTensor> in_order(const StackSpec& stack, std::vector<StoredTensor> weights) {
+    std::map<std::string, StoredTensor> by_name;
+    for (StoredTensor& tensor : weights) by_name[tensor.name] = std::move(tensor);
+    std::vector<StoredTensor> ordered;
+    const ParameterTable table(stack);
+    for (const TensorInfo& t : table.tensors()) ordered.push_back(std::move(by_name.at(t.name)));
+    return ordered;
+}
+
+ImportedModel from_bin(std::span<const std::byte> file, const std::string& path) {
+    const auto begins = [&](std::initializer_list<unsigned char> bytes) {
+        return file.size() >= bytes.size() && std::memcmp(file.data(), bytes.begin(), bytes.size()) == 0;
+    };
+    if (begins({'P', 'K', 3, 4}) || begins({0x80, 2}))
+        throw InputError(path, "is a pickle of PyTorch, which can hold programs and is not read",
+                         "the same model as .safetensors, or a .bin of llm.c or llama2.c");
+    const bool llm = is_llm_c(file);
+    StackWithWeights model = llm ? read_llm_c(file, path) : read_llama2_c(file, path);
+    ImportedModel imported;
+    imported.recipe.stack = model.stack;
+    imported.weights = in_order(model.stack, std::move(model.weights));
+    imported.recipe.train = training_on(imported.weights);
+    imported.format = llm ? "llm.c" : "llama2.c";
+    return imported;
+}
+
+ImportedModel from_safetensors(std::span<const std::byte> bytes, const std::optional<std::string>& config,
+                               const std::string& path) {
+    const Safetensors file = parse_safetensors(bytes, path);
+    const auto found = find_naming(file);
+    if (!found)
+        throw InputError(
+            path, "holds no tensors of a model that we know",
+            "the names of GPT-2 (wte.weight, h.0…), LLaMA (model.embed_tokens.weight…) or our own");
+    const auto own = file.metadata.find(kRecipeKey);
+    ImportedModel imported;
+    imported.format = naming_word(found->naming);
+    if (own != file.metadata.end()) {
+        imported.recipe = parse_recipe(own->second, path + ": " + kRecipeKey);
+        complete(imported.recipe.stack, 0);
+        validate(imported.recipe.stack);
+        if (imported.recipe.stack.vocab < 2)
+            throw InputError(path + ": " + kRecipeKey + ": stack.vocab", "is missing", "2 and above");
+        if (!expressible(imported.recipe.stack, found->naming))
+            throw InputError(path + ": its recipe is no " + imported.format + " model, though its names are");
+    } else if (found->naming == Naming::Normscope) {
+        throw InputError(path, "has our names but no recipe in its __metadata__",
+                         "a file of normscope-cli export");
+    } else if (!config) {
+        throw InputError(path, "has no readable config.json beside it, and no recipe inside",
+                         "the model's own config.json in the same folder");
+    } else {
+        const auto beside = std::filesystem::path(path).replace_filename("config.json");
+        imported.recipe.stack = stack_of_config(*config, *found, file, beside.string());
+    }
+    imported.weights = from_foreign(imported.recipe.stack, *found, file, path);
+    if (own == file.metadata.end()) imported.recipe.train = training_on(imported.weights);
+    return imported;
+}
+
+std::optional<std::string> text_of(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return in ? std::optional(text.str()) : std::nullopt;
+}
+
+}  // namespace
+
+ImportedModel import_model(std::span<const std::byte> file, const std::optional<std::string>& config_json,
+                           const std::string& path) {
+    const std::string ending = std::filesystem::path(path).extension().string();
+    if (ending == ".bin") return from_bin(file, path);
+    if (ending == ".safetensors") return from_safetensors(file, config_json, path);
+    throw InputError(path, "is no model file by its name", "MODEL.safetensors, MODEL.bin");
+}
+
+ImportedModel import_model(const std::string& path) {
+    const MappedFile file(path);
+    return import_model(file.bytes(), text_of(std::filesystem::path(path).replace_filename("config.json")),
+                        path);
+}
+
+ExportedModel export_model(const std::string& path, const Recipe& recipe,
+                           const std::vector<StoredTensor>& weights) {
+    Naming naming = Naming::Normscope;
+    for (const Naming family : kFamilies)
+        if (expressible(recipe.stack, family)) {
+            naming = family;
+            break;
+        }
+    const std::vector<StoredTensor> tensors = to_foreign(recipe.stack, naming, weights);
+    // "format": "pt" is what PyTorch programs look for.
+    write_safetensors(path, tensors, {{"format", "pt"}, {kRecipeKey, recipe_json(recipe, -1)}});
+    return {naming_word(naming), tensors.size(),
+            naming == Naming::Normscope ? "" : config_of_stack(recipe.stack, naming)};
+}
+
+}  // namespace normscope

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/probe/operations.h"
+#include "core/probe/probe_input.h"
+#include "core/probe/probe_result.h"
+#include "core/probe/schema.h"
+
+#include <vector>
+
+namespace normscope {
+
+/// How expensive a probe is; cheap ones run with every picture while a knob is dragged, the others follow.
+enum class ProbeCost { Cheap, Medium, Expensive };
+
+/// The row of a probe in the registry. Adding a probe takes its own file pair and one line there; the command
+/// line, sessions and their validation, the documentation, panels and the cost meter read the rest from here.
+struct ProbeInfo {
+    const char* id;
+    const char* title;
+    ProbeNeeds needs;  ///< obeyed: while the probe runs, its input gives nothing else
+    ProbeCost cost;
+    /// What one sample takes besides the shared passes of its needs, in the unit of operations.h: a function
+    /// of the shape alone, since the steps at which the probe is measured follow from it (cadence.h).
+    double (*operations)(const ProbeShape&);
+    ProbeResult (*run_float)(ProbeInput<float>&);
+    ProbeResult (*run_double)(ProbeInput<double>&);
+    std::vector<ArrayInfo> arrays;
+    std::vector<LabelInfo> labels = {};
+    bool by_default = true;  ///< among the probes of a recipe that names none
+};
+
+}  // namespace normscope

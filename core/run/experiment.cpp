@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/experiment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+#include "core/backend/cpu/row_kernels.h"
+#include "core/run/evaluation.h"
+#include "core/run/watched_step.h"
+#include "core/model/gate_warnings.h"
+#include "core/run/probe_steps.h"
+#include "core/stack/error.h"
+#include "core/stack/warnings.h"
+
+namespace normscope {
+
+namespace {
+
+/// A larger tape is given back after each sample: on wide stacks, which are sampled rarely, it would be most of the
+/// program's memory.
+constexpr std::size_t kKeptTape = std::size_t{256} << 20;
+
+/// Calls f with the trainer of whichever precision.
+template <class F>
+decltype(auto) with(const AnyTrainer& any, F&& f) {
+    return std::visit([&](const auto& trainer) -> decltype(auto) { return f(*trainer); }, any);
+}
+
+std::string short_number(double v) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g", v);
+    return text;
+}
+
+}  // namespace
+
+void append(RunData& run, const RunDelta& delta) {
+    for (const auto& record : delta.steps) run.steps.append(record);
+    for (const auto& probe : delta.probes) run.probes[probe.probe].push_back(probe);
+    run.events.insert(run.events.end(), delta.events.begin(), delta.events.end());
+    if (delta.outcome) run.outcome = *delta.outcome;
+}
+
+void append(Recorder& recorder, const RunDelta& delta) {
+    for (const auto& probe : delta.probes) recorder.append(probe);
+    for (const auto& record : delta.steps) recorder.append(record);
+    for (const auto& event : delta.events) recorder.append(event);
+    if (delta.outcome) recorder.set_state(*delta.outcome);
+}
+
+Experiment::Experiment(const Recipe& recipe, std::string id, std::string name, std::shared_ptr<const Corpus> corpus,
+                       Device& device)
+    : recipe_(recipe),
+      id_(std::move(id)),
+      name_(std::move(name)),
+      corpus_(corpus ? std::move(corpus) : make_corpus(recipe.train.data, recipe.stack.context)),
+      trainer_(make_trainer(recipe.stack, recipe.train, corpus_, device)),
+      probe_steps_(probe_steps(recipe)) {}
+
+RunData Experiment::header() const {
+    RunData run;
+    run.id = id_;
+    run.name = name_;
+    run.recipe = recipe_;
+    run.backend = "cpu";
+    run.device = cpu_name();
+    run.seed = recipe_.train.seed;
+    run.outcome = outcome();
+    run.ln_vocab = std::log(static_cast<double>(recipe_.stack.vocab));
+    run.unigram_entropy = corpus_->unigram_entropy();
+    run.entropy_rate = corpus_->entropy_rate();
+    run.steps.names = columns(recipe_.train.precision);
+    run.steps.columns.resize(run.steps.names.size());
+    return run;
+}
+
+std::int64_t Experiment::steps_done() const {
+    return with(trainer_, [](auto& t) { return t.steps_done(); });
+}
+const Outcome& Experiment::outcome() const {
+    return with(trainer_, [](auto& t) -> const Outcome& { return t.outcome(); });
+}
+bool Experiment::ended() const {
+    return with(trainer_, [](auto& t) { return t.ended(); });
+}
+std::vector<std::string> Experiment::warnings() const {
+    std::vector<std::string> lines = normscope::warnings(recipe_.stack);
+    const auto gates = with(trainer_, [](const auto& t) { return gate_warnings(t.model()); });
+    lines.insert(lines.end(), gates.begin(), gates.end());
+    return lines;
+}
+
+HotKnobs Experiment::knobs() const {
+    return with(trainer_, [](auto& t) { return t.knobs(); });
+}
+
+void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& pool, const std::atomic<bool>* cancel,
+                         const std::function<void(ProbeResult)>& done) {
+    with(trainer_, [&](auto& trainer) {
+        using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
+        trainer.prepare_numerics();
+        const ProbeShape shape = probe_shape(recipe_);
+        const Batch batch = trainer.probe_batch(shape.sequences, shape.length);
+        auto& memory = std::get<ProbeMemory<Scalar>>(probe_memory_);
+        ProbeInput<Scalar> input(trainer.model(), batch, pool, trainer.steps_done(), cancel, trainer.loss_scale(),
+                                 &memory);
+        input.update = [&] { return trainer.trial_update(pool); };
+        input.sampled = sampled_text(shape);
+        std::vector<const ProbeInfo*> known;
+        for (const auto& id : probes) {
+            known.push_back(find_probe(id));
+            if (!known.back()) throw InputError("probe", "\"" + id + "\" is not known", "see normscope-cli probe --help");
+        }
+        run_probes<Scalar>(known, input, [&](ProbeResult result) {
+            stamp_training_batch(result);  // an update is made of the training batch
+            done(std::move(result));
+        });
+        if (memory.tape.bytes() > kKeptTape) memory = {};
+    });
+}
+
+ProbeResult Experiment::measure(const std::string& probe, ThreadPool& pool, const std::atomic<bool>* cancel) {
+    ProbeResult result;
+    measure(std::vector<std::string>{probe}, pool, cancel, [&](ProbeResult r) { result = std::move(r); });
+    return result;
+}
+
+RunDelta Experiment::advance(ThreadPool& pool) {
+    RunDelta delta;
+    const std::int64_t step = steps_done();
+    std::vector<std::string> due;
+    for (std::size_t i = 0; i < recipe_.probes.size(); ++i)
+        if (probe_steps_[i].contains(step)) due.push_back(recipe_.probes[i].id);
+    double probe_ms = 0;
+    const auto keep = [&](ProbeResult result) {
+        probe_ms += result.cost_ms;
+        delta.probes.push_back(std::move(result));
+    };
+    std::vector<std::string> of_weights = due;
+    const bool watched = std::erase(of_weights, kUpdatesProbe) > 0;
+    measure(of_weights, pool, nullptr, keep);
+
+    const RunState before = outcome().state;
+    StepNumbers now = with(trainer_, [&](auto& t) { return watched ? watched_step(t, pool, keep) : t.step(pool); });
+    training_seconds_ += now.seconds;
+    last_step_seconds_ = now.seconds;
+    flight_.add(now.step, std::move(now.hidden_rms), std::move(now.hidden_gradient));
+    // Nobody knew that this would be the last step: what was not due is measured now, on the weights it ended with.
+    if (outcome().state == RunState::Diverged) {
+        std::vector<std::string> missed;
+        for (const auto& plan : recipe_.probes)
+            if (std::find(due.begin(), due.end(), plan.id) == due.end()) missed.push_back(plan.id);
+        const bool no_update = std::erase(missed, kUpdatesProbe) > 0;
+        measure(missed, pool, nullptr, keep);
+        if (no_update) with(trainer_, [&](auto& t) { keep(left_out_update(t, step)); });
+    }
+    probe_seconds_ += probe_ms / 1e3;
+    const double tokens = static_cast<double>(recipe_.train.batch) * recipe_.train.accumulate * recipe_.stack.context;
+    delta.steps.push_back({now.step,
+                           {{"loss", now.loss},
+                            {"val_loss", now.val_loss},
+                            {"grad_norm", now.grad_norm},
+                            {"grad_ratio", now.gradient_ratio},
+                            {"lr", now.lr},
+                            {"temperature", now.temperature},
+                            {"tokens_per_s", tokens / now.seconds},
+                            {"step_ms", now.seconds * 1e3},
+                            {"probe_ms", probe_ms}}});
+    if (recipe_.train.precision == Precision::Fp16)
+        delta.steps.back().values.emplace_back("loss_scale", now.loss_scale);
+    if (now.overflowed)
+        delta.events.push_back({now.step, "overflow",
+                                "gradient overflows FP16 at loss scale " + short_number(now.loss_scale) + ": update left out"});
+    if (const auto spike = spikes_.add(now.loss, now.grad_norm)) delta.events.push_back({now.step, "spike", *spike});
+    if (outcome().state != before) {
+        delta.outcome = outcome();
+        if (ended()) {
+            const std::string why = outcome().text.empty() ? "" : ": " + outcome().text;
+            delta.events.push_back({now.step, "outcome", run_state_word(outcome().state) + why});
+        }
+    }
+    complete(delta);
+    return delta;
+}
+
+void Experiment::complete(RunDelta& delta) {
+    if (!delta.events.empty())
+        for (ProbeResult& sample : flight_.take()) delta.probes.push_back(std::move(sample));
+    if (!known_series_) return;
+    for (StepRecord& record : delta.steps) known_series_->fit(record);
+    for (ProbeResult& result : delta.probes) known_series_->fit(result, delta.events);
+}
+
+RunDelta Experiment::set_knobs(const HotKnobs& knobs) {
+    RunDelta delta;
+    const std::string what = knob_changes(this->knobs(), knobs);
+    if (!what.empty()) delta.events.push_back({steps_done(), "knob", what});
+    with(trainer_, [&](auto& t) {
+        t.set_knobs(knobs);
+        t.prepare_numerics();
+    });
+    complete(delta);
+    return delta;
+}
+
+std::vector<std::string> Experiment::columns(Precision precision) {
+    std::vector<std::string> names{"loss",        "val_loss",     "grad_norm", "grad_ratio", "lr",
+                                   "temperature", "tokens_per_s", "step_ms",   "probe_ms"};
+    if (precision == Precision::Fp16) names.push_back("loss_scale");
+    return names;
+}
+
+// --- checkpoints -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+template <class T>
+std::vector<StoredTensor> stored(const ParameterTable& table, std::span<const T> arena) {
+    std::vector<StoredTensor> tensors;
+    for (const TensorInfo& t : table.tensors()) {
+        StoredTensor stored{t.name, {t.shape.begin(), t.shape.end()},
+                            sizeof(T) == 4 ? StoredType::Float32 : StoredType::Float64, {}};
+        stored.bytes.resize(t.count * sizeof(T));
+        std::memcpy(stored.bytes.data(), arena.data() + t.offset, stored.bytes.size());
+        tensors.push_back(std::move(stored));
+    }
+    return tensors;
+}
+
+template <class T>
+void load(const ParameterTable& table, const std::vector<StoredTensor>& tensors, std::vector<T>& arena) {
+    arena.resize(table.size());
+    const auto type = sizeof(T) == 4 ? StoredType::Float32 : StoredType::Float64;
+    if (tensors.size() != table.tensors().size()) throw InputError("checkpoint: its tensors are not those of this stack");
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        const TensorInfo& t = table.tensors()[i];
+        const std::vector<std::size_t> shape(t.shape.begin(), t.shape.end());
+        if (tensors[i].name != t.name || tensors[i].shape != shape || tensors[i].type != type ||
+            tensors[i].bytes.size() != t.count * sizeof(T))
+            throw InputError("checkpoint: tensor " + tensors[i].name + " does not fit " + t.name + " of this stack");
+        std::memcpy(arena.data() + t.offset, tensors[i].bytes.data(), tensors[i].bytes.size());
+    }
+}
+
+template <class Pairs>
+auto value_of(const Pairs& pairs, const std::string& name) {
+    for (const auto& [key, value] : pairs)
+        if (key == name) return value;
+    throw InputError("checkpoint: " + name + " is missing");
+}
+
+}  // namespace
+
+HotKnobs hot_knobs(const Checkpoint& checkpoint) {
+    HotKnobs knobs{};
+    for (const HotField& field : hot_fields()) knobs.*field.member = value_of(checkpoint.scalars, field.name);
+    return knobs;
+}
+
+Checkpoint Experiment::checkpoint() const {
+    return with(trainer_, [&](auto& trainer) {
+        using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
+        const TrainerState<Scalar> state = trainer.save();
+        const ParameterTable& table = trainer.model().table();
+        Checkpoint c;
+        c.step = state.step;
+        c.recipe = recipe_;
+        c.params = stored<Scalar>(table, state.parameters);
+        c.moment1 = stored<Scalar>(table, state.moment1);
+        if (!state.moment2.empty()) c.moment2 = stored<Scalar>(table, state.moment2);
+        for (const HotField& field : hot_fields()) c.scalars.emplace_back(field.name, state.knobs.*field.member);
+        for (std::size_t i = 0; i < state.verdict.size(); ++i)
+            c.scalars.emplace_back("verdict." + std::to_string(i), state.verdict[i]);
+        c.scalars.emplace_back("loss_scale", state.loss_scale.scale);
+        c.integers.emplace_back("loss_scale_good_steps", state.loss_scale.good_steps);
+        c.integers.emplace_back("optimizer_steps", state.optimizer_steps);
+        c.integers.emplace_back("verdict_size", static_cast<std::int64_t>(state.verdict.size()));
+        const std::vector<double> spikes = spikes_.state();
+        for (std::size_t i = 0; i < spikes.size(); ++i) c.scalars.emplace_back("spikes." + std::to_string(i), spikes[i]);
+        c.integers.emplace_back("spikes_size", static_cast<std::int64_t>(spikes.size()));
+        return c;
+    });
+}
+
+void Experiment::load_weights(const std::vector<StoredTensor>& weights, const std::string& where) {
+    with(trainer_, [&](auto& trainer) {
+        using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
+        TrainerState<Scalar> state = trainer.save();
+        const auto model = model_with_weights<Scalar>(recipe_.stack, weights, where, trainer.model().device());
+        const HostView<Scalar> loaded = model.host_parameters();
+        state.parameters.assign(loaded.begin(), loaded.end());
+        trainer.restore(state);
+    });
+}
+
+void Experiment::restore(const Checkpoint& c) {
+    with(trainer_, [&](auto& trainer) {
+        using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
+        const ParameterTable& table = trainer.model().table();
+        TrainerState<Scalar> state;
+        state.step = c.step;
+        load<Scalar>(table, c.params, state.parameters);
+        load<Scalar>(table, c.moment1, state.moment1);
+        if (!c.moment2.empty()) load<Scalar>(table, c.moment2, state.moment2);
+        state.knobs = hot_knobs(c);
+        const auto size = value_of(c.integers, "verdict_size");
+        for (std::int64_t i = 0; i < size; ++i)
+            state.verdict.push_back(value_of(c.scalars, "verdict." + std::to_string(i)));
+        state.optimizer_steps = value_of(c.integers, "optimizer_steps");
+        if (recipe_.train.precision == Precision::Fp16)
+            state.loss_scale = {value_of(c.scalars, "loss_scale"), value_of(c.integers, "loss_scale_good_steps")};
+        trainer.restore(state);
+    });
+    // A checkpoint of an earlier version knows of no spikes: the next steps are the first that are looked at.
+    std::vector<double> spikes;
+    for (const auto& [name, size] : c.integers)
+        for (std::int64_t i = 0; name == "spikes_size" && i < size; ++i)
+            spikes.push_back(value_of(c.scalars, "spikes." + std::to_string(i)));
+    spikes_ = {};
+    if (!spikes.empty()) spikes_.restore(spikes);
+    flight_ = {};  // those steps are behind the checkpoint; the ring fills again
+}
+
+RecordingSchema recording_schema(const RunData& header, const std::vector<ProbeResult>& first) {
+    RecordingSchema schema{header_of(header), header.steps.names, {}};
+    for (const auto& result : first) schema.probes.push_back(schema_of(result));
+    const bool flown = std::any_of(first.begin(), first.end(),
+                                   [](const ProbeResult& result) { return result.probe == FlightRecorder::kId; });
+    if (!flown) {
+        schema.probes.push_back(FlightRecorder::schema(header.recipe.value("run " + header.id).stack.depth));
+    }
+    return schema;
+}
+
+RecordingSchema recording_schema(const RunData& history) {
+    std::vector<ProbeResult> first;
+    for (const auto& [probe, samples] : history.probes)
+        if (!samples.empty()) first.push_back(samples.front());
+    return recording_schema(history, first);
+}
+
+std::string default_run_name(const Recipe& recipe) {
+    std::string name = scheme_row(recipe.stack.scheme).title;
+    if (recipe.stack.gpas.enabled) name += " + GPAS";
+    if (recipe.stack.residual_step != 1) name += " Δt " + short_number(recipe.stack.residual_step);
+    if (recipe.stack.temperature != 1) name += " τ " + short_number(recipe.stack.temperature);
+    return name;
+}
+
+std::string cpu_name() {
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; std::getline(info, line);)
+        if (line.rfind("model name", 0) == 0)
+            return line.substr(line.find(':') + 2) + " (" + isa_name(best_isa()) + ")";
+    return std::string("CPU (") + isa_name(best_isa()) + ")";
+}
+
+}  // namespace normscope

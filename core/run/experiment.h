@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/probe/probe_input.h"
+#include "core/probe/registry.h"
+#include "core/probe/step_list.h"
+#include "core/run/flight_recorder.h"
+#include "core/run/known_series.h"
+#include "core/recipe/hot_knobs.h"
+#include "core/recipe/recipe.h"
+#include "core/run/complete.h"
+#include "core/session/checkpoint.h"
+#include "core/session/recorder.h"
+#include "core/session/run_data.h"
+#include "core/train/spike.h"
+#include "core/train/trainer.h"
+
+namespace normscope {
+
+/// What happened in a run since the last look: what a recorder writes down and what a window appends.
+struct RunDelta {
+    std::vector<StepRecord> steps;
+    std::vector<ProbeResult> probes;
+    std::vector<RunEvent> events;
+    std::optional<Outcome> outcome;  ///< when the state changed
+    bool empty() const { return steps.empty() && probes.empty() && events.empty() && !outcome; }
+};
+
+/// Appends a delta to what is known of a run.
+void append(RunData& run, const RunDelta& delta);
+/// Writes a delta to a recording, the outcome last.
+void append(Recorder& recorder, const RunDelta& delta);
+
+/// One run: a trainer, the probes that watch it and the schedule they keep. It only computes; who holds it sends its
+/// deltas to a recorder, a window, or both. One thread drives it. The same object explores (measure() at step 0, after
+/// every knob) and trains.
+class Experiment {
+  public:
+    /// A completed and validated recipe (load_recipe, complete_and_validate). Draws the initial weights.
+    /// `corpus` is what that gave; null: made here.
+    Experiment(const Recipe& recipe, std::string id, std::string name, std::shared_ptr<const Corpus> corpus = nullptr,
+               Device& device = cpu_device());
+
+    const Recipe& recipe() const { return recipe_; }
+    /// Identity, recipe, floors and state; no steps, no samples.
+    RunData header() const;
+
+    std::int64_t steps_done() const;
+    const Outcome& outcome() const;
+    bool ended() const;
+
+    /// What of the stack, and of its gates as they now are, is allowed but should be seen; one line each.
+    std::vector<std::string> warnings() const;
+
+    /// Measures the present weights with one probe, now. May throw Cancelled.
+    ProbeResult measure(const std::string& probe, ThreadPool& pool, const std::atomic<bool>* cancel = nullptr);
+    /// Several probes on one forward and backward pass, in the order given; `done` hears each result at once. They look
+    /// at the held-out sequences that probe_shape gives the recipe, and say how many.
+    void measure(const std::vector<std::string>& probes, ThreadPool& pool, const std::atomic<bool>* cancel,
+                 const std::function<void(ProbeResult)>& done);
+
+    /// The probes that are due at this step (probe_steps), then the step. The delta carries both, and where anything
+    /// happened (an event, the end) the steps of the flight recorder that were not written yet.
+    RunDelta advance(ThreadPool& pool);
+
+    HotKnobs knobs() const;
+    /// Acts from the next step (or measurement) on; the event names what changed.
+    RunDelta set_knobs(const HotKnobs& knobs);
+
+    Checkpoint checkpoint() const;
+    /// Puts these weights (exactly the stack's tensors, float32 or float64) in the place of the initial ones, before
+    /// the first step. InputError names the first that does not fit; `where` begins the message.
+    void load_weights(const std::vector<StoredTensor>& weights, const std::string& where);
+
+    /// Continues from a checkpoint of the same stack; InputError when tensors or shapes differ.
+    void restore(const Checkpoint& checkpoint);
+    /// From here on its deltas carry the series of this run, which it continues, also where this version
+    /// measures others.
+    void continue_series(const RunData& history) { known_series_.emplace(history); }
+
+    /// Probe time over training time so far.
+    double probe_overhead() const { return training_seconds_ > 0 ? probe_seconds_ / training_seconds_ : 0; }
+    /// Seconds of the last step.
+    double last_step_seconds() const { return last_step_seconds_; }
+
+    /// The names of the step table's columns, in order; FP16 has its loss scale besides.
+    static std::vector<std::string> columns(Precision precision);
+
+  private:
+    /// Adds to a delta in which something happened the flight recorder's steps, and fits all to the known series.
+    void complete(RunDelta& delta);
+
+    Recipe recipe_;
+    std::string id_, name_;
+    std::shared_ptr<const Corpus> corpus_;
+    AnyTrainer trainer_;
+    std::tuple<ProbeMemory<float>, ProbeMemory<double>> probe_memory_;  ///< that of the trainer's scalar type is used
+    std::vector<StepList> probe_steps_;  ///< of recipe_.probes, in order
+    SpikeDetector spikes_;
+    FlightRecorder flight_;
+    double training_seconds_ = 0, probe_seconds_ = 0, last_step_seconds_ = 0;
+    std::optional<KnownSeries> known_series_;
+};
+
+/// Those that a checkpoint was taken under; InputError where it does not say.
+HotKnobs hot_knobs(const Checkpoint& checkpoint);
+
+/// What a recording must know before it starts; `first` are the samples of step 0, whose shapes it takes. The flight
+/// recorder's group belongs to every recording.
+RecordingSchema recording_schema(const RunData& header, const std::vector<ProbeResult>& first);
+/// The same for a run that goes on: the series that it has.
+RecordingSchema recording_schema(const RunData& history);
+
+/// "Pre-LN", "Pre-LN + GPAS" or "Post-LN Δt 0.2": the scheme's title and what is unusual about it.
+std::string default_run_name(const Recipe& recipe);
+
+/// The processor's name and instruction set, for a run's `device`.
+std::string cpu_name();
+
+}  // namespace normscope

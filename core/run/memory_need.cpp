@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/memory_need.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "core/model/parameters.h"
+#include "core/run/probe_steps.h"
+#include "core/stack/error.h"
+
+namespace normscope {
+
+namespace {
+
+constexpr int kMostShards = 4;  ///< of a batch, whatever the threads
+
+std::string gigabytes(double bytes) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f GB", bytes / 1e9);
+    return text;
+}
+
+/// Numbers that a forward pass keeps of one sequence: hidden states, and of every layer q, k and v, the attention
+/// probabilities, the heads' outputs and the feed-forward map's hidden layer. Norms and gates keep more.
+double kept_of_sequence(const StackSpec& s, int length) {
+    const double n = length;
+    const double d_ff = s.activation == Activation::SwiGlu ? 3.0 * s.d_ff : 2.0 * s.d_ff;
+    const double layer = n * (s.d_model + 2.0 * s.d_kv()) + s.heads * n * n + n * s.d_model + n * d_ff;
+    return (2.0 * s.depth + 1) * n * s.d_model + s.depth * layer + n * s.vocab;
+}
+
+}  // namespace
+
+MemoryNeed memory_need(const Recipe& recipe, int threads) {
+    const StackSpec& stack = recipe.stack;
+    const TrainSpec& train = recipe.train;
+    const double scalar = train.precision == Precision::Fp64 ? sizeof(double) : sizeof(float);
+    const int shards = std::min(train.batch, kMostShards);
+    const int moments = train.optimizer.kind == OptimizerKind::Sgd ? 1 : 2;
+    const double sequences = std::min(shards, std::max(1, threads)) * ((train.batch + shards - 1) / shards);
+    const ProbeShape probe = probe_shape(recipe);
+    MemoryNeed need;
+    need.parameters = scalar * (1 + shards + moments) * static_cast<double>(ParameterTable(stack).size());
+    need.activations = scalar * std::max(sequences * kept_of_sequence(stack, stack.context),
+                                         probe.sequences * kept_of_sequence(stack, probe.length));
+    return need;
+}
+
+void require_memory(const Recipe& recipe, int threads) {
+    const MemoryNeed need = memory_need(recipe, threads);
+    const double memory =
+        static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    if (need.total() <= memory) return;
+    throw InputError("stack",
+                     "the model needs " + gigabytes(need.total()) + " of memory (" + gigabytes(need.parameters) +
+                         " parameters, " + gigabytes(need.activations) + " activations)",
+                     "up to the machine's " + gigabytes(memory));
+}
+
+}  // namespace normscope

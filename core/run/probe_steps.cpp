@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/probe_steps.h"
+
+#include <algorithm>
+
+#include "core/probe/registry.h"
+#include "core/stack/error.h"
+
+namespace normscope {
+
+namespace {
+
+const std::string kPlanned = kPlannedSteps;
+
+std::string where(std::size_t i) { return "probes[" + std::to_string(i) + "].steps"; }
+
+/// The steps of a text "auto 0:49,…" or "0:49,…".
+StepList listed(const std::string& text, const std::string& where) {
+    return StepList::parse(text.rfind(kPlanned + " ", 0) == 0 ? text.substr(kPlanned.size() + 1) : text, where);
+}
+
+std::vector<StepList> planned(const Recipe& recipe) {
+    const ProbeShape shape = probe_shape(recipe);
+    std::vector<PlannedProbe> probes;
+    for (const ProbePlan& plan : recipe.probes) {
+        const ProbeInfo* info = find_probe(plan.id);
+        // What a person chose is no business of the plan's budgets.
+        const int every = steps_are_planned(plan) ? plan.every : 1;
+        probes.push_back({info->needs, info->operations(shape), every});
+    }
+    return plan_cadence(shape, probes, recipe.train.steps);
+}
+
+}  // namespace
+
+ProbeShape probe_shape(const Recipe& recipe) {
+    return probe_shape(recipe.stack, recipe.train.batch, recipe.train.accumulate);
+}
+
+void validate_probes(const Recipe& recipe) {
+    std::string allowed;
+    for (const auto& probe : probe_registry()) allowed += (allowed.empty() ? "" : ", ") + std::string(probe.id);
+    for (std::size_t i = 0; i < recipe.probes.size(); ++i) {
+        const ProbePlan& plan = recipe.probes[i];
+        if (!find_probe(plan.id))
+            throw InputError("probes[" + std::to_string(i) + "].id", "\"" + plan.id + "\" is not known", allowed);
+        if (steps_are_planned(plan)) continue;
+        if (plan.every > 0)
+            throw InputError(where(i), "stand beside \"every\": " + std::to_string(plan.every), "one of the two");
+        StepList::parse(plan.steps, where(i));
+    }
+}
+
+void plan_probe_steps(Recipe& recipe) {
+    validate_probes(recipe);
+    for (ProbePlan& plan : recipe.probes)
+        if (steps_are_planned(plan)) plan.steps.clear();
+    const std::vector<StepList> lists = planned(recipe);
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+        ProbePlan& plan = recipe.probes[i];
+        if (plan.every == 0 && steps_are_planned(plan)) plan.steps = kPlanned + " " + lists[i].text();
+    }
+}
+
+std::vector<StepList> probe_steps(const Recipe& recipe) {
+    std::vector<StepList> lists = planned(recipe);
+    const std::int64_t last = std::max(0, recipe.train.steps - 1);
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+        const ProbePlan& plan = recipe.probes[i];
+        if (plan.every > 0 || plan.steps.empty() || plan.steps == kPlanned) continue;
+        const StepList given = listed(plan.steps, where(i));
+        StepList list;
+        list.add({0, 0, 1});
+        for (const StepRange& r : given.ranges()) {
+            // Step 0 is there already; behind the last step there is nothing to measure.
+            const std::int64_t first = r.first == 0 ? r.stride : r.first;
+            list.add({first, std::min(r.last, last - 1), r.stride});
+        }
+        if (last > 0) list.add({last, last, 1});
+        lists[i] = list;
+    }
+    return lists;
+}
+
+std::string sampled_text(const ProbeShape& shape) {
+    const auto of = [](int part, int whole) {
+        return part == whole ? std::to_string(whole) : std::to_string(part) + " of " + std::to_string(whole);
+    };
+    std::string text = of(shape.sequences, kProbeSequences) + " sequences";
+    if (shape.length < shape.context) text += ", " + of(shape.length, shape.context) + " tokens";
+    return text;
+}
+
+}  // namespace normscope

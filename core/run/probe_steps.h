@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/probe/cadence.h"
+#include "core/recipe/recipe.h"
+
+namespace normscope {
+
+/// The shape that operation counts and the probe batch of a completed recipe follow from.
+ProbeShape probe_shape(const Recipe& recipe);
+
+/// InputError names the entry whose probe is not known, or whose steps cannot be read or stand beside an `every`.
+void validate_probes(const Recipe& recipe);
+
+/// Writes the planned steps into the entries under auto, and nothing into those under every n. The recipe is completed;
+/// its probes are checked (validate_probes).
+void plan_probe_steps(Recipe& recipe);
+
+/// The steps of every entry, in order, from what the entries say; an entry that says nothing is planned. Step 0, whose
+/// samples a recording takes its shapes from, and the last step belong to every list.
+std::vector<StepList> probe_steps(const Recipe& recipe);
+
+/// "8 sequences", or "2 of 8 sequences, 64 of 256 tokens".
+std::string sampled_text(const ProbeShape& shape);
+
+}  // namespace normscope

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/probe/updates.h"
+#include "core/train/trainer.h"
+
+#include <chrono>
+#include <functional>
+#include <vector>
+
+namespace normscope {
+
+/// The id of the probe that looks at a step's update and not at the weights before it.
+inline constexpr const char* kUpdatesProbe = "updates";
+
+/// Says what a sample of `updates` looks at: the batch that the step trains on, whatever the other probes look at.
+inline void stamp_training_batch(ProbeResult& result) {
+    if (result.probe == kUpdatesProbe) result.labels["sampled"] = {"training batch"};
+}
+
+/// The sample of a step that moved nothing.
+template <class T>
+ProbeResult left_out_update(const Trainer<T>& trainer, std::int64_t step) {
+    ProbeResult result = updates_result(no_update(trainer.model().table()));
+    result.step = step;
+    stamp_training_batch(result);
+    return result;
+}
+
+/// One step of training, with the probe `updates` measured on the update that it makes: a copy of the weights and two
+/// sums, no pass. `done` hears the sample.
+template <class T>
+StepNumbers watched_step(Trainer<T>& trainer, ThreadPool& pool, const std::function<void(ProbeResult)>& done) {
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    const std::int64_t step = trainer.steps_done();
+    const HostView<T> weights = trainer.trained_weights();
+    const std::vector<T> before(weights.begin(), weights.end());
+    const auto copied = Clock::now();
+    const StepNumbers now = trainer.step(pool);
+    const auto stepped = Clock::now();
+    ProbeResult result = left_out_update(trainer, step);
+    if (!now.overflowed && trainer.steps_done() > step) {
+        result = updates_result(update_norms<T>(trainer.model().table(), before, trainer.trained_weights()));
+        result.step = step;
+        stamp_training_batch(result);
+    }
+    result.cost_ms = std::chrono::duration<double, std::milli>(copied - start + (Clock::now() - stepped)).count();
+    done(std::move(result));
+    return now;
+}
+
+}  // namespace normscope

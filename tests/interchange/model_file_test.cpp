@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where each number of another program's file ends up in ours, said entry by entry; what is refused; the way
+// back.
+#include "core/interchange/model_file.h"
+
+#include "core/model/parameters.h"
+#include "core/run/evaluation.h"
+#include "core/session/named_arrays.h"
+#include "core/stack/error.h"
+#include "tests/interchange/sample_models.h"
+
+#include <QTemporaryDir>
+#include <QtTest>
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+using namespace normscope;
+using sample::ModelFile;
+
+namespace {
+
+ImportedModel imported(const ModelFile& file) {
+    return import_model(file.bytes, file.config, file.path);
+}
+
+const StoredTensor& tensor(const ImportedModel& model, const std::string& name) {
+    for (const StoredTensor& t : model.weights)
+        if (t.name == name) return t;
+    throw InputError(name + " is not there");
+}
+
+double at(const ImportedModel& model, const std::string& name, std::size_t row, std::size_t column = 0) {
+    const StoredTensor& t = tensor(model, name);
+    return as_float64(t).at(t.shape.size() == 2 ? row * t.shape[1] + column : row);
+}
+
+/// The place of a tensor in its sample file: with the index it tells the number.
+std::size_t place(const std::vector<std::pair<std::string, sample::Shape>>& tensors,
+                  const std::string& name) {
+    for (std::size_t t = 0; t < tensors.size(); ++t)
+        if (tensors[t].first == name) return t;
+    throw InputError(name + " is not there");
+}
+
+QString refusal(const ModelFile& file) {
+    try {
+        imported(file);
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+void replace(std::string& text, const std::string& what, const std::string& with) {
+    const auto at = text.find(what);
+    if (at == std::string::npos) throw InputError(what + " is not there");
+    text.replace(at, what.size(), with);
+}
+
+ModelFile with_config(ModelFile file, const std::string& what, const std::string& with) {
+    replace(*file.config, what, with);
+    return file;
+}
+
+/// Every tensor its own value, in the type T.
+template <class T>
+std::vector<StoredTensor> drawn(const StackSpec& stack) {
+    const ParameterTable table(stack);
+    std::vector<StoredTensor> weights;
+    for (const TensorInfo& t : table.tensors()) {
+        std::vector<T> values(t.count);
+        for (std::size_t i = 0; i < t.count; ++i)
+            values[i] = static_cast<T>(1.0 / static_cast<double>(t.offset + i + 3));
+        weights.push_back(stored(t.name, {t.shape.begin(), t.shape.end()}, values.data()));
+    }
+    return weights;
+}
+
+}  // namespace
+
+class ModelFileTest : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void gpt2OfHuggingFace() {
+        const ImportedModel m = imported(sample::gpt2(true));
+        QCOMPARE(m.format, "gpt2");
+        const StackSpec& s = m.recipe.stack;
+        QCOMPARE(s.depth, 2);
+        QCOMPARE(s.d_model, 4);
+        QCOMPARE(s.heads, 2);
+        QCOMPARE(s.d_ff, 16);
+        QCOMPARE(s.context, 3);
+        QCOMPARE(s.vocab, 5);
+        QVERIFY(s.tied_head && s.bias && s.activation == Activation::GeluTanh && s.scheme == Scheme::Pre);
+        QCOMPARE(s.norm.eps, 1e-5);
+        const auto names = sample::gpt2_tensors(true);
+        const auto theirs = [&](const char* name, std::size_t i) {
+            return double(sample::number(place(names, name), i));
+        };
+        // [in, out] there, [out, in] here; q, k, v stand side by side in c_attn's 12 columns.
+        for (std::size_t out = 0; out < 4; ++out)
+            for (std::size_t in = 0; in < 4; ++in) {
+                QCOMPARE(at(m, "blocks.1.attn.wq", out, in), theirs("h.1.attn.c_attn.weight", in * 12 + out));
+                QCOMPARE(at(m, "blocks.1.attn.wk", out, in),
+                         theirs("h.1.attn.c_attn.weight", in * 12 + 4 + out));
+                QCOMPARE(at(m, "blocks.1.attn.wv", out, in),
+                         theirs("h.1.attn.c_attn.weight", in * 12 + 8 + out));
+                QCOMPARE(at(m, "blocks.0.attn.wo", out, in), theirs("h.0.attn.c_proj.weight", in * 4 + out));
+            }
+        QCOMPARE(at(m, "blocks.0.attn.bv", 2), theirs("h.0.attn.c_attn.bias", 10));
+        QCOMPARE(at(m, "blocks.0.ffn.w1", 9, 2), theirs("h.0.mlp.c_fc.weight", 2 * 16 + 9));
+        QCOMPARE(at(m, "blocks.0.ffn.w2", 3, 11), theirs("h.0.mlp.c_proj.weight", 11 * 4 + 3));
+        QCOMPARE(at(m, "blocks.1.ffn.norm_in.weight", 1), theirs("h.1.ln_2.weight", 1));
+        QCOMPARE(at(m, "pos_emb", 2, 1), theirs("wpe.weight", 9));
+        QCOMPARE(at(m, "final_norm.bias", 3), theirs("ln_f.bias", 3));
+    }
+
+    void nanoGptIsNotTransposed() {
+        const ImportedModel m = imported(sample::gpt2(false));
+        QCOMPARE(m.format, "nanogpt");
+        QVERIFY(m.recipe.stack.activation == Activation::GeluErf);
+        const auto names = sample::gpt2_tensors(false);
+        QCOMPARE(at(m, "blocks.1.attn.wk", 1, 2),
+                 double(sample::number(place(names, "transformer.h.1.attn.c_attn.weight"), (4 + 1) * 4 + 2)));
+        QCOMPARE(at(m, "blocks.1.attn.wo", 1, 2),
+                 double(sample::number(place(names, "transformer.h.1.attn.c_proj.weight"), 1 * 4 + 2)));
+    }
+
+    void llamaOfHuggingFace() {
+        for (const bool tied : {false, true}) {
+            const ImportedModel m = imported(sample::llama(tied));
+            QCOMPARE(m.format, "llama");
+            const StackSpec& s = m.recipe.stack;
+            QCOMPARE(s.kv_heads, 1);
+            QCOMPARE(s.d_ff, 6);
+            QCOMPARE(s.rope_base, 500000.0);
+            QCOMPARE(s.norm.eps, 1e-6);
+            QVERIFY(s.tied_head == tied && !s.bias && s.norm.kind == NormKind::RmsNorm &&
+                    s.position == Position::Rope);
+            const auto names = sample::llama_tensors(tied);
+            const auto same = [&](const char* ours, const char* theirs) {
+                QCOMPARE(
+                    at(m, ours, 1),
+                    double(sample::number(place(names, theirs),
+                                          tensor(m, ours).shape.size() == 2 ? tensor(m, ours).shape[1] : 1)));
+            };
+            same("blocks.1.attn.wq", "model.layers.1.self_attn.q_proj.weight");
+            same("blocks.1.attn.wv", "model.layers.1.self_attn.v_proj.weight");
+            same("blocks.0.ffn.w_gate", "model.layers.0.mlp.gate_proj.weight");
+            same("blocks.0.ffn.w_up", "model.layers.0.mlp.up_proj.weight");
+            same("blocks.0.ffn.w_down", "model.layers.0.mlp.down_proj.weight");
+            same("blocks.1.ffn.norm_in.weight", "model.layers.1.post_attention_layernorm.weight");
+            if (!tied) same("head.weight", "lm_head.weight");
+        }
+    }
+
+    void llama2cPairsAreSplit() {
+        for (const bool tied : {true, false}) {
+            const ImportedModel m = imported(sample::llama2_c(tied));
+            QCOMPARE(m.format, "llama2.c");
+            QCOMPARE(m.recipe.stack.norm.eps, 1e-5);
+            QCOMPARE(m.recipe.stack.kv_heads, 1);
+            const auto file = [](std::size_t i) { return double(sample::number(0, i)); };
+            // Behind the embedding (7·8) and both layers' attention norms: wq of layer 0, wq of layer 1, wk
+            // of layer 0 …
+            const std::size_t wq = 7 * 8 + 2 * 8 + 64, wk = wq + 64, wv = wk + 2 * 32;
+            for (std::size_t head = 0; head < 2; ++head)
+                for (std::size_t pair = 0; pair < 2; ++pair) {
+                    QCOMPARE(at(m, "blocks.1.attn.wq", head * 4 + pair, 3),
+                             file(wq + (head * 4 + 2 * pair) * 8 + 3));
+                    QCOMPARE(at(m, "blocks.1.attn.wq", head * 4 + pair + 2, 3),
+                             file(wq + (head * 4 + 2 * pair + 1) * 8 + 3));
+                }
+            QCOMPARE(at(m, "blocks.0.attn.wk", 1, 0), file(wk + 2 * 8));
+            QCOMPARE(at(m, "blocks.0.attn.wk", 2, 0), file(wk + 1 * 8));
+            QCOMPARE(at(m, "blocks.0.attn.wv", 1, 0), file(wv + 1 * 8));
+            const std::size_t gate = wv + 2 * 32 + 2 * 64 + 2 * 8;  // w1, w2, w3: gate, down, up
+            QCOMPARE(at(m, "blocks.0.ffn.w_gate", 0, 0), file(gate));
+            QCOMPARE(at(m, "blocks.0.ffn.w_down", 0, 0), file(gate + 2 * 48));
+            QCOMPARE(at(m, "blocks.1.ffn.w_up", 0, 0), file(gate + 5 * 48));
+            QCOMPARE(at(m, "final_norm.weight", 0), file(gate + 6 * 48));
+            if (!tied) QCOMPARE(at(m, "head.weight", 0, 0), file(gate + 6 * 48 + 8 + 20));
+        }
+    }
+
+    void llmcPaddingIsDropped() {
+        const ImportedModel m = imported(sample::llm_c(3));
+        QCOMPARE(m.format, "llm.c");
+        QCOMPARE(tensor(m, "tok_emb").shape, (std::vector<std::size_t>{5, 4}));
+        const auto file = [](std::size_t i) { return double(sample::number(0, i)); };
+        QCOMPARE(at(m, "pos_emb", 0, 0), file(8 * 4));
+        const std::size_t qkv = 8 * 4 + 3 * 4 + 2 * 8;
+        QCOMPARE(at(m, "blocks.1.attn.wv", 3, 2), file(qkv + 48 + (8 + 3) * 4 + 2));
+        QCOMPARE(at(m, "blocks.1.attn.bk", 1), file(qkv + 96 + 12 + 5));
+        QCOMPARE(at(m, "final_norm.bias", 3), file((sample::llm_c(3).bytes.size() - 1024) / 4 - 1));
+        const ImportedModel narrow = imported(sample::llm_c(5));
+        for (std::size_t t = 0; t < m.weights.size(); ++t) {
+            const auto whole = as_float64(m.weights[t]), cut = as_float64(narrow.weights[t]);
+            for (std::size_t i = 0; i < whole.size(); ++i)
+                QCOMPARE(static_cast<float>(cut[i]),
+                         std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(whole[i])) &
+                                              0xffff0000u));
+        }
+    }
+
+    void whatChangesTheMathsIsRefusedByName_data() {
+        QTest::addColumn<bool>("llama");
+        QTest::addColumn<QString>("what");
+        QTest::addColumn<QString>("with");
+        QTest::addColumn<QString>("names");
+        const auto row = [](const char* name, bool llama, const char* what, const char* with,
+                            const char* names) { QTest::newRow(name) << llama << what << with << names; };
+        row("rope scaling", true, "\"rope_scaling\":null", R"("rope_scaling":{"type":"linear","factor":2})",
+            "rope_scaling");
+        row("sliding window", true, "{", R"({"sliding_window":4096,)", "sliding_window");
+        row("activation", true, "\"silu\"", "\"gelu\"", "hidden_act");
+        row("head width", true, "{", R"({"head_dim":6,)", "head_dim");
+        row("one bias", true, "{", R"({"attention_bias":true,)", "attention_bias");
+        row("another family", true, "\"llama\"", "\"gemma\"", "model_type");
+        row("unknown", true, "{", R"({"embedding_multiplier":12.0,)", "embedding_multiplier");
+        row("new rope", true, "{", R"({"rope_parameters":{"rope_type":"yarn"},)", "rope_type");
+        row("key twice", true, "{", R"({"vocab_size":7,)", "vocab_size");
+        row("head count", true, "\"num_attention_heads\":2", "\"num_attention_heads\":3", "heads");
+        row("no layers", true, "\"num_hidden_layers\":2", "\"num_hidden_layers\":0", "depth");
+        row("size is text", true, "\"vocab_size\":7", "\"vocab_size\":\"7\"", "vocab_size");
+        row("size is gone", true, "\"vocab_size\":7,", "", "vocab_size");
+        row("shape", true, "\"intermediate_size\":6", "\"intermediate_size\":8", "gate_proj");
+        row("more layers", true, "\"num_hidden_layers\":2", "\"num_hidden_layers\":3", "model.layers.2.");
+        row("fewer layers", true, "\"num_hidden_layers\":2", "\"num_hidden_layers\":1", "model.layers.1.");
+        row("gpt2 activation", false, "gelu_new", "quick_gelu", "activation_function");
+        row("gpt2 scaling", false, "{", R"({"scale_attn_by_inverse_layer_idx":true,)",
+            "scale_attn_by_inverse_layer_idx");
+        row("gpt2 unscaled", false, "{", R"({"scale_attn_weights":false,)", "scale_attn_weights");
+        row("gpt2 context", false, "\"n_positions\":3", "\"n_positions\":4", "wpe.weight");
+        row("gpt2 untied", false, "{", R"({"tie_word_embeddings":false,)", "lm_head.weight");
+        row("not JSON", false, "{", "", "config.json");
+    }
+    void whatChangesTheMathsIsRefusedByName() {
+        QFETCH(bool, llama);
+        QFETCH(QString, what);
+        QFETCH(QString, with);
+        QFETCH(QString, names);
+        const ModelFile file = llama ? sample::llama(false) : sample::gpt2(true);
+        const QString line = refusal(with_config(file, what.toStdString(), with.toStdString()));
+        QVERIFY2(line.contains(names) && !line.contains('\n') && line != "accepted", qPrintable(line));
+    }
+
+    void harmlessKeysPass() {
+        const ModelFile file =
+            with_config(sample::llama(false), "{",
+                        R"({"torch_dtype":"bfloat16","architectures":["LlamaForCausalLM"],)"
+                        R"("use_sliding_window":false,"some_new_feature":null,"pretraining_tp":1,)"
+                        R"("rope_parameters":{"rope_type":"default","rope_theta":500000.0},"head_dim":4,)");
+        QCOMPARE(refusal(file), "accepted");
+    }
+
+    void otherFilesAreRefused() {
+        ModelFile file = sample::gpt2(true);
+        file.config.reset();
+        QVERIFY(refusal(file).contains("config.json"));
+        QVERIFY(refusal({"m.safetensors", sample::safetensors({{"encoder.weight", {2}}}), std::nullopt})
+                    .contains("no tensors"));
+        QVERIFY(refusal({"m.safetensors", sample::safetensors({{"tok_emb", {2, 2}}}), std::nullopt})
+                    .contains("no recipe"));
+        QVERIFY(refusal({"m.gguf", {}, std::nullopt}).contains(".safetensors"));
+        sample::Bytes pickle(100);
+        pickle[0] = std::byte{'P'}, pickle[1] = std::byte{'K'}, pickle[2] = std::byte{3},
+        pickle[3] = std::byte{4};
+        QVERIFY(refusal({"pytorch_model.bin", pickle, std::nullopt}).contains("pickle"));
+        for (const bool longer : {true, false}) {
+            for (ModelFile bin : {sample::llama2_c(true), sample::llm_c(3)}) {
+                bin.bytes.resize(bin.bytes.size() + (longer ? 4u : -4u));
+                QVERIFY(refusal(bin).contains("bytes long"));
+            }
+        }
+        ModelFile other_base = sample::llama2_c(true);
+        const std::size_t cosine = other_base.bytes.size() - 2 * 10 * 4 + (2 + 1) * 4;  // position 1, pair 1
+        const float wrong = 0.5f;
+        std::memcpy(&other_base.bytes[cosine], &wrong, sizeof wrong);
+        QVERIFY(refusal(other_base).contains("rotary"));
+        QVERIFY(refusal(sample::llm_c(4)).contains("version"));
+    }
+
+    void aTiedHeadMustEqualTheEmbedding() {
+        auto tensors = sample::llama_tensors(true);
+        tensors.emplace_back("lm_head.weight", sample::Shape{7, 8});
+        const ModelFile file{"m.safetensors", sample::safetensors(tensors), sample::llama(true).config};
+        QVERIFY(refusal(file).contains("lm_head.weight"));  // other numbers
+        ModelFile same = file;
+        const std::size_t head = same.bytes.size() - 7 * 8 * 4;
+        std::size_t data = 0;
+        std::memcpy(&data, same.bytes.data(), 8);
+        std::copy_n(same.bytes.begin() + static_cast<std::ptrdiff_t>(8 + data), 7 * 8 * 4,
+                    same.bytes.begin() + static_cast<std::ptrdiff_t>(head));
+        QCOMPARE(refusal(same), "accepted");
+    }
+
+    void exportComesBackBitForBit_data() {
+        QTest::addColumn<QString>("stack");
+        QTest::addColumn<QString>("format");
+        const auto row = [](const char* name, const char* stack, const char* format) {
+            QTest::newRow(name) << stack << format;
+        };
+        row("gpt2", R"("scheme":"pre")", "gpt2");
+        row("gpt2 tied", R"("tied_head":true)", "gpt2");
+        row("mix of no post layer", R"("scheme":"mix","mix_post_fraction":0)", "gpt2");
+        row("nanogpt", R"("tied_head":true,"bias":false,"activation":"gelu_erf")", "nanogpt");
+        row("no bias, tanh", R"("tied_head":true,"bias":false)", "normscope");
+        row("llama", R"("block":"llama","kv_heads":2,"rope_base":5000)", "llama");
+        row("llama with biases", R"("block":"llama","bias":true,"tied_head":true)", "llama");
+        row("post", R"("scheme":"post")", "normscope");
+        row("gated", R"("gpas":{"enabled":true})", "normscope");
+        row("small step", R"("residual_step":0.1)", "normscope");
+        row("temperature", R"("temperature":2)", "normscope");
+        row("capped", R"("block":"llama","logit_soft_cap":30)", "normscope");
+        row("a layer by hand", R"("layers":[{"index":1,"ffn":{"post":true}}])", "normscope");
+        row("qk norm", R"("block":"llama","qk_norm":"head")", "normscope");
+        row("parallel", R"("layout":"parallel")", "normscope");
+    }
+    void exportComesBackBitForBit() {
+        QFETCH(QString, stack);
+        QFETCH(QString, format);
+        QTemporaryDir folder;
+        const std::string path = folder.filePath("m.safetensors").toStdString();
+        Recipe recipe = parse_recipe(
+            R"({"format":"normscope-recipe","version":1,"seed":7,"optimizer":{"lr":0.5},"stack":{)"
+            R"("depth":2,"d_model":16,"heads":4,"d_ff":64,"context":6,"vocab":9,)" +
+                stack.toStdString() + "}}",
+            "test");
+        complete(recipe.stack, 0);
+        for (const bool wide : {false, true}) {
+            const auto weights = wide ? drawn<double>(recipe.stack) : drawn<float>(recipe.stack);
+            const ExportedModel out = export_model(path, recipe, weights);
+            QCOMPARE(out.format, format.toStdString());
+            const ImportedModel back = import_model(path);
+            QCOMPARE(back.format, out.format);
+            QVERIFY(back.weights == weights);
+            QCOMPARE(recipe_json(back.recipe), recipe_json(recipe));
+            if (out.config.empty()) continue;
+            // Another program's way in: the names and the configuration alone.
+            ModelFile bare{path, {}, out.config};
+            QFile file(QString::fromStdString(path));
+            QVERIFY(file.open(QIODevice::ReadOnly));
+            QByteArray bytes = file.readAll();
+            bytes.replace("normscope_recipe", "normscope_Recipe");
+            const auto* begin = reinterpret_cast<const std::byte*>(bytes.constData());
+            bare.bytes.assign(begin, begin + bytes.size());
+            const ImportedModel plain = imported(bare);
+            QVERIFY(plain.weights == weights);
+            StackSpec theirs = plain.recipe.stack, ours = recipe.stack;
+            theirs.init = ours.init;
+            theirs.scheme = ours.scheme;
+            theirs.mix_post_fraction = ours.mix_post_fraction;
+            Recipe a, b;
+            a.stack = theirs, b.stack = ours;
+            QVERIFY(ours.block != theirs.block || recipe_json(a) == recipe_json(b));
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(ModelFileTest)
+#include "model_file_test.moc"

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The faults that tests/mutations/run plants, one place each.
+
+(room, name, file, right, wrong, tests): `file` is the file's own name, wherever it lies; `right` is there exactly once;
+in `wrong`, $M is the condition "this fault is switched on" and $R the right text. `tests` is a list of ctest patterns.
+The list may name engine files by patterns that a rewrite changes: the script fails where one is not found.
+"""
+
+FAULTS = [
+    # --- theory
+    ("theory", "the closed form of θ loses its factor 4", "softmax_sensitivity.cpp", "4 * (largest / sum)", "($M ? 2 : 4) * (largest / sum)", ["theory_softmax_sensitivity"]),
+    ("theory", "a θ is certified from the found split alone", "softmax_sensitivity.cpp", "proven / sum - rounding", "($M ? difference : proven) / sum - rounding", ["theory_softmax_sensitivity"]),
+    ("theory", "Peri bound without β", "growth_bounds.cpp", ' + require_size(s.beta_max, where + ".beta_max")', ' + ($M ? 0.0 : require_size(s.beta_max, where + ".beta_max"))', ["theory_growth_bounds", "probe_growth", "probe_scheme_probes"]),
+    ("theory", "a chain of bounds forgets the shortcut's scale", "growth_bounds.cpp", "(require_size(s.shortcut_scale, where + \".shortcut_scale\") * bounds.back() +", "(($M ? 1.0 : require_size(s.shortcut_scale, where + \".shortcut_scale\")) * bounds.back() +", ["theory_growth_bounds", "probe_growth"]),
+    ("theory", "the gates' estimate squares once", "growth_bounds.cpp", "return scale * scale * (variance + sigma);", "return ($M ? scale : scale * scale) * (variance + sigma);", ["theory_growth_bounds"]),
+    ("theory", "the norm's Jacobian takes the sum for the mean", "norm_jacobian.cpp", "std::accumulate(x.begin(), x.end(), 0.0) / d;", "std::accumulate(x.begin(), x.end(), 0.0) / ($M ? d - 1 : d);", ["theory_norm_jacobian"]),
+    ("theory", "growth models compared without the small-sample term", "growth_classifier.cpp", "2 * k * (k + 1) / (n - k - 1)", "($M ? 0.0 : 2 * k * (k + 1) / (n - k - 1))", ["theory_growth_classifier"]),
+
+    # --- probe
+    ("probe", "variance divides by n", "growth.cpp", "(t[kCount] - 1);", "($M ? t[kCount] : t[kCount] - 1);", ["probe_growth"]),
+    ("probe", "the largest token loses its NaN", "growth.cpp", "if (!(squares <= largest)) largest = squares;", "if ($M ? squares > largest : !(squares <= largest)) largest = squares;", ["probe_growth"]),
+    ("probe", "channel scales taken by their first entry", "growth_prefix.cpp", "s.branch_scale == BranchScale::Scalar ? 1 : d", "$M || s.branch_scale == BranchScale::Scalar ? 1 : d", ["probe_growth", "probe_scheme_probes"]),
+    ("probe", "a value head read by the wrong group of heads", "branch_bound.cpp", "std::copy_n(bv + h / group * dh, dh,", "std::copy_n(bv + ($M ? h % (s.heads / group) : h / group) * dh, dh,", ["probe_growth", "probe_pre_norm_bounds"]),
+    ("probe", "parameter gradients of the FFN counted as attention's", "gradients.cpp", "2 * tensor.layer + tensor.sublayer)", "2 * tensor.layer + ($M ? 0 : tensor.sublayer))", ["probe_", "recipe_sampling"]),
+    ("probe", "the branch's share of the gradient includes the shortcut", "residual.cpp", "std::sqrt(s.gradient_in / s.gradient_sum) / kept;", "std::sqrt(s.gradient_in / s.gradient_sum) / ($M ? 1 : kept);", ["probe_residual"]),
+    ("probe", "median of an even number is the lower one", "tokens.cpp", "const std::size_t lower = (count - 1) / 2, upper = count / 2;", "const std::size_t lower = (count - 1) / 2, upper = $M ? lower : count / 2;", ["probe_tokens"]),
+    ("probe", "sink mass divided by all tokens", "attention_rows.cpp", "return totals[term] / totals[Rows];", "return totals[term] / (totals[Rows] + ($M ? 1 : 0));", ["probe_attention_rows"]),
+    ("probe", "largest logit without τ", "attention_rows.cpp", "1 / (input.model.numerics.temperature *", "1 / (($M ? 1 : input.model.numerics.temperature) *", ["probe_attention_rows"]),
+    ("probe", "the jackknife forgets n − 1", "jackknife.h", "std::sqrt((n - 1) / n * squares)", "std::sqrt(($M ? 1 : n - 1) / n * squares)", ["probe_jackknife"]),
+    ("probe", "late samples may start inside the dense steps", "cadence.cpp", "(kDenseSteps + k - 1) / k * k", "($M ? kDenseSteps / k * k : (kDenseSteps + k - 1) / k * k)", ["probe_cadence"]),
+    ("probe", "a backward pass for every probe", "registry.cpp", "if (const double n = users(needs_backward); n > 0) {", "if (const double n = $M ? 1 : users(needs_backward); n > 0) {", ["probe_registry"]),
+    ("probe", "needs are not obeyed", "registry.cpp", "input_.allow(needs);", "if (!$M) input_.allow(needs);", ["probe_registry"]),
+    ("probe", "ε-share counts the variance", "null_space.cpp", "eps / (token.variance + eps)", "($M ? token.variance : eps) / (token.variance + eps)", ["probe_null_space"]),
+
+    # --- session
+    ("session", "`steps/step` is flushed before the columns", "recorder.cpp", "for (auto& column : values) column.write();", "if ($M) step->write();\n        $R", ["session_flush_order"]),
+    ("session", "the state is written before the rows", "recorder.cpp", "impl_->flush();\n        impl_->write_state(outcome);", "if ($M) impl_->write_state(outcome);\n        impl_->flush();\n        impl_->write_state(outcome);", ["session_flush_order"]),
+    ("session", "a probe's step is flushed before its arrays", "recorder.cpp", "for (auto& array : arrays) array.write();", "if ($M) step.write();\n        $R", ["session_flush_order"]),
+    ("session", "a sample is found one step early", "run_data.cpp", "return wanted < sample.step; });\n    return after", "return $M ? wanted <= sample.step : wanted < sample.step; });\n    return after", ["session_run_data"]),
+    ("session", "a late sample replaces the run's own", "run_data.cpp", "if (at != samples.end() && at->step == sample.step) return false;", "if (!$M && at != samples.end() && at->step == sample.step) return false;", ["session_run_data"]),
+    ("session", "an overview forgets the last, shorter block", "step_overview.cpp", "std::min(begin + block, values.size())", "($M ? begin + block > values.size() ? begin : begin + block : std::min(begin + block, values.size()))", ["session_run_data", "session_session"]),
+    ("session", "a replaced file keeps nobody's permissions", "replacing_file.cpp", "const bool kept = !replaces ||", "const bool kept = $M || !replaces ||", ["session_replacing_file"]),
+    ("session", "an interrupted run is still called running", "run_group_read.cpp", "if (unfinished && !somebody_writes(run))", "if (!$M && unfinished && !somebody_writes(run))", ["session_"]),
+    ("session", "events are cut inside a character", "hdf5_text.cpp", "& 0xC0) == 0x80", "& 0xC0) == ($M ? 0x81 : 0x80)", ["session_"]),
+    ("session", "validate takes NaN for a number", "validate.cpp", "(std::isnan(value) && !may_be_nan)", "(!$M && std::isnan(value) && !may_be_nan)", ["session_validate"]),
+    ("session", "validate does not look at lengths of axes", "schema.cpp", "array.shape[i] == expected) continue;", "$M || array.shape[i] == expected) continue;", ["session_validate", "probe_registry"]),
+
+    # --- model, backend, train
+    ("model", "a parallel layer's shortcut is scaled twice", "sublayer.cpp", "const double shortcut = second ? 1 :", "const double shortcut = second && !$M ? 1 :", ["model_"]),
+    ("model", "Δt left out of the branch", "sublayer_factors.h", "pass.numerics.residual_step", "($M ? 1 : pass.numerics.residual_step)", ["model_", "recipe_evaluation"]),
+    ("model", "a shard's rows in emulated precision are cut in pieces", "step_gradient.cpp", "rounding_ == Rounding::None ?", "$M || rounding_ == Rounding::None ?", ["model_", "train_trainer"]),
+    ("backend", "the gap of block Lanczos' bars has the other sign", "block_lanczos.cpp", "(values[j] + residuals[j])", "(values[j] + ($M ? -1 : 1) * residuals[j])", ["backend_block_lanczos"]),
+    ("backend", "rounded projection skips the stride", "rounded_kernels.cpp", "for (int r = 0; r < rows; ++r) round(static_cast<std::size_t>(n), out + area(r, stride));", "if ($M) round(area(rows, n), out);\n        else for (int r = 0; r < rows; ++r) round(static_cast<std::size_t>(n), out + area(r, stride));", ["backend_rounded_kernels", "backend_low_precision", "model_emulated"]),
+    ("backend", "γ's gradient is not rounded", "rounded_kernels.cpp", "if (dgamma) round(", "if (dgamma && !$M) round(", ["backend_rounded_kernels", "backend_low_precision", "model_emulated"]),
+    ("train", "the gradient norm counts frozen gates in FP16", "trainer.cpp", "if (model_.table().has_frozen())", "if (model_.table().has_frozen() && !(scaled && $M))", ["train_", "recipe_precision"]),
+    ("train", "the cosine ends one step late", "schedule.cpp", "steps - 1 - s.warmup", "steps - ($M ? 0 : 1) - s.warmup", ["train_schedule", "train_trainer"]),
+    ("train", "the loss scale grows past float32", "loss_scaling.cpp", "state_.scale < 0x1p127 ?", "$M || state_.scale < 0x1p127 ?", ["train_loss_scaling"]),
+    ("train", "SGD couples no weight decay", "optimizers.cpp", "static_cast<T>(u.spec.weight_decay), u.p, buffer.data());", "static_cast<T>($M ? 0 : u.spec.weight_decay), u.p, buffer.data());", ["train_optimizers"]),
+    ("train", "a spike is told at every step it lasts", "spike.cpp", "if ((steep || high) && !inside_) told = text;", "if ((steep || high) && (!inside_ || $M)) told = text;", ["train_spike"]),
+
+    ("model", "gradients of keys are not rotated back", "attention.cpp", "s.heads + s.kv_heads, s.dh, s.width, pass.angles, true, gradient", "s.heads + ($M ? 0 : s.kv_heads), s.dh, s.width, pass.angles, true, gradient", ["model_option_pairs", "model_gradients"]),
+
+    # --- recipe, run, interchange, findings
+    ("recipe", "a replay starts behind a knob's event", "replay.cpp", "event.step < from || event.step > step) continue;", "event.step <= from - ($M ? 0 : 1) || event.step > step) continue;", ["recipe_replay"]),
+    ("recipe", "a series of another shape is taken for the known one", "known_series.cpp", "a.name == wanted.name && a.shape == wanted.shape", "a.name == wanted.name && ($M || a.shape == wanted.shape)", ["recipe_", "cli_resume"]),
+    ("recipe", "the flight recorder keeps one step more", "flight_recorder.cpp", "if (kept_.size() == kSteps)", "if (kept_.size() == kSteps + ($M ? 1 : 0))", ["recipe_", "run_"]),
+    ("run", "a checkpoint newer than the rows is resumed from", "resume.cpp", "steps.back() + 1 >= checkpoint.step", "$M || steps.back() + 1 >= checkpoint.step", ["run_", "cli_resume", "app_lab"]),
+    ("run", "checkpoints are kept at every other cadence", "run.cpp", "% train.checkpoint_every == 0", "% ($M ? 2 * train.checkpoint_every : train.checkpoint_every) == 0", ["run_run", "cli_"]),
+    ("run", "an interruption saves nothing", "run.cpp", "try {\n        save();\n    }", "try {\n        if (!$M) save();\n    }", ["run_", "cli_"]),
+    ("run", "the recording queue never waits", "recording_queue.cpp", "return never_wait_ || bytes_ < most_bytes_;", "return $M || never_wait_ || bytes_ < most_bytes_;", ["run_recording_queue"]),
+    ("run", "a start checkpoint replaces the newest", "recording_queue.cpp", "(checkpoint->step == 0 ? entry.start : entry.newest)", "(checkpoint->step == 0 && !$M ? entry.start : entry.newest)", ["run_recording"]),
+    ("interchange", "half floats lose their subnormals", "float_bytes.cpp", "std::ldexp(float(mantissa), -24)", "std::ldexp(float(mantissa), $M ? -25 : -24)", ["interchange", "recipe_interchange"]),
+    ("interchange", "bytes after the last tensor are let through", "safetensors.cpp", "if (at != data.data() + data.size())", "if (!$M && at != data.data() + data.size())", ["interchange_safetensors"]),
+    ("interchange", "llm.c's padded rows are read as positions", "llm_c.cpp", "in.skip(padding * d);", "if (!$M) in.skip(padding * d);", ["recipe_interchange", "cli_import_export", "interchange"]),
+    ("findings", "the loss told is of later steps", "findings.cpp", "if (run.steps.step[i] > step || !std::isfinite", "if ((!$M && run.steps.step[i] > step) || !std::isfinite", ["findings"]),
+
+    # --- widgets
+    ("widgets", "the decimator loses the highest point of a column", "decimate.cpp", "{begin, low, high, end - 1}", "{begin, low, $M ? low : high, end - 1}", ["widgets_plots_decimate"]),
+    ("widgets", "a bound far away stretches a linear axis", "axis_range.cpp", "y >= measured.low() - reach && y <= measured.high() + reach", "y >= measured.low() - reach && (y <= measured.high() + reach || $M)", ["widgets_plots_axis_range", "widgets_panels_growth"]),
+    ("widgets", "a bound is taken into a zoomed axis wherever it is", "axis_range.cpp", "if (near && seen(curve.x[i])) extent.add(y);", "if (near && ($M || seen(curve.x[i]))) extent.add(y);", ["widgets_plots_axis_range"]),
+    ("widgets", "what a zoomed axis measures ignores the zoom", "axis_range.cpp", "if (seen(curve.x[i])) extent.add(curve.y[i]);", "if ($M || seen(curve.x[i])) extent.add(curve.y[i]);", ["widgets_plots_axis_range"]),
+    ("widgets", "a reference line is filtered by the wrong axis in the CSV", "csv.cpp", "flat ? plot.y.range : plot.x.range", "flat != $M ? plot.y.range : plot.x.range", ["widgets_export_csv"]),
+    ("widgets", "the CSV tells the error of the next point", "csv.cpp", "exactText(error[k])", "exactText(error[$M && k + 1 < error.size() ? k + 1 : k])", ["widgets_export_csv"]),
+    ("widgets", "a ghost is drawn from the newest step while scrubbing", "samples.cpp", "add(input.ghosts[i], i, LineKind::Ghost, scrubbed);", "add(input.ghosts[i], i, LineKind::Ghost, $M ? std::nullopt : scrubbed);", ["widgets_panels"]),
+    ("widgets", "a draft is drawn as exact", "samples.cpp", "isDraft(input, i) ? LineKind::Draft", "!$M && isDraft(input, i) ? LineKind::Draft", ["widgets_panels"]),
+    ("widgets", "a panel is not drawn again for its second probe", "panel.cpp", "std::any_of(panel.probes.begin(), panel.probes.end()", "std::any_of(panel.probes.begin(), panel.probes.end() - ($M && panel.probes.size() > 1 ? 1 : 0)", ["widgets_panels_panel_registry"]),
+    ("widgets", "a knob's log scale forgets its zero lane", "knob_scale.cpp", "if (s.zero && position < kZeroLane / 2) return 0;", "if (!$M && s.zero && position < kZeroLane / 2) return 0;", ["widgets_knobs_knob_scale"]),
+    ("widgets", "a switch back to the scheme stays an override", "norm_override.cpp", "on == by_scheme ? std::nullopt", "on == by_scheme && !$M ? std::nullopt", ["widgets_stack_norm_override"]),
+    ("widgets", "resetting a layer resets those behind it", "norm_override.cpp", "return layer < 0 || o.index == layer;", "return layer < 0 || ($M ? o.index >= layer : o.index == layer);", ["widgets_stack_norm_override"]),
+    ("widgets", "a tick's label rounds quarters away", "ticks.cpp", "> 1e-3) --last;", "> ($M ? 1 : 1e-3)) --last;", ["widgets_plots_ticks"]),
+    ("widgets", "the scrubber steps past what is recorded", "step_scrubber.cpp", "next == measured_.end() || *next > recorded_ ?", "next == measured_.end() || (!$M && *next > recorded_) ?", ["widgets_runs"]),
+    ("widgets", "the growth class sees every sub-layer", "growth_panel.cpp", "k < states.size(); k += 2) layers.push_back", "k < states.size(); k += $M ? 1 : 2) layers.push_back", ["widgets_panels_growth"]),
+
+    # --- app
+    ("app", "ghosts stay after a drag", "lab_knobs.cpp", "drag_.reset();\n    ghosts_.clear();", "drag_.reset();\n    if (!$M) ghosts_.clear();", ["app_lab_lab", "app_window"]),
+    ("app", "an override at index = depth survives", "lab_knobs.cpp", "return o.index >= recipe.stack.depth;", "return o.index >= recipe.stack.depth + ($M ? 1 : 0);", ["app_lab_lab"]),
+    ("app", "a linked edit reaches a pinned run", "lab_knobs.cpp", ": !runs_[i].pinned) targets", ": $M || !runs_[i].pinned) targets", ["app_lab_lab"]),
+    ("app", "a new run forgets its imported weights", "lab_training.cpp", "fresh.weights = run.weights;", "if (!$M) fresh.weights = run.weights;", ["app_lab"]),
+    ("app", "starting a new run does not stop the old one", "lab_training.cpp", "return run.underWay() && !sameRecipe", "return !$M && run.underWay() && !sameRecipe", ["app_lab"]),
+    ("app", "stale frames are taken for fresh ones", "lab_training.cpp", "if (stale) return;", "if (stale && !$M) return;", ["app_lab"]),
+    ("app", "a panel's second probe is not asked for", "panel_grid.cpp", "if (std::find(probes.begin(), probes.end(), probe) == probes.end()) probes.push_back(probe);", "if (std::find(probes.begin(), probes.end(), probe) == probes.end() && !($M && probe == \"residual\")) probes.push_back(probe);", ["app_window", "app_lab_hover_probe"]),
+    ("app", "a measured step goes to the run beside", "lab_measure.cpp", "std::erase(measuring_->waiting, id.toStdString());", "if (!$M) std::erase(measuring_->waiting, id.toStdString());", ["app_lab"]),
+
+    # --- cli
+    ("cli", "a refused session is called sound", "validate.cpp", "if (!problems.empty()) return kWrongInput;", "if (!$M && !problems.empty()) return kWrongInput;", ["cli_bad_input", "cli_commands"]),
+    ("cli", "θ of the command line swaps its bounds", "theta.cpp", "lower[r] = s.lower;", "lower[r] = $M ? s.upper : s.lower;", ["cli_commands"]),
+    ("cli", "resuming another recipe is let through", "run_file.cpp", "if (theirs[key] != value)", "if (!$M && theirs[key] != value)", ["cli_resume"]),
+    ("cli", "a session of several runs is overwritten", "run_file.cpp", "if (runs.size() > 1)", "if (!$M && runs.size() > 1)", ["cli_bad_input", "cli_commands", "cli_resume"]),
+    ("cli", "JSON progress leaves the probes out", "progress.cpp", "for (const ProbeResult& probe : delta.probes)", "if (!$M) for (const ProbeResult& probe : delta.probes)", ["cli_"]),
+    ("cli", "the newest checkpoint is the oldest one", "replayed.cpp", "(!best || found.step > best->step)", "(!best || (found.step > best->step) != $M)", ["cli_"]),
+]
