@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
-/// Two random words → two standard normals, by polynomials of our own: libm's last digits differ between
-/// versions, and its functions do not become vector code. Straight-line arithmetic without branches, so that
-/// a loop over it does; always inlined, so that it takes the instruction set of the caller.
+/// Two random words → two standard normals, by custom polynomials: libm's last digits differ between
+/// versions, and its functions do not vectorise. Straight-line arithmetic without branches vectorises; always
+/// inlined, so that it takes the instruction set of the caller.
 namespace normscope::detail {
 
 /// The upper 52 bits of a word as a double in [1, 2).

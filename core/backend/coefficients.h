@@ -9,51 +9,50 @@
 
 namespace normscope {
 
-// The numbers that multiply inside a pass. They live in the device's memory and are computed there, in
-// float64, once at the start of a pass (Ops::pass_coefficients), from the few numbers that the host sets
+// The coefficients of a pass. They are stored in device memory and computed there, in
+// float64, once at the start of a pass (Ops::pass_coefficients), from the values that the host sets
 // (Numerics) and from parameters (gates, branch scales). So no pass reads a parameter on the host, and a knob
 // needs no new graph on a device that has captured one.
 
 /// Under GPAS with stop-gradient the back-propagated Jacobian differs from the derivative of the forward map:
-/// per gate the factor is 1 instead of 1 − act(g) ([G] §3). Passes that multiply by a Jacobian are told which
-/// one.
+/// per gate the factor is 1 instead of 1 − act(g) ([G] §3). Passes that multiply by a Jacobian select one.
 enum class Jacobian { Backprop, Forward };
 
-/// The numbers of the forward map that may move while a run goes on; set by the host before a pass.
+/// The values of the forward map that may change during a run; set by the host before a pass.
 struct Numerics {
     double residual_step = 1;  ///< Δt
     double temperature = 1;    ///< τ
     double eps = 1e-5;         ///< of every norm
 };
 
-/// Of one sub-layer: which numbers enter its sum, as the stack fixes them. Offsets count into the parameters.
+/// Which coefficients enter the sum of one sub-layer, fixed by the stack. Offsets count into the parameters.
 struct CoefficientRule {
     static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
     double a = 1, b = 1, s_in = 1;
     std::size_t gate = kNone;   ///< of GPAS, where this sub-layer has one
-    std::size_t scale = kNone;  ///< λ of the branch, where it is one number
+    std::size_t scale = kNone;  ///< λ of the branch, if scalar
     GateSite site = GateSite::Auto;
     GateActivation activation = GateActivation::Silu;
     bool stops_gradient = true;
     bool second_of_parallel = false;  ///< its shortcut is the first sub-layer's
 };
 
-/// What the whole pass multiplies by.
+/// The coefficients of the whole pass.
 template <class T>
 struct PassCoefficients {
     T eps;
     T attention_scale;  ///< 1/(τ√d_h)
 };
 
-/// What one sub-layer multiplies by; g its gate.
+/// The coefficients of one sub-layer; g its gate.
 template <class T>
 struct SublayerCoefficients {
     T s_in;
     T gate;      ///< 1 − act(g)
     T shortcut;  ///< forward: a, times the gate at the shortcut; 1 in the second sub-layer of a parallel
                  ///< layer
-    T branch;    ///< forward: Δt·b·λ where λ is a number, times the gate at the branch
-    T shortcut_of[2];    ///< by Jacobian: a, times what the gate lets through
+    T branch;    ///< forward: Δt·b·λ where λ is a scalar, times the gate at the branch
+    T shortcut_of[2];    ///< by Jacobian: a, times the gate's factor
     T branch_of[2];      ///< by Jacobian
     T scale_step;        ///< Δt·b times the gate at the branch: what ∂/∂λ is multiplied by
     double gate_slope;   ///< what Σ dy·(what is gated) is multiplied by to give ∂/∂g
@@ -91,7 +90,7 @@ SublayerCoefficients<T> sublayer_coefficients(const CoefficientRule& rule, const
     }
     c.scale_slope = step * value(GateSite::Branch);
     c.scale_step = static_cast<T>(c.scale_slope);
-    // The gate's map is (1 − act(g)) times what it gates, itself times these before the sum:
+    // The gate's output is (1 − act(g)) times its input, times these before the sum:
     const double times = rule.site == GateSite::Branch     ? branch
                          : rule.site == GateSite::Shortcut ? rule.a
                                                            : 1;

@@ -13,7 +13,7 @@ constexpr std::uint64_t kAtOnce = detail::kNormalsAtOnce;
 
 [[gnu::always_inline]] inline void draw_normals(std::uint64_t key, std::uint64_t row,
                                                 std::uint64_t first_pair, double* __restrict out) {
-    // Two loops, for the processor overlaps more turns of a short one.
+    // Two loops: the processor overlaps more iterations of a short one.
     std::uint64_t even[kAtOnce / 2], odd[kAtOnce / 2];
     for (std::uint64_t i = 0; i < kAtOnce / 2; ++i) {
         const detail::WordPair words = detail::threefry(key, 0, first_pair + i, row);

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-/// Counter-based random numbers: every number is a pure function of (seed, name, row, column), with no state
-/// to carry. A layer keeps its normals when depth moves, a block of a matrix when width moves, and threads
-/// need no agreement.
+/// Counter-based random numbers: each is a pure function of (seed, name, row, column), without state. A layer
+/// keeps its normals when depth changes, a block of a matrix when width changes, and threads need no
+/// synchronisation.
 ///
 /// The generator is Threefry2x64-20 (threefry.h); one call of it serves two neighbouring columns of a row
 /// with 64 bits each. The results are the same bits on every CPU: counter_rng.cpp is compiled without
@@ -42,7 +42,7 @@ void fill_normal_row(NormalKey key, std::uint64_t row, std::uint64_t col_begin, 
 /// of weight 0 is never returned.
 int categorical(std::span<const double> cumulative, double u);
 
-/// Reads a row of random numbers one after another, for draws whose number is not known beforehand.
+/// Reads a row of random numbers one after another, for draws whose count is not known beforehand.
 class RandomRow {
   public:
     RandomRow(NormalKey key, std::uint64_t row, std::uint64_t first_column = 0)

@@ -17,8 +17,8 @@ template <class T>
 class Ops;
 
 struct DeviceCapabilities {
-    std::string name;            ///< as a person knows it
-    bool host_readable = false;  ///< host code may follow its addresses: views are then free
+    std::string name;            ///< display name
+    bool host_readable = false;  ///< host code may dereference its addresses: views are then free
     bool float64 = false;        ///< has Ops<double>
     bool emulated = false;       ///< has Ops that round to BF16 and FP16 (low_precision.h)
 };
@@ -28,21 +28,19 @@ struct DeviceMemory {
     std::size_t total = 0, free = 0;
 };
 
-/// Where tensors live and passes run: memory, copies, and how the work of a batch is cut. What is computed is
-/// in Ops (ops.h), one per scalar and precision.
+/// Storage of tensors and execution of passes: memory, copies, and sharding of a batch. The operations are in
+/// Ops (ops.h), one per scalar and precision.
 ///
-/// Addresses of a device are opaque to the host: only Ops and the copies below may follow them; the host adds
-/// offsets to them and compares them with null. Host code that wants the numbers takes a HostView or a
+/// Addresses of a device are opaque to the host: only Ops and the copies below may dereference them; the host
+/// adds offsets to them and compares them with null. Host code accesses values through a HostView or a
 /// HostEdit.
 ///
-/// A device runs what it is given in order (one stream). What reads on the host (download, synchronize) waits
-/// for what was asked before; everything else may return earlier. upload() may return once `from` may be
-/// changed.
+/// A device executes calls in order (one stream). Reads on the host (download, synchronize) wait for earlier
+/// calls; all others may return earlier. upload() may return once `from` may be changed.
 ///
 /// Threads: a pass calls scratch() and Ops from the threads of run(); every other function may be called from
-/// any thread, one driver at a time for each model. Errors are SystemError (out of memory with the size asked
-/// for, a lost device) or InputError (what the device does not have). A device outlives everything that holds
-/// its memory.
+/// any thread, one driver at a time for each model. Errors are SystemError (out of memory with the requested
+/// size, a lost device) or InputError (unsupported by the device). A device outlives all of its memory.
 class Device {
   public:
     virtual ~Device() = default;
@@ -50,7 +48,7 @@ class Device {
     virtual DeviceCapabilities capabilities() const = 0;
     virtual DeviceMemory memory() const = 0;
 
-    /// At least 64-byte aligned, not initialised; null for 0 bytes. SystemError when there is no room.
+    /// At least 64-byte aligned, not initialised; null for 0 bytes. SystemError when out of memory.
     virtual void* allocate(std::size_t bytes) = 0;
     virtual void release(void* block, std::size_t bytes) noexcept = 0;
     virtual void upload(void* to, const void* from, std::size_t bytes) = 0;
@@ -60,25 +58,24 @@ class Device {
     virtual void zero(void* to, std::size_t bytes) = 0;
     virtual void synchronize() = 0;
 
-    /// Memory that the calling worker keeps under this number (below kScratchSlots) from call to call, at
-    /// least so large; it may move, and loses its contents, when it grows. So a step allocates nothing once
-    /// every worker worked once.
+    /// Persistent memory of the calling worker in this slot (below kScratchSlots), of at least that size;
+    /// growing may move it and loses its contents. So a step allocates nothing once every worker has run
+    /// once.
     virtual void* scratch(int slot, std::size_t bytes) = 0;
     static constexpr int kScratchSlots = 16;
 
-    /// How many parts a batch of B sequences is cut into, each with gradients of its own that are then summed
-    /// in order: a function of B alone, so that results do not depend on threads.
+    /// The number of shards of a batch of B sequences, each with its own gradients, which are then summed in
+    /// order: a function of B alone, so that results do not depend on threads.
     virtual int shards(int sequences) const = 0;
-    /// piece(i) for i = 0 … count − 1, which are independent of each other, and may be asked for in any order
-    /// on several workers: the CPU's are the pool's threads. Returns when all have been asked for; the first
-    /// exception is rethrown.
+    /// piece(i) for i = 0 … count − 1, which are independent and may be called in any order on several
+    /// workers: the CPU's are the pool's threads. Returns when all have been called; the first exception is
+    /// rethrown.
     virtual void run(ThreadPool& pool, int count, const std::function<void(int)>& piece) = 0;
-    /// The same for work whose pieces one call may take together: calls range(first, end) so that every piece
-    /// is in one.
+    /// The same for pieces that may share a call: calls range(first, end) so that every piece is in one.
     virtual void run_ranges(ThreadPool& pool, int count, const std::function<void(int, int)>& range) = 0;
 
     /// The operations in this scalar; float64 has no rounding. InputError where the device has no such
-    /// arithmetic. They live as long as the device.
+    /// arithmetic. Their lifetime is the device's.
     virtual Ops<float>& ops_float(Rounding rounding, PrecisionPolicy policy) = 0;
     virtual Ops<double>& ops_double() = 0;
 
@@ -99,7 +96,7 @@ inline Ops<double>& Device::ops<double>(Rounding, PrecisionPolicy) {
     return ops_double();
 }
 
-/// Numbers in a device's memory; owns them. A copy is a copy within the device.
+/// An owning array in device memory. A copy is a copy within the device.
 template <class T>
 class Buffer {
   public:
@@ -123,8 +120,8 @@ class Buffer {
         return *this;
     }
 
-    /// Room for `count`; a block that is large enough stays. What it holds is then not defined, unless
-    /// nothing changed.
+    /// Resizes to `count`; a block that is large enough is kept. The contents are undefined unless the size
+    /// is unchanged.
     void resize(Device& device, std::size_t count) {
         if (device_ != &device || count > capacity_) {
             reset();
@@ -145,7 +142,7 @@ class Buffer {
         upload(device, values.data(), values.size());
     }
 
-    T* data() { return data_; }  ///< of the device: not for host code to follow
+    T* data() { return data_; }  ///< a device address
     const T* data() const { return data_; }
     std::size_t size() const { return count_; }
     bool empty() const { return count_ == 0; }
@@ -178,8 +175,8 @@ class Buffer {
     std::size_t count_ = 0, capacity_ = 0;
 };
 
-/// What host code reads of a device: the memory itself where the host may, else a copy of the moment. Good as
-/// long as the device's numbers do not change and are not released.
+/// Read access of host code to device memory: the memory itself where host-readable, else a copy. Valid until
+/// the device's values change or are released.
 template <class T>
 class HostView {
   public:
@@ -190,7 +187,7 @@ class HostView {
         device.download(copy_.data(), data, count * sizeof(T));
         data_ = copy_.data();
     }
-    HostView(const Buffer<T>& buffer) {  // NOLINT: a buffer is what is viewed
+    HostView(const Buffer<T>& buffer) {  // NOLINT: implicit by design
         if (!buffer.empty()) *this = HostView(*buffer.device(), buffer.data(), buffer.size());
     }
     HostView(HostView&& other) noexcept { *this = std::move(other); }
@@ -214,8 +211,8 @@ class HostView {
     std::vector<T> copy_;
 };
 
-/// What host code writes to a device: the memory itself where the host may, else a buffer that commit()
-/// uploads. All of it must be written before commit().
+/// Write access of host code to device memory: the memory itself where host-readable, else a buffer that
+/// commit() uploads. All of it must be written before commit().
 template <class T>
 class HostEdit {
   public:
@@ -246,7 +243,7 @@ HostView<T> view(Device& device, const T* data, std::size_t count) {
     return HostView<T>(device, data, count);
 }
 
-/// The CPU: the one device that every process has (cpu/cpu_device.h).
+/// The CPU: always available (cpu/cpu_device.h).
 Device& cpu_device();
 
 }  // namespace normscope

@@ -11,11 +11,12 @@
 
 namespace normscope {
 
-/// Row math is written once, over a lanes policy that says how many neighbouring entries of a row are handled together
-/// and how they are reduced. `Serial` is the reference (one entry, any scalar); `Simd` is the CPU's production policy.
-/// A policy offers: scalar, vec, size, load, store, all, sum, max, keep, larger, exp, log, map.
+/// Row kernels are written once, over a lanes policy that defines how many neighbouring entries of a row are
+/// processed together and how they are reduced. `Serial` is the reference (one entry, any scalar); `Simd` is
+/// the CPU's production policy. A policy offers: scalar, vec, size, load, store, all, sum, max, keep, larger,
+/// exp, log, map.
 ///
-/// The loops run over full groups and one tail; Full and Tail tell a policy which it is.
+/// The loops run over full groups and one tail; Full and Tail are passed to the policy.
 struct Full {};
 struct Tail {
     int count;  ///< entries of the last, partial group: 1 … size − 1
@@ -48,8 +49,8 @@ struct Serial {
     static T map(T v, F f) { return f(v); }
 };
 
-/// GCC vectors of 64 bytes on every instruction set, so reductions run in the same order whatever the processor. `Isa`
-/// is only a tag: it keeps the instantiations of files compiled for different processors apart.
+/// GCC vectors of 64 bytes on every instruction set, so reductions run in the same order on every processor.
+/// `Isa` is only a tag: it keeps the instantiations of files compiled for different processors apart.
 template <class T, class Isa>
 struct Simd {
     using scalar = T;
@@ -92,7 +93,7 @@ struct Simd {
 #endif
     NORMSCOPE_INLINE vec all(T v) { return v - vec{}; }
     NORMSCOPE_INLINE vec keep(vec v, Full, T = 0) { return v; }
-    NORMSCOPE_INLINE vec keep(vec v, Tail t, T beyond = 0) {  // `beyond` behind the tail
+    NORMSCOPE_INLINE vec keep(vec v, Tail t, T beyond = 0) {  // `beyond` after the tail
         return lane(kLanes) < static_cast<word>(t.count) ? v : all(beyond);
     }
     NORMSCOPE_INLINE vec larger(vec a, vec b) { return a > b ? a : b; }
@@ -130,7 +131,7 @@ struct Simd {
         return x < lo ? zero : p * scale;
     }
     /// ln x of positive normal numbers, as k·ln 2 + ln m with √½ <= m < √2 and ln m = 2 artanh((m − 1)/(m + 1)), by its
-    /// series; a few units in the last place of the larger part. Other numbers, NaN among them, give no meaningful one.
+    /// series; a few units in the last place of the larger part. Undefined for other values, including NaN.
     NORMSCOPE_INLINE vec log(vec x) {
         constexpr bool single = sizeof(T) == 4;
         constexpr int mantissa = single ? 23 : 52;

@@ -8,18 +8,18 @@
 
 namespace normscope {
 
-/// Emulated short formats: numbers are stored as float32 and hold only values that the format has. BF16 has
+/// Emulated short formats: stored as float32, restricted to values of the format. BF16 has
 /// float32's exponents and 8 significant bits; FP16 is IEEE binary16: 11 significant bits, largest 65504,
 /// smallest 2⁻²⁴.
 enum class Rounding { None, Bf16, Fp16 };
 
-// IEEE 754 rounding float32 → format → float32: to nearest, ties to even; subnormals kept; what lies half a
-// unit or more beyond the largest number becomes infinite; a NaN stays a NaN, made quiet. Always inlined and
-// without branches, so that the loops of each instruction set's file become vector code.
+// IEEE 754 rounding float32 → format → float32: to nearest, ties to even; subnormals kept; values half a unit
+// or more beyond the largest become infinite; a NaN stays a (quiet) NaN. Always inlined and without branches,
+// so that loops vectorise in each instruction set's file.
 
 inline __attribute__((always_inline)) float round_to_bf16(float x) {
     const auto bits = std::bit_cast<std::uint32_t>(x);
-    // The carry of the mantissa runs on into the exponent, up to infinity.
+    // The carry of the mantissa propagates into the exponent, up to infinity.
     const std::uint32_t nearest = bits + 0x7fffu + ((bits >> 16) & 1u);
     const std::uint32_t quiet = bits | 0x00400000u;
     const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
@@ -31,7 +31,7 @@ inline __attribute__((always_inline)) float round_to_fp16(float x) {
     const std::uint32_t sign = bits & 0x80000000u, magnitude = bits & 0x7fffffffu;
     const std::uint32_t nearest = (magnitude + 0xfffu + ((magnitude >> 13) & 1u)) & 0xffffe000u;
     const std::uint32_t normal = nearest >= 0x47800000u ? 0x7f800000u : nearest;  // from 2^16 on
-    // Below 2⁻¹⁴ the format's numbers are 2⁻²⁴ apart, as float32's are in [½, 1): the addition rounds.
+    // Below 2⁻¹⁴ the format's values are 2⁻²⁴ apart, as float32's are in [½, 1): the addition rounds.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     const auto subnormal = std::bit_cast<std::uint32_t>(shifted - 0.5f);
     const std::uint32_t finite = magnitude < 0x38800000u ? subnormal : normal;
@@ -39,7 +39,7 @@ inline __attribute__((always_inline)) float round_to_fp16(float x) {
     return std::bit_cast<float>(sign | (magnitude > 0x7f800000u ? quiet : finite));
 }
 
-/// One number; `None` leaves it as it is.
+/// One value; `None` does not change it.
 inline float rounded(Rounding to, float x) {
     return to == Rounding::Bf16 ? round_to_bf16(x) : to == Rounding::Fp16 ? round_to_fp16(x) : x;
 }

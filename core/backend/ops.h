@@ -12,20 +12,18 @@ namespace normscope {
 
 // The operations of a pass, of the optimizer and of reductions, over a device's memory.
 //
-// Every pointer is an address of the device that the Ops belongs to, also those to single numbers
-// (coefficients, results of reductions): nothing is read on the host, and the host reads results between
-// passes (HostView). A null pointer to a coefficient stands for 1, a null gradient for one that is not
-// wanted; other pointers may be null only where that is said. Sizes and kinds are host values: they belong to
-// the shape of a stack.
+// Every pointer is an address of the device that the Ops belongs to, also those to scalars (coefficients,
+// results of reductions): nothing is read on the host, and the host reads results between passes (HostView).
+// A null pointer to a coefficient means 1, a null gradient is not computed; other pointers may be null only
+// where stated. Sizes and kinds are host values: they follow from the shape of a stack.
 //
-// Matrices are row-major and dense. R counts rows (tokens), d columns. Outputs may be inputs only where that
-// is said.
+// Matrices are row-major and dense. R counts rows (tokens), d columns. Outputs may alias inputs only where
+// stated.
 //
 // Calls are made in the order in which their results are needed, from the threads of Device::run; two calls
-// may run at the same time where neither writes what the other reads or writes. What a call gives for a row
-// does not depend on the other rows, and the same call gives the same bits every time. Sums over rows
-// (gradients) add rows in order. A call may return before it is done; a number that is not finite is no error
-// and is handed on.
+// may run concurrently where neither writes what the other reads or writes. The result for a row does not
+// depend on the other rows, and the same call gives the same bits every time. Sums over rows (gradients) add
+// rows in order. A call may return before it is done; non-finite values are no error and propagate.
 
 /// The statistics a norm keeps from its forward pass, [rows] each.
 template <class T>
@@ -46,7 +44,7 @@ struct NormRows {
     const T* beta;
 };
 
-/// How one attention map is built. q, k and v lie behind each other in rows of d + 2·d_kv; head h reads the
+/// How one attention map is built. q, k and v are consecutive in rows of d + 2·d_kv; head h reads the
 /// key and value head h·kv_heads/heads.
 struct AttentionShape {
     int d, heads, kv_heads, n;  ///< n: tokens a sequence
@@ -76,7 +74,7 @@ struct AttentionWeights {
     const T* scale;  ///< of the scores
 };
 
-/// What attention keeps of its forward pass, from the first sequence of the call on.
+/// The tape of attention, from the first sequence of the call on.
 template <class T>
 struct AttentionTape {
     T* qkv;  ///< [R, width] as the scores read it: q and k normalised and rotated
@@ -86,20 +84,20 @@ struct AttentionTape {
     T* mixed;                          ///< [R, d] heads' outputs, before W^O
 };
 
-/// Where the gradients of its parameters are added; shapes as the weights'.
+/// Accumulators of the parameters' gradients; shapes as the weights'.
 template <class T>
 struct AttentionGradients {
     T *wqkv, *bqkv, *wo, *bo, *q_norm, *k_norm;
-    bool fresh;  ///< the matrices hold nothing yet and are overwritten
+    bool fresh;  ///< the matrices are uninitialised and are overwritten
 };
 
-/// A stretch of the parameters that an optimizer or a reduction works on; of one tensor.
+/// A contiguous range of the parameters, within one tensor, for an optimizer or a reduction.
 struct ArenaPiece {
     std::size_t offset, count;
     bool decays;
 };
 
-/// What a step of an optimizer multiplies by. `correction`: 1 − β₁^t and √(1 − β₂^t).
+/// The coefficients of an optimizer step. `correction`: 1 − β₁^t and √(1 − β₂^t).
 struct OptimizerNumbers {
     double lr, beta1, beta2, eps, weight_decay, correction1, root_correction2;
 };
@@ -109,12 +107,11 @@ class Ops {
   public:
     virtual ~Ops() = default;
 
-    // --- how a step is cut on this device
+    // --- sharding of a step on this device
 
     /// Whether linear() is faster with transposed weights.
     virtual bool wants_transposed() const = 0;
-    /// How many rows a step had best take forward and back before the next ones; a shard that has fewer is
-    /// one piece.
+    /// The preferred number of rows of one forward and backward pass; a smaller shard is one piece.
     virtual int step_rows() const = 0;
 
     // --- coefficients (coefficients.h)
@@ -153,7 +150,7 @@ class Ops {
     /// ty = scale·J tx; ty may be tx. β is not read.
     virtual void norm_jvp(const NormRows<T>&, const T* tx, const T* scale, T* ty) = 0;
 
-    // --- attention, the whole map with its projections: f(u) = concat_h(P_h V_g) W^Oᵀ + b^O with
+    // --- attention including its projections: f(u) = concat_h(P_h V_g) W^Oᵀ + b^O with
     // P_h = softmax(scale·Q_h K_gᵀ), rows masked to the past in a causal stack; norms on q and k, then rotary
     // positions
 
@@ -193,15 +190,15 @@ class Ops {
     /// x[r, :] = table[tokens[r], :] + positions[r mod length, :]; positions may be null.
     virtual void embedding_forward(int sequences, int length, int d, const std::int32_t* tokens,
                                    const T* table, const T* positions, T* x) = 0;
-    /// Adds dx's rows to the rows of the tables' gradients, [vocab, d] and [context, d]; dpositions may be
-    /// null.
+    /// Adds the rows of dx to the rows of the tables' gradients, [vocab, d] and [context, d]; dpositions may
+    /// be null.
     virtual void embedding_vjp(int sequences, int length, int d, const std::int32_t* tokens, const T* dx,
                                int vocab, T* dtable, int context, T* dpositions) = 0;
     /// x = cap·tanh(x/cap), in place.
     virtual void soft_cap(std::size_t count, T cap, T* x) = 0;
     /// out = g ∘ ∂(soft cap) where it gave y; out may be g.
     virtual void soft_cap_vjp(std::size_t count, T cap, const T* y, const T* g, T* out) = 0;
-    /// losses[R] = cross-entropy of logits [R, V], in nat. Where dlogits is wanted (it may be logits) also
+    /// losses[R] = cross-entropy of logits [R, V], in nat. If dlogits is not null (it may be logits) also
     /// scale·∂(cross-entropy + z·(log Σ exp)²); scale is read only then.
     virtual void cross_entropy(int R, int V, const T* logits, const std::int32_t* targets, const T* scale,
                                T z, T* losses, T* dlogits) = 0;
@@ -226,8 +223,8 @@ class Ops {
 
     /// *factor = min(1, clip/(*norm + 1e-6)) as torch.nn.utils.clip_grad_norm_; 1 where *clip is 0.
     virtual void clip_factor(const double* norm, const double* clip, double* factor) = 0;
-    /// gates: [count] places of the gates' gradients, which are scaled so that, after a factor *global on all
-    /// gradients, their joint norm is at most clip.
+    /// gates: [count] offsets of the gates' gradients, which are scaled so that, after a factor *global on
+    /// all gradients, their joint norm is at most clip.
     virtual void clip_gates(int count, const std::size_t* gates, double clip, const double* global,
                             T* gradients) = 0;
     // One step on the pieces first … end − 1 of the arenas p (parameters), g (gradients), m, v (moments); the
@@ -238,15 +235,15 @@ class Ops {
                       const double* clip, const T* g, T* p, T* m, T* v) = 0;
     virtual void sgd(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers*,
                      const double* clip, const T* g, T* p, T* m) = 0;
-    /// Of one matrix [rows, columns]; g, p and m begin at it.
+    /// On one matrix [rows, columns]; g, p and m point to it.
     virtual void muon(int rows, int columns, bool decays, const OptimizerNumbers*, const double* clip,
                       const T* g, T* p, T* m) = 0;
 
     // --- precision
 
-    /// What becomes of weights that a pass reads: rounded to the format where storage is in it, in place.
+    /// Rounds the weights of a pass to the format where storage is in it, in place.
     virtual void round_weights(std::size_t count, T* weights) = 0;
-    /// The first of `count` numbers that is not finite: its place, or −1.
+    /// The index of the first of `count` values that is not finite, or −1.
     virtual void first_not_finite(std::size_t count, const T* x, std::int64_t* place) = 0;
 };
 

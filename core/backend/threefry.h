@@ -6,15 +6,15 @@
 
 namespace normscope::detail {
 
-/// What one call of the generator yields: two words, for the columns 2 · pair and 2 · pair + 1.
+/// The result of one call of the generator: two words, for the columns 2 · pair and 2 · pair + 1.
 struct WordPair {
     std::uint64_t even, odd;
 };
 
 /// Threefry2x64-20 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): twenty rounds of
-/// add, rotate and exclusive or turn the counter (pair, row) under the key (key, tweak) into 128 random bits.
-/// Chosen before Philox because 64-bit additions and rotations become vector code on every instruction set,
-/// widening products do not. Always inlined, so that a loop over it takes the instruction set of its caller.
+/// add, rotate and exclusive or map the counter (pair, row) under the key (key, tweak) to 128 random bits.
+/// Preferred to Philox because 64-bit additions and rotations vectorise on every instruction set, widening
+/// products do not. Always inlined, so that a loop over it is compiled for its caller's instruction set.
 [[gnu::always_inline]] inline WordPair threefry(std::uint64_t key, std::uint64_t tweak, std::uint64_t pair,
                                                 std::uint64_t row) {
     constexpr int rotation[8] = {16, 42, 12, 31, 16, 32, 24, 21};

@@ -39,7 +39,7 @@ class CpuTest : public QObject {
                         sum += (form == 2 ? at(a, k, i) : at(a, i, k)) * (form == 0 ? at(b, j, k) : at(b, k, j));
                     QVERIFY(std::abs(at(c, i, j) - (1.5 * sum + 1)) < tolerance);
                 }
-            QCOMPARE(at(c, 0, N), 2.0);  // nothing beside the result was touched
+            QCOMPARE(at(c, 0, N), 2.0);  // nothing outside the result was written
         }
     }
 

@@ -81,14 +81,14 @@ class JitGemmTest : public QObject {
     void leavesOtherShapesAlone() {
         const Matrix a(40, 40, 40, 0), b(40, 40, 40, 1), before(40, 40, 40, 2);
         Matrix c = before;
-        const auto refused = [&](bool ta, bool tb, int M, int N) {
+        const auto rejected = [&](bool ta, bool tb, int M, int N) {
             return !jit_gemm(ta, tb, M, N, 40, a.values.data(), 40, b.values.data(), 40, false,
                                      c.values.data(), 40) &&
                    c.values == before.values;
         };
-        QVERIFY(refused(true, true, 40, 40));
-        QVERIFY(refused(false, false, 15, 40));
-        QVERIFY(refused(false, true, 40, 15));
+        QVERIFY(rejected(true, true, 40, 40));
+        QVERIFY(rejected(false, false, 15, 40));
+        QVERIFY(rejected(false, true, 40, 15));
     }
 };
 

@@ -29,7 +29,8 @@ struct Format {
 };
 constexpr Format kFormats[] = {{Rounding::Bf16, 7, -126, 127}, {Rounding::Fp16, 10, -14, 15}};
 
-/// Every finite magnitude of the format, ascending, then the one that would follow the largest: it stands for infinity.
+/// Every finite magnitude of the format, ascending, then the one after the largest, which represents
+/// infinity.
 std::vector<double> magnitudes(const Format& f) {
     std::vector<double> values;
     const int steps = 1 << f.significand_bits;

@@ -56,7 +56,7 @@ Outputs run(const RowKernels<float>& k, NormKind kind, Activation activation) {
     const Floats exact_p = wave(kCount, 0.9, 2);
     k.softmax_project(kRows, kWidth, kWidth, exact_p.data(), u.data(), 0.8f, y.data());
     keep(y);
-    // Rows of 13 in rows of 21: what lies behind them is not touched.
+    // Rows of 13 in rows of 21: entries after them are not changed.
     Floats strided = wave(kCount, 0.31);
     k.softmax_project(kRows, 13, kWidth, exact_p.data(), u.data(), 0.8f, strided.data());
     Floats inside, outside;
@@ -103,15 +103,15 @@ Outputs run(const RowKernels<float>& k, NormKind kind, Activation activation) {
     k.scale_columns(kRows, kWidth, 0.3f, beta.data(), x.data(), y.data());
     keep(y);
 
-    // Two heads of 4 in rows of 11: what stands behind the heads is not touched.
+    // Two heads of 4 in rows of 11: entries after the heads are not changed.
     Floats heads = wave(kRows * 11, 0.7);
     const Floats angles = wave(kRows * 4, 0.37);
     k.rope(kRows, 2, 4, 11, angles.data(), false, heads.data());
-    Floats turned, behind;
+    Floats rotated, rest;
     for (int r = 0; r < kRows; ++r)
-        for (int i = 0; i < 11; ++i) (i < 8 ? turned : behind).push_back(heads[static_cast<std::size_t>(r * 11 + i)]);
-    keep(turned);
-    out.in_float32.push_back(behind);
+        for (int i = 0; i < 11; ++i) (i < 8 ? rotated : rest).push_back(heads[static_cast<std::size_t>(r * 11 + i)]);
+    keep(rotated);
+    out.in_float32.push_back(rest);
     const Floats pre = wave(2 * n, 0.7, 0.3), tpre = wave(2 * n, 1.1);
     Floats dpre(2 * n);
     k.swiglu(kRows, kWidth, pre.data(), y.data());

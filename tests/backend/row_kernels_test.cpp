@@ -200,7 +200,7 @@ class RowKernelsTest : public QObject {
                     double sum = 0, loss = 0;
                     for (double v : logits) sum += std::exp(v);
                     k.cross_entropy(1, V, logits.data(), &target, 1, z, &loss, nullptr);
-                    if (std::abs(loss - (std::log(sum) - logits[target])) > kTight) qFatal("the loss holds more than it says");
+                    if (std::abs(loss - (std::log(sum) - logits[target])) > kTight) qFatal("the loss differs from its definition");
                     return loss + z * std::log(sum) * std::log(sum);
                 };
                 const auto logits = logits_at(0, 0);
@@ -215,8 +215,8 @@ class RowKernelsTest : public QObject {
             }
     }
 
-    /// Pairs i and i + half turn by the angle of their row, each head of a row alike, whatever stands between the rows;
-    /// the inverse turns them back.
+    /// Pairs i and i + half are rotated by the angle of their row, each head of a row alike, for any padding
+    /// between the rows; the inverse turns them back.
     void ropeTurnsHalfSplitPairs() {
         constexpr int rows = 3, heads = 2, gap = 5;
         for (Isa isa : available())
@@ -277,7 +277,7 @@ class RowKernelsTest : public QObject {
     }
 
     /// No loss that is not a number may pass for one.
-    /// The loss of a sure and right guess: 6.1e-6 beside logits of 100, whose round-off is 7.6e-6.
+    /// The loss of a sure and right guess: 6.1e-6 at logits of 100, whose round-off is 7.6e-6.
     void crossEntropyOfASureGuess() {
         const float logits[] = {100, 88};
         const std::int32_t target = 0;

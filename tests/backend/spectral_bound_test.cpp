@@ -94,7 +94,7 @@ class SpectralBoundTest : public QObject {
         const double found = spectral_norm_bound<float>(d, n, whole.data() + 8, d);
         QVERIFY(found >= exact * (1 - 1e-6) && found < 1.1 * exact);
 
-        // The columns of L span what the rows of R leave out, but for a thousandth.
+        // The columns of L span the complement of the rows of R, up to a thousandth.
         std::vector<float> L(d * 2, 0.0F), R(2 * d, 0.0F);
         for (int i = 0; i < d; ++i)
             L[static_cast<std::size_t>(2 * i)] = 1, L[static_cast<std::size_t>(2 * i + 1)] = 1;

@@ -22,7 +22,7 @@ constexpr std::size_t kReserved = std::size_t{4} << 30, kLine = 64;
 
 std::byte* map_range(int protection) {
     void* range = mmap(nullptr, kReserved, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED) throw SystemError("trapping device: no room for its address range");
+    if (range == MAP_FAILED) throw SystemError("trapping device: no free address range");
     return static_cast<std::byte*>(range);
 }
 

@@ -7,9 +7,10 @@
 
 namespace normscope {
 
-/// The CPU behind addresses that the host may not follow: what a GPU asks of host code, on any machine.
+/// The CPU with addresses that the host cannot dereference: the constraints of a GPU on host code, on any
+/// machine.
 ///
-/// Each block has two addresses at a fixed distance: the one that is handed out lies in a reserved range
+/// Each block has two addresses at a fixed distance: the returned one lies in a reserved range
 /// without access, where a read or a write by host code ends the process (SIGSEGV); the numbers lie at the
 /// other. Ops of the device translate each pointer, and end the process with the operation's name when one is
 /// an address of the host (abort). So what runs to its end has given every operation device memory and read

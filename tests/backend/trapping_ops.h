@@ -58,7 +58,7 @@ class Translator {
     const char* operation_;
 };
 
-/// Another device's operations behind the addresses of a TrappingDevice.
+/// Another device's operations on the addresses of a TrappingDevice.
 template <class T>
 class TrappingOps final : public Ops<T> {
   public:

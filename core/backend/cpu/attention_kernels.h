@@ -12,7 +12,7 @@ struct AttentionRowSums {
     double first_mass = 0;  ///< Σ of each row's first entry, divided by the row's sum
 };
 
-/// What probes read off attention maps, one table per instruction set; no pass needs them.
+/// Reductions over attention maps for probes, one table per instruction set; not used by passes.
 template <class T>
 struct AttentionKernels {
     /// Adds the rows of one map [n, n] of probabilities, zero where a causal map is masked. NaN where an entry is.

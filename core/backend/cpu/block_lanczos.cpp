@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kRoundOff = std::numeric_limits<double>::epsilon();
 
-/// What LAPACK and the orthogonalisation may add, relative to the largest value.
+/// Round-off of LAPACK and the orthogonalisation, relative to the largest value.
 double round_off(int size) {
     return 4 * kRoundOff * std::sqrt(static_cast<double>(size));
 }
@@ -25,15 +25,15 @@ double squared(const double* x, std::size_t count) {
     return row_kernels<double>().dot(count, x, x);
 }
 
-/// The two search spaces and the map between them. Row r of `right` goes to Σ_c projected[r, c]·(row c of
-/// left).
+/// The two search spaces and the map between them. Row r of `right` is mapped to Σ_c projected[r, c]·(row c
+/// of left).
 class Bidiagonalisation {
   public:
     Bidiagonalisation(const LinearMap& map, const SpectrumOptions& options, ThreadPool& pool)
         : map_(map),
           check_(options.check),
           block_(std::clamp(options.count, 1, map.size)),
-          capacity_(room(options)),
+          capacity_(max_dimension(options)),
           right_(capacity_ + block_, map.size, {options.seed, "spectrum.right"}, pool),
           left_(capacity_, map.size, {options.seed, "spectrum.left"}, pool) {
         projected_.reserve(square(capacity_));
@@ -57,8 +57,7 @@ class Bidiagonalisation {
 
         product(map_.apply_transpose, width, left_.row(first), right_.next(width));
         if (!right_.take(width, c)) return false;
-        // Jᵀu_r has on the right space the coefficients that J gave; what differs is the round-off of the
-        // products.
+        // The coefficients of Jᵀu_r on the right space are those of J up to the round-off of the products.
         const int known = m, stride = known + width;
         next_ = right_.count() - known;
         residual_.resize(static_cast<std::size_t>(width * next_));
@@ -103,7 +102,7 @@ class Bidiagonalisation {
                 std::sqrt(squared(outside.data() + i * next_, static_cast<std::size_t>(next_)));
         return norms;
     }
-    /// What the products' round-off can move the values first … first + count − 1 by.
+    /// How far the products' round-off can move the values first … first + count − 1 by.
     std::vector<double> noise(const Ritz& ritz, int first, int count) const {
         const int m = dimension();
         std::vector<double> moved(static_cast<std::size_t>(count * m)),
@@ -153,7 +152,7 @@ class Bidiagonalisation {
     std::size_t at(int r, int c) const {
         return static_cast<std::size_t>(r) * capacity_ + static_cast<std::size_t>(c);
     }
-    int room(const SpectrumOptions& options) const {
+    int max_dimension(const SpectrumOptions& options) const {
         const double rows = static_cast<double>(options.memory) / (2.0 * sizeof(double) * map_.size);
         const int least = 4 * block_;
         const int most = std::max(least, static_cast<int>(std::min<double>(rows, options.max_dimension)));
@@ -187,7 +186,7 @@ std::vector<double> bars(const std::vector<double>& values, const std::vector<do
     return bar;
 }
 
-/// By how many factors e the worst bar misses what is asked for; at most 0 when all are met.
+/// The ln of the worst bar over the tolerance; at most 0 when all are met.
 double shortfall(const std::vector<double>& values, const std::vector<double>& bar,
                  const std::vector<double>& noise, double tolerance) {
     double worst = -std::numeric_limits<double>::infinity();
@@ -196,13 +195,13 @@ double shortfall(const std::vector<double>& values, const std::vector<double>& b
     return worst;
 }
 
-/// When to look again: convergence is geometric, so two looks tell about when the third will do. A look costs
-/// a small decomposition, an extension that was not needed two products.
+/// When to check again: convergence is geometric, so two checks predict the third. A check costs a small
+/// decomposition, a superfluous extension two products.
 class Lookout {
   public:
     explicit Lookout(int block) : block_(block), due_(4 * block) {}
     bool due(int dimension) const { return dimension >= due_; }
-    /// `shortfall` > 0: a search that has converged looks no further.
+    /// `shortfall` > 0: not called after convergence.
     void saw(int dimension, double shortfall) {
         int ahead = block_;
         if (dimension_ > 0 && shortfall < shortfall_) {
@@ -241,7 +240,7 @@ Spectrum block_lanczos(const LinearMap& map, const SpectrumOptions& options, Thr
         if (!spaces.extend()) return not_finite(count, map.size, options);
         if (!lookout.due(spaces.dimension()) && !spaces.full()) continue;
         ritz = spaces.ritz();
-        // Values beyond the wanted ones show where a gap is.
+        // Values beyond the requested ones locate the gap.
         const std::vector<double> residuals = spaces.residuals(ritz, std::min(spaces.dimension(), 3 * count));
         s.top_error = options.sharpen ? bars(ritz.values, residuals, count)
                                       : std::vector<double>(residuals.begin(), residuals.begin() + count);
@@ -249,7 +248,7 @@ Spectrum block_lanczos(const LinearMap& map, const SpectrumOptions& options, Thr
         const double missing = shortfall(ritz.values, s.top_error, noise, options.tolerance);
         for (std::size_t i = 0; i < noise.size(); ++i) s.top_error[i] += noise[i];
         s.converged = missing <= 0;
-        if (s.converged || spaces.full()) break;  // a shortfall of −∞ foretells nothing
+        if (s.converged || spaces.full()) break;  // a shortfall of −∞ predicts nothing
         lookout.saw(spaces.dimension(), missing);
     }
     s.dimension = spaces.dimension();
@@ -272,7 +271,7 @@ Spectrum block_lanczos(const LinearMap& map, const SpectrumOptions& options, Thr
             for (double x : samples) mean += x / number;
             for (double x : samples) spread += (x - mean) * (x - mean);
             s.squared_norm += mean;
-            // One sample says nothing of its own spread; a normal quadratic form varies by at most √2 of
+            // One sample has no spread; a normal quadratic form varies by at most √2 of
             // itself.
             s.squared_norm_error =
                 samples.size() > 1 ? std::sqrt(spread / (number * (number - 1))) : std::sqrt(2.0) * mean;

@@ -12,16 +12,16 @@
 namespace normscope {
 
 struct SpectrumOptions {
-    int count = 16;           ///< values wanted at each end, at most the map's size
-    double tolerance = 1e-6;  ///< stop when every wanted top value is that certain, relative to itself
+    int count = 16;           ///< values requested at each end, at most the map's size
+    double tolerance = 1e-6;  ///< stop when every requested top value has this relative error bar
     bool sharpen = true;      ///< false: bars of the top are residuals alone, for a search that stops early
     bool vectors = false;     ///< also the singular vectors of the largest value
     bool frobenius = false;   ///< also ‖J‖_F
-    int max_dimension = 640;  ///< of the search space; then the answer is given as certain as it is
+    int max_dimension = 640;  ///< of the search space; then the result is returned unconverged
     std::size_t memory = std::size_t{256} << 20;  ///< bytes of the search spaces, four blocks at least
     std::uint64_t seed = 0;                       ///< of the random start
     std::function<void()> check =
-        {};  ///< called between products; what it throws (a cancellation) comes through
+        {};  ///< called between products; exceptions (a cancellation) propagate
 };
 
 /// The ends of a spectrum. An error is a bar: the i-th value of the map lies within value ± error. A map with
@@ -29,18 +29,18 @@ struct SpectrumOptions {
 struct Spectrum {
     std::vector<double> top, top_error;        ///< [count] descending
     std::vector<double> bottom, bottom_error;  ///< [count] ascending; upper bounds unless `complete`
-    std::vector<double> left, right;           ///< [size] singular vectors of top[0], where asked for
-    double squared_norm = 0;                   ///< ‖J‖_F², where asked for
+    std::vector<double> left, right;           ///< [size] singular vectors of top[0], if requested
+    double squared_norm = 0;                   ///< ‖J‖_F², if requested
     double squared_norm_error = 0;             ///< standard error of that estimate; 0 where exact
-    bool converged = false;                    ///< the top is as certain as was asked
+    bool converged = false;                    ///< the top meets the tolerance
     bool complete = false;  ///< the whole spectrum was found: bottom and ‖J‖_F² are exact up to round-off
     int dimension = 0;      ///< of the search space at the end
 };
 
 /// Both ends of the spectrum from products alone: block Golub–Kahan–Lanczos bidiagonalisation (Golub, Luk,
 /// Overton 1981) with full reorthogonalisation in float64. Blocks are as wide as `count`, so that no
-/// multiplicity among the wanted values is missed, and start from counter-based random numbers: the same bits
-/// on any number of threads.
+/// multiplicity among the requested values is missed, and start from counter-based random numbers: the same
+/// bits on any number of threads.
 ///
 /// Bars of the top. With Ritz triples (σ̂_i, u_i, v_i), J v_i = σ̂_i u_i and r_i = Jᵀu_i − σ̂_i v_i, the
 /// extension
@@ -58,7 +58,7 @@ Spectrum block_lanczos(const LinearMap& map, const SpectrumOptions& options, Thr
 /// decomposition's round-off and the entries' own.
 double dense_error(int size, double precision);
 
-/// The same from the explicit matrix (LAPACK dgesdd), complete; memory 4·size² numbers.
+/// The same from the explicit matrix (LAPACK dgesdd), complete; memory 4·size² values.
 Spectrum dense_spectrum(const LinearMap& map, const SpectrumOptions& options);
 
 }  // namespace normscope

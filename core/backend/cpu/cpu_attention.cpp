@@ -9,7 +9,7 @@ namespace normscope {
 
 namespace {
 
-/// Sizes and places inside the fused [q | k | v] rows.
+/// Sizes and offsets in the fused [q | k | v] rows.
 template <class T>
 struct Places {
     Places(const AttentionShape& shape, const T* score_scale)
@@ -48,11 +48,11 @@ struct Scratch {
     }
 };
 
-/// Maps of a causal stack are worked on in blocks of rows, so that the products skip most of the masked half.
+/// Maps of a causal stack are processed in blocks of rows, so that GEMM skips most of the masked half.
 /// Calls body(first, end) for rows first … end − 1 of m; without causality all are one block.
 template <class Body>
 void for_row_blocks(bool causal, int m, Body&& body) {
-    constexpr int kBlock = 32;  // smaller ones lose in the products what they skip
+    constexpr int kBlock = 32;  // smaller ones lose in GEMM what they skip
     const int length = causal ? kBlock : m;
     for (int first = 0; first < m; first += length) body(first, std::min(m, first + length));
 }
@@ -81,7 +81,7 @@ std::array<ProjectionNorm<T>, 2> projection_norms(const AttentionShape& s, const
     return {{{0, 1, s.d, w.q_norm, tape.q_norm, dq}, {k, 1, s.d_kv(), w.k_norm, tape.k_norm, dk}}};
 }
 
-/// From the projections of one sequence to what the scores read: q and k are normalised, then rotated, in
+/// From the projections of one sequence to the inputs of the scores: q and k are normalised, then rotated, in
 /// place.
 template <class T>
 void prepare_qk(const RowKernels<T>& kernels, const AttentionShape& shape, const Places<T>& s,

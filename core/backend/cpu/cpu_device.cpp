@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 constexpr int kShards =
-    4;  // more find no cores on the machines it is made for, and each costs a copy of the gradients
+    4;  // more rarely find free cores, and each costs a copy of the gradients
 
 struct FreeBlock {
     void operator()(void* block) const { std::free(block); }

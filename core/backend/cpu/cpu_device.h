@@ -6,8 +6,8 @@
 namespace normscope {
 
 /// The CPU as a device: its memory is the host's, its workers are the pool's threads, each with scratch
-/// memory of its own (process-wide, freed when the thread ends). A batch has at most four shards. Nothing is
-/// ever pending.
+/// memory of its own (process-wide, freed when the thread ends). A batch has at most four shards. All calls
+/// are synchronous.
 class CpuDevice : public Device {
   public:
     CpuDevice();

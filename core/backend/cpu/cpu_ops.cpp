@@ -11,7 +11,7 @@ namespace normscope {
 
 namespace {
 
-// Rows that go forward and back together: few make a small tape, many read the weights less often.
+// Rows of one forward and backward pass: few give a small tape, many read the weights less often.
 constexpr int kStepRows = 512;
 
 template <class T>

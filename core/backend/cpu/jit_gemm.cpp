@@ -22,8 +22,8 @@ constexpr int kFewest = 16;  ///< rows or columns, below which OpenBLAS is as fa
 bool jit_gemm(bool transpose_a, bool transpose_b, int M, int N, int K, const float* A, int lda,
                       const float* B, int ldb, bool add, float* C, int ldc) {
     if (M < kFewest || N < kFewest || (transpose_a && transpose_b)) return false;
-    // libxsmm counts columns first: there the product reads Cᵀ[N,M] = op(B)ᵀ[N,K]·op(A)ᵀ[K,M], and its first
-    // operand must not be transposed. So a block of a B that is stored [N, K] is transposed before.
+    // libxsmm counts columns first: there GEMM computes Cᵀ[N,M] = op(B)ᵀ[N,K]·op(A)ᵀ[K,M], and its first
+    // operand must not be transposed. So a block of a B stored as [N, K] is transposed first.
     thread_local std::vector<float> transposed;
     if (transpose_b) transposed.resize(static_cast<std::size_t>(kColumns) * kDepth);
     const float one = 1, zero = 0;
@@ -38,7 +38,7 @@ bool jit_gemm(bool transpose_a, bool transpose_b, int M, int N, int K, const flo
                 libxsmm_smmdispatch(columns, M, depth, &first_ld, &lda, &ldc, &one, beta, &flags, nullptr);
             if (!kernel) {
                 if (n == 0 && k == 0) return false;
-                throw SystemError("matrix product: libxsmm has kernels for a part of a shape only");
+                throw SystemError("GEMM: libxsmm has kernels for only a part of a shape");
             }
             const float* a = A + (transpose_a ? static_cast<std::ptrdiff_t>(k) * lda : k);
             const float* b = B + (transpose_b ? static_cast<std::ptrdiff_t>(n) * ldb + k

@@ -11,7 +11,7 @@ namespace normscope {
 
 void wish_large_pages([[maybe_unused]] void* block, [[maybe_unused]] std::size_t bytes) {
 #ifdef __linux__
-    // Only whole large pages inside the block: its neighbours' memory is not ours to advise on.
+    // Only whole large pages inside the block: the advice must not cover neighbouring memory.
     constexpr std::uintptr_t page = std::uintptr_t{1} << 21;
     const auto begin = (reinterpret_cast<std::uintptr_t>(block) + page - 1) / page * page;
     const auto end = (reinterpret_cast<std::uintptr_t>(block) + bytes) / page * page;

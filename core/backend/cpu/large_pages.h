@@ -7,12 +7,12 @@
 namespace normscope {
 
 /// Asks the system to back a block of memory that was not touched yet with large pages (2 MiB on Linux). A
-/// step walks through tens of MiB; with small pages a good tenth of its time is the translation of addresses.
-/// A wish: systems without large pages go on without a word.
+/// step accesses tens of MiB; with small pages address translation takes more than a tenth of its time. A
+/// hint: ignored on systems without large pages.
 void wish_large_pages(void* block, std::size_t bytes);
 
-/// Makes room for `count` entries, on large pages where that is new memory, whose entries are then zero. Old
-/// ones are kept only where the block does not move.
+/// Resizes to `count` entries, on large pages and zero where newly allocated. Old entries are kept only if
+/// the block does not move.
 template <class T>
 void resize_on_large_pages(std::vector<T>& values, std::size_t count) {
     if (count > values.capacity()) {

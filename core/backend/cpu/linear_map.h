@@ -6,7 +6,7 @@
 namespace normscope {
 
 /// A square matrix known only through its products with vectors, such as the Jacobian of a whole sequence.
-/// `in` and `out` hold `count` vectors of `size` entries, one a row, and do not overlap. Both functions are
+/// `in` and `out` hold `count` vectors of `size` entries, one per row, and do not overlap. Both functions are
 /// called from one thread and may use a pool themselves; the same input must give the same bits.
 struct LinearMap {
     using Product = std::function<void(int count, const double* in, double* out)>;

@@ -18,7 +18,7 @@ namespace normscope {
 
 namespace {
 
-// The library's own threads would spin between calls and would split a product by the number of cores.
+// OpenBLAS' threads would spin between calls and split a GEMM by the number of cores.
 const bool kSingleThreaded = [] {
     openblas_set_num_threads(1);
     return true;

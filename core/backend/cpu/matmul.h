@@ -3,10 +3,10 @@
 
 namespace normscope {
 
-/// The one door to matrix products on the CPU. Float32 products go to kernels that libxsmm compiles (jit_gemm.h),
-/// float64 and what that leaves to OpenBLAS (tests/bench/README.md); both pick their kernels at run time. Row-major; the
-/// ld* are the distances between rows. Each call runs on the calling thread alone: passes are split over sequences
-/// instead, so a product's result never depends on the number of threads.
+/// GEMM on the CPU. Float32 uses kernels that libxsmm compiles (jit_gemm.h), float64 and the remaining shapes
+/// OpenBLAS (tests/bench/README.md); both select their kernels at run time. Row-major; the ld* are the
+/// distances between rows. Each call runs on the calling thread alone: passes are split over sequences
+/// instead, so a result never depends on the number of threads.
 
 /// C[M,N] = alpha·A[M,K]·B[N,K]ᵀ + beta·C — a linear layer's forward, B being [out, in].
 template <class T>
@@ -18,7 +18,7 @@ void matmul_nn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, in
 template <class T>
 void matmul_tn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc);
 
-/// to[columns, rows] = from[rows, columns]ᵀ; the rows of `from` lie ld apart, those of `to` are dense.
+/// to[columns, rows] = from[rows, columns]ᵀ; the rows of `from` are ld apart, those of `to` are dense.
 template <class T>
 void transpose(int rows, int columns, const T* from, int ld, T* to);
 

@@ -10,7 +10,7 @@
 namespace normscope {
 
 namespace {
-constexpr int kRowPiece = 64, kColumnPiece = 512;  // what one thread takes at a time
+constexpr int kRowPiece = 64, kColumnPiece = 512;  // tile of one thread
 constexpr double kNothingLeft = 1e-15;             // of the largest norm seen
 constexpr double kKept =
     0.5;  // a row that keeps this share of its norm has lost no accuracy ("twice is enough")

@@ -9,11 +9,11 @@
 
 namespace normscope {
 
-/// A growing set of orthonormal vectors of one length, one a row. Work is cut from the shape alone, so the
+/// A growing set of orthonormal vectors of one length, one per row. Work is split by the shape alone, so the
 /// bits do not depend on the number of threads.
 class OrthonormalRows {
   public:
-    /// Room for `capacity` rows of `size` entries. Directions that have to be invented are drawn by `key`.
+    /// Capacity of `capacity` rows of `size` entries. Replacement directions are drawn by `key`.
     OrthonormalRows(int capacity, int size, NormalKey key, ThreadPool& pool);
 
     int count() const { return count_; }
@@ -25,13 +25,13 @@ class OrthonormalRows {
     /// x [rows, size]: standard normals, fresh ones with every call.
     void draw(int rows, double* x);
 
-    /// Takes in the `given` rows at next(): Gram–Schmidt, twice, against all rows so far and one another.
+    /// Appends the `given` rows at next(): Gram–Schmidt, twice, against all rows so far and one another.
     /// Writes coefficients [given, count before + given] with given row r = Σ_c coefficients[r, c]·row(c). A
-    /// row that has nothing of its own becomes a random direction with coefficient 0, or is left out once the
-    /// rows span the whole space. False when an entry is not finite.
+    /// linearly dependent row becomes a random direction with coefficient 0, or is skipped once the rows span
+    /// the whole space. False when an entry is not finite.
     bool take(int given, std::vector<double>& coefficients);
 
-    /// x [rows, size] loses its part in the span of the first `against` rows.
+    /// Projects x [rows, size] onto the complement of the first `against` rows.
     void project_out(int against, int rows, double* x) const { project_out(0, against, rows, x, nullptr, 0); }
 
   private:
@@ -46,7 +46,7 @@ class OrthonormalRows {
     double largest_ = 0;  ///< norm of any row given so far: what round-off is measured against
     ThreadPool& pool_;
     std::vector<double>
-        rows_;  ///< reserved in whole, so that rows never move; pages are touched as they come
+        rows_;  ///< reserved in full, so that rows never move; pages are touched on use
 };
 
 }  // namespace normscope

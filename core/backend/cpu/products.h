@@ -10,8 +10,7 @@
 
 namespace normscope {
 
-/// The matrix products of a pass on the CPU (matmul.h has the shapes), each a rounded result in an emulated
-/// precision.
+/// The GEMMs of a pass on the CPU (shapes: matmul.h), each rounded in an emulated precision.
 template <class T>
 struct Products {
     Rounding rounding = Rounding::None;  ///< of float32 results
@@ -42,8 +41,8 @@ struct Products {
     }
 };
 
-/// What the CPU's operations are made of: loops over rows of one instruction set, and products. An emulated
-/// precision is another pair.
+/// The kernels of the CPU's operations: row loops of one instruction set, and GEMM. An emulated precision is
+/// another pair.
 template <class T>
 struct CpuKernels {
     RowKernels<T> rows;
@@ -61,7 +60,7 @@ struct CpuKernels {
             matmul_nt<T>(R, out, in, 1, x, in, w.weight, in, 0, y, out);
         if (w.bias) rows.add_bias(R, out, w.bias, y);
     }
-    /// dW[out, in] = (fresh ? 0 : dW) + dyᵀ·x: a buffer that is overwritten need not be cleared first.
+    /// dW[out, in] = (fresh ? 0 : dW) + dyᵀ·x: an overwritten buffer need not be cleared.
     void weight_gradient(int R, int out, int in, const T* dy, const T* x, bool fresh, T* dW) const {
         products.tn(out, in, R, 1, dy, out, x, in, fresh ? T(0) : T(1), dW, in);
     }

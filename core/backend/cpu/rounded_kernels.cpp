@@ -40,7 +40,7 @@ struct RoundedKernels {
         plain().softmax_project(rows, n, stride, p, g, scale, out);
         for (int r = 0; r < rows; ++r) round(static_cast<std::size_t>(n), out + area(r, stride));
     }
-    // The slope is no result of its own: a derivative that multiplies by it is, and rounds there.
+    // The slope is not a separate result: the derivative that multiplies by it rounds.
     static void activation(Activation kind, std::size_t count, const float* h, float* a, float* slope) {
         plain().activation(kind, count, h, a, slope);
         round(count, a);

@@ -5,8 +5,8 @@
 
 namespace normscope {
 
-/// The row kernels of an emulated precision, Bf16 or Fp16: each calls this processor's float32 kernel and
-/// rounds what it hands out to the format. Inside a kernel numbers stay float32, as in the accumulators of
+/// The row kernels of an emulated precision, Bf16 or Fp16: each calls the float32 kernel of this processor
+/// and rounds its results to the format. Inside a kernel values stay float32, as in the accumulators of
 /// hardware.
 ///
 /// Not rounded: a norm's statistics, which belong to the operation; the losses, which are only reported; the

@@ -12,28 +12,28 @@
 namespace normscope {
 
 /// Thin loops over row math, one table per instruction set; every function works on `rows` consecutive rows, is
-/// re-entrant, and gives the same bits for a row whatever the other rows are. Shapes: [rows, d] row-major.
+/// re-entrant, and the bits of a row do not depend on the other rows. Shapes: [rows, d] row-major.
 template <class T>
 struct RowKernels {
     void (*norm_forward)(NormKind, int rows, int d, const T* x, T eps, const T* gamma, const T* beta, T scale,
                          NormStatistics<T> out_statistics, T* y);
-    /// dx = (add ? dx : 0) + scale·Jᵀdy; dgamma, dbeta accumulate over the rows in order (null: not wanted). dx may
-    /// be dy where nothing is added.
+    /// dx = (add ? dx : 0) + scale·Jᵀdy; dgamma, dbeta accumulate over the rows in order (null: not
+    /// computed). dx may be dy where nothing is added.
     void (*norm_backward)(NormKind, int rows, int d, const T* x, NormStatistics<T>, const T* gamma, const T* dy,
                           T scale, bool add, T* dx, T* dgamma, T* dbeta);
     /// ty = scale·J tx; ty may be tx.
     void (*norm_tangent)(NormKind, int rows, int d, const T* x, NormStatistics<T>, const T* gamma, const T* tx,
                          T scale, T* ty);
-    /// Row r of [rows, n] (leading dimension n) becomes softmax(scale·s); causal rows keep first_row + r + 1 entries and
-    /// are zero behind them.
+    /// Row r of [rows, n] (leading dimension n) becomes softmax(scale·s); causal rows keep first_row + r + 1
+    /// entries and are zero after them.
     void (*softmax)(int rows, int n, int first_row, bool causal, T scale, T* s);
-    /// out = scale·(diag(p) − ppᵀ)·g for the first n entries of rows that lie `stride` apart; out may be g.
+    /// out = scale·(diag(p) − ppᵀ)·g for the first n entries of rows `stride` apart; out may be g.
     void (*softmax_project)(int rows, int n, int stride, const T* p, const T* g, T scale, T* out);
     /// a = φ(h) and slope = φ'(h), which shares φ's exponential; a may be h.
     void (*activation)(Activation, std::size_t count, const T* h, T* a, T* slope);
     /// out = x ∘ y; out may be x or y.
     void (*multiply)(std::size_t count, const T* x, const T* y, T* out);
-    /// losses[r] in nat, without the z-loss, which only dlogits knows; dlogits may be null or logits.
+    /// losses[r] in nat, without the z-loss, which only dlogits includes; dlogits may be null or logits.
     void (*cross_entropy)(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T z, T* losses,
                           T* dlogits);
     /// x = cap·tanh(x/cap), in place.
@@ -51,8 +51,8 @@ struct RowKernels {
     void (*add_bias)(int rows, int d, const T* bias, T* x);
     /// sums[:] += Σ_r x[r, :], rows in order.
     void (*column_sums)(int rows, int d, const T* x, T* sums);
-    /// Rotary positions of `heads` neighbouring heads in each of `rows` rows `stride` apart, in place; row r turns by the
-    /// angles of angles[r, :] = d_head/2 cosines, then as many sines. d_head is even.
+    /// Rotary positions of `heads` neighbouring heads in each of `rows` rows `stride` apart, in place; row r
+    /// is rotated by the angles of angles[r, :] = d_head/2 cosines, then as many sines. d_head is even.
     void (*rope)(int rows, int heads, int d_head, int stride, const T* angles, bool inverse, T* x);
     /// a = SiLU(g) ∘ u with [g | u] = pre: [rows, 2·width], a: [rows, width].
     void (*swiglu)(int rows, int width, const T* pre, T* a);

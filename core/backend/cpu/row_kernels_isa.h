@@ -6,7 +6,7 @@
 
 namespace normscope {
 
-// Each is defined in a file compiled for that instruction set; call only where the processor has it.
+// Each is defined in a file compiled for that instruction set; call only where the processor supports it.
 template <class T> const RowKernels<T>& row_kernels_serial();
 template <class T> const RowKernels<T>& row_kernels_baseline();
 template <class T> const RowKernels<T>& row_kernels_avx2();

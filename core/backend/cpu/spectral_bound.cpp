@@ -72,8 +72,8 @@ bool cholesky(int n, double shift, Square<double>& G) {
     return true;
 }
 
-/// λ_max(A·B) of two Gram matrices, as that of Cᵀ·A·C with B = C·Cᵀ. Small: in float64, whatever the products
-/// were in. What rounding may have taken from A and B is put back on their diagonals.
+/// λ_max(A·B) of two Gram matrices, as that of Cᵀ·A·C with B = C·Cᵀ. Small: in float64, for any T of the
+/// products. Possible rounding of A and B is added to their diagonals.
 double largest_eigenvalue_of_product(int n, double round_off, Square<double>& A, Square<double>& B) {
     const double of_a = trace(n, A.data()), of_b = trace(n, B.data());
     if (of_a == 0 || of_b == 0) return 0;

@@ -13,8 +13,8 @@ namespace normscope {
 void singular_decomposition(int n, const double* matrix, double* values, double* left, double* right) {
     const auto size = static_cast<std::size_t>(n);
     std::vector<double> copy(matrix, matrix + size * size);  // the routine destroys its input
-    // Row-major A is column-major Aᵀ = Σ σ·rightᵀ·left: its U holds our right vectors, column by column,
-    // which is row by row as we store them; its Vᵀ holds our left vectors as columns.
+    // Row-major A is column-major Aᵀ = Σ σ·rightᵀ·left: its U holds the right vectors column by column, which
+    // is row by row in row-major order; its Vᵀ holds the left vectors as columns.
     std::vector<double> vt(size * size);
     const int info =
         LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'A', n, n, copy.data(), n, values, right, n, vt.data(), n);

@@ -12,13 +12,13 @@
 namespace normscope {
 
 /// Runs a fixed list of independent pieces on a fixed number of threads. Each thread starts with its own contiguous
-/// share of the pieces, the same in every call, so that what a piece wrote in one pass is still in that core's cache in
-/// the next (cores may have no cache in common); who is done helps the others. The pieces themselves are cut by the
-/// caller from the shape alone, so results never depend on the thread count.
-/// Idle threads sleep (they never spin: the window needs the core). One run() at a time; calls do not nest.
+/// share of the pieces, the same in every call, so that data of a piece is still in that core's cache in the
+/// next pass (cores may share no cache); idle threads take pieces of others. The caller cuts the pieces from
+/// the shape alone, so results never depend on the thread count. Idle threads sleep (they never spin: the
+/// window needs the core). One run() at a time; calls do not nest.
 class ThreadPool {
   public:
-    /// `threads` counts the caller; 0 = as many as the machine has.
+    /// `threads` counts the caller; 0 = one per core.
     explicit ThreadPool(int threads = 0);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
@@ -35,14 +35,15 @@ class ThreadPool {
     };
     void work(std::size_t thread);
     void take_pieces(std::size_t thread, std::unique_lock<std::mutex>& lock);
-    /// A piece of this thread's share, or, when that is used up, the last one of the largest other share; −1: none.
+    /// A piece of this thread's share, or, when that is empty, the last one of the largest other share; −1:
+    /// none.
     int take(std::size_t thread);
 
     std::vector<std::thread> workers_;
     std::mutex mutex_;
     std::condition_variable wake_, done_;
     const std::function<void(int)>* piece_ = nullptr;
-    std::vector<Share> shares_;  ///< one a thread; 0 is the caller's
+    std::vector<Share> shares_;  ///< one per thread; 0 is the caller's
     int unfinished_ = 0;
     std::uint64_t round_ = 0;
     std::exception_ptr error_;

@@ -51,11 +51,11 @@ struct Body {
 };
 
 /// Runs `body` once for every thread. `kernel` names it in faults. GridFault for a race, an access out of
-/// bounds, a read of what nobody wrote, a barrier that not all threads of a block reach, a warp function that
-/// not all lanes of its mask reach, too much shared memory, or a block of more than 1,024 threads.
+/// bounds, a read of uninitialised memory, a barrier that not all threads of a block reach, a warp function
+/// that not all lanes of its mask reach, too much shared memory, or a block of more than 1,024 threads.
 void launch_on_host(const char* kernel, Dim3 grid, Dim3 block, std::size_t dynamic_shared, const Body& body);
 
-// --- what a kernel calls, through the CUDA spelling of grid.h
+// --- called by kernels through the CUDA names of grid.h
 
 struct ThreadIndex {
     Dim3 thread, block, block_dim, grid_dim;
@@ -90,7 +90,7 @@ void atomic_access(const void* address, std::size_t bytes);
 /// A plain access; the compiler's instrumentation calls it for every load and store of a kernel (hooks.cpp).
 void plain_access(const void* address, std::size_t bytes, bool write);
 /// cp.async of the calling thread (tensor_core.h): 16 bytes to shared memory, zeros where not `wanted`. They
-/// land at once or when they are waited for, as the seed says, and are not readable before.
+/// complete at once or at the wait, depending on the seed, and are not readable before.
 void begin_copy(void* shared, const void* global, bool wanted);
 void commit_copies();
 void wait_for_copies(int groups_left);

@@ -9,7 +9,7 @@
 // tensor_core.h, and
 //
 //   NORMSCOPE_SHARED(float, tile, 256);        an array of the block's shared memory
-//   NORMSCOPE_DYNAMIC_SHARED(float, room);     what the launch asked for, as a pointer
+//   NORMSCOPE_DYNAMIC_SHARED(float, buffer);   the size given at the launch, as a pointer
 //   launch("name", kernel, {grid, block, shared_bytes, stream}, arguments…);
 
 #include <cmath>
@@ -111,7 +111,7 @@ inline std::uint32_t whole_warp(std::uint32_t mask = 0xffffffffu) {
     return mask;
 }
 
-/// source(lane) says whose value a lane gets.
+/// source(lane): the lane whose value `lane` receives.
 template <class T, class Source>
 T shuffle_from(const void* place, std::uint32_t mask, T value, Source source) {
     T result;

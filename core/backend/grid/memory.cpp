@@ -110,7 +110,7 @@ void CheckedMemory::host_reads(const void* begin, std::size_t bytes, const char*
     for (std::size_t i = 0; i < bytes; i += kGranule) {
         const Cell& c = cell(static_cast<const char*>(begin) + i);
         if (c.state == State::Free) throw GridFault(std::string(what) + " runs out of bounds");
-        if (c.state == State::Allocated) throw GridFault(std::string(what) + " reads what nobody wrote");
+        if (c.state == State::Allocated) throw GridFault(std::string(what) + " reads uninitialised memory");
     }
 }
 
@@ -120,7 +120,7 @@ std::string CheckedMemory::access(const void* address, std::size_t bytes, bool w
     for (std::size_t i = 0; i < bytes; i += kGranule) {
         Cell& c = cell(p + i);
         if (c.state == State::Free) return write ? "writes out of bounds" : "reads out of bounds";
-        if (!write && c.state == State::Allocated) return "reads what nobody wrote";
+        if (!write && c.state == State::Allocated) return "reads uninitialised memory";
         const bool atomics = atomic && c.atomic;
         if (c.written && !atomics && !ordered(c.writer, now, seen))
             return std::string(write ? "writes" : "reads") + " what " + who(c.writer) +

@@ -26,9 +26,9 @@ struct AccessTime {
 };
 
 /// Memory that kernels may use, and for each two bytes of it (neighbouring BF16 are two cells) whether they
-/// are allocated and initialised, who wrote them last and who read them last. Finds accesses out of bounds,
-/// reads of what nobody wrote, and races: two accesses of the same bytes, one of them a write, that no
-/// barrier, __syncwarp or fence with an atomic orders. Of several readers only the last is known, so a race
+/// are allocated and initialised, their last writer and last reader. Finds accesses out of bounds,
+/// reads of uninitialised memory, and races: two accesses of the same bytes, one of them a write, that no
+/// barrier, __syncwarp or fence with an atomic orders. Of several readers only the last is stored, so a race
 /// can escape one schedule; other seeds find it.
 class CheckedMemory {
   public:
@@ -53,7 +53,7 @@ class CheckedMemory {
     void host_wrote(void* begin, std::size_t bytes);
     void host_reads(const void* begin, std::size_t bytes, const char* what) const;
 
-    /// For memory that is handed out in pieces elsewhere (a block's shared memory): no cell of it is
+    /// For memory that is allocated elsewhere (a block's shared memory): no cell of it is
     /// allocated now.
     void forget(void* begin, std::size_t bytes);
     void hand_over(void* begin, std::size_t bytes);

@@ -13,8 +13,9 @@ struct ActivationAt {
     typename L::vec value, slope;  ///< φ(h), φ'(h)
 };
 
-/// An activation and its derivative at each entry of h; the compiler leaves out what is not read. GELU in its tanh
-/// form is written with the logistic function: ½(1 + tanh u) = σ(2u), one exponential and no cancellation.
+/// An activation and its derivative at each entry of h; the compiler removes what is not read. GELU in its
+/// tanh form is written with the logistic function: ½(1 + tanh u) = σ(2u), one exponential and no
+/// cancellation.
 template <class L, Activation A>
 inline __attribute__((always_inline)) ActivationAt<L> activation(typename L::vec h) {
     using T = typename L::scalar;

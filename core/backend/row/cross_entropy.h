@@ -30,9 +30,9 @@ inline typename L::scalar cross_entropy(const typename L::scalar* logits, int V,
         for_lanes<L>(V, [&](int i, auto part) { L::store(dlogits + i, L::load(dlogits + i, part) * factor, part); });
         dlogits[target] -= scale;
     }
-    // A logit that is not finite must not pass for a finite loss.
+    // A non-finite logit must not give a finite loss.
     if (!std::isfinite(largest)) return largest - largest;
-    return log_total + (largest - chosen);  // lse − chosen would leave a small loss in the round-off of the logits
+    return log_total + (largest - chosen);  // lse − chosen would lose a small loss in the round-off of the logits
 }
 
 }  // namespace normscope::row

@@ -47,7 +47,7 @@ inline void add_products(typename L::vec x, typename L::vec y, double (&sums)[L:
     for (int k = 0; k < L::size; ++k) sums[k] += static_cast<double>(a[k]) * static_cast<double>(b[k]);
 }
 
-/// Σ x·y in float64: a gate's gradient is such a sum, and may cancel almost wholly.
+/// Σ x·y in float64: a gate's gradient is such a sum, with possible cancellation.
 template <class L>
 inline double dot(int count, const typename L::scalar* x, const typename L::scalar* y) {
     double sums[L::size] = {};
@@ -59,7 +59,7 @@ inline double dot(int count, const typename L::scalar* x, const typename L::scal
 }
 
 /// out = Σ_s sources[s], in order; out may be sources[0]. Returns Σ out² in float64: the square of a gradient
-/// that vanished is below float32's smallest number.
+/// that vanished is below float32's smallest value.
 template <class L>
 inline double add_up(int count, int n, const typename L::scalar* const* sources, typename L::scalar* out) {
     double squares[L::size] = {};

@@ -8,7 +8,7 @@
 namespace normscope {
 
 // GPAS: P_g(x) = x − act(g)·sg(x) ([G] §3). Forward it multiplies by 1 − act(g); backward, with
-// stop-gradient, by 1. One number a layer, in float64.
+// stop-gradient, by 1. One scalar per layer, in float64.
 
 namespace gate {
 inline constexpr double kLeak = 0.01;

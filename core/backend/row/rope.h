@@ -6,8 +6,8 @@
 namespace normscope::row {
 
 /// Rotary position of one head of 2·half entries, in place, in the half-split form: the pair (x_i,
-/// x_{half+i}) turns by the angle whose cosine and sine are given, or back where `inverse`. A rotation is
-/// orthogonal, so the way back is the transpose: one function serves the forward map, its tangent and its
+/// x_{half+i}) is rotated by the angle whose cosine and sine are given, or back if `inverse`. A rotation is
+/// orthogonal, so the inverse is the transpose: one function is the forward map, its tangent and its
 /// gradient.
 template <class L>
 inline void rope(typename L::scalar* x, int half, const typename L::scalar* cosine,

@@ -48,7 +48,7 @@ std::vector<float> ramp(int count, float step) {
     return values;
 }
 
-/// What the launch says is wrong, or an empty text.
+/// The fault of the launch, or an empty text.
 template <class Run>
 QString fault_of(std::uint64_t seed, Run run) {
     set_schedule({Schedule::Order::Drawn, seed});
@@ -171,7 +171,7 @@ class EmulatorTest : public QObject {
         for (int seed = 1; seed <= kSeeds; ++seed) {
             const QString fault =
                 fault_of(static_cast<std::uint64_t>(seed), [] { sum_of_rows(Fault::MissingBarrier); });
-            QVERIFY2(fault.contains("without a barrier") || fault.contains("nobody wrote"),
+            QVERIFY2(fault.contains("without a barrier") || fault.contains("reads uninitialised"),
                      qPrintable(fault));
         }
     }
@@ -182,7 +182,7 @@ class EmulatorTest : public QObject {
     }
 
     void sharedMemoryIsNotInitialised() {
-        always("nobody wrote", [] { sum_of_rows(Fault::UninitialisedTail); });
+        always("reads uninitialised", [] { sum_of_rows(Fault::UninitialisedTail); });
     }
 
     void hostMemoryIsOutOfReach() {
@@ -198,7 +198,7 @@ class EmulatorTest : public QObject {
         for (int seed = 1; seed <= kSeeds; ++seed) {
             const QString fault =
                 fault_of(static_cast<std::uint64_t>(seed), [&] { reverse(Fault::MissingWarpSync, x, out); });
-            QVERIFY2(fault.contains("without a barrier") || fault.contains("nobody wrote"),
+            QVERIFY2(fault.contains("without a barrier") || fault.contains("reads uninitialised"),
                      qPrintable(fault));
         }
     }
@@ -209,7 +209,7 @@ class EmulatorTest : public QObject {
 
     void aCopyMustBeWaitedFor() {
         const Product product(true);
-        always("nobody wrote", [&] { product.made(Fault::MissingWait, true); });
+        always("reads uninitialised", [&] { product.made(Fault::MissingWait, true); });
         for (int seed = 1; seed <= kSeeds; ++seed) {
             const QString fault =
                 fault_of(static_cast<std::uint64_t>(seed), [&] { product.made(Fault::EarlyReuse, true); });
@@ -295,7 +295,7 @@ class EmulatorTest : public QObject {
         QCOMPARE(memory.allocate(900), a);
         QVERIFY_EXCEPTION_THROWN(memory.allocate(1 << 16), GridFault);
         QVERIFY_EXCEPTION_THROWN(memory.release(static_cast<char*>(b) + 8), GridFault);
-        QVERIFY_EXCEPTION_THROWN(memory.host_reads(b, 8, "a copy"), GridFault);  // nobody wrote it
+        QVERIFY_EXCEPTION_THROWN(memory.host_reads(b, 8, "a copy"), GridFault);  // uninitialised
         memory.host_wrote(b, 1000);
         memory.host_reads(b, 1000, "a copy");
         QVERIFY_EXCEPTION_THROWN(memory.host_wrote(b, 1002), GridFault);
