@@ -6,7 +6,7 @@
 
 namespace normscope {
 
-/// What a model is trained or measured on: token numbers and the token that follows each, both [sequences,
+/// The data of a pass: tokens and the token that follows each, both [sequences,
 /// length], row-major.
 struct Batch {
     int sequences = 0, length = 0;

@@ -8,7 +8,7 @@ namespace normscope {
 namespace {
 
 /// Buffers of a backward or tangent pass over R rows: [R, feed_forward_width] before the activation and [R,
-/// d_ff] behind it; one and the same where the activation is not gated.
+/// d_ff] after it; the same buffer where the activation is not gated.
 template <class T>
 struct Buffers {
     Buffers(const Pass<T>& pass, int R) {
@@ -57,12 +57,12 @@ void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Sh
     }
     const std::size_t piece = static_cast<std::size_t>(rows) * ff, wide_piece = static_cast<std::size_t>(rows) * wide;
     for (int i = 0; i < shard.directions; ++i) {
-        const T* behind = gradient.activated + i * piece;
+        const T* after = gradient.activated + i * piece;
         T* before = gradient.pre + i * wide_piece;
         if (gated(pass.spec))
-            pass.ops.swiglu_vjp(rows, ff, tape.pre + first * wide, behind, before);
+            pass.ops.swiglu_vjp(rows, ff, tape.pre + first * wide, after, before);
         else
-            pass.ops.multiply(piece, tape.slope + first * ff, behind, before);
+            pass.ops.multiply(piece, tape.slope + first * ff, after, before);
     }
     pass.ops.linear_input_gradient(R, wide, d, gradient.pre, pass.at(at.w1), du);
     if (gradients) {
@@ -79,7 +79,7 @@ void feed_forward_tangent(const Pass<T>& pass, const FeedForwardOffsets& at, int
     const Buffers<T> tangent(pass, R);
     const std::size_t first = static_cast<std::size_t>(sequence) * n + first_token;
     pass.ops.linear(R, wide, d, tu, pass.linear(at.w1), tangent.pre);
-    for (int k = 0; k < directions; ++k) {  // all directions pass the same rows of the activation
+    for (int k = 0; k < directions; ++k) {  // all directions use the same rows of the activation
         const std::size_t rows = static_cast<std::size_t>(k) * m;
         const T* in = tangent.pre + rows * wide;
         T* out = tangent.activated + rows * ff;

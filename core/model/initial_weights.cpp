@@ -73,8 +73,8 @@ void initialise(const StackSpec& s, const ParameterTable& table, std::uint64_t s
         const int height = tensor.shape[0], step = std::max(1, kPiece / tensor.shape[1]);
         for (int row = 0; row < height; row += step) pieces.push_back({&tensor, row, std::min(height, row + step)});
     }
-    // Every row is a function of its name and number alone, so threads need no agreement; below a few pieces starting
-    // them costs more than they save.
+    // Every row is a function of its name and index alone, so threads need no synchronisation; for few pieces
+    // starting them costs more than they save.
     ThreadPool pool(pieces.size() < 8 ? 1 : 0);
     pool.run(static_cast<int>(pieces.size()), [&](int i) {
         const auto& [tensor, begin, end] = pieces[static_cast<std::size_t>(i)];

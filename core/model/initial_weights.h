@@ -7,13 +7,13 @@
 
 namespace normscope {
 
-/// Initial weights, drawn entry by entry from (seed, tensor name, row, column): a layer keeps its numbers when depth
-/// moves, a block when width moves. Tensors of two dimensions are normal with initial_std, the others initial_constant. Works
-/// on all cores; the numbers do not depend on how many there are.
+/// Initial weights, drawn entry by entry from (seed, tensor name, row, column): a layer keeps its weights
+/// when depth changes, a block when width changes. Tensors of two dimensions are normal with initial_std, the
+/// others initial_constant. Uses all cores; the weights do not depend on their number.
 template <class T>
 void initialise(const StackSpec& spec, const ParameterTable& table, std::uint64_t seed, T* parameters);
 
-/// The standard deviation that the init rule gives to a matrix; 0 for tensors of fewer dimensions. N is the depth.
+/// The standard deviation of a matrix by the init rule; 0 for tensors of fewer dimensions. N is the depth.
 ///
 /// | rule        | matrices of the blocks                                            | embeddings    | untied head |
 /// | lab         | 1/√d                                                              | 1, positions ½ | 1/√d        |
@@ -27,8 +27,8 @@ void initialise(const StackSpec& spec, const ParameterTable& table, std::uint64_
 /// only with path_maps ≤ 2. "Scaled Embed" of [G] is plain with embedding_std √(2/5).
 double initial_std(const StackSpec& spec, const TensorInfo& tensor);
 
-/// Where a tensor of fewer than two dimensions starts: norm weights 1 (input norms of LNS in its γ form 1/√ℓ, ℓ the layer
-/// from 1), branch scales branch_scale_init, biases and gates 0.
+/// The initial value of a tensor of fewer than two dimensions: norm weights 1 (input norms of LNS in its γ
+/// form 1/√ℓ, ℓ the layer from 1), branch scales branch_scale_init, biases and gates 0.
 double initial_constant(const StackSpec& spec, const TensorInfo& tensor);
 
 }  // namespace normscope

@@ -20,7 +20,7 @@ struct NormSite {
 
 std::vector<NormSite> norm_sites(const StackSpec& spec, const ParameterTable& table);
 
-/// What the norm read, [R, d], and the statistics it kept.
+/// The norm's input, [R, d], and its statistics.
 template <class T>
 struct NormSiteInput {
     const T* x;

@@ -10,10 +10,10 @@
 
 namespace normscope {
 
-/// Where a tensor lies in the arena; kAbsent for one that the spec does not use.
+/// The offset of a tensor in the arena; kAbsent if unused by the spec.
 inline constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
 
-/// One named tensor of the arena. Names and shapes ([out, in]) are the contract with other programs.
+/// One named tensor of the arena. Names and shapes ([out, in]) are a public interface.
 struct TensorInfo {
     std::string name;
     std::vector<int> shape;  ///< empty for a scalar
@@ -21,7 +21,7 @@ struct TensorInfo {
     std::size_t count = 1;
     int layer = -1;     ///< from 0; −1 outside the layers
     int sublayer = -1;  ///< 0 attention, 1 feed-forward; −1 otherwise
-    bool frozen = false;  ///< has a gradient, but no optimizer moves it and no clipping counts it
+    bool frozen = false;  ///< has a gradient, but is ignored by optimizer and clipping
     bool decays() const { return shape.size() >= 2; }
     bool is_gate() const { return name.ends_with(".gate"); }
 };
@@ -38,24 +38,24 @@ struct SublayerOffsets {
 };
 
 struct AttentionOffsets : SublayerOffsets {
-    std::size_t wqkv = kAbsent;  ///< wq, wk, wv stand one behind the other: [d + 2·d_kv, d]
+    std::size_t wqkv = kAbsent;  ///< wq, wk, wv are consecutive: [d + 2·d_kv, d]
     std::size_t bqkv = kAbsent;
     std::size_t wo = kAbsent, bo = kAbsent;
     std::size_t q_norm = kAbsent, k_norm = kAbsent;  ///< weights of the norms on q and k
 };
 
 struct FeedForwardOffsets : SublayerOffsets {
-    /// SwiGLU: w1 is w_gate with w_up behind it, [2·d_ff, d], b1 likewise; w2 is w_down.
+    /// SwiGLU: w1 is w_gate followed by w_up, [2·d_ff, d], b1 likewise; w2 is w_down.
     std::size_t w1 = kAbsent, b1 = kAbsent, w2 = kAbsent, b2 = kAbsent;
 };
 
-/// A matrix as the passes multiply by it: [out, in], of one tensor or of several that stand one behind the other.
+/// A weight matrix of the passes: [out, in], of one or several consecutive tensors.
 struct LinearLayer {
     std::size_t offset;
     int out, in;
 };
 
-/// The table of named tensors of a stack: one arena, each tensor at a fixed place.
+/// The table of named tensors of a stack: one arena, each tensor at a fixed offset.
 class ParameterTable {
   public:
     explicit ParameterTable(const StackSpec& spec);

@@ -8,16 +8,16 @@
 
 namespace normscope {
 
-/// Rows of the batch that one worker works on: whole sequences, cut from the shape alone.
+/// Rows of the batch that one worker works on: whole sequences, split by the shape alone.
 struct Shard {
     int first_sequence = 0, sequences = 0;
-    /// A pull-back may carry several directions through the same rows of the tape: its gradients are then
+    /// A VJP may apply to several directions at the same rows of the tape: its gradients are then
     /// [directions, R, d]. Parameter gradients are defined for one direction only.
     int directions = 1;
 };
 
-/// What every part of a pass looks at: the stack, its parameters and coefficients, and the operations to
-/// compute with. All addresses are the device's.
+/// The inputs common to all parts of a pass: the stack, its parameters and coefficients, and the operations.
+/// All addresses are the device's.
 template <class T>
 struct Pass {
     const StackSpec& spec;
@@ -26,11 +26,11 @@ struct Pass {
     Ops<T>& ops;
     const T* parameters;
     const T*
-        transposed;   ///< Tape::transposed, or null: the linear layers read the weights as they are stored
+        transposed;   ///< Tape::transposed, or null: the linear layers use the stored weights
     const T* angles;  ///< of rotary positions (rope_table.h); null without them
     const PassCoefficients<T>* whole;
     const SublayerCoefficients<T>* sublayers;  ///< [2D]
-    bool fresh_gradients = false;              ///< the blocks' weight gradients hold nothing yet
+    bool fresh_gradients = false;              ///< the blocks' weight gradients are uninitialised
 
     const T* at(std::size_t offset) const { return offset == kAbsent ? nullptr : parameters + offset; }
     LinearWeights<T> linear(std::size_t weight, std::size_t bias = kAbsent) const {
@@ -41,7 +41,7 @@ struct Pass {
     }
 };
 
-/// A place in a gradient buffer that may not be wanted.
+/// A location in an optional gradient buffer.
 template <class T>
 inline T* gradient_at(T* gradients, std::size_t offset) {
     return gradients && offset != kAbsent ? gradients + offset : nullptr;

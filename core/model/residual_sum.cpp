@@ -8,7 +8,7 @@ namespace normscope {
 
 namespace {
 
-/// Those of the model's own passes, so that an emulated precision shows what these computed.
+/// The operations of the model's passes, so that an emulated precision gives the same results.
 template <class T>
 Ops<T>& ops_of(const Transformer<T>& model) {
     return model.device().template ops<T>(model.rounding());
@@ -47,7 +47,7 @@ void branch_rows(const Transformer<T>& model, const Tape<T>& tape, int sublayer,
 
     const T* y = (t.y ? t.y : t.f) + first;
     if (rule.out && !t.y) {
-        // The tape keeps the norm's input; its statistics come out as they were.
+        // The tape keeps the norm's input; recomputed statistics are identical.
         const auto size = static_cast<std::size_t>(rows);
         T* again = model.device().template scratch_of<T>(kResidualStatistics, 2 * size);
         ops.norm_forward(norm_of(model, at.norm_out, rows, t.f + first, {again, again + size}),

@@ -5,19 +5,19 @@
 
 namespace normscope {
 
-/// The numbers of Device::scratch(): what a worker needs at the same time has a number of its own.
+/// The slots of Device::scratch(): buffers in use at the same time have different slots.
 enum ScratchSlot : int {
     kSublayerNormed,  ///< sublayer.cpp: at a norm's output
     kSublayerBranch,  ///< at f
     kSublayerInput,   ///< at u
-    kSublayerScaled,  ///< behind a channel scale
-    kSublayerSide,    ///< the second way through a parallel layer
-    kFeedForward,     ///< before and behind the activation
-    kHiddenGradient,  ///< what goes back through the layers
+    kSublayerScaled,  ///< after a channel scale
+    kSublayerSide,    ///< the second path through a parallel layer
+    kFeedForward,     ///< before and after the activation
+    kHiddenGradient,  ///< the gradient in the layers
     kLogitGradient,
     kFinalGradient,
     kStepTape,      ///< step_gradient.cpp
-    kJacobianRows,  ///< who multiplies by a Jacobian
+    kJacobianRows,  ///< users of Jacobian products
     kResidualRows,  ///< residual_sum.h's users
     kResidualStatistics,
     kScratchSlotCount

@@ -16,7 +16,7 @@ void Transformer<T>::accumulate(const Batch& batch, T factor, Gradients<T>& grad
     scratch.losses.resize(*device_, tokens);
     prepare(scratch.coefficients, scratch.transposed, pool);
     device_->run(pool, device_->shards(batch.sequences), [&](int i) {
-        thread_local Tape<T> tape;  // its arrays lie in the worker's scratch memory
+        thread_local Tape<T> tape;  // its arrays are in the worker's scratch memory
         Pass<T> p = pass(scratch.transposed, scratch.coefficients);
         p.fresh_gradients = gradients.fresh;
         if (gradients.fresh)

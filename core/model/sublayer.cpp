@@ -8,7 +8,7 @@ namespace normscope {
 
 namespace {
 
-/// One norm applied backwards to every direction: notes the gradient at its output where wanted, adds
+/// One norm applied backwards to every direction: records the gradient at its output if requested, adds
 /// parameter gradients, and gives dx = (add ? dx : 0) + scale·Jᵀ dy.
 template <class T>
 void norm_backward(const Pass<T>& pass, const NormOffsets& at, int R, int directions, const T* x,
@@ -21,7 +21,7 @@ void norm_backward(const Pass<T>& pass, const NormOffsets& at, int R, int direct
                           gradient_at(gradients, at.weight), gradient_at(gradients, at.bias));
 }
 
-/// λ where it is one number for each channel, else null.
+/// λ per channel, else null.
 template <class T>
 const T* channels(const Pass<T>& pass, const SublayerOffsets& at) {
     return pass.spec.branch_scale == BranchScale::Channel ? pass.at(at.scale) : nullptr;
@@ -107,7 +107,7 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     const T* x = t.x + first;
     const auto work = [&](int slot) { return pass.device.template scratch_of<T>(slot, count); };
     const auto note = [&](T* whole) { return whole ? whole + first : nullptr; };
-    // Past a gate at `site`: ∂/∂g of (1 − act(g))·`gated`, and the signal times the gate's factor.
+    // Through a gate at `site`: ∂/∂g of (1 − act(g))·`gated`, and the signal times the gate's factor.
     const auto gate_gradient = [&](GateSite site, const T* dy, const T* gated) {
         if (gradients && gate.at(site)) ops.add_dot(count, dy, gated, &c->gate_slope, gradients + at.gate);
     };
@@ -160,7 +160,7 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     if (gate.at(GateSite::Norm)) gate_gradient(GateSite::Norm, du, t.ungated + first);
     through_gate(GateSite::Norm, du);
 
-    // The way back to x: the shortcut's part first, then the branch's.
+    // The gradient of x: the shortcut's part first, then the branch's.
     T* dx = joined ? side : gradient;
     if (joined) {
         if (dz != gradient) ops.copy(count, dz, gradient);
@@ -197,7 +197,7 @@ void sublayer_tangent(const Pass<T>& pass, int index, const SublayerRule& rule, 
     const SublayerGate gate(pass.spec, rule, index);
     const SublayerCoefficients<T>* c = pass.sublayers + index;
     Ops<T>& ops = pass.ops;
-    // All directions pass the same rows of the norm.
+    // All directions use the same rows of the norm.
     const auto norm_tangent = [&](const NormOffsets& norm, const T* x, NormStatistics<T> statistics,
                                   const T* scale, const T* in, T* out) {
         for (int i = 0; i < directions; ++i)

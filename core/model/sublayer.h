@@ -13,14 +13,15 @@ namespace normscope {
 /// branch and the gate of GPAS at any site. Sub-layers count from 0: 2l is layer l's attention, 2l + 1 its feed-forward
 /// map.
 ///
-/// In a parallel layer the feed-forward map reads the layer's input, so a signal has a second way past the hidden state
-/// between the two sub-layers: `side`, a buffer as large as the signal. Backwards the feed-forward sub-layer leaves there
-/// what its branch sends to the layer's input and attention collects it; forwards (tangents) attention leaves its input
-/// there and the feed-forward sub-layer reads it. Null stands for a sub-layer passed on its own, whose map is then, of
-/// the layer's input x: attention x ↦ h'; feed-forward x ↦ the layer's output with attention's branch held at its value.
-/// A serial layer does not look at `side`.
+/// In a parallel layer the feed-forward map reads the layer's input, so a signal has a second path around the
+/// hidden state between the two sub-layers: `side`, a buffer as large as the signal. In the VJP the
+/// feed-forward sub-layer stores there its branch's gradient at the layer's input and attention adds it; in
+/// the JVP attention stores its input there and the feed-forward sub-layer reads it. Null means a sub-layer
+/// on its own, whose map is then, of the layer's input x: attention x ↦ h'; feed-forward x ↦ the layer's
+/// output with attention's branch held at its value. A serial layer ignores `side`.
 
-/// Where the gradients at a sub-layer's norm outputs go, [R, d] of the whole batch each; null where not wanted.
+/// Where the gradients at a sub-layer's norm outputs go, [R, d] of the whole batch each; null if not
+/// requested.
 template <class T>
 struct NormOutputGradients {
     T* in = nullptr;

@@ -6,10 +6,10 @@
 
 namespace normscope {
 
-// What of a sub-layer follows from the stack alone. The numbers themselves are coefficients of the device
+// The properties of a sub-layer that follow from the stack alone. The values are coefficients of the device
 // (core/backend/coefficients.h).
 
-/// Where the tensors of a sub-layer lie; sub-layers count as in sublayer.h.
+/// The offsets of a sub-layer's tensors; sub-layers count as in sublayer.h.
 inline const SublayerOffsets& offsets(const ParameterTable& table, int index) {
     if (index % 2 == 0) return table.attention[static_cast<std::size_t>(index / 2)];
     return table.feed_forward[static_cast<std::size_t>(index / 2)];
@@ -30,7 +30,7 @@ inline bool has_gate(const StackSpec& spec, const SublayerRule& rule, int index)
     return spec.gpas.enabled && !(first_of_parallel(spec, index) && rule.gate == GateSite::Output);
 }
 
-/// At which site a sub-layer's gate lies, and which signals it scales.
+/// The site of a sub-layer's gate and the signals that it scales.
 class SublayerGate {
   public:
     SublayerGate(const StackSpec& spec, const SublayerRule& rule, int index)
@@ -47,7 +47,7 @@ class SublayerGate {
     bool stops_gradient_;
 };
 
-/// What the coefficients of a sub-layer are computed from.
+/// The inputs of a sub-layer's coefficients.
 inline CoefficientRule coefficient_rule(const StackSpec& spec, const ParameterTable& table,
                                         const SublayerRule& rule, int index) {
     const SublayerOffsets& at = offsets(table, index);

@@ -7,7 +7,7 @@ namespace normscope {
 
 namespace {
 
-/// Hands out consecutive pieces; with no block it only counts.
+/// Allocates consecutive arrays; without a block it only counts.
 template <class T>
 class Cutter {
   public:

@@ -13,7 +13,7 @@
 
 namespace normscope {
 
-/// Columns of the feed-forward map's first product: d_ff, or 2·d_ff where SwiGLU's gate and up run as one.
+/// Columns of the feed-forward map's first GEMM: d_ff, or 2·d_ff where SwiGLU's gate and up run as one.
 inline int feed_forward_width(const StackSpec& spec) {
     return spec.activation == Activation::SwiGlu ? 2 * spec.d_ff : spec.d_ff;
 }
@@ -24,7 +24,7 @@ double mean(const T* values, std::size_t count) {
     return std::accumulate(values, values + count, 0.0) / static_cast<double>(count);
 }
 
-/// What a pass multiplies by (core/backend/coefficients.h), in the device's memory.
+/// The coefficients of a pass (core/backend/coefficients.h), in device memory.
 template <class T>
 struct Coefficients {
     Buffer<Numerics> numerics;                      ///< one
@@ -47,12 +47,12 @@ struct BatchBuffer {
     }
 };
 
-/// What one sub-layer keeps of its forward pass, for the whole batch. R = B·n rows. Null where the rule has no use.
+/// The tape of one sub-layer, for the whole batch. R = B·n rows. Null if unused by the rule.
 template <class T>
 struct SublayerTape {
-    T* x = nullptr;     ///< [R, d] what the branch reads: the hidden state before the sub-layer (in a parallel layer, before
+    T* x = nullptr;     ///< [R, d] the branch's input: the hidden state before the sub-layer (in a parallel layer, before
                         ///< the layer), or what a gate at the input made of it
-    T* u = nullptr;     ///< [R, d] input of f where a norm, a factor or a gate lies before it; else x serves
+    T* u = nullptr;     ///< [R, d] input of f where a norm, a factor or a gate is placed before it; else x serves
     T* f = nullptr;     ///< [R, d] output of f
     T* y = nullptr;     ///< [R, d] output of the output norm, where a gate or a learnable scale reads it
     T* z = nullptr;     ///< [R, d] the sum, where a post norm reads it
@@ -60,7 +60,7 @@ struct SublayerTape {
     NormStatistics<T> in{}, out{}, post{};  ///< [R] each
     // attention
     T* qkv = nullptr;  ///< [R, d + 2·d_kv] as the scores read it: q and k normalised and rotated where the
-                       ///< stack says so
+                       /// < stack has them
     T* qk = nullptr;   ///< [R, d + d_kv] q and k as projected, where norms read them
     NormStatistics<T> q_norm{}, k_norm{};  ///< [R, heads] and [R, kv_heads] (qk_norm head) or [R] each (full)
     T* probabilities = nullptr;  ///< [B, H, n, n], zero where masked
@@ -71,8 +71,8 @@ struct SublayerTape {
     T* slope = nullptr;      ///< [R, d_ff] the activation's derivative, where it is not gated
 };
 
-/// Everything a forward pass leaves behind, in the memory of its device: host code reads it through view(). One block,
-/// laid out again only when a shape changes.
+/// The results of a forward pass, in device memory: host code reads them through view(). One block, laid out
+/// again only when a shape changes.
 template <class T>
 struct Tape {
     int sequences = 0, length = 0;
@@ -84,18 +84,19 @@ struct Tape {
     T* logits = nullptr;        ///< [R, V]
     T* losses = nullptr;        ///< [R] cross-entropy per token, nat
 
-    /// The weights of the linear layers (ParameterTable::linear_layers) as [in, out], at their offsets in the arena: where
-    /// the device wants it, a product over many rows reads them so. Of the pass's parameters.
+    /// The weights of the linear layers (ParameterTable::linear_layers) as [in, out], at their offsets in the
+    /// arena: read by GEMM where the device prefers it. Of the pass's parameters.
     Buffer<T> transposed;
-    Coefficients<T> coefficients;  ///< of the pass: who multiplies by its Jacobian reads them again
+    Coefficients<T> coefficients;  ///< of the pass: read again by Jacobian products
     BatchBuffer batch;
 
     int rows() const { return sequences * length; }
-    /// Makes room for [sequences, length] tokens of this stack. With `for_gradient` alone, what no backward pass of
-    /// parameter gradients reads (f and pre, where neither a norm nor a gate does) has one place for all sub-layers.
+    /// Allocates for [sequences, length] tokens of this stack. With `for_gradient` alone, what no backward
+    /// pass of parameter gradients reads (f and pre, where neither a norm nor a gate does) has one place for
+    /// all sub-layers.
     void reserve(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules, int sequences, int length,
                  bool for_gradient = false);
-    /// The same in the worker's own memory (Device::scratch), good until the worker asks for another tape.
+    /// The same in the worker's own memory (Device::scratch), valid until the worker reserves another tape.
     void reserve_scratch(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules, int sequences,
                          int length, bool for_gradient);
     Device& device() const { return *device_; }
@@ -104,7 +105,7 @@ struct Tape {
         const auto count = static_cast<std::size_t>(rows());
         return mean(view(losses, count).data(), count);
     }
-    /// Of the block that all arrays lie in.
+    /// The size of the block of all arrays.
     std::size_t bytes() const { return memory_.bytes(); }
 
   private:
@@ -112,7 +113,7 @@ struct Tape {
     Buffer<T> memory_;
 };
 
-/// What a backward pass writes down for probes, where wanted; shards write disjoint rows.
+/// The gradients that a backward pass records for probes; shards write disjoint rows.
 template <class T>
 struct BackwardRecord {
     std::vector<Buffer<T>> hidden;       ///< 2D+1 of [R, d]: ∂loss/∂h_k

@@ -23,7 +23,7 @@ std::vector<SublayerRule> all_rules(const StackSpec& spec) {
 }
 
 /// Some layers of a stack as a stack of their own, which has the same norms; a layer's rule depends on its
-/// place in the stack, so they are named one by one.
+/// index in the stack, so they are listed one by one.
 StackSpec excerpt_of(const StackSpec& whole, const std::vector<SublayerRule>& rules, int first_layer,
                      int layers, bool embedding) {
     StackSpec spec = whole;
@@ -42,10 +42,10 @@ StackSpec excerpt_of(const StackSpec& whole, const std::vector<SublayerRule>& ru
     return spec;
 }
 
-// What one call of a reduction works on: about what a core finds again in its cache.
+// The size of one call of a reduction: about what stays in a core's cache.
 constexpr std::size_t kPiece = 1 << 14;
 
-/// The second way through a parallel layer (sublayer.h) for a signal of `count` numbers: a buffer where both
+/// The second path through a parallel layer (sublayer.h) for a signal of `count` values: a buffer where both
 /// sub-layers of k's layer lie in begin … end − 1, else none.
 template <class T>
 T* side_way(const Pass<T>& pass, int k, int begin, int end, std::size_t count) {
@@ -105,7 +105,7 @@ Transformer<T>::Transformer(const Transformer<U>& other, int first_layer, int la
             std::transform(theirs_on_host.begin() + theirs.offset,
                            theirs_on_host.begin() + theirs.offset + theirs.count, to,
                            [](U weight) { return static_cast<T>(weight); });
-        else  // without the embedding, what has an entry for each token holds nothing
+        else  // without the embedding, per-token tables are empty
             std::fill_n(to, mine->count, T(0));
         ++mine;
     }
@@ -327,7 +327,7 @@ void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch& batch, 
     T* into = gradients.shards[at].data();
     T* gradient = device_->scratch_of<T>(kHiddenGradient, count);
     double* squares = gradients.hidden_squares.data() + at * 2 * states;
-    // In float64, since the square of a gradient that vanished is below float32's smallest number.
+    // In float64, since the square of a gradient that vanished is below float32's smallest value.
     const auto note = [&](std::size_t k) {
         p.ops.add_squares(count, tape.hidden[k] + first, squares + k);
         p.ops.add_squares(count, gradient, squares + states + k);
@@ -349,7 +349,7 @@ template <class T>
 void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor, Gradients<T>& gradients,
                               ThreadPool& pool, BackwardRecord<T>* record) const {
     const std::size_t whole = static_cast<std::size_t>(tape.rows()) * spec_.d_model;
-    // Which record entry belongs to which norm of which sub-layer.
+    // The record entry of each norm of each sub-layer.
     std::vector<NormOutputGradients<T>> noted(rules_.size());
     if (record) {
         // Every entry is written below: a record that is used again keeps its memory.

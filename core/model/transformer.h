@@ -21,19 +21,19 @@ namespace normscope {
 template <class T>
 struct Gradients {
     std::vector<Buffer<T>> shards;
-    bool fresh = true;  ///< nothing added yet; the first pass overwrites what the buffers hold
+    bool fresh = true;  ///< uninitialised; the first pass overwrites the buffers
     /// [shards, 2, 2D+1]: Σh² and Σ(∂loss/∂h)² of every hidden state over all rows that the passes added, in float64
     /// (gradient_ratio.h reads them).
     Buffer<double> hidden_squares;
     Buffer<double> norm;           ///< one: ‖total‖₂ after sum_shards()
     Buffer<double> piece_squares;  ///< of sum_shards()
-    Buffer<T> loss_gradient;       ///< one: what a token's cross-entropy is multiplied by
+    Buffer<T> loss_gradient;       ///< one: the factor of a token's cross-entropy
     BatchBuffer batch;
     Buffer<T>& total() { return shards.front(); }
     const Buffer<T>& total() const { return shards.front(); }
 };
 
-/// What Transformer::accumulate works with, kept from step to step.
+/// The buffers of Transformer::accumulate, kept from step to step.
 template <class T>
 struct StepScratch {
     Buffer<T> losses;      ///< [R] cross-entropy per token, nat
@@ -46,18 +46,18 @@ struct StepScratch {
 };
 
 /// A causal language model: embedding, 2·depth sub-layers, final norm, head, cross-entropy. Holds the parameters; all
-/// passes are const and leave their results in a Tape, so probes and training share one model without touching each
-/// other. T is float or double. Not thread-safe against a concurrent change of parameters or numerics.
+/// passes are const and leave their results in a Tape, so probes and training can share one model. T is float
+/// or double. Not thread-safe against a concurrent change of parameters or numerics.
 template <class T>
 class Transformer {
   public:
     /// A completed, validated spec; weights drawn from `seed`, the same on every device.
     Transformer(const StackSpec& spec, std::uint64_t seed, Device& device = cpu_device());
 
-    /// The layers first_layer … first_layer + layers − 1 of another model, in this scalar: its weights as they are
-    /// (rounded already where it rounds), its numerics, each layer's own rule, and no rounding of its own. Without
-    /// `embedding` its vocabulary is one token and forward_layers() is what it can do; with it, and all layers, it
-    /// evaluates the same function. Measures in float64 what runs in float32.
+    /// The layers first_layer … first_layer + layers − 1 of another model, in this scalar: its (already
+    /// rounded) weights, its numerics, each layer's rule, and no rounding. Without `embedding` the vocabulary
+    /// is one token and only forward_layers() is available; with it, and all layers, it evaluates the same
+    /// function. Used to measure a float32 run in float64.
     template <class U>
     Transformer(const Transformer<U>& other, int first_layer, int layers, bool embedding);
 
@@ -66,7 +66,7 @@ class Transformer {
     const std::vector<SublayerRule>& rules() const { return rules_; }  ///< 2D
     const std::vector<NormSite>& sites() const { return sites_; }
     Device& device() const { return *device_; }
-    /// In the device's memory; the host reads them through host_parameters().
+    /// In device memory; the host reads them through host_parameters().
     std::span<T> parameters() { return {parameters_.data(), parameters_.size()}; }
     std::span<const T> parameters() const { return {parameters_.data(), parameters_.size()}; }
     HostView<T> host_parameters() const { return parameters_; }
@@ -75,15 +75,15 @@ class Transformer {
     }
     Numerics numerics;  ///< may be changed between passes
 
-    /// Emulated precision, of every pass; storage is float32, and inside an operation numbers accumulate in float32.
-    /// Pure: the result of every operation (each product, each row kernel, a residual sum, an embedding's sum) is rounded
-    /// to the format; rounded_kernels.h lists what is not rounded. Autocast: products take rounded operands and give
-    /// rounded results, and of the rest only what autocast_kernels.h lists is rounded; weights are read as float32 and
-    /// rounded at the product. Transformer<float> only (InputError).
+    /// Emulated precision, of every pass; storage is float32, and inside an operation sums accumulate in
+    /// float32. Pure: the result of every operation (each product, each row kernel, a residual sum, an
+    /// embedding's sum) is rounded to the format; rounded_kernels.h lists what is not rounded. Autocast: GEMM
+    /// has rounded operands and results, and of the rest only what autocast_kernels.h lists is rounded;
+    /// weights are float32 and rounded at the GEMM. Transformer<float> only (InputError).
     void set_rounding(Rounding rounding, PrecisionPolicy policy = PrecisionPolicy::Pure);
     Rounding rounding() const { return rounding_; }
     PrecisionPolicy policy() const { return policy_; }
-    /// Puts these weights, of the device's memory, in the place of parameters(), rounded to the format under the
+    /// Replaces parameters() by these weights (device memory), rounded to the format under the
     /// pure policy; the gates stay float32, since their small steps would round away ([G] trains them in pure
     /// BF16 and sees them freeze).
     void set_parameters(std::span<const T> weights);
@@ -99,9 +99,9 @@ class Transformer {
     /// Adds ∂(factor·mean loss)/∂θ to `gradients` (reserved and zeroed by clear()). `record` may be null.
     void backward(const Batch&, const Tape<T>&, T factor, Gradients<T>&, ThreadPool&,
                   BackwardRecord<T>* record = nullptr) const;
-    /// What forward() and backward() add for a batch, with the loss of each token [R] but without a tape: each thread
-    /// takes a few sequences forward and back before the next ones, so that the backward pass finds in the cache what
-    /// the forward pass left. Sums are in another order than backward()'s.
+    /// What forward() and backward() add for a batch, with the loss of each token [R] but without a tape:
+    /// each thread runs the forward and backward pass of a few sequences before the next ones, so that the
+    /// backward pass finds the tape in the cache. The order of sums differs from backward().
     void accumulate(const Batch&, T factor, Gradients<T>&, StepScratch<T>&, ThreadPool&) const;
     void clear(Gradients<T>&, int sequences) const;
     /// Sums the shards' buffers, in order, into total(), in float32 under emulated precision too, for the optimizer; and
@@ -110,7 +110,7 @@ class Transformer {
     /// The same, and ‖total‖₂ on the host.
     double reduce(Gradients<T>&, ThreadPool&) const;
 
-    /// The Jacobian of the sub-layers begin … end − 1 times K directions (JVP), at one sequence of the tape:
+    /// JVP of the sub-layers begin … end − 1 with K directions, at one sequence of the tape:
     /// tangent [K, m, d] at the tokens first_token … n − 1, replaced by its image. The directions lie in the
     /// device's memory, here and in pull_back(). What the pass multiplied by is in the tape, with its numerics.
     /// In a causal stack those tokens depend on each other and the earlier ones alone; otherwise first_token must
@@ -118,9 +118,9 @@ class Transformer {
     /// of them, are exact.
     void tangent(const Tape<T>&, int sequence, int begin, int end, int first_token, int directions, Jacobian,
                  T* tangent) const;
-    /// Its transpose (VJP) for the whole batch: gradient [R, d] at h_end, replaced by the gradient at h_begin.
+    /// VJP for the whole batch: gradient [R, d] at h_end, replaced by the gradient at h_begin.
     void pull_back(const Tape<T>&, int begin, int end, Jacobian, T* gradient) const;
-    /// The transpose times K directions at one sequence: gradient [K, n, d].
+    /// VJP with K directions at one sequence: gradient [K, n, d].
     void pull_back(const Tape<T>&, int sequence, int begin, int end, int directions, Jacobian, T* gradient) const;
 
   private:
@@ -154,8 +154,8 @@ class Transformer {
     Buffer<T> parameters_;
     Buffer<T> angles_;  ///< of rotary positions, else empty
     Buffer<CoefficientRule> coefficient_rules_;  ///< [2D]
-    Buffer<ArenaPiece> pieces_;  ///< the whole arena, cut
-    Buffer<ArenaPiece> sums_;    ///< what a backward pass adds to: all but the blocks' matrices
+    Buffer<ArenaPiece> pieces_;  ///< the whole arena, in pieces
+    Buffer<ArenaPiece> sums_;    ///< accumulated by a backward pass: all but the blocks' matrices
     Rounding rounding_ = Rounding::None;
     PrecisionPolicy policy_ = PrecisionPolicy::Pure;
 };

@@ -8,7 +8,7 @@ namespace normscope {
 
 namespace {
 
-/// Looks for numbers that are not finite on a device.
+/// Searches for non-finite values on a device.
 template <class T>
 class Search {
   public:

@@ -9,7 +9,7 @@
 
 namespace normscope {
 
-/// The first value of a pass that is not finite, in the order in which it was computed: parameters, then the
+/// The first value of a pass that is not finite, in the order of computation: parameters, then the
 /// forward pass layer by layer, then the gradients from the head down. Names layer, operation and step: "step
 /// 212 · L7 ffn.w2 · inf" (layers from 1, as on screen). `gradients` is the arena, of the device, or null.
 template <class T>

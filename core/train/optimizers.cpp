@@ -11,9 +11,9 @@ namespace normscope {
 namespace {
 
 constexpr std::size_t kPiece =
-    1 << 14;  // about the pieces of Transformer::sum_shards: a core finds its sums in its cache
+    1 << 14;  // about the pieces of Transformer::sum_shards: the sums are in the core's cache
 
-/// Whether the update of an entry looks at other entries of its tensor.
+/// Whether the update of an entry depends on other entries of its tensor.
 bool needs_whole(OptimizerKind kind, const TensorInfo& tensor) {
     return kind == OptimizerKind::Muon && tensor.layer >= 0 && tensor.shape.size() == 2;
 }
@@ -110,11 +110,11 @@ void Optimizer<T>::step(const OptimizerSpec& spec, double lr, double clip, const
 
 template <class T>
 LearntNorm<T>::LearntNorm(const ParameterTable& table, Device& device) : device_(device) {
-    std::vector<ArenaPiece> learnt;
+    std::vector<ArenaPiece> learned;
     for (const TensorInfo& tensor : table.tensors())
-        if (!tensor.frozen) learnt.push_back({tensor.offset, tensor.count, tensor.decays()});
-    tensors_.upload(device, learnt);
-    squares_.resize(device, learnt.size());
+        if (!tensor.frozen) learned.push_back({tensor.offset, tensor.count, tensor.decays()});
+    tensors_.upload(device, learned);
+    squares_.resize(device, learned.size());
 }
 
 template <class T>

@@ -26,15 +26,15 @@ namespace normscope {
 template <class T>
 class Optimizer {
   public:
-    /// `table` must outlive it. The moments take memory from the first step on.
+    /// `table` must outlive it. The moments are allocated at the first step.
     Optimizer(const ParameterTable& table, OptimizerKind kind, Device& device = cpu_device());
 
     /// One step on the parameters at rate lr; *clip is the clipping factor. Arenas and factor are of the
-    /// device. The spec's kind must be that of the constructor; its numbers may change from step to step.
-    /// Frozen tensors stay as they are.
+    /// device. The spec's kind must be that of the constructor; its values may change from step to step.
+    /// Frozen tensors are not changed.
     void step(const OptimizerSpec&, double lr, const double* clip, const T* gradients, T* parameters,
               ThreadPool&);
-    /// The same with a factor that the host knows.
+    /// The same with a factor on the host.
     void step(const OptimizerSpec&, double lr, double clip, const T* gradients, T* parameters, ThreadPool&);
 
     std::int64_t steps = 0;  ///< taken so far
@@ -59,7 +59,7 @@ class Optimizer {
     Buffer<T> m_, v_;
 };
 
-/// ‖g‖₂ over the arena's tensors that are learnt, summed per tensor in float64: the same on any number of
+/// ‖g‖₂ over the arena's tensors that are learned, summed per tensor in float64: the same on any number of
 /// threads.
 template <class T>
 class LearntNorm {

@@ -29,7 +29,7 @@ void keep(std::vector<double>& window, double value) {
 
 std::optional<std::string> SpikeDetector::add(double loss, double grad_norm) {
     if (!std::isfinite(loss) || !std::isfinite(grad_norm)) return std::nullopt;
-    std::optional<std::string> told;
+    std::optional<std::string> report;
     if (losses_.size() >= kLeast) {
         const double usual_loss = median(losses_), usual_norm = median(norms_);
         const bool steep = grad_norm > kGradientFactor * usual_norm;
@@ -41,12 +41,12 @@ std::optional<std::string> SpikeDetector::add(double loss, double grad_norm) {
         else if (high && !inside_)
             std::snprintf(text, sizeof text, "loss %.4g nat, %.3g above the median %.4g of the last %zu steps", loss,
                           loss - usual_loss, usual_loss, losses_.size());
-        if ((steep || high) && !inside_) told = text;
+        if ((steep || high) && !inside_) report = text;
         inside_ = steep || high;
     }
     keep(losses_, loss);
     keep(norms_, grad_norm);
-    return told;
+    return report;
 }
 
 std::vector<double> SpikeDetector::state() const {

@@ -73,7 +73,7 @@ void Trainer<T>::prepare_numerics() {
 
 template <class T>
 Batch Trainer<T>::probe_batch(int sequences, int length) const {
-    // Drawn at the context's length, since a source may spread what it has to say over the whole of it.
+    // Drawn at the context's length, since a source may use all of it.
     const int context = model_.spec().context;
     Batch batch = corpus_->held_out_batch(train_.seed, 0, sequences, context);
     if (length >= context) return batch;
@@ -161,7 +161,7 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
     now.lr = learning_rate(train_.schedule, knobs_.lr, step_, train_.steps);
     now.temperature = model_.numerics.temperature;
 
-    // The forward pass knows nothing of the scale: where its loss is not finite, no smaller scale helps.
+    // The forward pass does not depend on the scale: where its loss is not finite, no smaller scale helps.
     now.overflowed = scaled && std::isfinite(now.loss) && !std::isfinite(now.grad_norm);
     if (scaled && std::isfinite(now.loss)) loss_scaler_.update(now.overflowed);
     const bool bad_gradient = !std::isfinite(now.grad_norm) && (!now.overflowed || loss_scaler_.exhausted());
@@ -180,7 +180,7 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
 
 template <class T>
 Outcome Trainer<T>::find_first_bad(ThreadPool& pool) {
-    // The step kept no tape: its forward passes are made again, with all that they compute.
+    // The step kept no tape: its forward passes are repeated.
     for (int micro = 0; micro < train_.accumulate; ++micro) {
         const bool last = micro + 1 == train_.accumulate;
         model_.forward(corpus_->train_batch(train_.seed, step_, micro, train_.batch, model_.spec().context), tape_, pool);

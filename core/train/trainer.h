@@ -21,8 +21,8 @@
 
 namespace normscope {
 
-/// The numbers of one step. `loss` and the gradient belong to the weights before the step's update; the loss is the
-/// cross-entropy alone, whatever the z-loss adds to the gradient.
+/// The values of one step. `loss` and the gradient are those of the weights before the update; the loss is
+/// the cross-entropy alone, without the z-loss.
 struct StepNumbers {
     std::int64_t step = 0;
     double loss = 0;            ///< mean over the step's tokens, nat
@@ -33,11 +33,11 @@ struct StepNumbers {
     std::vector<double> hidden_gradient;  ///< [2D+1] ‖∂L/∂h_k‖_F, nat; not finite after an overflow in FP16
     double lr = 0, temperature = 0;
     double loss_scale = 1;      ///< of this step's backward pass; other than 1 in FP16 only
-    bool overflowed = false;    ///< the scaled gradient was not finite: the update was left out, the scale halved
+    bool overflowed = false;    ///< the scaled gradient was not finite: the update was skipped, the scale halved
     double seconds = 0;  ///< of the step, held-out loss not included
 };
 
-/// The whole state between two steps, as plain bytes and numbers: restoring it continues bit for bit.
+/// The complete state between two steps as plain data: restoring it resumes bit for bit.
 template <class T>
 struct TrainerState {
     std::int64_t step = 0;  ///< steps done
@@ -52,9 +52,9 @@ struct TrainerState {
 /// help inside a call.
 ///
 /// bf16 and fp16 are mixed precision (Transformer::set_rounding). Under the pure policy the trainer holds a float32 master
-/// copy of the weights, which the optimizer moves and checkpoints keep; the model's passes read that copy rounded to the
-/// format, and round what every operation gives. Under autocast the model's weights are float32 themselves, and products
-/// round them. fp16 scales the loss under both (LossScaler).
+/// copy of the weights, which the optimizer updates and checkpoints store; the model's passes read that copy
+/// rounded to the format, and round the result of every operation. Under autocast the model's weights are
+/// float32 and rounded at each GEMM. fp16 scales the loss under both (LossScaler).
 template <class T>
 class Trainer {
   public:
@@ -68,43 +68,43 @@ class Trainer {
     const Outcome& outcome() const { return outcome_; }
     bool ended() const { return outcome_.state != RunState::Running && outcome_.state != RunState::Prepared; }
 
-    /// Of the coming step: what FP16 multiplies the loss by, else 1.
+    /// The loss scale of the next step under FP16, else 1.
     double loss_scale() const { return train_.precision == Precision::Fp16 ? loss_scaler_.scale() : 1; }
 
     HotKnobs knobs() const { return knobs_; }
     void set_knobs(const HotKnobs& knobs) { knobs_ = knobs; }
-    /// Puts Δt, τ (with its warm-up) and ε of the coming step into the model, so that probes see what the step will.
+    /// Sets Δt, τ (with its warm-up) and ε of the next step in the model, so that probes use the same values.
     void prepare_numerics();
 
-    /// One step; sets the outcome when the run ends with it. Where it ends diverged the update is left out: the
-    /// parameters stay those that the step's loss belongs to, and steps_done() stays at this step.
+    /// One step; sets the outcome when the run ends with it. On divergence the update is skipped: the
+    /// parameters remain those of the step's loss, and steps_done() is not advanced.
     StepNumbers step(ThreadPool&);
 
-    /// The weights that the optimizer moves, for the host; in emulated precision the float32 copy.
+    /// The weights that the optimizer updates, for the host; in emulated precision the float32 copy.
     HostView<T> trained_weights() const { return master_.empty() ? model_.host_parameters() : HostView<T>(master_); }
-    /// What the coming step would move, found by making it and taking it back: state, weights and outcome are bit for
-    /// bit what they were. All NaN where its update would be left out.
+    /// The update of the next step, by applying and undoing it: state, weights and outcome are restored bit
+    /// for bit. All NaN where its update would be skipped.
     UpdateNorms trial_update(ThreadPool&);
 
     TrainerState<T> save() const;
     /// The state of a trainer of the same stack.
     void restore(const TrainerState<T>&);
 
-    /// The fixed batch that probes look at: the first `length` tokens (at most the context) of so many held-out
-    /// sequences, the same at every step; with more sequences or tokens the first ones stay.
+    /// The fixed batch of the probes: the first `length` tokens (at most the context) of that many held-out
+    /// sequences, the same at every step; more sequences or tokens extend it.
     Batch probe_batch(int sequences, int length) const;
 
   private:
     double held_out_loss(ThreadPool&);
-    /// What the step's passes left of every hidden state, without the loss scale.
+    /// Reads the hidden states' sums of the step's passes, without the loss scale.
     void read_hidden_states(StepNumbers&) const;
-    /// The weights that the optimizer moves, of the device.
+    /// The weights that the optimizer updates, in device memory.
     T* weights() { return master_.empty() ? model_.parameters().data() : master_.data(); }
     /// Sums the shards' gradients, without the loss scale, and their norm.
     void reduce_gradients(double loss_scale, ThreadPool&);
-    /// Lets the model see the weights after they moved.
+    /// Copies the updated weights to the model.
     void publish_weights();
-    /// What was not finite first in the step that has just been made.
+    /// The first non-finite value of the last step.
     Outcome find_first_bad(ThreadPool&);
     void update_weights(const StepNumbers&, ThreadPool&);
 

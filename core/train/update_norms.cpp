@@ -19,7 +19,7 @@ std::string group_of(const TensorInfo& t) {
     return t.name.starts_with("head.") ? "head" : "embedding";
 }
 
-/// Along the depth, and what belongs to no depth behind it.
+/// Groups along the depth, then those without a depth.
 std::vector<std::string> all_groups(const ParameterTable& table) {
     std::vector<std::string> names{"embedding"};
     for (std::size_t l = 0; l < table.attention.size(); ++l)

@@ -163,16 +163,16 @@ std::vector<double> Verdict::state() const {
 }
 
 void Verdict::restore(const std::vector<double>& state) {
-    const auto refuse = [] {
+    const auto reject = [] {
         throw InputError("checkpoint: verdict", "is not of a layout that this version reads",
                          "a checkpoint of this version");
     };
     if (!state.empty() && state[0] >= 0) return restore_first_layout(state);
-    if (state.size() < kScalars || state[0] != kLayout) refuse();
+    if (state.size() < kScalars || state[0] != kLayout) reject();
     const double kept = state[kScalars - 1];
     if (!(kept >= 0 && kept <= 2 * kWindow && kScalars + kept <= static_cast<double>(state.size()) &&
           static_cast<double>(state.size()) <= kScalars + kept + kWindow))
-        refuse();
+        reject();
     initial_ = state[1];
     best_median_ = state[2];
     best_mean_ = state[3];
@@ -198,7 +198,7 @@ void Verdict::restore_first_layout(const std::vector<double>& state) {
     best_step_ = -1;
     seen_ = static_cast<std::int64_t>(state[3]);
     above_ = static_cast<std::int64_t>(state[4]);
-    held_step_ = seen_ - 1;  // where a collapse before the checkpoint began is not known
+    held_step_ = seen_ - 1;  // the start of a collapse before the checkpoint is unknown
     losses_.assign(state.begin() + kFirstScalars, state.end());
     ratios_.clear();
     if (seen_ > 0) ratios_.push_back(state[2]);

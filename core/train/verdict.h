@@ -10,15 +10,15 @@
 
 namespace normscope {
 
-/// Watches the losses of a run and says how it stands. Losses and entropies are in nat, steps count from 0.
+/// Classifies a run by its losses. Losses and entropies are in nat, steps count from 0.
 ///
 /// H₁ is the corpus' unigram entropy: the loss of the best model that ignores its input. "The last 20" is the mean of
 /// the last 20 losses; a rule that asks it to be high asks the same of their median, so that one spike in the last
 /// steps decides nothing.
 ///
 /// **Diverged**, while it trains: the median of the last 20 losses stays above max(first loss, ln V) + 1, or above
-/// the best such median + 2, for 50 steps; never within the first 50. (A value that is not finite is the trainer's to
-/// name.) At the end: the last 20 above ln V + 1.
+/// the best such median + 2, for 50 steps; never within the first 50. (Non-finite values are reported by the
+/// trainer.) At the end: the last 20 above ln V + 1.
 ///
 /// **Collapsed**: best is the lowest mean of 20 losses in a row, H₁ − best what the run had gained. The run lost more
 /// than a quarter of it: last 20 − best > (H₁ − best) / 4. Three conditions keep noise from being called a collapse:
@@ -30,10 +30,11 @@ namespace normscope {
 /// **Stalled**: the last 20 at or above 0.97·H₁: the run learned no more than the unigram. Its gradients are
 /// vanishing where the median of the last 20 ratios first/last (‖∂L/∂h‖ after layer 1 over that after layer D, on the
 /// training batch) is below 0.01, exploding where it is above 100, neither otherwise. A run that ends within its
-/// warm-up or that is still falling is told so: the verdict speaks of the steps that were made, not of those to come.
+/// warm-up or that is still falling is also called stalled: the verdict covers the steps made, not those to
+/// come.
 ///
-/// **Finished**: none of these. Runs of fewer than 20 steps finish, and their text says that they are too short.
-/// Where H₁ is unknown (NaN) or 0 nothing can be said of collapsing and stalling.
+/// **Finished**: none of these. Runs of fewer than 20 steps finish, and their text states that they are too
+/// short. Where H₁ is unknown (NaN) or 0 collapse and stalling are not checked.
 ///
 /// At the end diverged goes before collapsed, collapsed before stalled: a run that reached 2.4 and fell back to H₁
 /// had learned something.
@@ -42,10 +43,10 @@ class Verdict {
     Verdict(double ln_vocab, double unigram_entropy, std::int64_t warmup);
 
     /// One more step; returns the divergence when it is complete. `gradient_ratio` may be NaN or infinite (an overflow
-    /// in FP16): it is left out then.
+    /// in FP16): it is skipped then.
     std::optional<Outcome> add(std::int64_t step, double loss, double gradient_ratio);
 
-    /// How a run that reached its last step ended, with the numbers that decided it.
+    /// The outcome of a run that reached its last step, with the deciding values.
     Outcome at_end(std::int64_t last_step) const;
 
     static constexpr std::size_t kWindow = 20;
@@ -53,10 +54,10 @@ class Verdict {
     static constexpr double kUnigramShare = 0.97;  ///< of H₁: at or above it nothing beyond the unigram was learned
     static constexpr double kVanishing = 0.01, kExploding = 100;
 
-    /// For checkpoints: what was seen so far.
+    /// The state for checkpoints.
     std::vector<double> state() const;
     /// Continues from `state`, also one of the first layout, which kept neither the mean nor the step of the best
-    /// window: its median stands for the mean then. Throws InputError for anything else.
+    /// window: its median then replaces the mean. Throws InputError for anything else.
     void restore(const std::vector<double>& state);
 
   private:
@@ -79,7 +80,7 @@ class Verdict {
     std::vector<double> losses_;  ///< the last 2·kWindow, oldest first
     std::vector<double> ratios_;  ///< the last kWindow that were finite, oldest first
     double initial_ = 0, best_median_, best_mean_, best_error_ = 0;
-    std::int64_t best_step_ = -1;  ///< last step of the window with the best mean; -1 where it is not known
+    std::int64_t best_step_ = -1;  ///< last step of the window with the best mean; -1 if unknown
     std::int64_t held_step_ = -1;  ///< the last step whose mean was at or below collapse_level()
     std::int64_t seen_ = 0, above_ = 0;
 };

@@ -135,7 +135,7 @@ class AutocastTest : public QObject {
     }
 
   private Q_SLOTS:
-    /// Operands rounded, the product rounded, what stood there before added in float32.
+    /// Operands rounded, the product rounded, the previous value added in float32.
     void products() {
         constexpr int M = 5, N = 7, K = 9, ld = 11;
         const auto wave = [](float frequency) {
@@ -339,7 +339,7 @@ class AutocastTest : public QObject {
         }
     }
 
-    /// A LLaMA block with grouped heads, norms on q and k, parallel layout, learnt branch scales and a soft cap.
+    /// A LLaMA block with grouped heads, norms on q and k, parallel layout, learned branch scales and a soft cap.
     void everyOption() {
         for (Rounding to : {Rounding::Bf16, Rounding::Fp16}) {
             StackSpec spec;

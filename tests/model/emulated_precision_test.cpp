@@ -269,7 +269,7 @@ class EmulatedPrecisionTest : public QObject {
                 QVERIFY2(in_format(shard.data() + t.offset, t.count), t.name.c_str());
     }
 
-    /// The same of a LLaMA block with norms on q and k, parallel layout and learnt branch scales.
+    /// The same of a LLaMA block with norms on q and k, parallel layout and learned branch scales.
     void everythingIsInTheFormatWithEveryOption() {
         for (Rounding rounding : {Rounding::Bf16, Rounding::Fp16}) {
             StackSpec spec;
@@ -337,7 +337,7 @@ class EmulatedPrecisionTest : public QObject {
         QVERIFY(same_bits(copy(a.logits, kR * kVocab), b.logits));
     }
 
-    void float64Refuses() {
+    void float64Rejects() {
         Transformer<double> model(stack_of(Scheme::Pre), 3);
         QVERIFY_EXCEPTION_THROWN(model.set_rounding(Rounding::Bf16), InputError);
         model.set_rounding(Rounding::None);

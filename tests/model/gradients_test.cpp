@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The buffers of a step's gradients: what stood in them before must not matter, what is added must.
+// The buffers of a step's gradients: their previous contents are ignored, contributions are added.
 #include "core/model/transformer.h"
 
 #include <QtTest>

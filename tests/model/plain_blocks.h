@@ -117,7 +117,7 @@ class PlainBlocks {
         return f;
     }
 
-    /// The heads of a projected token: cut, normalised and turned as the stack says. `which` is "q", "k" or
+    /// The heads of a projected token: split, normalised and rotated as in the stack. `which` is "q", "k" or
     /// "v".
     Rows heads(const Row& u, int position, const std::string& prefix, const std::string& which,
                int count) const {

@@ -192,7 +192,7 @@ class StepGradientTest : public QObject {
         QVERIFY(distance(gradients.total().values(), thrice) < 1e-13);
     }
 
-    void refusesTokensThatAreNone() {
+    void rejectsTokensThatAreNone() {
         const Transformer<double> model(stack_of(Scheme::Pre, Block::Gpt2, GateSite::Auto, BranchScale::None), 3);
         ThreadPool pool(1);
         StepScratch<double> scratch;

@@ -25,7 +25,7 @@ class TestOutcome : public QObject {
         QCOMPARE(run_state_word(RunState::Failed), "failed");
     }
 
-    void unknownWordIsRefused() {
+    void unknownWordIsRejected() {
         try {
             run_state_from_word("melted");
             QFAIL("accepted");

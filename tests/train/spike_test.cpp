@@ -27,8 +27,8 @@ class SpikeTest : public QObject {
         SpikeDetector detector;
         for (int step = 0; step < 100; ++step) QVERIFY(!detector.add(loss_at(step), 1));
         QVERIFY(!detector.add(2, 3.9));
-        const auto told = detector.add(2, 6);
-        QVERIFY(told && told->find("gradient norm 6, 6 times the median 1 of the last 50 steps") == 0);
+        const auto report = detector.add(2, 6);
+        QVERIFY(report && report->find("gradient norm 6, 6 times the median 1 of the last 50 steps") == 0);
         QVERIFY(!detector.add(2, 7));  // the same spike
         QVERIFY(!detector.add(2, 1));
         QVERIFY(detector.add(2, 6));
@@ -38,8 +38,8 @@ class SpikeTest : public QObject {
         SpikeDetector detector;
         for (int step = 0; step < 100; ++step) detector.add(2, 1);
         QVERIFY(!detector.add(2.49, 1));
-        const auto told = detector.add(2.75, 1);
-        QVERIFY(told && told->find("loss 2.75 nat, 0.75 above the median 2 of the last 50 steps") == 0);
+        const auto report = detector.add(2.75, 1);
+        QVERIFY(report && report->find("loss 2.75 nat, 0.75 above the median 2 of the last 50 steps") == 0);
     }
 
     void aNoisyLossNeedsMore() {
@@ -55,7 +55,7 @@ class SpikeTest : public QObject {
             QVERIFY(!detector.add(2, step % 2 ? 100 : 1));
     }
 
-    void whatIsNoNumberIsLeftOut() {
+    void whatIsNoNumberIsSkipped() {
         SpikeDetector detector;
         for (int step = 0; step < 60; ++step) detector.add(2, 1);
         const auto before = detector.state();

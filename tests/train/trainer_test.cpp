@@ -119,7 +119,7 @@ class TrainerTest : public QObject {
                 QTest::addRow("%s %s", word_of(kind), word_of(precision))
                     << static_cast<int>(kind) << static_cast<int>(precision);
     }
-    /// Learns, gives the same bits on any number of threads, and goes on bit for bit from a saved state.
+    /// Learns, gives the same bits on any number of threads, and resumes bit for bit from a saved state.
     void everyOptimizerAndPrecision() {
         QFETCH(int, kind);
         QFETCH(int, precision);
@@ -190,7 +190,7 @@ class TrainerTest : public QObject {
         QVERIFY(std::abs(got.gradient_ratio / wanted.gradient_ratio - 1) < 1e-2);
     }
 
-    /// A scale that is too large overflows: nothing moves, the scale is halved, the run goes on.
+    /// A scale that is too large overflows: nothing moves, the scale is halved, the run continues.
     void anOverflowLeavesTheUpdateOut() {
         ThreadPool pool(1);
         TrainSpec train;
@@ -219,7 +219,7 @@ class TrainerTest : public QObject {
         QCOMPARE(trainer->save().optimizer_steps, 1);
     }
 
-    /// Where no scale is small enough the run has diverged, and says where.
+    /// Where no scale is small enough the run has diverged, and reports where.
     void anOverflowAtEveryScaleIsDivergence() {
         ThreadPool pool(1);
         StackSpec stack = small_stack();

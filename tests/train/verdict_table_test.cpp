@@ -46,8 +46,8 @@ class VerdictTableTest : public QObject {
             const auto loss = numbers(file.readLine()), ratio = numbers(file.readLine());
             QVERIFY(!loss.empty() && ratio.size() == loss.size());
             const Outcome outcome = verdict_of(head, loss, ratio, loss.size());
-            const QByteArray told = head[0] + ": " + run_state_word(outcome.state) + " (" + outcome.text.c_str() + ")";
-            QVERIFY2(run_state_word(outcome.state) == head[1], (told + ", expected " + head[1]).constData());
+            const QByteArray found = head[0] + ": " + run_state_word(outcome.state) + " (" + outcome.text.c_str() + ")";
+            QVERIFY2(run_state_word(outcome.state) == head[1], (found + ", expected " + head[1]).constData());
             const Outcome resumed = verdict_of(head, loss, ratio, loss.size() / 2);
             QCOMPARE(resumed.text, outcome.text);
             ++words[head[1]];

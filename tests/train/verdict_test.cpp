@@ -57,7 +57,7 @@ class VerdictTest : public QObject {
         QCOMPARE(verdict.at_end(99).state, RunState::Finished);
     }
 
-    /// One spike among the last 20 lifts their mean; the median knows better.
+    /// One spike among the last 20 lifts their mean; the median does not rise.
     void aSpikeAtTheEndDecidesNothing() {
         for (double spike : {30.0, 1e4}) {  // means of 3.2, above H₁, and of 502, above ln V + 1
             Verdict verdict(kLnV, kUnigram, 0);
@@ -215,7 +215,7 @@ class VerdictTest : public QObject {
         QCOMPARE(stalled.at_end(39).state, RunState::Stalled);
     }
 
-    void anUnknownLayoutIsRefused() {
+    void anUnknownLayoutIsRejected() {
         for (const std::vector<double>& state : {std::vector<double>{}, {-3, 1, 2}, {-2, 1, 2}, {3.6, 2.4},
                                                  {-2, 3, 3, 3, 0, 1, 1, 1, 0, 4000}, std::vector<double>(200, 1.0)})
             QVERIFY_THROWS_EXCEPTION(InputError, Verdict(kLnV, kUnigram, 0).restore(state));

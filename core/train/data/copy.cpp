@@ -15,7 +15,7 @@ int symbols_to_copy(int length) {
 
 CopyCorpus::CopyCorpus(int context) {
     const int copied = symbols_to_copy(context);
-    // Targets stand at 1 … context, separators at copied, 2 · copied + 1, …
+    // Targets are at 1 … context, separators at copied, 2 · copied + 1, …
     const double separators = (context + 1) / (copied + 1);
     const double share = separators / context, symbol_share = (1 - share) / kSymbols;
     unigram_entropy_ = -share * std::log(share) - (share < 1 ? (1 - share) * std::log(symbol_share) : 0.0);

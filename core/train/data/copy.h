@@ -6,10 +6,10 @@
 namespace normscope {
 
 /// Copying: m = max(1, length / 2) random symbols, a separator, the same symbols again (and the separator
-/// once more where the length is odd). Every position is a target. The first symbols are noise that nothing
-/// can predict, what follows is certain, and the separator always stands at the same place; hence the floor
-/// for sequences of `context` tokens is (m − 1) · ln kSymbols / context: the first symbol is given, not a
-/// target. Shorter or longer batches have the floor of their own length.
+/// once more where the length is odd). Every position is a target. The first symbols are unpredictable, the
+/// rest is determined, and the separator is always at the same position; hence the floor for sequences of
+/// `context` tokens is (m − 1) · ln kSymbols / context: the first symbol is given, not a target. Shorter or
+/// longer batches have the floor of their own length.
 class CopyCorpus final : public Corpus {
   public:
     explicit CopyCorpus(int context);

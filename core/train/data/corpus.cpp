@@ -37,7 +37,7 @@ Batch Corpus::batch(Split split, std::uint64_t seed, std::int64_t row, std::int6
     result.targets.reserve(static_cast<std::size_t>(sequences) * width);
     std::vector<std::int32_t> text(width + 1);
     for (int i = 0; i < sequences; ++i) {
-        // Every sequence owns 2^32 columns of its step's row of random numbers.
+        // Every sequence uses 2^32 columns of its step's row of random numbers.
         const std::uint64_t first_column = static_cast<std::uint64_t>(first_sequence + i) << 32;
         draw(split, RandomRow(key, static_cast<std::uint64_t>(row), first_column), text);
         result.tokens.insert(result.tokens.end(), text.begin(), text.end() - 1);

@@ -12,8 +12,8 @@
 namespace normscope {
 
 /// A source of training text. Batches are pure functions of their arguments, so that resuming a run and
-/// holding several runs to identical batches need no stored position. Constant after construction, for use
-/// from any thread.
+/// identical batches for several runs need no stored position. Constant after construction, for use from any
+/// thread.
 class Corpus {
   public:
     virtual ~Corpus() = default;
@@ -26,7 +26,7 @@ class Corpus {
     /// Entropy of a single target token (nat): the loss of the best model that ignores its input.
     virtual double unigram_entropy() const = 0;
 
-    /// Mean entropy of a target token given all that precedes it (nat), the floor of the loss; NaN when
+    /// Mean entropy of a target token given all preceding tokens (nat), the floor of the loss; NaN when
     /// unknown.
     virtual double entropy_rate() const = 0;
 
@@ -43,7 +43,7 @@ class Corpus {
     enum class Split { Train, HeldOut };
     Corpus() = default;
 
-    /// Fills text (length + 1 tokens) with one sequence made of the numbers in `random`.
+    /// Fills text (length + 1 tokens) with one sequence drawn from `random`.
     virtual void draw(Split split, RandomRow random, std::span<std::int32_t> text) const = 0;
 
   private:
@@ -51,7 +51,7 @@ class Corpus {
                 int length) const;
 };
 
-/// Makes the corpus that a recipe names; `context` is the length that its floors are stated for and that both
+/// Creates the corpus of a recipe; `context` is the length that its floors are stated for and that both
 /// parts of a file must be able to serve. Throws InputError.
 std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, int context);
 

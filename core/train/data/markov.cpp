@@ -30,13 +30,13 @@ double entropy_term(double p) {
     return p > 0 ? -p * std::log(p) : 0.0;
 }
 
-// The language. Chosen so that the default experiment tells its story within 200 steps: a working stack of 12
-// layers gets far below the unigram entropy, and still has more to learn.
+// The language. Chosen so that the default experiment shows its result within 200 steps: a working stack of
+// 12 layers gets far below the unigram entropy, and still has more to learn.
 constexpr std::uint64_t kLanguageSeed = 1;
 constexpr int kWords = 100, kMinLetters = 2, kMaxLetters = 6;
 constexpr double kZipfExponent = 1.0;    // of the words' common frequencies
 constexpr double kLetterExponent = 0.5;  // of the letters' frequencies
-constexpr int kFollowers = 3;            // favourite followers of each word, in falling weight,
+constexpr int kFollowers = 3;            // preferred followers of each word, by decreasing weight,
 constexpr double kFollowerShare = 0.5;   // and the probability that the next word is drawn from them
 
 }  // namespace
@@ -49,8 +49,7 @@ MarkovCorpus::MarkovCorpus() {
 }
 
 void MarkovCorpus::spell_words() {
-    // Letters in the order of their frequency in English; consonants and vowels take turns, so words can be
-    // said.
+    // Letters in the order of their frequency in English; consonants and vowels alternate.
     constexpr std::array<std::string_view, 2> alphabets{"tnshrdlcmwfgpbvkjxqz", "eaoiuy"};
     std::array<std::vector<double>, 2> letters;
     for (std::size_t i = 0; i < 2; ++i)
@@ -86,7 +85,7 @@ void MarkovCorpus::link_words() {
 
 void MarkovCorpus::find_stationary_state() {
     // Power iteration. Every row holds a share of the same Zipf law, so the distance to the stationary state
-    // falls at least by the factor kFollowerShare in each turn.
+    // falls at least by the factor kFollowerShare in each iteration.
     const std::size_t count = words_.size();
     stationary_.assign(count, 1.0 / static_cast<double>(count));
     for (double change = 1; change > 1e-15;) {

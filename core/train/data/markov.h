@@ -9,17 +9,18 @@
 
 namespace normscope {
 
-/// A small invented language whose entropies are known exactly. Its 100 words are spelled with the letters
+/// A small artificial language with exactly known entropies. Its 100 words are spelled with the letters
 /// a–z and end with a space; a word depends on the one before it (first-order Markov), half on a Zipf law
-/// that all words share and half on three favourite followers of its own. The language is the same in every
-/// run: a run's seed draws only the text. A character has 2.867 nat by itself and 0.630 nat given all before
+/// that all words share and half on three preferred followers of its own. The language is the same in every
+/// run: a run's seed draws only the text. A character has 2.867 nat on its own and 0.630 nat given all before
 /// it.
 ///
-/// No word contains a space and all words differ, so the characters tell the words and the entropy rate is
+/// No word contains a space and all words differ, so the characters determine the words and the entropy rate
+/// is
 ///     H(word' | word) / E[characters of a word, its space included]    nat per character.
 /// Sequences start anywhere in a word, in the stationary state, so every position has the same marginal. The
-/// rate is the floor for a model that knows all earlier text; within a short context the best loss lies a
-/// little above. Training and held-out text are separate draws from the language.
+/// rate is the floor for a model with all earlier text as context; within a short context the best loss lies
+/// a little above. Training and held-out text are separate draws from the language.
 class MarkovCorpus final : public Corpus {
   public:
     MarkovCorpus();

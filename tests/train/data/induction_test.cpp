@@ -17,7 +17,7 @@ class InductionTest : public QObject {
         for (const int length : {1, 2, 5, 64}) QTest::addRow("%d", length) << length;
     }
 
-    // Values follow from their keys, and the floor is the mean surprise of a model that knows the rules.
+    // Values follow from their keys, and the floor is the mean surprise of a model of the rules.
     void lengths() {
         QFETCH(int, length);
         const InductionCorpus corpus(length);

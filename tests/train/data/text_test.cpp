@@ -24,7 +24,7 @@ class TextTest : public QObject {
     }
 
     /// The message that the constructor throws; empty when it does not.
-    static QString refusal(const std::string& path, double held_out = 0.1, int context = 8) {
+    static QString rejection(const std::string& path, double held_out = 0.1, int context = 8) {
         try {
             TextCorpus corpus(path, held_out, context);
         } catch (const InputError& error) {
@@ -44,7 +44,7 @@ class TextTest : public QObject {
         QCOMPARE(corpus.vocab(), 256);
     }
 
-    // A file whose bytes tell where they stand: windows are true windows, of the front or of the tail, up to
+    // A file whose bytes encode their offset: windows are true windows, of the front or of the tail, up to
     // their ends.
     void windowsStayInTheirPart() {
         std::string bytes;
@@ -74,21 +74,21 @@ class TextTest : public QObject {
     }
 
     void smallestFile() {
-        QCOMPARE(refusal(write("smallest", std::string(18, 'x')), 0.5), QString());
-        const QString short_by_one = refusal(write("short", std::string(17, 'x')), 0.5);
+        QCOMPARE(rejection(write("smallest", std::string(18, 'x')), 0.5), QString());
+        const QString short_by_one = rejection(write("short", std::string(17, 'x')), 0.5);
         for (const char* part : {"short", "17 bytes", "8 are for training", "9 held out", "context + 1 = 9"})
             QVERIFY2(short_by_one.contains(part), qPrintable(short_by_one));
-        QVERIFY(refusal(write("tail", std::string(80, 'x')), 0.1).contains("8 held out"));
+        QVERIFY(rejection(write("tail", std::string(80, 'x')), 0.1).contains("8 held out"));
     }
 
     void unusableFiles() {
         const std::string missing = folder_.filePath("missing").toStdString();
-        QCOMPARE(refusal(missing), QString::fromStdString(missing) + ": no such file");
-        QVERIFY(refusal(folder_.path().toStdString()).contains("is a directory"));
-        QVERIFY(refusal(write("empty", "")).contains("is empty"));
-        QVERIFY(refusal("").contains("data.path"));
-        QVERIFY(refusal("/dev/null").contains("not a regular file"));
-        QVERIFY(refusal(write("file", "x") + "/below").contains("file/below"));
+        QCOMPARE(rejection(missing), QString::fromStdString(missing) + ": no such file");
+        QVERIFY(rejection(folder_.path().toStdString()).contains("is a directory"));
+        QVERIFY(rejection(write("empty", "")).contains("is empty"));
+        QVERIFY(rejection("").contains("data.path"));
+        QVERIFY(rejection("/dev/null").contains("not a regular file"));
+        QVERIFY(rejection(write("file", "x") + "/below").contains("file/below"));
     }
 
     void unreadableFile() {
@@ -98,16 +98,16 @@ class TextTest : public QObject {
         QCOMPARE(getrlimit(RLIMIT_NOFILE, &before), 0);
         const rlimit none{0, before.rlim_max};
         QCOMPARE(setrlimit(RLIMIT_NOFILE, &none), 0);
-        const QString said = refusal(path);
+        const QString message = rejection(path);
         QCOMPARE(setrlimit(RLIMIT_NOFILE, &before), 0);
-        QVERIFY2(said.contains("cannot be opened"), qPrintable(said));
+        QVERIFY2(message.contains("cannot be opened"), qPrintable(message));
     }
 
     void heldOutShareOutOfRange() {
         const std::string path = write("fine", std::string(1000, 'x'));
         for (const double share : {0.0, 1.0, -0.1, 1.5, std::nan("")})
-            QVERIFY(refusal(path, share).startsWith("data.held_out: "));
-        QVERIFY(refusal(path, 0.5).isEmpty());
+            QVERIFY(rejection(path, share).startsWith("data.held_out: "));
+        QVERIFY(rejection(path, 0.5).isEmpty());
     }
 };
 
