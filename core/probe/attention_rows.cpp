@@ -15,14 +15,14 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// What each sequence adds (AttentionRowSums).
+/// The sums of each sequence (AttentionRowSums).
 enum Term : std::size_t { Rows, Entropy, SinkMass, kTerms };
 
 /// The largest |q·k| over the unmasked entries of one head of one sequence; NaN where one is not finite. q, k: [n, d_head] with
 /// rows `stride` apart.
 template <class T>
 double largest_product(const T* q, const T* k, int n, int d_head, int stride, bool causal, std::vector<T>& scores) {
-    constexpr int kBlock = 32;  // rows at a time, so that the products skip most of the masked half
+    constexpr int kBlock = 32;  // rows at a time, so that GEMM skips most of the masked half
     scores.resize(static_cast<std::size_t>(kBlock) * static_cast<std::size_t>(n));
     T most = 0;
     for (int first = 0; first < n; first += kBlock) {

@@ -11,10 +11,10 @@ namespace {
 constexpr double kFill = 0.9;  ///< of a budget that a plan takes
 constexpr double kDenseCost = 2, kCheapCost = 0.3;  ///< training steps a sample
 constexpr int kSparsest = 5;
-/// What the cheap probes get of the late budget where there are expensive ones.
+/// The share of the cheap probes in the late budget if there are expensive ones.
 constexpr double kCheapShare = 0.6;
 
-/// How often a probe is sampled in the dense steps: 0 every step, 1 kGeometricSteps, then ever more sparsely.
+/// The sampling level of a probe in the dense steps: 0 every step, 1 kGeometricSteps, then sparser.
 std::vector<std::int64_t> early_steps(int level) {
     switch (level) {
         case 1: return {std::begin(kGeometricSteps), std::end(kGeometricSteps)};
@@ -47,7 +47,7 @@ std::int64_t late_stride(double most, std::int64_t unit, std::int64_t last) {
     return 0;
 }
 
-/// A plan in the making. Only probes that are planned take part, and of them only those that fit a common budget.
+/// Builds a plan of the automatic probes that fit a common budget.
 class Planner {
   public:
     Planner(const ProbeShape& shape, std::span<const PlannedProbe> probes, std::int64_t steps)
@@ -89,7 +89,7 @@ class Planner {
 
     void thin_early() {
         const bool slow = long_steps(shape_);
-        // Where steps are short, a run that ends early has seen its beginning all the same; nobody waits for it.
+        // Where steps are short, a larger budget covers the beginning of runs that end early.
         const double budget = kFill * step_ *
                               (slow ? static_cast<double>(dense()) : kEarlyBudget * static_cast<double>(kDenseSteps));
         const auto over = [&] { return common_operations(0, dense() - 1) > budget; };
@@ -97,7 +97,7 @@ class Planner {
             for (std::size_t i : expensive_)
                 if (level_[i] < level && over()) level_[i] = level;
         };
-        // The cheap ones share their passes: one alone saves nothing.
+        // The cheap ones share their passes: thinning one alone saves nothing.
         const auto thin_cheap = [&](int level) {
             if (over())
                 for (std::size_t i : cheap_) level_[i] = level;
@@ -121,14 +121,14 @@ class Planner {
         cheap += shared_operations(shape_, needs);
         std::int64_t unit = 1;
         if (!cheap_.empty()) {
-            // One sample of the cheap ones between, where the budget has it, comes before any of the others.
+            // One intermediate sample of the cheap ones takes precedence over the others.
             const double share = expensive_.empty() ? left : std::max(kCheapShare * left, std::min(left, 1.01 * cheap));
             unit = late_stride(share / cheap, 1, last);
             if (unit == 0) return;
             for (std::size_t i : cheap_) stride_[i] = unit;
             left -= cheap * static_cast<double>(late_samples(unit, last));
         }
-        // From the cheapest on, so that what one cannot use is left to the next.
+        // From the cheapest on, so that an unused share goes to the next.
         for (std::size_t n = expensive_.size(); n-- > 0;) {
             const PlannedProbe& probe = probes_[expensive_[n]];
             const double own = probe.operations + (cheap_.empty() ? shared_operations(shape_, probe.needs) : 0);
@@ -170,7 +170,7 @@ class Planner {
     double step_;
     std::vector<int> level_;
     std::vector<std::int64_t> stride_;
-    std::vector<std::size_t> cheap_, expensive_;  ///< the second from the costliest on
+    std::vector<std::size_t> cheap_, expensive_;  ///< the second by descending cost
 };
 
 }  // namespace

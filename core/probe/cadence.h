@@ -13,13 +13,13 @@ namespace normscope {
 /// One probe of a recipe, for planning.
 struct PlannedProbe {
     ProbeNeeds needs = ProbeNeeds::Forward;
-    double operations = 0;  ///< of one sample, shared passes left out
+    double operations = 0;  ///< of one sample, without shared passes
     int every = 0;          ///< n: every n-th step exactly; 0: the plan decides
 };
 
-/// The first steps of a run, in which most of what decides about it happens.
+/// The first steps of a run, which mostly decide its outcome.
 inline constexpr std::int64_t kDenseSteps = 50;
-/// Where expensive probes look in them.
+/// The steps of expensive probes among them.
 inline constexpr std::int64_t kGeometricSteps[] = {0, 1, 2, 4, 6, 8, 12, 16, 24, 32, 48};
 /// The share of the training time after step kDenseSteps that all probes of a recipe may take, the last sample included.
 inline constexpr double kLateBudget = 0.05;
@@ -30,7 +30,7 @@ inline constexpr double kEarlyBudget = 4;
 /// the clock, so that runs of the same shape are measured at the same steps on any machine under any load. `shape`
 /// is the recipe's (probe_shape), `steps` the length of the run. The result has the order of `probes`.
 ///
-/// every n is obeyed exactly, with step 0 and the last step besides. For the others:
+/// every n is obeyed exactly, with step 0 and the last step in addition. For the others:
 /// - Steps 0 … 49: every one where a sample costs at most two training steps (not counting shared passes), else
 ///   kGeometricSteps. Where all together would take more than kEarlyBudget, the costliest become geometric too and are
 ///   then thinned (0, 1, 2, 4, 8, 16, 32; 0, 2, 8, 32; 0, 8; 0), the cheap ones, which share their passes, last.
@@ -38,11 +38,11 @@ inline constexpr double kEarlyBudget = 4;
 ///   that shared passes serve them all; the strides from kLateBudget, rounded up to a ladder of round numbers.
 /// - Step 0 and the last step always, whatever they cost.
 /// A shared pass counts once for all probes of a step. Planning fills nine tenths of each budget: counts are not times.
-/// A probe whose one sample costs more than the first kDenseSteps steps together is left out of the common budgets; it
-/// has step 0 and the last one.
+/// A probe whose one sample costs more than the first kDenseSteps steps together is excluded from the common
+/// budgets; it is measured at step 0 and the last one.
 std::vector<StepList> plan_cadence(const ProbeShape& shape, std::span<const PlannedProbe> probes, std::int64_t steps);
 
-/// Operations of all samples in steps from … to, shared passes once a step; what the budgets are about.
+/// Operations of all samples in steps from … to, shared passes once a step; for the budgets.
 double planned_operations(const ProbeShape& shape, std::span<const PlannedProbe> probes,
                           std::span<const StepList> lists, std::int64_t from, std::int64_t to);
 

@@ -28,7 +28,7 @@ ProbeResult probe_gradients(ProbeInput<T>& input) {
             squares.push_back(row_kernels<T>().dot(count, g, g));
             squares.push_back(row_kernels<T>().dot(count, h, h));
         }
-        // Of fewer sequences, what so many as the batch has would give.
+        // For fewer sequences, scaled to the size of the batch.
         const auto norm = [&](double sum, std::size_t of) { return std::sqrt(batch * sum / static_cast<double>(of)); };
         hidden[k] = jackknife(squares, 2, [&](std::span<const double> s, std::size_t n) { return norm(s[0], n); });
         scaled[k] = jackknife(

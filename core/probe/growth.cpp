@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// What each sequence adds to a hidden state's sums; s = x − shift, one shift for all sequences.
+/// The sums of each sequence for a hidden state; s = x − shift, one shift for all sequences.
 enum Term { kCount, kShifted, kShiftedSquares, kMagnitudes, kSquares, kTerms };
 
 /// Adds up one token [d]; returns ‖x‖².
@@ -50,8 +50,8 @@ struct StateGrowth {
 
 template <class T>
 StateGrowth measure(const T* x, int sequences, int length, int d) {
-    // The shift is the mean of one token: however far from the mean of all it lies, that token alone keeps the variance
-    // so large that Σs² − (Σs)²/count loses at most a factor of the number of tokens in rounding.
+    // The shift is the mean of one token: for any distance from the overall mean, that token keeps the
+    // variance so large that Σs² − (Σs)²/count loses at most a factor of the number of tokens in rounding.
     double shift = 0;
     for (int i = 0; i < d; ++i) shift += static_cast<double>(x[i]) / d;
     std::vector<double> sums(static_cast<std::size_t>(sequences) * kTerms);

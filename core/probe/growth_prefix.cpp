@@ -30,7 +30,7 @@ double gate_of(const Transformer<T>& model, std::size_t k) {
     return gate_activation(s.gpas.activation, static_cast<double>(model.host_parameters(offsets(model, k).gate, 1)[0]));
 }
 
-/// What a gate of GPAS leaves of a sub-layer's factors: |1 − act(α)| at its site, 1 elsewhere.
+/// The effect of a GPAS gate on a sub-layer's factors: |1 − act(α)| at its site, 1 elsewhere.
 template <class T>
 struct Passed {
     Passed(const Transformer<T>& model, std::size_t k) {
@@ -41,16 +41,16 @@ struct Passed {
         const bool has_shortcut = !second_of_parallel(model.spec(), k);
         switch (model.rules()[k].gate) {
             case GateSite::Output: output = passed; break;
-            case GateSite::Input:  // of the gated input the shortcut starts too; the branch norms it, at its begin or end
+            case GateSite::Input:  // the shortcut starts from the gated input too; the branch norms it, at its start or end
                 input = passed;
                 if (has_shortcut) shortcut = passed;
                 break;
             case GateSite::Shortcut:
                 if (has_shortcut) shortcut = passed;
                 break;
-            case GateSite::Branch: branch = passed; break;  // behind the output norm
+            case GateSite::Branch: branch = passed; break;  // after the output norm
             case GateSite::Norm: norm = passed; break;      // between the input norm and f
-            case GateSite::Auto: break;                     // a model's rules hold none
+            case GateSite::Auto: break;                     // not in a model's rules
         }
     }
     double output = 1, shortcut = 1, input = 1, branch = 1, norm = 1;
@@ -118,7 +118,8 @@ GrowthPrefixes growth_prefixes(const Transformer<T>& model, const Tape<T>& tape,
         factor.smallest_token_norm = std::sqrt(static_cast<double>(d)) / gain;  // ε is in it already
         factor.gain = branches[k].gain;
         factor.mixes_tokens = k % 2 == 0;
-        // A gate at the input stands before the norm: the token that is normed is shorter by it, its norm is the tape's.
+        // A gate at the input is before the norm: the token that is normed is shorter by it, its norm is the
+        // tape's.
         factor.branch_scale = bound.branch_scale * std::abs(rule.s_in) * passed.norm * passed.input;
         factor.gate_scale = bound.gate_scale;
         factor.shortcut_scale = bound.shortcut_scale;

@@ -12,16 +12,16 @@ namespace normscope {
 struct GrowthPrefixes {
     /// Sub-layers whose branch ends in a norm or begins with one, and whose sum is not normed again: there R_k of
     /// bounded_branch_norms holds. Gates of GPAS enter at their sites as the forward pass applies them
-    /// (core/stack/scheme.h); a learnable scale of the branch by its largest size; norms and weights by what the model
-    /// holds now (branch_bound.h). With an output norm the weights do not matter: it makes every branch equally long.
-    /// Ends early at a parameter that is not finite.
+    /// (core/stack/scheme.h); a learnable scale of the branch by its largest size; norms and weights by their
+    /// current values (branch_bound.h). With an output norm the weights do not matter: it fixes the norm of
+    /// every branch. Ends early at a non-finite parameter.
     std::vector<BoundedSublayer> bounded;
     /// Those of them that pre_norm_bounds describes: an input norm with β = 0, no output norm, no biases, in a serial
     /// layer. Token norms are those of the tape.
     std::vector<PreNormSublayer> product;
 };
 
-/// The norms of the weights are the costly part: one piece a sub-layer.
+/// The norms of the weights are the expensive part: one piece per sub-layer.
 template <class T>
 GrowthPrefixes growth_prefixes(const Transformer<T>& model, const Tape<T>& tape, ThreadPool& pool);
 

@@ -13,15 +13,16 @@
 
 namespace normscope {
 
-/// A number computed from the sequences of the probe batch, with its standard error over them.
+/// A statistic of the sequences of the probe batch, with its standard error over them.
 struct Averaged {
     double value = 0;
     double error = 0;  ///< delete-one jackknife (Efron & Stein 1981); NaN with fewer than two sequences
 };
 
-/// The value of `statistic` over all sequences and its jackknife error. `sums` [sequences, terms], row-major: what each
-/// sequence (or group of sequences) adds to every term. statistic(totals, count): totals [terms] over `count` of the
-/// sequences. A statistic of means divides by its own counts, so that leaving a sequence out keeps its scale.
+/// The value of `statistic` over all sequences and its jackknife error. `sums` [sequences, terms], row-major:
+/// the contribution of each sequence (or group of sequences) to every term. statistic(totals, count): totals
+/// [terms] over `count` of the sequences. A statistic of means divides by its own counts, so that omitting a
+/// sequence keeps its scale.
 template <class Statistic>
 Averaged jackknife(std::span<const double> sums, std::size_t terms, const Statistic& statistic) {
     const std::size_t sequences = sums.size() / terms;

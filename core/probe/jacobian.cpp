@@ -16,7 +16,7 @@ Batch first_tokens(const Batch& batch, int sequence, int tokens) {
 }
 
 /// The largest singular value of the stack's block at the last token of each of the first sequences, in T
-/// without rounding: the spread over sequences is far above what float32 loses.
+/// without rounding: the spread over sequences is far above float32 round-off.
 template <class T>
 std::vector<double> largest_of_sequences(ProbeInput<T>& input, int sequences) {
     const int d = input.model.spec().d_model, layers = input.model.spec().depth;
@@ -76,7 +76,7 @@ void measure_stack(ProbeInput<T>& input, const JacobianPlan& plan, const std::fu
         if (!known) at_prefix = token_spectra(model, mapped, input.pool, check);
         sample.full_map(model, mapped, 0, at_prefix);
     }
-    // Where each block carries a whole sequence along, one must do.
+    // Where each block requires a whole sequence, only one.
     sample.spread(spec.causal ? largest_of_sequences(input, plan.spread)
                               : std::vector<double>{last.stack.front()});
     for (int b = 1; b < plan.sequences; ++b)

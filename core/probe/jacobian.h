@@ -7,10 +7,10 @@ namespace normscope {
 
 /// Jacobians of the sub-layers, the layers and the stack (final norm and head not included), back-propagated
 /// sense
-/// ([N] §3–6), all numbers dimensionless. Evaluated in float64 with the run's own (rounded) weights, whatever
-/// the run computes in, so that a null is a null and not a rounding error; D layers, width d, n tokens.
+/// ([N] §3–6), all numbers dimensionless. Evaluated in float64 with the run's own (rounded) weights, for any
+/// precision of the run, so that a null is not a rounding error; D layers, width d, n tokens.
 ///
-/// The block of one token, ∂(token out)/∂(token in): the theorems speak of maps R^d → R^d. Exact for the
+/// The block of one token, ∂(token out)/∂(token in): the theorems are about maps R^d → R^d. Exact for the
 /// feed-forward sub-layer, the diagonal block for attention. Singular values descending, of the last token of
 /// sequence 0:
 ///   sublayer_sv [2D, d], layer_sv [D, d], end_to_end_sv [d];
@@ -30,9 +30,9 @@ namespace normscope {
 /// full_bottom [2D], full_end_to_end [2] (largest, smallest), with …_error: |true − value| ≤ error
 /// (spectra/full_map.h).
 ///
-/// spectra/jacobian_plan.h decides from the shape how much of this is measured; what is not is NaN, and label
-/// `measured` says so. There, in a wide stack, a layer starts from the hidden state that the run itself
-/// computed.
+/// spectra/jacobian_plan.h determines from the shape how much of this is measured; the rest is NaN, and the
+/// label `measured` lists it. There, in a wide stack, a layer starts from the hidden state that the run
+/// itself computed.
 template <class T>
 ProbeResult probe_jacobian(ProbeInput<T>& input);
 

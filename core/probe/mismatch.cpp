@@ -35,7 +35,7 @@ Batch first_sequences(const Batch& batch, int sequences) {
     return first;
 }
 
-/// ‖low − exact‖/‖exact‖ over `sequences` pieces of `count` numbers each.
+/// ‖low − exact‖/‖exact‖ over `sequences` pieces of `count` values each.
 Averaged relative_error(const float* low, const float* exact, std::size_t sequences, std::size_t count) {
     std::vector<double> sums(2 * sequences, 0.0);
     for (std::size_t b = 0; b < sequences; ++b)
@@ -68,7 +68,8 @@ Transformer<float> in_float32(const Transformer<T>& model) {
     }
 }
 
-/// The weights of the float32 model, kept while the copy's are rounded: the measured model's own, where it has them.
+/// The weights of the float32 model, kept while the copy's are rounded: those of the measured model if it is
+/// float32.
 template <class T>
 std::span<const float> exact_weights(const Transformer<T>& model, const Transformer<float>& copy,
                                      Buffer<float>& kept) {
@@ -89,7 +90,7 @@ ProbeResult probe_mismatch(ProbeInput<T>& input) {
     const int sequences = std::min(kSequences, input.batch.sequences);
     const Batch batch = first_sequences(input.batch, sequences);
 
-    // The pass that all probes share begins with the same sequences.
+    // The shared pass begins with the same sequences.
     Tape<float> own, low;
     const Tape<float>* exact = &own;
     if constexpr (std::is_same_v<T, float>)
@@ -126,7 +127,7 @@ template ProbeResult probe_mismatch<double>(ProbeInput<double>&);
 
 namespace {
 
-/// Two emulated forward passes beside an exact one, and their copies of the weights.
+/// Two emulated forward passes in addition to an exact one, and their copies of the weights.
 double operations(const ProbeShape& s) {
     return 4.5 * forward_operations(s, s.tokens(), s.length) + traffic_operations(6 * s.parameters());
 }
@@ -142,9 +143,9 @@ ProbeInfo mismatch_probe() {
              {"bf16_logits", {}, "of the logits", flags},
              {"fp16_hidden", states, "of the hidden states, all in FP16", flags},
              {"fp16_logits", {}, "of the logits", flags},
-             {"bf16_autocast_hidden", states, "of the hidden states, matrix products alone in BF16", flags | kAdded},
+             {"bf16_autocast_hidden", states, "of the hidden states, GEMM alone in BF16", flags | kAdded},
              {"bf16_autocast_logits", {}, "of the logits", flags | kAdded},
-             {"fp16_autocast_hidden", states, "of the hidden states, matrix products alone in FP16", flags | kAdded},
+             {"fp16_autocast_hidden", states, "of the hidden states, GEMM alone in FP16", flags | kAdded},
              {"fp16_autocast_logits", {}, "of the logits", flags | kAdded}}};
 }
 

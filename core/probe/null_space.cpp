@@ -20,8 +20,8 @@ std::vector<double> widened(const T* values, std::size_t count) {
     return std::vector<double>(values, values + count);
 }
 
-/// The branches of one or two sub-layers as they joined the stream, Δt·b·λ∘y, from the tape, row by row. A gate on the
-/// branch is left out: it multiplies all branches of a layer alike and changes no share.
+/// The branches of one or two sub-layers as added to the stream, Δt·b·λ∘y, from the tape, row by row. A gate
+/// on the branch is omitted: it scales all branches of a layer equally and does not change a share.
 template <class T>
 class JoinedBranches {
   public:
@@ -32,7 +32,7 @@ class JoinedBranches {
         add(model, tape, k);
     }
 
-    /// [d] of one row; good until the next call.
+    /// [d] of one row; valid until the next call.
     const double* at(std::size_t row) {
         const std::size_t d = sum_.size();
         std::fill(sum_.begin(), sum_.end(), 0.0);
@@ -83,7 +83,7 @@ class JoinedBranches {
     std::vector<Part> parts_;
 };
 
-/// Of an even number the mean of the middle two; NaN where one of them is.
+/// Of an even count the mean of the middle two; NaN where one of them is.
 double median(std::vector<double> values) {
     if (std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); }))
         return std::numeric_limits<double>::quiet_NaN();
@@ -92,7 +92,7 @@ double median(std::vector<double> values) {
     return values.size() % 2 == 1 ? *middle : (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-/// What one sequence adds to the sums of a site.
+/// The sums of one sequence at a site.
 enum Term { kTokens, kGain, kEpsilon, kBackward, kBackwardTotal, kForward, kForwardTotal, kTerms };
 
 struct SiteNumbers {
@@ -140,7 +140,7 @@ SiteNumbers measure(const ProbeInput<T>& input, const Tape<T>& tape, const NormS
     const auto over = [&](auto&& statistic) {
         return jackknife(sums, kTerms, [&](std::span<const double> t, std::size_t) { return statistic(t); });
     };
-    // Not ErasedEnergy::share() alone: what is not a number stays so.
+    // Not ErasedEnergy::share() alone: NaN is kept.
     const auto share = [](double erased, double total) { return total == 0 ? 0 : erased / total; };
     result.gain = over([](auto t) { return t[kGain] / t[kTokens]; });
     result.epsilon = over([](auto t) { return t[kEpsilon] / t[kTokens]; });

@@ -5,14 +5,15 @@
 
 namespace normscope {
 
-/// What every norm of the stack does to a gradient ([N] §2), per norm site; label `sites` names them in forward order:
+/// The effect of every norm of the stack on a gradient ([N] §2), per norm site; label `sites` names them in
+/// forward order:
 ///
 ///   gain             mean over tokens of 1/σ_ε
 ///   erased_backward  the share of the energy of ∂loss/∂(norm output) in ker Jᵀ
-///   erased_forward   the share of the branch δ = Δt·b·y in ker J, at the post norm where δ joined the stream (NaN at
+///   erased_forward   the share of the branch δ = Δt·b·y in ker J, at the post norm where δ was added to the stream (NaN at
 ///                    other sites)
 ///   epsilon_share    mean over tokens of ε/(var + ε) (RMSNorm: ε/(mean(x²) + ε)): the part of what the norm divides by
-///                    that is ε, and the factor by which the direction ẑ passes; near 1 ε rules the norm
+///                    that is ε, and the factor by which the direction ẑ passes; near 1 ε dominates the norm
 ///   bf16_rho_ln, fp16_rho_ln    ρ_LN (theory/norm_precision.h) of the median token variance, were the norm computed in
 ///                    that format; NaN where ε = 0
 ///

@@ -10,7 +10,7 @@ namespace {
 // Measured on two AVX-512 cores: 54e9 multiply-adds a second in float32 products, 10 GB/s of memory, and a little under
 // a nanosecond for an element of a float64 loop.
 constexpr double kTraffic = 20, kScalar = 30;
-/// A pass that keeps the tape of the whole batch finds less in the cache than a training step's pieces.
+/// A pass with the tape of the whole batch has more cache misses than a training step's pieces.
 constexpr double kTapePass = 1.25;
 constexpr double kLongStep = 1e10;  ///< operations of a step that takes about 0.2 s
 constexpr int kShards = 4;          ///< most shards of a batch (Device::shards of the CPU)

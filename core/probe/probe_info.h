@@ -10,7 +10,7 @@
 
 namespace normscope {
 
-/// How expensive a probe is; cheap ones run with every picture while a knob is dragged, the others follow.
+/// The cost class of a probe; cheap ones run for every frame while a knob is dragged, the others follow.
 enum class ProbeCost { Cheap, Medium, Expensive };
 
 /// The row of a probe in the registry. Adding a probe takes its own file pair and one line there; the command

@@ -16,11 +16,11 @@
 
 namespace normscope {
 
-/// Thrown inside a probe when the person moved on; caught by whoever asked for the measurement.
+/// Thrown inside a probe on cancellation; caught by the caller of the measurement.
 struct Cancelled {};
 
-/// What the shared passes of a sample write to. Whoever samples again and again keeps one: fetching tens of
-/// MiB from the system took as long as the passes themselves.
+/// The memory of the shared passes of a sample. Kept by repeated callers: allocating tens of MiB took as long
+/// as the passes.
 template <class T>
 struct ProbeMemory {
     Tape<T> tape;
@@ -29,20 +29,19 @@ struct ProbeMemory {
     Buffer<T> unscale;  ///< one: 1/loss scale
 };
 
-/// The passes that an input has made.
+/// The passes that an input has run.
 struct PassCount {
     int forward = 0, backward = 0, updates = 0;
 };
 
-/// What a probe looks at: a model at one moment and the fixed probe batch. The forward and the backward pass
-/// run when the first probe asks for them, on a tape that training does not use, so a measurement never
-/// disturbs it. One thread drives it; the model must not change while it lives.
+/// The input of a probe: a model at one step and the fixed probe batch. The forward and the backward pass run
+/// on first use, on a separate tape, so a measurement does not affect training. One thread drives it; the
+/// model must not change during its lifetime.
 template <class T>
 class ProbeInput {
   public:
-    /// `loss_scale` (a power of two): what the run multiplies its loss by in FP16, so that small gradients
-    /// are seen as training sees them; results do not carry it. `kept`: where the passes write to, else
-    /// memory of its own.
+    /// `loss_scale` (a power of two): the loss scale of the run in FP16, so that small gradients are as in
+    /// training; results are unscaled. `kept`: the memory of the passes, else allocated here.
     ProbeInput(const Transformer<T>& at_model, const Batch& at_batch, ThreadPool& with_pool,
                std::int64_t at_step, const std::atomic<bool>* cancel = nullptr, double loss_scale = 1,
                ProbeMemory<T>* kept = nullptr)
@@ -60,10 +59,9 @@ class ProbeInput {
     const Batch& batch;
     ThreadPool& pool;
     const std::int64_t step;
-    /// The update that the optimizer makes of this moment; empty where there is none. It leaves the model as
-    /// it was.
+    /// The optimizer's update at this step; empty without one. It does not change the model.
     std::function<UpdateNorms()> update;
-    /// What part of the held-out sequences the batch is, in words for the label `sampled` of the results.
+    /// The part of the held-out sequences in the batch, as the label `sampled` of the results.
     std::string sampled =
         std::to_string(batch.sequences) + (batch.sequences == 1 ? " sequence" : " sequences");
 
@@ -87,10 +85,10 @@ class ProbeInput {
         return memory_.gradients.total();
     }
 
-    /// Before the first tangent pass of a probe's own.
+    /// Called before the first JVP of a probe.
     void use_tangents() const { require(!allowed_ || *allowed_ == ProbeNeeds::Tangents, "tangent passes"); }
 
-    /// What `update` gives; whoever set it may use any pass for it. Not to be called where it is empty.
+    /// The result of `update`, which may use any pass. Must not be called where it is empty.
     UpdateNorms next_update() {
         require(!allowed_ || *allowed_ == ProbeNeeds::Update, "the update");
         ++passes_.updates;
@@ -100,8 +98,8 @@ class ProbeInput {
         return norms;
     }
 
-    /// From now on only what a probe of these needs may be asked for: anything else throws std::logic_error.
-    /// Without needs everything may. run_probes calls it around each probe with what its row declares.
+    /// Restricts access to what a probe of these needs may use: all else throws std::logic_error. Nullopt:
+    /// unrestricted. run_probes calls it around each probe with its declared needs.
     void allow(std::optional<ProbeNeeds> needs) { allowed_ = needs; }
     const PassCount& passes() const { return passes_; }
 

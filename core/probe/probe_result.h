@@ -9,8 +9,8 @@
 
 namespace normscope {
 
-/// One measured array of one probe sample, row-major, always float64 whatever the engine's precision. The names and
-/// shapes are a contract with other programs (README, "Session files"); the leading sample axis [S] is not part of it.
+/// One measured array of one probe sample, row-major, always float64 for any engine precision. The names and
+/// shapes are a public interface (README, "Session files"); the leading sample axis [S] is not part of it.
 struct NamedArray {
     std::string name;                 ///< e.g. "rms"
     std::vector<std::size_t> shape;   ///< without the sample axis; empty for a scalar
@@ -19,7 +19,7 @@ struct NamedArray {
     std::string unit;                 ///< "1" when dimensionless
 };
 
-/// What one probe measured at one step. Immutable once made; safe to share between threads.
+/// The result of one probe at one step. Immutable; safe to share between threads.
 struct ProbeResult {
     std::string probe;  ///< id: growth, gradients, theta, null_space, jacobian
     std::int64_t step = 0;

@@ -27,7 +27,7 @@ double milliseconds_since(Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// An input that gives a probe what its row declares, while the probe runs.
+/// Restricts an input to a probe's declared needs while the probe runs.
 template <class T>
 class Narrowed {
   public:
@@ -103,7 +103,7 @@ void run_probes(std::span<const ProbeInfo* const> probes, ProbeInput<T>& input,
         result.step = input.step;
         result.cost_ms = milliseconds_since(start) + (needs_forward(probe->needs) ? forward_ms : 0) +
                          (needs_backward(probe->needs) ? backward_ms : 0);
-        // A probe that looks at less than the whole probe batch has said so itself.
+        // A probe that measures less than the whole probe batch has set the label itself.
         result.labels.try_emplace("sampled", std::vector<std::string>{input.sampled});
         done(std::move(result));
     }

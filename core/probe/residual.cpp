@@ -12,7 +12,7 @@ namespace normscope {
 
 namespace {
 
-/// What one sequence adds, at one sub-layer.
+/// The sums of one sequence at one sub-layer.
 struct Sums {
     double ratio = 0;          ///< Σ over tokens of ‖branch‖/‖h_k‖
     double cosine = 0;         ///< Σ cos(branch, h_k) over the tokens where neither is zero

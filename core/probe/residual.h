@@ -5,15 +5,16 @@
 
 namespace normscope {
 
-/// What each sub-layer k adds to the stream, and what it does to the gradient on its way back. All arrays are [2D], each
-/// with its jackknife error over the sequences of the probe batch beside it (NAME_error).
+/// The contribution of each sub-layer k to the stream, and its factors on the gradient in the backward pass.
+/// All arrays are [2D], each with its jackknife error over the sequences of the probe batch (NAME_error).
 ///
-/// Forward, with the branch Δt·b·λ∘y (times 1 − act(g) where a gate stands on it) and h_k [R, d], the hidden state that
-/// it joins: branch_ratio = mean over tokens of ‖branch‖₂/‖h_k‖₂; branch_cosine = mean over tokens of cos(branch, h_k),
-/// NaN where every branch is zero. A factor a of the shortcut is not in h_k.
+/// Forward, with the branch Δt·b·λ∘y (times 1 − act(g) with a gate on it) and h_k [R, d], the hidden state
+/// that it is added to: branch_ratio = mean over tokens of ‖branch‖₂/‖h_k‖₂; branch_cosine = mean over tokens
+/// of cos(branch, h_k), NaN where every branch is zero. A factor a of the shortcut is not in h_k.
 ///
-/// Backward, with g_k = ∂loss/∂h_k over the whole batch and g_z the gradient at the residual sum z, behind the post norm
-/// and a gate at the output (‖·‖ is the Frobenius norm; stop-gradients are honoured, as in training):
+/// Backward, with g_k = ∂loss/∂h_k over the whole batch and g_z the gradient at the residual sum z, after the
+/// post norm and a gate at the output (‖·‖ is the Frobenius norm; stop-gradients are honoured, as in
+/// training):
 ///   grad_norm     = ‖g_z‖/‖g_{k+1}‖: the post norm and the output gate; 1 without both
 ///   grad_shortcut = |s|, s·g_z being what the shortcut alone sends to h_k: s = a, times the gradient factor of a gate at
 ///                   the shortcut or the input. Where s = 0 it is 1: there is no shortcut, and the branch has it all

@@ -7,9 +7,10 @@
 
 namespace normscope {
 
-/// Which attention rows a probe looks at when all of them would cost too much: every stride-th row of each sequence,
-/// from another start in each head and sequence. The stride is odd, so that odd and even lengths take turns (θ of a
-/// uniform row depends on it), and the choice depends on the shape alone: the rows are the same at every step.
+/// The attention rows that a probe measures when all of them would be too expensive: every stride-th row of
+/// each sequence, from another start in each head and sequence. The stride is odd, so that odd and even
+/// lengths alternate (θ of a uniform row depends on it), and the choice depends on the shape alone: the rows
+/// are the same at every step.
 struct RowSample {
     std::size_t first = 0;   ///< the first row of a sequence that counts: 1 in a causal stack, whose row 0 is one-hot
     std::size_t length = 0;  ///< rows of a sequence, the first ones included

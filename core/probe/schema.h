@@ -41,7 +41,7 @@ inline constexpr Axis sequence{"sequence"};
 }  // namespace axis
 
 enum ArrayFlags : unsigned {
-    kAveraged = 1,   ///< over sequences: NAME_error, of the same shape, stands beside it
+    kAveraged = 1,   ///< over sequences: NAME_error, of the same shape, accompanies it
     kMayBeNan = 2,   ///< NaN where the quantity is not defined or was not measured
     kAdded = 4,      ///< files of earlier versions lack it
     kSometimes = 8,  ///< some shapes do not have it
@@ -56,7 +56,7 @@ struct ArrayInfo {
     const char* unit = "1";
 };
 
-/// A text beside the arrays, one or several words; an attribute of the group in a file.
+/// A text stored with the arrays, one or several words; an attribute of the group in a file.
 struct LabelInfo {
     const char* name;
     const char* meaning;

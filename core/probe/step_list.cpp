@@ -11,7 +11,7 @@ namespace normscope {
 
 namespace {
 
-/// first[:last[:stride]] of whole numbers; false where it is anything else.
+/// first[:last[:stride]] of whole numbers; false otherwise.
 bool read_range(const std::string& text, StepRange& range) {
     std::int64_t numbers[3] = {0, 0, 1};
     int given = 0;

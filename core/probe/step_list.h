@@ -7,13 +7,13 @@
 
 namespace normscope {
 
-/// first, first + stride, … up to and including last, where the stride leads there.
+/// first, first + stride, … up to and including last, if reached.
 struct StepRange {
     std::int64_t first = 0, last = 0, stride = 1;
     bool operator==(const StepRange&) const = default;
 };
 
-/// A set of steps, ascending; a run of a billion steps needs no list of them.
+/// A set of steps, ascending; stored as ranges.
 class StepList {
   public:
     StepList() = default;
@@ -25,10 +25,10 @@ class StepList {
     static StepList parse(const std::string& text, const std::string& where);
     std::string text() const;
 
-    /// Adds a step or a range above all that it has; an empty range adds nothing.
+    /// Adds a step or a range above all existing ones; an empty range adds nothing.
     void add(StepRange range);
     bool contains(std::int64_t step) const;
-    /// How many of its steps lie in from … to.
+    /// The number of its steps in from … to.
     std::int64_t count(std::int64_t from, std::int64_t to) const;
     bool empty() const { return ranges_.empty(); }
     const std::vector<StepRange>& ranges() const { return ranges_; }

@@ -18,7 +18,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kNearOne = 0.99;
 constexpr std::array kQuantiles{0.0, 0.05, 0.5, 0.95, 1.0};
 
-/// What each row adds to the averages of its head, summed by sequence.
+/// The contributions of each row to the averages of its head, summed by sequence.
 enum Term : std::size_t { Rows, Theta, Below, Relative, RelativeBelow, Prefix, Peaked, kTerms };
 
 /// A head's row with the lowest relative θ, a long one where there is any.
@@ -29,7 +29,7 @@ struct LowestRow {
     std::vector<std::size_t> subset;
 };
 
-/// What one head's rows came to.
+/// The summary of one head's rows.
 struct HeadSummary {
     bool measured = false;
     double most = 0, widest = 0;
@@ -74,9 +74,9 @@ class HeadRows {
         summary_.most = std::max(summary_.most, theta.value);
         summary_.widest = std::max(summary_.widest, theta.upper - theta.lower);
         summary_.relative.push_back(relative);
-        const bool says = row_.size() >= kThetaLowestLength;
+        const bool informative = row_.size() >= kThetaLowestLength;
         const bool kept_says = summary_.lowest.probabilities.size() >= kThetaLowestLength;
-        if (says != kept_says ? says : relative < summary_.lowest.relative)
+        if (informative != kept_informative ? informative : relative < summary_.lowest.relative)
             summary_.lowest = {relative, theta.value, sequence, row, row_, solver_.subset()};
     }
 
@@ -100,14 +100,14 @@ HeadSummary summarise_head(ProbeInput<T>& input, const RowSample& sample, std::s
     const StackSpec& s = input.model.spec();
     const auto H = static_cast<std::size_t>(s.heads), n = sample.length;
     SensitivityOptions options = std::is_same_v<T, float> ? SensitivityOptions::single_precision() : SensitivityOptions{};
-    // Probabilities that were each rounded to BF16 or FP16 sum to 1 only so far.
+    // Probabilities that were each rounded to BF16 or FP16 sum to 1 only within this.
     if (input.model.rounding() != Rounding::None) options.sum_tolerance = 1e-2;
     HeadRows<T> rows(options, sample.sequences);
     for (std::size_t b = 0; b < sample.sequences; ++b) {
         const HostView<T> map =
             tape.view(tape.sublayers[2 * (at / H)].probabilities + (b * H + at % H) * n * n, n * n);
         const T* p = map.data();
-        // A diverged stack attends to nothing: the head stays NaN, the trainer names the first bad value.
+        // In a diverged stack the head stays NaN; the trainer names the first bad value.
         if (!std::all_of(p, p + n * n, [](T v) { return std::isfinite(v); })) return {};
         for (std::size_t i = sample.start(at, b); i < n; i += sample.stride)
             rows.add(b, i, {p + i * n, s.causal ? i + 1 : n});
@@ -203,7 +203,7 @@ template ProbeResult probe_theta<double>(ProbeInput<double>&);
 
 namespace {
 
-/// Entries of all attention rows, those behind the causal edge left out.
+/// Entries of all attention rows, without the masked ones.
 double operations(const ProbeShape& s) { return 13 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length); }
 
 }  // namespace

@@ -5,9 +5,10 @@
 
 namespace normscope {
 
-/// Rows of all heads together that a sample of the probe looks at, about.
+/// The approximate number of rows of all heads in a sample.
 inline constexpr std::size_t kThetaRows = 1024;
-/// Of the rows with so many entries the lowest one is written, where a head has any: a row of two or three tells little.
+/// The lowest row among those with at least so many entries is written, if a head has any: shorter rows are
+/// uninformative.
 inline constexpr std::size_t kThetaLowestLength = 11;
 /// The lowest row of every head is written where D·H·n is at most this.
 inline constexpr std::size_t kThetaLowestCells = 65536;
@@ -18,15 +19,16 @@ inline constexpr std::size_t kThetaLowestCells = 65536;
 ///   max, mean, below_099 (share of rows with θ < 0.99), prefix_mean (the prefix heuristic of [E] App. E.2, a lower
 ///   bound of θ), peaked_mean (the bound of [E] Cor. 4.3 (3), corrected: 1 where the largest entry is below 1/2),
 ///   over_tau (mean θ/τ, the local Lipschitz constant ‖∂p/∂logits‖_{∞→1}), relative_mean, relative_below_099 [D, H];
-///   NAME_error beside each average: jackknife over the sequences;
+///   NAME_error of each average: jackknife over the sequences;
 ///   quantiles [D, H, 5] of the relative θ: minimum, 5 %, 50 %, 95 %, maximum (linear between neighbours);
 ///   lowest_row [D, H, n]: the probabilities of the row with the lowest relative θ among those of at
 ///   least kThetaLowestLength entries (among all, where there is no such row); lowest_subset [D, H, n]: 1 in its
-///   S*, 0 outside; both NaN beyond the row; lowest_info [D, H, 3] = sequence, row (from 0), θ. Left out, and the label
-///   left_out says so, where D·H·n > kThetaLowestCells;
+///   S*, 0 outside; both NaN beyond the row; lowest_info [D, H, 3] = sequence, row (from 0), θ. Skipped, with the label
+///   left_out, where D·H·n > kThetaLowestCells;
 ///   width []: the widest certificate of any row.
-/// Above kThetaRows rows in all it looks at a sample of them (row_sample.h); the label `sampled` says of how many. A head
-/// is NaN where no row has two entries, or where any of its probabilities is not finite; shapes do not depend on that.
+/// Above kThetaRows rows in all it measures a sample of them (row_sample.h); the label `sampled` states of
+/// how many. A head is NaN where no row has two entries, or where any of its probabilities is not finite;
+/// shapes do not depend on that.
 template <class T>
 ProbeResult probe_theta(ProbeInput<T>& input);
 

@@ -21,8 +21,9 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// The median |x|, of an even number the mean of the middle two. Counts the sizes by exponent and three bits, then sorts
-/// only what shares a bucket with the middle: several times faster than selecting among all. No entry may be NaN.
+/// The median |x|, of an even count the mean of the middle two. Counts the sizes by exponent and three bits,
+/// then sorts only what shares a bucket with the middle: several times faster than selecting among all. No
+/// entry may be NaN.
 template <class T>
 double median_magnitude(const T* x, std::size_t count, std::vector<T>& buffer) {
     constexpr std::size_t kBuckets = 1U << 11;
@@ -42,7 +43,7 @@ double median_magnitude(const T* x, std::size_t count, std::vector<T>& buffer) {
     while (below + counts[first] <= lower) below += counts[first++];
     std::size_t last = first, up_to = below + counts[first];
     while (up_to <= upper) up_to += counts[++last];
-    buffer.resize(up_to - below + 1);  // one place more than what is kept: every entry is written, few stay
+    buffer.resize(up_to - below + 1);  // one element more than kept: every entry is written, few are kept
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count; ++i) {
         buffer[kept] = std::abs(x[i]);
@@ -128,7 +129,7 @@ double effective_rank(const double* x, int tokens, int width) {
 }
 
 int effective_rank_sequences(const StackSpec& spec, int sequences, int length) {
-    // In operations of a matrix product: measured, an eigenvalue problem takes the time of 4m³ + 2500m² (its reduction
+    // In operations of a GEMM: measured, an eigenvalue problem takes the time of 4m³ + 2500m² (its reduction
     // runs on short vectors), at each hidden state; the passes 6 a parameter and token of the layers.
     const double m = std::min(length, spec.d_model), d = spec.d_model;
     const double rank = (2.0 * spec.depth + 1) * (4 * m + 2500) * m * m;

@@ -99,7 +99,7 @@ class CadenceTest : public QObject {
             QVERIFY(lists[0].count(50, steps - 2) >= 10);
             QVERIFY(lists[5].count(50, steps - 2) >= 3);
         }
-        // What expensive ones look at has the cheap ones beside it.
+        // Steps of expensive ones also have the cheap ones.
         for (std::int64_t s = 50; s < steps; ++s)
             if (lists[5].contains(s)) QVERIFY(lists[0].contains(s));
     }

@@ -107,7 +107,7 @@ class GrowthTest : public QObject {
     void boundsHoldUnderGatesBf16() { check_bounds<float>(Rounding::Bf16, 0x1p-7); }
 
     /// With a branch scale of 0 only the shortcuts and gates are left, and the bound is the norm itself: a gate that is
-    /// left out, counted twice or put at the wrong sub-layer shows as a difference.
+    /// skipped, counted twice or put at the wrong sub-layer shows as a difference.
     void boundsAreSharpInTheGates() {
         for (Layout layout : {Layout::Serial, Layout::Parallel})
             for (GateSite site : kSites) {

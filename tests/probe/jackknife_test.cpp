@@ -20,7 +20,7 @@ class JackknifeTest : public QObject {
     }
 
     void ofARatioOfSumsFollowsTheFormula() {
-        // Two terms a sequence; the statistic is the ratio of their totals, left out by hand.
+        // Two terms a sequence; the statistic is the ratio of their totals, with one omitted by hand.
         const std::vector<double> sums{1, 2, 3, 4, 5, 5};
         const auto ratio = jackknife(sums, 2, [](std::span<const double> total, std::size_t) { return total[0] / total[1]; });
         const double out[] = {8.0 / 9, 6.0 / 7, 4.0 / 6};

@@ -292,7 +292,7 @@ class JacobianTest : public QObject {
         for (const double error : array(result, "mean_sv_error")) QVERIFY(std::isfinite(error));
     }
 
-    /// What does not fit the budget is left out, and said; it depends on the shape alone.
+    /// What exceeds the budget is skipped and labelled; it depends on the shape alone.
     void aWideStackMeasuresLess() {
         StackSpec wide;
         wide.depth = 12;

@@ -108,7 +108,8 @@ class MismatchTest : public QObject {
         }
     }
 
-    /// The first two sequences of a larger batch, and the result says so; one sequence alone has no error.
+    /// The first two sequences of a larger batch, and the result is labelled so; one sequence alone has no
+    /// error.
     void whatWasSampled() {
         const Transformer<float> model(small_stack(), 3);
         const auto two = measure(model, small_batch(2)), five = measure(model, small_batch(5)), one = measure(model, small_batch(1));
@@ -149,7 +150,7 @@ class MismatchTest : public QObject {
         QVERIFY(values(result, "bf16_logits").at(0) > 1e-4);
         QVERIFY(model.rounding() == Rounding::Bf16);
 
-        // Under autocast the weights are float32: the same picture as of the model without rounding.
+        // Under autocast the weights are float32: the same as of the model without rounding.
         Transformer<float> autocast(small_stack(), 3);
         const auto wanted = measure(autocast);
         autocast.set_rounding(Rounding::Bf16, PrecisionPolicy::Autocast);

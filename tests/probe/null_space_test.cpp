@@ -56,7 +56,7 @@ class NullSpaceTest : public QObject {
     ThreadPool pool_{2};
 
   private Q_SLOTS:
-    /// Every number token by token from NormJacobian, with each sequence left out in turn for the errors.
+    /// Every value token by token from NormJacobian, omitting each sequence once for the errors.
     void equalsTheJacobianTokenByToken() {
         constexpr int kSequences = 3;
         for (NormKind kind : {NormKind::LayerNorm, NormKind::RmsNorm}) {

@@ -216,7 +216,7 @@ class PreNormBoundsTest : public QObject {
         }
     }
 
-    /// Each term of B is needed: with it left out a token of the branch is longer than B. Biases and β alone.
+    /// Each term of B is needed: without it a token of the branch exceeds B. Biases and β alone.
     void everyBiasCounts() {
         for (const char* name : {"blocks.0.attn.norm_in.bias", "blocks.0.attn.bv", "blocks.0.attn.bo",
                                  "blocks.0.ffn.norm_in.bias", "blocks.0.ffn.b1", "blocks.0.ffn.b2"}) {
@@ -280,7 +280,7 @@ class PreNormBoundsTest : public QObject {
         for (double v : values(growth, "bound_uniform_ma")) QVERIFY(std::isnan(v));
 
         s.layers = {{2, {}, {}}};
-        s.layers[0].attn.out = true;  // no factor of the product form; the sharp form goes on
+        s.layers[0].attn.out = true;  // no factor of the product form; the sharp form continues
         const Transformer<double> mixed(s, 3);
         ProbeInput<double> other(mixed, batch, pool_, 0);
         const ProbeResult found = probe_growth(other);

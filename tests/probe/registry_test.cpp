@@ -47,7 +47,7 @@ std::string joined(const std::vector<std::string>& lines) {
     return text;
 }
 
-/// A probe that asks for whatever the test says, whatever its row says.
+/// A probe that uses the needs set by the test, regardless of its row.
 int asked = 0;
 template <class T>
 ProbeResult greedy(ProbeInput<T>& input) {
@@ -127,9 +127,9 @@ class RegistryTest : public QObject {
         std::vector<const ProbeInfo*> all;
         for (const ProbeInfo& probe : probe_registry())
             if (probe.needs != ProbeNeeds::Update) all.push_back(&probe);
-        std::size_t heard = 0;
-        run_probes<float>(all, input, [&](const ProbeResult&) { ++heard; });
-        QCOMPARE(heard, all.size());
+        std::size_t calls = 0;
+        run_probes<float>(all, input, [&](const ProbeResult&) { ++calls; });
+        QCOMPARE(calls, all.size());
         QCOMPARE(input.passes().forward, 1);
         QCOMPARE(input.passes().backward, 1);
         QCOMPARE(input.passes().updates, 0);
@@ -187,7 +187,7 @@ class RegistryTest : public QObject {
         QCOMPARE(problem([](ProbeResult& r) { r.arrays[1].name = "spread"; }),
                  "ma_error: missing; spread: not declared; ");
         QCOMPARE(problem([](ProbeResult& r) { r.labels["mood"] = {"good"}; }), "label mood: not declared; ");
-        // A file of an earlier version lacks what came later, and has no errors beside its averages.
+        // A file of an earlier version lacks what came later, and has no errors of its averages.
         ProbeResult old = good;
         std::erase_if(old.arrays, [](const NamedArray& a) {
             return a.name.ends_with("_error") || a.name == "gpas_estimate" || a.name == "bound_uniform_ma";

@@ -306,7 +306,7 @@ class ResidualTest : public QObject {
         }
     }
 
-    /// A sequence left out by hand.
+    /// A sequence omitted by hand.
     void errorsAreOverTheSequences() {
         const auto model = model_of<double>(stack_of(Scheme::Post, Layout::Serial));
         const Batch all = batch_of();

@@ -322,7 +322,7 @@ class SpectraTest : public QObject {
                 out[2 * i + 1] = -in[2 * i];
             }
         };
-        const LinearMap turned{2, forth, back};
+        const LinearMap rotated{2, forth, back};
         for (double angle : {0.0, 0.4, M_PI / 2}) {
             const double c = std::cos(angle), s = std::sin(angle);
             const auto product = [=](int count, const double* in, double* out) {  // I + 4·ppᵀ
@@ -334,9 +334,9 @@ class SpectraTest : public QObject {
             };
             const LinearMap stretched{2, product, product};
             const SpectrumOptions options{.vectors = true};
-            QVERIFY(std::abs(alignment(dense_spectrum(turned, options), dense_spectrum(stretched, options)) -
+            QVERIFY(std::abs(alignment(dense_spectrum(rotated, options), dense_spectrum(stretched, options)) -
                              s) < 1e-14);
-            QVERIFY(std::abs(alignment(block_lanczos(turned, options, pool),
+            QVERIFY(std::abs(alignment(block_lanczos(rotated, options, pool),
                                        block_lanczos(stretched, options, pool)) -
                              s) < 1e-14);
         }

@@ -38,12 +38,12 @@ class StepListTest : public QObject {
         QCOMPARE(StepList::parse("3:5:4", "t").text(), std::string("3"));
     }
 
-    void refusesWhatIsNone_data() {
+    void rejectsWhatIsNone_data() {
         QTest::addColumn<QString>("text");
         for (const char* text : {"", "a", "1:", "1:2:", "5:4", "1:9:0", "-1", "3,3", "4,2", "0:9,9", "1,", ",1", "1:2:3:4", "1 2"})
             QTest::newRow(text) << text;
     }
-    void refusesWhatIsNone() {
+    void rejectsWhatIsNone() {
         QFETCH(QString, text);
         try {
             StepList::parse(text.toStdString(), "probes[0].steps");

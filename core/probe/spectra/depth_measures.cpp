@@ -56,7 +56,7 @@ class Propagation {
     Frame random() {
         return orthonormal([&](OrthonormalRows& rows) { rows.draw(count_, rows.next(count_)); });
     }
-    /// Through all maps, forth or back (transposes), orthonormalised after each.
+    /// Applies all maps, forward or reverse (transposes), orthonormalised after each.
     Frame carried(Frame frame, bool forth) {
         frame.logarithms.assign(k_, 0.0);
         frame.logarithm = 0;
@@ -106,11 +106,11 @@ class Propagation {
     const std::function<void()>& check_;
 };
 
-/// ln σ_i of the lower triangle L (rows: images of the frame's rows) and the bars from the way back: rows of
-/// `there` go to L·(rows of `out`), rows of `out` come back as B·(rows of `back`), which Lᵀ·(rows of `there`)
-/// would be if the frame were invariant.
+/// ln σ_i of the lower triangle L (rows: images of the frame's rows) and the bars from the reverse pass: rows
+/// of `there` are mapped to L·(rows of `out`), rows of `out` back to B·(rows of `back`), which Lᵀ·(rows of
+/// `there`) would be if the frame were invariant.
 ///
-/// Returns the right singular vectors that all this amounts to, rotated within the frame as subspace
+/// Returns the resulting right singular vectors, rotated within the frame as subspace
 /// iteration alone would take long to do where values are near each other.
 std::vector<double> bound_errors(const Frame& there, const Frame& out, const Frame& back,
                                  std::span<const LinearMap> maps, std::size_t wanted,
@@ -126,7 +126,7 @@ std::vector<double> bound_errors(const Frame& there, const Frame& out, const Fra
                       outside.data(), size);
     matmul_tn<double>(count, size, count, -1, out.triangle.data(), count, there.rows.data(), size, 1,
                       outside.data(), size);
-    // The covector of value i in the space of `out`, carried back: right_i · E.
+    // The covector of value i in the space of `out`, mapped back: right_i · E.
     std::vector<double> residual(k * n);
     matmul_nn<double>(count, size, count, 1, right.data(), count, outside.data(), size, 0, residual.data(),
                       size);
@@ -145,7 +145,7 @@ std::vector<double> bound_errors(const Frame& there, const Frame& out, const Fra
         };
         exponents.errors[i] = std::max(distance(sigma[i] + bar), distance(sigma[i] - bar));
     }
-    // Jᵀu_i in the frame that came back, u_i the left singular vectors.
+    // Jᵀu_i in the frame of the reverse pass, u_i the left singular vectors.
     OrthonormalRows rotation(count, count, {0, "lyapunov.rotation"}, pool);
     matmul_nn<double>(count, count, count, 1, right.data(), count, back.triangle.data(), count, 0,
                       rotation.next(count), count);

@@ -10,8 +10,8 @@
 namespace normscope {
 
 namespace {
-constexpr int kBlock = 2;            // one direction can miss a value that it happens to be orthogonal to
-constexpr double kTolerance = 0.02;  // of the residual; the value is then known to about its square
+constexpr int kBlock = 2;            // one direction can miss a value whose vector is orthogonal to it
+constexpr double kTolerance = 0.02;  // of the residual; the error of the value is about its square
 }  // namespace
 
 MapEnds full_map_ends(const Transformer<double>& model, const Tape<double>& tape, int begin, int end,

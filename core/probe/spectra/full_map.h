@@ -10,8 +10,7 @@
 
 namespace normscope {
 
-/// Directions that a search of full_map_ends() sends through the map, and as many through its transpose, at
-/// most.
+/// The most directions that full_map_ends() applies to the map, and as many to its transpose.
 inline constexpr int kFullMapProducts = 12;
 /// A feed-forward map over fewer tokens than this is searched as attention is: that is cheaper than a decomposition of
 /// every token's block, and its smallest value then has a bar down to 0.
@@ -25,15 +24,15 @@ struct MapEnds {
 /// Ends of the Jacobian of the sub-layers begin … end − 1 over the whole sequence of the tape, [n·d, n·d],
 /// backprop sense.
 ///
-/// Explicit (`dense`): exact to round-off. A feed-forward sub-layer works token by token: exact from its
-/// blocks, where they are narrow. Otherwise the top comes from a few steps of block Lanczos, its bar from the
-/// residual (block_lanczos.h), not sharpened, since the search stops early. The bottom:
-///   `exact_nulls` of any token's block (null_count.h) make it 0, without error, whichever way the top was
+/// Explicit (`dense`): exact to round-off. A feed-forward sub-layer acts token by token: exact from its
+/// blocks, if narrow. Otherwise the top comes from a few steps of block Lanczos, its bar from the residual
+/// (block_lanczos.h), not sharpened, since the search stops early. The bottom:
+///   `exact_nulls` of any token's block (null_count.h) make it 0, without error, independent of how the top was
 ///   found; else, in a causal stack, the block of the last token bounds it from above, because that token
 ///   acts on none but itself: J(0, …, 0, x) = (0, …, 0, J_nn·x), and so does every Ritz value; no product
 ///   bounds it from below, so the bar reaches down to 0. `last_block_smallest`: σ_min of that block, NaN
 ///   where the stack is not causal.
-/// The bars speak of the Jacobian at the tape's own states.
+/// The bars are those of the Jacobian at the tape's states.
 MapEnds full_map_ends(const Transformer<double>& model, const Tape<double>& tape, int begin, int end,
                       bool dense, bool exact_nulls, double last_block_smallest, ThreadPool& pool,
                       const std::function<void()>& check);

@@ -20,9 +20,8 @@ double product_precision(int sublayers) {
 /// The Jacobian ∂h_end/∂h_begin of the sub-layers begin … end − 1 over one whole sequence, [n·d, n·d], as
 /// products: JVP and VJP run in the tape's precision, vectors are float64. The directions are cut into pieces
 /// for the pool, by the shape alone, so that a piece holds about 64 tokens (one direction at least): scratch
-/// memory is bounded by the passes' buffers over that many rows per thread, however many directions are asked
-/// for. All references must outlive the map. The map's `precision` speaks of the products; that the tape
-/// itself was rounded is not part of it.
+/// memory is bounded by the passes' buffers over that many rows per thread, for any number of directions. All
+/// references must outlive the map. The map's `precision` covers the products, not the rounding of the tape.
 template <class T>
 LinearMap jacobian_map(const Transformer<T>& model, const Tape<T>& tape, int sequence, int begin, int end,
                        Jacobian kind, ThreadPool& pool);

@@ -13,15 +13,15 @@ namespace normscope {
 namespace {
 
 constexpr double kBudget = 4e9;     // operations; see the header
-constexpr double kWhole = 3e10;     // what the last token's blocks of all layers may cost
-constexpr double kFullMap = 3.4e9;  // what the full map may cost
+constexpr double kWhole = 3e10;     // budget of the last token's blocks of all layers
+constexpr double kFullMap = 3.4e9;  // budget of the full map
 constexpr int kDenseFullMap = 128;  // n·d up to which the explicit matrix is affordable
 constexpr int kMostSequences = 8;
 constexpr std::size_t kMostTokens = 4;
 constexpr double kSinglePrecision = 4;  // how much faster a pass is in float32
 
-/// Cost of float64 work on a stack of this shape, in operations of a large matrix product; what runs slower
-/// is charged more (measured at d 64 and d 768).
+/// Cost of float64 work on a stack of this shape, in operations of a large GEMM; slower work is counted
+/// higher (measured at d 64 and d 768).
 struct Cost {
     const StackSpec& spec;
     double d = spec.d_model, depth = spec.depth;
@@ -31,7 +31,7 @@ struct Cost {
         const double maps = spec.activation == Activation::SwiGlu ? 3 : 2;
         return 2 * (2 * d * d + 2 * d * spec.d_kv() + maps * d * spec.d_ff) + 4 * n * d;
     }
-    /// Forward, or as one direction of a tangent: few rows a product, and row kernels beside it.
+    /// Forward, or as one direction of a tangent: few rows per GEMM, plus row kernels.
     double pass(double n) const { return (1 + 64 / d) * operations(n) + 3300 * d; }
     /// Singular values of a [size, size] matrix.
     static double svd(double size) { return 24 * size * size * size + 3700 * size * size; }
@@ -80,7 +80,7 @@ JacobianPlan plan_jacobian(const StackSpec& spec, int length, int sequences) {
     plan.layers = spread(count, spec.depth);
     double left = budget - (plan.whole ? whole : count * layer);
 
-    // The tokens before the last depend on those before them alone: a shorter sequence is a map of its own.
+    // Earlier tokens do not depend on later ones: a shorter sequence has its own map.
     const int least = std::min(2, length);
     for (int m = length; m >= least && (spec.causal || m == length); m = m / 2) {
         const bool dense = m * spec.d_model <= kDenseFullMap;
@@ -101,7 +101,7 @@ JacobianPlan plan_jacobian(const StackSpec& spec, int length, int sequences) {
         const double price =
             token == plan.prefix ? 0 : cost.depth * cost.sublayers(token) + Cost::svd(cost.d);
         const bool new_place = token >= 1 && !tokens.contains(token);
-        // From the second place on, a second sequence comes first.
+        // From the second position on, a second sequence takes precedence.
         const double kept = tokens.size() > 2 ? sequence : 0;
         if (!new_place || price > left - kept || tokens.size() == kMostTokens) continue;
         tokens.insert(token);

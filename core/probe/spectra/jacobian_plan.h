@@ -8,16 +8,16 @@
 
 namespace normscope {
 
-/// What one sample of the jacobian probe looks at, so that its cost stays within about 4·10⁹ operations (two to three training
-/// steps of the default stack), in a stack of middle width 3·10¹⁰, in a wide one that of a training step on one sequence.
-/// Follows from the shape alone: no clock, no weights.
+/// The extent of one sample of the jacobian probe, so that its cost stays within about 4·10⁹ operations (two
+/// to three training steps of the default stack), in a stack of middle width 3·10¹⁰, in a wide one that of a
+/// training step on one sequence. Follows from the shape alone: no clock, no weights.
 struct JacobianPlan {
     std::vector<int> layers;  ///< from 0, ascending: those whose blocks are measured
-    /// All layers are, from the tokens on in float64, so that products over the depth are defined. Otherwise
-    /// each measured layer starts from the hidden state of the run's own precision.
+    /// All layers are measured, from the tokens on in float64, so that products over the depth are defined.
+    /// Otherwise each measured layer starts from the run's hidden state.
     bool whole = false;
-    std::vector<int> tokens;  ///< numbers, from 1, of the tokens whose blocks are measured; the last one is n
-    int prefix = 0;           ///< the full map is that of the first so many tokens; 0: not measured
+    std::vector<int> tokens;  ///< the tokens, from 1, whose blocks are measured; the last one is n
+    int prefix = 0;           ///< the full map is that of the first `prefix` tokens; 0: not measured
     bool dense = false;       ///< the full map as an explicit matrix, else by products
     int sequences = 1;        ///< whose last token's blocks are measured, from the first one on
     int spread = 1;  ///< sequences whose largest end-to-end value is measured, in the run's scalar type
@@ -26,7 +26,7 @@ struct JacobianPlan {
 /// `length` tokens a sequence, `sequences` in the probe batch.
 JacobianPlan plan_jacobian(const StackSpec& spec, int length, int sequences);
 
-/// What the full map is of, for a title: "whole sequence", "first 16 of 64 tokens", "not measured".
+/// The extent of the full map, for a title: "whole sequence", "first 16 of 64 tokens", "not measured".
 std::string full_map_name(const JacobianPlan& plan, int length);
 
 }  // namespace normscope

@@ -18,7 +18,7 @@ void copy_to(std::vector<double>& to, std::size_t offset, const std::vector<doub
 }
 
 /// Of a token's blocks that multiply, the factor with the most exact nulls forces as many on the product;
-/// else only what stands last does.
+/// else only the last one does.
 int nulls_of_product(const std::vector<double>& factors, std::size_t begin, std::size_t end, bool multiply) {
     const auto first = factors.begin() + static_cast<std::ptrdiff_t>(multiply ? begin : end - 1);
     return static_cast<int>(*std::max_element(first, factors.begin() + static_cast<std::ptrdiff_t>(end)));

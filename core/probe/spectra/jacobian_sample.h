@@ -41,7 +41,7 @@ class JacobianSample {
     void spread(std::vector<double> tops) { tops_ = std::move(tops); }
     /// Of the last token of another sequence.
     void sequence(TokenSpectra spectra) { averaged_.push_back(std::move(spectra)); }
-    /// What last_token() found, where `model` was the whole stack.
+    /// The result of last_token(), where `model` was the whole stack.
     TokenSpectra last_token_spectra() const { return {sublayer_sv_, end_to_end_sv_}; }
 
     ProbeResult result();
@@ -63,7 +63,7 @@ class JacobianSample {
     std::vector<double> full_top_, full_top_error_, full_bottom_, full_bottom_error_, full_end_,
         full_end_error_;
     std::vector<double> tops_;
-    std::vector<TokenSpectra> averaged_;  ///< what mean_sv is the mean of
+    std::vector<TokenSpectra> averaged_;  ///< averaged for mean_sv
 };
 
 }  // namespace normscope

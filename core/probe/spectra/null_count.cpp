@@ -85,7 +85,7 @@ NullCount count_nulls(const NullStructure& structure, std::span<const double> de
     if (!std::isfinite(descending.front())) return {kNaN, kNaN, kNaN, kNaN, kNaN};
     if (descending.front() == 0) return {static_cast<double>(d), 0, 0, kNaN, kNaN};
     const int exact = std::min(structure.exact, d), rest = d - exact;
-    // The exact nulls are the last `exact` values, wherever round-off puts them.
+    // The exact nulls are the last `exact` values, for any round-off.
     const auto below = std::count_if(descending.begin(), descending.begin() + rest,
                                      [&](double value) { return value <= resolution; });
     NullCount count{static_cast<double>(exact), 0, static_cast<double>(below), structure.predicted, kNaN};

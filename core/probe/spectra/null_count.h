@@ -10,15 +10,14 @@
 
 namespace normscope {
 
-/// What the form of a sub-layer says of the kernel of its block at one token, whatever the weights of its
-/// branch.
+/// The kernel of a sub-layer's block at one token that follows from its form, for any weights of its branch.
 struct NullStructure {
     int exact = 0;         ///< singular values that are 0
     int epsilon = 0;       ///< directions that would be null at ε = 0
     double predicted = 0;  ///< the singular value of the norm in such a direction; NaN without one
 };
 
-/// A post norm with k channels of γ = 0, behind it J = N'·M with M = a·I + Δt·b·f' of full rank:
+/// A post norm with k channels of γ = 0, J = N'·M with M = a·I + Δt·b·f' of full rank:
 ///   LayerNorm: exact = max(1, k): the direction 1 is lost, and so is every such channel (with k ≥ 1 the
 ///   covector diag(γ)⁻¹·1 no longer exists); at ε = 0 max(2, k), the difference being ε-directions. RMSNorm:
 ///   exact = k; at ε = 0 max(1, k).
@@ -30,14 +29,14 @@ struct NullStructure {
 NullStructure null_structure(const Transformer<double>& model, const Tape<double>& tape, int sublayer,
                              int row);
 
-/// Below it a singular value computed from float64 products of a [d, d] block says nothing: 16·d·ε₆₄·σ_max (d
-/// = 64: 2.3e-13·σ_max). Products of length d and the decomposition lose some √d·ε₆₄ each; the rest is
-/// reserve for cancellation inside the branch.
+/// The resolution of a singular value computed from float64 products of a [d, d] block: 16·d·ε₆₄·σ_max (d
+/// = 64: 2.3e-13·σ_max). Products of length d and the decomposition lose some √d·ε₆₄ each; the rest is a
+/// margin for cancellation inside the branch.
 double block_resolution(int d, double largest);
 
-/// The same for a product of blocks F_D … F_1: 16·d·ε₆₄·Σ_l ‖F_D…F_{l+1}‖_F·‖F_l‖_F·‖F_{l−1}…F_1‖_F, what the
-/// factors' round-off can move a value by (Weyl). Much larger than ε₆₄·σ_max where the factors' gains do not
-/// add up.
+/// The same for a product of blocks F_D … F_1: 16·d·ε₆₄·Σ_l ‖F_D…F_{l+1}‖_F·‖F_l‖_F·‖F_{l−1}…F_1‖_F, the
+/// effect of the factors' round-off on a value (Weyl). Much larger than ε₆₄·σ_max where the factors' gains do
+/// not add up.
 double product_resolution(const std::vector<BlockMatrix>& factors, int d);
 
 /// Structure and float64 together.
@@ -45,10 +44,10 @@ struct NullCount {
     double exact = 0;    ///< by structure; all d where the block is the zero matrix; NaN where not finite
     double epsilon = 0;  ///< ε-directions that float64 resolves
     double below_resolution =
-        0;                 ///< values under the resolution that no exact null explains: 0 or not, unknown
+        0;                 ///< values below the resolution that are not exact nulls: possibly 0
     double predicted = 0;  ///< see NullStructure
     double measured =
-        0;  ///< the block's smallest value beside the exact nulls, where there is an ε-direction
+        0;  ///< the block's smallest value besides the exact nulls, where there is an ε-direction
 };
 
 /// `descending`: the block's d singular values.

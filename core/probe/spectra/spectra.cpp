@@ -14,8 +14,7 @@ namespace normscope {
 namespace {
 
 constexpr int kValues = 16;
-// Up to this size the explicit matrix is as cheap as the search; end to end it is worth more, for the
-// smallest values.
+// Up to this size the explicit matrix is as cheap as the search; larger end to end, for the smallest values.
 constexpr int kDense = 256, kDenseEndToEnd = 512;
 
 /// Rows of values with their errors, as a pair of arrays.

@@ -85,7 +85,8 @@ std::vector<double> block_spectra(const std::vector<BlockMatrix>& blocks, int d,
 
 namespace {
 
-/// √λ_max(AᵀA): squaring costs the small values their digits, not the largest, and it takes half of a decomposition's time.
+/// √λ_max(AᵀA): squaring loses digits of the small values, not of the largest, and it takes half of a
+/// decomposition's time.
 double largest_singular_value(const BlockMatrix& matrix, int d) {
     const auto largest = [](double a, double b) { return std::max(a, std::abs(b)); };
     const double scale = std::accumulate(matrix.begin(), matrix.end(), 0.0, largest);

@@ -12,8 +12,8 @@ namespace normscope {
 using BlockMatrix = std::vector<double>;  ///< [d, d] row-major, rows are outputs
 
 /// ∂(last token out)/∂(last token in) of the sub-layers begin … end − 1, back-propagated sense, at one
-/// sequence of the tape. In a causal stack the last token is the only one that it moves; otherwise the whole
-/// sequence is carried along.
+/// sequence of the tape. In a causal stack it affects only the last token; otherwise the whole sequence is
+/// computed.
 template <class T>
 BlockMatrix token_block(const Transformer<T>& model, const Tape<T>& tape, int sequence, int begin, int end);
 

@@ -8,7 +8,7 @@
 
 namespace normscope {
 
-/// A feed-forward sub-layer works token by token: its Jacobian over a sequence is n blocks [d, d], whose
+/// A feed-forward sub-layer acts token by token: its Jacobian over a sequence is n blocks [d, d], whose
 /// spectra together are its spectrum. True where that is cheaper than a search: narrow blocks that fit into
 /// 64 MB.
 bool token_by_token(const StackSpec& spec, int sublayer, int length);
