@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kRecipeKey = "normscope_recipe";
 constexpr Naming kFamilies[] = {Naming::Gpt2, Naming::NanoGpt, Naming::Llama};
 
-/// How a trained model is trained on: small steps, so that the loss goes on from where it is.
+/// The training recipe of a trained model: small steps, so that the loss continues from its value.
 TrainSpec training_on(const std::vector<StoredTensor>& weights) {
     TrainSpec train;
     train.optimizer.lr = 1e-4;
@@ -34,7 +34,7 @@ TrainSpec training_on(const std::vector<StoredTensor>& weights) {
     return train;
 }
 
-/// Weights in the table's order, each of the shape that the stack says.
+/// Weights in the table's order, each of the stack's shape.
 std::vector<StoredTensor> in_order(const StackSpec& stack, std::vector<StoredTensor> weights) {
     std::map<std::string, StoredTensor> by_name;
     for (StoredTensor& tensor : weights) by_name[tensor.name] = std::move(tensor);
@@ -84,11 +84,11 @@ ImportedModel from_safetensors(std::span<const std::byte> bytes, const std::opti
         throw InputError(path, "has our names but no recipe in its __metadata__",
                          "a file of normscope-cli export");
     } else if (!config) {
-        throw InputError(path, "has no readable config.json beside it, and no recipe inside",
+        throw InputError(path, "has no readable config.json next to it, and no recipe inside",
                          "the model's own config.json in the same folder");
     } else {
-        const auto beside = std::filesystem::path(path).replace_filename("config.json");
-        imported.recipe.stack = stack_of_config(*config, *found, file, beside.string());
+        const auto config_path = std::filesystem::path(path).replace_filename("config.json");
+        imported.recipe.stack = stack_of_config(*config, *found, file, config_path.string());
     }
     imported.weights = from_foreign(imported.recipe.stack, *found, file, path);
     if (own == file.metadata.end()) imported.recipe.train = training_on(imported.weights);

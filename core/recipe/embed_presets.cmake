@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # cmake -DOUT=data.cpp -DFUNCTION=presets -DFILES=a.json,b.json -P embed_presets.cmake: JSON files as one C++ source that
-# defines the function of core/recipe/presets.h, so that the programs need no files beside them.
+# defines the function of core/recipe/presets.h, so that the programs need no other files.
 set(rows "")
 string(REPLACE "," ";" FILES "${FILES}")
 foreach(file IN LISTS FILES)

@@ -191,7 +191,7 @@ Recipe with_key_of(const Recipe& to, const Recipe& from, const std::string& key)
         if (name != key) values.emplace(name, std::move(value));
     for (auto& [name, value] : key_values(from))
         if (name == key) values.emplace(name, std::move(value));
-    // All keys at once: a block's defaults give way to what stands in the recipe.
+    // All keys at once: values in the recipe override a block's defaults.
     result = {};
     KeySetter setter(values);
     list_fields(setter, result);

@@ -10,8 +10,8 @@
 
 namespace normscope {
 
-/// A visitor that knows the dotted path of the group it is in and looks at no key; who derives overrides the kinds it
-/// wants. Entries of lists are visited as "stack.layers.0.attn.in" where `into_lists`.
+/// A visitor that tracks the dotted path of the current group and ignores all keys; derived classes override
+/// the kinds they need. Entries of lists are visited as "stack.layers.0.attn.in" where `into_lists`.
 class KeyVisitor : public Fields {
   protected:
     explicit KeyVisitor(bool into_lists = false) : into_lists_(into_lists) {}

@@ -16,7 +16,7 @@ std::span<const Preset> presets();
 /// resources/stories/NAME.json, compiled in; story.h reads them.
 std::span<const Preset> stories();
 
-/// One of these or of size_presets(); nullptr when there is none of that name.
+/// One of these or of size_presets(); nullptr if unknown.
 const Preset* find_preset(const std::string& name);
 
 }  // namespace normscope

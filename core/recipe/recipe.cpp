@@ -51,7 +51,7 @@ std::string read_text(const std::string& path) {
     if (!in) throw InputError(path, "no such preset, and no readable file", "a recipe's path or a preset's name");
     std::ostringstream text;
     text << in.rdbuf();
-    if (!in) throw InputError(path + ": can not be read");
+    if (!in) throw InputError(path + ": cannot be read");
     return text.str();
 }
 

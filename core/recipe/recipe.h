@@ -9,19 +9,19 @@
 
 namespace normscope {
 
-/// When a probe runs: every n steps exactly, or (0, "auto") at the steps that plan_cadence gives it.
+/// The cadence of a probe: every n steps exactly, or (0, "auto") the steps of plan_cadence.
 struct ProbePlan {
     std::string id;
     int every = 0;
-    /// Under auto, the steps as StepList writes them. "auto 0:49,…" is what the program planned, and plans anew whenever
-    /// the recipe is completed; without that word they are a person's and are obeyed. Empty: not planned yet.
+    /// Under auto, the steps as StepList writes them. "auto 0:49,…" is planned, again whenever the recipe is
+    /// completed; without that word the steps are the user's and are used as given. Empty: not planned yet.
     std::string steps{};
     bool operator==(const ProbePlan&) const = default;
 };
 
-/// How planned steps begin.
+/// The prefix of planned steps.
 inline constexpr const char* kPlannedSteps = "auto";
-/// Whether the steps of this entry are the program's ("auto …", or none yet) and not a person's.
+/// Whether the steps of this entry are planned ("auto …", or none yet) rather than given by the user.
 bool steps_are_planned(const ProbePlan& plan);
 
 /// Everything that determines a run.
@@ -41,17 +41,17 @@ Recipe parse_recipe(const std::string& json_text, const std::string& where);
 /// The recipe as JSON, every key written; parse_recipe of it gives the same recipe. One line when `indent` < 0.
 std::string recipe_json(const Recipe& recipe, int indent = 2);
 
-/// "--set stack.depth=24": the value is JSON, or a bare word. Applied to the JSON before anything is checked, so that
-/// several settings may depend on each other.
+/// "--set stack.depth=24": the value is JSON, or a bare word. Applied to the JSON before validation, so that
+/// settings may depend on each other.
 std::string with_settings(const std::string& json_text, const std::vector<std::string>& settings,
                           const std::string& where);
 
 /// A recipe's file, or a preset's name, with settings; neither completed nor validated as a whole (core/run/complete.h).
 Recipe read_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings = {});
 
-/// Two recipes that ask for the same: what the program planned is not looked at.
+/// Whether two recipes are equal apart from planned steps.
 bool same_recipe(const Recipe& a, const Recipe& b);
-/// The same recipe without what the program planned.
+/// The same recipe without planned steps.
 Recipe without_planned_steps(Recipe recipe);
 
 }  // namespace normscope

@@ -9,7 +9,8 @@
 namespace normscope {
 
 /// The recipe of a recorded run: parsed once, where its file is read, and shared from then on. A text that this version
-/// cannot read (another one wrote it) is kept as it is, with the reason, so that the run can still be looked at and saved.
+/// cannot read (written by another one) is kept unchanged, with the reason, so that the run can still be
+/// opened and saved.
 class RunRecipe {
   public:
     RunRecipe() = default;  ///< none

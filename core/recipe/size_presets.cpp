@@ -18,7 +18,7 @@ Recipe recipe_of(const SizeRow& row) {
     Recipe recipe;
     recipe.stack = stack_of(row);
     TrainSpec& train = recipe.train;
-    // As large a micro-batch as memory bears; the sum over a step is the source's batch.
+    // The largest micro-batch that fits into memory; the sum over a step is the source's batch.
     train.batch = llama ? 8 : 12;
     train.accumulate = row.sequences / train.batch;
     // [G]'s Adam has no decay, where Adam and AdamW are one.

@@ -8,8 +8,8 @@
 namespace normscope {
 
 /// The literature's model sizes (core/stack/size_table) as presets: complete recipes with the optimizer and
-/// schedule they were trained with. They stand apart from presets(), the small ones of the laboratory, since
-/// the smallest takes seconds a step and the largest more memory than most machines have; find_preset knows
+/// schedule they were trained with. Separate from presets(), the small ones of the laboratory, since the
+/// smallest takes seconds per step and the largest more memory than most machines have; find_preset finds
 /// both.
 std::span<const Preset> size_presets();
 

@@ -15,7 +15,7 @@ enum class LearningRateSchedule { Cosine, Linear, Constant };
 struct OptimizerSpec {
     OptimizerKind kind = OptimizerKind::AdamW;
     double lr = 3e-3;
-    double betas[2] = {0.9, 0.95};  ///< sgd: the first is its momentum, the second has no use
+    double betas[2] = {0.9, 0.95};  ///< sgd: the first is the momentum, the second is unused
     double eps = 1e-8;
     double weight_decay = 0.1;  ///< which tensors and how: optimizers.h
     double clip = 1.0;          ///< global gradient norm; 0 = off
@@ -32,7 +32,7 @@ struct ScheduleSpec {
     bool operator==(const ScheduleSpec&) const = default;
 };
 
-/// Everything about training that is not the stack (the recipe's other keys).
+/// The training part of a recipe (all keys but the stack).
 struct TrainSpec {
     DataSpec data;
     int batch = 8;       ///< sequences a micro-batch
@@ -40,21 +40,21 @@ struct TrainSpec {
     OptimizerSpec optimizer;
     ScheduleSpec schedule;
     Precision precision = Precision::Fp32;
-    PrecisionPolicy precision_policy = PrecisionPolicy::Pure;  ///< what bf16 and fp16 round; else without effect
+    PrecisionPolicy precision_policy = PrecisionPolicy::Pure;  ///< what bf16 and fp16 round; otherwise ignored
     int steps = 200;
     std::uint64_t seed = 42;
     int validate_every = 50;   ///< steps between held-out losses; 0 = never
-    int checkpoint_every = 0;  ///< steps between live checkpoints; 0 = the program chooses
+    int checkpoint_every = 0;  ///< steps between live checkpoints; 0 = automatic
     int checkpoint_keep = 2;
     bool operator==(const TrainSpec&) const = default;
 };
 
 void list_fields(Fields& fields, TrainSpec& spec);
 
-/// What the CPU computes in; every other precision is refused by validate().
+/// What the CPU computes in; every other precision is rejected by validate().
 std::span<const Precision> cpu_precisions();
 
-/// Throws InputError for what this program can not do yet, naming the key and what is allowed.
+/// Throws InputError for an unsupported value, naming the key and what is allowed.
 void validate(const TrainSpec& spec);
 
 }  // namespace normscope

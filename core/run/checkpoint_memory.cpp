@@ -18,7 +18,7 @@ struct Entry {
     Rank rank = Rank::Free;
 };
 
-/// Ranks as all checkpoints of the run decide, so that dropping one changes nobody else's.
+/// Ranks over all checkpoints of the run, so that dropping one does not change the others.
 std::vector<Entry> ranked(const HeldCheckpoints& run) {
     std::vector<Entry> entries;
     for (std::size_t i = 0; i < run.held.size(); ++i)
@@ -40,7 +40,7 @@ std::vector<Entry> ranked(const HeldCheckpoints& run) {
     return entries;
 }
 
-/// The free entry of a run that is missed least, and the ratio of its neighbours' ages.
+/// The least valuable droppable entry of a run, and the ratio of its neighbours' ages.
 std::optional<std::pair<double, std::size_t>> least_missed(const std::vector<Entry>& entries) {
     std::optional<std::pair<double, std::size_t>> least;
     for (std::size_t i = 1; i + 1 < entries.size(); ++i) {
@@ -102,7 +102,7 @@ std::vector<std::pair<std::size_t, std::size_t>> excess_checkpoints(const std::v
                 smallest = least->first;
                 next = {run, least->second};
             }
-        // Of the spared ones the oldest, of the run that holds the most checkpoints.
+        // Of the protected ones the oldest, of the run that holds the most checkpoints.
         std::size_t most = 0;
         const bool any_free = next.has_value();
         for (std::size_t run = 0; run < runs.size() && !any_free; ++run)

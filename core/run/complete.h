@@ -10,13 +10,13 @@
 
 namespace normscope {
 
-/// Fills what was left out or "auto" (vocab from the source, d_ff, the probe list and its steps) and checks the whole.
-/// Gives the text that the recipe learns, which was made to know its vocabulary: an Experiment takes it as it is. From
-/// `corpora`, where the same text may be in use already.
+/// Fills missing and "auto" values (vocab from the source, d_ff, the probe list and its steps) and checks the
+/// whole. Returns the corpus of the recipe, needed for its vocabulary, for use by an Experiment. Taken from
+/// `corpora` if in use there.
 std::shared_ptr<const Corpus> complete_and_validate(Recipe& recipe, Corpora* corpora = nullptr);
 
-/// The part of it that reads no data: sizes, probes and ranges. What only the data can tell stays as it is (vocab,
-/// the planned steps). For a thread that must not wait for a file.
+/// The part of it that reads no data: sizes, probes and ranges. Values that depend on the data are unchanged
+/// (vocab, the planned steps). For a thread that must not wait for a file.
 void complete_without_data(Recipe& recipe);
 
 /// A recipe's file, or a preset's name, with settings, completed and validated.

@@ -11,7 +11,7 @@ std::shared_ptr<const Corpus> Corpora::get(const DataSpec& spec, int context) {
     std::erase_if(entries_, [](const Entry& entry) { return entry.corpus.expired(); });
     Entry wanted{spec, context, 0, 0, {}};
     if (spec.source == DataSource::Text) {
-        // What cannot be looked at cannot be read: make_corpus says why.
+        // Unreadable: make_corpus reports the reason.
         std::error_code error;
         const auto written = fs::last_write_time(spec.path, error);
         if (!error) wanted.written = written.time_since_epoch().count();

@@ -9,8 +9,8 @@
 
 namespace normscope {
 
-/// The texts in use, each made once: runs that learn the same text share it, and a knob that leaves the data alone reads
-/// no file again. A text is kept for as long as somebody holds it; a file that was written since is read again. One
+/// The corpora in use, each created once: runs on the same text share it, and a knob that does not change the
+/// data reads no file again. A corpus is kept while it is referenced; a modified file is read again. One
 /// thread.
 class Corpora {
   public:

@@ -24,7 +24,7 @@ Shape shape_of(const TensorInfo& tensor) {
     return {tensor.shape.begin(), tensor.shape.end()};
 }
 
-/// The vocabulary that a recipe's source has, without looking at a file.
+/// The vocabulary of a recipe's source, without reading a file.
 int vocabulary(const Recipe& recipe) {
     const DataSpec& data = recipe.train.data;
     return data.source == DataSource::Text ? 256 : make_corpus(data, recipe.stack.context)->vocab();
@@ -80,7 +80,7 @@ void add_jacobians(const Transformer<T>& model, const Tape<T>& tape, Jacobian ki
     add("end_to_end", 0, count);
 }
 
-/// Refused before hours of work and a full memory rather than after.
+/// Rejected before hours of computation and out of memory.
 void check_jacobian_size(const StackSpec& stack, int length, std::size_t scalar_bytes) {
     constexpr double kLimit = 4.0 * (1u << 30);
     const double size = static_cast<double>(length) * stack.d_model;

@@ -19,8 +19,8 @@ namespace normscope {
 
 namespace {
 
-/// A larger tape is given back after each sample: on wide stacks, which are sampled rarely, it would be most of the
-/// program's memory.
+/// A larger tape is freed after each sample: on wide stacks, which are sampled rarely, it would be most of
+/// the memory.
 constexpr std::size_t kKeptTape = std::size_t{256} << 20;
 
 /// Calls f with the trainer of whichever precision.
@@ -115,7 +115,7 @@ void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& poo
             if (!known.back()) throw InputError("probe", "\"" + id + "\" is not known", "see normscope-cli probe --help");
         }
         run_probes<Scalar>(known, input, [&](ProbeResult result) {
-            stamp_training_batch(result);  // an update is made of the training batch
+            stamp_training_batch(result);  // an update depends on the training batch
             done(std::move(result));
         });
         if (memory.tape.bytes() > kKeptTape) memory = {};
@@ -148,7 +148,7 @@ RunDelta Experiment::advance(ThreadPool& pool) {
     training_seconds_ += now.seconds;
     last_step_seconds_ = now.seconds;
     flight_.add(now.step, std::move(now.hidden_rms), std::move(now.hidden_gradient));
-    // Nobody knew that this would be the last step: what was not due is measured now, on the weights it ended with.
+    // The last step was not known in advance: the remaining probes are measured now, on the final weights.
     if (outcome().state == RunState::Diverged) {
         std::vector<std::string> missed;
         for (const auto& plan : recipe_.probes)
@@ -173,7 +173,7 @@ RunDelta Experiment::advance(ThreadPool& pool) {
         delta.steps.back().values.emplace_back("loss_scale", now.loss_scale);
     if (now.overflowed)
         delta.events.push_back({now.step, "overflow",
-                                "gradient overflows FP16 at loss scale " + short_number(now.loss_scale) + ": update left out"});
+                                "gradient overflows FP16 at loss scale " + short_number(now.loss_scale) + ": update skipped"});
     if (const auto spike = spikes_.add(now.loss, now.grad_norm)) delta.events.push_back({now.step, "spike", *spike});
     if (outcome().state != before) {
         delta.outcome = outcome();
@@ -314,14 +314,14 @@ void Experiment::restore(const Checkpoint& c) {
             state.loss_scale = {value_of(c.scalars, "loss_scale"), value_of(c.integers, "loss_scale_good_steps")};
         trainer.restore(state);
     });
-    // A checkpoint of an earlier version knows of no spikes: the next steps are the first that are looked at.
+    // A checkpoint of an earlier version has no spike state: detection starts with the next steps.
     std::vector<double> spikes;
     for (const auto& [name, size] : c.integers)
         for (std::int64_t i = 0; name == "spikes_size" && i < size; ++i)
             spikes.push_back(value_of(c.scalars, "spikes." + std::to_string(i)));
     spikes_ = {};
     if (!spikes.empty()) spikes_.restore(spikes);
-    flight_ = {};  // those steps are behind the checkpoint; the ring fills again
+    flight_ = {};  // those steps are before the checkpoint; the ring fills again
 }
 
 RecordingSchema recording_schema(const RunData& header, const std::vector<ProbeResult>& first) {

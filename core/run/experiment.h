@@ -25,7 +25,7 @@
 
 namespace normscope {
 
-/// What happened in a run since the last look: what a recorder writes down and what a window appends.
+/// The changes of a run since the last delta: written by a recorder, appended by a window.
 struct RunDelta {
     std::vector<StepRecord> steps;
     std::vector<ProbeResult> probes;
@@ -34,13 +34,13 @@ struct RunDelta {
     bool empty() const { return steps.empty() && probes.empty() && events.empty() && !outcome; }
 };
 
-/// Appends a delta to what is known of a run.
+/// Appends a delta to the data of a run.
 void append(RunData& run, const RunDelta& delta);
 /// Writes a delta to a recording, the outcome last.
 void append(Recorder& recorder, const RunDelta& delta);
 
-/// One run: a trainer, the probes that watch it and the schedule they keep. It only computes; who holds it sends its
-/// deltas to a recorder, a window, or both. One thread drives it. The same object explores (measure() at step 0, after
+/// One run: a trainer, its probes and their schedule. It only computes; the owner sends its deltas to a
+/// recorder, a window, or both. One thread drives it. The same object explores (measure() at step 0, after
 /// every knob) and trains.
 class Experiment {
   public:
@@ -57,13 +57,13 @@ class Experiment {
     const Outcome& outcome() const;
     bool ended() const;
 
-    /// What of the stack, and of its gates as they now are, is allowed but should be seen; one line each.
+    /// Warnings about the stack and the current values of its gates; one line each.
     std::vector<std::string> warnings() const;
 
-    /// Measures the present weights with one probe, now. May throw Cancelled.
+    /// Measures the current weights with one probe. May throw Cancelled.
     ProbeResult measure(const std::string& probe, ThreadPool& pool, const std::atomic<bool>* cancel = nullptr);
-    /// Several probes on one forward and backward pass, in the order given; `done` hears each result at once. They look
-    /// at the held-out sequences that probe_shape gives the recipe, and say how many.
+    /// Several probes on one forward and backward pass, in the order given; `done` is called with each
+    /// result. They measure the held-out sequences of the recipe's probe_shape, and label how many.
     void measure(const std::vector<std::string>& probes, ThreadPool& pool, const std::atomic<bool>* cancel,
                  const std::function<void(ProbeResult)>& done);
 
@@ -72,17 +72,17 @@ class Experiment {
     RunDelta advance(ThreadPool& pool);
 
     HotKnobs knobs() const;
-    /// Acts from the next step (or measurement) on; the event names what changed.
+    /// Takes effect at the next step (or measurement); the event names the changes.
     RunDelta set_knobs(const HotKnobs& knobs);
 
     Checkpoint checkpoint() const;
-    /// Puts these weights (exactly the stack's tensors, float32 or float64) in the place of the initial ones, before
-    /// the first step. InputError names the first that does not fit; `where` begins the message.
+    /// Replaces the initial weights by these (exactly the stack's tensors, float32 or float64), before the
+    /// first step. InputError names the first mismatch; `where` begins the message.
     void load_weights(const std::vector<StoredTensor>& weights, const std::string& where);
 
     /// Continues from a checkpoint of the same stack; InputError when tensors or shapes differ.
     void restore(const Checkpoint& checkpoint);
-    /// From here on its deltas carry the series of this run, which it continues, also where this version
+    /// From now on its deltas have the series of this run, which it continues, also where this version
     /// measures others.
     void continue_series(const RunData& history) { known_series_.emplace(history); }
 
@@ -91,18 +91,18 @@ class Experiment {
     /// Seconds of the last step.
     double last_step_seconds() const { return last_step_seconds_; }
 
-    /// The names of the step table's columns, in order; FP16 has its loss scale besides.
+    /// The names of the step table's columns, in order; FP16 also has its loss scale.
     static std::vector<std::string> columns(Precision precision);
 
   private:
-    /// Adds to a delta in which something happened the flight recorder's steps, and fits all to the known series.
+    /// Adds the flight recorder's steps to a delta with events, and converts all to the known series.
     void complete(RunDelta& delta);
 
     Recipe recipe_;
     std::string id_, name_;
     std::shared_ptr<const Corpus> corpus_;
     AnyTrainer trainer_;
-    std::tuple<ProbeMemory<float>, ProbeMemory<double>> probe_memory_;  ///< that of the trainer's scalar type is used
+    std::tuple<ProbeMemory<float>, ProbeMemory<double>> probe_memory_;  ///< the one of the trainer's scalar type is used
     std::vector<StepList> probe_steps_;  ///< of recipe_.probes, in order
     SpikeDetector spikes_;
     FlightRecorder flight_;
@@ -113,10 +113,10 @@ class Experiment {
 /// Those that a checkpoint was taken under; InputError where it does not say.
 HotKnobs hot_knobs(const Checkpoint& checkpoint);
 
-/// What a recording must know before it starts; `first` are the samples of step 0, whose shapes it takes. The flight
-/// recorder's group belongs to every recording.
+/// The schema of a recording; `first` are the samples of step 0, which define the shapes. The flight
+/// recorder's group is in every recording.
 RecordingSchema recording_schema(const RunData& header, const std::vector<ProbeResult>& first);
-/// The same for a run that goes on: the series that it has.
+/// The same for a resumed run: its existing series.
 RecordingSchema recording_schema(const RunData& history);
 
 /// "Pre-LN", "Pre-LN + GPAS" or "Post-LN Δt 0.2": the scheme's title and what is unusual about it.

@@ -9,7 +9,7 @@
 
 namespace normscope {
 
-/// What every step shows of itself, kept for the last 64 steps in memory and written when something happens: the group
+/// Per-step quantities, kept for the last 64 steps in memory and written on events: the group
 /// `flight` of a recording, with the arrays rms and gradient [2D+1], both on the training batch, which the step computes
 /// anyway. A probe's series is on the held-out batch and at its own steps.
 class FlightRecorder {
@@ -19,7 +19,7 @@ class FlightRecorder {
 
     /// After a step: the RMS of every hidden state h_k, and ‖∂L/∂h_k‖_F in nat, before its update. Steps ascend.
     void add(std::int64_t step, std::vector<double> rms, std::vector<double> gradient);
-    /// The steps that were not taken yet, oldest first, as samples of the group. They stay in memory no longer.
+    /// Removes and returns the stored steps, oldest first, as samples of the group.
     std::vector<ProbeResult> take();
 
     static ProbeSchema schema(int depth);

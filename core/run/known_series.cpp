@@ -23,7 +23,7 @@ KnownSeries::KnownSeries(const RunData& history) : columns_(history.steps.names)
 }
 
 void KnownSeries::fit(StepRecord& record) const {
-    if (columns_.empty()) return;  // no step yet: the first record says which there are
+    if (columns_.empty()) return;  // no step yet: the first record defines them
     std::vector<std::pair<std::string, double>> values;
     for (const std::string& name : columns_) {
         const auto taken = std::find_if(record.values.begin(), record.values.end(),
@@ -36,7 +36,7 @@ void KnownSeries::fit(StepRecord& record) const {
 void KnownSeries::fit(ProbeResult& result, std::vector<RunEvent>& events) {
     const auto known = arrays_.find(result.probe);
     if (known == arrays_.end()) return;
-    std::string missing, beside;
+    std::string missing, extra;
     std::vector<NamedArray> fitted;
     for (const NamedArray& wanted : known->second) {
         const auto taken = std::find_if(result.arrays.begin(), result.arrays.end(), [&](const NamedArray& a) {
@@ -51,13 +51,13 @@ void KnownSeries::fit(ProbeResult& result, std::vector<RunEvent>& events) {
             std::fill(fitted.back().data.begin(), fitted.back().data.end(), kNotTaken);
         }
     }
-    for (const NamedArray& array : result.arrays) add(beside, array.name);
+    for (const NamedArray& array : result.arrays) add(extra, array.name);
     result.arrays = std::move(fitted);
-    if ((missing.empty() && beside.empty()) || !told_.insert(result.probe).second) return;
+    if ((missing.empty() && extra.empty()) || !told_.insert(result.probe).second) return;
     std::string text = result.probe + ":";
-    if (!beside.empty()) text += " not in the recording and left out: " + beside;
+    if (!extra.empty()) text += " not in the recording and skipped: " + extra;
     if (!missing.empty())
-        text += (beside.empty() ? " " : "; ") + std::string("not measured by this version: ") + missing;
+        text += (extra.empty() ? " " : "; ") + std::string("not measured by this version: ") + missing;
     events.push_back({result.step, "series", text});
 }
 

@@ -10,17 +10,17 @@
 
 namespace normscope {
 
-/// The series that a run has which goes on: a recording can not change them, and one of another version has
-/// other ones than this version measures. What it has goes on in its order; what is measured besides is left
-/// out, and what is not measured (any more, or in another shape) is NaN.
+/// The series of a resumed run: a recording cannot change them, and one of another version has other ones
+/// than this version measures. Its series continue in their order; additional ones are skipped, and those no
+/// longer measured (or in another shape) are NaN.
 class KnownSeries {
   public:
     explicit KnownSeries(const RunData& history);
 
-    /// Makes the record's columns those of the run.
+    /// Converts the record's columns to those of the run.
     void fit(StepRecord& record) const;
-    /// Makes the result's arrays those of the run. The first time for each probe whose arrays had to change,
-    /// an event that names them is added to `events`.
+    /// Converts the result's arrays to those of the run. The first time for each probe whose arrays had to
+    /// change, an event that names them is added to `events`.
     void fit(ProbeResult& result, std::vector<RunEvent>& events);
 
   private:

@@ -24,7 +24,7 @@ std::vector<StepList> planned(const Recipe& recipe) {
     std::vector<PlannedProbe> probes;
     for (const ProbePlan& plan : recipe.probes) {
         const ProbeInfo* info = find_probe(plan.id);
-        // What a person chose is no business of the plan's budgets.
+        // Steps chosen by the user are outside the plan's budgets.
         const int every = steps_are_planned(plan) ? plan.every : 1;
         probes.push_back({info->needs, info->operations(shape), every});
     }
@@ -46,7 +46,7 @@ void validate_probes(const Recipe& recipe) {
             throw InputError("probes[" + std::to_string(i) + "].id", "\"" + plan.id + "\" is not known", allowed);
         if (steps_are_planned(plan)) continue;
         if (plan.every > 0)
-            throw InputError(where(i), "stand beside \"every\": " + std::to_string(plan.every), "one of the two");
+            throw InputError(where(i), "are combined with \"every\": " + std::to_string(plan.every), "one of the two");
         StepList::parse(plan.steps, where(i));
     }
 }
@@ -72,7 +72,7 @@ std::vector<StepList> probe_steps(const Recipe& recipe) {
         StepList list;
         list.add({0, 0, 1});
         for (const StepRange& r : given.ranges()) {
-            // Step 0 is there already; behind the last step there is nothing to measure.
+            // Step 0 is already included; after the last step there is nothing to measure.
             const std::int64_t first = r.first == 0 ? r.stride : r.first;
             list.add({first, std::min(r.last, last - 1), r.stride});
         }

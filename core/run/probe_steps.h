@@ -13,15 +13,16 @@ namespace normscope {
 /// The shape that operation counts and the probe batch of a completed recipe follow from.
 ProbeShape probe_shape(const Recipe& recipe);
 
-/// InputError names the entry whose probe is not known, or whose steps cannot be read or stand beside an `every`.
+/// InputError names the entry whose probe is unknown, or whose steps cannot be parsed or are combined with an
+/// `every`.
 void validate_probes(const Recipe& recipe);
 
-/// Writes the planned steps into the entries under auto, and nothing into those under every n. The recipe is completed;
-/// its probes are checked (validate_probes).
+/// Writes the planned steps into the entries under auto, and none into those under every n. The recipe is
+/// completed; its probes are checked (validate_probes).
 void plan_probe_steps(Recipe& recipe);
 
-/// The steps of every entry, in order, from what the entries say; an entry that says nothing is planned. Step 0, whose
-/// samples a recording takes its shapes from, and the last step belong to every list.
+/// The steps of every entry, in order, as given by the entries; an entry without steps is planned. Step 0,
+/// whose samples define the shapes of a recording, and the last step are in every list.
 std::vector<StepList> probe_steps(const Recipe& recipe);
 
 /// "8 sequences", or "2 of 8 sequences, 64 of 256 tokens".

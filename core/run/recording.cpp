@@ -69,7 +69,7 @@ void Recording::abandon(Outcome outcome) noexcept {
         recorder_->set_state(outcome);
         recorder_->close();
     } catch (const std::exception&) {
-        // The recording itself is what failed; readers will find it interrupted.
+        // The recording failed; readers find it interrupted.
     }
 }
 

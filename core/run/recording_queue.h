@@ -11,38 +11,38 @@
 
 namespace normscope {
 
-/// What waits to be recorded, on its way from the thread that trains to the thread that owns HDF5. It is
-/// coalesced by run: one header, the rows in one delta, the checkpoint of step 0 and the newest one. No row
-/// is lost. Of the checkpoints those are passed over that a newer one would soon replace on disk anyway.
+/// The queue of data to record, from the training thread to the thread that owns HDF5. Coalesced by run: one
+/// header, the rows in one delta, the checkpoint of step 0 and the newest one. No row is lost. Checkpoints
+/// that a newer one replaces are skipped.
 ///
 /// Bounded: rows and samples of more than 64 MiB together make the training thread wait until some were
-/// taken. So a disk that hangs holds up the training, and memory does not fill.
+/// taken. So a hanging disk blocks training, and memory is bounded.
 class RecordingQueue {
   public:
     static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
-    /// Of one run, to be dealt with in this order.
+    /// The entries of one run, in this order.
     struct Entry {
         std::string id;
         std::shared_ptr<const RunData> header;  ///< the recording begins; null: it has begun
-        std::string path;                       ///< the file that it goes on in; empty: a new one
+        std::string path;                       ///< the file that it continues; empty: a new one
         RunDelta delta;
         std::shared_ptr<const Checkpoint> start, newest;
         bool ends = false;
-        std::string failure;  ///< why it ends before the run does
+        std::string failure;  ///< the reason if it ends before the run
     };
 
     explicit RecordingQueue(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
 
-    // Each returns true where nothing waited before: the other thread must be told.
+    // Each returns true if the queue was empty: the other thread must be notified.
     bool begin(std::shared_ptr<const RunData> header, const std::string& path = "");
     bool add(const std::string& id, const RunDelta& delta);
     bool save(const std::string& id, const std::shared_ptr<const Checkpoint>& checkpoint);
     bool end(const std::string& id, const std::string& failure = "");
 
-    /// Everything that waits, in the order in which the runs first had something.
+    /// All entries, in the order of each run's first one.
     std::vector<Entry> take();
-    /// From now on add() does not wait: the program ends and takes what is there.
+    /// Disables waiting in add(): the program ends and takes what is queued.
     void stop_waiting();
 
   private:

@@ -42,8 +42,8 @@ bool holds(const Checkpoint& checkpoint, const std::string& event) {
 
 std::string replay_obstacle(const std::vector<RunEvent>& events, const Checkpoint* checkpoint, std::int64_t step) {
     const std::int64_t from = checkpoint ? checkpoint->step : 0;
-    if (from > step) return "the checkpoint of " + at_step(from) + " lies behind " + at_step(step);
-    const RunEvent* last_here = nullptr;  // several moves at the checkpoint's step: the last tells
+    if (from > step) return "the checkpoint of " + at_step(from) + " is after " + at_step(step);
+    const RunEvent* last_here = nullptr;  // several moves at the checkpoint's step: the last decides
     for (const RunEvent& event : events) {
         if (!checkpoint && event.kind == "weights")
             return "it began with weights " + event.text + ", and there is no checkpoint of step 0";
@@ -69,7 +69,7 @@ Replay::Replay(ReplayPlan plan) : plan_(std::move(plan)) {
     Recipe recipe = plan_.header.recipe.value(where);
     auto corpus = complete_and_validate(recipe);
     recipe_ = recipe;
-    recipe.probes.clear();  // nothing is measured on the way
+    recipe.probes.clear();  // nothing is measured in between
     experiment_ = std::make_unique<Experiment>(recipe, plan_.header.id, plan_.header.name, std::move(corpus));
     if (plan_.checkpoint) experiment_->restore(*plan_.checkpoint);
     plan_.checkpoint.reset();

@@ -9,12 +9,12 @@
 
 namespace normscope {
 
-/// A checkpoint whose every step lies in the rows of this run: resuming from it leaves no hole.
+/// A checkpoint whose every step lies in the rows of this run: resuming from it leaves no gap.
 bool follows(const RunData& history, const Checkpoint& checkpoint);
 
-/// The newest of the live checkpoints beside a recording that a run may resume from; one that lies ahead of
-/// the rows (a machine that lost power may keep the later file and lose the earlier one) is passed over. None
-/// where there is none. Throws InputError where there are only damaged ones.
+/// The newest live checkpoint of a recording that a run may resume from; one that is ahead of the rows
+/// (possible after a power failure) is skipped. Nullopt if there is none. Throws InputError where there are
+/// only damaged ones.
 std::optional<Checkpoint> resumable_checkpoint(const std::string& recording_path, const RunData& history);
 
 }  // namespace normscope

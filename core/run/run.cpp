@@ -60,7 +60,7 @@ RunDelta Run::computed(Compute&& compute) {
 }
 
 void Run::put(const RunDelta& delta) {
-    if (delta.outcome) outcome_ = *delta.outcome;  // first: it has happened even if the sink throws
+    if (delta.outcome) outcome_ = *delta.outcome;  // first: it is valid even if the sink throws
     if (!delta.empty()) sink_.add(delta);
 }
 
@@ -92,7 +92,7 @@ void Run::set_knobs(const HotKnobs& knobs) {
 }
 
 void Run::save() {
-    // Also where it fails: the next try is not the next step's.
+    // Also on failure: the next attempt is not at the next step.
     last_checkpoint_ = Clock::now();
     knobs_moved_ = false;
     sink_.save(std::make_shared<const Checkpoint>(experiment_->checkpoint()));

@@ -12,7 +12,7 @@
 
 namespace normscope {
 
-/// Where a run under way puts what it makes. Called in the thread that drives the run, in order: every row
+/// The output of a run. Called in the thread that drives the run, in order: every row
 /// that a checkpoint contains is added before that checkpoint is saved.
 class RunSink {
   public:
@@ -27,31 +27,31 @@ void merge(RunDelta& into, const RunDelta& more);
 /// How a run begins, besides its recipe.
 struct RunStart {
     std::shared_ptr<const Checkpoint> checkpoint;  ///< null: at step 0
-    std::shared_ptr<const RunData> history;        ///< what was recorded before the checkpoint
-    std::optional<HotKnobs> knobs;  ///< from the checkpoint on; without a value those of the checkpoint
-    std::vector<RunEvent> events;   ///< told before everything else
-    bool given_weights = false;  ///< the recipe alone does not bring its weights back: they are saved at once
+    std::shared_ptr<const RunData> history;        ///< the recorded rows before the checkpoint
+    std::optional<HotKnobs> knobs;  ///< from the checkpoint on; nullopt: those of the checkpoint
+    std::vector<RunEvent> events;   ///< emitted before everything else
+    bool given_weights = false;  ///< the recipe alone does not reproduce its weights: they are saved at once
 };
 
-/// The run loop: one experiment from where it begins to its end, and when its checkpoints are taken: at the
+/// The run loop: one experiment from its start to its end, and its checkpoints: at the
 /// recipe's cadence (checkpoint.every; 0: every `interval`), at the end, at an interruption, before the first
-/// step after a hot knob moved (at most every 250 ms: a replay cannot cross that), and when asked for.
+/// step after a hot knob moved (at most every 250 ms: a replay cannot cross that), and on request.
 ///
-/// What the sink throws, and a checkpoint that does not fit into memory, comes out of the call as it is. The
-/// run is sound afterwards: whoever can do without a recording drives it on. What the training throws ends
-/// the run as failed and does not come out; see error().
+/// Exceptions of the sink, and of a checkpoint that does not fit into memory, propagate. The run is valid
+/// afterwards and may continue without a recording. Exceptions of training end the run as failed and do not
+/// propagate; see error().
 class Run {
   public:
     using Clock = std::chrono::steady_clock;
 
-    /// Restores the checkpoint: throws InputError where it does not fit. The sink hears nothing before
+    /// Restores the checkpoint: throws InputError where it does not fit. The sink is not called before
     /// begin().
     Run(std::unique_ptr<Experiment> experiment, RunStart start, RunSink& sink, Clock::duration interval);
 
     void begin();
     /// The samples that are due and one step; of a run of no steps the first samples and its end.
     void advance(ThreadPool& pool);
-    /// Acts from the next step on.
+    /// Takes effect at the next step.
     void set_knobs(const HotKnobs& knobs);
     /// A checkpoint now.
     void save();
@@ -61,7 +61,7 @@ class Run {
 
     bool ended() const { return outcome_.state != RunState::Running; }
     const Outcome& outcome() const { return outcome_; }
-    /// What ended a failed run.
+    /// The exception of a failed run.
     const std::exception_ptr& error() const { return error_; }
     const Experiment& experiment() const { return *experiment_; }
 

@@ -11,8 +11,8 @@
 
 namespace normscope {
 
-/// A number of a recorded run that a story states, and the interval in which it must lie. The story's test trains the
-/// runs over several seeds and checks each, so that no sentence says what the program does not measure.
+/// A value of a recorded run that a story states, and its interval. The story's test trains the runs over
+/// several seeds and checks each, so that every statement is measured.
 struct StoryFact {
     std::size_t run = 0;           ///< index of Story::runs
     std::string column = "loss";   ///< a column of the step table
@@ -20,13 +20,13 @@ struct StoryFact {
     std::optional<double> above, below;
 };
 
-/// One sentence, and the step at which the window shows the runs while it is read; without a value the newest.
+/// One sentence, and the step at which the window shows the runs; nullopt: the newest.
 struct StoryStep {
     std::string text;
     std::optional<std::int64_t> step;
 };
 
-/// Runs side by side with what they show, told in a few steps. resources/stories/NAME.json: { "format":
+/// Runs side by side with an explanation in a few steps. resources/stories/NAME.json: { "format":
 /// "normscope-story", "version": 1, "title", "runs": [{"preset", "set": ["KEY=VALUE", …]}], "steps": [{"text", "step"}],
 /// "facts": [{"run", "column", "step", "above", "below"}] }.
 struct Story {
@@ -39,8 +39,8 @@ struct Story {
 /// Reads one story; InputError names what is missing, unknown or out of range.
 Story read_story(const std::string& name, const std::string& json_text);
 
-/// Where a run contradicts the story, one line each; empty where every fact about that run holds. A row that the run
-/// does not have contradicts.
+/// The contradictions of a run to the story, one line each; empty where every fact about that run holds. A
+/// missing row is a contradiction.
 std::vector<std::string> contradictions(const Story& story, std::size_t run, const RunData& data);
 
 }  // namespace normscope

@@ -10,15 +10,15 @@
 
 namespace normscope {
 
-/// The id of the probe that looks at a step's update and not at the weights before it.
+/// The id of the probe that measures a step's update rather than the weights before it.
 inline constexpr const char* kUpdatesProbe = "updates";
 
-/// Says what a sample of `updates` looks at: the batch that the step trains on, whatever the other probes look at.
+/// Labels a sample of `updates` with the training batch, unlike those of the other probes.
 inline void stamp_training_batch(ProbeResult& result) {
     if (result.probe == kUpdatesProbe) result.labels["sampled"] = {"training batch"};
 }
 
-/// The sample of a step that moved nothing.
+/// The sample of a step without an update.
 template <class T>
 ProbeResult left_out_update(const Trainer<T>& trainer, std::int64_t step) {
     ProbeResult result = updates_result(no_update(trainer.model().table()));
@@ -28,7 +28,7 @@ ProbeResult left_out_update(const Trainer<T>& trainer, std::int64_t step) {
 }
 
 /// One step of training, with the probe `updates` measured on the update that it makes: a copy of the weights and two
-/// sums, no pass. `done` hears the sample.
+/// sums, no pass. `done` is called with the sample.
 template <class T>
 StepNumbers watched_step(Trainer<T>& trainer, ThreadPool& pool, const std::function<void(ProbeResult)>& done) {
     using Clock = std::chrono::steady_clock;

@@ -91,7 +91,7 @@ class Fields {
         role_ = role;
         visit_optional_real(key, value, range);
     }
-    /// "auto" or a whole number; 0 stands for auto.
+    /// "auto" or a whole number; 0 means auto.
     void integer_or_auto(const char* key, int& value, int low, int high, Role role = {}) {
         role_ = role;
         visit_integer_or_auto(key, value, low, high);

@@ -12,7 +12,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-// One line, even where a person wrote a whole object in the wrong place.
+// One line, even where the value is a whole object.
 std::string text_of(const json& value) {
     std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
     return text.size() > 60 ? text.substr(0, 57) + "..." : text;

@@ -10,8 +10,8 @@
 
 namespace normscope {
 
-/// Reads a spec from JSON: keys left out keep their value, unknown keys and values out of range throw InputError with
-/// the path of the key ("stack.norm.eps") and the allowed set.
+/// Reads a spec from JSON: missing keys keep their value, unknown keys and values out of range throw
+/// InputError with the path of the key ("stack.norm.eps") and the allowed set.
 class JsonReader final : public ValueReader {
   public:
     /// `path` names `object` in messages, e.g. "stack". The object must outlive the reader.

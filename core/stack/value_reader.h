@@ -12,8 +12,8 @@ namespace normscope {
 using FieldValue =
     std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, std::vector<double>>;
 
-/// Puts given values into a spec, each checked against the key's kind and range. A key without a value keeps its own. The
-/// one place that says what a value must be: throws InputError with the path of the key and the allowed set.
+/// Sets given values in a spec, each checked against the key's kind and range. A key without a value is
+/// unchanged. Throws InputError with the path of the key and the allowed set.
 class ValueReader : public Fields {
   protected:
     /// Null where none is given.

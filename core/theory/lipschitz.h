@@ -6,7 +6,7 @@
 namespace normscope {
 
 /// Bounds of a residual step I + A from the spectral norm of its branch, and of a stack of them. The norms
-/// are those of maps R^d → R^d, so for attention they speak of the full nd × nd Jacobian. Both throw
+/// are those of maps R^d → R^d, so for attention they are those of the full nd × nd Jacobian. Both throw
 /// InputError on a negative or non-finite norm.
 
 /// σ_min(I + A) >= max(0, 1 − ‖A‖₂), [N] Theorem 4.6 (from the singular value form of Weyl's inequality, eq.

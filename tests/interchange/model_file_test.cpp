@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where each number of another program's file ends up in ours, said entry by entry; what is refused; the way
+// The place of each value of another program's file in ours, entry by entry; what is rejected; the way
 // back.
 #include "core/interchange/model_file.h"
 
@@ -43,7 +43,7 @@ std::size_t place(const std::vector<std::pair<std::string, sample::Shape>>& tens
     throw InputError(name + " is not there");
 }
 
-QString refusal(const ModelFile& file) {
+QString rejection(const ModelFile& file) {
     try {
         imported(file);
     } catch (const InputError& error) {
@@ -99,7 +99,7 @@ class ModelFileTest : public QObject {
         const auto theirs = [&](const char* name, std::size_t i) {
             return double(sample::number(place(names, name), i));
         };
-        // [in, out] there, [out, in] here; q, k, v stand side by side in c_attn's 12 columns.
+        // [in, out] there, [out, in] here; q, k, v are side by side in c_attn's 12 columns.
         for (std::size_t out = 0; out < 4; ++out)
             for (std::size_t in = 0; in < 4; ++in) {
                 QCOMPARE(at(m, "blocks.1.attn.wq", out, in), theirs("h.1.attn.c_attn.weight", in * 12 + out));
@@ -163,7 +163,7 @@ class ModelFileTest : public QObject {
             QCOMPARE(m.recipe.stack.norm.eps, 1e-5);
             QCOMPARE(m.recipe.stack.kv_heads, 1);
             const auto file = [](std::size_t i) { return double(sample::number(0, i)); };
-            // Behind the embedding (7·8) and both layers' attention norms: wq of layer 0, wq of layer 1, wk
+            // After the embedding (7·8) and both layers' attention norms: wq of layer 0, wq of layer 1, wk
             // of layer 0 …
             const std::size_t wq = 7 * 8 + 2 * 8 + 64, wk = wq + 64, wv = wk + 2 * 32;
             for (std::size_t head = 0; head < 2; ++head)
@@ -205,7 +205,7 @@ class ModelFileTest : public QObject {
         }
     }
 
-    void whatChangesTheMathsIsRefusedByName_data() {
+    void whatChangesTheMathsIsRejectedByName_data() {
         QTest::addColumn<bool>("llama");
         QTest::addColumn<QString>("what");
         QTest::addColumn<QString>("with");
@@ -237,13 +237,13 @@ class ModelFileTest : public QObject {
         row("gpt2 untied", false, "{", R"({"tie_word_embeddings":false,)", "lm_head.weight");
         row("not JSON", false, "{", "", "config.json");
     }
-    void whatChangesTheMathsIsRefusedByName() {
+    void whatChangesTheMathsIsRejectedByName() {
         QFETCH(bool, llama);
         QFETCH(QString, what);
         QFETCH(QString, with);
         QFETCH(QString, names);
         const ModelFile file = llama ? sample::llama(false) : sample::gpt2(true);
-        const QString line = refusal(with_config(file, what.toStdString(), with.toStdString()));
+        const QString line = rejection(with_config(file, what.toStdString(), with.toStdString()));
         QVERIFY2(line.contains(names) && !line.contains('\n') && line != "accepted", qPrintable(line));
     }
 
@@ -253,48 +253,48 @@ class ModelFileTest : public QObject {
                         R"({"torch_dtype":"bfloat16","architectures":["LlamaForCausalLM"],)"
                         R"("use_sliding_window":false,"some_new_feature":null,"pretraining_tp":1,)"
                         R"("rope_parameters":{"rope_type":"default","rope_theta":500000.0},"head_dim":4,)");
-        QCOMPARE(refusal(file), "accepted");
+        QCOMPARE(rejection(file), "accepted");
     }
 
-    void otherFilesAreRefused() {
+    void otherFilesAreRejected() {
         ModelFile file = sample::gpt2(true);
         file.config.reset();
-        QVERIFY(refusal(file).contains("config.json"));
-        QVERIFY(refusal({"m.safetensors", sample::safetensors({{"encoder.weight", {2}}}), std::nullopt})
+        QVERIFY(rejection(file).contains("config.json"));
+        QVERIFY(rejection({"m.safetensors", sample::safetensors({{"encoder.weight", {2}}}), std::nullopt})
                     .contains("no tensors"));
-        QVERIFY(refusal({"m.safetensors", sample::safetensors({{"tok_emb", {2, 2}}}), std::nullopt})
+        QVERIFY(rejection({"m.safetensors", sample::safetensors({{"tok_emb", {2, 2}}}), std::nullopt})
                     .contains("no recipe"));
-        QVERIFY(refusal({"m.gguf", {}, std::nullopt}).contains(".safetensors"));
+        QVERIFY(rejection({"m.gguf", {}, std::nullopt}).contains(".safetensors"));
         sample::Bytes pickle(100);
         pickle[0] = std::byte{'P'}, pickle[1] = std::byte{'K'}, pickle[2] = std::byte{3},
         pickle[3] = std::byte{4};
-        QVERIFY(refusal({"pytorch_model.bin", pickle, std::nullopt}).contains("pickle"));
+        QVERIFY(rejection({"pytorch_model.bin", pickle, std::nullopt}).contains("pickle"));
         for (const bool longer : {true, false}) {
             for (ModelFile bin : {sample::llama2_c(true), sample::llm_c(3)}) {
                 bin.bytes.resize(bin.bytes.size() + (longer ? 4u : -4u));
-                QVERIFY(refusal(bin).contains("bytes long"));
+                QVERIFY(rejection(bin).contains("bytes long"));
             }
         }
         ModelFile other_base = sample::llama2_c(true);
         const std::size_t cosine = other_base.bytes.size() - 2 * 10 * 4 + (2 + 1) * 4;  // position 1, pair 1
         const float wrong = 0.5f;
         std::memcpy(&other_base.bytes[cosine], &wrong, sizeof wrong);
-        QVERIFY(refusal(other_base).contains("rotary"));
-        QVERIFY(refusal(sample::llm_c(4)).contains("version"));
+        QVERIFY(rejection(other_base).contains("rotary"));
+        QVERIFY(rejection(sample::llm_c(4)).contains("version"));
     }
 
     void aTiedHeadMustEqualTheEmbedding() {
         auto tensors = sample::llama_tensors(true);
         tensors.emplace_back("lm_head.weight", sample::Shape{7, 8});
         const ModelFile file{"m.safetensors", sample::safetensors(tensors), sample::llama(true).config};
-        QVERIFY(refusal(file).contains("lm_head.weight"));  // other numbers
+        QVERIFY(rejection(file).contains("lm_head.weight"));  // other numbers
         ModelFile same = file;
         const std::size_t head = same.bytes.size() - 7 * 8 * 4;
         std::size_t data = 0;
         std::memcpy(&data, same.bytes.data(), 8);
         std::copy_n(same.bytes.begin() + static_cast<std::ptrdiff_t>(8 + data), 7 * 8 * 4,
                     same.bytes.begin() + static_cast<std::ptrdiff_t>(head));
-        QCOMPARE(refusal(same), "accepted");
+        QCOMPARE(rejection(same), "accepted");
     }
 
     void exportComesBackBitForBit_data() {

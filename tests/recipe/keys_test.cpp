@@ -113,7 +113,7 @@ class KeysTest : public QObject {
         QCOMPARE(recipe.stack.layers[0].index, 4);
     }
 
-    void aRefusedValueLeavesTheRecipe() {
+    void aRejectedValueLeavesTheRecipe() {
         Recipe recipe;
         QVERIFY_THROWS_EXCEPTION(InputError, set_key(recipe, "stack.depth", std::uint64_t{0}));
         QVERIFY_THROWS_EXCEPTION(InputError, set_key(recipe, "stack.depht", std::uint64_t{3}));

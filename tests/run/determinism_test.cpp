@@ -85,11 +85,12 @@ class DeterminismTest : public QObject {
             for (std::size_t i = 0; i < samples.size(); ++i) {
                 QCOMPARE(samples[i].step, static_cast<std::int64_t>(i));
                 for (const NamedArray& array : samples[i].arrays) {
-                    // NaN stands, by contract, where a bound or a branch does not exist, and there at every
+                    // NaN is expected where a bound or a branch does not exist, and there at every
                     // step.
                     const NamedArray& first = *samples[0].find(array.name);
                     QCOMPARE(array.data.size(), first.data.size());
-                    // A head's lowest row is another at every step, NaN behind its end; a row always begins with a number.
+                    // A head's lowest row is another at every step, NaN after its end; a row always begins
+                    // with a number.
                     const bool of_one_row = array.name == "lowest_row" || array.name == "lowest_subset";
                     // This form ends at the first bias that is not zero, and training moves them.
                     const bool until_biased = array.name == "bound_product_ma" && i > 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The engine against what PyTorch computed in float64 (tests/reference, whose README says how errors are
+// The engine against what PyTorch computed in float64 (tests/reference, whose README describes how errors are
 // measured).
 #include "core/run/evaluation.h"
 
@@ -199,7 +199,7 @@ class EvaluationTest : public QObject {
         ThreadPool pool(1);
         Case c = read_case(file.toStdString(), name.toStdString());
         constexpr bool single = std::is_same_v<T, float>;
-        if (single)  // steps and what counts thresholds can not be compared in float32
+        if (single)  // steps and what counts thresholds cannot be compared in float32
             std::erase_if(c.expected, [](const auto& entry) {
                 return entry.first.rfind("step/", 0) == 0 || entry.first == "probes/theta/below_099";
             });
@@ -213,8 +213,8 @@ class EvaluationTest : public QObject {
         }
     }
 
-    /// A stack that the engine refuses fails its own row alone.
-    static void refusalsFail(const std::function<void()>& run) {
+    /// A stack that the engine rejects fails its own row alone.
+    static void rejectionsFail(const std::function<void()>& run) {
         try {
             run();
         } catch (const InputError& error) {
@@ -230,12 +230,12 @@ class EvaluationTest : public QObject {
   private Q_SLOTS:
     void float64_data() { add_rows(); }
     void float64() {
-        refusalsFail([&] { check<double>(worst64_); });
+        rejectionsFail([&] { check<double>(worst64_); });
         ++cases_;
     }
     void float32_data() { add_rows(); }
     void float32() {
-        refusalsFail([&] { check<float>(worst32_); });
+        rejectionsFail([&] { check<float>(worst32_); });
     }
 
     void allCasesWereThere() {
@@ -321,7 +321,7 @@ class EvaluationTest : public QObject {
         }
     }
 
-    void hugeJacobiansAreRefused() {
+    void hugeJacobiansAreRejected() {
         ThreadPool pool(1);
         Recipe recipe =
             parse_recipe(R"({"format": "normscope-recipe", "version": 1, "stack": {"depth": 40}})", "test");

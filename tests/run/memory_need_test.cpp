@@ -38,7 +38,7 @@ class MemoryNeedTest : public QObject {
         QVERIFY(memory_need(recipe, 1).activations > 100 * one);
     }
 
-    void whatDoesNotFitIsRefusedWithBothNumbers() {
+    void whatDoesNotFitIsRejectedWithBothNumbers() {
         Recipe recipe;
         recipe.stack.context = 1 << 18;  // few parameters, and probabilities of 1.1 TB a layer
         complete_and_validate(recipe);

@@ -81,7 +81,7 @@ class PrecisionTest : public QObject {
         QVERIFY_EXCEPTION_THROWN(small_recipe(R"("precision_policy": "mixed")"), InputError);
     }
 
-    /// The scale is recorded, and an overflow is an event of a run that goes on.
+    /// The scale is recorded, and an overflow is an event of a run that continues.
     void lossScaleAndOverflowsAreRecorded_data() {
         QTest::addColumn<QString>("policy");
         for (const char* policy : {"pure", "autocast"}) QTest::addRow("%s", policy) << policy;
@@ -122,8 +122,8 @@ class PrecisionTest : public QObject {
             }
     }
 
-    /// Moments of another kind of optimizer are refused in one line.
-    void foreignMomentsAreRefused() {
+    /// Moments of another kind of optimizer are rejected in one line.
+    void foreignMomentsAreRejected() {
         const auto sgd = started(small_recipe(R"("optimizer": {"kind": "sgd"})"));
         auto adamw = started(small_recipe(R"("optimizer": {"kind": "adamw"})"));
         QVERIFY_EXCEPTION_THROWN(adamw.restore(sgd.checkpoint()), InputError);

@@ -34,7 +34,7 @@ class RecordingQueueTest : public QObject {
   private Q_SLOTS:
     void whatWaitsIsOneEntryARun() {
         RecordingQueue queue;
-        QVERIFY(queue.begin(header("a")));  // the other thread must be told, once
+        QVERIFY(queue.begin(header("a")));  // the other thread must be notified, once
         QVERIFY(!queue.begin(header("b")));
         std::weak_ptr<const Checkpoint> replaced;
         for (int step = 0; step < 100; ++step) {

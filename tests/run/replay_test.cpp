@@ -97,10 +97,10 @@ class ReplayTest : public QObject {
         const Trained seldom = train(recipe_of(keys.toStdString(), 1000));
         ReplayPlan plan{seldom.run, from < 0 ? nullptr : seldom.before[std::size_t(from)], step, all_probes()};
         ThreadPool pool(2);
-        std::vector<std::int64_t> heard;
-        const auto results = replay(plan, pool, nullptr, [&](std::int64_t done) { heard.push_back(done); });
-        QCOMPARE(heard.size(), std::size_t(step - std::max(0, from)));
-        if (!heard.empty()) QCOMPARE(heard.back(), std::int64_t(step));
+        std::vector<std::int64_t> steps_done;
+        const auto results = replay(plan, pool, nullptr, [&](std::int64_t done) { steps_done.push_back(done); });
+        QCOMPARE(steps_done.size(), std::size_t(step - std::max(0, from)));
+        if (!steps_done.empty()) QCOMPARE(steps_done.back(), std::int64_t(step));
         QCOMPARE(results.size(), plan.probes.size());
         for (const ProbeResult& result : results) {
             const ProbeResult* own = sampled.run.sample_of(result.probe, step);
@@ -118,7 +118,7 @@ class ReplayTest : public QObject {
         QCOMPARE(replay.checkpoint(), *seldom.before[7]);
     }
 
-    void refusesAMovedKnob() {
+    void rejectsAMovedKnob() {
         const Recipe recipe = recipe_of("", 1000);
         ThreadPool pool(1);
         Experiment experiment(recipe, "a", "test");
@@ -133,7 +133,7 @@ class ReplayTest : public QObject {
         const auto after = std::make_shared<const Checkpoint>(experiment.checkpoint());
         for (int i = 0; i < 4; ++i) append(run, experiment.advance(pool));
 
-        // Up to the move, and from the checkpoint that knows of it; not across.
+        // Up to the move, and from the checkpoint after it; not across.
         QCOMPARE(replay_obstacle(run.events, nullptr, 3), std::string());
         QCOMPARE(replay_obstacle(run.events, after.get(), 6), std::string());
         const std::string from_start = replay_obstacle(run.events, nullptr, 4);
@@ -147,7 +147,7 @@ class ReplayTest : public QObject {
         compare_bits(results.front(), wanted);
     }
 
-    void refusesWhatItCannotBringBack() {
+    void rejectsWhatItCannotBringBack() {
         const RunData run = train(recipe_of("", 1000)).run;
         RunData imported = run;
         imported.events.push_back({0, "weights", "from model.safetensors"});

@@ -41,14 +41,14 @@ class RunTest : public QObject {
         QCOMPARE(sink.all.outcome->state, RunState::Finished);
     }
 
-    void theRecipeSaysWhenACheckpointIsTaken() {
+    void theRecipeSetsTheCheckpointCadence() {
         const MemorySink sink = finished(small_recipe(7, 3));
         QCOMPARE(sink.checkpoints, (std::vector<std::int64_t>{3, 6, 7}));
         QCOMPARE(sink.rows_at, (std::vector<std::size_t>{3, 6, 7}));  // its rows come before a checkpoint
         QCOMPARE(finished(small_recipe(7)).checkpoints, (std::vector<std::int64_t>{7}));
     }
 
-    void withoutACadenceTheClockSays() {
+    void withoutACadenceTheClockDecides() {
         MemorySink sink;
         ThreadPool pool(1);
         Run run(small_experiment(small_recipe(4)), {}, sink, 0s);
@@ -76,7 +76,7 @@ class RunTest : public QObject {
         QCOMPARE(sink.checkpoints, (std::vector<std::int64_t>{0}));
     }
 
-    void aResumedRunGoesOnBitForBit() {
+    void aResumedRunContinuesBitForBit() {
         const Recipe recipe = small_recipe(8);
         const MemorySink whole = finished(recipe);
         MemorySink first;
@@ -92,7 +92,7 @@ class RunTest : public QObject {
         QCOMPARE(first.all.outcome->text, std::string("by hand"));
         QCOMPARE(first.all.events.back().text, std::string("interrupted: stopped"));
         QCOMPARE(first.checkpoints, (std::vector<std::int64_t>{5}));
-        QCOMPARE(first.state_at.back(), RunState::Running);  // the checkpoint comes before the end is told
+        QCOMPARE(first.state_at.back(), RunState::Running);  // the checkpoint comes before the end is reported
         RunStart start;
         start.checkpoint = first.last;
         start.events.push_back({5, "resume", "here"});

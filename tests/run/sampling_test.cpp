@@ -80,13 +80,13 @@ class SamplingTest : public QObject {
         }
     }
 
-    void theRecipeSaysItsSteps() {
+    void theRecipeStatesItsSteps() {
         Recipe recipe = recipe_of("pre", 200);
         for (const ProbePlan& probe : recipe.probes) QVERIFY(probe.steps.starts_with("auto 0"));
         const std::string before = recipe.probes[0].steps;
         const Recipe again = parse_recipe(recipe_json(recipe), "again");
         QCOMPARE(recipe_json(again), recipe_json(recipe));
-        recipe.train.steps = 90;  // planned anew, since they are the program's
+        recipe.train.steps = 90;  // planned again, since they are the program's
         complete_and_validate(recipe);
         QVERIFY(recipe.probes[0].steps != before);
         QVERIFY(recipe.probes[0].steps.ends_with("89"));
@@ -105,15 +105,15 @@ class SamplingTest : public QObject {
         QCOMPARE(recipe.probes[0].steps, std::string("3:9:3,17"));
     }
 
-    void badStepsAreRefusedInOneLine_data() {
+    void badStepsAreRejectedInOneLine_data() {
         QTest::addColumn<QString>("probe");
         QTest::addColumn<QString>("message");
         QTest::newRow("no number") << R"({"id": "growth", "steps": "x"})" << "probes[0].steps: \"x\" is no group of steps";
         QTest::newRow("falling") << R"({"id": "growth", "steps": "5,4"})" << "probes[0].steps: \"4\" does not lie above";
         QTest::newRow("two answers") << R"({"id": "growth", "every": 7, "steps": "5"})"
-                                     << "probes[0].steps: stand beside \"every\": 7";
+                                     << "probes[0].steps: are combined with \"every\": 7";
     }
-    void badStepsAreRefusedInOneLine() {
+    void badStepsAreRejectedInOneLine() {
         QFETCH(QString, probe);
         QFETCH(QString, message);
         try {

@@ -27,7 +27,7 @@ inline std::unique_ptr<Experiment> small_experiment(const Recipe& recipe) {
     return std::make_unique<Experiment>(recipe, "a", "A");
 }
 
-/// Remembers what came; save() fails where it is told to.
+/// Stores what it receives; save() fails on request.
 struct MemorySink : RunSink {
     RunDelta all;
     std::vector<std::int64_t> checkpoints;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The probe `updates`: what it says of a step against the weights before and after it, and that looking leaves no trace.
+// The probe `updates`: its sample of a step against the weights before and after it, and that measuring has
+// no side effects.
 #include "core/run/experiment.h"
 
 #include <QtTest>
@@ -105,9 +106,9 @@ class UpdatesTest : public QObject {
             QCOMPARE(watched.outcome().state, state);
             const RunDelta a = watched.advance(pool_), b = plain.advance(pool_);
             QCOMPARE(a.steps.front().values.front().second, b.steps.front().values.front().second);
-            const auto &said = trial.find("update_ratio")->data, &made = b.probes.front().find("update_ratio")->data;
-            for (std::size_t i = 0; i < said.size(); ++i)
-                QVERIFY(said[i] == made[i] || (std::isnan(said[i]) && std::isnan(made[i])));
+            const auto &trial_ratio = trial.find("update_ratio")->data, &made = b.probes.front().find("update_ratio")->data;
+            for (std::size_t i = 0; i < trial_ratio.size(); ++i)
+                QVERIFY(trial_ratio[i] == made[i] || (std::isnan(trial_ratio[i]) && std::isnan(made[i])));
         }
         QCOMPARE(watched.checkpoint(), plain.checkpoint());
     }

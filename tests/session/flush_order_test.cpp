@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // In which order a recording reaches the disk. A reader between two flushes of one step must find whole rows
-// below `steps/step`, whole samples below a probe's `step`, and every row of a run whose state says that it
+// below `steps/step`, whole samples below a probe's `step`, and every row of a run whose state is that it
 // has ended. The library's H5Dflush is replaced by one that notes whose turn it is.
 #include "core/session/recorder.h"
 #include "tests/session/sample_run.h"
