@@ -350,7 +350,7 @@ void MainWindow::connectTransport() {
 
 void MainWindow::showRuns() {
     std::vector<Recipe> recipes;
-    // A chip speaks of what is drawn: knobs that moved on after a training ask for another run.
+    // A chip describes what is drawn: knobs moved after training belong to another run.
     for (const LabRun& run : lab_->runs())
         recipes.push_back(run.trained() || run.underWay() ? run.live : run.recipe);
     const auto differences = widgets::runDifferences(recipes);
@@ -359,7 +359,7 @@ void MainWindow::showRuns() {
         const RunData& run = *lab_->runs()[i].data;
         RunState state = run.outcome.state;
         if (state == RunState::Running && !lab_->playing()) state = RunState::Paused;
-        const std::string& rejection = lab_->runs()[i].refusal;
+        const std::string& rejection = lab_->runs()[i].rejection;
         if (state == RunState::Prepared && !rejection.empty()) state = RunState::Failed;
         labels.push_back({QString::fromStdString(run.id), QString::fromStdString(run.name),
                           static_cast<int>(i), differences[i].join(QStringLiteral(" · ")), state,
@@ -387,7 +387,7 @@ void MainWindow::showNotices() {
     if (!run.not_recorded.empty()) warned << QString::fromStdString(run.not_recorded);
     for (const std::string& line : warnings(run.recipe.stack)) warned << QString::fromStdString(line);
     for (const std::string& line : run.gate_warnings) warned << QString::fromStdString(line);
-    knobs_->notices()->setNotices(QString::fromStdString(run.refusal), warned);
+    knobs_->notices()->setNotices(QString::fromStdString(run.rejection), warned);
 }
 
 void MainWindow::showTransport() {

@@ -159,7 +159,7 @@ void PanelCell::setViews(const std::map<std::string, widgets::PlotViewState>& vi
 void PanelCell::refresh() {
     dirty_ = !isVisible();
     if (dirty_) return;
-    PictureKey key = lab_.pictureKey(panel_, options_[panel_]);
+    FigureKey key = lab_.figureKey(panel_, options_[panel_]);
     if (drawn_ == key) return;
     drawn_ = std::move(key);
     auto figure = std::make_shared<const widgets::Figure>(

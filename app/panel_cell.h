@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/lab/picture_key.h"
+#include "app/lab/figure_key.h"
 #include "widgets/panels/panel.h"
 #include "widgets/plots/plot_view.h"
 
@@ -34,7 +34,7 @@ class PanelCell : public QFrame {
     const std::map<std::string, widgets::PlotViewState>& views() const { return views_; }
     void setViews(const std::map<std::string, widgets::PlotViewState>& views);
 
-    /// Builds the picture anew where anything that it draws has changed; later, when it is hidden now.
+    /// Rebuilds the figure if any of its inputs has changed; deferred while hidden.
     void refresh();
     /// The CSV of what is shown.
     QByteArray csv() const;
@@ -61,7 +61,7 @@ class PanelCell : public QFrame {
     std::map<std::string, widgets::PanelOptions> options_;
     std::map<std::string, widgets::PlotViewState> views_;
     bool dirty_ = true;
-    std::optional<PictureKey> drawn_;  ///< what the shown picture was drawn from
+    std::optional<FigureKey> drawn_;  ///< the inputs of the shown figure
     QWidget* header_;
     QToolButton *menu_, *options_button_;
     QMenu *panel_menu_, *options_menu_;

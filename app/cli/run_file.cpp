@@ -23,23 +23,23 @@ bool is_there(const std::string& path) {
 }
 
 void require_same_recipe(const RunRecipe& there, const Recipe& recipe, const std::string& path) {
-    // An earlier version may have planned other steps, or none: they are no part of what a person asked for.
+    // An earlier version may have planned other steps, or none: they are not part of the user's recipe.
     const auto values_of = [](const Recipe& r) { return key_values(without_planned_steps(r), true); };
     const auto theirs = values_of(there.value(path)), ours = values_of(recipe);
     const auto find = [](const std::vector<KeyedValue>& values, const std::string& key) {
         return std::find_if(values.begin(), values.end(), [&](const auto& v) { return v.first == key; });
     };
-    const auto refuse = [&](const std::string& key, const std::string& what) {
+    const auto reject = [&](const std::string& key, const std::string& what) {
         throw InputError(path + ": " + key, what, "--resume with the run's own recipe, or a new run without it");
     };
     for (const auto& [key, value] : ours) {
         const auto recorded = find(theirs, key);
-        if (recorded == theirs.end()) refuse(key, value_text(value) + " is not in the recorded recipe");
+        if (recorded == theirs.end()) reject(key, value_text(value) + " is not in the recorded recipe");
         if (recorded->second != value)
-            refuse(key, value_text(value) + " differs from the recorded " + value_text(recorded->second));
+            reject(key, value_text(value) + " differs from the recorded " + value_text(recorded->second));
     }
     for (const auto& [key, value] : theirs)
-        if (find(ours, key) == ours.end()) refuse(key, "the recorded " + value_text(value) + " is not in this recipe");
+        if (find(ours, key) == ours.end()) reject(key, "the recorded " + value_text(value) + " is not in this recipe");
 }
 
 }  // namespace

@@ -9,8 +9,8 @@ namespace normscope::app {
 
 namespace {
 
-/// Undo speaks of knobs and pictures: weights in memory stay with the runs that are there (restoreRuns()
-/// takes them from the run of the same id), or an entry for each drag would hold tens of megabytes for good.
+/// Undo covers knobs and figures: weights in memory stay with the current runs (restoreRuns() takes them from
+/// the run of the same id); otherwise every entry would keep tens of megabytes.
 std::vector<LabRun> withoutWeights(std::vector<LabRun> runs) {
     for (LabRun& run : runs)
         std::erase_if(run.checkpoints, [](const KnownCheckpoint& known) {

@@ -10,10 +10,10 @@ namespace normscope::app {
 class Lab;
 
 /// The one kind of undo entry: the comparison before and after. A knob's whole drag, a switched norm, a
-/// preset, a run that was added, pinned or started anew all come down to it.
+/// preset, or an added, pinned or restarted run.
 class ChangeRuns : public QUndoCommand {
   public:
-    /// `after` is in force already: the first redo() does nothing.
+    /// `after` is already applied: the first redo() does nothing.
     ChangeRuns(Lab& lab, std::vector<LabRun> before, std::vector<LabRun> after, const QString& text);
 
     void undo() override;

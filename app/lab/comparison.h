@@ -45,7 +45,7 @@ Comparison withKey(Comparison now, const RunIds& targets, const QString& key, co
 Comparison withKeyOf(Comparison now, const RunIds& targets, const QString& key, const Recipe& from);
 /// A recipe for the selected run. One that was trained or pinned keeps its data, and the recipe asks for a new run.
 Comparison withRecipe(Comparison now, const Recipe& recipe);
-/// A copy of the selected run, as it is, beside it, that knobs and training pass by.
+/// Adds an unchanging copy of the selected run, ignored by knobs and training.
 Comparison withPinned(Comparison now, const std::string& id);
 
 /// The runs of an undo entry: knobs, pins and weights are those of `then`, what was recorded since stays.
@@ -58,9 +58,9 @@ struct NewRuns {
 };
 NewRuns asNewRuns(Comparison now, const std::function<std::string()>& new_id);
 
-/// What a run of this recipe is called here: what all runs share goes without saying.
+/// The name of a run of this recipe: without what all runs share.
 std::string nameOf(const Comparison& now, Recipe recipe);
-/// Runs that nobody trained are named after their recipes, each differently.
+/// Names untrained runs after their recipes, each differently.
 void nameUntrained(Comparison& now);
 
 /// The run as one that was stopped by hand at its last row.

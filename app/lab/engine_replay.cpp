@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The part of the engine that measures afterwards what was not sampled.
+// The part of the engine that measures steps that were not sampled.
 #include "app/lab/engine_worker.h"
 
 #include <QTimer>
@@ -25,7 +25,7 @@ void EngineWorker::measureAt(MeasureRequest request) {
 
 void EngineWorker::takeMeasureRequest() {
     const std::lock_guard lock(mutex_);
-    if (!measure_request_ || shutting_down_) return;  // an earlier wake-up took it already
+    if (!measure_request_ || shutting_down_) return;  // already taken by an earlier wake-up
     measuring_ = std::move(*measure_request_);
     measure_request_.reset();
     replay_.reset();
@@ -43,7 +43,7 @@ void EngineWorker::scheduleReplay() {
 }
 
 void EngineWorker::replaySlice() {
-    if (shutting_down_ || cancel_measuring_) return;  // a newer request is on its way
+    if (shutting_down_ || cancel_measuring_) return;  // a newer request is pending
     if (measuring_.runs.empty()) return;
     try {
         advanceReplay();
@@ -58,7 +58,7 @@ void EngineWorker::replaySlice() {
     scheduleReplay();
 }
 
-/// A slice of the first run's replay; where it has arrived, the measurement.
+/// A slice of the first run's replay; at its target, the measurement.
 void EngineWorker::advanceReplay() {
     const auto end = Clock::now() + kSlice;
     const ReplayPlan& plan = measuring_.runs.front().replay;

@@ -28,7 +28,7 @@ double milliseconds(std::chrono::steady_clock::duration d) {
     return std::chrono::duration<double, std::milli>(d).count();
 }
 
-/// What the weights alone warn of; what the stack does, who asks knows already.
+/// The warnings about the weights; those about the stack are known to the caller.
 std::vector<std::string> gateWarnings(const Experiment& experiment) {
     std::vector<std::string> lines = experiment.warnings();
     const std::vector<std::string> of_stack = warnings(experiment.recipe().stack);
@@ -47,7 +47,7 @@ std::unique_ptr<Experiment> built(const Recipe& recipe, const RunPlan& plan, std
     return experiment;
 }
 
-/// Of a frame that waits: what a replay or a fork would need most.
+/// Drops checkpoints of a waiting frame: keeps those most useful to a replay or a fork.
 void thin(RunFrame& frame) {
     HeldCheckpoints run;
     run.keep = 1;
@@ -100,7 +100,7 @@ void EngineWorker::takeExploreRequest() {
     ExploreRequest request;
     {
         const std::lock_guard lock(mutex_);
-        if (!request_ || shutting_down_) return;  // an earlier wake-up took it already
+        if (!request_ || shutting_down_) return;  // already taken by an earlier wake-up
         request = std::move(*request_);
         request_.reset();
         cancel_ = false;
@@ -108,9 +108,9 @@ void EngineWorker::takeExploreRequest() {
     try {
         answer(request);
     } catch (const Cancelled&) {
-        // A newer request is on its way: its answer replaces this one.
+        // A newer request is pending: its reply replaces this one.
     } catch (const std::exception& error) {
-        Q_EMIT refused(request.generation, QString::fromUtf8(error.what()));
+        Q_EMIT rejected(request.generation, QString::fromUtf8(error.what()));
     }
 }
 
@@ -127,7 +127,7 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
         try {
             if (same != explored_.end()) {
                 const Recipe& completed = same->experiment->recipe();
-                recipe.stack = completed.stack;  // what completion filled in
+                recipe.stack = completed.stack;  // as completed
                 set_hot_knobs(recipe, hot_knobs(plan.recipe));
                 if (recipe.probes.empty()) recipe.probes = completed.probes;
                 plan_probe_steps(recipe);
@@ -138,7 +138,7 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
                 next.push_back({plan.id, initial, built(recipe, plan, std::move(corpus), pool_.threads()), plan.weights});
             }
         } catch (const InputError& error) {
-            frame.refused = error.what();
+            frame.rejected = error.what();
             frames.push_back(std::move(frame));
             continue;
         }
@@ -156,14 +156,14 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
 void EngineWorker::answer(const ExploreRequest& request) {
     const auto begin = Clock::now();
     std::vector<RunFrame> first = prepare(request);
-    // The refused are said once, in the first frame; explored_ goes with the others, in their order.
+    // Rejected runs are reported once, in the first frame; explored_ has the others, in their order.
     std::vector<RunFrame> runs;
-    std::vector<RunFrame> refused;
-    for (RunFrame& run : first) (run.refused.empty() ? runs : refused).push_back(std::move(run));
-    std::vector<std::string> cheap, dear;
+    std::vector<RunFrame> rejected;
+    for (RunFrame& run : first) (run.rejected.empty() ? runs : rejected).push_back(std::move(run));
+    std::vector<std::string> cheap, expensive;
     for (const ProbeInfo& probe : probe_registry())
         if (std::count(request.probes.begin(), request.probes.end(), probe.id))
-            (probe.cost == ProbeCost::Expensive ? dear : cheap).push_back(probe.id);
+            (probe.cost == ProbeCost::Expensive ? expensive : cheap).push_back(probe.id);
 
     const auto answered = [&](std::vector<RunFrame> content, bool complete) {
         send({request.generation, Frame::Kind::Explore, std::move(content), complete,
@@ -174,16 +174,16 @@ void EngineWorker::answer(const ExploreRequest& request) {
             runs[i].delta.probes.push_back(std::move(r));
         });
     first = runs;
-    first.insert(first.end(), refused.begin(), refused.end());
-    answered(std::move(first), dear.empty() || runs.empty());
+    first.insert(first.end(), rejected.begin(), rejected.end());
+    answered(std::move(first), expensive.empty() || runs.empty());
     if (runs.empty()) return;
-    for (std::size_t p = 0; p < dear.size(); ++p) {
+    for (std::size_t p = 0; p < expensive.size(); ++p) {
         for (std::size_t i = 0; i < runs.size(); ++i) {
             runs[i].header.reset();
             runs[i].delta = {};
-            runs[i].delta.probes.push_back(explored_[i].experiment->measure(dear[p], pool_, &cancel_));
+            runs[i].delta.probes.push_back(explored_[i].experiment->measure(expensive[p], pool_, &cancel_));
         }
-        answered(runs, p + 1 == dear.size());
+        answered(runs, p + 1 == expensive.size());
     }
 }
 
@@ -226,7 +226,7 @@ void EngineWorker::wakeRecorder(bool first) {
     if (first) Q_EMIT recordingWaits();
 }
 
-/// What comes out of a run is about its recording (no memory for a checkpoint, say): it trains on without.
+/// Exceptions of a run are about its recording (e.g. no memory for a checkpoint): it trains on without.
 template <class Work>
 void EngineWorker::drive(Trained& trained, Work&& work) {
     const bool was_ended = trained.ended();
@@ -245,7 +245,7 @@ void EngineWorker::start(std::uint64_t token, std::vector<RunPlan> plans) {
     if (shutting_down_) return;
     std::erase_if(trained_, [](const auto& run) { return run->ended(); });
 #ifdef __GLIBC__
-    malloc_trim(0);  // the replaced runs' tens of megabytes go back; the allocator would keep them, in pieces
+    malloc_trim(0);  // returns the replaced runs' tens of megabytes, which the allocator would keep
 #endif
     try {
         std::vector<std::unique_ptr<Trained>> started;
@@ -256,7 +256,7 @@ void EngineWorker::start(std::uint64_t token, std::vector<RunPlan> plans) {
             trained_.push_back(std::move(started[i]));
         }
     } catch (const std::exception& error) {
-        Q_EMIT startRefused(token, QString::fromUtf8(error.what()));
+        Q_EMIT startRejected(token, QString::fromUtf8(error.what()));
         return;
     }
     paused_ = false;
@@ -281,7 +281,7 @@ void EngineWorker::chunk() {
     if (running) scheduleChunk();
 }
 
-/// One step of the run whose turn it is; false when all have ended.
+/// One step of the next run; false when all have ended.
 bool EngineWorker::advanceOne() {
     for (std::size_t tried = 0; tried < trained_.size(); ++tried) {
         Trained& trained = *trained_[turn_ % trained_.size()];

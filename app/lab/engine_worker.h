@@ -14,25 +14,25 @@
 
 namespace normscope::app {
 
-/// The engine: owns the experiments and lives in a thread of its own (the thread it was moved to). The public
-/// functions may be called from any thread and return at once; answers come as signals.
+/// The engine: owns the experiments and lives in its own thread (the thread it was moved to). The public
+/// functions may be called from any thread and return at once; replies are signals.
 ///
 /// Exploring: the latest request wins, one is in flight. Experiments are kept while only hot knobs move, so
-/// that no weights are drawn again. Cheap probes of all runs make the first frame; dearer ones follow, and
-/// the next request cancels them. A recipe that can not be built is refused in the first frame, and the other
-/// runs are measured all the same.
+/// that no weights are drawn again. The first frame has the cheap probes of all runs; expensive ones follow,
+/// and the next request cancels them. A recipe that cannot be built is rejected in the first frame, and the
+/// other runs are still measured.
 ///
-/// Training: all runs step in turn, chunk by chunk of about 16 ms, with the event loop in between. Frames are
-/// sent at most every 16 ms and only while fewer than two of them wait to be shown; meanwhile what happens
-/// gathers in the next. What is to be recorded goes its own way, past the interface, through recordings(): a
-/// busy interface does not hold it up.
+/// Training: all runs step round-robin, in chunks of about 16 ms, with the event loop in between. Frames are
+/// sent at most every 16 ms and only while fewer than two of them wait to be shown; meanwhile changes are
+/// collected in the next. Data to record bypasses the interface, through recordings(): a busy interface does
+/// not delay it.
 ///
-/// Measuring afterwards: runs are replayed in experiments of their own, in slices of about 16 ms between those of the
-/// training, which it slows down and does not touch.
+/// Measuring afterwards: runs are replayed in separate experiments, in slices of about 16 ms between those of
+/// the training, which is slowed down but not changed.
 class EngineWorker : public QObject {
     Q_OBJECT
   public:
-    /// `threads` of the matrix products, this one included.
+    /// `threads` of the computation, including this one.
     explicit EngineWorker(int threads, QObject* parent = nullptr);
     ~EngineWorker() override;
 
@@ -43,33 +43,32 @@ class EngineWorker : public QObject {
     void setPaused(bool paused);
     /// One step of every run, then pause.
     void singleStep();
-    /// Ends the training of these runs: those that have not ended become interrupted, with a checkpoint of where they
-    /// were. The others train on.
+    /// Ends the training of these runs: those that have not ended become interrupted, with a checkpoint. The
+    /// others continue.
     void stop(const std::vector<std::string>& ids);
     /// The same for all of them.
     void stop();
-    /// Replays and measures (the checkpoints are in memory); the latest request wins, one without
-    /// runs ends what is under way.
+    /// Replays and measures (the checkpoints are in memory); the latest request wins, an empty one cancels
+    /// the running one.
     void measureAt(MeasureRequest request);
-    /// What waits to be recorded; whoever records takes it when recordingWaits() tells.
+    /// The queue of data to record, to be taken on recordingWaits().
     const std::shared_ptr<RecordingQueue>& recordings() const { return recordings_; }
-    /// The receiver has dealt with one frame.
+    /// Called when the receiver has processed one frame.
     void frameShown() { frames_waiting_.fetch_sub(1); }
-    /// Makes the work under way end soon; nothing is started afterwards. Called before the thread is asked to
-    /// quit.
+    /// Cancels running work; nothing is started afterwards. Called before the thread quits.
     void shutDown();
 
   Q_SIGNALS:
     void frameReady(const normscope::app::FramePtr& frame);
-    /// A request to explore, or a start of a training, could not be carried out: one line.
-    void refused(quint64 generation, const QString& message);
-    void startRefused(quint64 token, const QString& message);
-    /// Of a MeasureRequest: how far a run's replay has come; what was measured, run by run (`failed` says why not, in
-    /// one line).
+    /// A request to explore or train failed: one line.
+    void rejected(quint64 generation, const QString& message);
+    void startRejected(quint64 token, const QString& message);
+    /// Of a MeasureRequest: progress of a run's replay; the results, run by run (`failed`: the reason, in one
+    /// line).
     void replayed(quint64 token, const QString& id, qint64 steps_done);
     void measured(quint64 token, const QString& id, const normscope::app::ProbeResultsPtr& results,
                   const QString& failed);
-    /// recordings() was empty and is not any more.
+    /// recordings() is no longer empty.
     void recordingWaits();
 
   private:
@@ -80,7 +79,7 @@ class EngineWorker : public QObject {
         std::unique_ptr<Experiment> experiment;
         StartWeightsPtr weights;
     };
-    /// A run in training: what it makes goes into the next frame and to its recording.
+    /// A run in training: its output goes into the next frame and its recording.
     struct Trained final : RunSink {
         Trained(EngineWorker& engine, RunPlan& plan);
         void add(const RunDelta& delta) override;
@@ -121,17 +120,17 @@ class EngineWorker : public QObject {
     std::optional<ExploreRequest> request_;  ///< guarded by mutex_
     std::optional<MeasureRequest> measure_request_;  ///< guarded by mutex_
     std::atomic<bool> cancel_{false}, shutting_down_{false};
-    std::atomic<bool> cancel_measuring_{false};  ///< there is a newer request
+    std::atomic<bool> cancel_measuring_{false};  ///< a newer request exists
     std::atomic<int> frames_waiting_{0};
 
     std::vector<Explored> explored_;
     std::vector<std::unique_ptr<Trained>> trained_;
     std::shared_ptr<RecordingQueue> recordings_ = std::make_shared<RecordingQueue>();
-    std::size_t turn_ = 0;  ///< whose step is next
+    std::size_t turn_ = 0;  ///< the run of the next step
     std::uint64_t frame_number_ = 0;
     bool paused_ = false, chunk_scheduled_ = false;
-    int single_steps_ = 0;  ///< advances still allowed although paused
-    MeasureRequest measuring_;        ///< its first run is the one under way
+    int single_steps_ = 0;  ///< remaining advances while paused
+    MeasureRequest measuring_;        ///< its first run is the current one
     std::unique_ptr<Replay> replay_;  ///< null: not built yet
     bool replay_scheduled_ = false;
     Clock::time_point last_frame_{};

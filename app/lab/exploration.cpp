@@ -42,7 +42,7 @@ std::optional<ExploreRequest> Exploration::request(const Comparison& now) {
     return request;
 }
 
-bool Exploration::refused(std::uint64_t generation) {
+bool Exploration::rejected(std::uint64_t generation) {
     if (generation != generation_) return false;
     exact_ = true;
     first_due_ = false;
@@ -61,19 +61,19 @@ void Exploration::startOver(Comparison& now) {
 void Exploration::takeRun(const RunFrame& part, LabRun& run, const Frame& frame, Changes& changes) {
     const bool committed = run.committed();
     if (committed && !run.asksForANewRun()) return;  // training began while this was measured
-    if (!part.refused.empty()) {
-        if (run.refusal != part.refused) {  // else it was said already
-            run.refusal = part.refused;
+    if (!part.rejected.empty()) {
+        if (run.rejection != part.rejected) {  // else already reported
+            run.rejection = part.rejected;
             changes.notices = true;
-            changes.problems << QString::fromStdString(part.refused);
+            changes.problems << QString::fromStdString(part.rejected);
         }
         // What it showed before stays, drawn as a draft.
         for (const std::string& probe : probes_) changes.panels.insert(QString::fromStdString(probe));
         return;
     }
     if (part.header) {
-        changes.notices |= !run.refusal.empty() || (!committed && run.gate_warnings != part.gate_warnings);
-        run.refusal.clear();
+        changes.notices |= !run.rejection.empty() || (!committed && run.gate_warnings != part.gate_warnings);
+        run.rejection.clear();
         if (!committed) run.gate_warnings = part.gate_warnings;
         // What only the data could tell.
         const Recipe* completed = part.header->recipe.get();

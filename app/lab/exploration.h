@@ -13,20 +13,20 @@ namespace normscope::app {
 
 /// What an answer of the engine changed.
 struct Changes {
-    QSet<QString> panels;  ///< whose numbers are new
+    QSet<QString> panels;  ///< with new values
     bool runs = false;     ///< names, floors, outcomes
-    bool notices = false;  ///< refusals and warnings
+    bool notices = false;  ///< rejections and warnings
     bool results = false;  ///< rows, samples or events of a training
-    QStringList problems;  ///< to be told, one line each
+    QStringList problems;  ///< to be reported, one line each
 };
 
-/// When the engine is asked to measure what the knobs say, and what its answers put into the runs. While a request waits
-/// for its first answer no other is made, and one is made after it: so a drag gets a picture as often as the engine can
-/// make one, instead of ever newer requests and none. An answer carries the generation of its request; one to an older
-/// request, or a second first answer, changes nothing.
+/// Requests measurements of the current recipes and applies the replies to the runs. While a request waits
+/// for its first reply no other is made, and one is made after it: so a drag gets frames at the rate of the
+/// engine instead of being starved by newer requests. A reply has the generation of its request; one to an
+/// older request, or a duplicate first reply, has no effect.
 class Exploration {
   public:
-    /// Those that somebody looks at. True where they ask for a new request.
+    /// Sets the probes shown. True if they require a new request.
     bool setProbes(const std::vector<std::string>& probes, const Comparison& now);
     const std::vector<std::string>& probes() const { return probes_; }
 
@@ -39,7 +39,7 @@ class Exploration {
     /// Puts an answer (answers()) into the runs.
     Changes take(const Frame& frame, Comparison& now);
     /// The newest request could not be carried out. False where it is not the newest.
-    bool refused(std::uint64_t generation);
+    bool rejected(std::uint64_t generation);
     /// Another comparison, whose samples are as good as this request's: nothing under way is meant for it.
     void startOver(Comparison& now);
 

@@ -13,24 +13,26 @@
 
 namespace normscope::app {
 
-/// What the engine has to say about one run.
+/// The reply of the engine about one run.
 struct RunFrame {
     std::string id;
     /// Set when the run was built or started: its identity, its completed recipe, its floors, and, when it
-    /// continues, its history. Replaces what was known of the run.
+    /// continues, its history. Replaces the data of the run.
     std::shared_ptr<const RunData> header = {};
     RunDelta delta = {};
-    /// Training: taken since the last frame; of many the one of step 0, the last before a spike and the newest.
+    /// Training: taken since the last frame; of many only that of step 0, the last before a spike and the
+    /// newest.
     std::vector<std::shared_ptr<const Checkpoint>> checkpoints = {};
-    /// Gates that erase or turn the sign of what they stand on, one line each, as the weights are now.
+    /// Warnings about gates that erase or flip the sign of their input, one line each, for the current
+    /// weights.
     std::vector<std::string> gate_warnings = {};
-    std::string refused = {};  ///< exploring: why the recipe cannot be built, in one line; the rest is empty then
+    std::string rejected = {};  ///< exploring: why the recipe cannot be built, in one line; the rest is empty then
     /// Training: which start the run belongs to (RunPlan::training).
     std::uint64_t training = 0;
 };
 
-/// One answer of the engine, immutable. It carries the generation of the request it answers; who asked for
-/// something newer since drops it.
+/// One reply of the engine, immutable. It has the generation of its request; the receiver drops it if it has
+/// made a newer request.
 struct Frame {
     enum class Kind { Explore, Train };
 
@@ -38,30 +40,30 @@ struct Frame {
     Kind kind = Kind::Explore;
     std::vector<RunFrame> runs;
     bool complete = false;  ///< explore: the last frame of its request; train: every run has ended
-    double ms = 0;  ///< explore: since the request was taken up; train: of the last step of all runs together
+    double ms = 0;  ///< explore: since the request was started; train: of the last step of all runs together
     double probe_overhead = 0;  ///< train: share of the training time
-    std::uint64_t number = 0;  ///< of all frames of an engine, from 1 on: they are put into force in this order
+    std::uint64_t number = 0;  ///< of all frames of an engine, from 1 on: they are applied in this order
 };
 using FramePtr = std::shared_ptr<const Frame>;
 
-/// A run as it is to be measured or trained.
+/// A run to be measured or trained.
 struct RunPlan {
     std::string id, name;
     Recipe recipe;  ///< need not be completed
-    /// To continue a run: what was recorded before the checkpoint, and the checkpoint.
+    /// To continue a run: the recorded rows before the checkpoint, and the checkpoint.
     std::shared_ptr<const RunData> history;
     std::shared_ptr<const Checkpoint> start;
-    std::optional<HotKnobs> knobs;  ///< from the checkpoint on; without a value those of the checkpoint
-    StartWeightsPtr weights = {};   ///< null: drawn from the seed; not looked at where there is a checkpoint
-    std::uint64_t training = 0;     ///< the start that its frames name
-    std::string recording = {};     ///< the file that it goes on in; empty: a new one
+    std::optional<HotKnobs> knobs;  ///< from the checkpoint on; nullopt: those of the checkpoint
+    StartWeightsPtr weights = {};   ///< null: drawn from the seed; ignored with a checkpoint
+    std::uint64_t training = 0;     ///< the start number of its frames
+    std::string recording = {};     ///< the file that it continues; empty: a new one
 };
 
 /// Measure the initial state of these runs.
 struct ExploreRequest {
     std::uint64_t generation = 0;
     std::vector<RunPlan> runs;
-    std::vector<std::string> probes;  ///< those that somebody looks at
+    std::vector<std::string> probes;  ///< those shown
 };
 
 using RunDataPtr = std::shared_ptr<const RunData>;

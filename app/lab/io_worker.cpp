@@ -80,14 +80,14 @@ void IoWorker::begin(const RunDataPtr& header, const std::string& path) {
     const QString id = QString::fromStdString(header->id);
     if (!QDir().mkpath(folder_)) {
         recordings_.erase(id);
-        lose(id, tr("%1: the folder of recordings can not be made").arg(folder_));
+        lose(id, tr("%1: the folder of recordings cannot be made").arg(folder_));
         return;
     }
     recordings_[id] = std::make_unique<Recording>(path.empty() ? newPath(header->id).toStdString() : path, header);
     if (!heartbeat_->isActive()) heartbeat_->start();
 }
 
-/// Where the run is recorded; not where its recording failed earlier, which was told then.
+/// Calls `work` if the run is recorded; not after its recording failed, which was reported.
 template <class Work>
 void IoWorker::withRecording(const QString& id, Work&& work) {
     const auto found = recordings_.find(id);
@@ -109,7 +109,7 @@ void IoWorker::lose(const QString& id, const QString& reason) {
 }
 
 void IoWorker::heartbeat() {
-    std::vector<QString> ids;  // one that fails leaves the list
+    std::vector<QString> ids;  // one that fails is removed from the list
     for (const auto& [id, recording] : recordings_) ids.push_back(id);
     for (const QString& id : ids) withRecording(id, [](Recording& recording) { recording.heartbeat(); });
 }
@@ -155,7 +155,7 @@ void IoWorker::findInterrupted() {
             else if (head.outcome.state != RunState::Running && head.outcome.state != RunState::Paused)
                 ended.push_back({file.filePath(), file.size(), file.lastModified()});
         } catch (const std::exception&) {
-            // Not a recording that can be offered: a person who opens it by hand is told why.
+            // Not a recording that can be offered: opening it reports the reason.
         }
     }
     for (const QString& path : recordingsToDrop(std::move(ended), QDateTime::currentDateTime())) {
@@ -177,13 +177,13 @@ void IoWorker::recoverRuns(quint64 token, const QStringList& paths) {
             };
             guarded([&] { run.start = kept(pair.start()); });
             run.checkpoint = kept(resumable_checkpoint(path.toStdString(), *run.data));
-            // Recordings of earlier versions had the one of step 0 among the others.
+            // Recordings of earlier versions stored that of step 0 with the others.
             if (!run.start && run.checkpoint && run.checkpoint->step == 0) run.start = run.checkpoint;
             if (!run.checkpoint) run.checkpoint = run.start;
             if (run.start) run.weights = startWeightsOf(*run.data, *run.start);
             if (!run.weights && startedFromWeights(*run.data))
                 Q_EMIT problem(
-                    tr("%1: the weights that the run started from are not kept beside it; a new run "
+                    tr("%1: the weights that the run started from are not stored with it; a new run "
                        "of its recipe draws its own")
                         .arg(path));
             runs.append(std::move(run));

@@ -20,25 +20,25 @@ class QTimer;
 
 namespace normscope::app {
 
-/// A run that some other process left unfinished in the folder of recordings.
+/// An unfinished run of another process in the folder of recordings.
 struct InterruptedRun {
     QString path, name;
     qint64 step = -1;  ///< the last recorded one
 };
 
-/// A run read back from its recording, to be looked at or to be continued.
+/// A run read from its recording, to be opened or resumed.
 struct RecoveredRun {
     QString path;
     RunDataPtr data;
-    CheckpointPtr checkpoint;  ///< the newest; null where there is none
-    CheckpointPtr start;       ///< the one of step 0; null where there is none
-    StartWeightsPtr weights;   ///< that it started from; null where they were drawn
+    CheckpointPtr checkpoint;  ///< the newest; null if none
+    CheckpointPtr start;       ///< the one of step 0; null if none
+    StartWeightsPtr weights;   ///< its start weights; null if drawn from the seed
 };
 
 struct OpenedSession {
     QString path;
     Session session;
-    std::map<std::string, StartWeightsPtr> weights;  ///< of the runs that did not start from drawn ones
+    std::map<std::string, StartWeightsPtr> weights;  ///< of the runs with given start weights
 };
 using OpenedSessionPtr = std::shared_ptr<const OpenedSession>;
 
@@ -50,13 +50,13 @@ struct SaveRequest {
     std::vector<RunDataPtr> runs;
     std::string view_json;
     std::vector<CheckpointSource> checkpoints;
-    /// Runs nobody trained yet whose weights the session must keep, by their place in `runs`.
+    /// The weights of untrained runs that the session must keep, by index in `runs`.
     std::map<std::size_t, StartWeightsPtr> weights;
 };
 
-/// Owns every HDF5 call of the window: live recordings with their checkpoints, sessions. Lives in a thread of
-/// its own; the slots are called through queued connections. Nothing here throws: what the disk refuses
-/// becomes problem().
+/// Owns every HDF5 call of the window: live recordings with their checkpoints, sessions. Lives in its own
+/// thread; the slots are called through queued connections. Nothing here throws: failed writes are reported
+/// by problem().
 class IoWorker : public QObject {
     Q_OBJECT
   public:
@@ -64,31 +64,31 @@ class IoWorker : public QObject {
     ~IoWorker() override;
 
   public Q_SLOTS:
-    /// Takes and records everything that waits.
+    /// Takes and records the whole queue.
     void record(const std::shared_ptr<normscope::RecordingQueue>& queue);
 
     void saveSession(const normscope::app::SaveRequest& request);
-    // A reply carries the token of its request: who asked for something else since drops it.
+    // A reply has the token of its request, so that stale replies are dropped.
     void openSession(quint64 token, const QString& path);
     void findInterrupted();
     void recoverRuns(quint64 token, const QStringList& paths);
     void loadCheckpoint(quint64 token, const normscope::CheckpointSource& source);
-    /// Reads the checkpoints that the runs of a request start from; one that cannot be read fails its run alone.
+    /// Reads the start checkpoints of a request's runs; an unreadable one fails only its run.
     void fetchCheckpoints(const normscope::app::MeasureRequestPtr& request);
-    /// Reads another program's model; files of gigabytes take their time.
+    /// Reads another program's model; may take long for files of gigabytes.
     void importModel(quint64 token, const QString& path);
 
   Q_SIGNALS:
     void problem(const QString& message);
-    /// The run trains on, but nothing more of it is recorded: "not recorded: …", one line.
+    /// The run continues without being recorded: "not recorded: …", one line.
     void notRecorded(const QString& id, const QString& line);
     void sessionSaved(quint64 token, const QString& path);
-    void savingFailed(quint64 token);  ///< problem() said why
+    void savingFailed(quint64 token);  ///< the reason was sent by problem()
     void sessionOpened(quint64 token, const normscope::app::OpenedSessionPtr& session);
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
     void runsRecovered(quint64 token, const QList<normscope::app::RecoveredRun>& runs);
     void modelImported(quint64 token, const QString& path, const normscope::app::ImportedModelPtr& model);
-    /// Null where it cannot be read; problem() said why.
+    /// Null where it cannot be read; the reason was sent by problem().
     void checkpointLoaded(quint64 token, const normscope::app::CheckpointPtr& checkpoint);
     void checkpointsFetched(const normscope::app::MeasureRequestPtr& request);
 

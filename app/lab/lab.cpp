@@ -51,21 +51,21 @@ Lab::~Lab() {
 void Lab::connectReplies() {
     EngineWorker* engine = engine_.get();
     IoWorker* io = io_.get();
-    // Each reply is put into force by deliver_, with a copy of what it says.
+    // Each reply is applied by deliver_, with a copy of its arguments.
     const auto on = [this](auto* sender, auto signal, auto member) {
-        connect(sender, signal, this, [this, member](const auto&... said) {
-            deliver_([this, member, said...] { (this->*member)(said...); });
+        connect(sender, signal, this, [this, member](const auto&... arguments) {
+            deliver_([this, member, arguments...] { (this->*member)(arguments...); });
         });
     };
     connect(engine, &EngineWorker::frameReady, this, [this](const FramePtr& frame) {
         engine_->frameShown();
         deliver_([this, frame] { takeFrame(frame); });
     });
-    on(engine, &EngineWorker::refused, &Lab::takeRefused);
-    on(engine, &EngineWorker::startRefused, &Lab::takeStartRefused);
+    on(engine, &EngineWorker::rejected, &Lab::takeRejected);
+    on(engine, &EngineWorker::startRejected, &Lab::takeStartRejected);
     on(engine, &EngineWorker::replayed, &Lab::takeReplayed);
     on(engine, &EngineWorker::measured, &Lab::takeMeasured);
-    // What a run does goes straight to its recording: an interface that is busy must not hold it up.
+    // Data to record does not pass through the interface thread, which may be busy.
     connect(engine, &EngineWorker::recordingWaits, io, [io, queue = engine->recordings()] { io->record(queue); });
     on(io, &IoWorker::notRecorded, &Lab::takeNotRecorded);
     on(io, &IoWorker::sessionSaved, &Lab::takeSaved);
@@ -111,7 +111,7 @@ std::vector<LabRun> Lab::letGo(std::vector<LabRun> before, const Comparison& aft
     for (LabRun& run : before) {
         if (!run.underWay() || after.find(run.id)) continue;
         ids.push_back(run.id);
-        run = stopped(std::move(run));  // its last frame finds it no more
+        run = stopped(std::move(run));  // its last frame is dropped
     }
     if (ids.empty()) return before;
     engine_->stop(ids);
@@ -121,7 +121,7 @@ std::vector<LabRun> Lab::letGo(std::vector<LabRun> before, const Comparison& aft
 
 void Lab::commit(Comparison after, const QString& text) {
     if (drag_) {
-        // What this change itself does to a recipe is where the drag goes on from.
+        // The recipe changed by this edit is the new base of the drag.
         for (const LabRun& run : after.runs)
             if (const LabRun* now = now_.find(run.id); now && !same_recipe(now->recipe, run.recipe))
                 drag_->before[run.id] = run.recipe;
@@ -161,7 +161,7 @@ void Lab::removeRun(int index) {
     if (now_.runs.size() < 2 || index < 0 || index >= static_cast<int>(now_.runs.size())) return;
     const LabRun& run = now_.runs[static_cast<std::size_t>(index)];
     if (run.underWay()) {
-        Q_EMIT problem(tr("A run in training can not be removed: stop it first"));
+        Q_EMIT problem(tr("A run in training cannot be removed: stop it first"));
         return;
     }
     const QString text = tr("remove %1").arg(QString::fromStdString(run.data->name));
@@ -268,7 +268,7 @@ void Lab::startAsNewRun() {
 
 void Lab::takeFrame(const FramePtr& frame) {
     if (frame->number == 0) return takeInOrder(frame);
-    if (frame->number < next_frame_) return;  // taken already
+    if (frame->number < next_frame_) return;  // already applied
     early_.emplace(frame->number, frame);
     while (!early_.empty() && early_.begin()->first == next_frame_) {
         ++next_frame_;
@@ -295,15 +295,15 @@ void Lab::tell(const Changes& changes) {
     Q_EMIT dataChanged(QStringList(changes.panels.begin(), changes.panels.end()));
 }
 
-void Lab::takeRefused(quint64 generation, const QString& message) {
-    if (exploration_.refused(generation)) {
+void Lab::takeRejected(quint64 generation, const QString& message) {
+    if (exploration_.rejected(generation)) {
         Q_EMIT problem(message);
         if (exploration_.again()) requestExplore();
     }
 }
 
-void Lab::takeStartRefused(quint64 token, const QString& message) {
-    if (!training_.refused(token, now_)) return;
+void Lab::takeStartRejected(quint64 token, const QString& message) {
+    if (!training_.rejected(token, now_)) return;
     Q_EMIT runsChanged();
     Q_EMIT trainingChanged();
     Q_EMIT problem(message);
@@ -318,7 +318,7 @@ void Lab::takeNotRecorded(const QString& id, const QString& line) {
     Q_EMIT noticesChanged();
 }
 
-// --- what is looked at
+// --- view
 
 void Lab::setStep(qint64 step) {
     const qint64 next = step >= lastStep() ? kNewest : std::max<qint64>(0, step);
@@ -371,7 +371,7 @@ widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::Pan
             return measured != run.measured_for.end() && measured->second < exploration_.generation();
         });
         input.draft.push_back(measured_here && outdated);
-        input.awaited.push_back(!exact() && measured_here && run.refusal.empty());
+        input.awaited.push_back(!exact() && measured_here && run.rejection.empty());
     }
     input.step = step_;
     input.exploring = exploring();
@@ -382,14 +382,14 @@ widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::Pan
     return input;
 }
 
-PictureKey Lab::pictureKey(const std::string& panel, const widgets::PanelOptions& options) const {
+FigureKey Lab::figureKey(const std::string& panel, const widgets::PanelOptions& options) const {
     const widgets::PanelInput input = panelInput(panel, options);
-    PictureKey key{panel,      options,        {}, input.step, input.exploring, input.hint, input.selected_layer,
+    FigureKey key{panel,      options,        {}, input.step, input.exploring, input.hint, input.selected_layer,
                    input.selected_head};
     for (std::size_t i = 0; i < now_.runs.size(); ++i) {
         const LabRun& run = now_.runs[i];
         const auto ghost = ghosts_.find(run.id);
-        PictureKey::Run drawn{run.data,
+        FigureKey::Run drawn{run.data,
                               ghost == ghosts_.end() ? nullptr : ghost->second,
                               run.preview,
                               run.data->steps.rows(),

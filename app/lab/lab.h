@@ -5,7 +5,7 @@
 #include "app/lab/engine_worker.h"
 #include "app/lab/exploration.h"
 #include "app/lab/io_worker.h"
-#include "app/lab/picture_key.h"
+#include "app/lab/figure_key.h"
 #include "app/lab/session_files.h"
 #include "app/lab/training.h"
 #include "app/lab/worker_thread.h"
@@ -23,17 +23,17 @@
 
 namespace normscope::app {
 
-/// The laboratory: it turns a person's intentions into edits of the comparison (comparison.h) and requests to the engine
-/// and the files, and their replies into data (exploration.h, training.h, session_files.h); it draws nothing. Lives in
-/// the interface thread and owns the engine's thread and the one of the files.
+/// The laboratory: converts user actions to edits of the comparison (comparison.h) and requests to the engine
+/// and the files, and their replies to data (exploration.h, training.h, session_files.h); no drawing. Lives
+/// in the interface thread and owns the engine's thread and the one of the files.
 class Lab : public QObject {
     Q_OBJECT
   public:
     struct Options {
-        int threads = 0;  ///< of the engine; 0 = the machine's cores but one, at least one
+        int threads = 0;  ///< of the engine; 0 = all cores but one, at least one
         QString recordings_folder;
-        /// How a reply of the engine or the files is put into force; empty: at once. A test may do it late, twice, or in
-        /// another order.
+        /// How a reply of the engine or the files is applied; empty: directly. Tests apply replies late,
+        /// twice, or in another order.
         std::function<void(std::function<void()>)> deliver = {};
     };
     explicit Lab(Options options, QObject* parent = nullptr);
@@ -54,7 +54,7 @@ class Lab : public QObject {
 
     /// The default comparison, Pre-LN | Post-LN; not undoable, like opening a session.
     void startOver();
-    /// Puts these runs, nothing trained yet, in the place of the comparison; undoable.
+    /// Replaces the comparison by these untrained runs; undoable.
     void compare(const std::vector<Recipe>& recipes, const QString& text);
     void addRun(const Recipe& recipe);
     /// Adds a run that starts from another program's model (safetensors, llm.c or llama2.c) and selects it.
@@ -62,13 +62,13 @@ class Lab : public QObject {
     void removeRun(int index);
     /// Replaces the selected run by a preset.
     void loadPreset(const QString& name);
-    /// Replaces the selected run by a recipe (completed and validated); one that was trained gets it as a
-    /// preview, until it is started as a new run.
+    /// Replaces the selected run by a recipe (completed and validated); a trained run shows it as a preview,
+    /// until it is started as a new run.
     void useRecipe(const Recipe& recipe, const QString& text);
-    /// Keeps a copy of the selected run as it is, beside it.
+    /// Adds an unchanging copy of the selected run.
     void pinSelected();
-    /// A new run from the selected run's newest checkpoint at or before the shown step, with the knobs as
-    /// they are.
+    /// A new run from the selected run's newest checkpoint at or before the shown step, with the current
+    /// knobs.
     void forkSelected();
 
     // --- knobs. A drag is any number of dragKey() and one commitKey(); it makes one undo entry.
@@ -77,9 +77,9 @@ class Lab : public QObject {
     void commitKey(const QString& key, const QVariant& value);
     bool dragging() const { return drag_.has_value(); }
     void setNorm(int layer, Sublayer kind, widgets::NormPlace place, bool on, bool all_layers);
-    /// The selected run's overrides by hand; `text` names the change in the undo list.
+    /// Sets the selected run's overrides; `text` names the change in the undo list.
     void setLayers(const std::vector<LayerOverride>& layers, const QString& text);
-    /// One key as another recipe has it, in the runs that a knob of this key would move.
+    /// Sets one key to another recipe's value, in the runs that its knob acts on.
     void resetKey(const QString& key, const Recipe& from);
     /// For ChangeRuns.
     void restoreRuns(const std::vector<LabRun>& runs);
@@ -96,7 +96,7 @@ class Lab : public QObject {
     void stop();
     void startAsNewRun();
 
-    // --- what is looked at
+    // --- view
     qint64 step() const { return step_; }  ///< scrubbed step; kNewest follows the run
     qint64 lastStep() const;               ///< the largest recorded step; -1 before training
     void setStep(qint64 step);
@@ -106,35 +106,35 @@ class Lab : public QObject {
     void setVisibleProbes(const std::vector<std::string>& probes);
     const std::vector<std::string>& visibleProbes() const { return exploration_.probes(); }
     widgets::PanelInput panelInput(const std::string& panel, const widgets::PanelOptions& options) const;
-    /// What the picture of that input would be drawn from.
-    PictureKey pictureKey(const std::string& panel, const widgets::PanelOptions& options) const;
+    /// The key of the figure of that input.
+    FigureKey figureKey(const std::string& panel, const widgets::PanelOptions& options) const;
 
     double stepMs() const { return training_.stepMs(); }
     double probeOverhead() const { return training_.probeOverhead(); }
-    bool exact() const { return exploration_.exact(); }  ///< nothing that was asked for is still being measured
+    bool exact() const { return exploration_.exact(); }  ///< no requested measurement is running
 
     // --- measuring a step that was not sampled
     /// Replays, for each run that lacks a sample of a shown panel at the shown step, from its nearest
-    /// checkpoint to that step, and measures there; ends what is being measured, if anything is. What cannot
-    /// be replayed is said in one line (problem).
+    /// checkpoint to that step, and measures there; cancels a running measurement. Runs that cannot be
+    /// replayed are reported in one line (problem).
     void measureHere();
     bool measuring() const { return measuring_.has_value(); }
     /// "measuring Post-LN\nat step 45 …"; empty while nothing is measured.
     QString measuringStatus() const;
-    /// Why measureHere() would measure nothing, in one line; empty where it would.
+    /// The reason if measureHere() would measure nothing, in one line; else empty.
     QString measureObstacle() const;
 
     // --- files
-    /// Runs, their checkpoints and a view, as they are now.
-    /// Returns the token that sessionSaved() or savingFailed() will carry.
+    /// Saves the current runs, their checkpoints and a view. Returns the token that sessionSaved() or
+    /// savingFailed() will carry.
     quint64 saveSession(const QString& path, const std::string& view_json);
-    /// Something was changed, trained or measured since the session was saved or opened.
+    /// Whether anything was changed, trained or measured since the session was saved or opened.
     bool unsaved() const { return !undo_.isClean() || files_.resultsUnsaved(); }
     void openSession(const QString& path);
     void findInterrupted();
     void resume(const QStringList& recordings);
     void reopen(const QStringList& recordings);
-    /// The knobs of each run as a session's view kept them beside its data; ids not known are ignored.
+    /// The knobs of each run from a session's view; unknown ids are ignored.
     struct RunKnobs {
         Recipe recipe, live;
         bool pinned = false;
@@ -142,32 +142,32 @@ class Lab : public QObject {
     void setKnobRecipes(const std::map<std::string, RunKnobs>& knobs);
 
   public Q_SLOTS:
-    /// An answer of the engine. One that answers an older request than the newest is dropped, also a second time; one
-    /// that came too early waits for those before it.
+    /// Applies a reply of the engine. Replies to older requests and duplicates are dropped; one that arrives
+    /// too early waits for its predecessors.
     void takeFrame(const normscope::app::FramePtr& frame);
 
   Q_SIGNALS:
     void runsChanged();                           ///< the list, names, recipes, outcomes
-    void dataChanged(const QStringList& panels);  ///< new numbers for these panels
-    void viewChanged();                           ///< step, selection: every picture looks different
+    void dataChanged(const QStringList& panels);  ///< new values for these panels
+    void viewChanged();                           ///< step, selection: all figures change
     void trainingChanged();                       ///< playing, pending changes, speed
     void draggingChanged(bool dragging);
     void measuringChanged();
-    void noticesChanged();  ///< a run's refusal, its gate warnings, or that it is not recorded
+    void noticesChanged();  ///< a run's rejection, its gate warnings, or that it is not recorded
     void problem(const QString& message);
     void sessionSaved(const QString& path, quint64 token);
     void savingFailed(quint64 token);
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
-    /// For the interface's own measurements: a frame was put into force.
+    /// For measurements of the interface: a frame was applied.
     void frameTaken(const normscope::app::FramePtr& frame);
 
   private:
-    // Replies, in the order of the members they belong to.
+    // Connects replies, in the order of their members.
     void connectReplies();
     void takeInOrder(const FramePtr& frame);
-    void takeRefused(quint64 generation, const QString& message);
-    void takeStartRefused(quint64 token, const QString& message);
+    void takeRejected(quint64 generation, const QString& message);
+    void takeStartRejected(quint64 token, const QString& message);
     void takeNotRecorded(const QString& id, const QString& line);
     void takeSaved(quint64 token, const QString& path);
     void takeOpened(quint64 token, const OpenedSessionPtr& opened);
@@ -179,9 +179,9 @@ class Lab : public QObject {
     void takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results, const QString& failed);
 
     std::string newId();
-    /// Puts an edit into force, as one undo entry. Runs that are not in it any more stop training.
+    /// Applies an edit as one undo entry. Runs that it removes stop training.
     void commit(Comparison after, const QString& text);
-    /// Stops those of these runs that are under way and not in `after`.
+    /// Stops the training of those of these runs that are not in `after`.
     std::vector<LabRun> letGo(std::vector<LabRun> before, const Comparison& after);
     std::vector<LabRun> beforeDrag(std::vector<LabRun> runs) const;
     void applyRecipes();
@@ -190,8 +190,8 @@ class Lab : public QObject {
     void tell(const Changes& changes);
     void replaceRuns(std::vector<LabRun> runs);
     QString hint() const;
-    /// What of the shown step each run lacks and could be replayed; `why_not` gets a line for each that
-    /// cannot.
+    /// The missing samples of the shown step that can be replayed, per run; `why_not` gets a line for each
+    /// that cannot.
     std::vector<MeasurePlan> lacking(QStringList& why_not) const;
     void endMeasuring();
 
@@ -203,37 +203,37 @@ class Lab : public QObject {
     int selected_layer_ = -1, selected_head_ = -1;
     qint64 step_ = kNewest;
     QUndoStack undo_;
-    /// Runs by their ids: one may come or go while the drag lasts.
+    /// Runs by id: they may be added or removed during a drag.
     struct Drag {
-        std::map<std::string, Recipe> before;  ///< recipes that the drag starts from
+        std::map<std::string, Recipe> before;  ///< recipes at the start of the drag
         QString key;
         RunIds targets;
     };
     std::optional<Drag> drag_;
     std::map<std::string, std::shared_ptr<const RunData>> ghosts_;
-    std::set<std::string> used_ids_;  ///< an id is never given twice: recordings and undo entries hold them
+    std::set<std::string> used_ids_;  ///< ids are never reused: recordings and undo entries refer to them
     struct Fork {
         std::string parent;
         LabRun run;
     };
-    std::map<quint64, Fork> forks_;  ///< by token; each waits for its checkpoint to be read
+    std::map<quint64, Fork> forks_;  ///< by token; each waits for its checkpoint
     quint64 fork_token_ = 0;
     bool resume_when_recovered_ = false;
-    std::map<std::uint64_t, FramePtr> early_;  ///< frames that came before one that the engine sent earlier
+    std::map<std::uint64_t, FramePtr> early_;  ///< frames that arrived before an earlier one
     std::uint64_t next_frame_ = 1;
 
-    /// The request under way and how far it is.
+    /// The running request and its progress.
     struct Measuring {
         std::uint64_t token = 0;
         std::int64_t step = 0;
-        std::vector<std::string> waiting;  ///< ids of runs; the first is under way
+        std::vector<std::string> waiting;  ///< ids of runs; the first is running
         std::int64_t steps_done = -1;      ///< of its replay
         bool fetched = false;              ///< the engine has it
     };
     std::optional<Measuring> measuring_;
     std::uint64_t measure_token_ = 0;
 
-    // Ended in reverse order: the engine first, whose last words the files still take.
+    // Destroyed in reverse order: the engine first, whose last data is still recorded.
     WorkerThread<IoWorker> io_;
     WorkerThread<EngineWorker> engine_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The part of the laboratory that speaks with the files: sessions, interrupted recordings, models, forks' checkpoints.
+// The part of the laboratory for files: sessions, interrupted recordings, models, forks' checkpoints.
 #include "app/lab/lab.h"
 #include "core/recipe/hot_knobs.h"
 #include "core/run/complete.h"
@@ -16,7 +16,7 @@ quint64 Lab::saveSession(const QString& path, const std::string& view_json) {
     return token;
 }
 
-/// What was edited or trained while the file was written is not in it.
+/// Edits and training while the file was written are not in it.
 void Lab::takeSaved(quint64 token, const QString& path) {
     const auto saved = files_.saved(token);
     if (!saved) return;
@@ -119,7 +119,7 @@ void Lab::takeImported(quint64 token, const QString& path, const ImportedModelPt
     if (!files_.imported(token)) return;
     try {
         Recipe recipe = model->recipe;
-        complete_without_data(recipe);  // what only the data can tell, the engine fills in
+        complete_without_data(recipe);  // the engine fills in what depends on the data
         Comparison after = now_;
         after.runs.push_back(makeRun(newId(), recipe));
         after.runs.back().weights = std::make_shared<const StartWeights>(
@@ -179,7 +179,7 @@ void Lab::takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint) {
     continued.knobs = hot_knobs(run.recipe);
     run.live = run.recipe;
     Comparison after = now_;
-    // The knobs that moved went with the fork; those that the parent moved since are its own.
+    // Moved knobs were applied to the fork; the parent keeps those moved since.
     if (LabRun* other = after.find(parent); other && same_recipe(other->recipe, run.recipe))
         other->recipe = other->live;
     after.runs.push_back(std::move(run));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The part of the laboratory that turns knobs into recipes, and recipes into requests to measure.
+// The part of the laboratory that converts knobs to recipes, and recipes to measurement requests.
 #include "app/commands/change_runs.h"
 #include "app/lab/lab.h"
 #include "core/recipe/hot_knobs.h"
@@ -54,7 +54,7 @@ void Lab::commitKey(const QString& key, const QVariant& value) {
     Q_EMIT viewChanged();
 }
 
-/// The runs with the recipes that those under the drag had before it.
+/// The runs with their recipes before the drag.
 std::vector<LabRun> Lab::beforeDrag(std::vector<LabRun> runs) const {
     if (!drag_) return runs;
     for (LabRun& run : runs)
@@ -97,7 +97,7 @@ void Lab::applyRecipes() {
         }
         if (run.committed() && same_recipe(run.recipe, run.live)) {
             run.preview.reset();
-            run.refusal.clear();  // what runs can be built
+            run.rejection.clear();  // a training run is valid
         }
     }
     nameUntrained(now_);

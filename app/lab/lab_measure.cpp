@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The part of the laboratory that has a step measured afterwards, by replay.
+// The part of the laboratory that measures a step by replay.
 #include "app/lab/lab.h"
 #include "core/probe/registry.h"
 #include "core/run/known_series.h"
@@ -18,8 +18,8 @@ const KnownCheckpoint* nearestCheckpoint(const LabRun& run, std::int64_t step) {
     return best;
 }
 
-/// The same question before a checkpoint is read: of its own step's events only the checkpoint itself can tell
-/// whether it knows them.
+/// The same question before a checkpoint is read: whether events of its own step precede it is only known
+/// from the checkpoint.
 std::string obstacleFrom(const std::vector<RunEvent>& events, const KnownCheckpoint* known, std::int64_t step) {
     if (!known) return replay_obstacle(events, nullptr, step);
     if (const auto* memory = std::get_if<std::shared_ptr<const Checkpoint>>(&known->source.from))
@@ -32,7 +32,7 @@ std::string obstacleFrom(const std::vector<RunEvent>& events, const KnownCheckpo
     return replay_obstacle(later, &unread, step);
 }
 
-/// What a replay needs to know of a run: not what was recorded of it.
+/// The metadata of a run for a replay, without its series.
 RunData headerOf(const RunData& run) {
     RunData header;
     header.id = run.id;
@@ -107,7 +107,7 @@ void Lab::measureHere() {
     if (!why_not.isEmpty()) Q_EMIT problem(why_not.join(QStringLiteral("; ")));
     measuring_ = {measure_token_, request->runs.front().replay.step, {}, -1, false};
     for (const MeasurePlan& plan : request->runs) measuring_->waiting.push_back(plan.replay.header.id);
-    // All HDF5 is the files' thread's, and the checkpoints may lie in one.
+    // HDF5 is used only in the files' thread.
     QMetaObject::invokeMethod(io_.get(), [io = io_.get(), request] { io->fetchCheckpoints(request); });
     Q_EMIT measuringChanged();
 }
@@ -130,7 +130,7 @@ void Lab::takeReplayed(quint64 token, const QString& id, qint64 steps_done) {
 }
 
 void Lab::takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results, const QString& failed) {
-    // Nobody waits for it any more, or it was taken already.
+    // No longer requested, or already applied.
     if (!measuring_ || token != measuring_->token || std::erase(measuring_->waiting, id.toStdString()) == 0) return;
     measuring_->steps_done = -1;
     if (measuring_->waiting.empty()) measuring_.reset();
@@ -141,9 +141,9 @@ void Lab::takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& 
         // A recording only grows at its end, so these samples are not in it: they are in the window, and in the
         // session that is saved from it, in the order of their steps.
         KnownSeries known(*run->data);
-        std::vector<RunEvent> told;
+        std::vector<RunEvent> events;
         for (ProbeResult result : *results) {
-            known.fit(result, told);
+            known.fit(result, events);
             panels << QString::fromStdString(result.probe);
             insert_sample(*run->data, std::move(result));
         }

@@ -15,7 +15,7 @@
 
 namespace normscope::app {
 
-/// A checkpoint of a run that can still be had, and from where.
+/// An available checkpoint of a run, and its source.
 struct KnownCheckpoint {
     std::int64_t step = 0;
     CheckpointSource source;
@@ -24,25 +24,25 @@ struct KnownCheckpoint {
 /// One run of the comparison. Cheap to copy: an undo entry is a list of these.
 struct LabRun {
     std::string id;
-    Recipe recipe;                  ///< what the knobs say
-    Recipe live;                    ///< what `data` was made with, hot knobs moved on the way included
+    Recipe recipe;                  ///< as set by the knobs
+    Recipe live;                    ///< the recipe of `data`, including hot knobs moved during training
     std::shared_ptr<RunData> data;  ///< never null; grows while the run trains
     std::shared_ptr<const RunData>
-        preview;          ///< a trained run whose knobs moved on: what they would give at step 0
-    bool pinned = false;  ///< keeps its data: knobs and training pass it by
+        preview;          ///< of a trained run whose knobs moved: step 0 with the new knobs
+    bool pinned = false;  ///< keeps its data: unaffected by knobs and training
     std::vector<KnownCheckpoint> checkpoints;
-    /// For which request each probe was measured; a probe that waits for a newer one is drawn as a draft.
+    /// The request for which each probe was measured; a probe with a pending newer one is drawn as a draft.
     std::map<std::string, std::uint64_t> measured_for;
-    StartWeightsPtr weights = {};  ///< imported ones that it starts from; null: drawn from the seed
-    /// Why the engine does not build `recipe`, in one line; empty = it does.
-    std::string refusal = {};
-    /// What its weights warn of, one line each: gates at or below 0.
+    StartWeightsPtr weights = {};  ///< imported start weights; null: drawn from the seed
+    /// The reason why the engine rejects `recipe`, in one line; empty = valid.
+    std::string rejection = {};
+    /// Warnings about its weights, one line each: gates at or below 0.
     std::vector<std::string> gate_warnings = {};
 
-    /// Why nothing more of its training is recorded: "not recorded: …", one line; empty = it is.
+    /// The reason why training is no longer recorded: "not recorded: …", one line; empty = recorded.
     std::string not_recorded = {};
 
-    /// Which start of a training `data` grows from; frames of another one are not its own. 0: none.
+    /// The training start of `data`; frames of others are ignored. 0: none.
     std::uint64_t training = 0;
 
     bool trained() const { return data->steps.rows() > 0; }
@@ -50,15 +50,15 @@ struct LabRun {
     bool underWay() const {
         return data->outcome.state == RunState::Running || data->outcome.state == RunState::Paused;
     }
-    /// Its data belong to `live`, whatever its knobs say.
+    /// Its data belong to `live`, independent of its knobs.
     bool committed() const { return trained() || underWay(); }
-    /// Its knobs moved on from what it was trained with.
+    /// Its knobs differ from those it was trained with.
     bool asksForANewRun() const { return committed() && !pinned && !same_recipe(recipe, live); }
     /// The last recorded step; -1 before.
     std::int64_t lastStep() const { return trained() ? data->steps.step.back() : -1; }
 };
 
-/// A run that nobody measured yet.
+/// A run without measurements.
 LabRun makeRun(std::string id, const Recipe& recipe);
 
 }  // namespace normscope::app

@@ -14,16 +14,16 @@
 
 namespace normscope::app {
 
-/// One run of a request: what to replay, and where its checkpoint is read from first, if it is not in memory.
+/// One run of a request: what to replay, and the source of its checkpoint, if it is not in memory.
 struct MeasurePlan {
     ReplayPlan replay;
     std::optional<CheckpointSource> from = {};
     QString failed = {};  ///< why that cannot be read, in one line
 };
 
-/// Measure moments of trained runs that were not sampled, by replay; one after the other.
+/// A request to measure steps of trained runs that were not sampled, by replay, one after the other.
 struct MeasureRequest {
-    std::uint64_t token = 0;  ///< its answers carry it; a newer request ends an older one
+    std::uint64_t token = 0;  ///< of its replies; a newer request cancels an older one
     std::vector<MeasurePlan> runs;
 };
 using MeasureRequestPtr = std::shared_ptr<const MeasureRequest>;

@@ -73,7 +73,7 @@ std::vector<LabRun> runsOf(const OpenedSession& opened) {
 
 namespace {
 
-/// How a run that was cut off goes on; nothing behind a checkpoint of step 0: it begins once more.
+/// The plan that resumes an interrupted run; from a checkpoint of step 0 it starts again.
 RunPlan continued(const RecoveredRun& found, const LabRun& run, const Recipe& recorded) {
     RunPlan plan;
     plan.id = run.id;
@@ -112,7 +112,7 @@ RecoveredRuns runsOf(const QList<RecoveredRun>& recovered, bool continue_trainin
                 result.plans.push_back(continued(found, run, recorded));
             }
         } else if (continue_training) {
-            result.problems << QObject::tr("%1: no checkpoint was taken, it can only be looked at").arg(found.path);
+            result.problems << QObject::tr("%1: no checkpoint was taken, it can only be opened").arg(found.path);
         }
         run.live = run.recipe;
         result.runs.push_back(std::move(run));

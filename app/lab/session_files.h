@@ -57,7 +57,7 @@ class SessionFiles {
 /// The runs of a session as it was saved. Throws InputError where there is none, or one whose recipe cannot be read.
 std::vector<LabRun> runsOf(const OpenedSession& opened);
 
-/// Runs read back from their recordings, and how those that have a checkpoint go on.
+/// Runs read from their recordings, and the plans of those with a checkpoint.
 struct RecoveredRuns {
     std::vector<LabRun> runs;
     std::vector<RunPlan> plans;

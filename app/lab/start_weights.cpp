@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kKind = "weights";
 const std::string kFrom = "from ";
 
-/// The event that says so; null where the weights were drawn from the seed.
+/// The event of imported weights; null where the weights were drawn from the seed.
 const RunEvent* eventOf(const RunData& run) {
     const auto event = std::find_if(run.events.begin(), run.events.end(), [](const RunEvent& e) {
         return e.step == 0 && e.kind == kKind && e.text.compare(0, kFrom.size(), kFrom) == 0;

@@ -10,19 +10,19 @@
 
 namespace normscope::app {
 
-/// Weights that a run starts from in place of drawn ones. A recipe does not bring them back: wherever such a
-/// run is kept it has an event that says so and a checkpoint at step 0.
+/// Start weights of a run instead of drawn ones. A recipe does not reproduce them: such a run is stored with
+/// an event and a checkpoint at step 0.
 struct StartWeights {
-    std::string name;    ///< what the run is called: the file's name without its ending
+    std::string name;    ///< the run's name: the file's name without its extension
     std::string source;  ///< the file, for messages
     std::vector<StoredTensor> tensors;
 };
 using StartWeightsPtr = std::shared_ptr<const StartWeights>;
 
-/// What such a run begins with, in its events.
+/// The first event of such a run.
 RunEvent weightsEvent(const StartWeights& weights);
 
-/// The checkpoint at step 0 of a run that nobody trained yet; `run` says with which recipe it was measured.
+/// The checkpoint at step 0 of an untrained run; `run` has the measured recipe.
 Checkpoint startCheckpoint(const RunData& run, const StartWeights& weights);
 
 bool startedFromWeights(const RunData& run);
@@ -32,7 +32,7 @@ bool startedFromWeights(const RunData& run);
 StartWeightsPtr startWeightsOf(const RunData& run, Checkpoint start);
 
 /// The weights that a run of a session started from; null where they were drawn from the seed. Throws
-/// InputError for a checkpoint that can not be read.
+/// InputError for an unreadable checkpoint.
 StartWeightsPtr startWeightsOf(const RunData& run, const Session& session);
 
 }  // namespace normscope::app

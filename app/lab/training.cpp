@@ -57,7 +57,7 @@ std::uint64_t Training::begin(Comparison& now, std::vector<RunPlan>& plans) {
     return token_;
 }
 
-bool Training::refused(std::uint64_t token, Comparison& now) {
+bool Training::rejected(std::uint64_t token, Comparison& now) {
     bool any = false;
     for (LabRun& run : now.runs) {
         if (run.training != token || !run.underWay()) continue;
@@ -116,7 +116,7 @@ Changes Training::take(const Frame& frame, Comparison& now, const std::vector<st
         step_ms_ = frame.ms;
         probe_overhead_ = frame.probe_overhead;
     }
-    // The engine's word is about what it trains; a start that it has not heard of yet may be on its way.
+    // The frame covers only what the engine trains; a pending start may not have reached it yet.
     if (frame.complete && !now.anyUnderWay()) playing_ = false;
     return changes;
 }

@@ -16,10 +16,10 @@ class Training {
   public:
     /// These runs begin: their plans and the runs themselves get the token that is returned.
     std::uint64_t begin(Comparison& now, std::vector<RunPlan>& plans);
-    /// A start that the engine refused; its runs are as before. False where nothing of it is left.
-    bool refused(std::uint64_t token, Comparison& now);
+    /// A start that the engine rejected; its runs are as before. False if none of them is left.
+    bool rejected(std::uint64_t token, Comparison& now);
 
-    /// Appends a frame; `shown` are the probes that somebody looks at, `explored` the newest request to measure.
+    /// Appends a frame; `shown` are the probes shown, `explored` the newest request to measure.
     Changes take(const Frame& frame, Comparison& now, const std::vector<std::string>& shown, std::uint64_t explored);
 
     bool playing() const { return playing_; }

@@ -7,8 +7,8 @@
 
 namespace normscope::app {
 
-/// A QObject and the thread it lives in. Ends honestly: everything that was queued for the worker is done
-/// before its thread quits, and the destructor waits for it.
+/// A QObject and its thread. The destructor processes everything queued for the worker, then quits the thread
+/// and waits for it.
 template <class Worker>
 class WorkerThread {
   public:

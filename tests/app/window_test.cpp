@@ -91,13 +91,13 @@ class WindowTest : public QObject {
         }
     }
 
-    void aPictureIsDrawnAnewOnlyWhereWhatItDrawsHasChanged() {
+    void aFigureIsRebuiltOnlyWhereItsInputsHaveChanged() {
         WindowBench b;
         b.makeSmall(4);
         QTRY_VERIFY(b.measured());
         const PanelCell* cell = b.cell("growth");
         const auto figure = cell->plot()->figure();
-        b.lab().selectRun(1);  // the knobs show another run, the pictures show all
+        b.lab().selectRun(1);  // the knobs show another run, the figures show all
         Q_EMIT b.lab().viewChanged();
         Q_EMIT b.lab().dataChanged({"growth"});
         QCOMPARE(cell->plot()->figure(), figure);
@@ -162,7 +162,7 @@ class WindowTest : public QObject {
         QCOMPARE(slider(b, "stack.residual_step")->value(), 1.0);
     }
 
-    void aClickOnANormChipMovesThePictures() {
+    void aClickOnANormChipChangesTheFigures() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         const auto before = curve(b.cell("growth"), "Pre-LN").y;
@@ -201,7 +201,7 @@ class WindowTest : public QObject {
             QTRY_VERIFY_WITH_TIMEOUT(b.measured() && run.data->recipe.value("test").stack.scheme ==
                                                          run.recipe.stack.scheme,
                                      20000);
-            QVERIFY2(run.refusal.empty(), run.refusal.c_str());
+            QVERIFY2(run.rejection.empty(), run.rejection.c_str());
             QVERIFY(curve(b.cell("growth"), QString::fromStdString(run.data->name)).y.size() == 7u);
         }
     }
@@ -272,7 +272,7 @@ class WindowTest : public QObject {
         QCOMPARE(left->plot()->figure()->subtitle, QString("at step 0"));
     }
 
-    void whatCanNotBePastedIsToldInOneLine() {
+    void whatCannotBePastedIsToldInOneLine() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         const std::string before = recipe_json(b.lab().runs()[0].recipe);

@@ -151,7 +151,7 @@ const KnobSpec kTable[] = {
      T("One learned gate g a layer scales the activations and leaves their gradients alone:\n"
        "P_g(x) = x − act(g)·sg(x), g = 0 at step 0 ([G] §3).")},
     {Gpas, "stack.gpas.site", T("Site"), T("place of the gate"),
-     T("Where P_g stands ([G] §3 and Table 5). Auto: on the shortcut where the sub-layer has a post norm, else on its output."),
+     T("Where P_g is applied ([G] §3 and Table 5). Auto: on the shortcut where the sub-layer has a post norm, else on its output."),
      {}, gates},
     {Gpas, "stack.gpas.activation", T("Function"), T("activation of the gate"),
      T("act(g) ([G] Table 4). SiLU ×8: g·sigmoid(8g)."),

@@ -29,7 +29,7 @@ const FieldValue* find(const Leaves& leaves, const std::string& key) {
     return nullptr;
 }
 
-/// Keys of either whose values differ, those that only `base` has at the end. Overrides are not looked at.
+/// Keys of either whose values differ, those that only `base` has at the end. Overrides are ignored.
 std::vector<std::string> differing(const Leaves& base, const Leaves& now) {
     std::vector<std::string> keys;
     // Both write nearly the same keys in the same order: the place is a good guess.

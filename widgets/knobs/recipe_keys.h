@@ -21,7 +21,7 @@ QHash<QString, QVariant> recipeValues(const Recipe& recipe);
 /// One value of recipeValues; invalid for an absent key (an empty data.path).
 QVariant recipeKey(const Recipe& recipe, const QString& key);
 
-/// set_key() with a value as the knobs speak; whole numbers may come as double.
+/// set_key() with a value from a knob; whole numbers may come as double.
 void setRecipeKey(Recipe& recipe, const QString& key, const QVariant& value);
 
 /// The allowed values of a key.

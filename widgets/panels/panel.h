@@ -29,7 +29,7 @@ struct PanelInput {
     std::int64_t step =
         std::numeric_limits<std::int64_t>::max();  ///< the samples of exactly this step; max = the newest
     bool exploring = false;                        ///< not trained: everything is at step 0
-    QString hint;  ///< what the Loss panel says before the first step ("Space trains both, about 12 s")
+    QString hint;  ///< text of the Loss panel before the first step ("Space trains both, about 12 s")
     int selected_layer = -1;  ///< from 0; -1 = none
     int selected_head = -1;   ///< from 0; -1 = none
     PanelOptions options;     ///< missing keys take their default
@@ -50,7 +50,7 @@ struct PanelInfo {
     std::string id;
     QString title;
     /// Ids of the probes whose samples it draws: what is measured for it, and what it is drawn again for. The
-    /// first is the one that its own messages speak of. Several panels may draw one probe.
+    /// first is the one named in its messages. Several panels may draw one probe.
     std::vector<std::string> probes;
     std::vector<PanelOption> options;
     Figure (*build)(const PanelInput&) = nullptr;

@@ -8,7 +8,7 @@
 
 namespace normscope::widgets {
 
-/// The few facts of a recipe that a picture depends on.
+/// The properties of a recipe that a figure depends on.
 struct RecipeFacts {
     /// Machine epsilon of the precision the run computes in: 2^-52 for fp64, 2^-23 fp32, 2^-10 tf32 and fp16,
     /// 2^-7 bf16.

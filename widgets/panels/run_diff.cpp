@@ -59,7 +59,7 @@ Leaves leavesOf(const Recipe& recipe) {
                                           ? recipe.probes[place].id
                                           : "layer " + std::to_string(recipe.stack.layers[place].index + 1);
             const std::string inside = key.substr(end + 1);
-            name = inside == "index" || inside == "id" ? "" : list + entry + "." + inside;  // said by the key
+            name = inside == "index" || inside == "id" ? "" : list + entry + "." + inside;  // part of the key
         }
         if (!name.empty()) leaves[name] = std::move(value);
     }

@@ -136,7 +136,7 @@ Figure buildUpdates(const PanelInput& input) {
 
     if (options.at("x") == "step") {
         drawOverSteps(figure, input, panel.probes.front(), alongDepth);
-        drawBehindTheSteps(figure, input, panel.probes.front());
+        drawAfterTheSteps(figure, input, panel.probes.front());
         return figure;
     }
     drawOverDepth(figure, input, panel.probes.front(), alongDepth);
@@ -152,7 +152,7 @@ Figure buildUpdates(const PanelInput& input) {
         parts << QString("%1: %2 first, %3 in the last layer")
                      .arg(nameOf(*shown.run), brief(*first), brief(*last));
     }
-    drawBehindTheDepth(figure, input, panel.probes.front());
+    drawAfterTheDepth(figure, input, panel.probes.front());
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
     return figure;
 }

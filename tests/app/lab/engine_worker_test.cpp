@@ -18,17 +18,17 @@ namespace {
 struct Bench {
     WorkerThread<EngineWorker> engine{"engine", 1};
     std::vector<FramePtr> frames;
-    QStringList refusals;
+    QStringList rejections;
     QObject receiver;
     Bench() {
         QObject::connect(engine.get(), &EngineWorker::frameReady, &receiver, [this](const FramePtr& frame) {
             frames.push_back(frame);
             engine->frameShown();
         });
-        QObject::connect(engine.get(), &EngineWorker::startRefused, &receiver,
-                         [this](quint64, const QString& message) { refusals << message; });
-        QObject::connect(engine.get(), &EngineWorker::refused, &receiver,
-                         [this](quint64, const QString& message) { refusals << message; });
+        QObject::connect(engine.get(), &EngineWorker::startRejected, &receiver,
+                         [this](quint64, const QString& message) { rejections << message; });
+        QObject::connect(engine.get(), &EngineWorker::rejected, &receiver,
+                         [this](quint64, const QString& message) { rejections << message; });
     }
     bool completed() const { return !frames.empty() && frames.back()->complete; }
 
@@ -102,7 +102,7 @@ class EngineWorkerTest : public QObject {
         QCOMPARE(b.frames.back()->runs[0].header->recipe.text(), recipe_json(recipe, -1));
     }
 
-    void aRecipeThatCanNotBeBuiltIsRefusedInOneLine() {
+    void aRecipeThatCannotBeBuiltIsRejectedInOneLine() {
         Bench b;
         Recipe recipe = smallRecipe();
         recipe.stack.heads = 3;
@@ -120,16 +120,16 @@ class EngineWorkerTest : public QObject {
         std::map<std::string, RunFrame> runs;
         for (const RunFrame& run : b.frames[0]->runs) runs[run.id] = run;
         QCOMPARE(runs.size(), 3u);
-        QVERIFY(runs["b"].refused.empty() && runs["b"].delta.probes.size() == 1);
+        QVERIFY(runs["b"].rejected.empty() && runs["b"].delta.probes.size() == 1);
         for (const auto& [id, word] : {std::pair{"a", "heads"}, {"c", "GB of memory"}}) {
-            const QString refused = QString::fromStdString(runs[id].refused);
-            QVERIFY2(refused.contains(QLatin1String(word)), qPrintable(refused));
-            QVERIFY(!refused.contains(QLatin1Char('\n')));
+            const QString rejected = QString::fromStdString(runs[id].rejected);
+            QVERIFY2(rejected.contains(QLatin1String(word)), qPrintable(rejected));
+            QVERIFY(!rejected.contains(QLatin1Char('\n')));
             QVERIFY(runs[id].delta.probes.empty() && !runs[id].header);
         }
         b.engine->train(2, {{"a", "A", recipe, {}, {}, {}}});
-        QTRY_COMPARE(b.refusals.size(), 1);
-        QVERIFY(b.refusals[0].contains(QLatin1String("heads")));
+        QTRY_COMPARE(b.rejections.size(), 1);
+        QVERIFY(b.rejections[0].contains(QLatin1String("heads")));
     }
 
     void trainingGivesTheSameLossesAsTheExperimentAlone() {
@@ -150,7 +150,7 @@ class EngineWorkerTest : public QObject {
         QCOMPARE(bits(run, "growth", "rms"), bits(expected, "growth", "rms"));
     }
 
-    void aRunThatDivergesEndsAndTheOtherGoesOn() {
+    void aRunThatDivergesEndsAndTheOtherContinues() {
         Bench b;
         Recipe wild = smallRecipe(Scheme::None);
         wild.stack.final_norm = FinalNorm::Off;

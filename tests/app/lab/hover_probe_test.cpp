@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the hover card says in Growth, Norm sites, θ and Jacobian is what `normscope-cli probe` writes for the recipe, to
-// the printed digits.
+// The values of the hover card in Growth, Norm sites, θ and Jacobian are those that `normscope-cli probe`
+// writes for the recipe, to the printed digits.
 #include <QProcess>
 #include <QTemporaryDir>
 #include <QtTest>
@@ -68,7 +68,7 @@ class HoverProbeTest : public QObject {
         const Figure figure = shown("jacobian", {{"view", "end_to_end"}});
         const auto sigma = fromCli("/probes/jacobian/end_to_end_sv");
         const Curve& curve = figure.plots.at(0).curves.at(0);
-        QVERIFY(curve.x.size() + 4 > sigma.size());  // exact nulls stand in the lane, not on the curve
+        QVERIFY(curve.x.size() + 4 > sigma.size());  // exact nulls are in the lane, not on the curve
         int compared = 0;
         for (std::size_t i = 0; i < curve.x.size(); ++i) {
             if (!std::isfinite(curve.y[i])) continue;

@@ -24,7 +24,8 @@ double temperature(const Bench& b, std::size_t i) {
     return b.lab->runs().at(i).recipe.stack.temperature;
 }
 
-/// Replies that a test puts into force when and how it wants. They hold the laboratory: none may outlive it.
+/// Replies that a test applies at any time and in any order. They refer to the laboratory and must not
+/// outlive it.
 struct Post {
     std::vector<std::function<void()>> held;
     bool hold = false;
@@ -113,7 +114,7 @@ class LabRepliesTest : public QObject {
         QCOMPARE(temperature(b, 1), 1.0);
     }
 
-    /// The drag goes on from what undo brought back.
+    /// The drag continues from the state that undo restored.
     void anUndoInADragIsNotTakenBackByIt() {
         Bench b;
         b.lab->commitKey("stack.residual_step", 0.5);
@@ -256,7 +257,7 @@ class LabRepliesTest : public QObject {
         QCOMPARE(b.problems, QStringList());
     }
 
-    void aRecoveredRunGoesOnOnceAlsoWhereItIsReadTwice() {
+    void aRecoveredRunContinuesOnceAlsoWhereItIsReadTwice() {
         Bench b(100000);
         b.lab->play();
         QTRY_VERIFY(b.run(0).steps.rows() > 3 && b.run(1).steps.rows() > 3);
@@ -274,7 +275,7 @@ class LabRepliesTest : public QObject {
         QVERIFY(sound(b.run(0)));
         b.lab->stop();
         QTRY_VERIFY(b.ended());
-        QCOMPARE(b.interrupted().size(), 2);  // it went on in its own file
+        QCOMPARE(b.interrupted().size(), 2);  // it continued in its own file
         QCOMPARE(b.problems, QStringList());
     }
 

@@ -36,7 +36,7 @@ class LabRunsTest : public QObject {
         QTRY_VERIFY(b.run(0).steps.rows() > rows + 10 && b.run(1).steps.rows() > 3);
         QVERIFY(b.lab->runs()[0].underWay());
 
-        b.lab->undoStack()->undo();  // the new run ends, the other goes on
+        b.lab->undoStack()->undo();  // the new run ends, the other continues
         QCOMPARE(b.lab->runs()[1].id, replaced);
         QCOMPARE(b.run(1).outcome.state, RunState::Interrupted);
         QVERIFY(b.lab->runs()[0].underWay() && b.lab->playing());
@@ -47,7 +47,7 @@ class LabRunsTest : public QObject {
         QCOMPARE(b.problems, QStringList());
     }
 
-    void aStartThatIsRefusedLeavesTheOtherTraining() {
+    void aStartThatIsRejectedLeavesTheOtherTraining() {
         Bench b(100000);
         b.lab->play();
         QTRY_VERIFY(bothTrain(b));
@@ -75,13 +75,13 @@ class LabRunsTest : public QObject {
             {"optimizer.lr", 1e-4},       {"optimizer.weight_decay", 0.2}, {"optimizer.clip", 0.5}};
         for (const auto& [key, value] : moves) b.lab->commitKey(key, value);
         QVERIFY(!b.lab->changesPending() && !b.lab->playing());
-        const auto told = [&] {
+        const auto events = [&] {
             QStringList texts;
             for (const RunEvent& event : b.run(0).events)
                 if (event.kind == "knob") texts << QString::fromStdString(event.text);
             return texts;
         };
-        QTRY_COMPARE(told(), QStringList({"Δt 1 → 0.5", "τ 1 → 2", "ε 1e-05 → 0.001", "learning rate 0.003 → 0.0001",
+        QTRY_COMPARE(events(), QStringList({"Δt 1 → 0.5", "τ 1 → 2", "ε 1e-05 → 0.001", "learning rate 0.003 → 0.0001",
                                           "weight decay 0.1 → 0.2", "clip 1 → 0.5"}));
         b.lab->stop();
         QTRY_VERIFY(b.ended());

@@ -13,7 +13,7 @@ using Bench = normscope::test::LabBench;
 
 namespace {
 
-/// Thirty steps, every probe that the tests look at measured so often.
+/// Thirty steps with a cadence for every probe of the tests.
 Recipe sampledEvery(Recipe recipe, int every) {
     recipe.train.steps = 30;
     complete_and_validate(recipe);
@@ -34,7 +34,7 @@ bool sameBits(const ProbeResult& a, const ProbeResult& b) {
 class LabTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    void aDragIsOneUndoEntryAndUndoRestoresThePicture() {
+    void aDragIsOneUndoEntryAndUndoRestoresTheFigure() {
         Bench b;
         QTRY_VERIFY(b.measured());
         const auto before = b.rms(0);
@@ -54,8 +54,8 @@ class LabTest : public QObject {
         QCOMPARE(b.lab->runs()[1].recipe.stack.residual_step, 0.3);
     }
 
-    /// Moves that come faster than the engine measures must not starve each other of pictures.
-    void aDragGetsPicturesWhileItMoves() {
+    /// Moves faster than the engine measures must still get frames.
+    void aDragGetsFramesWhileItMoves() {
         Bench b;
         for (const auto& [key, value] :
              std::vector<std::pair<QString, int>>{{"stack.d_model", 64}, {"stack.depth", 12}})
@@ -127,7 +127,7 @@ class LabTest : public QObject {
         QCOMPARE(taken.count(), 0);
     }
 
-    void aSwitchedNormIsOneEntryAndMovesThePicture() {
+    void aSwitchedNormIsOneEntryAndChangesTheFigure() {
         Bench b;
         QTRY_VERIFY(b.measured());
         const auto before = b.rms(0);
@@ -166,14 +166,14 @@ class LabTest : public QObject {
         QVERIFY(b.problems[0].contains("stack.colour"));
     }
 
-    /// One run that can not be built does not take the others' pictures away, nor its own last one.
-    void aRefusedRecipeKeepsTheLastGoodPicture() {
+    /// A run that cannot be built keeps its last figure and those of the others.
+    void aRejectedRecipeKeepsTheLastGoodFigure() {
         Bench b;
         QTRY_VERIFY(b.measured());
         const auto good = b.rms(0), other = b.rms(1);
         b.lab->setLinked(false);
         b.lab->commitKey("stack.heads", 5);
-        QTRY_VERIFY(!b.lab->runs()[0].refusal.empty());
+        QTRY_VERIFY(!b.lab->runs()[0].rejection.empty());
         QCOMPARE(b.problems.size(), 1);
         QVERIFY(b.problems[0].contains("stack.heads"));
         QCOMPARE(b.rms(0), good);
@@ -184,10 +184,10 @@ class LabTest : public QObject {
         b.lab->commitKey("stack.temperature", 0.2);
         QTRY_VERIFY(b.lab->exact() && b.rms(1) != other);
         QCOMPARE(b.rms(0), good);
-        QCOMPARE(b.problems.size(), 1);  // said once
+        QCOMPARE(b.problems.size(), 1);  // reported once
         b.lab->undoStack()->undo();
         b.lab->undoStack()->undo();
-        QTRY_VERIFY(b.measured() && b.lab->runs()[0].refusal.empty());
+        QTRY_VERIFY(b.measured() && b.lab->runs()[0].rejection.empty());
         QCOMPARE(b.rms(0), good);
         QVERIFY(!b.lab->panelInput("growth", {}).draft[0]);
     }
@@ -342,8 +342,9 @@ class LabTest : public QObject {
         QCOMPARE(b.run(1).name, std::string("Pre-LN · 2"));
     }
 
-    /// Probes that are rarely due sample long after a run went on: the steps before that are recorded too.
-    void aRunThatGoesOnIsRecordedFromItsFirstStep() {
+    /// Probes that are rarely due sample long after a run was resumed: the steps before that are recorded
+    /// too.
+    void aRunThatContinuesIsRecordedFromItsFirstStep() {
         Bench b;
         Recipe recipe = b.lab->runs()[0].recipe;
         recipe.train.steps = 100000;
@@ -372,7 +373,7 @@ class LabTest : public QObject {
         QCOMPARE(b.problems, QStringList());
     }
 
-    /// A program that is killed leaves no session behind: what an imported run starts from stands beside its
+    /// A killed program leaves no session: the start weights of an imported run are stored next to its
     /// recording.
     void anImportedRunThatWasCutOffKeepsItsWeights() {
         Bench b(100000);
@@ -442,17 +443,17 @@ class LabTest : public QObject {
         QCOMPARE(b.run(2).name, std::string("tiny"));
         QTRY_VERIFY(b.lab->exact() && b.run(2).probes.count("growth"));
         QCOMPARE(b.rms(2), source.measure("growth", pool).find("rms")->data);
-        // What does not fit the weights is refused, and the picture stays.
+        // A recipe that does not match the weights is rejected, and the figure is kept.
         const auto imported = b.rms(2);
         b.lab->setLinked(false);
         b.lab->commitKey("stack.depth", 3);
-        QTRY_VERIFY(!b.lab->runs()[2].refusal.empty());
+        QTRY_VERIFY(!b.lab->runs()[2].rejection.empty());
         QVERIFY(b.problems.last().contains("tiny.safetensors"));
         QCOMPARE(b.rms(2), imported);
         b.lab->undoStack()->undo();
-        QTRY_VERIFY(b.lab->exact() && b.lab->runs()[2].refusal.empty());
+        QTRY_VERIFY(b.lab->exact() && b.lab->runs()[2].rejection.empty());
 
-        // A session keeps the weights of a run that nobody trained, also one that was reopened and saved
+        // A session keeps the weights of an untrained run, also one that was reopened and saved
         // again.
         for (const char* session : {"once.h5", "twice.h5"}) {
             QSignalSpy saved(b.lab.get(), &Lab::sessionSaved);
@@ -570,7 +571,7 @@ class LabTest : public QObject {
         b.lab->commitKey("optimizer.weight_decay", 0.0);
         b.lab->forkSelected();
         QTRY_COMPARE(b.lab->runs().size(), 3u);
-        // The parent ended at its last step, so the fork, which goes on after it, takes one step more at
+        // The parent ended at its last step, so the fork, which continues after it, takes one step more at
         // most.
         QTRY_VERIFY(b.ended());
         QVERIFY(b.run(2).steps.rows() >= b.run(0).steps.rows());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A recording that the disk refuses: the run trains on, and the window knows for as long as it shows the run.
+// A recording that cannot be written: the run continues, and the window shows it as not recorded.
 #include "app/lab/lab.h"
 #include "core/session/recovery.h"
 
@@ -57,7 +57,7 @@ class RecordingLossTest : public QObject {
         QVERIFY2(b.line(0).startsWith(QLatin1String("not recorded: ")) && b.line(0).contains(b.folder()) &&
                      !b.line(0).contains(QLatin1Char('\n')),
                  qPrintable(b.line(0)));
-        QCOMPARE(b.problems.size(), 2);  // told once each, however many checkpoints follow
+        QCOMPARE(b.problems.size(), 2);  // reported once each, for any number of later checkpoints
         b.lab->play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         for (const std::size_t i : {0, 1}) {

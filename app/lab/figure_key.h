@@ -10,10 +10,10 @@
 
 namespace normscope::app {
 
-/// All that a panel's picture is drawn from, to be compared: of equal keys the pictures are the same. A run's data only
-/// grow, and are replaced by others where they change; so what they are and how much they hold tells them apart. The key
-/// keeps them alive: no other data can take their place in memory.
-struct PictureKey {
+/// The inputs of a panel's figure, for comparison: equal keys give equal figures. A run's data only grow, and
+/// are replaced where they change; so their address and size identify them. The key keeps them alive, so that
+/// addresses are not reused.
+struct FigureKey {
     struct Run {
         std::shared_ptr<const RunData> data, ghost, preview;
         std::size_t rows = 0, samples = 0, events = 0;
@@ -29,7 +29,7 @@ struct PictureKey {
     QString hint;
     int selected_layer = -1, selected_head = -1;
 
-    bool operator==(const PictureKey&) const = default;
+    bool operator==(const FigureKey&) const = default;
 };
 
 }  // namespace normscope::app
