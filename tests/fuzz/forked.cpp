@@ -16,10 +16,10 @@ namespace normscope::fuzz {
 
 namespace {
 
-/// What the child tells while it works; survives it.
+/// The child's progress; outlives it.
 struct Progress {
     std::atomic<int> number;
-    std::atomic<bool> told;
+    std::atomic<bool> reported;
     char what[2000];
 };
 
@@ -32,7 +32,7 @@ Outcome run_forked(int first, int last, int patience, const std::function<Trial(
     Outcome outcome;
     for (int next = first; next < last;) {
         progress->number = next;
-        progress->told = false;
+        progress->reported = false;
         const pid_t child = ::fork();
         if (child == 0) {
             try {
@@ -42,12 +42,12 @@ Outcome run_forked(int first, int last, int patience, const std::function<Trial(
                     const std::string what = trial(i);
                     if (what.empty()) continue;
                     std::strncpy(progress->what, what.c_str(), sizeof progress->what - 1);
-                    progress->told = true;
+                    progress->reported = true;
                     ::_exit(1);
                 }
             } catch (const std::exception& error) {
                 std::strncpy(progress->what, error.what(), sizeof progress->what - 1);
-                progress->told = true;
+                progress->reported = true;
                 ::_exit(1);
             }
             ::_exit(0);
@@ -75,7 +75,7 @@ Outcome run_forked(int first, int last, int patience, const std::function<Trial(
         std::string what = "the process ended";
         if (hung)
             what = "took longer than " + std::to_string(patience) + " s";
-        else if (progress->told)
+        else if (progress->reported)
             what = progress->what;
         else if (WIFSIGNALED(status))
             what = std::string("crash: ") + ::strsignal(WTERMSIG(status));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Damaged model files: whatever the bytes, a reader gives a model that holds together or one line of
 // InputError. The damage is the same in every run (a counter seeds it). Under the asan preset every read
-// outside the file is caught: the bytes stand in a block of exactly their size.
+// outside the file is caught: the bytes are in a block of exactly their size.
 #include "core/interchange/model_file.h"
 
 #include "core/model/parameters.h"
@@ -72,7 +72,7 @@ void insert(Bytes& bytes, std::size_t at, const std::string& text) {
     bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), begin, begin + text.size());
 }
 
-/// Half of all damage falls on the first bytes, where the sizes stand.
+/// Half of all damage falls on the first bytes, where the sizes are.
 std::size_t somewhere(Random& random, const Bytes& bytes) {
     return below(random, random() % 2 ? bytes.size() : std::min<std::size_t>(bytes.size(), 64));
 }
@@ -115,8 +115,7 @@ void damage(Random& random, Bytes& bytes, const Bytes& other) {
     }
 }
 
-/// Safetensors keep their header's length right in half the cases, so that the damage reaches what comes
-/// behind.
+/// Safetensors keep their header's length right in half the cases, so that the damage reaches the rest.
 void mend_length(Bytes& bytes) {
     const auto end = std::find(bytes.rbegin(), bytes.rend(), static_cast<std::byte>('}'));
     const auto length = static_cast<std::uint64_t>(bytes.rend() - end);
@@ -132,7 +131,7 @@ Bytes bytes_of(const std::string& text) {
 }
 
 struct Tally {
-    int models = 0, refusals = 0;
+    int models = 0, rejections = 0;
 };
 
 /// One case. A model that is accepted must be whole.
@@ -152,7 +151,7 @@ void read(const ModelFile& file, Tally& tally) {
     } catch (const InputError& error) {
         QVERIFY2(std::strchr(error.what(), '\n') == nullptr, error.what());
         QVERIFY(std::strlen(error.what()) > 10);
-        ++tally.refusals;
+        ++tally.rejections;
     }
 }
 
@@ -196,8 +195,8 @@ class FuzzInterchange : public QObject {
         }
         // Both ends are reached: damage to numbers alone leaves a model, most other damage none.
         QVERIFY2(tally.models > kCasesASeed / 100, qPrintable(QString::number(tally.models)));
-        QVERIFY2(tally.refusals > kCasesASeed / 3, qPrintable(QString::number(tally.refusals)));
-        qInfo("%d models, %d refusals", tally.models, tally.refusals);
+        QVERIFY2(tally.rejections > kCasesASeed / 3, qPrintable(QString::number(tally.rejections)));
+        qInfo("%d models, %d rejections", tally.models, tally.rejections);
     }
 };
 

@@ -88,8 +88,8 @@ std::vector<std::string> sound_files(const std::string& folder) {
         Session opened = open_session(path);
         opened.runs.at(0).id = std::string(1, static_cast<char>('a' + runs.size()));
         for (const char* end : {"a", "b"}) {
-            const std::string beside = fs::path(path).replace_extension().string() + ".ckpt." + end + ".h5";
-            if (fs::exists(beside)) checkpoints.push_back({opened.runs.at(0).id, beside});
+            const std::string live = fs::path(path).replace_extension().string() + ".ckpt." + end + ".h5";
+            if (fs::exists(live)) checkpoints.push_back({opened.runs.at(0).id, live});
         }
         runs.push_back(std::move(opened.runs.at(0)));
     }
@@ -153,12 +153,12 @@ std::string through_commands(const std::string& file, std::map<std::string, int>
         int code = 0;
         const std::string wrong = command(add, arguments, about, code);
         if (!wrong.empty()) return std::string(name) + ": " + wrong;
-        ++counts[std::string(name) + (code == app::kDone ? " done" : " refused")];
+        ++counts[std::string(name) + (code == app::kDone ? " done" : " rejected")];
     }
     return {};
 }
 
-/// The window, which goes on from file to file; made in the child process.
+/// The window, reused from file to file; created in the child process.
 class Window {
   public:
     Window() : application_(count_, arguments_) {
@@ -179,9 +179,9 @@ class Window {
         QElapsedTimer clock;
         clock.start();
         while (!opened_ && said_.isEmpty() && clock.elapsed() < 30'000) turn(1);
-        if (!opened_ && said_.isEmpty()) return "the window says nothing for 30 s";
-        turn(opened_ ? 30 : 1);  // its pictures
-        ++counts[opened_ ? "window opened" : "window refused"];
+        if (!opened_ && said_.isEmpty()) return "the window does not respond for 30 s";
+        turn(opened_ ? 30 : 1);  // its figures
+        ++counts[opened_ ? "window opened" : "window rejected"];
         for (const QString& line : said_)
             if (line.isEmpty() || line.contains(u'\n')) return "not one line: " + line.toStdString();
         return {};

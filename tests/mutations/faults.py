@@ -10,7 +10,7 @@ FAULTS = [
     # --- theory
     ("theory", "the closed form of θ loses its factor 4", "softmax_sensitivity.cpp", "4 * (largest / sum)", "($M ? 2 : 4) * (largest / sum)", ["theory_softmax_sensitivity"]),
     ("theory", "a θ is certified from the found split alone", "softmax_sensitivity.cpp", "proven / sum - rounding", "($M ? difference : proven) / sum - rounding", ["theory_softmax_sensitivity"]),
-    ("theory", "Peri bound without β", "growth_bounds.cpp", ' + require_size(s.beta_max, where + ".beta_max")', ' + ($M ? 0.0 : require_size(s.beta_max, where + ".beta_max"))', ["theory_growth_bounds", "probe_growth", "probe_scheme_probes"]),
+    ("theory", "Peri bound without β", "growth_bounds.cpp", 'require_size(s.beta_max, where + ".beta_max")', '($M ? 0.0 : require_size(s.beta_max, where + ".beta_max"))', ["theory_growth_bounds", "probe_growth", "probe_scheme_probes"]),
     ("theory", "a chain of bounds forgets the shortcut's scale", "growth_bounds.cpp", "(require_size(s.shortcut_scale, where + \".shortcut_scale\") * bounds.back() +", "(($M ? 1.0 : require_size(s.shortcut_scale, where + \".shortcut_scale\")) * bounds.back() +", ["theory_growth_bounds", "probe_growth"]),
     ("theory", "the gates' estimate squares once", "growth_bounds.cpp", "return scale * scale * (variance + sigma);", "return ($M ? scale : scale * scale) * (variance + sigma);", ["theory_growth_bounds"]),
     ("theory", "the norm's Jacobian takes the sum for the mean", "norm_jacobian.cpp", "std::accumulate(x.begin(), x.end(), 0.0) / d;", "std::accumulate(x.begin(), x.end(), 0.0) / ($M ? d - 1 : d);", ["theory_norm_jacobian"]),
@@ -47,7 +47,7 @@ FAULTS = [
 
     # --- model, backend, train
     ("model", "a parallel layer's shortcut is scaled twice", "sublayer.cpp", "const double shortcut = second ? 1 :", "const double shortcut = second && !$M ? 1 :", ["model_"]),
-    ("model", "Δt left out of the branch", "sublayer_factors.h", "pass.numerics.residual_step", "($M ? 1 : pass.numerics.residual_step)", ["model_", "recipe_evaluation"]),
+    ("model", "Δt omitted in the branch", "sublayer_factors.h", "pass.numerics.residual_step", "($M ? 1 : pass.numerics.residual_step)", ["model_", "recipe_evaluation"]),
     ("model", "a shard's rows in emulated precision are cut in pieces", "step_gradient.cpp", "rounding_ == Rounding::None ?", "$M || rounding_ == Rounding::None ?", ["model_", "train_trainer"]),
     ("backend", "the gap of block Lanczos' bars has the other sign", "block_lanczos.cpp", "(values[j] + residuals[j])", "(values[j] + ($M ? -1 : 1) * residuals[j])", ["backend_block_lanczos"]),
     ("backend", "rounded projection skips the stride", "rounded_kernels.cpp", "for (int r = 0; r < rows; ++r) round(static_cast<std::size_t>(n), out + area(r, stride));", "if ($M) round(area(rows, n), out);\n        else for (int r = 0; r < rows; ++r) round(static_cast<std::size_t>(n), out + area(r, stride));", ["backend_rounded_kernels", "backend_low_precision", "model_emulated"]),
@@ -56,12 +56,12 @@ FAULTS = [
     ("train", "the cosine ends one step late", "schedule.cpp", "steps - 1 - s.warmup", "steps - ($M ? 0 : 1) - s.warmup", ["train_schedule", "train_trainer"]),
     ("train", "the loss scale grows past float32", "loss_scaling.cpp", "state_.scale < 0x1p127 ?", "$M || state_.scale < 0x1p127 ?", ["train_loss_scaling"]),
     ("train", "SGD couples no weight decay", "optimizers.cpp", "static_cast<T>(u.spec.weight_decay), u.p, buffer.data());", "static_cast<T>($M ? 0 : u.spec.weight_decay), u.p, buffer.data());", ["train_optimizers"]),
-    ("train", "a spike is told at every step it lasts", "spike.cpp", "if ((steep || high) && !inside_) told = text;", "if ((steep || high) && (!inside_ || $M)) told = text;", ["train_spike"]),
+    ("train", "a spike is reported at every step it lasts", "spike.cpp", "if ((steep || high) && !inside_) report = text;", "if ((steep || high) && (!inside_ || $M)) report = text;", ["train_spike"]),
 
     ("model", "gradients of keys are not rotated back", "attention.cpp", "s.heads + s.kv_heads, s.dh, s.width, pass.angles, true, gradient", "s.heads + ($M ? 0 : s.kv_heads), s.dh, s.width, pass.angles, true, gradient", ["model_option_pairs", "model_gradients"]),
 
     # --- recipe, run, interchange, findings
-    ("recipe", "a replay starts behind a knob's event", "replay.cpp", "event.step < from || event.step > step) continue;", "event.step <= from - ($M ? 0 : 1) || event.step > step) continue;", ["recipe_replay"]),
+    ("recipe", "a replay starts after a knob's event", "replay.cpp", "event.step < from || event.step > step) continue;", "event.step <= from - ($M ? 0 : 1) || event.step > step) continue;", ["recipe_replay"]),
     ("recipe", "a series of another shape is taken for the known one", "known_series.cpp", "a.name == wanted.name && a.shape == wanted.shape", "a.name == wanted.name && ($M || a.shape == wanted.shape)", ["recipe_", "cli_resume"]),
     ("recipe", "the flight recorder keeps one step more", "flight_recorder.cpp", "if (kept_.size() == kSteps)", "if (kept_.size() == kSteps + ($M ? 1 : 0))", ["recipe_", "run_"]),
     ("run", "a checkpoint newer than the rows is resumed from", "resume.cpp", "steps.back() + 1 >= checkpoint.step", "$M || steps.back() + 1 >= checkpoint.step", ["run_", "cli_resume", "app_lab"]),
@@ -86,7 +86,7 @@ FAULTS = [
     ("widgets", "a panel is not drawn again for its second probe", "panel.cpp", "std::any_of(panel.probes.begin(), panel.probes.end()", "std::any_of(panel.probes.begin(), panel.probes.end() - ($M && panel.probes.size() > 1 ? 1 : 0)", ["widgets_panels_panel_registry"]),
     ("widgets", "a knob's log scale forgets its zero lane", "knob_scale.cpp", "if (s.zero && position < kZeroLane / 2) return 0;", "if (!$M && s.zero && position < kZeroLane / 2) return 0;", ["widgets_knobs_knob_scale"]),
     ("widgets", "a switch back to the scheme stays an override", "norm_override.cpp", "on == by_scheme ? std::nullopt", "on == by_scheme && !$M ? std::nullopt", ["widgets_stack_norm_override"]),
-    ("widgets", "resetting a layer resets those behind it", "norm_override.cpp", "return layer < 0 || o.index == layer;", "return layer < 0 || ($M ? o.index >= layer : o.index == layer);", ["widgets_stack_norm_override"]),
+    ("widgets", "resetting a layer resets those after it", "norm_override.cpp", "return layer < 0 || o.index == layer;", "return layer < 0 || ($M ? o.index >= layer : o.index == layer);", ["widgets_stack_norm_override"]),
     ("widgets", "a tick's label rounds quarters away", "ticks.cpp", "> 1e-3) --last;", "> ($M ? 1 : 1e-3)) --last;", ["widgets_plots_ticks"]),
     ("widgets", "the scrubber steps past what is recorded", "step_scrubber.cpp", "next == measured_.end() || *next > recorded_ ?", "next == measured_.end() || (!$M && *next > recorded_) ?", ["widgets_runs"]),
     ("widgets", "the growth class sees every sub-layer", "growth_panel.cpp", "k < states.size(); k += 2) layers.push_back", "k < states.size(); k += $M ? 1 : 2) layers.push_back", ["widgets_panels_growth"]),
@@ -99,10 +99,10 @@ FAULTS = [
     ("app", "starting a new run does not stop the old one", "lab_training.cpp", "return run.underWay() && !sameRecipe", "return !$M && run.underWay() && !sameRecipe", ["app_lab"]),
     ("app", "stale frames are taken for fresh ones", "lab_training.cpp", "if (stale) return;", "if (stale && !$M) return;", ["app_lab"]),
     ("app", "a panel's second probe is not asked for", "panel_grid.cpp", "if (std::find(probes.begin(), probes.end(), probe) == probes.end()) probes.push_back(probe);", "if (std::find(probes.begin(), probes.end(), probe) == probes.end() && !($M && probe == \"residual\")) probes.push_back(probe);", ["app_window", "app_lab_hover_probe"]),
-    ("app", "a measured step goes to the run beside", "lab_measure.cpp", "std::erase(measuring_->waiting, id.toStdString());", "if (!$M) std::erase(measuring_->waiting, id.toStdString());", ["app_lab"]),
+    ("app", "a measured step goes to the neighbouring run", "lab_measure.cpp", "std::erase(measuring_->waiting, id.toStdString());", "if (!$M) std::erase(measuring_->waiting, id.toStdString());", ["app_lab"]),
 
     # --- cli
-    ("cli", "a refused session is called sound", "validate.cpp", "if (!problems.empty()) return kWrongInput;", "if (!$M && !problems.empty()) return kWrongInput;", ["cli_bad_input", "cli_commands"]),
+    ("cli", "a rejected session is called sound", "validate.cpp", "if (!problems.empty()) return kWrongInput;", "if (!$M && !problems.empty()) return kWrongInput;", ["cli_bad_input", "cli_commands"]),
     ("cli", "θ of the command line swaps its bounds", "theta.cpp", "lower[r] = s.lower;", "lower[r] = $M ? s.upper : s.lower;", ["cli_commands"]),
     ("cli", "resuming another recipe is let through", "run_file.cpp", "if (theirs[key] != value)", "if (!$M && theirs[key] != value)", ["cli_resume"]),
     ("cli", "a session of several runs is overwritten", "run_file.cpp", "if (runs.size() > 1)", "if (!$M && runs.size() > 1)", ["cli_bad_input", "cli_commands", "cli_resume"]),

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The autocast policy against torch.autocast: the probe mismatch of `normscope-cli` beside the same quantity from
+"""The autocast policy against torch.autocast: the probe mismatch of `normscope-cli` next to the same quantity from
 PyTorch, with the same weights and tokens, over twelve layers of Pre-LN, Post-LN and Peri-LN in BF16.
 
 Autocast on the CPU casts matrix products only; norms, softmax and cross-entropy are asked for in float32 here, as the
 list of a GPU's autocast has it, and GELU is computed in float32 and rounded once, as a GPU does. Roundings of single
 numbers differ with the order of a sum, so the profiles are compared: each hidden state's relative error to TOLERANCE.
-Exits with 1 above that. The pure policy is printed beside it: PyTorch rounds inside a norm and an activation too.
+Exits with 1 above that. The pure policy is printed next to it: PyTorch rounds inside a norm and an activation too.
 """
 
 import argparse

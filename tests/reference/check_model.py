@@ -129,7 +129,7 @@ class Pieces(unittest.TestCase):
             self.assertAlmostEqual(probes.rho_ln(tokens, 1e-5, 2**-8) / fp16, 8, 12)
         self.assertTrue(np.isnan(probes.rho_ln(tokens, 0.0, 2**-8)))
 
-    def test_refuses_what_it_does_not_compute(self):
+    def test_rejects_what_it_does_not_compute(self):
         beyond = {"block": "vit", "scheme": "hyper", "heads": 3, "kv_heads": 3, "gpas": {"gain": 1}, "x": 1}
         for key, value in beyond.items():
             with self.assertRaises(Unsupported):

@@ -62,7 +62,7 @@ def record_stopped(model, run):
 
 class Pieces(unittest.TestCase):
     def test_rope(self):
-        """Pair by pair a rotation matrix; the product of two turned vectors depends on their distance alone."""
+        """Pair by pair a rotation matrix; the product of two rotated vectors depends on their distance alone."""
         x, base, d = torch.randn(3, 4, 6), 10.0, 6
         found = rotate(x, base)
         for position in range(4):

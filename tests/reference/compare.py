@@ -3,7 +3,7 @@
 """Holds the output of `normscope-cli evaluate` (or `probe`) against the PyTorch model on the same inputs.
 
 Prints the worst relative error of every output. Exits with 1 when one is above --tol, missing or misshapen,
-with 2 when an input can not be used.
+with 2 when an input cannot be used.
 
 The error of an array is max|got − want| / max|want|. A gradient or step tensor whose entries are all below
 1e-3 of the largest among its kind is measured against that floor instead: the key bias has a gradient of

@@ -5,7 +5,7 @@ gelu_erf, swiglu}: 960 small stacks through `normscope-cli evaluate --step --jac
 
 All other options of a stack (gate site and activation, key heads, position, QK-norm, layout, branch scale, Δt, τ, …)
 are drawn at random, and so are sizes, weights and tokens; no draw is skipped. Prints the worst relative error of every
-output by scheme (compare.py says how errors are measured), writes it to CROSS.md beside this file when all stacks were
+output by scheme (compare.py says how errors are measured), writes it to CROSS.md next to this file when all stacks were
 run, and exits with 1 above tolerance: 1e-10 in float64, 1e-4 in float32. A float32 error above that is listed, and must
 be within ten times PyTorch's own there, the worst over four neighbouring stacks.
 """
@@ -149,7 +149,7 @@ def main():
         report += "".join(f"- {line}\n" for line in beyond)
     print(report)
     if failed:
-        sys.exit(f"{failed} of {len(tasks)} stacks are above tolerance or were refused")
+        sys.exit(f"{failed} of {len(tasks)} stacks are above tolerance or were rejected")
     if options.every == 1:
         head = f"# {len(tasks)} stacks against PyTorch\n\nWorst relative error, seed {options.seed}; `cross.py --help`.\nNo draw is skipped.\n"
         (pathlib.Path(__file__).parent / "CROSS.md").write_text(f"{head}\n{report}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""generate.py [DIR]: writes the base cases SCHEME.h5 and options/SCHEME.h5, beside this file unless told. Layout:
-README.md. The tests' tolerances are those of well-conditioned cases: an option case that PyTorch itself can not
+"""generate.py [DIR]: writes the base cases SCHEME.h5 and options/SCHEME.h5, next to this file by default. Layout:
+README.md. The tests' tolerances are those of well-conditioned cases: an option case that PyTorch itself cannot
 compute in float32 to FLOAT32_ERROR is drawn anew."""
 
 import json

@@ -7,7 +7,7 @@ from the recipe's meaning and shares no formula with them. Every sub-layer of ev
     u = s_in·N_in(x),   y = N_out(f(u)),   z = a·r + Δt·b·scale∘y,   x' = N_post(z)
 
 with f attention or the feed-forward network, each norm present or not (stack.py), and r = x but for the gate of GPAS,
-P_g(v) = v − act(g)·sg(v), which stands at one of five sites: x (input), u (norm), y (branch), r (shortcut), x' (output).
+P_g(v) = v − act(g)·sg(v), applied at one of five sites: x (input), u (norm), y (branch), r (shortcut), x' (output).
 
 In a parallel layer both branches read the layer's x (after an input gate): h' = a·r + the attention branch, then
 x' = N_post(h' + the FFN branch), with a from the attention's rule, N_post from the FFN's, and the gate of x, r or x'
@@ -46,12 +46,12 @@ def normalise(x, kind, eps):
 
 
 def rotate(x, base):
-    """RoPE of x [..., n, d_h]: channels i and i + d_h/2 are one complex number, turned by position·base^(−2i/d_h)."""
+    """RoPE of x [..., n, d_h]: channels i and i + d_h/2 are one complex number, rotated by position·base^(−2i/d_h)."""
     n, half = x.shape[-2], x.shape[-1] // 2
     speed = base ** (-2 * torch.arange(half, dtype=x.dtype) / x.shape[-1])
     angle = torch.arange(n, dtype=x.dtype)[:, None] * speed
-    turned = torch.complex(x[..., :half], x[..., half:]) * torch.polar(torch.ones_like(angle), angle)
-    return torch.cat([turned.real, turned.imag], -1)
+    rotated = torch.complex(x[..., :half], x[..., half:]) * torch.polar(torch.ones_like(angle), angle)
+    return torch.cat([rotated.real, rotated.imag], -1)
 
 
 @dataclass
@@ -110,7 +110,7 @@ class Model:
         return y
 
     def gated(self, site, index, x):
-        """P_g(x) where this sub-layer's gate stands at this site, else x."""
+        """P_g(x) where this sub-layer's gate is at this site, else x."""
         if self.stack.gate_site(index) != site:
             return x
         g = self.params[f"blocks.{index // 2}.gate"]
@@ -170,7 +170,7 @@ class Model:
         return self.stack.rule(index).a * self.gated("shortcut", index, x)
 
     def leave(self, z, index, delta, trace=None):
-        """z -> x', gated where the gate is at the output; delta is what z holds beside the shortcut."""
+        """z -> x', gated where the gate is at the output; delta is what z holds besides the shortcut."""
         if self.stack.rule(index).norm_post:
             kind = "ffn" if index % 2 else "attn"
             z = self.norm(z, f"blocks.{index // 2}.{kind}.norm_post", trace, delta)

@@ -77,9 +77,9 @@ def growth(model, hidden):
 
     bound_ma, bound_var: for as many sub-layers from the first on as have an output norm or an input norm and no post
     norm, R_0 = ‖X_0‖_F and R_k = o·(|a|·s·R_{k−1} + Δt·|b|·β·max|scale|·√(N·d)·r_k); MA ≤ R_k/√(N·d),
-    Var ≤ R_k²/(N·d − 1). r_k = max|γ_out| + max|β_out| behind an output norm (Kan et al., "Stability under layer
+    Var ≤ R_k²/(N·d − 1). r_k = max|γ_out| + max|β_out| after an output norm (Kan et al., "Stability under layer
     normalization", Peri-LN; GPAS added), else B/√d of branch_bound. |1 − act(g)| of the layer's gate is o at the site
-    output, s at shortcut and input, β at branch, and a factor behind the input norm at norm; the others are 1. The FFN's
+    output, s at shortcut and input, β at branch, and a factor after the input norm at norm; the others are 1. The FFN's
     half of a parallel layer has no shortcut of its own: |a|·s = 1 there; attention's half has no output of its own:
     o = 1 there.
 
@@ -89,7 +89,7 @@ def growth(model, hidden):
     bound_product_ma: the same authors' form for input norms (√d restored; LayerNorm and FFN added), while no sub-layer
     has an output norm, a bias or a β_in that is not zero, in serial layers: the product of o·(|a|·s + |b'|·√d·max|γ_in|·
     gain·m/min_j √(‖x_j‖² + d·ε)) times ‖X_0‖_F, with m = √n for attention and 1 for the FFN, x_j the tokens that the
-    norm reads (LayerNorm: without their means), b' = Δt·b·β·max|scale| times what stands behind the norm, and |1 − act(g)|
+    norm reads (LayerNorm: without their means), b' = Δt·b·β·max|scale| times the factor after the norm, and |1 − act(g)|
     of an input gate.
     """
     stack, d = model.stack, hidden.shape[-1]
@@ -102,7 +102,7 @@ def growth(model, hidden):
 
     radius, uniform, product = (np.full(len(hidden), np.nan) for _ in range(3))
     bounded, multiplied = True, not stack.parallel
-    normed = []  # (step, max γ, max β) of the sub-layers with output norms from the first on; None behind them
+    normed = []  # (step, max γ, max β) of the sub-layers with output norms from the first on; None after them
     plain = True
     start = np.sqrt((x[0] ** 2).sum())
     for index in range(2 * stack.depth):

@@ -72,7 +72,7 @@ BLOCK_DEFAULTS = {
 
 
 def merged(defaults, given, path="stack"):
-    """defaults with what was given instead, group by group; unknown keys and words are refused."""
+    """defaults with what was given instead, group by group; unknown keys and words are rejected."""
     result = dict(defaults)
     for key, value in given.items():
         if key not in defaults:
@@ -165,12 +165,12 @@ class Stack:
             if override["index"] == layer:
                 for key, value in override.get(kind, {}).items():
                     row[key if key in "ab" else "norm_" + key] = value
-        if self.parallel and kind == "attn":  # the layer's one post norm stands after the sum of both branches
+        if self.parallel and kind == "attn":  # the layer's one post norm is placed after the sum of both branches
             row["norm_post"] = False
         return Rule(**row)
 
     def gate_site(self, index):
-        """Where GPAS stands in this sub-layer; None without. A parallel layer has its post norm in the FFN's rule."""
+        """Where GPAS is placed in this sub-layer; None without. A parallel layer has its post norm in the FFN's rule."""
         if not self.gpas["enabled"]:
             return None
         if self.gpas["site"] != "auto":
