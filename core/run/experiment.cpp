@@ -173,7 +173,7 @@ RunDelta Experiment::advance(ThreadPool& pool) {
         delta.steps.back().values.emplace_back("loss_scale", now.loss_scale);
     if (now.overflowed)
         delta.events.push_back({now.step, "overflow",
-                                "gradient overflows FP16 at loss scale " + short_number(now.loss_scale) + ": update skipped"});
+                                "gradient overflows FP16 at loss scale " + short_number(now.loss_scale) + ": update left out"});
     if (const auto spike = spikes_.add(now.loss, now.grad_norm)) delta.events.push_back({now.step, "spike", *spike});
     if (outcome().state != before) {
         delta.outcome = outcome();
