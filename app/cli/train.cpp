@@ -4,6 +4,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/run_file.h"
 #include "app/cli/warn.h"
+#include "core/backend/devices.h"
 #include "core/run/recording.h"
 #include "core/session/named_arrays.h"
 #include "core/stack/error.h"
@@ -94,7 +95,7 @@ int run_train(const TrainOptions& options) {
     if (options.resume && !goes_on)
         progress.note(options.out + ": no checkpoint to resume from, starting at step 0");
 
-    auto built = std::make_unique<Experiment>(recipe, "a", default_run_name(recipe));
+    auto built = std::make_unique<Experiment>(recipe, "a", default_run_name(recipe), device_named(options.backend));
     ThreadPool pool(options.threads);
     listen_for_signals();
     RunStart start;

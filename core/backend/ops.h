@@ -12,20 +12,23 @@ namespace normscope {
 
 // The operations of a pass, of the optimizer and of reductions, over a device's memory.
 //
-// Every pointer is an address of the device that the Ops belongs to, also those to single numbers
+// Addresses. Every pointer is an address of the device that the Ops belongs to, also those to single numbers
 // (coefficients, results of reductions): nothing is read on the host, and the host reads results between
-// passes (HostView). A null pointer to a coefficient stands for 1, a null gradient for one that is not
-// wanted; other pointers may be null only where that is said. Sizes and kinds are host values: they belong to
-// the shape of a stack.
+// passes (HostView). Structures that are passed by reference lie on the host, their members are such
+// addresses; two more things lie on the host, and say so: AttentionGradients and the list of shards. A null
+// pointer to a coefficient stands for 1, a null gradient for one that is not wanted; other pointers may be
+// null only where that is said. Sizes and kinds are host values, fixed by the shape of a stack.
 //
-// Matrices are row-major and dense. R counts rows (tokens), d columns. Outputs may be inputs only where that
-// is said.
+// Shapes and units. Matrices are row-major and dense; R counts rows (tokens), d columns. Losses are in nat.
+// Outputs may be inputs only where that is said. A count may be 0.
 //
-// Calls are made in the order in which their results are needed, from the threads of Device::run; two calls
-// may run at the same time where neither writes what the other reads or writes. What a call gives for a row
-// does not depend on the other rows, and the same call gives the same bits every time. Sums over rows
-// (gradients) add rows in order. A call may return before it is done; a number that is not finite is no error
-// and is handed on.
+// Order and threads. Calls are made in the order in which their results are needed, from the threads of
+// Device::run; two calls may run at the same time where neither writes what the other reads or writes. A call
+// may return before it is done.
+//
+// Results. What a call gives for a row does not depend on the other rows, and the same call gives the same
+// bits every time. Sums over rows (gradients) add rows in a fixed order. A number that is not finite is no
+// error and is handed on. Errors are the device's (device.h), and may come out of a later call.
 
 /// The statistics a norm keeps from its forward pass, [rows] each.
 template <class T>
@@ -35,7 +38,8 @@ struct NormStatistics {
     NormStatistics from(std::size_t row) const { return {mean + row, rstd + row}; }
 };
 
-/// One norm over rows [rows, d]: y = γ∘(x − mean)·rstd + β. γ [d]; β [d] or null.
+/// One norm over rows [rows, d]: y = γ∘(x − mean)·rstd + β. γ [d], with the parameters that the kind has of its own
+/// (norm_kind.h) behind it, in gradients too; β [d] or null.
 template <class T>
 struct NormRows {
     NormKind kind;
@@ -160,7 +164,7 @@ class Ops {
     /// u [sequences·n, d] → tape, f [sequences·n, d].
     virtual void attention_forward(const AttentionShape&, int sequences, const AttentionWeights<T>&,
                                    const T* u, const AttentionTape<T>&, T* f) = 0;
-    /// df [directions, sequences·n, d] → du of the same shape. `gradients` is null, or directions is 1.
+    /// df [directions, sequences·n, d] → du of the same shape. `gradients` (on the host) is null, or directions is 1.
     virtual void attention_vjp(const AttentionShape&, int sequences, int directions,
                                const AttentionWeights<T>&, const AttentionTape<T>&, const T* u, const T* df,
                                T* du, const AttentionGradients<T>* gradients) = 0;

@@ -9,7 +9,7 @@
 namespace normscope {
 
 /// One line for every layer whose gate multiplies by 1 − act(g) ≤ 0 in the forward pass: at 0 the gate erases
-/// what it stands on, below it turns the sign (SiLU: from g = 1.2785 on). [G] does not exclude it: its gates
+/// what it is applied to, below it changes the sign (SiLU: from g = 1.2785 on). [G] does not exclude it: its gates
 /// have no clamp.
 template <class T>
 std::vector<std::string> gate_warnings(const Transformer<T>& model);

@@ -3,53 +3,79 @@
 
 #include "core/stack/stack_spec.h"
 
+#include <optional>
+
 namespace normscope {
 
-/// A scheme is a row of data. Every sub-layer of every scheme is one form (f is attention or the feed-forward map):
+enum class Sublayer { Attention, FeedForward };
+inline constexpr const char* sublayer_name(Sublayer s) {
+    return s == Sublayer::Attention ? "attn" : "ffn";
+}
+
+/// Which norms a sub-layer has. v: on the values, inside attention (not computed yet).
+struct NormPlaces {
+    bool in, out, post, v = false;
+};
+
+/// What the shortcut carries: the stream x, or x₀, the embedding (not computed yet).
+enum class ResidualSource { Stream, Embedding };
+
+/// A scheme is a row of data. Every sub-layer of every scheme is one form (f is attention or the feed-forward
+/// map):
 ///
 ///     u  = s_in · N_in(x)
 ///     y  = N_out(f(u))
 ///     z  = a·x + Δt·b·λ∘y
 ///     x' = N_post(z)
 ///
-/// and a row says which norms stand and what a and s_in are; λ is the learnable branch_scale. A new scheme is a new row
-/// plus its test.
+/// and a row says which norms each sub-layer has and what a and s_in are; λ is the learnable branch_scale. A
+/// new scheme is a new row plus its test.
 ///
-/// In a parallel layer attention and the feed-forward map both read the layer's input x and share one shortcut and one
-/// post norm: the attention sub-layer leaves h' = a·x + Δt·b·λ∘y_attn, the feed-forward sub-layer
-/// x' = N_post(h' + Δt·b·λ∘y_ffn). The shortcut's a is attention's, N_post is the feed-forward sub-layer's
+/// In a parallel layer attention and the feed-forward map both read the layer's input x and share one
+/// shortcut and one post norm: the attention sub-layer leaves h' = a·x + Δt·b·λ∘y_attn, the feed-forward
+/// sub-layer x' = N_post(h' + Δt·b·λ∘y_ffn). The shortcut's a is attention's, N_post is the feed-forward
+/// sub-layer's
 /// (`ffn.norm_post`; an `attn.post` or `ffn.a` set by hand does nothing).
 ///
-/// GPAS puts P_g (gate.h) at one site of every sub-layer: on x before both branches (input), on u (norm; also where no
-/// norm stands), on y (branch), on the shortcut's x alone (shortcut), or on x' (output). A parallel layer has one input,
-/// one shortcut and one output, hence one gate there.
+/// GPAS puts P_g (core/backend/row/gate.h) at one site of every sub-layer: on x before both branches (input), on u (norm; also
+/// where there is no norm), on y (branch), on the shortcut's x alone (shortcut), or on x' (output). A parallel
+/// layer has one input, one shortcut and one output, hence one gate there.
 struct SchemeRow {
     Scheme scheme;
     const char* title;  ///< "Pre-LN"
-    bool in, out, post;
-    enum class Shortcut { One, DeepNorm } shortcut;          ///< a = 1, or (2N)^{1/4} ([E] §6 after DeepNet)
-    enum class InputScale { One, InverseSqrtLayer } s_in;    ///< 1, or 1/√ℓ (LNS, [G] eq. 3)
+    NormPlaces attn, ffn;
+    enum class Shortcut { One, DeepNorm } shortcut;        ///< a = 1, or (2N)^{1/4} ([E] §6 after DeepNet)
+    enum class InputScale { One, InverseSqrtLayer } s_in;  ///< 1, or 1/√ℓ (LNS, [G] eq. 3)
     const char* source;
+    ResidualSource residual = ResidualSource::Stream;
+    const NormPlaces& places(Sublayer kind) const { return kind == Sublayer::Attention ? attn : ffn; }
 };
 
 const SchemeRow& scheme_row(Scheme scheme);
 
-enum class Sublayer { Attention, FeedForward };
-inline constexpr const char* sublayer_name(Sublayer s) { return s == Sublayer::Attention ? "attn" : "ffn"; }
-
 /// The rule of one sub-layer, after the scheme's row, Mix-LN's split and the overrides made by hand.
 struct SublayerRule {
-    bool in = false, out = false, post = false;
+    std::optional<NormSpec> in, out, post, v;  ///< the norm at each place, where there is one
+    ResidualSource residual = ResidualSource::Stream;
     double a = 1;     ///< factor of the shortcut; a parallel layer's two rules both hold the one of the layer
     double b = 1;     ///< factor of the branch, beside Δt
     double s_in = 1;  ///< factor after the input norm
-    GateSite gate = GateSite::Auto;  ///< where GPAS stands, Auto resolved; read only when gpas.enabled
+    GateSite gate = GateSite::Auto;  ///< where GPAS is applied, Auto resolved; read only when gpas.enabled
 };
 
-/// Mix-LN: so many layers, from the first on, are Post-LN, the others Pre-LN: ⌊fraction·N⌋ ([G] after Mix-LN).
+/// Mix-LN: so many layers, from the first on, are Post-LN, the others Pre-LN: ⌊fraction·N⌋ ([G] after
+/// Mix-LN).
 int mix_post_layers(const StackSpec& spec);
 
 /// `layer` counts from 0.
 SublayerRule sublayer_rule(const StackSpec& spec, int layer, Sublayer kind);
+
+/// Throws InputError for a rule that the form can say and the passes do not compute yet.
+void check_computed(const SublayerRule& rule);
+
+// The norms outside of sub-layers, where the stack has them.
+std::optional<NormSpec> embedding_norm_of(const StackSpec& spec);
+std::optional<NormSpec> final_norm_of(const StackSpec& spec);
+std::optional<NormSpec> qk_norm_of(const StackSpec& spec);  ///< on queries and keys, one each
 
 }  // namespace normscope

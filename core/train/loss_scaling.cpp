@@ -7,7 +7,7 @@ void LossScaler::update(bool overflow) {
     if (overflow) {
         state_ = {state_.scale * kBackoff, 0};
     } else if (++state_.good_steps == kInterval) {
-        // As GradScaler: a doubling that would leave float32 is left out.
+        // As GradScaler: a doubling that would leave float32 is skipped.
         state_ = {state_.scale < 0x1p127 ? state_.scale * kGrowth : state_.scale, 0};
     }
 }

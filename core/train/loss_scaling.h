@@ -7,7 +7,7 @@ namespace normscope {
 
 /// Dynamic loss scaling for FP16 training, with the constants of PyTorch's GradScaler: the loss is multiplied
 /// by the scale before the backward pass, so that small gradients do not vanish in FP16, and the gradients
-/// are divided by it afterwards. A gradient that is not finite halves the scale and leaves the update out;
+/// are divided by it afterwards. A gradient that is not finite halves the scale and skips the update;
 /// 2000 good steps in a row double it. Scales are powers of two, so scaling itself rounds nothing.
 class LossScaler {
   public:

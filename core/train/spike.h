@@ -15,7 +15,7 @@ namespace normscope {
 class SpikeDetector {
   public:
     /// One more step: loss in nat, gradient norm. The text of a spike that begins here, with its numbers. Values that
-    /// are not finite are left out: they are an overflow's or the outcome's to tell.
+    /// are not finite are skipped: they are an overflow's or the outcome's to tell.
     std::optional<std::string> add(double loss, double grad_norm);
 
     static constexpr std::size_t kWindow = 50, kLeast = 20;

@@ -38,7 +38,7 @@ struct StepNumbers {
     std::vector<double> hidden_gradient;  ///< [2D+1] ‖∂L/∂h_k‖_F, nat; not finite after an overflow in FP16
     double lr = 0, temperature = 0;
     double loss_scale = 1;      ///< of this step's backward pass; other than 1 in FP16 only
-    bool overflowed = false;    ///< the scaled gradient was not finite: the update was left out, the scale halved
+    bool overflowed = false;    ///< the scaled gradient was not finite: the update was skipped, the scale halved
     double seconds = 0;  ///< of the step, held-out loss not included
 };
 
@@ -81,14 +81,14 @@ class Trainer {
     /// Puts Δt, τ (with its warm-up) and ε of the coming step into the model, so that probes see what the step will.
     void prepare_numerics();
 
-    /// One step; sets the outcome when the run ends with it. Where it ends diverged the update is left out: the
+    /// One step; sets the outcome when the run ends with it. Where it ends diverged the update is skipped: the
     /// parameters stay those that the step's loss belongs to, and steps_done() stays at this step.
     StepNumbers step(ThreadPool&);
 
     /// The weights that the optimizer moves, for the host; in emulated precision the float32 copy.
     HostView<T> trained_weights() const { return master_.empty() ? model_.host_parameters() : HostView<T>(master_); }
     /// What the coming step would move, found by making it and taking it back: state, weights and outcome are bit for
-    /// bit what they were. All NaN where its update would be left out.
+    /// bit what they were. All NaN where its update would be skipped.
     UpdateNorms trial_update(ThreadPool&);
 
     TrainerState<T> save() const;

@@ -23,14 +23,14 @@ struct UpdateNorms {
 ///   norms          gains and biases of every norm, those on q and k included
 ///   scales         learnable branch scales and gates of GPAS
 ///   head           its weight
-/// A group whose tensors the stack does not have, or holds frozen, is left out: at most 2D + 4.
+/// A group whose tensors the stack does not have, or holds frozen, is skipped: at most 2D + 4.
 std::vector<std::string> update_groups(const ParameterTable& table);
 
 /// The change between two arenas of `table`, summed in float64.
 template <class T>
 UpdateNorms update_norms(const ParameterTable& table, std::span<const T> before, std::span<const T> after);
 
-/// The same groups, all NaN: of a step whose update was left out, or where there is none.
+/// The same groups, all NaN: of a step whose update was skipped, or where there is none.
 UpdateNorms no_update(const ParameterTable& table);
 
 }  // namespace normscope

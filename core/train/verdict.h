@@ -10,7 +10,7 @@
 
 namespace normscope {
 
-/// Watches the losses of a run and says how it stands. Losses and entropies are in nat, steps count from 0.
+/// Watches the losses of a run and says how it is doing. Losses and entropies are in nat, steps count from 0.
 ///
 /// H₁ is the corpus' unigram entropy: the loss of the best model that ignores its input. "The last 20" is the mean of
 /// the last 20 losses; a rule that asks it to be high asks the same of their median, so that one spike in the last
@@ -42,7 +42,7 @@ class Verdict {
     Verdict(double ln_vocab, double unigram_entropy, std::int64_t warmup);
 
     /// One more step; returns the divergence when it is complete. `gradient_ratio` may be NaN or infinite (an overflow
-    /// in FP16): it is left out then.
+    /// in FP16): it is skipped then.
     std::optional<Outcome> add(std::int64_t step, double loss, double gradient_ratio);
 
     /// How a run that reached its last step ended, with the numbers that decided it.

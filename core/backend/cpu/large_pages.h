@@ -8,7 +8,7 @@ namespace normscope {
 
 /// Asks the system to back a block of memory that was not touched yet with large pages (2 MiB on Linux). A
 /// step walks through tens of MiB; with small pages a good tenth of its time is the translation of addresses.
-/// A wish: systems without large pages go on without a word.
+/// A wish: systems without large pages continue silently.
 void wish_large_pages(void* block, std::size_t bytes);
 
 /// Makes room for `count` entries, on large pages where that is new memory, whose entries are then zero. Old

@@ -27,7 +27,7 @@ class OrthonormalRows {
 
     /// Takes in the `given` rows at next(): Gram–Schmidt, twice, against all rows so far and one another.
     /// Writes coefficients [given, count before + given] with given row r = Σ_c coefficients[r, c]·row(c). A
-    /// row that has nothing of its own becomes a random direction with coefficient 0, or is left out once the
+    /// row that has nothing of its own becomes a random direction with coefficient 0, or is skipped once the
     /// rows span the whole space. False when an entry is not finite.
     bool take(int given, std::vector<double>& coefficients);
 
