@@ -84,7 +84,7 @@ std::optional<Resumption> find_resumption(const std::string& path, const Recipe&
         if (!found.checkpoint || embedded.step > found.checkpoint->step)
             found.checkpoint = load_checkpoint(embedded.session_path, embedded.run_id, embedded.step);
     if (found.checkpoint) require_same_recipe(found.checkpoint->recipe, recipe, path);
-    // Killed after the last step and before the last checkpoint: what lies between is computed once more.
+    // Killed after the last step and before the last checkpoint: the steps in between are computed again.
     const auto& steps = found.history.steps.step;
     found.ended =
         final_state && (!found.checkpoint || steps.empty() || found.checkpoint->step >= steps.back());

@@ -13,8 +13,8 @@
 
 namespace normscope::app {
 
-/// The runs side by side, as a value: what there is, which of them is selected, and whether the knobs act on all. An edit
-/// is a function that gives the comparison after it and changes nothing else; undo keeps the runs from before.
+/// The runs side by side, as a value: the runs, the selected one, and whether the knobs act on all. An edit
+/// is a pure function that returns the comparison after it; undo keeps the runs before it.
 struct Comparison {
     std::vector<LabRun> runs;  ///< never empty in a laboratory
     int selected = 0;
@@ -24,31 +24,31 @@ struct Comparison {
     LabRun* find(const std::string& id);
     const LabRun& selectedRun() const { return runs[static_cast<std::size_t>(selected)]; }
     bool anyUnderWay() const;
-    /// A trained run's knobs ask for a new run.
+    /// Whether the knobs of a trained run require a new run.
     bool changesPending() const;
 };
 
-/// What an edit moves: the ids of runs.
+/// The runs that an edit changes.
 using RunIds = std::set<std::string>;
 
 /// Keys in which the runs differ.
 QSet<QString> differingKeys(const Comparison& now);
-/// The runs that a knob moves: the selected one alone where the knobs are not linked, or the runs do not agree. Pinned
-/// runs are passed by.
+/// The runs that a knob changes: only the selected one where the knobs are not linked, or the runs differ.
+/// Pinned runs are skipped.
 RunIds targetsOf(const Comparison& now, const QString& key);
 
-/// Other runs in the place of these; the selection stays with its run, or where it was.
+/// Replaces the runs; the selection is kept by run id, else by index.
 Comparison withRuns(Comparison now, std::vector<LabRun> runs);
-/// One key of these runs. Throws InputError for a value that the key does not take.
+/// One key of these runs. Throws InputError for an invalid value.
 Comparison withKey(Comparison now, const RunIds& targets, const QString& key, const QVariant& value);
 /// One key of these runs as another recipe has it.
 Comparison withKeyOf(Comparison now, const RunIds& targets, const QString& key, const Recipe& from);
-/// A recipe for the selected run. One that was trained or pinned keeps its data, and the recipe asks for a new run.
+/// A recipe for the selected run. A trained or pinned run keeps its data, and the recipe requires a new run.
 Comparison withRecipe(Comparison now, const Recipe& recipe);
 /// Adds an unchanging copy of the selected run, ignored by knobs and training.
 Comparison withPinned(Comparison now, const std::string& id);
 
-/// The runs of an undo entry: knobs, pins and weights are those of `then`, what was recorded since stays.
+/// The runs of an undo entry: knobs, pins and weights are those of `then`, later recordings are kept.
 Comparison restored(const Comparison& now, std::vector<LabRun> then);
 
 /// Trained runs whose knobs moved on, each replaced by a new one of its knobs; `fresh` are the new ones' ids.

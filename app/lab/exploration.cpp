@@ -67,7 +67,7 @@ void Exploration::takeRun(const RunFrame& part, LabRun& run, const Frame& frame,
             changes.notices = true;
             changes.problems << QString::fromStdString(part.rejected);
         }
-        // What it showed before stays, drawn as a draft.
+        // Earlier samples are kept, drawn as drafts.
         for (const std::string& probe : probes_) changes.panels.insert(QString::fromStdString(probe));
         return;
     }
@@ -75,7 +75,7 @@ void Exploration::takeRun(const RunFrame& part, LabRun& run, const Frame& frame,
         changes.notices |= !run.rejection.empty() || (!committed && run.gate_warnings != part.gate_warnings);
         run.rejection.clear();
         if (!committed) run.gate_warnings = part.gate_warnings;
-        // What only the data could tell.
+        // Values that depend on the data.
         const Recipe* completed = part.header->recipe.get();
         if (completed && run.recipe.stack.vocab == 0) run.recipe.stack.vocab = completed->stack.vocab;
         if (!committed) run.live = run.recipe;
@@ -105,7 +105,7 @@ Changes Exploration::take(const Frame& frame, Comparison& now) {
     for (const RunFrame& part : frame.runs)
         if (LabRun* run = now.find(part.id)) takeRun(part, *run, frame, changes);
     changes.panels.insert(QStringLiteral("training"));  // floors, names, the hint
-    for (const std::string& probe : probes_)  // redrawn once as drafts, until their own frame comes
+    for (const std::string& probe : probes_)  // redrawn once as drafts, until their frame arrives
         if (!frame.complete && std::any_of(now.runs.begin(), now.runs.end(), [&](const LabRun& run) {
                 const auto measured = run.measured_for.find(probe);
                 return measured != run.measured_for.end() && measured->second < frame.generation &&

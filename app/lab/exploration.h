@@ -30,20 +30,21 @@ class Exploration {
     bool setProbes(const std::vector<std::string>& probes, const Comparison& now);
     const std::vector<std::string>& probes() const { return probes_; }
 
-    /// The knobs moved: what to ask the engine; nothing where it must answer first, or where there is nothing to measure.
+    /// The request after a knob change; nullopt while a first reply is pending or without anything to
+    /// measure.
     std::optional<ExploreRequest> request(const Comparison& now);
-    /// Whether a request was held back that can be made now.
+    /// Whether a delayed request can be made now.
     bool again() const { return again_ && !first_due_; }
 
     bool answers(const Frame& frame) const { return frame.generation == generation_; }
-    /// Puts an answer (answers()) into the runs.
+    /// Applies a reply (see answers()) to the runs.
     Changes take(const Frame& frame, Comparison& now);
-    /// The newest request could not be carried out. False where it is not the newest.
+    /// Marks the newest request as failed. False if it is not the newest.
     bool rejected(std::uint64_t generation);
-    /// Another comparison, whose samples are as good as this request's: nothing under way is meant for it.
+    /// Starts over with another comparison, whose samples are complete: pending replies do not apply to it.
     void startOver(Comparison& now);
 
-    /// Nothing that was asked for is still being measured.
+    /// Whether no requested measurement is running.
     bool exact() const { return exact_; }
     std::uint64_t generation() const { return generation_; }
 

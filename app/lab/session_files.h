@@ -14,13 +14,13 @@
 
 namespace normscope::app {
 
-/// What the laboratory asked of the files and how far edits and results had come then. A reply carries the token of its
-/// request; each is taken once, and one that belongs to a comparison that is gone is not.
+/// The pending requests to the files, with the edits and results at that time. A reply has the token of its
+/// request; each is applied once, and none to another comparison.
 class SessionFiles {
   public:
     void edited() { ++edits_; }
     void recorded() { ++results_; }
-    /// Rows or samples came since the session was saved or opened.
+    /// Whether rows or samples arrived since the session was saved or opened.
     bool resultsUnsaved() const { return results_ != saved_results_; }
 
     SaveRequest save(const Comparison& now, const QString& path, const std::string& view_json, bool dragging);
@@ -28,11 +28,11 @@ class SessionFiles {
         bool of_this_session = false;
         bool edits_too = false;  ///< nothing was edited while the file was written
     };
-    /// Nothing where the token is not waited for.
+    /// Nullopt for an unknown token.
     std::optional<Saved> saved(quint64 token);
     bool savingFailed(quint64 token) { return saving_.erase(token) > 0; }
 
-    /// A request to put another comparison in the place of this one: the newest counts.
+    /// A request to replace this comparison: the newest wins.
     quint64 open() { return opening_ = ++token_; }
     bool opened(quint64 token) { return token != 0 && std::exchange(opening_, opening_ == token ? 0 : opening_) == token; }
     void forgetOpening() { opening_ = 0; }
@@ -40,7 +40,7 @@ class SessionFiles {
     quint64 import();
     bool imported(quint64 token) { return imports_.erase(token) > 0; }
 
-    /// Another comparison is there: what is on its way for this one is not for it.
+    /// Drops the pending requests of the previous comparison.
     void newSession();
 
   private:

@@ -78,8 +78,8 @@ void Training::takeRun(const RunFrame& part, LabRun& run, const std::vector<std:
         changes.runs = true;
     }
     if (!(part.delta.steps.empty() && part.delta.probes.empty()) && run.data->steps.rows() == 0) {
-        // From its first step on what training measures comes from there; what only a panel asked for
-        // stays at step 0, where it was measured of the same weights.
+        // From the first step on, samples of the recipe's probes come from training; those requested only by
+        // a panel are kept at step 0, where the weights are the same.
         const Recipe& recorded = run.data->recipe.value("run " + run.id);
         std::erase_if(run.data->probes, [&](const auto& probe) {
             return run.measured_for[probe.first] < explored ||

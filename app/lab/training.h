@@ -9,12 +9,12 @@
 
 namespace normscope::app {
 
-/// The runs while they train: which start of a training each belongs to, and what the engine's frames put into them. Every
-/// start has a token that its runs and their frames carry; a frame of a start that a run does not belong to (it was
-/// undone, forked, begun again, or is a run of another session with the same id) does not reach it.
+/// The state of training: the training start of each run, and the application of the engine's frames. Every
+/// start has a token in its runs and their frames; a frame of another start (the run was undone, forked,
+/// restarted, or is one of another session with the same id) is dropped.
 class Training {
   public:
-    /// These runs begin: their plans and the runs themselves get the token that is returned.
+    /// Starts these runs: sets the returned token in their plans and in the runs.
     std::uint64_t begin(Comparison& now, std::vector<RunPlan>& plans);
     /// A start that the engine rejected; its runs are as before. False if none of them is left.
     bool rejected(std::uint64_t token, Comparison& now);

@@ -18,16 +18,17 @@ enum class ProbeCost { Cheap, Medium, Expensive };
 struct ProbeInfo {
     const char* id;
     const char* title;
-    ProbeNeeds needs;  ///< obeyed: while the probe runs, its input gives nothing else
+    ProbeNeeds needs;  ///< enforced: its input provides nothing else
     ProbeCost cost;
-    /// What one sample takes besides the shared passes of its needs, in the unit of operations.h: a function
-    /// of the shape alone, since the steps at which the probe is measured follow from it (cadence.h).
+    /// The cost of one sample in addition to the shared passes of its needs, in the unit of operations.h: a
+    /// function of the shape alone, since the steps at which the probe is measured follow from it
+    /// (cadence.h).
     double (*operations)(const ProbeShape&);
     ProbeResult (*run_float)(ProbeInput<float>&);
     ProbeResult (*run_double)(ProbeInput<double>&);
     std::vector<ArrayInfo> arrays;
     std::vector<LabelInfo> labels = {};
-    bool by_default = true;  ///< among the probes of a recipe that names none
+    bool by_default = true;  ///< included in a recipe that names no probes
 };
 
 }  // namespace normscope

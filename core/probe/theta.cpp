@@ -75,7 +75,7 @@ class HeadRows {
         summary_.widest = std::max(summary_.widest, theta.upper - theta.lower);
         summary_.relative.push_back(relative);
         const bool informative = row_.size() >= kThetaLowestLength;
-        const bool kept_says = summary_.lowest.probabilities.size() >= kThetaLowestLength;
+        const bool kept_informative = summary_.lowest.probabilities.size() >= kThetaLowestLength;
         if (informative != kept_informative ? informative : relative < summary_.lowest.relative)
             summary_.lowest = {relative, theta.value, sequence, row, row_, solver_.subset()};
     }

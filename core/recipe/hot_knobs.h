@@ -28,10 +28,10 @@ std::span<const HotField> hot_fields();
 HotKnobs hot_knobs(const Recipe& recipe);
 void set_hot_knobs(Recipe& recipe, const HotKnobs& knobs);
 
-/// "Δt 1 → 0.2, clip 1 → 2": the text of a knob event; empty where nothing moved.
+/// "Δt 1 → 0.2, clip 1 → 2": the text of a knob event; empty if unchanged.
 std::string knob_changes(const HotKnobs& from, const HotKnobs& to);
 
-/// Two recipes that differ in hot knobs at most: a run under way can follow from one to the other.
+/// Whether two recipes differ at most in hot knobs, which a running run can follow.
 bool same_but_hot(const Recipe& a, const Recipe& b);
 
 /// What the state of step 0 depends on, hot knobs set aside: two recipes of one initial state have the same weights, the

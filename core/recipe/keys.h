@@ -46,12 +46,13 @@ std::vector<KeyedValue> key_values(const Recipe& recipe, bool into_lists = false
 /// The roles of all keys outside lists, in the order of the listing.
 const std::vector<std::pair<std::string, Role>>& key_roles();
 
-/// Sets one key outside lists, and what follows it (Role::follows; overrides of layers that are not there any more go).
-/// Setting stack.block sets the block's defaults. InputError with path and allowed set for an unknown key or a value out
-/// of range leaves the recipe as it was. Whether keys fit together is checked when the recipe is completed.
+/// Sets one key outside lists, and the keys that follow it (Role::follows; overrides of removed layers are
+/// dropped). Setting stack.block sets the block's defaults. InputError with path and allowed set for an
+/// unknown key or a value out of range leaves the recipe unchanged. Whether keys are consistent is checked
+/// when the recipe is completed.
 void set_key(Recipe& recipe, const std::string& key, const FieldValue& value);
 
-/// `to` with the one key, a list as a whole, as `from` has it. Nothing else follows it. InputError for an unknown key.
+/// `to` with the one key (a list as a whole) of `from`. No other key changes. InputError for an unknown key.
 Recipe with_key_of(const Recipe& to, const Recipe& from, const std::string& key);
 
 /// As a recipe's file writes it, for messages.

@@ -5,17 +5,18 @@
 
 namespace normscope {
 
-/// What a completed recipe holds in memory at least while it trains, in bytes.
+/// The minimum memory of a completed recipe during training, in bytes.
 struct MemoryNeed {
     double parameters = 0;   ///< weights, the shards' gradients, the optimizer's moments
-    double activations = 0;  ///< what the forward passes under way keep for their backward passes
+    double activations = 0;  ///< the tapes of the running passes
     double total() const { return parameters + activations; }
 };
 
-/// On so many threads: a shard of the batch is under way on each. The largest of training's and the probes' passes.
+/// With that many threads, each processing a shard of the batch. The maximum over the passes of training and
+/// the probes.
 MemoryNeed memory_need(const Recipe& recipe, int threads);
 
-/// A model larger than the machine would take the whole program, and what others do there, with it: InputError where it
+/// A model larger than memory would crash the program and affect others: InputError where it
 /// needs more than the machine has, with both numbers.
 void require_memory(const Recipe& recipe, int threads);
 

@@ -24,7 +24,7 @@ class RunSink {
 /// Adds a later delta of the same run to an earlier one.
 void merge(RunDelta& into, const RunDelta& more);
 
-/// How a run begins, besides its recipe.
+/// The start of a run, in addition to its recipe.
 struct RunStart {
     std::shared_ptr<const Checkpoint> checkpoint;  ///< null: at step 0
     std::shared_ptr<const RunData> history;        ///< the recorded rows before the checkpoint

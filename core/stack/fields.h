@@ -29,18 +29,19 @@ struct RealRange {
     std::string text() const;
 };
 
-/// What a change of a key means for a run, and what the key itself follows. Said where the key is listed, and read by
-/// the knobs, the events, undo, checkpoints and the command line.
+/// The effect of a change of a key on a run, and the key that it follows. Defined where the key is listed,
+/// and used by the knobs, the events, undo, checkpoints and the command line.
 struct Role {
     enum class Effect {
         Restarts,  ///< another run: the weights, the batches or the course of the training change
-        Hot,       ///< acts on a run under way, from its next step on
-        Observes,  ///< changes what is written down of a run, and none of its numbers
+        Hot,       ///< acts on a running run, from its next step on
+        Observes,  ///< changes what is recorded of a run, but not its results
     };
     Effect effect = Effect::Restarts;
-    const char* label = "";    ///< hot: what an event calls it
-    const char* follows = "";  ///< the key, or the group, whose change moves this one too
-    /// A size that was `times` the followed one stays so; else it keeps dividing it where it did. 0: it goes back to auto.
+    const char* label = "";    ///< hot: its name in events
+    const char* follows = "";  ///< the key, or the group, that this one follows
+    /// A size that was `times` the followed one remains so; else it remains a divisor where it was. 0: reset
+    /// to auto.
     int times = 0;
 };
 inline constexpr Role hot(const char* label) {

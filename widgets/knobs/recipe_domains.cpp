@@ -9,7 +9,7 @@ using Kind = KeyDomain::Kind;
 
 constexpr double kExactWhole = 9007199254740992.0;  // 2^53: above it a double skips integers
 
-/// Writes down what each key may hold, changing nothing.
+/// Collects the domain of each key, changing nothing.
 class DomainLister final : public KeyVisitor {
   public:
     QHash<QString, KeyDomain> domains;

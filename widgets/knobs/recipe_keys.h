@@ -31,7 +31,7 @@ struct KeyDomain {
     double low = 0, high = 0;  ///< numbers; high may be infinite
     bool low_open = false;     ///< low itself is not allowed
     QStringList words;         ///< Word
-    bool restarts = true;      ///< a change starts a new run; else it acts on a run under way
+    bool restarts = true;      ///< a change starts a new run; else it acts on a running run
 };
 
 /// The domain of every key of recipeValues (and of absent keys).

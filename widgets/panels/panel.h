@@ -49,7 +49,7 @@ struct PanelOption {
 struct PanelInfo {
     std::string id;
     QString title;
-    /// Ids of the probes whose samples it draws: what is measured for it, and what it is drawn again for. The
+    /// Ids of the probes whose samples it draws: measured for it, and redrawn on their samples. The
     /// first is the one named in its messages. Several panels may draw one probe.
     std::vector<std::string> probes;
     std::vector<PanelOption> options;

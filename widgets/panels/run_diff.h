@@ -8,8 +8,8 @@
 
 namespace normscope::widgets {
 
-/// Only what differs between runs: for each recipe the short texts of the keys in which not all of them agree,
-/// e.g. {"scheme post", "Δt 0.2"}; an override or a probe that a recipe has not reads "default". The best-known
+/// The differences between runs: for each recipe the short texts of the keys in which they differ,
+/// e.g. {"scheme post", "Δt 0.2"}; a missing override or probe reads "default". The best-known
 /// knobs come first. Empty lists for fewer than two recipes.
 std::vector<QStringList> runDifferences(const std::vector<Recipe>& recipes);
 

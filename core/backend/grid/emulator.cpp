@@ -25,8 +25,8 @@ namespace {
 constexpr std::size_t kDeviceBytes = std::size_t{1} << 30;  // reserved, not used
 constexpr std::size_t kResidentBlocks = 2, kMostThreads = 1024, kSharedGap = 64;
 
-/// What the lanes of one mask bring to a warp function. A lane takes its result before it can come to the
-/// next one, so one place for each mask is enough.
+/// The inputs of the lanes of one mask to a warp function. A lane reads its result before the next call, so
+/// one entry per mask suffices.
 struct Meeting {
     std::uint32_t mask = 0, arrived = 0;
     const void* place = nullptr;
@@ -82,7 +82,7 @@ struct Random {
     std::size_t below(std::size_t n) { return static_cast<std::size_t>(next() % n); }
 };
 
-/// One launch. The scheduler is the fiber that the calling thread came with; every switch goes through it.
+/// One launch. The scheduler is the fiber of the calling thread; every switch passes through it.
 struct Launch {
     const char* kernel = "";
     const Body* body = nullptr;

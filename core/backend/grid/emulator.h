@@ -35,8 +35,8 @@ struct Schedule {
 };
 void set_schedule(const Schedule& schedule);
 
-/// Whether kernels are compiled with the instrumentation that plain_access() lives by (hooks.cpp); without it
-/// nothing is known of who wrote what, and no access is checked.
+/// Whether kernels are compiled with the instrumentation that calls plain_access() (hooks.cpp); without it no
+/// access is checked.
 void set_accesses_checked();
 bool accesses_checked();
 
@@ -70,18 +70,18 @@ int block_barrier_count(const void* place, bool flag);
 void warp_barrier(std::uint32_t mask, const void* place);
 void device_fence();
 
-/// A function of a whole warp: every lane of `mask` brings in_size bytes; when the last has come,
-/// combine(mask, in, out) sees what all brought and fills what each gets (null: nothing to do). Returns true
-/// to the lane that came last, which runs on before the others do.
+/// A function of a whole warp: every lane of `mask` passes in_size bytes; at the last one, combine(mask, in,
+/// out) computes the outputs of all lanes (null: nothing to do). Returns true in the last lane, which
+/// continues before the others.
 inline constexpr std::size_t kWarpBytes = 48;
 using WarpCombine = void (*)(std::uint32_t mask, const unsigned char (*in)[kWarpBytes],
                              unsigned char (*out)[kWarpBytes]);
 bool warp_collect(std::uint32_t mask, const void* place, const void* in, std::size_t in_size, void* out,
                   std::size_t out_size, WarpCombine combine);
 
-/// The block's shared array that belongs to this declaration: made by the first thread that comes, NaN bytes.
+/// The block's shared array of this declaration: allocated by the first thread, filled with NaN bytes.
 void* shared_array(const void* declaration, std::size_t bytes);
-/// What the launch asked for besides.
+/// The dynamic shared memory of the launch.
 void* dynamic_shared_memory();
 
 /// Before an atomic operation on [address, address + bytes): checks it, and takes over and publishes what

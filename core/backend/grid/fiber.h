@@ -19,8 +19,7 @@ class Fiber {
     void start(void (*entry)(void*), void* argument);
     /// Leaves `from`, which is running, and enters `to`. `last`: `from` is never entered again.
     static void change(Fiber& from, Fiber& to, bool last = false);
-    /// Whether an address lies on the stack. False for the fiber that the operating system's thread came
-    /// with.
+    /// Whether an address lies on the stack. False for the fiber of the operating system's thread.
     bool owns(const void* address) const { return address >= low_ && address < high_; }
 
     static constexpr std::size_t kStackBytes = 64 * 1024;

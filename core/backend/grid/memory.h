@@ -48,18 +48,17 @@ class CheckedMemory {
     std::size_t size() const { return size_; }
     std::size_t used() const { return used_; }
 
-    /// The host wrote these bytes (an upload, a memset), or is going to read them: both must be allocated,
-    /// what is read also initialised.
+    /// Marks bytes as written by the host (an upload, a memset), or checks bytes that it will read: both must
+    /// be allocated, bytes to read also initialised.
     void host_wrote(void* begin, std::size_t bytes);
     void host_reads(const void* begin, std::size_t bytes, const char* what) const;
 
-    /// For memory that is allocated elsewhere (a block's shared memory): no cell of it is
-    /// allocated now.
+    /// For memory that is allocated elsewhere (a block's shared memory): marks its cells as not allocated.
     void forget(void* begin, std::size_t bytes);
     void hand_over(void* begin, std::size_t bytes);
 
     /// An access of a kernel, with what other blocks have published to this one (by block: fences seen).
-    /// Returns what is wrong with it, or an empty text.
+    /// Returns its fault, or an empty text.
     std::string access(const void* address, std::size_t bytes, bool write, bool atomic, const AccessTime& now,
                        const std::map<std::uint32_t, std::uint32_t>& seen);
 

@@ -76,7 +76,7 @@ __device__ __forceinline__ void cp_async16(void* shared, const void* global, boo
 __device__ __forceinline__ void cp_async_commit() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
-/// Until at most Left of the calling thread's groups are under way.
+/// Waits until at most Left of the calling thread's groups are pending.
 template <int Left>
 __device__ __forceinline__ void cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(Left) : "memory");

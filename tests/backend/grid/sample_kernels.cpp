@@ -108,10 +108,10 @@ __global__ void gemm_tf32_kernel(const float* A, const float* B, float* C) {
 }
 
 __global__ void reverse_kernel(Fault fault, const float* x, float* out) {
-    NORMSCOPE_DYNAMIC_SHARED(float, shared);
-    shared[threadIdx.x] = x[threadIdx.x];
+    NORMSCOPE_DYNAMIC_SHARED(float, buffer);
+    buffer[threadIdx.x] = x[threadIdx.x];
     if (fault != Fault::MissingWarpSync) __syncwarp();
-    out[threadIdx.x] = shared[31 - threadIdx.x];
+    out[threadIdx.x] = buffer[31 - threadIdx.x];
 }
 
 __global__ void doubled_kernel(float* x, int n) {
@@ -123,8 +123,8 @@ __global__ void doubled_kernel(float* x, int n) {
 
 #if !defined(__CUDACC__)  // whose assembler rejects it
 __global__ void greedy_kernel() {
-    NORMSCOPE_SHARED(float, shared, 12300);
-    shared[threadIdx.x] = 0;
+    NORMSCOPE_SHARED(float, buffer, 12300);
+    buffer[threadIdx.x] = 0;
 }
 #endif
 
