@@ -8,7 +8,7 @@ namespace normscope::widgets {
 namespace {
 
 std::optional<bool>& normOf(RuleOverride& rule, NormPlace place) {
-    return (place == NormPlace::In ? rule.in : place == NormPlace::Out ? rule.out : rule.post).has_value();
+    return place == NormPlace::In ? rule.in : place == NormPlace::Out ? rule.out : rule.post;
 }
 
 RuleOverride& partOf(LayerOverride& layer, Sublayer kind) {
