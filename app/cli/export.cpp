@@ -49,7 +49,13 @@ int run_export(const ExportOptions& options) {
         throw InputError(options.out, "is also the input", "a file of its own");
     if (!is_hdf5(path)) throw InputError(path, "is no run", "an HDF5 file of train or of the window");
     const RunCheckpoint at = read_run_checkpoint(path, options.run, step);
-    const ExportedModel model = export_model(options.out, recipe_at(at), at.checkpoint.params);
+    const ExportedModel model = [&] {
+        try {
+            return export_model(options.out, recipe_at(at), at.checkpoint.params);
+        } catch (const InputError& refusal) {
+            throw InputError(path + ": " + refusal.what());
+        }
+    }();
     std::cout << options.out << ": step " << at.checkpoint.step << ", " << model.tensors
               << " tensors under the names of " << model.format << "\n";
     if (!model.config.empty())

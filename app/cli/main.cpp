@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
+#include "core/backend/devices.h"
 #include "core/backend/cpu/kept_memory.h"
 #include "core/session/foreign/guard.h"
 #include "core/stack/error.h"
@@ -86,7 +87,7 @@ void add_backend_option(CLI::App& command, std::string& backend) {
 }
 
 void require_backend(const std::string& backend) {
-    if (backend == "cuda") throw InputError("--backend", "cuda is not available in this build", "auto, cpu");
+    device_named(backend);
 }
 
 }  // namespace normscope::app

@@ -4,6 +4,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/run_file.h"
 #include "app/cli/warn.h"
+#include "core/backend/devices.h"
 #include "core/run/memory_need.h"
 #include "core/run/recording.h"
 #include "core/session/named_arrays.h"
@@ -98,7 +99,8 @@ int run_train(const TrainOptions& options) {
 
     ThreadPool pool(options.threads);
     require_memory(recipe, pool.threads());
-    auto built = std::make_unique<Experiment>(recipe, "a", default_run_name(recipe), std::move(corpus));
+    auto built = std::make_unique<Experiment>(recipe, "a", default_run_name(recipe), std::move(corpus),
+                                              device_named(options.backend));
     listen_for_signals();
     RunStart start;
     std::shared_ptr<const RunData> header;

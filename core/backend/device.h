@@ -17,6 +17,7 @@ template <class T>
 class Ops;
 
 struct DeviceCapabilities {
+    std::string backend;         ///< the word of devices.h: "cpu"
     std::string name;            ///< display name
     bool host_readable = false;  ///< host code may dereference its addresses: views are then free
     bool float64 = false;        ///< has Ops<double>

@@ -33,7 +33,8 @@ struct NormStatistics {
     NormStatistics from(std::size_t row) const { return {mean + row, rstd + row}; }
 };
 
-/// One norm over rows [rows, d]: y = γ∘(x − mean)·rstd + β. γ [d]; β [d] or null.
+/// One norm over rows [rows, d]: y = γ∘(x − mean)·rstd + β. γ [d], with the parameters that the kind has of its own
+/// (norm_kind.h) behind it, in gradients too; β [d] or null.
 template <class T>
 struct NormRows {
     NormKind kind;
@@ -157,7 +158,7 @@ class Ops {
     /// u [sequences·n, d] → tape, f [sequences·n, d].
     virtual void attention_forward(const AttentionShape&, int sequences, const AttentionWeights<T>&,
                                    const T* u, const AttentionTape<T>&, T* f) = 0;
-    /// df [directions, sequences·n, d] → du of the same shape. `gradients` is null, or directions is 1.
+    /// df [directions, sequences·n, d] → du of the same shape. `gradients` (on the host) is null, or directions is 1.
     virtual void attention_vjp(const AttentionShape&, int sequences, int directions,
                                const AttentionWeights<T>&, const AttentionTape<T>&, const T* u, const T* df,
                                T* du, const AttentionGradients<T>* gradients) = 0;

@@ -5,16 +5,16 @@ namespace normscope {
 
 namespace {
 
-AttentionShape shape_of(const StackSpec& s, int n) {
-    return {s.d_model, s.heads, s.kv_heads, n, s.causal, s.qk_norm, s.norm.kind};
+AttentionShape shape_of(const StackSpec& s, const AttentionOffsets& at, int n) {
+    return {s.d_model, s.heads, s.kv_heads, n, s.causal, s.qk_norm, at.q_norm.kind};
 }
 
 template <class T>
 AttentionWeights<T> weights_of(const Pass<T>& pass, const AttentionOffsets& at) {
     return {pass.linear(at.wqkv, at.bqkv),
             pass.linear(at.wo, at.bo),
-            pass.at(at.q_norm),
-            pass.at(at.k_norm),
+            pass.at(at.q_norm.weight),
+            pass.at(at.k_norm.weight),
             pass.angles,
             &pass.whole->eps,
             &pass.whole->attention_scale};
@@ -43,7 +43,7 @@ AttentionTape<T> tape_from(const SublayerTape<T>& tape, const AttentionShape& s,
 template <class T>
 void attention_forward(const Pass<T>& pass, const AttentionOffsets& at, Shard shard, int n, const T* u,
                        const SublayerTape<T>& tape) {
-    const AttentionShape shape = shape_of(pass.spec, n);
+    const AttentionShape shape = shape_of(pass.spec, at, n);
     const std::size_t first =
         static_cast<std::size_t>(shard.first_sequence) * static_cast<std::size_t>(n) * shape.d;
     pass.ops.attention_forward(shape, shard.sequences, weights_of(pass, at), u,
@@ -53,15 +53,15 @@ void attention_forward(const Pass<T>& pass, const AttentionOffsets& at, Shard sh
 template <class T>
 void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard shard, int n, const T* u,
                         const SublayerTape<T>& tape, const T* df, T* du, T* gradients) {
-    const AttentionShape shape = shape_of(pass.spec, n);
+    const AttentionShape shape = shape_of(pass.spec, at, n);
     AttentionGradients<T> into{};
     if (gradients)
         into = {gradients + at.wqkv,
                 gradient_at(gradients, at.bqkv),
                 gradients + at.wo,
                 gradient_at(gradients, at.bo),
-                gradient_at(gradients, at.q_norm),
-                gradient_at(gradients, at.k_norm),
+                gradient_at(gradients, at.q_norm.weight),
+                gradient_at(gradients, at.k_norm.weight),
                 pass.fresh_gradients};
     pass.ops.attention_vjp(shape, shard.sequences, shard.directions, weights_of(pass, at),
                            tape_from(tape, shape, shard.first_sequence), u, df, du,
@@ -71,7 +71,7 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
 template <class T>
 void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequence, int n, int first_token,
                        int directions, const SublayerTape<T>& tape, const T* tu, T* tf) {
-    const AttentionShape shape = shape_of(pass.spec, n);
+    const AttentionShape shape = shape_of(pass.spec, at, n);
     pass.ops.attention_jvp(shape, first_token, directions, weights_of(pass, at),
                            tape_from(tape, shape, sequence), tu, tf);
 }

@@ -53,6 +53,8 @@ double initial_constant(const StackSpec& s, const TensorInfo& t) {
     if (ends_with(t.name, ".scale")) return s.branch_scale_init;
     if (s.scheme == Scheme::Lns && s.lns_form == LnsForm::Gamma && ends_with(t.name, ".norm_in.weight"))
         return 1 / std::sqrt(t.layer + 1.0);
+    for (const NormParameter& own : norm_kind_row(s.norm.kind).own)
+        if (ends_with(t.name, own.name)) return own.initial;
     return ends_with(t.name, ".weight") ? 1 : 0;
 }
 

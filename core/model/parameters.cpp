@@ -9,16 +9,16 @@ ParameterTable::ParameterTable(const StackSpec& s) {
     const int d = s.d_model, d_kv = s.d_kv();
     tok_emb = add("tok_emb", {s.vocab, d});
     if (s.position == Position::Learned) pos_emb = add("pos_emb", {s.context, d});
-    embedding_norm = add_norm(s, "emb_norm", s.embedding_norm);
+    embedding_norm = add_norm("emb_norm", embedding_norm_of(s), d, s.bias);
     for (int l = 0; l < s.depth; ++l) {
         const std::string layer = "blocks." + std::to_string(l);
         const auto norms = [&](SublayerOffsets& to, Sublayer kind) {
             const SublayerRule rule = sublayer_rule(s, l, kind);
             const int sub = kind == Sublayer::Attention ? 0 : 1;
             const std::string at = layer + "." + sublayer_name(kind) + ".norm_";
-            to.norm_in = add_norm(s, at + "in", rule.in, l, sub);
-            to.norm_out = add_norm(s, at + "out", rule.out, l, sub);
-            to.norm_post = add_norm(s, at + "post", rule.post, l, sub);
+            to.norm_in = add_norm(at + "in", rule.in, d, s.bias, l, sub);
+            to.norm_out = add_norm(at + "out", rule.out, d, s.bias, l, sub);
+            to.norm_post = add_norm(at + "post", rule.post, d, s.bias, l, sub);
             if (s.branch_scale != BranchScale::None)
                 to.scale = add(layer + "." + sublayer_name(kind) + ".scale",
                                s.branch_scale == BranchScale::Scalar ? std::vector<int>{} : std::vector<int>{d}, l, sub);
@@ -38,8 +38,8 @@ ParameterTable::ParameterTable(const StackSpec& s) {
         if (s.bias) a.bo = add(attn + "bo", {d}, l, 0);
         if (s.qk_norm != QkNorm::Off) {
             const bool each_head = s.qk_norm == QkNorm::Head;
-            a.q_norm = add(attn + "q_norm.weight", {each_head ? s.d_head() : d}, l, 0);
-            a.k_norm = add(attn + "k_norm.weight", {each_head ? s.d_head() : d_kv}, l, 0);
+            a.q_norm = add_norm(attn + "q_norm", qk_norm_of(s), each_head ? s.d_head() : d, false, l, 0);
+            a.k_norm = add_norm(attn + "k_norm", qk_norm_of(s), each_head ? s.d_head() : d_kv, false, l, 0);
         }
         norms(a, Sublayer::Attention);
 
@@ -66,7 +66,7 @@ ParameterTable::ParameterTable(const StackSpec& s) {
         attention.push_back(a);
         feed_forward.push_back(f);
     }
-    final_norm = add_norm(s, "final_norm", has_final_norm(s));
+    final_norm = add_norm("final_norm", final_norm_of(s), d, s.bias);
     head = s.tied_head ? tok_emb : add("head.weight", {s.vocab, d});
     linear_layers_.push_back({head, s.vocab, d});
 }
@@ -79,11 +79,15 @@ std::size_t ParameterTable::add(std::string name, std::vector<int> shape, int la
     return tensors_.back().offset;
 }
 
-NormOffsets ParameterTable::add_norm(const StackSpec& s, const std::string& name, bool present, int layer, int sub) {
+NormOffsets ParameterTable::add_norm(const std::string& name, const std::optional<NormSpec>& norm, int width, bool bias,
+                                     int layer, int sublayer) {
     NormOffsets offsets;
-    if (!present) return offsets;
-    offsets.weight = add(name + ".weight", {s.d_model}, layer, sub);
-    if (s.bias && s.norm.kind == NormKind::LayerNorm) offsets.bias = add(name + ".bias", {s.d_model}, layer, sub);
+    if (!norm) return offsets;
+    const NormKindRow& kind = norm_kind_row(norm->kind);
+    offsets.kind = norm->kind;
+    offsets.weight = add(name + ".weight", {width}, layer, sublayer);
+    for (const NormParameter& own : kind.own) add(name + "." + own.name, {}, layer, sublayer);
+    if (bias && kind.bias) offsets.bias = add(name + ".bias", {width}, layer, sublayer);
     return offsets;
 }
 

@@ -28,6 +28,7 @@ struct TensorInfo {
 
 struct NormOffsets {
     std::size_t weight = kAbsent, bias = kAbsent;
+    NormKind kind = NormKind::LayerNorm;  ///< its own parameters (norm_kind.h) lie behind the weight
     bool present() const { return weight != kAbsent; }
 };
 
@@ -41,7 +42,7 @@ struct AttentionOffsets : SublayerOffsets {
     std::size_t wqkv = kAbsent;  ///< wq, wk, wv are consecutive: [d + 2·d_kv, d]
     std::size_t bqkv = kAbsent;
     std::size_t wo = kAbsent, bo = kAbsent;
-    std::size_t q_norm = kAbsent, k_norm = kAbsent;  ///< weights of the norms on q and k
+    NormOffsets q_norm, k_norm;  ///< on q and k: no bias
 };
 
 struct FeedForwardOffsets : SublayerOffsets {
@@ -73,7 +74,8 @@ class ParameterTable {
 
   private:
     std::size_t add(std::string name, std::vector<int> shape, int layer = -1, int sublayer = -1);
-    NormOffsets add_norm(const StackSpec&, const std::string& name, bool present, int layer = -1, int sublayer = -1);
+    NormOffsets add_norm(const std::string& name, const std::optional<NormSpec>& norm, int width, bool bias, int layer = -1,
+                         int sublayer = -1);
 
     std::vector<TensorInfo> tensors_;
     std::vector<LinearLayer> linear_layers_;

@@ -37,7 +37,7 @@ struct Pass {
         return {parameters + weight, transposed ? transposed + weight : nullptr, at(bias)};
     }
     NormRows<T> norm(const NormOffsets& norm, int rows, const T* x, NormStatistics<T> statistics) const {
-        return {spec.norm.kind, rows, spec.d_model, x, statistics, at(norm.weight), at(norm.bias)};
+        return {norm.kind, rows, spec.d_model, x, statistics, at(norm.weight), at(norm.bias)};
     }
 };
 

@@ -18,7 +18,7 @@ template <class T>
 NormRows<T> norm_of(const Transformer<T>& model, const NormOffsets& at, int rows, const T* x,
                     NormStatistics<T> statistics) {
     const T* parameters = model.parameters().data();
-    return {model.spec().norm.kind,
+    return {at.kind,
             rows,
             model.spec().d_model,
             x,

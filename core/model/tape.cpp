@@ -55,9 +55,9 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
         if (rule.out && (gated(GateSite::Branch) || s.branch_scale != BranchScale::None)) t.y = cut.take(R * d);
         if (rule.post) t.z = cut.take(R * d);
         if (gated(GateSite::Norm) || (gated(GateSite::Output) && !first)) t.ungated = cut.take(R * d);
-        t.in = cut.statistics(rule.in, R);
-        t.out = cut.statistics(rule.out, R);
-        t.post = cut.statistics(rule.post, R);
+        t.in = cut.statistics(rule.in.has_value(), R);
+        t.out = cut.statistics(rule.out.has_value(), R);
+        t.post = cut.statistics(rule.post.has_value(), R);
         if (i % 2 == 0) {
             t.qkv = cut.take(R * (d + 2 * d_kv));
             if (s.qk_norm != QkNorm::Off) {

@@ -99,7 +99,7 @@ GrowthPrefixes growth_prefixes(const Transformer<T>& model, const Tape<T>& tape,
             bound.branch_scale *= largest_magnitude(model, at.scale, s.branch_scale == BranchScale::Scalar ? 1 : d);
         bound.shortcut_scale = passed.shortcut * (second_of_parallel(s, k) ? 1 : std::abs(rule.a));
         bound.gate_scale = passed.output;
-        bound.output_norm = rule.out;
+        bound.output_norm = rule.out.has_value();
         if (rule.out) {
             bound.gamma_max = largest_magnitude(model, at.norm_out.weight, d);
             bound.beta_max = largest_magnitude(model, at.norm_out.bias, d);

@@ -112,12 +112,13 @@ SiteNumbers measure(const ProbeInput<T>& input, const Tape<T>& tape, const NormS
     const T *x = inputs.data(), *gradient = gradients.data();
     const auto gamma = widened(input.model.host_parameters(site.offsets.weight, d).data(), d);
     SiteNumbers result;
-    if (!std::all_of(gamma.begin(), gamma.end(), [](double g) { return std::isfinite(g); })) {
+    const NormNulls nulls = norm_kind_row(site.offsets.kind).nulls;
+    if (nulls == NormNulls::None || !std::all_of(gamma.begin(), gamma.end(), [](double g) { return std::isfinite(g); })) {
         constexpr double nan = std::numeric_limits<double>::quiet_NaN();
         result.gain = result.backward = result.forward = result.epsilon = {nan, nan};
         return result;
     }
-    const NormNullSpace null_space(input.model.spec().norm.kind == NormKind::LayerNorm, d, gamma);
+    const NormNullSpace null_space(nulls == NormNulls::MeanAndInput, d, gamma);
     std::optional<JoinedBranches<T>> joined;
     if (site.place == NormSite::Place::Post) joined.emplace(input.model, tape, site.sublayer);
 

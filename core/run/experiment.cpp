@@ -65,8 +65,10 @@ RunData Experiment::header() const {
     run.id = id_;
     run.name = name_;
     run.recipe = recipe_;
-    run.backend = "cpu";
-    run.device = cpu_name();
+    const DeviceCapabilities device =
+        with(trainer_, [](const auto& t) { return t.model().device().capabilities(); });
+    run.backend = device.backend;
+    run.device = device.backend == "cpu" ? cpu_name() : device.name;
     run.seed = recipe_.train.seed;
     run.outcome = outcome();
     run.ln_vocab = std::log(static_cast<double>(recipe_.stack.vocab));

@@ -5,9 +5,11 @@
 #include "core/session/replacing_file.h"
 #include "core/stack/error.h"
 
+#include <malloc.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -175,21 +177,62 @@ Handle open_dataset(hid_t parent, const std::string& name) {
     return dataset;
 }
 
+namespace {
+
+/// While one of these lives, memory comes zeroed. The library lists the members of a group in a table that it
+/// fills link by link; where one cannot be read it releases the whole table, what it has not filled too:
+/// whatever the memory held before was taken for pointers (HDF5 1.10.8, H5G__link_release_table). Null
+/// pointers are released without harm.
+class ZeroedMemory {
+  public:
+    ZeroedMemory() {
+        set(0xff);
+    }  // the value is what freed memory is filled with; new memory gets its complement
+    ~ZeroedMemory() { set(0); }
+    ZeroedMemory(const ZeroedMemory&) = delete;
+    ZeroedMemory& operator=(const ZeroedMemory&) = delete;
+
+  private:
+    static void set([[maybe_unused]] int value) {
+#ifdef M_PERTURB
+        ::mallopt(M_PERTURB, value);
+#endif
+    }
+};
+
+struct Member {
+    std::int64_t order;  ///< of creation; 0 where the group has not kept it
+    std::string name;
+    bool operator<(const Member& other) const {
+        return order != other.order ? order < other.order : name < other.name;
+    }
+};
+
+}  // namespace
+
 std::vector<std::string> children(hid_t parent) {
     const Handle group(H5Gopen2(parent, ".", H5P_DEFAULT));  // of a file: its root
+    if (!group.valid()) fail_reading(parent, "", "is not a readable group");
     H5G_info_t info{};
     if (H5Gget_info(group, &info) < 0) fail_reading(group, "", last_error());
     unsigned order = 0;
     const Handle creation(H5Gget_create_plist(group));
     H5Pget_link_creation_order(creation, &order);
     const H5_index_t index = order & H5P_CRT_ORDER_TRACKED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
-    std::vector<std::string> names;
-    const auto add = [](hid_t, const char* name, const H5L_info_t*, void* out) -> herr_t {
-        static_cast<std::vector<std::string>*>(out)->push_back(name);
+    std::vector<Member> members;
+    const auto add = [](hid_t, const char* name, const H5L_info_t* link, void* out) -> herr_t {
+        static_cast<std::vector<Member>*>(out)->push_back({link->corder_valid ? link->corder : 0, name});
         return 0;
     };
-    if (H5Literate(group, index, H5_ITER_INC, nullptr, add, &names) < 0)
-        fail_reading(group, "", "its list of members is damaged");
+    {
+        const ZeroedMemory zeroed;
+        // In the order of storage: any other makes the library build its table where it would need none.
+        if (H5Literate(group, index, H5_ITER_NATIVE, nullptr, add, &members) < 0)
+            fail_reading(group, "", "its list of members is damaged");
+    }
+    std::sort(members.begin(), members.end());
+    std::vector<std::string> names;
+    for (Member& member : members) names.push_back(std::move(member.name));
     return names;
 }
 
@@ -314,6 +357,7 @@ std::vector<std::string> attribute_names(hid_t object) {
         static_cast<std::vector<std::string>*>(out)->push_back(name);
         return 0;
     };
+    const ZeroedMemory zeroed;
     if (H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &names) < 0)
         fail_reading(object, "", "its attributes are damaged");
     return names;

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "core/stack/error.h"
+
 namespace normscope {
 
 namespace {
@@ -10,24 +12,31 @@ namespace {
 using Shortcut = SchemeRow::Shortcut;
 using InputScale = SchemeRow::InputScale;
 
+constexpr NormPlaces kNone{false, false, false}, kIn{true, false, false}, kOut{false, true, false},
+    kInOut{true, true, false}, kPost{false, false, true};
+
 // In the order of the enum.
 constexpr SchemeRow kRows[] = {
-    {Scheme::None, "No norm", false, false, false, Shortcut::One, InputScale::One, "[K] Table 1"},
-    {Scheme::Post, "Post-LN", false, false, true, Shortcut::One, InputScale::One, "[G] eq. 5"},
-    {Scheme::Pre, "Pre-LN", true, false, false, Shortcut::One, InputScale::One, "[G] eq. 1, [K] eq. 7"},
-    {Scheme::Peri, "Peri-LN", true, true, false, Shortcut::One, InputScale::One, "[K] eq. 8"},
-    {Scheme::Sandwich, "Sandwich-LN", true, true, false, Shortcut::One, InputScale::One, "[G] eq. 4"},
-    {Scheme::DeepNorm, "DeepNorm", false, false, true, Shortcut::DeepNorm, InputScale::One, "[G] eq. 6"},
-    {Scheme::Mix, "Mix-LN", true, false, false, Shortcut::One, InputScale::One, "[G] §2"},
-    {Scheme::Lns, "LNS", true, false, false, Shortcut::One, InputScale::InverseSqrtLayer, "[G] eq. 3"},
-    {Scheme::Output, "Output-LN", false, true, false, Shortcut::One, InputScale::One, "OLMo 2"},
-    {Scheme::Custom, "Custom", false, false, false, Shortcut::One, InputScale::One, "by hand"},
+    {Scheme::None, "No norm", kNone, kNone, Shortcut::One, InputScale::One, "[K] Table 1"},
+    {Scheme::Post, "Post-LN", kPost, kPost, Shortcut::One, InputScale::One, "[G] eq. 5"},
+    {Scheme::Pre, "Pre-LN", kIn, kIn, Shortcut::One, InputScale::One, "[G] eq. 1, [K] eq. 7"},
+    {Scheme::Peri, "Peri-LN", kInOut, kInOut, Shortcut::One, InputScale::One, "[K] eq. 8"},
+    {Scheme::Sandwich, "Sandwich-LN", kInOut, kInOut, Shortcut::One, InputScale::One, "[G] eq. 4"},
+    {Scheme::DeepNorm, "DeepNorm", kPost, kPost, Shortcut::DeepNorm, InputScale::One, "[G] eq. 6"},
+    {Scheme::Mix, "Mix-LN", kIn, kIn, Shortcut::One, InputScale::One, "[G] §2"},
+    {Scheme::Lns, "LNS", kIn, kIn, Shortcut::One, InputScale::InverseSqrtLayer, "[G] eq. 3"},
+    {Scheme::Output, "Output-LN", kOut, kOut, Shortcut::One, InputScale::One, "OLMo 2"},
+    {Scheme::Custom, "Custom", kNone, kNone, Shortcut::One, InputScale::One, "by hand"},
 };
 
-void apply(const RuleOverride& by_hand, SublayerRule& rule) {
-    if (by_hand.in) rule.in = *by_hand.in;
-    if (by_hand.out) rule.out = *by_hand.out;
-    if (by_hand.post) rule.post = *by_hand.post;
+std::optional<NormSpec> norm_if(bool there, const StackSpec& spec) {
+    return there ? std::optional(spec.norm) : std::nullopt;
+}
+
+void apply(const RuleOverride& by_hand, const StackSpec& spec, SublayerRule& rule) {
+    if (by_hand.in) rule.in = norm_if(*by_hand.in, spec);
+    if (by_hand.out) rule.out = norm_if(*by_hand.out, spec);
+    if (by_hand.post) rule.post = norm_if(*by_hand.post, spec);
     if (by_hand.a) rule.a = *by_hand.a;
     if (by_hand.b) rule.b = *by_hand.b;
 }
@@ -39,15 +48,18 @@ SublayerRule rule_of_row(const StackSpec& spec, int layer, Sublayer kind) {
     const SchemeRow& row = scheme_row(scheme);
 
     SublayerRule rule;
-    rule.in = row.in;
-    rule.out = row.out;
-    rule.post = row.post;
+    const NormPlaces& places = row.places(kind);
+    rule.in = norm_if(places.in, spec);
+    rule.out = norm_if(places.out, spec);
+    rule.post = norm_if(places.post, spec);
+    rule.v = norm_if(places.v, spec);
+    rule.residual = row.residual;
     if (row.shortcut == Shortcut::DeepNorm) rule.a = std::pow(2.0 * spec.depth, 0.25);
     // The γ form of LNS starts the norm's gain at 1/√ℓ instead of multiplying by it (initial_weights.h).
     if (row.s_in == InputScale::InverseSqrtLayer && spec.lns_form == LnsForm::Factor)
         rule.s_in = 1.0 / std::sqrt(layer + 1.0);
     for (const auto& by_hand : spec.layers)
-        if (by_hand.index == layer) apply(kind == Sublayer::Attention ? by_hand.attn : by_hand.ffn, rule);
+        if (by_hand.index == layer) apply(kind == Sublayer::Attention ? by_hand.attn : by_hand.ffn, spec, rule);
     return rule;
 }
 
@@ -61,15 +73,25 @@ int mix_post_layers(const StackSpec& spec) {
 
 SublayerRule sublayer_rule(const StackSpec& spec, int layer, Sublayer kind) {
     SublayerRule rule = rule_of_row(spec, layer, kind);
-    bool post_of_shortcut = rule.post;
+    bool post_of_shortcut = rule.post.has_value();
     if (spec.layout == Layout::Parallel) {
-        post_of_shortcut = rule_of_row(spec, layer, Sublayer::FeedForward).post;
-        if (kind == Sublayer::Attention) rule.post = false;
+        post_of_shortcut = rule_of_row(spec, layer, Sublayer::FeedForward).post.has_value();
+        if (kind == Sublayer::Attention) rule.post.reset();
         else rule.a = rule_of_row(spec, layer, Sublayer::Attention).a;
     }
     rule.gate = spec.gpas.site;
     if (rule.gate == GateSite::Auto) rule.gate = post_of_shortcut ? GateSite::Shortcut : GateSite::Output;
     return rule;
 }
+
+void check_computed(const SublayerRule& rule) {
+    if (rule.v) throw InputError("stack.scheme", "a norm on the values is not computed yet", "norms in, out and post");
+    if (rule.residual != ResidualSource::Stream)
+        throw InputError("stack.scheme", "a shortcut from the embedding is not computed yet", "a shortcut from the stream");
+}
+
+std::optional<NormSpec> embedding_norm_of(const StackSpec& spec) { return norm_if(spec.embedding_norm, spec); }
+std::optional<NormSpec> final_norm_of(const StackSpec& spec) { return norm_if(has_final_norm(spec), spec); }
+std::optional<NormSpec> qk_norm_of(const StackSpec& spec) { return norm_if(spec.qk_norm != QkNorm::Off, spec); }
 
 }  // namespace normscope

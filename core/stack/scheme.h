@@ -3,7 +3,22 @@
 
 #include "core/stack/stack_spec.h"
 
+#include <optional>
+
 namespace normscope {
+
+enum class Sublayer { Attention, FeedForward };
+inline constexpr const char* sublayer_name(Sublayer s) {
+    return s == Sublayer::Attention ? "attn" : "ffn";
+}
+
+/// Which norms a sub-layer has. v: on the values, inside attention (not computed yet).
+struct NormPlaces {
+    bool in, out, post, v = false;
+};
+
+/// What the shortcut carries: the stream x, or x₀, the embedding (not computed yet).
+enum class ResidualSource { Stream, Embedding };
 
 /// A scheme is a row of data. Every sub-layer of every scheme is one form (f is attention or the feed-forward
 /// map):
@@ -27,20 +42,20 @@ namespace normscope {
 struct SchemeRow {
     Scheme scheme;
     const char* title;  ///< "Pre-LN"
-    bool in, out, post;
-    enum class Shortcut { One, DeepNorm } shortcut;          ///< a = 1, or (2N)^{1/4} ([E] §6 after DeepNet)
-    enum class InputScale { One, InverseSqrtLayer } s_in;    ///< 1, or 1/√ℓ (LNS, [G] eq. 3)
+    NormPlaces attn, ffn;
+    enum class Shortcut { One, DeepNorm } shortcut;        ///< a = 1, or (2N)^{1/4} ([E] §6 after DeepNet)
+    enum class InputScale { One, InverseSqrtLayer } s_in;  ///< 1, or 1/√ℓ (LNS, [G] eq. 3)
     const char* source;
+    ResidualSource residual = ResidualSource::Stream;
+    const NormPlaces& places(Sublayer kind) const { return kind == Sublayer::Attention ? attn : ffn; }
 };
 
 const SchemeRow& scheme_row(Scheme scheme);
 
-enum class Sublayer { Attention, FeedForward };
-inline constexpr const char* sublayer_name(Sublayer s) { return s == Sublayer::Attention ? "attn" : "ffn"; }
-
 /// The rule of one sub-layer, after the scheme's row, Mix-LN's split and the user's overrides.
 struct SublayerRule {
-    bool in = false, out = false, post = false;
+    std::optional<NormSpec> in, out, post, v;  ///< the norm at each place, where there is one
+    ResidualSource residual = ResidualSource::Stream;
     double a = 1;     ///< factor of the shortcut; a parallel layer's two rules both hold the one of the layer
     double b = 1;     ///< factor of the branch, besides Δt
     double s_in = 1;  ///< factor after the input norm
@@ -53,5 +68,13 @@ int mix_post_layers(const StackSpec& spec);
 
 /// `layer` counts from 0.
 SublayerRule sublayer_rule(const StackSpec& spec, int layer, Sublayer kind);
+
+/// Throws InputError for a rule that the form can say and the passes do not compute yet.
+void check_computed(const SublayerRule& rule);
+
+// The norms outside of sub-layers, where the stack has them.
+std::optional<NormSpec> embedding_norm_of(const StackSpec& spec);
+std::optional<NormSpec> final_norm_of(const StackSpec& spec);
+std::optional<NormSpec> qk_norm_of(const StackSpec& spec);  ///< on queries and keys, one each
 
 }  // namespace normscope

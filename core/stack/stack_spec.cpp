@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/stack/error.h"
+#include "core/stack/scheme.h"
 
 namespace normscope {
 
@@ -15,7 +16,6 @@ constexpr const char* kLayouts[] = {"serial", "parallel"};
 constexpr const char* kSchemes[] = {"none",     "post", "pre", "peri",   "sandwich",
                                     "deepnorm", "mix",  "lns", "output", "custom"};
 constexpr const char* kLnsForms[] = {"factor", "gamma"};
-constexpr const char* kNormKinds[] = {"layernorm", "rmsnorm"};
 constexpr const char* kFinalNorms[] = {"auto", "on", "off"};
 constexpr const char* kQkNorms[] = {"off", "head", "full"};
 constexpr const char* kBranchScales[] = {"none", "scalar", "channel"};
@@ -30,7 +30,7 @@ template <> std::span<const char* const> words_of<Position>() { return kPosition
 template <> std::span<const char* const> words_of<Layout>() { return kLayouts; }
 template <> std::span<const char* const> words_of<Scheme>() { return kSchemes; }
 template <> std::span<const char* const> words_of<LnsForm>() { return kLnsForms; }
-template <> std::span<const char* const> words_of<NormKind>() { return kNormKinds; }
+template <> std::span<const char* const> words_of<NormKind>() { return norm_kind_words(); }
 template <> std::span<const char* const> words_of<FinalNorm>() { return kFinalNorms; }
 template <> std::span<const char* const> words_of<QkNorm>() { return kQkNorms; }
 template <> std::span<const char* const> words_of<BranchScale>() { return kBranchScales; }
@@ -151,6 +151,8 @@ void validate(const StackSpec& s) {
             throw InputError("stack.layers.index", std::to_string(layer.index) + " appears twice",
                              "each layer once");
     }
+    for (int l = 0; l < s.depth; ++l)
+        for (const Sublayer kind : {Sublayer::Attention, Sublayer::FeedForward}) check_computed(sublayer_rule(s, l, kind));
 }
 
 bool has_final_norm(const StackSpec& s) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/stack/fields.h"
+#include "core/stack/norm_kind.h"
 
 namespace normscope {
 
@@ -15,19 +16,12 @@ enum class Position { Learned, Rope, None };
 enum class Layout { Serial, Parallel };
 enum class Scheme { None, Post, Pre, Peri, Sandwich, DeepNorm, Mix, Lns, Output, Custom };
 enum class LnsForm { Factor, Gamma };
-enum class NormKind { LayerNorm, RmsNorm };
 enum class FinalNorm { Auto, On, Off };
 enum class QkNorm { Off, Head, Full };
 enum class BranchScale { None, Scalar, Channel };
 enum class GateActivation { Silu, Identity, Relu, LeakyRelu, Tanh, Silu8 };
 enum class GateSite { Auto, Output, Shortcut, Input, Norm, Branch };
 enum class InitRule { Lab, Gpt2, Plain, Xavier, DeepNorm, PathLength };
-
-struct NormSpec {
-    NormKind kind = NormKind::LayerNorm;
-    double eps = 1e-5;  ///< added to the variance (mean square) inside the root
-    bool operator==(const NormSpec&) const = default;
-};
 
 /// Gradient-preserving activation scaling ([G] §3): P_g(x) = x − act(g)·sg(x).
 struct GpasSpec {
@@ -85,7 +79,7 @@ struct StackSpec {
     Scheme scheme = Scheme::Pre;
     double mix_post_fraction = 0.25;
     LnsForm lns_form = LnsForm::Factor;
-    NormSpec norm;
+    NormSpec norm;  ///< every norm of the stack, wherever it is placed (scheme.h)
     FinalNorm final_norm = FinalNorm::Auto;
     bool embedding_norm = false;
     QkNorm qk_norm = QkNorm::Off;

@@ -95,6 +95,7 @@ class WindowTest : public QObject {
         WindowBench b;
         b.makeSmall(4);
         QTRY_VERIFY(b.measured());
+        Q_EMIT b.lab().viewChanged();  // the last measurement was for other panels
         const PanelCell* cell = b.cell("growth");
         const auto figure = cell->plot()->figure();
         b.lab().selectRun(1);  // the knobs show another run, the figures show all

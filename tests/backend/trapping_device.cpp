@@ -62,7 +62,7 @@ TrappingDevice::~TrappingDevice() {
 }
 
 DeviceCapabilities TrappingDevice::capabilities() const {
-    return {"trapping device", false, true, true};
+    return {"trapping", "trapping device", false, true, true};
 }
 DeviceMemory TrappingDevice::memory() const {
     return {kReserved, kReserved - in_use()};

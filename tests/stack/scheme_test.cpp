@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/stack/error.h"
 #include "core/stack/scheme.h"
 
 #include <QtTest>
@@ -53,6 +54,30 @@ class SchemeTest : public QObject {
                 QCOMPARE(rule.b, 1.0);
                 QCOMPARE(rule.s_in, kind == Scheme::Lns ? 1 / std::sqrt(layer + 1.0) : 1.0);
             }
+    }
+
+    /// A norm is a value at a place; the form says more than the passes compute, and what they do not is rejected.
+    void normsAreValues() {
+        StackSpec spec = stack_of(Scheme::Peri);
+        spec.norm = {NormKind::RmsNorm, 1e-3};
+        const SublayerRule rule = sublayer_rule(spec, 2, Sublayer::FeedForward);
+        QVERIFY(rule.in == spec.norm && rule.out == spec.norm && !rule.post && !rule.v);
+        QVERIFY(final_norm_of(spec) == spec.norm && !embedding_norm_of(spec) && !qk_norm_of(spec));
+        check_computed(rule);
+
+        SublayerRule values = rule, source = rule;
+        values.v = spec.norm;
+        source.residual = ResidualSource::Embedding;
+        for (const SublayerRule& beyond : {values, source})
+            QVERIFY_EXCEPTION_THROWN(check_computed(beyond), InputError);
+    }
+
+    void kindsAreListedInTheirOrder() {
+        QCOMPARE(words_of<NormKind>().size(), std::size_t{2});
+        for (const NormKind kind : {NormKind::LayerNorm, NormKind::RmsNorm}) {
+            QVERIFY(norm_kind_row(kind).kind == kind);
+            QCOMPARE(words_of<NormKind>()[static_cast<std::size_t>(kind)], norm_kind_row(kind).word);
+        }
     }
 
     void lnsAsGain() {

@@ -39,7 +39,7 @@ const char* normPlaceName(NormPlace place) {
 }
 
 bool hasNorm(const SublayerRule& rule, NormPlace place) {
-    return place == NormPlace::In ? rule.in : place == NormPlace::Out ? rule.out : rule.post;
+    return (place == NormPlace::In ? rule.in : place == NormPlace::Out ? rule.out : rule.post).has_value();
 }
 
 SublayerRule schemeRule(const StackSpec& spec, int layer, Sublayer kind) {

@@ -47,7 +47,7 @@ CpuDevice::CpuDevice() : ops_(std::make_unique<AllOps>()) {}
 CpuDevice::~CpuDevice() = default;
 
 DeviceCapabilities CpuDevice::capabilities() const {
-    return {"CPU", true, true, true};
+    return {"cpu", "CPU", true, true, true};
 }
 
 DeviceMemory CpuDevice::memory() const {

@@ -23,7 +23,7 @@ struct RoundedKernels {
                               float scale, bool add, float* dx, float* dgamma, float* dbeta) {
         plain().norm_backward(kind, rows, d, x, statistics, gamma, dy, scale, add, dx, dgamma, dbeta);
         round(area(rows, d), dx);
-        if (dgamma) round(static_cast<std::size_t>(d), dgamma);
+        if (dgamma) round(static_cast<std::size_t>(d) + norm_kind_row(kind).own.size(), dgamma);
         if (dbeta) round(static_cast<std::size_t>(d), dbeta);
     }
     static void norm_tangent(NormKind kind, int rows, int d, const float* x, NormStatistics<float> statistics,

@@ -28,8 +28,10 @@ struct RowKernelSet {
     }
     static void norm_forward(NormKind kind, int rows, int d, const T* x, T eps, const T* gamma, const T* beta, T scale,
                              NormStatistics<T> s, T* y) {
-        kind == NormKind::LayerNorm ? norm_forward_as<true>(rows, d, x, eps, gamma, beta, scale, s, y)
-                                    : norm_forward_as<false>(rows, d, x, eps, gamma, beta, scale, s, y);
+        switch (kind) {
+            case NormKind::LayerNorm: return norm_forward_as<true>(rows, d, x, eps, gamma, beta, scale, s, y);
+            case NormKind::RmsNorm: return norm_forward_as<false>(rows, d, x, eps, gamma, beta, scale, s, y);
+        }
     }
 
     template <bool Centred>
@@ -42,22 +44,31 @@ struct RowKernelSet {
     }
     static void norm_backward(NormKind kind, int rows, int d, const T* x, NormStatistics<T> s, const T* gamma,
                               const T* dy, T scale, bool add, T* dx, T* dgamma, T* dbeta) {
-        kind == NormKind::LayerNorm
-            ? norm_backward_as<true>(rows, d, x, s, gamma, dy, scale, add, dx, dgamma, dbeta)
-            : norm_backward_as<false>(rows, d, x, s, gamma, dy, scale, add, dx, dgamma, dbeta);
+        switch (kind) {
+            case NormKind::LayerNorm:
+                return norm_backward_as<true>(rows, d, x, s, gamma, dy, scale, add, dx, dgamma, dbeta);
+            case NormKind::RmsNorm:
+                return norm_backward_as<false>(rows, d, x, s, gamma, dy, scale, add, dx, dgamma, dbeta);
+        }
     }
 
-    static void norm_tangent(NormKind kind, int rows, int d, const T* x, NormStatistics<T> s, const T* gamma,
-                             const T* tx, T scale, T* ty) {
+    template <bool Centred>
+    static void norm_tangent_as(int rows, int d, const T* x, NormStatistics<T> s, const T* gamma, const T* tx, T scale,
+                                T* ty) {
         for (int r = 0; r < rows; ++r, x += d, tx += d, ty += d) {
-            if (kind == NormKind::LayerNorm)
-                row::norm_project<L, true>(x, d, s.mean[r], s.rstd[r], nullptr, tx, scale, false, ty);
-            else
-                row::norm_project<L, false>(x, d, s.mean[r], s.rstd[r], nullptr, tx, scale, false, ty);
+            row::norm_project<L, Centred>(x, d, s.mean[r], s.rstd[r], nullptr, tx, scale, false, ty);
             if (gamma)
                 for_lanes<L>(d, [&](int i, auto part) {
                     L::store(ty + i, L::load(ty + i, part) * L::load(gamma + i, part), part);
                 });
+        }
+    }
+
+    static void norm_tangent(NormKind kind, int rows, int d, const T* x, NormStatistics<T> s, const T* gamma,
+                             const T* tx, T scale, T* ty) {
+        switch (kind) {
+            case NormKind::LayerNorm: return norm_tangent_as<true>(rows, d, x, s, gamma, tx, scale, ty);
+            case NormKind::RmsNorm: return norm_tangent_as<false>(rows, d, x, s, gamma, tx, scale, ty);
         }
     }
 

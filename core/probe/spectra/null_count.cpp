@@ -20,7 +20,9 @@ double frobenius(const BlockMatrix& block) {
 
 NullStructure of_post_norm(NormKind kind, std::span<const double> z, std::span<const double> gamma,
                            double eps) {
-    const bool centred = kind == NormKind::LayerNorm;
+    const NormNulls nulls = norm_kind_row(kind).nulls;
+    if (nulls == NormNulls::None) return {static_cast<int>(std::count(gamma.begin(), gamma.end(), 0.0)), 0, kNaN};
+    const bool centred = nulls == NormNulls::MeanAndInput;
     const NormJacobian norm =
         centred ? NormJacobian::layer_norm(z, gamma, eps) : NormJacobian::rms_norm(z, gamma, eps);
     const int dead = static_cast<int>(std::count(gamma.begin(), gamma.end(), 0.0));
@@ -48,7 +50,10 @@ NullStructure null_structure(const Transformer<double>& model, const Tape<double
     const auto d = static_cast<std::size_t>(spec.d_model);
     const SublayerRule& rule = model.rules()[k];
     if (!rule.post) {
-        const bool erased = rule.a == 0 && (rule.in || rule.out) && spec.norm.kind == NormKind::LayerNorm;
+        const auto centres = [](const std::optional<NormSpec>& norm) {
+            return norm && norm_kind_row(norm->kind).nulls == NormNulls::MeanAndInput;
+        };
+        const bool erased = rule.a == 0 && (centres(rule.in) || centres(rule.out));
         return {erased ? 1 : 0, 0, kNaN};
     }
     const SublayerOffsets& at = sublayer % 2 == 0
@@ -56,7 +61,7 @@ NullStructure null_structure(const Transformer<double>& model, const Tape<double
                                     : static_cast<const SublayerOffsets&>(model.table().feed_forward[layer]);
     const HostView<double> gamma = model.host_parameters(at.norm_post.weight, d);
     const HostView<double> z = tape.view(tape.sublayers[k].z + static_cast<std::size_t>(row) * d, d);
-    return of_post_norm(spec.norm.kind, z, gamma, model.numerics.eps);
+    return of_post_norm(at.norm_post.kind, z, gamma, model.numerics.eps);
 }
 
 double block_resolution(int d, double largest) {

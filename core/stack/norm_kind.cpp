@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/stack/norm_kind.h"
+
+#include <array>
+#include <cstddef>
+
+namespace normscope {
+
+namespace {
+
+// In the order of the enum.
+constexpr NormKindRow kRows[] = {
+    {NormKind::LayerNorm, "layernorm", true, NormNulls::MeanAndInput},
+    {NormKind::RmsNorm, "rmsnorm", false, NormNulls::Input},
+};
+
+constexpr auto kWords = [] {
+    std::array<const char*, std::size(kRows)> words{};
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = kRows[i].word;
+    return words;
+}();
+
+}  // namespace
+
+const NormKindRow& norm_kind_row(NormKind kind) {
+    return kRows[static_cast<std::size_t>(kind)];
+}
+
+std::span<const char* const> norm_kind_words() {
+    return kWords;
+}
+
+}  // namespace normscope

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <span>
+
+namespace normscope {
+
+enum class NormKind { LayerNorm, RmsNorm };
+
+/// A norm at one place of a stack.
+struct NormSpec {
+    NormKind kind = NormKind::LayerNorm;
+    double eps = 1e-5;  ///< added to the variance (mean square) inside the root
+    bool operator==(const NormSpec&) const = default;
+};
+
+/// A number that a kind learns beside γ and β.
+struct NormParameter {
+    const char* name;  ///< its tensor is NORM.name, right behind γ in the arena, where the kernels find it
+    double initial;
+};
+
+/// The directions that a kind's Jacobian erases at every token ([N] §2).
+enum class NormNulls { MeanAndInput, Input, None };
+
+/// What a kind is, besides its arithmetic (core/backend/row, and its cases in cpu/row_kernels_impl.h):
+/// everything else reads it here, so that a new kind is a row, an arithmetic and its tests.
+struct NormKindRow {
+    NormKind kind;
+    const char* word;  ///< in recipes
+    bool bias;         ///< has a β where the stack has biases
+    NormNulls nulls;
+    std::span<const NormParameter> own = {};
+};
+
+const NormKindRow& norm_kind_row(NormKind kind);
+/// The words of all kinds, in the order of the enum.
+std::span<const char* const> norm_kind_words();
+
+}  // namespace normscope
