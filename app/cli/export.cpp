@@ -52,8 +52,8 @@ int run_export(const ExportOptions& options) {
     const ExportedModel model = [&] {
         try {
             return export_model(options.out, recipe_at(at), at.checkpoint.params);
-        } catch (const InputError& refusal) {
-            throw InputError(path + ": " + refusal.what());
+        } catch (const InputError& rejection) {
+            throw InputError(path + ": " + rejection.what());
         }
     }();
     std::cout << options.out << ": step " << at.checkpoint.step << ", " << model.tensors

@@ -33,8 +33,8 @@ struct NormStatistics {
     NormStatistics from(std::size_t row) const { return {mean + row, rstd + row}; }
 };
 
-/// One norm over rows [rows, d]: y = γ∘(x − mean)·rstd + β. γ [d], with the parameters that the kind has of its own
-/// (norm_kind.h) behind it, in gradients too; β [d] or null.
+/// One norm over rows [rows, d]: y = γ∘(x − mean)·rstd + β. γ [d], followed by the kind's own parameters
+/// (norm_kind.h), in gradients too; β [d] or null.
 template <class T>
 struct NormRows {
     NormKind kind;

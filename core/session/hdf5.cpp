@@ -179,9 +179,9 @@ Handle open_dataset(hid_t parent, const std::string& name) {
 
 namespace {
 
-/// While one of these lives, memory comes zeroed. The library lists the members of a group in a table that it
-/// fills link by link; where one cannot be read it releases the whole table, what it has not filled too:
-/// whatever the memory held before was taken for pointers (HDF5 1.10.8, H5G__link_release_table). Null
+/// While an instance exists, allocated memory is zeroed. The library lists the members of a group in a table
+/// that it fills link by link; where one cannot be read it releases the whole table, what it has not filled
+/// too: whatever the memory held before was taken for pointers (HDF5 1.10.8, H5G__link_release_table). Null
 /// pointers are released without harm.
 class ZeroedMemory {
   public:

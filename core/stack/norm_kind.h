@@ -14,17 +14,17 @@ struct NormSpec {
     bool operator==(const NormSpec&) const = default;
 };
 
-/// A number that a kind learns beside γ and β.
+/// A learnable scalar of a kind in addition to γ and β.
 struct NormParameter {
-    const char* name;  ///< its tensor is NORM.name, right behind γ in the arena, where the kernels find it
+    const char* name;  ///< its tensor is NORM.name, directly after γ in the arena
     double initial;
 };
 
 /// The directions that a kind's Jacobian erases at every token ([N] §2).
 enum class NormNulls { MeanAndInput, Input, None };
 
-/// What a kind is, besides its arithmetic (core/backend/row, and its cases in cpu/row_kernels_impl.h):
-/// everything else reads it here, so that a new kind is a row, an arithmetic and its tests.
+/// The properties of a kind, apart from its kernels (core/backend/row, and its cases in
+/// cpu/row_kernels_impl.h): a new kind is a row here, its kernels and its tests.
 struct NormKindRow {
     NormKind kind;
     const char* word;  ///< in recipes

@@ -17,7 +17,7 @@ struct NormPlaces {
     bool in, out, post, v = false;
 };
 
-/// What the shortcut carries: the stream x, or x₀, the embedding (not computed yet).
+/// The source of the shortcut: the stream x, or x₀, the embedding (not computed yet).
 enum class ResidualSource { Stream, Embedding };
 
 /// A scheme is a row of data. Every sub-layer of every scheme is one form (f is attention or the feed-forward
@@ -69,7 +69,7 @@ int mix_post_layers(const StackSpec& spec);
 /// `layer` counts from 0.
 SublayerRule sublayer_rule(const StackSpec& spec, int layer, Sublayer kind);
 
-/// Throws InputError for a rule that the form can say and the passes do not compute yet.
+/// Throws InputError for a rule that the form can express and the passes do not compute yet.
 void check_computed(const SublayerRule& rule);
 
 // The norms outside of sub-layers, where the stack has them.
