@@ -30,7 +30,8 @@ void require_same_recipe(const RunRecipe& there, const Recipe& recipe, const std
         return std::find_if(values.begin(), values.end(), [&](const auto& v) { return v.first == key; });
     };
     const auto reject = [&](const std::string& key, const std::string& what) {
-        throw InputError(path + ": " + key, what, "--resume with the run's own recipe, or a new run without it");
+        throw InputError(path + ": " + key, what,
+                         "--resume with the run's own recipe, or a new run without it");
     };
     for (const auto& [key, value] : ours) {
         const auto recorded = find(theirs, key);
@@ -39,7 +40,8 @@ void require_same_recipe(const RunRecipe& there, const Recipe& recipe, const std
             reject(key, value_text(value) + " differs from the recorded " + value_text(recorded->second));
     }
     for (const auto& [key, value] : theirs)
-        if (find(ours, key) == ours.end()) reject(key, "the recorded " + value_text(value) + " is not in this recipe");
+        if (find(ours, key) == ours.end())
+            reject(key, "the recorded " + value_text(value) + " is not in this recipe");
 }
 
 }  // namespace

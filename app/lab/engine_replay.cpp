@@ -50,8 +50,8 @@ void EngineWorker::replaySlice() {
     } catch (const Cancelled&) {
         return;
     } catch (const std::exception& error) {
-        Q_EMIT measured(measuring_.token, QString::fromStdString(measuring_.runs.front().replay.header.id), nullptr,
-                        QString::fromUtf8(error.what()));
+        Q_EMIT measured(measuring_.token, QString::fromStdString(measuring_.runs.front().replay.header.id),
+                        nullptr, QString::fromUtf8(error.what()));
         measuring_.runs.erase(measuring_.runs.begin());
         replay_.reset();
     }
@@ -69,7 +69,8 @@ void EngineWorker::advanceReplay() {
         Q_EMIT replayed(measuring_.token, id, replay_->steps_done());
         return;
     }
-    auto results = std::make_shared<const std::vector<ProbeResult>>(replay_->measure(pool_, &cancel_measuring_));
+    auto results =
+        std::make_shared<const std::vector<ProbeResult>>(replay_->measure(pool_, &cancel_measuring_));
     Q_EMIT measured(measuring_.token, id, results, {});
     measuring_.runs.erase(measuring_.runs.begin());
     replay_.reset();

@@ -39,8 +39,8 @@ std::vector<std::string> gateWarnings(const Experiment& experiment) {
 }
 
 /// The experiment of a completed recipe, with the weights of its plan.
-std::unique_ptr<Experiment> built(const Recipe& recipe, const RunPlan& plan, std::shared_ptr<const Corpus> corpus,
-                                  int threads) {
+std::unique_ptr<Experiment> built(const Recipe& recipe, const RunPlan& plan,
+                                  std::shared_ptr<const Corpus> corpus, int threads) {
     require_memory(recipe, threads);
     auto experiment = std::make_unique<Experiment>(recipe, plan.id, plan.name, std::move(corpus));
     if (plan.weights && !plan.start) experiment->load_weights(plan.weights->tensors, plan.weights->source);
@@ -135,7 +135,8 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
                 next.back().experiment->set_knobs(hot_knobs(plan.recipe));
             } else {
                 auto corpus = complete_and_validate(recipe, &corpora_);
-                next.push_back({plan.id, initial, built(recipe, plan, std::move(corpus), pool_.threads()), plan.weights});
+                next.push_back({plan.id, initial, built(recipe, plan, std::move(corpus), pool_.threads()),
+                                plan.weights});
             }
         } catch (const InputError& error) {
             frame.rejected = error.what();
@@ -368,7 +369,8 @@ void EngineWorker::interrupt(Which&& which) {
     for (const auto& trained : trained_)
         if (which(*trained))
             drive(*trained, [](Run& run) {
-                run.interrupt("stopped at step " + std::to_string(run.experiment().steps_done()), "stopped by hand");
+                run.interrupt("stopped at step " + std::to_string(run.experiment().steps_done()),
+                              "stopped by hand");
             });
     sendTrainFrame(true);
     std::erase_if(trained_, [&](const auto& trained) { return which(*trained); });
@@ -379,7 +381,8 @@ void EngineWorker::stop(const std::vector<std::string>& ids) {
     QMetaObject::invokeMethod(
         this,
         [this, ids] {
-            interrupt([&](const Trained& trained) { return std::count(ids.begin(), ids.end(), trained.id) > 0; });
+            interrupt(
+                [&](const Trained& trained) { return std::count(ids.begin(), ids.end(), trained.id) > 0; });
         },
         Qt::QueuedConnection);
 }

@@ -26,7 +26,8 @@ struct RunFrame {
     /// Warnings about gates that erase or flip the sign of their input, one line each, for the current
     /// weights.
     std::vector<std::string> gate_warnings = {};
-    std::string rejected = {};  ///< exploring: why the recipe cannot be built, in one line; the rest is empty then
+    std::string rejected =
+        {};  ///< exploring: why the recipe cannot be built, in one line; the rest is empty then
     /// Training: which start the run belongs to (RunPlan::training).
     std::uint64_t training = 0;
 };

@@ -83,7 +83,8 @@ void IoWorker::begin(const RunDataPtr& header, const std::string& path) {
         lose(id, tr("%1: the folder of recordings cannot be made").arg(folder_));
         return;
     }
-    recordings_[id] = std::make_unique<Recording>(path.empty() ? newPath(header->id).toStdString() : path, header);
+    recordings_[id] =
+        std::make_unique<Recording>(path.empty() ? newPath(header->id).toStdString() : path, header);
     if (!heartbeat_->isActive()) heartbeat_->start();
 }
 
@@ -144,7 +145,8 @@ void IoWorker::openSession(quint64 token, const QString& path) {
 void IoWorker::findInterrupted() {
     QList<InterruptedRun> found;
     std::vector<EndedRecording> ended;
-    for (const QFileInfo& file : QDir(folder_).entryInfoList({QStringLiteral("*.h5")}, QDir::Files, QDir::Name)) {
+    for (const QFileInfo& file :
+         QDir(folder_).entryInfoList({QStringLiteral("*.h5")}, QDir::Files, QDir::Name)) {
         if (file.fileName().contains(QLatin1String(".ckpt."))) continue;
         try {
             const std::vector<RunHead> heads = heads_of(file.filePath().toStdString());

@@ -29,7 +29,8 @@ std::vector<LabRun> defaultRuns() {
 
 Lab::Lab(Options options, QObject* parent)
     : QObject(parent),
-      deliver_(options.deliver ? std::move(options.deliver) : [](const std::function<void()>& reply) { reply(); }),
+      deliver_(options.deliver ? std::move(options.deliver)
+                               : [](const std::function<void()>& reply) { reply(); }),
       io_("files", options.recordings_folder),
       engine_("engine", engineThreads(options.threads)) {
     undo_.setUndoLimit(kUndoLimit);
@@ -66,7 +67,8 @@ void Lab::connectReplies() {
     on(engine, &EngineWorker::replayed, &Lab::takeReplayed);
     on(engine, &EngineWorker::measured, &Lab::takeMeasured);
     // Data to record does not pass through the interface thread, which may be busy.
-    connect(engine, &EngineWorker::recordingWaits, io, [io, queue = engine->recordings()] { io->record(queue); });
+    connect(engine, &EngineWorker::recordingWaits, io,
+            [io, queue = engine->recordings()] { io->record(queue); });
     on(io, &IoWorker::notRecorded, &Lab::takeNotRecorded);
     on(io, &IoWorker::sessionSaved, &Lab::takeSaved);
     connect(io, &IoWorker::savingFailed, this, [this](quint64 token) {
@@ -384,8 +386,14 @@ widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::Pan
 
 FigureKey Lab::figureKey(const std::string& panel, const widgets::PanelOptions& options) const {
     const widgets::PanelInput input = panelInput(panel, options);
-    FigureKey key{panel,      options,        {}, input.step, input.exploring, input.hint, input.selected_layer,
-                   input.selected_head};
+    FigureKey key{panel,
+                  options,
+                  {},
+                  input.step,
+                  input.exploring,
+                  input.hint,
+                  input.selected_layer,
+                  input.selected_head};
     for (std::size_t i = 0; i < now_.runs.size(); ++i) {
         const LabRun& run = now_.runs[i];
         const auto ghost = ghosts_.find(run.id);

@@ -88,7 +88,9 @@ class Lab : public QObject {
     bool exploring() const;  ///< no run is trained
     bool playing() const { return training_.playing(); }
     bool anyUnderWay() const { return now_.anyUnderWay(); }
-    bool changesPending() const { return now_.changesPending(); }  ///< a trained run's knobs ask for a new run
+    bool changesPending() const {
+        return now_.changesPending();
+    }  ///< a trained run's knobs ask for a new run
     void play();
     void pause();
     void togglePlay();
@@ -176,7 +178,8 @@ class Lab : public QObject {
     void takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
     void takeFetched(const MeasureRequestPtr& request);
     void takeReplayed(quint64 token, const QString& id, qint64 steps_done);
-    void takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results, const QString& failed);
+    void takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results,
+                      const QString& failed);
 
     std::string newId();
     /// Applies an edit as one undo entry. Runs that it removes stop training.

@@ -12,7 +12,8 @@ namespace normscope::app {
 quint64 Lab::saveSession(const QString& path, const std::string& view_json) {
     SaveRequest request = files_.save(now_, path, view_json, dragging());
     const quint64 token = request.token;
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), saved = std::move(request)] { io->saveSession(saved); });
+    QMetaObject::invokeMethod(io_.get(),
+                              [io = io_.get(), saved = std::move(request)] { io->saveSession(saved); });
     return token;
 }
 
@@ -25,8 +26,8 @@ void Lab::takeSaved(quint64 token, const QString& path) {
 }
 
 void Lab::openSession(const QString& path) {
-    QMetaObject::invokeMethod(io_.get(),
-                              [io = io_.get(), token = files_.open(), path] { io->openSession(token, path); });
+    QMetaObject::invokeMethod(
+        io_.get(), [io = io_.get(), token = files_.open(), path] { io->openSession(token, path); });
 }
 
 void Lab::findInterrupted() {
@@ -40,8 +41,9 @@ void Lab::resume(const QStringList& recordings) {
 
 void Lab::reopen(const QStringList& recordings) {
     resume_when_recovered_ = false;
-    QMetaObject::invokeMethod(
-        io_.get(), [io = io_.get(), token = files_.open(), recordings] { io->recoverRuns(token, recordings); });
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = files_.open(), recordings] {
+        io->recoverRuns(token, recordings);
+    });
 }
 
 void Lab::startOver() {
@@ -111,8 +113,8 @@ void Lab::takeRecovered(quint64 token, const QList<RecoveredRun>& recovered) {
 // --- models of other programs
 
 void Lab::importModel(const QString& path) {
-    QMetaObject::invokeMethod(io_.get(),
-                              [io = io_.get(), token = files_.import(), path] { io->importModel(token, path); });
+    QMetaObject::invokeMethod(
+        io_.get(), [io = io_.get(), token = files_.import(), path] { io->importModel(token, path); });
 }
 
 void Lab::takeImported(quint64 token, const QString& path, const ImportedModelPtr& model) {
@@ -122,8 +124,8 @@ void Lab::takeImported(quint64 token, const QString& path, const ImportedModelPt
         complete_without_data(recipe);  // the engine fills in what depends on the data
         Comparison after = now_;
         after.runs.push_back(makeRun(newId(), recipe));
-        after.runs.back().weights = std::make_shared<const StartWeights>(
-            StartWeights{QFileInfo(path).completeBaseName().toStdString(), path.toStdString(), model->weights});
+        after.runs.back().weights = std::make_shared<const StartWeights>(StartWeights{
+            QFileInfo(path).completeBaseName().toStdString(), path.toStdString(), model->weights});
         commit(std::move(after), tr("import %1").arg(QFileInfo(path).fileName()));
         selectRun(static_cast<int>(now_.runs.size()) - 1);
     } catch (const std::exception& error) {

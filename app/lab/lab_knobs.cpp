@@ -81,7 +81,8 @@ void Lab::setLayers(const std::vector<LayerOverride>& layers, const QString& tex
 
 void Lab::resetKey(const QString& key, const Recipe& from) {
     try {
-        commit(withKeyOf(now_, targetsOf(now_, key), key, from), tr("reset %1").arg(key.section(QLatin1Char('.'), -1)));
+        commit(withKeyOf(now_, targetsOf(now_, key), key, from),
+               tr("reset %1").arg(key.section(QLatin1Char('.'), -1)));
     } catch (const std::exception& error) {
         Q_EMIT problem(QString::fromUtf8(error.what()));
     }

@@ -20,7 +20,8 @@ const KnownCheckpoint* nearestCheckpoint(const LabRun& run, std::int64_t step) {
 
 /// The same question before a checkpoint is read: whether events of its own step precede it is only known
 /// from the checkpoint.
-std::string obstacleFrom(const std::vector<RunEvent>& events, const KnownCheckpoint* known, std::int64_t step) {
+std::string obstacleFrom(const std::vector<RunEvent>& events, const KnownCheckpoint* known,
+                         std::int64_t step) {
     if (!known) return replay_obstacle(events, nullptr, step);
     if (const auto* memory = std::get_if<std::shared_ptr<const Checkpoint>>(&known->source.from))
         return replay_obstacle(events, memory->get(), step);
@@ -51,7 +52,10 @@ std::vector<MeasurePlan> Lab::lacking(QStringList& why_not) const {
         const QString name = QString::fromStdString(run.data->name);
         if (!run.trained()) continue;
         if (run.data->steps.step.back() < step) {
-            why_not << tr("%1 has no step %2: it ends at %3").arg(name).arg(step).arg(run.data->steps.step.back());
+            why_not << tr("%1 has no step %2: it ends at %3")
+                           .arg(name)
+                           .arg(step)
+                           .arg(run.data->steps.step.back());
             continue;
         }
         std::vector<std::string> probes;
@@ -113,7 +117,8 @@ void Lab::measureHere() {
 }
 
 void Lab::takeFetched(const MeasureRequestPtr& request) {
-    if (!measuring_ || request->token != measuring_->token || std::exchange(measuring_->fetched, true)) return;
+    if (!measuring_ || request->token != measuring_->token || std::exchange(measuring_->fetched, true))
+        return;
     MeasureRequest sound{request->token, {}};
     for (const MeasurePlan& plan : request->runs)
         if (plan.failed.isEmpty()) sound.runs.push_back(plan);
@@ -129,17 +134,19 @@ void Lab::takeReplayed(quint64 token, const QString& id, qint64 steps_done) {
     Q_EMIT measuringChanged();
 }
 
-void Lab::takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results, const QString& failed) {
+void Lab::takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results,
+                       const QString& failed) {
     // No longer requested, or already applied.
-    if (!measuring_ || token != measuring_->token || std::erase(measuring_->waiting, id.toStdString()) == 0) return;
+    if (!measuring_ || token != measuring_->token || std::erase(measuring_->waiting, id.toStdString()) == 0)
+        return;
     measuring_->steps_done = -1;
     if (measuring_->waiting.empty()) measuring_.reset();
     if (!failed.isEmpty()) Q_EMIT problem(failed);
     LabRun* run = now_.find(id.toStdString());
     QStringList panels;
     if (run && results) {
-        // A recording only grows at its end, so these samples are not in it: they are in the window, and in the
-        // session that is saved from it, in the order of their steps.
+        // A recording only grows at its end, so these samples are not in it: they are in the window, and in
+        // the session that is saved from it, in the order of their steps.
         KnownSeries known(*run->data);
         std::vector<RunEvent> events;
         for (ProbeResult result : *results) {

@@ -96,7 +96,8 @@ RecoveredRuns runsOf(const QList<RecoveredRun>& recovered, bool continue_trainin
         LabRun run;
         run.data = std::make_shared<RunData>(*found.data);
         run.id = run.data->id;
-        while (std::any_of(result.runs.begin(), result.runs.end(), [&](const LabRun& r) { return r.id == run.id; }))
+        while (std::any_of(result.runs.begin(), result.runs.end(),
+                           [&](const LabRun& r) { return r.id == run.id; }))
             run.id += "'";
         run.data->id = run.id;
         const Recipe& recorded = found.data->recipe.value(found.path.toStdString());
@@ -112,7 +113,8 @@ RecoveredRuns runsOf(const QList<RecoveredRun>& recovered, bool continue_trainin
                 result.plans.push_back(continued(found, run, recorded));
             }
         } else if (continue_training) {
-            result.problems << QObject::tr("%1: no checkpoint was taken, it can only be opened").arg(found.path);
+            result.problems
+                << QObject::tr("%1: no checkpoint was taken, it can only be opened").arg(found.path);
         }
         run.live = run.recipe;
         result.runs.push_back(std::move(run));

@@ -34,7 +34,9 @@ class SessionFiles {
 
     /// A request to replace this comparison: the newest wins.
     quint64 open() { return opening_ = ++token_; }
-    bool opened(quint64 token) { return token != 0 && std::exchange(opening_, opening_ == token ? 0 : opening_) == token; }
+    bool opened(quint64 token) {
+        return token != 0 && std::exchange(opening_, opening_ == token ? 0 : opening_) == token;
+    }
     void forgetOpening() { opening_ = 0; }
 
     quint64 import();
@@ -54,7 +56,8 @@ class SessionFiles {
     quint64 edits_ = 0, results_ = 0, saved_results_ = 0;
 };
 
-/// The runs of a session as it was saved. Throws InputError where there is none, or one whose recipe cannot be read.
+/// The runs of a session as it was saved. Throws InputError where there is none, or one whose recipe cannot
+/// be read.
 std::vector<LabRun> runsOf(const OpenedSession& opened);
 
 /// Runs read from their recordings, and the plans of those with a checkpoint.

@@ -16,8 +16,9 @@ using CheckpointPtrs = std::vector<CheckpointPtr>;
 void add(std::vector<KnownCheckpoint>& list, const std::string& id, const CheckpointPtrs& taken) {
     for (const CheckpointPtr& checkpoint : taken) {
         std::erase_if(list, [&](const KnownCheckpoint& known) { return known.step == checkpoint->step; });
-        const auto after = std::find_if(list.begin(), list.end(),
-                                        [&](const KnownCheckpoint& known) { return known.step > checkpoint->step; });
+        const auto after = std::find_if(list.begin(), list.end(), [&](const KnownCheckpoint& known) {
+            return known.step > checkpoint->step;
+        });
         list.insert(after, {checkpoint->step, {id, checkpoint}});
     }
 }
@@ -93,7 +94,8 @@ void Training::takeRun(const RunFrame& part, LabRun& run, const std::vector<std:
     add(run.checkpoints, run.id, part.checkpoints);
     changes.notices |= run.gate_warnings != part.gate_warnings;
     run.gate_warnings = part.gate_warnings;
-    for (const ProbeResult& result : part.delta.probes) changes.panels.insert(QString::fromStdString(result.probe));
+    for (const ProbeResult& result : part.delta.probes)
+        changes.panels.insert(QString::fromStdString(result.probe));
     if (!part.delta.steps.empty() || part.delta.outcome) changes.panels.insert(QStringLiteral("training"));
     if (!part.delta.outcome) return;
     changes.runs = true;

@@ -20,7 +20,8 @@ class Training {
     bool rejected(std::uint64_t token, Comparison& now);
 
     /// Appends a frame; `shown` are the probes shown, `explored` the newest request to measure.
-    Changes take(const Frame& frame, Comparison& now, const std::vector<std::string>& shown, std::uint64_t explored);
+    Changes take(const Frame& frame, Comparison& now, const std::vector<std::string>& shown,
+                 std::uint64_t explored);
 
     bool playing() const { return playing_; }
     void setPlaying(bool playing) { playing_ = playing; }
@@ -28,8 +29,8 @@ class Training {
     double probeOverhead() const { return probe_overhead_; }
 
   private:
-    void takeRun(const RunFrame& part, LabRun& run, const std::vector<std::string>& shown, std::uint64_t explored,
-                 Changes& changes);
+    void takeRun(const RunFrame& part, LabRun& run, const std::vector<std::string>& shown,
+                 std::uint64_t explored, Changes& changes);
 
     std::uint64_t token_ = 0;
     bool playing_ = false;

@@ -107,8 +107,8 @@ struct Simd {
         for (int i = 0; i < size; ++i) v[i] = f(v[i]);
         return v;
     }
-    /// e^x by 2^n·e^r, |r| ≤ ln2/2, Taylor polynomial in r; relative error about one unit in the last place. Returns 0
-    /// below the smallest normal number and saturates (finite) at the upper end; NaN stays NaN.
+    /// e^x by 2^n·e^r, |r| ≤ ln2/2, Taylor polynomial in r; relative error about one unit in the last place.
+    /// Returns 0 below the smallest normal number and saturates (finite) at the upper end; NaN stays NaN.
     NORMSCOPE_INLINE vec exp(vec x) {
         constexpr bool single = sizeof(T) == 4;
         constexpr T low = single ? T(-87.0) : T(-708.0), high = single ? T(88.0) : T(709.0);
@@ -130,8 +130,9 @@ struct Simd {
         const vec zero = {};
         return x < lo ? zero : p * scale;
     }
-    /// ln x of positive normal numbers, as k·ln 2 + ln m with √½ <= m < √2 and ln m = 2 artanh((m − 1)/(m + 1)), by its
-    /// series; a few units in the last place of the larger part. Undefined for other values, including NaN.
+    /// ln x of positive normal numbers, as k·ln 2 + ln m with √½ <= m < √2 and ln m = 2 artanh((m − 1)/(m +
+    /// 1)), by its series; a few units in the last place of the larger part. Undefined for other values,
+    /// including NaN.
     NORMSCOPE_INLINE vec log(vec x) {
         constexpr bool single = sizeof(T) == 4;
         constexpr int mantissa = single ? 23 : 52;

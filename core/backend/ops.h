@@ -158,7 +158,8 @@ class Ops {
     /// u [sequences·n, d] → tape, f [sequences·n, d].
     virtual void attention_forward(const AttentionShape&, int sequences, const AttentionWeights<T>&,
                                    const T* u, const AttentionTape<T>&, T* f) = 0;
-    /// df [directions, sequences·n, d] → du of the same shape. `gradients` (on the host) is null, or directions is 1.
+    /// df [directions, sequences·n, d] → du of the same shape. `gradients` (on the host) is null, or
+    /// directions is 1.
     virtual void attention_vjp(const AttentionShape&, int sequences, int directions,
                                const AttentionWeights<T>&, const AttentionTape<T>&, const T* u, const T* df,
                                T* du, const AttentionGradients<T>* gradients) = 0;

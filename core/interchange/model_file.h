@@ -37,8 +37,8 @@ ImportedModel import_model(std::span<const std::byte> file, const std::optional<
 struct ExportedModel {
     std::string format;  ///< "gpt2", "nanogpt", "llama", or "normscope" where no family computes this stack
     std::size_t tensors = 0;
-    std::string
-        config;  ///< the text of the config.json that other programs need with the file; empty for "normscope"
+    std::string config;  ///< the text of the config.json that other programs need with the file; empty for
+                         ///< "normscope"
 };
 
 /// Writes a safetensors file under the names of the first family that computes what the stack computes, else

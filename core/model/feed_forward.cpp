@@ -52,10 +52,12 @@ void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Sh
     const Buffers<T> gradient(pass, R);
     pass.ops.linear_input_gradient(R, d, ff, df, pass.at(at.w2), gradient.activated);
     if (gradients) {
-        pass.ops.linear_weight_gradient(R, d, ff, df, tape.activated + first * ff, pass.fresh_gradients, gradients + at.w2);
+        pass.ops.linear_weight_gradient(R, d, ff, df, tape.activated + first * ff, pass.fresh_gradients,
+                                        gradients + at.w2);
         if (T* bias = gradient_at(gradients, at.b2)) pass.ops.column_sums(R, d, df, bias);
     }
-    const std::size_t piece = static_cast<std::size_t>(rows) * ff, wide_piece = static_cast<std::size_t>(rows) * wide;
+    const std::size_t piece = static_cast<std::size_t>(rows) * ff,
+                      wide_piece = static_cast<std::size_t>(rows) * wide;
     for (int i = 0; i < shard.directions; ++i) {
         const T* after = gradient.activated + i * piece;
         T* before = gradient.pre + i * wide_piece;

@@ -10,7 +10,8 @@ namespace normscope {
 /// f(u) = (SiLU(u W_gateᵀ + b_gate) ∘ (u W_upᵀ + b_up)) W_downᵀ + b_down. Conventions as in attention.h.
 
 template <class T>
-void feed_forward_forward(const Pass<T>&, const FeedForwardOffsets&, Shard, int n, const T* u, const SublayerTape<T>&);
+void feed_forward_forward(const Pass<T>&, const FeedForwardOffsets&, Shard, int n, const T* u,
+                          const SublayerTape<T>&);
 
 /// df: [directions, R, d] -> du of the same shape (overwritten). Adds to `gradients` unless null.
 template <class T>

@@ -18,7 +18,8 @@ std::vector<std::string> gate_warnings(const Transformer<T>& model) {
         if (scale > 0) continue;
         char text[160];
         std::snprintf(text, sizeof text, "blocks.%zu.gate is %.4g: its forward scale 1 − act(g) is %.4g, %s",
-                      l, g, scale, scale < 0 ? "which changes the sign" : "which erases what it is applied to");
+                      l, g, scale,
+                      scale < 0 ? "which changes the sign" : "which erases what it is applied to");
         lines.push_back(text);
     }
     return lines;

@@ -73,7 +73,8 @@ void initialise(const StackSpec& s, const ParameterTable& table, std::uint64_t s
             continue;
         }
         const int height = tensor.shape[0], step = std::max(1, kPiece / tensor.shape[1]);
-        for (int row = 0; row < height; row += step) pieces.push_back({&tensor, row, std::min(height, row + step)});
+        for (int row = 0; row < height; row += step)
+            pieces.push_back({&tensor, row, std::min(height, row + step)});
     }
     // Every row is a function of its name and index alone, so threads need no synchronisation; for few pieces
     // starting them costs more than they save.

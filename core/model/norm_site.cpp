@@ -10,14 +10,17 @@ std::vector<NormSite> norm_sites(const StackSpec& spec, const ParameterTable& ta
     for (int i = 0; i < 2 * spec.depth; ++i) {
         const auto layer = static_cast<std::size_t>(i / 2);
         const bool attention = i % 2 == 0;
-        const SublayerOffsets& at = attention ? static_cast<const SublayerOffsets&>(table.attention[layer])
-                                              : static_cast<const SublayerOffsets&>(table.feed_forward[layer]);
-        const std::string name = "blocks." + std::to_string(layer) + (attention ? ".attn.norm_" : ".ffn.norm_");
+        const SublayerOffsets& at = attention
+                                        ? static_cast<const SublayerOffsets&>(table.attention[layer])
+                                        : static_cast<const SublayerOffsets&>(table.feed_forward[layer]);
+        const std::string name =
+            "blocks." + std::to_string(layer) + (attention ? ".attn.norm_" : ".ffn.norm_");
         if (at.norm_in.present()) sites.push_back({NormSite::Place::In, i, name + "in", at.norm_in});
         if (at.norm_out.present()) sites.push_back({NormSite::Place::Out, i, name + "out", at.norm_out});
         if (at.norm_post.present()) sites.push_back({NormSite::Place::Post, i, name + "post", at.norm_post});
     }
-    if (table.final_norm.present()) sites.push_back({NormSite::Place::Final, -1, "final_norm", table.final_norm});
+    if (table.final_norm.present())
+        sites.push_back({NormSite::Place::Final, -1, "final_norm", table.final_norm});
     return sites;
 }
 

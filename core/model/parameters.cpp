@@ -20,8 +20,9 @@ ParameterTable::ParameterTable(const StackSpec& s) {
             to.norm_out = add_norm(at + "out", rule.out, d, s.bias, l, sub);
             to.norm_post = add_norm(at + "post", rule.post, d, s.bias, l, sub);
             if (s.branch_scale != BranchScale::None)
-                to.scale = add(layer + "." + sublayer_name(kind) + ".scale",
-                               s.branch_scale == BranchScale::Scalar ? std::vector<int>{} : std::vector<int>{d}, l, sub);
+                to.scale = add(
+                    layer + "." + sublayer_name(kind) + ".scale",
+                    s.branch_scale == BranchScale::Scalar ? std::vector<int>{} : std::vector<int>{d}, l, sub);
         };
 
         AttentionOffsets a;
@@ -61,7 +62,8 @@ ParameterTable::ParameterTable(const StackSpec& s) {
             tensors_.back().frozen = !s.gpas.learnable;
         }
         const int width = gated ? 2 * s.d_ff : s.d_ff;
-        for (const LinearLayer& linear : {LinearLayer{a.wqkv, d + 2 * d_kv, d}, {a.wo, d, d}, {f.w1, width, d}, {f.w2, d, s.d_ff}})
+        for (const LinearLayer& linear :
+             {LinearLayer{a.wqkv, d + 2 * d_kv, d}, {a.wo, d, d}, {f.w1, width, d}, {f.w2, d, s.d_ff}})
             linear_layers_.push_back(linear);
         attention.push_back(a);
         feed_forward.push_back(f);
@@ -79,8 +81,8 @@ std::size_t ParameterTable::add(std::string name, std::vector<int> shape, int la
     return tensors_.back().offset;
 }
 
-NormOffsets ParameterTable::add_norm(const std::string& name, const std::optional<NormSpec>& norm, int width, bool bias,
-                                     int layer, int sublayer) {
+NormOffsets ParameterTable::add_norm(const std::string& name, const std::optional<NormSpec>& norm, int width,
+                                     bool bias, int layer, int sublayer) {
     NormOffsets offsets;
     if (!norm) return offsets;
     const NormKindRow& kind = norm_kind_row(norm->kind);
@@ -92,7 +94,8 @@ NormOffsets ParameterTable::add_norm(const std::string& name, const std::optiona
 }
 
 bool ParameterTable::has_frozen() const {
-    return std::any_of(tensors_.begin(), tensors_.end(), [](const TensorInfo& tensor) { return tensor.frozen; });
+    return std::any_of(tensors_.begin(), tensors_.end(),
+                       [](const TensorInfo& tensor) { return tensor.frozen; });
 }
 
 const TensorInfo* ParameterTable::find(const std::string& name) const {

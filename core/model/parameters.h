@@ -74,8 +74,8 @@ class ParameterTable {
 
   private:
     std::size_t add(std::string name, std::vector<int> shape, int layer = -1, int sublayer = -1);
-    NormOffsets add_norm(const std::string& name, const std::optional<NormSpec>& norm, int width, bool bias, int layer = -1,
-                         int sublayer = -1);
+    NormOffsets add_norm(const std::string& name, const std::optional<NormSpec>& norm, int width, bool bias,
+                         int layer = -1, int sublayer = -1);
 
     std::vector<TensorInfo> tensors_;
     std::vector<LinearLayer> linear_layers_;

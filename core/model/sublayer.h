@@ -9,9 +9,9 @@
 
 namespace normscope {
 
-/// One sub-layer in the one form of scheme.h, around attention or the feed-forward map, with the learnable scale of its
-/// branch and the gate of GPAS at any site. Sub-layers count from 0: 2l is layer l's attention, 2l + 1 its feed-forward
-/// map.
+/// One sub-layer in the one form of scheme.h, around attention or the feed-forward map, with the learnable
+/// scale of its branch and the gate of GPAS at any site. Sub-layers count from 0: 2l is layer l's attention,
+/// 2l + 1 its feed-forward map.
 ///
 /// In a parallel layer the feed-forward map reads the layer's input, so a signal has a second path around the
 /// hidden state between the two sub-layers: `side`, a buffer as large as the signal. In the VJP the
@@ -33,15 +33,16 @@ struct NormOutputGradients {
 template <class T>
 void sublayer_forward(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&);
 
-/// gradient: [directions, R, d] of the shard, ∂/∂h_{index+1} on entry, ∂/∂h_{index} on return. Adds parameter gradients
-/// to `gradients` unless null; with more than one direction that and the noted gradients must be null.
+/// gradient: [directions, R, d] of the shard, ∂/∂h_{index+1} on entry, ∂/∂h_{index} on return. Adds parameter
+/// gradients to `gradients` unless null; with more than one direction that and the noted gradients must be
+/// null.
 template <class T>
-void sublayer_backward(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&, Jacobian, T* gradient,
-                       T* gradients, const NormOutputGradients<T>&, T* side = nullptr);
+void sublayer_backward(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&, Jacobian,
+                       T* gradient, T* gradients, const NormOutputGradients<T>&, T* side = nullptr);
 
 /// K directions at the tokens first_token … n − 1 of one sequence; tangent: [K, m, d], replaced by its image.
 template <class T>
-void sublayer_tangent(const Pass<T>&, int index, const SublayerRule&, int sequence, int first_token, int directions,
-                      const Tape<T>&, Jacobian, T* tangent, T* side = nullptr);
+void sublayer_tangent(const Pass<T>&, int index, const SublayerRule&, int sequence, int first_token,
+                      int directions, const Tape<T>&, Jacobian, T* tangent, T* side = nullptr);
 
 }  // namespace normscope

@@ -28,7 +28,8 @@ class Cutter {
 };
 
 template <class T>
-std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<SublayerRule>& rules, bool for_gradient, T* block) {
+std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<SublayerRule>& rules,
+                    bool for_gradient, T* block) {
     Cutter<T> cut(block);
     const std::size_t R = static_cast<std::size_t>(tape.rows()), d = static_cast<std::size_t>(s.d_model);
     const std::size_t n = static_cast<std::size_t>(tape.length), ff = static_cast<std::size_t>(s.d_ff);
@@ -44,7 +45,8 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
     for (std::size_t i = 0; i < rules.size(); ++i) {
         const SublayerRule& rule = rules[i];
         SublayerTape<T>& t = tape.sublayers[i];
-        const bool second = s.layout == Layout::Parallel && i % 2 == 1, first = s.layout == Layout::Parallel && !second;
+        const bool second = s.layout == Layout::Parallel && i % 2 == 1,
+                   first = s.layout == Layout::Parallel && !second;
         const auto gated = [&](GateSite site) { return s.gpas.enabled && rule.gate == site; };
         t.x = second                     ? tape.sublayers[i - 1].x
               : gated(GateSite::Input) ? cut.take(R * d)
@@ -52,7 +54,8 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
         if (rule.in || rule.s_in != 1 || gated(GateSite::Norm)) t.u = cut.take(R * d);
         const bool f_is_read = rule.out || gated(GateSite::Branch) || s.branch_scale != BranchScale::None;
         t.f = for_gradient && !f_is_read ? passing_f : cut.take(R * d);
-        if (rule.out && (gated(GateSite::Branch) || s.branch_scale != BranchScale::None)) t.y = cut.take(R * d);
+        if (rule.out && (gated(GateSite::Branch) || s.branch_scale != BranchScale::None))
+            t.y = cut.take(R * d);
         if (rule.post) t.z = cut.take(R * d);
         if (gated(GateSite::Norm) || (gated(GateSite::Output) && !first)) t.ungated = cut.take(R * d);
         t.in = cut.statistics(rule.in.has_value(), R);
@@ -69,7 +72,8 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
             t.probabilities = cut.take(R * static_cast<std::size_t>(s.heads) * n);
             t.mixed = cut.take(R * d);
         } else {
-            t.pre = for_gradient && !swiglu ? passing_pre : cut.take(R * static_cast<std::size_t>(feed_forward_width(s)));
+            t.pre = for_gradient && !swiglu ? passing_pre
+                                            : cut.take(R * static_cast<std::size_t>(feed_forward_width(s)));
             t.activated = cut.take(R * ff);
             if (!swiglu) t.slope = cut.take(R * ff);
         }
@@ -84,8 +88,8 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
 }  // namespace
 
 template <class T>
-void Tape<T>::reserve(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules, int new_sequences,
-                      int new_length, bool for_gradient) {
+void Tape<T>::reserve(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules,
+                      int new_sequences, int new_length, bool for_gradient) {
     sequences = new_sequences;
     length = new_length;
     device_ = &device;

@@ -50,9 +50,10 @@ struct BatchBuffer {
 /// The tape of one sub-layer, for the whole batch. R = B·n rows. Null if unused by the rule.
 template <class T>
 struct SublayerTape {
-    T* x = nullptr;     ///< [R, d] the branch's input: the hidden state before the sub-layer (in a parallel layer, before
-                        ///< the layer), or what a gate at the input made of it
-    T* u = nullptr;     ///< [R, d] input of f where a norm, a factor or a gate is placed before it; else x serves
+    T* x = nullptr;  ///< [R, d] the branch's input: the hidden state before the sub-layer (in a parallel
+                     ///< layer, before the layer), or what a gate at the input made of it
+    T* u =
+        nullptr;  ///< [R, d] input of f where a norm, a factor or a gate is placed before it; else x serves
     T* f = nullptr;     ///< [R, d] output of f
     T* y = nullptr;     ///< [R, d] output of the output norm, where a gate or a learnable scale reads it
     T* z = nullptr;     ///< [R, d] the sum, where a post norm reads it
@@ -94,11 +95,11 @@ struct Tape {
     /// Allocates for [sequences, length] tokens of this stack. With `for_gradient` alone, what no backward
     /// pass of parameter gradients reads (f and pre, where neither a norm nor a gate does) has one place for
     /// all sub-layers.
-    void reserve(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules, int sequences, int length,
-                 bool for_gradient = false);
+    void reserve(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules, int sequences,
+                 int length, bool for_gradient = false);
     /// The same in the worker's own memory (Device::scratch), valid until the worker reserves another tape.
-    void reserve_scratch(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules, int sequences,
-                         int length, bool for_gradient);
+    void reserve_scratch(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules,
+                         int sequences, int length, bool for_gradient);
     Device& device() const { return *device_; }
     HostView<T> view(const T* values, std::size_t count) const { return {*device_, values, count}; }
     double mean_loss() const {

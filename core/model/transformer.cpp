@@ -33,7 +33,8 @@ StackSpec excerpt_of(const StackSpec& whole, const std::vector<SublayerRule>& ru
     for (int l = 0; l < layers; ++l) {
         const auto override_of = [&](int sub) {
             const SublayerRule& rule = rules[static_cast<std::size_t>(2 * (first_layer + l) + sub)];
-            return RuleOverride{rule.in.has_value(), rule.out.has_value(), rule.post.has_value(), rule.a, rule.b};
+            return RuleOverride{rule.in.has_value(), rule.out.has_value(), rule.post.has_value(), rule.a,
+                                rule.b};
         };
         spec.layers.push_back({l, override_of(0), override_of(1)});
     }

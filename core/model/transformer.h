@@ -16,14 +16,15 @@
 
 namespace normscope {
 
-/// Gradients of one step, in the device's memory. Passes are cut into shards of whole sequences; each shard adds into its
-/// own buffer and the buffers are summed in order, so the result has the same bits on one thread or many.
+/// Gradients of one step, in the device's memory. Passes are cut into shards of whole sequences; each shard
+/// adds into its own buffer and the buffers are summed in order, so the result has the same bits on one
+/// thread or many.
 template <class T>
 struct Gradients {
     std::vector<Buffer<T>> shards;
     bool fresh = true;  ///< uninitialised; the first pass overwrites the buffers
-    /// [shards, 2, 2D+1]: Σh² and Σ(∂loss/∂h)² of every hidden state over all rows that the passes added, in float64
-    /// (gradient_ratio.h reads them).
+    /// [shards, 2, 2D+1]: Σh² and Σ(∂loss/∂h)² of every hidden state over all rows that the passes added, in
+    /// float64 (gradient_ratio.h reads them).
     Buffer<double> hidden_squares;
     Buffer<double> norm;           ///< one: ‖total‖₂ after sum_shards()
     Buffer<double> piece_squares;  ///< of sum_shards()
@@ -45,9 +46,9 @@ struct StepScratch {
     }
 };
 
-/// A causal language model: embedding, 2·depth sub-layers, final norm, head, cross-entropy. Holds the parameters; all
-/// passes are const and leave their results in a Tape, so probes and training can share one model. T is float
-/// or double. Not thread-safe against a concurrent change of parameters or numerics.
+/// A causal language model: embedding, 2·depth sub-layers, final norm, head, cross-entropy. Holds the
+/// parameters; all passes are const and leave their results in a Tape, so probes and training can share one
+/// model. T is float or double. Not thread-safe against a concurrent change of parameters or numerics.
 template <class T>
 class Transformer {
   public:
@@ -88,12 +89,12 @@ class Transformer {
     /// BF16 and sees them freeze).
     void set_parameters(std::span<const T> weights);
 
-    /// Tokens [B, n], n ≤ context, every token below vocab (InputError otherwise). Fills the tape; losses too when the
-    /// batch has targets.
+    /// Tokens [B, n], n ≤ context, every token below vocab (InputError otherwise). Fills the tape; losses too
+    /// when the batch has targets.
     void forward(const Batch&, Tape<T>&, ThreadPool&) const;
 
-    /// The layers alone, from the hidden states [length, d] of one sequence on, which the host holds; no head. length ≤
-    /// context.
+    /// The layers alone, from the hidden states [length, d] of one sequence on, which the host holds; no
+    /// head. length ≤ context.
     void forward_layers(const T* states, int length, Tape<T>&, ThreadPool&) const;
 
     /// Adds ∂(factor·mean loss)/∂θ to `gradients` (reserved and zeroed by clear()). `record` may be null.
@@ -104,24 +105,26 @@ class Transformer {
     /// backward pass finds the tape in the cache. The order of sums differs from backward().
     void accumulate(const Batch&, T factor, Gradients<T>&, StepScratch<T>&, ThreadPool&) const;
     void clear(Gradients<T>&, int sequences) const;
-    /// Sums the shards' buffers, in order, into total(), in float32 under emulated precision too, for the optimizer; and
-    /// ‖total‖₂, summed in float64 and divided by *divisor (of the device; null: 1), into Gradients::norm.
+    /// Sums the shards' buffers, in order, into total(), in float32 under emulated precision too, for the
+    /// optimizer; and ‖total‖₂, summed in float64 and divided by *divisor (of the device; null: 1), into
+    /// Gradients::norm.
     void sum_shards(Gradients<T>&, ThreadPool&, const double* divisor = nullptr) const;
     /// The same, and ‖total‖₂ on the host.
     double reduce(Gradients<T>&, ThreadPool&) const;
 
     /// JVP of the sub-layers begin … end − 1 with K directions, at one sequence of the tape:
     /// tangent [K, m, d] at the tokens first_token … n − 1, replaced by its image. The directions lie in the
-    /// device's memory, here and in pull_back(). What the pass multiplied by is in the tape, with its numerics.
-    /// In a causal stack those tokens depend on each other and the earlier ones alone; otherwise first_token must
-    /// be 0. In a parallel layer the map of one sub-layer alone is its own (sublayer.h); whole layers, and ranges
-    /// of them, are exact.
+    /// device's memory, here and in pull_back(). What the pass multiplied by is in the tape, with its
+    /// numerics. In a causal stack those tokens depend on each other and the earlier ones alone; otherwise
+    /// first_token must be 0. In a parallel layer the map of one sub-layer alone is its own (sublayer.h);
+    /// whole layers, and ranges of them, are exact.
     void tangent(const Tape<T>&, int sequence, int begin, int end, int first_token, int directions, Jacobian,
                  T* tangent) const;
     /// VJP for the whole batch: gradient [R, d] at h_end, replaced by the gradient at h_begin.
     void pull_back(const Tape<T>&, int begin, int end, Jacobian, T* gradient) const;
     /// VJP with K directions at one sequence: gradient [K, n, d].
-    void pull_back(const Tape<T>&, int sequence, int begin, int end, int directions, Jacobian, T* gradient) const;
+    void pull_back(const Tape<T>&, int sequence, int begin, int end, int directions, Jacobian,
+                   T* gradient) const;
 
   private:
     void build_tables();
@@ -139,8 +142,8 @@ class Transformer {
     void embed(const Pass<T>&, const DeviceBatch&, Shard, const Tape<T>&) const;
     void head_forward(const Pass<T>&, Shard, const Tape<T>&) const;
     /// Gradient at the last hidden state of *scale·Σ losses, and the losses.
-    void head_backward(const Pass<T>&, const DeviceBatch&, Shard, const Tape<T>&, const T* scale, T* gradient, T* gradients,
-                       BackwardRecord<T>*) const;
+    void head_backward(const Pass<T>&, const DeviceBatch&, Shard, const Tape<T>&, const T* scale, T* gradient,
+                       T* gradients, BackwardRecord<T>*) const;
     /// gradient: [R, d] of the shard at hidden[0], overwritten.
     void embed_backward(const Pass<T>&, const DeviceBatch&, Shard, const Tape<T>&, T* gradient, T* gradients,
                         BackwardRecord<T>*) const;

@@ -18,17 +18,18 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 /// The sums of each sequence (AttentionRowSums).
 enum Term : std::size_t { Rows, Entropy, SinkMass, kTerms };
 
-/// The largest |q·k| over the unmasked entries of one head of one sequence; NaN where one is not finite. q, k: [n, d_head] with
-/// rows `stride` apart.
+/// The largest |q·k| over the unmasked entries of one head of one sequence; NaN where one is not finite. q,
+/// k: [n, d_head] with rows `stride` apart.
 template <class T>
-double largest_product(const T* q, const T* k, int n, int d_head, int stride, bool causal, std::vector<T>& scores) {
+double largest_product(const T* q, const T* k, int n, int d_head, int stride, bool causal,
+                       std::vector<T>& scores) {
     constexpr int kBlock = 32;  // rows at a time, so that GEMM skips most of the masked half
     scores.resize(static_cast<std::size_t>(kBlock) * static_cast<std::size_t>(n));
     T most = 0;
     for (int first = 0; first < n; first += kBlock) {
         const int count = std::min(kBlock, n - first), keys = causal ? first + count : n;
-        matmul_nt<T>(count, keys, d_head, 1, q + static_cast<std::size_t>(first) * stride, stride, k, stride, 0,
-                     scores.data(), keys);
+        matmul_nt<T>(count, keys, d_head, 1, q + static_cast<std::size_t>(first) * stride, stride, k, stride,
+                     0, scores.data(), keys);
         const T largest = attention_kernels<T>().largest_magnitude(count, keys, first, causal, scores.data());
         if (std::isnan(largest)) return kNaN;
         most = std::max(most, largest);
@@ -62,19 +63,21 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
         for (std::size_t b = 0; b < B; ++b) {
             AttentionRowSums rows_of_b;
             attention_kernels<T>().add_rows(
-                tape.length, s.causal, tape.view(attention.probabilities + (b * H + head) * n * n, n * n).data(), rows_of_b);
+                tape.length, s.causal,
+                tape.view(attention.probabilities + (b * H + head) * n * n, n * n).data(), rows_of_b);
             if (!std::isfinite(rows_of_b.entropy)) return;
             sums.insert(sums.end(), {rows_of_b.rows, rows_of_b.entropy, rows_of_b.first_mass});
             const HostView<T> rows = tape.view(attention.qkv + b * n * width, n * width);
-            const double largest = scale * largest_product(rows.data() + head * d_head, rows.data() + key, tape.length, d_head, width,
-                                                           s.causal, scores);
+            const double largest = scale * largest_product(rows.data() + head * d_head, rows.data() + key,
+                                                           tape.length, d_head, width, s.causal, scores);
             if (std::isnan(largest)) return;
             most = std::max(most, largest);
         }
         max_logit[at] = most;
         if (sums[Rows] == 0) return;  // one token
         const auto mean = [](Term term) {
-            return [term](std::span<const double> totals, std::size_t) { return totals[term] / totals[Rows]; };
+            return
+                [term](std::span<const double> totals, std::size_t) { return totals[term] / totals[Rows]; };
         };
         entropy[at] = jackknife(sums, kTerms, mean(Entropy));
         sink_mass[at] = jackknife(sums, kTerms, mean(SinkMass));
@@ -91,13 +94,20 @@ template ProbeResult probe_attention<double>(ProbeInput<double>&);
 
 namespace {
 
-double operations(const ProbeShape& s) { return 2 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length); }
+double operations(const ProbeShape& s) {
+    return 2 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length);
+}
 
 }  // namespace
 
 ProbeInfo attention_probe() {
     const std::vector<Axis> heads{axis::layer, axis::head};
-    return {"attention", "Attention", ProbeNeeds::Forward, ProbeCost::Cheap, operations, probe_attention<float>,
+    return {"attention",
+            "Attention",
+            ProbeNeeds::Forward,
+            ProbeCost::Cheap,
+            operations,
+            probe_attention<float>,
             probe_attention<double>,
             {{"entropy", heads, "entropy of a row ÷ ln of its length", kAveraged | kMayBeNan},
              {"sink_mass", heads, "mass on the first token", kAveraged | kMayBeNan},

@@ -6,15 +6,18 @@
 namespace normscope {
 
 /// The concentration of attention, per layer and head over all rows of the batch; all [D, H]:
-///   entropy: mean over rows of two entries or more of −Σ p ln p ÷ ln(entries): 1 = uniform, 0 = one key alone. Its fall
-///   to 0 is the entropy collapse of Zhai et al., "Stabilizing transformer training by preventing attention entropy
-///   collapse" (2023);
-///   sink_mass: mean over the same rows of the probability of the first token (Xiao et al., "Efficient streaming language
-///   models with attention sinks", 2023);
-///   max_logit: largest |q·k/(τ√d_h)| over the unmasked entries, from q and k as the scores read them (normalised and
-///   rotated if the stack does so), in the engine's precision without the rounding of an emulated one.
-/// A row whose probabilities sum to 1 only roughly (emulated precision) is normalised. entropy_error and sink_mass_error:
-/// jackknife over the sequences. Dimensionless. A head is NaN where one of its probabilities or logits is not finite;
+///   entropy: mean over rows of two entries or more of −Σ p ln p ÷ ln(entries): 1 = uniform, 0 = one key
+///   alone. Its fall to 0 is the entropy collapse of Zhai et al., "Stabilizing transformer training by
+///   preventing attention entropy collapse" (2023);
+///   sink_mass: mean over the same rows of the probability of the first token (Xiao et al., "Efficient
+///   streaming language models with attention sinks", 2023);
+///   max_logit: largest |q·k/(τ√d_h)| over the unmasked entries, from q and k as the scores read them
+///   (normalised and rotated if the stack does so), in the engine's precision without the rounding of an
+///   emulated one.
+/// A row whose probabilities sum to 1 only roughly (emulated precision) is normalised. entropy_error and
+/// sink_mass_error:
+/// jackknife over the sequences. Dimensionless. A head is NaN where one of its probabilities or logits is not
+/// finite;
 /// entropy and sink_mass also where no row has two entries.
 template <class T>
 ProbeResult probe_attention(ProbeInput<T>& input);

@@ -25,7 +25,8 @@ std::vector<std::int64_t> early_steps(int level) {
     }
 }
 
-/// The smallest of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7.5, 8 times a power of ten, in whole numbers, that is not below x.
+/// The smallest of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7.5, 8 times a power of ten, in whole numbers, that is
+/// not below x.
 std::int64_t on_ladder(double x) {
     if (x <= 10) return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(x)));
     double power = 10;
@@ -36,13 +37,16 @@ std::int64_t on_ladder(double x) {
 }
 
 /// Multiples of k in kDenseSteps … last − 1.
-std::int64_t late_samples(std::int64_t k, std::int64_t last) { return (last - 1) / k - (kDenseSteps - 1) / k; }
+std::int64_t late_samples(std::int64_t k, std::int64_t last) {
+    return (last - 1) / k - (kDenseSteps - 1) / k;
+}
 
 /// The smallest stride of the ladder, a multiple of `unit`, with no more than `most` samples; 0: none fits.
 std::int64_t late_stride(double most, std::int64_t unit, std::int64_t last) {
     if (most < 1) return 0;
     const double about = static_cast<double>(last - kDenseSteps) / (most + 1) / static_cast<double>(unit);
-    for (std::int64_t m = on_ladder(std::max(1.0, about)); m * unit < last; m = on_ladder(static_cast<double>(m) + 0.5))
+    for (std::int64_t m = on_ladder(std::max(1.0, about)); m * unit < last;
+         m = on_ladder(static_cast<double>(m) + 0.5))
         if (static_cast<double>(late_samples(m * unit, last)) <= most) return m * unit;
     return 0;
 }
@@ -90,8 +94,9 @@ class Planner {
     void thin_early() {
         const bool slow = long_steps(shape_);
         // Where steps are short, a larger budget covers the beginning of runs that end early.
-        const double budget = kFill * step_ *
-                              (slow ? static_cast<double>(dense()) : kEarlyBudget * static_cast<double>(kDenseSteps));
+        const double budget =
+            kFill * step_ *
+            (slow ? static_cast<double>(dense()) : kEarlyBudget * static_cast<double>(kDenseSteps));
         const auto over = [&] { return common_operations(0, dense() - 1) > budget; };
         const auto thin_expensive = [&](int level) {
             for (std::size_t i : expensive_)
@@ -116,13 +121,15 @@ class Planner {
         ProbeNeeds needs = ProbeNeeds::Nothing;
         for (std::size_t i : cheap_) {
             cheap += probes_[i].operations;
-            if (shared_operations(shape_, probes_[i].needs) > shared_operations(shape_, needs)) needs = probes_[i].needs;
+            if (shared_operations(shape_, probes_[i].needs) > shared_operations(shape_, needs))
+                needs = probes_[i].needs;
         }
         cheap += shared_operations(shape_, needs);
         std::int64_t unit = 1;
         if (!cheap_.empty()) {
             // One intermediate sample of the cheap ones takes precedence over the others.
-            const double share = expensive_.empty() ? left : std::max(kCheapShare * left, std::min(left, 1.01 * cheap));
+            const double share =
+                expensive_.empty() ? left : std::max(kCheapShare * left, std::min(left, 1.01 * cheap));
             unit = late_stride(share / cheap, 1, last);
             if (unit == 0) return;
             for (std::size_t i : cheap_) stride_[i] = unit;
@@ -131,7 +138,8 @@ class Planner {
         // From the cheapest on, so that an unused share goes to the next.
         for (std::size_t n = expensive_.size(); n-- > 0;) {
             const PlannedProbe& probe = probes_[expensive_[n]];
-            const double own = probe.operations + (cheap_.empty() ? shared_operations(shape_, probe.needs) : 0);
+            const double own =
+                probe.operations + (cheap_.empty() ? shared_operations(shape_, probe.needs) : 0);
             const std::int64_t stride = late_stride(left / static_cast<double>(n + 1) / own, unit, last);
             stride_[expensive_[n]] = stride;
             if (stride > 0) left -= own * static_cast<double>(late_samples(stride, last));
@@ -175,7 +183,8 @@ class Planner {
 
 }  // namespace
 
-std::vector<StepList> plan_cadence(const ProbeShape& shape, std::span<const PlannedProbe> probes, std::int64_t steps) {
+std::vector<StepList> plan_cadence(const ProbeShape& shape, std::span<const PlannedProbe> probes,
+                                   std::int64_t steps) {
     return Planner(shape, probes, steps).plan();
 }
 
@@ -184,8 +193,9 @@ double planned_operations(const ProbeShape& shape, std::span<const PlannedProbe>
     double sum = 0;
     for (std::size_t i = 0; i < probes.size(); ++i)
         sum += probes[i].operations * static_cast<double>(lists[i].count(from, to));
-    // Steps with a pass: those of the longest list with these needs and of what it does not contain, step by step where
-    // the interval is short; over a long one late strides are multiples of the smallest, so the longest list has all.
+    // Steps with a pass: those of the longest list with these needs and of what it does not contain, step by
+    // step where the interval is short; over a long one late strides are multiples of the smallest, so the
+    // longest list has all.
     const auto passes = [&](const auto& wanted) {
         std::int64_t most = 0;
         for (std::size_t i = 0; i < probes.size(); ++i)

@@ -29,10 +29,14 @@ ProbeResult probe_gradients(ProbeInput<T>& input) {
             squares.push_back(row_kernels<T>().dot(count, h, h));
         }
         // For fewer sequences, scaled to the size of the batch.
-        const auto norm = [&](double sum, std::size_t of) { return std::sqrt(batch * sum / static_cast<double>(of)); };
-        hidden[k] = jackknife(squares, 2, [&](std::span<const double> s, std::size_t n) { return norm(s[0], n); });
-        scaled[k] = jackknife(
-            squares, 2, [&](std::span<const double> s, std::size_t n) { return norm(s[0], n) * norm(s[1], n); });
+        const auto norm = [&](double sum, std::size_t of) {
+            return std::sqrt(batch * sum / static_cast<double>(of));
+        };
+        hidden[k] =
+            jackknife(squares, 2, [&](std::span<const double> s, std::size_t n) { return norm(s[0], n); });
+        scaled[k] = jackknife(squares, 2, [&](std::span<const double> s, std::size_t n) {
+            return norm(s[0], n) * norm(s[1], n);
+        });
     }
     double total = 0;
     for (const TensorInfo& tensor : input.model.table().tensors()) {
@@ -42,7 +46,8 @@ ProbeResult probe_gradients(ProbeInput<T>& input) {
             squares += g * g;
         }
         total += squares;
-        if (tensor.sublayer >= 0) params[static_cast<std::size_t>(2 * tensor.layer + tensor.sublayer)] += squares;
+        if (tensor.sublayer >= 0)
+            params[static_cast<std::size_t>(2 * tensor.layer + tensor.sublayer)] += squares;
     }
     for (double& p : params) p = std::sqrt(p);
 
@@ -63,11 +68,24 @@ double operations(const ProbeShape& s) { return scalar_operations(s.states() + s
 }  // namespace
 
 ProbeInfo gradients_probe() {
-    return {"gradients", "Gradients by depth", ProbeNeeds::Backward, ProbeCost::Cheap, operations, probe_gradients<float>,
+    return {"gradients",
+            "Gradients by depth",
+            ProbeNeeds::Backward,
+            ProbeCost::Cheap,
+            operations,
+            probe_gradients<float>,
             probe_gradients<double>,
             {{"hidden", {axis::hidden_state}, "‖∂L/∂h_k‖_F over the batch", kAveraged, "nat"},
-             {"scaled", {axis::hidden_state}, "‖h_k‖·‖∂L/∂h_k‖, which no scale of h changes", kAveraged | kAdded, "nat"},
-             {"params", {axis::layer, axis::half}, "L2 norm over the tensors of the attention, of the FFN", 0, "nat"},
+             {"scaled",
+              {axis::hidden_state},
+              "‖h_k‖·‖∂L/∂h_k‖, which no scale of h changes",
+              kAveraged | kAdded,
+              "nat"},
+             {"params",
+              {axis::layer, axis::half},
+              "L2 norm over the tensors of the attention, of the FFN",
+              0,
+              "nat"},
              {"total", {}, "L2 norm over all tensors", 0, "nat"}}};
 }
 

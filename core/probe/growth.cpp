@@ -10,7 +10,8 @@
 #include "core/probe/growth_prefix.h"
 #include "core/probe/jackknife.h"
 
-// The sums over a token may run in any order: `omp simd` (-fopenmp-simd; no threads) lets the compiler vectorise them.
+// The sums over a token may run in any order: `omp simd` (-fopenmp-simd; no threads) lets the compiler
+// vectorise them.
 
 namespace normscope {
 
@@ -62,7 +63,8 @@ StateGrowth measure(const T* x, int sequences, int length, int d) {
             if (!(squares <= largest)) largest = squares;  // keeps a NaN
         }
     const auto over = [&](auto&& statistic) {
-        Averaged a = jackknife(sums, kTerms, [&](std::span<const double> t, std::size_t) { return statistic(t); });
+        Averaged a =
+            jackknife(sums, kTerms, [&](std::span<const double> t, std::size_t) { return statistic(t); });
         return Averaged{finite_or_nan(a.value), finite_or_nan(a.error)};
     };
     StateGrowth result;
@@ -88,7 +90,8 @@ ProbeResult probe_growth(ProbeInput<T>& input) {
     std::vector<StateGrowth> of_state(states);
     input.pool.run(static_cast<int>(states), [&](int k) {
         const auto at = static_cast<std::size_t>(k);
-        of_state[at] = measure(tape.view(tape.hidden[at], rows * width).data(), tape.sequences, tape.length, d);
+        of_state[at] =
+            measure(tape.view(tape.hidden[at], rows * width).data(), tape.sequences, tape.length, d);
     });
     std::vector<Averaged> ma, var, rms;
     std::vector<double> block;
@@ -99,9 +102,11 @@ ProbeResult probe_growth(ProbeInput<T>& input) {
         block.push_back(state.block);
     }
 
-    std::vector<double> bound_ma(states, kNaN), bound_var(states, kNaN), uniform(states, kNaN), product(states, kNaN);
+    std::vector<double> bound_ma(states, kNaN), bound_var(states, kNaN), uniform(states, kNaN),
+        product(states, kNaN);
     const double start = rms[0].value * std::sqrt(static_cast<double>(rows * width));
-    const auto prefixes = std::isfinite(start) ? growth_prefixes(input.model, tape, input.pool) : GrowthPrefixes{};
+    const auto prefixes =
+        std::isfinite(start) ? growth_prefixes(input.model, tape, input.pool) : GrowthPrefixes{};
     const std::span<const BoundedSublayer> bounded = prefixes.bounded;
     const auto draw = [&](const std::vector<double>& bounds, std::vector<double>& to) {
         for (std::size_t k = 0; k < bounds.size() && std::isfinite(bounds[k]); ++k)
@@ -113,7 +118,8 @@ ProbeResult probe_growth(ProbeInput<T>& input) {
         for (std::size_t k = 0; k < bounds.size() && rows * width > 1 && std::isfinite(bounds[k]); ++k)
             bound_var[k] = finite_or_nan(variance_bound(bounds[k], rows, width));
     }
-    const auto last = std::find_if(bounded.begin(), bounded.end(), [](const auto& s) { return !s.output_norm; });
+    const auto last =
+        std::find_if(bounded.begin(), bounded.end(), [](const auto& s) { return !s.output_norm; });
     const auto output_normed = bounded.first(static_cast<std::size_t>(last - bounded.begin()));
     if (!output_normed.empty() && std::all_of(output_normed.begin(), output_normed.end(), [](const auto& s) {
             return s.gate_scale == 1 && s.shortcut_scale == 1;
@@ -125,7 +131,8 @@ ProbeResult probe_growth(ProbeInput<T>& input) {
     const auto gates = estimated_prefix(input.model);
     if (!gates.empty() && std::isfinite(var[0].value)) {
         estimate[0] = var[0].value;
-        for (std::size_t k = 0; k < gates.size(); ++k) estimate[k + 1] = gpas_variance_step(estimate[k], gates[k]);
+        for (std::size_t k = 0; k < gates.size(); ++k)
+            estimate[k + 1] = gpas_variance_step(estimate[k], gates[k]);
     }
 
     ProbeResult result;
@@ -157,17 +164,25 @@ double operations(const ProbeShape& s) {
 
 ProbeInfo growth_probe() {
     const std::vector<Axis> states{axis::hidden_state};
-    return {"growth", "Growth", ProbeNeeds::Forward, ProbeCost::Cheap, operations, probe_growth<float>,
-            probe_growth<double>,
-            {{"ma", states, "mean |x| over batch, tokens and channels", kAveraged},
-             {"var", states, "variance", kAveraged},
-             {"rms", states, "root mean square", kAveraged},
-             {"block_rms", states, "RMS of the token whose RMS is largest"},
-             {"bound_ma", states, "bound of ma from the branches' norms", kMayBeNan},
-             {"bound_var", states, "bound of var from the branches' norms", kMayBeNan},
-             {"bound_uniform_ma", states, "bound of ma where output norms bound each branch alike", kMayBeNan | kAdded},
-             {"bound_product_ma", states, "bound of ma by products of the weights' norms", kMayBeNan | kAdded},
-             {"gpas_estimate", states, "variance that the gates predict from that of the embedding", kMayBeNan | kAdded}}};
+    return {
+        "growth",
+        "Growth",
+        ProbeNeeds::Forward,
+        ProbeCost::Cheap,
+        operations,
+        probe_growth<float>,
+        probe_growth<double>,
+        {{"ma", states, "mean |x| over batch, tokens and channels", kAveraged},
+         {"var", states, "variance", kAveraged},
+         {"rms", states, "root mean square", kAveraged},
+         {"block_rms", states, "RMS of the token whose RMS is largest"},
+         {"bound_ma", states, "bound of ma from the branches' norms", kMayBeNan},
+         {"bound_var", states, "bound of var from the branches' norms", kMayBeNan},
+         {"bound_uniform_ma", states, "bound of ma where output norms bound each branch alike",
+          kMayBeNan | kAdded},
+         {"bound_product_ma", states, "bound of ma by products of the weights' norms", kMayBeNan | kAdded},
+         {"gpas_estimate", states, "variance that the gates predict from that of the embedding",
+          kMayBeNan | kAdded}}};
 }
 
 }  // namespace normscope

@@ -18,16 +18,22 @@ const SublayerOffsets& offsets(const Transformer<T>& model, std::size_t k) {
     return model.table().feed_forward[k / 2];
 }
 
-bool first_of_parallel(const StackSpec& s, std::size_t k) { return s.layout == Layout::Parallel && k % 2 == 0; }
-bool second_of_parallel(const StackSpec& s, std::size_t k) { return s.layout == Layout::Parallel && k % 2 == 1; }
+bool first_of_parallel(const StackSpec& s, std::size_t k) {
+    return s.layout == Layout::Parallel && k % 2 == 0;
+}
+bool second_of_parallel(const StackSpec& s, std::size_t k) {
+    return s.layout == Layout::Parallel && k % 2 == 1;
+}
 
-/// act(α) of sub-layer k's gate; 0 where it has none, as the first of a parallel layer, whose output is the second's.
+/// act(α) of sub-layer k's gate; 0 where it has none, as the first of a parallel layer, whose output is the
+/// second's.
 template <class T>
 double gate_of(const Transformer<T>& model, std::size_t k) {
     const StackSpec& s = model.spec();
     if (!s.gpas.enabled) return 0;
     if (first_of_parallel(s, k) && model.rules()[k].gate == GateSite::Output) return 0;
-    return gate_activation(s.gpas.activation, static_cast<double>(model.host_parameters(offsets(model, k).gate, 1)[0]));
+    return gate_activation(s.gpas.activation,
+                           static_cast<double>(model.host_parameters(offsets(model, k).gate, 1)[0]));
 }
 
 /// The effect of a GPAS gate on a sub-layer's factors: |1 − act(α)| at its site, 1 elsewhere.
@@ -36,12 +42,13 @@ struct Passed {
     Passed(const Transformer<T>& model, std::size_t k) {
         if (!model.spec().gpas.enabled) return;
         const double passed = std::abs(1 - gate_of(model, k));
-        // A parallel layer's shortcut, and a gate on it or on the layer's input, are in its first sum; the second adds a
-        // branch to that.
+        // A parallel layer's shortcut, and a gate on it or on the layer's input, are in its first sum; the
+        // second adds a branch to that.
         const bool has_shortcut = !second_of_parallel(model.spec(), k);
         switch (model.rules()[k].gate) {
             case GateSite::Output: output = passed; break;
-            case GateSite::Input:  // the shortcut starts from the gated input too; the branch norms it, at its start or end
+            case GateSite::Input:  // the shortcut starts from the gated input too; the branch norms it, at
+                                   // its start or end
                 input = passed;
                 if (has_shortcut) shortcut = passed;
                 break;
@@ -96,7 +103,8 @@ GrowthPrefixes growth_prefixes(const Transformer<T>& model, const Tape<T>& tape,
         bound.step = model.numerics.residual_step;
         bound.branch_scale = std::abs(rule.b) * passed.branch;
         if (s.branch_scale != BranchScale::None)
-            bound.branch_scale *= largest_magnitude(model, at.scale, s.branch_scale == BranchScale::Scalar ? 1 : d);
+            bound.branch_scale *=
+                largest_magnitude(model, at.scale, s.branch_scale == BranchScale::Scalar ? 1 : d);
         bound.shortcut_scale = passed.shortcut * (second_of_parallel(s, k) ? 1 : std::abs(rule.a));
         bound.gate_scale = passed.output;
         bound.output_norm = rule.out.has_value();
@@ -106,7 +114,8 @@ GrowthPrefixes growth_prefixes(const Transformer<T>& model, const Tape<T>& tape,
         } else {
             bound.branch_rms = branches[k].token / std::sqrt(static_cast<double>(d));
         }
-        if (!all_finite({bound.branch_scale, bound.largest_rms(), bound.gate_scale, bound.shortcut_scale})) break;
+        if (!all_finite({bound.branch_scale, bound.largest_rms(), bound.gate_scale, bound.shortcut_scale}))
+            break;
         prefixes.bounded.push_back(bound);
 
         product = product && !rule.out && branches[k].unbiased;

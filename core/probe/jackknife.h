@@ -29,7 +29,8 @@ Averaged jackknife(std::span<const double> sums, std::size_t terms, const Statis
     std::vector<double> totals(terms, 0.0), without(terms);
     for (std::size_t b = 0; b < sequences; ++b)
         for (std::size_t i = 0; i < terms; ++i) totals[i] += sums[b * terms + i];
-    Averaged result{statistic(std::span<const double>(totals), sequences), std::numeric_limits<double>::quiet_NaN()};
+    Averaged result{statistic(std::span<const double>(totals), sequences),
+                    std::numeric_limits<double>::quiet_NaN()};
     if (sequences < 2) return result;
     std::vector<double> left_out(sequences);
     double mean = 0;
@@ -47,14 +48,16 @@ Averaged jackknife(std::span<const double> sums, std::size_t terms, const Statis
 
 /// Adds the array `name` and, of the same shape, `name`_error to a result.
 inline void add_averaged(ProbeResult& result, const std::string& name, std::vector<std::size_t> shape,
-                         const std::vector<Averaged>& averaged, std::vector<std::string> axes, std::string unit) {
+                         const std::vector<Averaged>& averaged, std::vector<std::string> axes,
+                         std::string unit) {
     std::vector<double> values, errors;
     for (const Averaged& a : averaged) {
         values.push_back(a.value);
         errors.push_back(a.error);
     }
     result.arrays.push_back({name, shape, std::move(values), axes, unit});
-    result.arrays.push_back({name + "_error", std::move(shape), std::move(errors), std::move(axes), std::move(unit)});
+    result.arrays.push_back(
+        {name + "_error", std::move(shape), std::move(errors), std::move(axes), std::move(unit)});
 }
 
 }  // namespace normscope

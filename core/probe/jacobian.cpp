@@ -91,8 +91,9 @@ void measure_layers(ProbeInput<T>& input, const JacobianPlan& plan, const std::f
     for (const int layer : plan.layers) {
         check();
         const Transformer<double> model(input.model, layer, 1, false);
-        const HostView<T> from = states.view(states.hidden[2 * static_cast<std::size_t>(layer)],
-                                             static_cast<std::size_t>(n) * static_cast<std::size_t>(model.spec().d_model));
+        const HostView<T> from =
+            states.view(states.hidden[2 * static_cast<std::size_t>(layer)],
+                        static_cast<std::size_t>(n) * static_cast<std::size_t>(model.spec().d_model));
         const std::vector<double> state(from.begin(), from.end());
         Tape<double> tape, prefix;
         model.forward_layers(state.data(), n, tape, input.pool);
@@ -128,8 +129,9 @@ template ProbeResult probe_jacobian<double>(ProbeInput<double>&);
 
 namespace {
 
-/// Blocks of every sub-layer and layer and the largest values of full maps; the probe samples tokens and layers where that
-/// would take more than two to three steps of the default stack, or a forward and backward pass over one sequence.
+/// Blocks of every sub-layer and layer and the largest values of full maps; the probe samples tokens and
+/// layers where that would take more than two to three steps of the default stack, or a forward and backward
+/// pass over one sequence.
 double operations(const ProbeShape& s) {
     const double d = s.d_model;
     const double most = std::max(3.1e9, 3 * forward_operations(s, s.context, s.context));

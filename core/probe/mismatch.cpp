@@ -61,7 +61,8 @@ Transformer<float> in_float32(const Transformer<T>& model) {
         Transformer<float> copy(model.spec(), 0, model.device());
         const HostView<T> weights = model.host_parameters();
         HostEdit<float> to(copy.device(), copy.parameters().data(), weights.size());
-        std::transform(weights.begin(), weights.end(), to.data(), [](T weight) { return static_cast<float>(weight); });
+        std::transform(weights.begin(), weights.end(), to.data(),
+                       [](T weight) { return static_cast<float>(weight); });
         to.commit();
         copy.numerics = model.numerics;
         return copy;
@@ -114,8 +115,8 @@ ProbeResult probe_mismatch(ProbeInput<T>& input) {
         const std::string name = format.name;
         add_averaged(result, name + "_hidden", {states}, hidden, {"hidden_state"}, "1");
         add_averaged(result, name + "_logits", {},
-                     {relative_error(low.view(low.logits, B * n * V).data(), exact->view(exact->logits, B * n * V).data(), B,
-                                     n * V)},
+                     {relative_error(low.view(low.logits, B * n * V).data(),
+                                     exact->view(exact->logits, B * n * V).data(), B, n * V)},
                      {}, "1");
     }
     result.labels["sampled"] = {std::to_string(sequences) + " of " + std::to_string(input.batch.sequences) +

@@ -113,7 +113,8 @@ SiteNumbers measure(const ProbeInput<T>& input, const Tape<T>& tape, const NormS
     const auto gamma = widened(input.model.host_parameters(site.offsets.weight, d).data(), d);
     SiteNumbers result;
     const NormNulls nulls = norm_kind_row(site.offsets.kind).nulls;
-    if (nulls == NormNulls::None || !std::all_of(gamma.begin(), gamma.end(), [](double g) { return std::isfinite(g); })) {
+    if (nulls == NormNulls::None ||
+        !std::all_of(gamma.begin(), gamma.end(), [](double g) { return std::isfinite(g); })) {
         constexpr double nan = std::numeric_limits<double>::quiet_NaN();
         result.gain = result.backward = result.forward = result.epsilon = {nan, nan};
         return result;
@@ -203,12 +204,18 @@ double operations(const ProbeShape& s) { return scalar_operations(4 * s.states()
 
 ProbeInfo null_space_probe() {
     const std::vector<Axis> sites{axis::site};
-    return {"null_space", "Norm sites", ProbeNeeds::Backward, ProbeCost::Medium, operations, probe_null_space<float>,
+    return {"null_space",
+            "Norm sites",
+            ProbeNeeds::Backward,
+            ProbeCost::Medium,
+            operations,
+            probe_null_space<float>,
             probe_null_space<double>,
             {{"gain", sites, "mean over tokens of 1/σ_ε", kAveraged},
              {"erased_backward", sites, "share of the gradient's energy that the norm's Jacobian erases",
               kAveraged | kMayBeNan},
-             {"erased_forward", sites, "share of the branch's energy that a post norm erases", kAveraged | kMayBeNan},
+             {"erased_forward", sites, "share of the branch's energy that a post norm erases",
+              kAveraged | kMayBeNan},
              {"epsilon_share", sites, "mean over tokens of ε/(var + ε)", kAveraged | kAdded},
              {"bf16_rho_ln", sites, "ρ_LN of the median variance in BF16", kMayBeNan | kAdded},
              {"fp16_rho_ln", sites, "ρ_LN of the median variance in FP16", kMayBeNan | kAdded}},

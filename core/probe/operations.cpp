@@ -7,8 +7,8 @@ namespace normscope {
 
 namespace {
 
-// Measured on two AVX-512 cores: 54e9 multiply-adds a second in float32 products, 10 GB/s of memory, and a little under
-// a nanosecond for an element of a float64 loop.
+// Measured on two AVX-512 cores: 54e9 multiply-adds a second in float32 products, 10 GB/s of memory, and a
+// little under a nanosecond for an element of a float64 loop.
 constexpr double kTraffic = 20, kScalar = 30;
 /// A pass with the tape of the whole batch has more cache misses than a training step's pieces.
 constexpr double kTapePass = 1.25;
@@ -55,8 +55,8 @@ double shared_operations(const ProbeShape& s, ProbeNeeds needs) {
 double step_operations(const ProbeShape& s) {
     const double tokens = static_cast<double>(s.batch) * s.accumulate * s.context;
     // The optimizer reads the gradient, reads and writes the parameters and two moments.
-    return 3 * forward_operations(s, tokens, s.context) + traffic_operations((2.0 * s.accumulate + 7) * s.parameters()) +
-           gradient_buffers(s, s.batch);
+    return 3 * forward_operations(s, tokens, s.context) +
+           traffic_operations((2.0 * s.accumulate + 7) * s.parameters()) + gradient_buffers(s, s.batch);
 }
 
 bool long_steps(const ProbeShape& s) { return step_operations(s) > kLongStep; }

@@ -24,7 +24,8 @@ constexpr bool needs_backward(ProbeNeeds needs) { return needs == ProbeNeeds::Ba
 struct ProbeShape {
     int depth = 0, d_model = 0, heads = 0, d_kv = 0, d_ff = 0, vocab = 0;
     int feed_forward_maps = 2;                  ///< matrices of one feed-forward sub-layer: 2, SwiGLU 3
-    int batch = 1, accumulate = 1, context = 1;  ///< of a training step: sequences a micro-batch, micro-batches, tokens
+    int batch = 1, accumulate = 1,
+        context = 1;  ///< of a training step: sequences a micro-batch, micro-batches, tokens
     int sequences = 8, length = 1;              ///< of the probe batch
 
     double tokens() const { return static_cast<double>(sequences) * length; }
@@ -37,10 +38,10 @@ struct ProbeShape {
 /// The number of held-out sequences of a probe, where affordable.
 inline constexpr int kProbeSequences = 8;
 
-/// The shape of a completed stack under a recipe's batch, with the probe batch it can afford: eight sequences of the
-/// context's length; fewer sequences (at least two) and then a shorter prefix (at least 32 tokens, where the context
-/// has them) until the shared forward and backward pass costs at most 1.25 training steps, or 0.65 where a step is long
-/// (long_steps). From shapes alone.
+/// The shape of a completed stack under a recipe's batch, with the probe batch it can afford: eight sequences
+/// of the context's length; fewer sequences (at least two) and then a shorter prefix (at least 32 tokens,
+/// where the context has them) until the shared forward and backward pass costs at most 1.25 training steps,
+/// or 0.65 where a step is long (long_steps). From shapes alone.
 ProbeShape probe_shape(const StackSpec& stack, int batch, int accumulate);
 
 /// Operation counts. The unit is one multiply-add of a GEMM; memory traffic and other work are counted by

@@ -24,7 +24,8 @@ struct ProbeResult {
     std::string probe;  ///< id: growth, gradients, theta, null_space, jacobian
     std::int64_t step = 0;
     std::vector<NamedArray> arrays;
-    std::map<std::string, std::vector<std::string>> labels;  ///< attribute -> names, e.g. "sites" of null_space
+    std::map<std::string, std::vector<std::string>>
+        labels;  ///< attribute -> names, e.g. "sites" of null_space
     double cost_ms = 0;                                      ///< wall time this sample took
 
     /// The array of that name, or nullptr.

@@ -24,7 +24,8 @@ struct Sums {
 constexpr std::size_t kTerms = sizeof(Sums) / sizeof(double);
 
 template <class T>
-Sums sums_of(ProbeInput<T>& input, const Tape<T>& tape, const BackwardRecord<T>& record, int sublayer, int sequence) {
+Sums sums_of(ProbeInput<T>& input, const Tape<T>& tape, const BackwardRecord<T>& record, int sublayer,
+             int sequence) {
     const auto& kernels = row_kernels<T>();
     const auto k = static_cast<std::size_t>(sublayer);
     const std::size_t n = static_cast<std::size_t>(tape.length);
@@ -38,7 +39,8 @@ Sums sums_of(ProbeInput<T>& input, const Tape<T>& tape, const BackwardRecord<T>&
     const HostView<T> branches = tape.view(rows, count), stream = tape.view(tape.hidden[k] + first, count);
     for (std::size_t r = 0; r < n; ++r) {
         const T *branch = branches.data() + r * d, *x = stream.data() + r * d;
-        const double branch_norm = std::sqrt(kernels.dot(d, branch, branch)), norm = std::sqrt(kernels.dot(d, x, x));
+        const double branch_norm = std::sqrt(kernels.dot(d, branch, branch)),
+                     norm = std::sqrt(kernels.dot(d, x, x));
         sums.ratio += branch_norm / norm;
         if (branch_norm == 0 || norm == 0) continue;
         sums.cosine += kernels.dot(d, branch, x) / (branch_norm * norm);
@@ -73,7 +75,8 @@ ProbeResult probe_residual(ProbeInput<T>& input) {
         std::vector<double> sums;
         for (int b = 0; b < sequences; ++b) {
             const Sums s = sums_of(input, tape, record, sublayer, b);
-            sums.insert(sums.end(), {s.ratio, s.cosine, s.directed, s.gradient_out, s.gradient_sum, s.gradient_in});
+            sums.insert(sums.end(),
+                        {s.ratio, s.cosine, s.directed, s.gradient_out, s.gradient_sum, s.gradient_in});
         }
         const double along = std::abs(backward_shortcut_factor(input.model, sublayer));
         const double kept = along == 0 ? 1 : along;
@@ -85,10 +88,11 @@ ProbeResult probe_residual(ProbeInput<T>& input) {
         const auto k = static_cast<std::size_t>(sublayer);
         ratio[k] = averaged([&](const Sums& s, std::size_t count) { return s.ratio / (tokens * count); });
         cosine[k] = averaged([](const Sums& s, std::size_t) { return s.cosine / s.directed; });
-        norm[k] = averaged([](const Sums& s, std::size_t) { return std::sqrt(s.gradient_sum / s.gradient_out); });
+        norm[k] =
+            averaged([](const Sums& s, std::size_t) { return std::sqrt(s.gradient_sum / s.gradient_out); });
         shortcut[k] = averaged([&](const Sums&, std::size_t) { return kept; });
-        branch[k] =
-            averaged([&](const Sums& s, std::size_t) { return std::sqrt(s.gradient_in / s.gradient_sum) / kept; });
+        branch[k] = averaged(
+            [&](const Sums& s, std::size_t) { return std::sqrt(s.gradient_in / s.gradient_sum) / kept; });
     });
 
     ProbeResult result;
@@ -114,7 +118,12 @@ double operations(const ProbeShape& s) { return scalar_operations(3 * s.states()
 ProbeInfo residual_probe() {
     const std::vector<Axis> sublayers{axis::sublayer};
     constexpr unsigned flags = kAveraged | kMayBeNan;
-    return {"residual", "Branch and stream", ProbeNeeds::Backward, ProbeCost::Cheap, operations, probe_residual<float>,
+    return {"residual",
+            "Branch and stream",
+            ProbeNeeds::Backward,
+            ProbeCost::Cheap,
+            operations,
+            probe_residual<float>,
             probe_residual<double>,
             {{"branch_ratio", sublayers, "mean over tokens of ‖Δt·b·y‖/‖x‖", flags},
              {"branch_cosine", sublayers, "mean over tokens of cos(Δt·b·y, x)", flags},

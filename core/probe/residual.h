@@ -16,14 +16,19 @@ namespace normscope {
 /// post norm and a gate at the output (‖·‖ is the Frobenius norm; stop-gradients are honoured, as in
 /// training):
 ///   grad_norm     = ‖g_z‖/‖g_{k+1}‖: the post norm and the output gate; 1 without both
-///   grad_shortcut = |s|, s·g_z being what the shortcut alone sends to h_k: s = a, times the gradient factor of a gate at
-///                   the shortcut or the input. Where s = 0 it is 1: there is no shortcut, and the branch has it all
-///   grad_branch   = ‖g_k‖/(grad_shortcut·‖g_z‖): what the branch's Jacobian gives back (above 1) or takes (below 1)
-/// Their product is ‖g_k‖/‖g_{k+1}‖ exactly; over a range of sub-layers the products multiply. It is arithmetic and no
-/// approximation: the branch's factor is what remains of the measured gradient once the other two are known.
+///   grad_shortcut = |s|, s·g_z being what the shortcut alone sends to h_k: s = a, times the gradient factor
+///   of a gate at
+///                   the shortcut or the input. Where s = 0 it is 1: there is no shortcut, and the branch has
+///                   it all
+///   grad_branch   = ‖g_k‖/(grad_shortcut·‖g_z‖): what the branch's Jacobian gives back (above 1) or takes
+///                 (below 1)
+/// Their product is ‖g_k‖/‖g_{k+1}‖ exactly; over a range of sub-layers the products multiply. It is
+/// arithmetic and no approximation: the branch's factor is what remains of the measured gradient once the
+/// other two are known.
 ///
-/// In a parallel layer both branches leave from the layer's input: the feed-forward sub-layer has the layer's norm and
-/// gate in grad_norm and 1 in the other two, attention the layer's shortcut, and its grad_branch is that of both branches.
+/// In a parallel layer both branches leave from the layer's input: the feed-forward sub-layer has the layer's
+/// norm and gate in grad_norm and 1 in the other two, attention the layer's shortcut, and its grad_branch is
+/// that of both branches.
 template <class T>
 ProbeResult probe_residual(ProbeInput<T>& input);
 

@@ -12,14 +12,16 @@ namespace normscope {
 /// lengths alternate (θ of a uniform row depends on it), and the choice depends on the shape alone: the rows
 /// are the same at every step.
 struct RowSample {
-    std::size_t first = 0;   ///< the first row of a sequence that counts: 1 in a causal stack, whose row 0 is one-hot
+    std::size_t first =
+        0;  ///< the first row of a sequence that counts: 1 in a causal stack, whose row 0 is one-hot
     std::size_t length = 0;  ///< rows of a sequence, the first ones included
     std::size_t heads = 0, sequences = 0;  ///< heads of all layers
     std::size_t stride = 1;
 
-    /// At most about `budget` rows in all, and at least one of every sequence in every head. Up to `budget` rows are
-    /// all taken.
-    RowSample(std::size_t layers_times_heads, std::size_t of_sequences, std::size_t n, bool causal, std::size_t budget)
+    /// At most about `budget` rows in all, and at least one of every sequence in every head. Up to `budget`
+    /// rows are all taken.
+    RowSample(std::size_t layers_times_heads, std::size_t of_sequences, std::size_t n, bool causal,
+              std::size_t budget)
         : first(causal || n < 2 ? 1 : 0), length(n), heads(layers_times_heads), sequences(of_sequences) {
         stride = std::max<std::size_t>(1, (all() + budget - 1) / budget);
         stride += stride % 2 == 0;

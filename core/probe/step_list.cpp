@@ -46,13 +46,16 @@ StepList StepList::parse(const std::string& text, const std::string& where) {
     for (std::string group; std::getline(groups, group, ',');) {
         StepRange range;
         if (!read_range(group, range))
-            throw InputError(where, "\"" + group + "\" is no group of steps", "first, first:last or first:last:stride");
+            throw InputError(where, "\"" + group + "\" is no group of steps",
+                             "first, first:last or first:last:stride");
         if (!list.empty() && range.first <= list.ranges_.back().last)
-            throw InputError(where, "\"" + group + "\" does not lie above the group before", "ascending groups");
+            throw InputError(where, "\"" + group + "\" does not lie above the group before",
+                             "ascending groups");
         list.add(range);
     }
     if (list.empty() || text.back() == ',')
-        throw InputError(where, "\"" + text + "\" is no list of steps", "groups first:last:stride, separated by commas");
+        throw InputError(where, "\"" + text + "\" is no list of steps",
+                         "groups first:last:stride, separated by commas");
     return list;
 }
 

@@ -99,7 +99,8 @@ HeadSummary summarise_head(ProbeInput<T>& input, const RowSample& sample, std::s
     const Tape<T>& tape = input.tape();
     const StackSpec& s = input.model.spec();
     const auto H = static_cast<std::size_t>(s.heads), n = sample.length;
-    SensitivityOptions options = std::is_same_v<T, float> ? SensitivityOptions::single_precision() : SensitivityOptions{};
+    SensitivityOptions options =
+        std::is_same_v<T, float> ? SensitivityOptions::single_precision() : SensitivityOptions{};
     // Probabilities that were each rounded to BF16 or FP16 sum to 1 only within this.
     if (input.model.rounding() != Rounding::None) options.sum_tolerance = 1e-2;
     HeadRows<T> rows(options, sample.sequences);
@@ -131,11 +132,12 @@ void add_averages(ProbeResult& result, const std::vector<HeadSummary>& heads, st
     for (const auto& average : averages) {
         std::vector<Averaged> values;
         for (const HeadSummary& head : heads)
-            values.push_back(head.measured ? jackknife(head.sums, kTerms,
-                                                       [&](std::span<const double> totals, std::size_t) {
-                                                           return average.factor * totals[average.term] / totals[Rows];
-                                                       })
-                                           : Averaged{kNaN, kNaN});
+            values.push_back(head.measured
+                                 ? jackknife(head.sums, kTerms,
+                                             [&](std::span<const double> totals, std::size_t) {
+                                                 return average.factor * totals[average.term] / totals[Rows];
+                                             })
+                                 : Averaged{kNaN, kNaN});
         add_averaged(result, average.name, {D, H}, values, {"layer", "head"}, "1");
     }
 }
@@ -161,7 +163,8 @@ void add_lowest_rows(ProbeResult& result, const std::vector<HeadSummary>& heads,
     }
     result.arrays.push_back({"lowest_row", {D, H, n}, std::move(rows), {"layer", "head", "key"}, "1"});
     result.arrays.push_back({"lowest_subset", {D, H, n}, std::move(subsets), {"layer", "head", "key"}, "1"});
-    result.arrays.push_back({"lowest_info", {D, H, 3}, std::move(info), {"layer", "head", "sequence, row, theta"}, "1"});
+    result.arrays.push_back(
+        {"lowest_info", {D, H, 3}, std::move(info), {"layer", "head", "sequence, row, theta"}, "1"});
 }
 
 }  // namespace
@@ -186,13 +189,17 @@ ProbeResult probe_theta(ProbeInput<T>& input) {
     double widest = 0;
     for (const HeadSummary& head : heads) {
         most.push_back(head.measured ? head.most : kNaN);
-        for (const double q : kQuantiles) quantiles.push_back(head.measured ? quantile(head.relative, q) : kNaN);
+        for (const double q : kQuantiles)
+            quantiles.push_back(head.measured ? quantile(head.relative, q) : kNaN);
         widest = std::max(widest, head.widest);
     }
     result.arrays.push_back({"max", {D, H}, std::move(most), {"layer", "head"}, "1"});
     add_averages(result, heads, D, H, input.model.numerics.temperature);
-    result.arrays.push_back(
-        {"quantiles", {D, H, kQuantiles.size()}, std::move(quantiles), {"layer", "head", "min, 5 %, 50 %, 95 %, max"}, "1"});
+    result.arrays.push_back({"quantiles",
+                             {D, H, kQuantiles.size()},
+                             std::move(quantiles),
+                             {"layer", "head", "min, 5 %, 50 %, 95 %, max"},
+                             "1"});
     result.arrays.push_back({"width", {}, {widest}, {}, "1"});
     add_lowest_rows(result, heads, D, H, n);
     result.labels["sampled"] = {grouped(sample.taken()) + " of " + grouped(sample.all()) + " rows"};
@@ -204,16 +211,25 @@ template ProbeResult probe_theta<double>(ProbeInput<double>&);
 namespace {
 
 /// Entries of all attention rows, without the masked ones.
-double operations(const ProbeShape& s) { return 13 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length); }
+double operations(const ProbeShape& s) {
+    return 13 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length);
+}
 
 }  // namespace
 
 ProbeInfo theta_probe() {
     const std::vector<Axis> heads{axis::layer, axis::head}, rows{axis::layer, axis::head, axis::key};
-    constexpr unsigned flags = kAveraged | kMayBeNan, added = flags | kAdded, some = kMayBeNan | kAdded | kSometimes;
-    static constexpr Axis quantile{"min, 5 %, 50 %, 95 %, max", [](const StackSizes&) { return kQuantiles.size(); }};
+    constexpr unsigned flags = kAveraged | kMayBeNan, added = flags | kAdded,
+                       some = kMayBeNan | kAdded | kSometimes;
+    static constexpr Axis quantile{"min, 5 %, 50 %, 95 %, max",
+                                   [](const StackSizes&) { return kQuantiles.size(); }};
     static constexpr Axis info{"sequence, row, theta", [](const StackSizes&) { return std::size_t{3}; }};
-    return {"theta", "Softmax sensitivity θ", ProbeNeeds::Forward, ProbeCost::Expensive, operations, probe_theta<float>,
+    return {"theta",
+            "Softmax sensitivity θ",
+            ProbeNeeds::Forward,
+            ProbeCost::Expensive,
+            operations,
+            probe_theta<float>,
             probe_theta<double>,
             {{"max", heads, "largest θ of a row", kMayBeNan},
              {"mean", heads, "mean θ", flags},
@@ -223,7 +239,10 @@ ProbeInfo theta_probe() {
              {"over_tau", heads, "mean θ/τ", added},
              {"prefix_mean", heads, "mean of a lower bound of θ", added},
              {"peaked_mean", heads, "mean of an upper bound of θ", added},
-             {"quantiles", {axis::layer, axis::head, quantile}, "of θ ÷ θ of the uniform row", kMayBeNan | kAdded},
+             {"quantiles",
+              {axis::layer, axis::head, quantile},
+              "of θ ÷ θ of the uniform row",
+              kMayBeNan | kAdded},
              {"width", {}, "widest certificate of a θ"},
              {"lowest_row", rows, "probabilities of the row with the lowest ratio", some},
              {"lowest_subset", rows, "1 where a key is in that row's S*", some},

@@ -13,7 +13,8 @@
 #include "core/backend/cpu/svd.h"
 #include "core/probe/jackknife.h"
 
-// The sums over a token may run in any order: `omp simd` (-fopenmp-simd; no threads) lets the compiler vectorise them.
+// The sums over a token may run in any order: `omp simd` (-fopenmp-simd; no threads) lets the compiler
+// vectorise them.
 
 namespace normscope {
 
@@ -39,7 +40,8 @@ double median_magnitude(const T* x, std::size_t count, std::vector<T>& buffer) {
     if (count % 2 == 1) ++counts[bucket(x[count - 1])];
     for (std::size_t i = 0; i < kBuckets; ++i) counts[i] += odd[i];
     const std::size_t lower = (count - 1) / 2, upper = count / 2;
-    std::size_t below = 0, first = 0;  // below: entries in the buckets before `first`, which holds the lower middle one
+    std::size_t below = 0,
+                first = 0;  // below: entries in the buckets before `first`, which holds the lower middle one
     while (below + counts[first] <= lower) below += counts[first++];
     std::size_t last = first, up_to = below + counts[first];
     while (up_to <= upper) up_to += counts[++last];
@@ -71,7 +73,8 @@ SequenceNumbers measure(const T* x, int tokens, int width, std::vector<double>& 
         const T* token = x + t * d;
         double squares = 0;
 #pragma omp simd reduction(+ : squares)
-        for (std::size_t i = 0; i < d; ++i) squares += static_cast<double>(token[i]) * static_cast<double>(token[i]);
+        for (std::size_t i = 0; i < d; ++i)
+            squares += static_cast<double>(token[i]) * static_cast<double>(token[i]);
 #pragma omp simd reduction(max : largest)
         for (std::size_t i = 0; i < d; ++i) largest = std::max(largest, std::abs(token[i]));
         if (!std::isfinite(squares)) return {};
@@ -133,9 +136,11 @@ int effective_rank_sequences(const StackSpec& spec, int sequences, int length) {
     // runs on short vectors), at each hidden state; the passes 6 a parameter and token of the layers.
     const double m = std::min(length, spec.d_model), d = spec.d_model;
     const double rank = (2.0 * spec.depth + 1) * (4 * m + 2500) * m * m;
-    const double layer = d * (2 * d + 2 * spec.d_kv()) + (spec.activation == Activation::SwiGlu ? 3 : 2) * d * spec.d_ff;
+    const double layer =
+        d * (2 * d + 2 * spec.d_kv()) + (spec.activation == Activation::SwiGlu ? 3 : 2) * d * spec.d_ff;
     const double passes = 6 * spec.depth * layer * length * sequences;
-    return std::min(sequences, std::max(2, static_cast<int>(std::min<double>(sequences, 0.25 * passes / rank))));
+    return std::min(sequences,
+                    std::max(2, static_cast<int>(std::min<double>(sequences, 0.25 * passes / rank))));
 }
 
 template <class T>
@@ -158,7 +163,8 @@ ProbeResult probe_tokens(ProbeInput<T>& input) {
             similarity.push_back(numbers.similarity);
             outlier.push_back(numbers.outlier);
             heaviest.push_back(numbers.heaviest);
-            if (b < ranked) rank.push_back(effective_rank(std::vector<double>(x, x + piece).data(), tape.length, d));
+            if (b < ranked)
+                rank.push_back(effective_rank(std::vector<double>(x, x + piece).data(), tape.length, d));
         }
         of_state[static_cast<std::size_t>(state)] = {mean_of(similarity), mean_of(rank), mean_of(outlier),
                                                      mean_of(heaviest)};
@@ -182,12 +188,13 @@ template ProbeResult probe_tokens<double>(ProbeInput<double>&);
 
 namespace {
 
-/// Similarity and outliers of every state, and the eigenvalue problems of some sequences: at most a quarter of the
-/// passes' operations where two sequences do not exceed it (tokens.h).
+/// Similarity and outliers of every state, and the eigenvalue problems of some sequences: at most a quarter
+/// of the passes' operations where two sequences do not exceed it (tokens.h).
 double operations(const ProbeShape& s) {
     const double m = std::min(s.length, s.d_model), problem = (2.0 * s.depth + 1) * (4 * m + 2500) * m * m;
     const double passes = 3 * forward_operations(s, s.tokens(), s.length);
-    return scalar_operations(2 * s.states()) + std::min(problem * s.sequences, std::max(2 * problem, 0.25 * passes));
+    return scalar_operations(2 * s.states()) +
+           std::min(problem * s.sequences, std::max(2 * problem, 0.25 * passes));
 }
 
 }  // namespace
@@ -195,10 +202,16 @@ double operations(const ProbeShape& s) {
 ProbeInfo tokens_probe() {
     const std::vector<Axis> states{axis::hidden_state};
     constexpr unsigned flags = kAveraged | kMayBeNan;
-    return {"tokens", "Tokens", ProbeNeeds::Forward, ProbeCost::Medium, operations, probe_tokens<float>,
+    return {"tokens",
+            "Tokens",
+            ProbeNeeds::Forward,
+            ProbeCost::Medium,
+            operations,
+            probe_tokens<float>,
             probe_tokens<double>,
             {{"similarity", states, "mean cosine of two tokens of a sequence", flags},
-             {"effective_rank", states, "exp of the entropy of the singular values of a sequence's tokens", flags},
+             {"effective_rank", states, "exp of the entropy of the singular values of a sequence's tokens",
+              flags},
              {"outlier", states, "max |x| ÷ median |x|", flags},
              {"heaviest_norm", states, "largest norm of a token ÷ the mean one", flags | kAdded}},
             {{"effective_rank_sequences", "how many sequences the effective rank is averaged over"}}};

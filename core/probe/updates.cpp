@@ -29,10 +29,17 @@ double operations(const ProbeShape& s) { return traffic_operations(3 * s.paramet
 }  // namespace
 
 ProbeInfo updates_probe() {
-    return {"updates", "Updates", ProbeNeeds::Update, ProbeCost::Expensive, operations, probe_updates<float>,
-            probe_updates<double>,
-            {{"update_ratio", {axis::group}, "‖Δθ‖/‖θ‖ of a group of tensors in this step's update", kMayBeNan}},
-            {{"groups", "names of the groups"}, {"update", "whose update it is, where it is not the run's own step"}}};
+    return {
+        "updates",
+        "Updates",
+        ProbeNeeds::Update,
+        ProbeCost::Expensive,
+        operations,
+        probe_updates<float>,
+        probe_updates<double>,
+        {{"update_ratio", {axis::group}, "‖Δθ‖/‖θ‖ of a group of tensors in this step's update", kMayBeNan}},
+        {{"groups", "names of the groups"},
+         {"update", "whose update it is, where it is not the run's own step"}}};
 }
 
 }  // namespace normscope

@@ -15,8 +15,12 @@ namespace {
 
 /// By the end of their keys.
 constexpr std::pair<const char*, double HotKnobs::*> kMembers[] = {
-    {"residual_step", &HotKnobs::residual_step}, {"temperature", &HotKnobs::temperature}, {"eps", &HotKnobs::eps},
-    {"lr", &HotKnobs::lr},                       {"weight_decay", &HotKnobs::weight_decay}, {"clip", &HotKnobs::clip},
+    {"residual_step", &HotKnobs::residual_step},
+    {"temperature", &HotKnobs::temperature},
+    {"eps", &HotKnobs::eps},
+    {"lr", &HotKnobs::lr},
+    {"weight_decay", &HotKnobs::weight_decay},
+    {"clip", &HotKnobs::clip},
 };
 
 std::string end_of(const std::string& key) { return key.substr(key.rfind('.') + 1); }
@@ -26,7 +30,8 @@ std::vector<HotField> matched() {
     std::size_t marked = 0;
     for (const auto& [name, member] : kMembers)
         for (const auto& [key, role] : key_roles())
-            if (role.effect == Role::Effect::Hot && end_of(key) == name) fields.push_back({key, name, role.label, member});
+            if (role.effect == Role::Effect::Hot && end_of(key) == name)
+                fields.push_back({key, name, role.label, member});
     for (const auto& [key, role] : key_roles()) marked += role.effect == Role::Effect::Hot;
     if (fields.size() != std::size(kMembers) || marked != fields.size())
         throw std::logic_error("hot keys and the members of HotKnobs are not the same");

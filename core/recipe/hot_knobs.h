@@ -8,7 +8,8 @@
 
 namespace normscope {
 
-/// The knobs that act on a run without restarting it. ε, Δt, τ move the forward map, the others the optimizer.
+/// The knobs that act on a run without restarting it. ε, Δt, τ move the forward map, the others the
+/// optimizer.
 struct HotKnobs {
     double residual_step, temperature, eps, lr, weight_decay, clip;
     bool operator==(const HotKnobs&) const = default;
@@ -34,8 +35,8 @@ std::string knob_changes(const HotKnobs& from, const HotKnobs& to);
 /// Whether two recipes differ at most in hot knobs, which a running run can follow.
 bool same_but_hot(const Recipe& a, const Recipe& b);
 
-/// What the state of step 0 depends on, hot knobs set aside: two recipes of one initial state have the same weights, the
-/// same batches and, under the same hot knobs, the same samples of every probe at step 0.
+/// What the state of step 0 depends on, hot knobs set aside: two recipes of one initial state have the same
+/// weights, the same batches and, under the same hot knobs, the same samples of every probe at step 0.
 Recipe initial_state(Recipe recipe);
 
 }  // namespace normscope

@@ -113,7 +113,8 @@ class KeySetter final : public ValueReader {
 /// Moves the sizes that follow a key.
 class Follower final : public KeyVisitor {
   public:
-    Follower(std::string moved, std::map<std::string, std::int64_t> before, std::map<std::string, std::int64_t> after)
+    Follower(std::string moved, std::map<std::string, std::int64_t> before,
+             std::map<std::string, std::int64_t> after)
         : moved_(std::move(moved)), before_(std::move(before)), after_(std::move(after)) {}
 
   private:
@@ -138,7 +139,8 @@ class Follower final : public KeyVisitor {
 std::map<std::string, std::int64_t> sizes(const Recipe& recipe) {
     std::map<std::string, std::int64_t> found;
     for (const auto& [key, value] : key_values(recipe))
-        if (const auto* size = std::get_if<std::uint64_t>(&value)) found[key] = static_cast<std::int64_t>(*size);
+        if (const auto* size = std::get_if<std::uint64_t>(&value))
+            found[key] = static_cast<std::int64_t>(*size);
     return found;
 }
 
@@ -169,7 +171,8 @@ void set_key(Recipe& recipe, const std::string& key, const FieldValue& value) {
     if (setter.found() == 0) throw InputError(key, "unknown key", "the keys of a recipe");
     Follower follower(key, sizes(recipe), sizes(changed));
     list_fields(follower, changed);
-    std::erase_if(changed.stack.layers, [&](const LayerOverride& o) { return o.index >= changed.stack.depth; });
+    std::erase_if(changed.stack.layers,
+                  [&](const LayerOverride& o) { return o.index >= changed.stack.depth; });
     recipe = std::move(changed);
 }
 

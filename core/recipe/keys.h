@@ -39,8 +39,8 @@ class KeyVisitor : public Fields {
 /// A key with its value; words, texts and "auto" are strings.
 using KeyedValue = std::pair<std::string, FieldValue>;
 
-/// The keys of a recipe by their dotted path, in the order of the listing. A text that is empty and an override that is
-/// not given are not there.
+/// The keys of a recipe by their dotted path, in the order of the listing. A text that is empty and an
+/// override that is not given are not there.
 std::vector<KeyedValue> key_values(const Recipe& recipe, bool into_lists = false);
 
 /// The roles of all keys outside lists, in the order of the listing.

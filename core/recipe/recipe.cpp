@@ -28,7 +28,8 @@ json parse_json(const std::string& text, const std::string& where) {
 
 void check_header(json& object, const std::string& where) {
     if (!object.is_object() || object.value("format", json()) != kFormat)
-        throw InputError(where, "not a recipe", std::string("an object with \"format\": \"") + kFormat + "\"");
+        throw InputError(where, "not a recipe",
+                         std::string("an object with \"format\": \"") + kFormat + "\"");
     if (object.value("version", json()) != kVersion)
         throw InputError(where + ": version", object.value("version", json()).dump() + " is not known", "1");
     object.erase("format");
@@ -48,7 +49,8 @@ void list_probes(Fields& f, std::vector<ProbePlan>& probes) {
 
 std::string read_text(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
-    if (!in) throw InputError(path, "no such preset, and no readable file", "a recipe's path or a preset's name");
+    if (!in)
+        throw InputError(path, "no such preset, and no readable file", "a recipe's path or a preset's name");
     std::ostringstream text;
     text << in.rdbuf();
     if (!in) throw InputError(path + ": cannot be read");
@@ -82,7 +84,8 @@ std::string recipe_json(const Recipe& recipe, int indent) {
     return out.dump(indent);
 }
 
-std::string with_settings(const std::string& text, const std::vector<std::string>& settings, const std::string& where) {
+std::string with_settings(const std::string& text, const std::vector<std::string>& settings,
+                          const std::string& where) {
     json object = parse_json(text, where);
     for (const auto& setting : settings) {
         const auto equals = setting.find('=');
@@ -103,7 +106,8 @@ std::string with_settings(const std::string& text, const std::vector<std::string
 }
 
 bool steps_are_planned(const ProbePlan& plan) {
-    return plan.steps.empty() || plan.steps == kPlannedSteps || plan.steps.rfind(std::string(kPlannedSteps) + " ", 0) == 0;
+    return plan.steps.empty() || plan.steps == kPlannedSteps ||
+           plan.steps.rfind(std::string(kPlannedSteps) + " ", 0) == 0;
 }
 
 bool same_recipe(const Recipe& a, const Recipe& b) {

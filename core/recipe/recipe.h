@@ -34,11 +34,12 @@ struct Recipe {
 
 void list_fields(Fields& fields, Recipe& recipe);
 
-/// The recipe of a JSON text ("normscope-recipe", version 1). `where` names the text in messages (a file's path).
-/// Throws InputError with the path of the key and the allowed set. The result is not completed yet.
+/// The recipe of a JSON text ("normscope-recipe", version 1). `where` names the text in messages (a file's
+/// path). Throws InputError with the path of the key and the allowed set. The result is not completed yet.
 Recipe parse_recipe(const std::string& json_text, const std::string& where);
 
-/// The recipe as JSON, every key written; parse_recipe of it gives the same recipe. One line when `indent` < 0.
+/// The recipe as JSON, every key written; parse_recipe of it gives the same recipe. One line when `indent` <
+/// 0.
 std::string recipe_json(const Recipe& recipe, int indent = 2);
 
 /// "--set stack.depth=24": the value is JSON, or a bare word. Applied to the JSON before validation, so that
@@ -46,7 +47,8 @@ std::string recipe_json(const Recipe& recipe, int indent = 2);
 std::string with_settings(const std::string& json_text, const std::vector<std::string>& settings,
                           const std::string& where);
 
-/// A recipe's file, or a preset's name, with settings; neither completed nor validated as a whole (core/run/complete.h).
+/// A recipe's file, or a preset's name, with settings; neither completed nor validated as a whole
+/// (core/run/complete.h).
 Recipe read_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings = {});
 
 /// Whether two recipes are equal apart from planned steps.

@@ -8,9 +8,9 @@
 
 namespace normscope {
 
-/// The recipe of a recorded run: parsed once, where its file is read, and shared from then on. A text that this version
-/// cannot read (written by another one) is kept unchanged, with the reason, so that the run can still be
-/// opened and saved.
+/// The recipe of a recorded run: parsed once, where its file is read, and shared from then on. A text that
+/// this version cannot read (written by another one) is kept unchanged, with the reason, so that the run can
+/// still be opened and saved.
 class RunRecipe {
   public:
     RunRecipe() = default;  ///< none

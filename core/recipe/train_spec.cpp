@@ -65,7 +65,8 @@ void validate(const TrainSpec& s) {
     if (std::find(can.begin(), can.end(), s.precision) == can.end()) {
         std::string allowed;
         for (const Precision p : can) allowed += (allowed.empty() ? "" : ", ") + std::string(word_of(p));
-        throw InputError("precision", std::string(word_of(s.precision)) + " is not available on the CPU", allowed);
+        throw InputError("precision", std::string(word_of(s.precision)) + " is not available on the CPU",
+                         allowed);
     }
     if (s.data.source == DataSource::Text && s.data.path.empty())
         throw InputError("data.path", "is missing", "the path of a file, with data.source text");

@@ -40,7 +40,8 @@ struct TrainSpec {
     OptimizerSpec optimizer;
     ScheduleSpec schedule;
     Precision precision = Precision::Fp32;
-    PrecisionPolicy precision_policy = PrecisionPolicy::Pure;  ///< what bf16 and fp16 round; otherwise ignored
+    PrecisionPolicy precision_policy =
+        PrecisionPolicy::Pure;  ///< what bf16 and fp16 round; otherwise ignored
     int steps = 200;
     std::uint64_t seed = 42;
     int validate_every = 50;   ///< steps between held-out losses; 0 = never

@@ -20,7 +20,8 @@ void complete_probes(Recipe& r) {
 std::shared_ptr<const Corpus> complete_and_validate(Recipe& r, Corpora* corpora) {
     complete_probes(r);
     validate(r.train);
-    auto corpus = corpora ? corpora->get(r.train.data, r.stack.context) : make_corpus(r.train.data, r.stack.context);
+    auto corpus =
+        corpora ? corpora->get(r.train.data, r.stack.context) : make_corpus(r.train.data, r.stack.context);
     const int source_vocab = corpus->vocab();
     complete(r.stack, source_vocab);
     validate(r.stack);

@@ -160,8 +160,8 @@ Batch read_batch(const std::string& path, const StackSpec& stack, const std::str
 }
 
 template <class T>
-std::vector<T> stepped_parameters(const Recipe& recipe, const Transformer<T>& model, const std::vector<T>& gradients,
-                                  ThreadPool& pool) {
+std::vector<T> stepped_parameters(const Recipe& recipe, const Transformer<T>& model,
+                                  const std::vector<T>& gradients, ThreadPool& pool) {
     const OptimizerSpec& optimizer = recipe.train.optimizer;
     Device& device = model.device();
     Buffer<T> g, parameters(device, model.parameters().size());
@@ -199,7 +199,8 @@ Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Bat
     };
     for (const T* state : tape.hidden) append(hidden, state, B * n * d);
     for (std::size_t l = 0; l < D; ++l) append(attention, tape.sublayers[2 * l].probabilities, B * H * n * n);
-    const HostView<T> final_hidden = tape.view(tape.final_hidden, B * n * d), logits = tape.view(tape.logits, B * n * V);
+    const HostView<T> final_hidden = tape.view(tape.final_hidden, B * n * d),
+                      logits = tape.view(tape.logits, B * n * V);
     const HostView<T> total(gradients.total());
     const T loss = static_cast<T>(tape.mean_loss());
     arrays.push_back(stored("/hidden", {2 * D + 1, B, n, d}, hidden.data()));

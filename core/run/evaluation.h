@@ -47,8 +47,8 @@ struct Evaluation {
 /// The parameters after one step with these gradients, as PyTorch takes it: clip_grad_norm_, then the
 /// recipe's optimizer, at the base learning rate from zero moments.
 template <class T>
-std::vector<T> stepped_parameters(const Recipe& recipe, const Transformer<T>& model, const std::vector<T>& gradients,
-                                  ThreadPool& pool);
+std::vector<T> stepped_parameters(const Recipe& recipe, const Transformer<T>& model,
+                                  const std::vector<T>& gradients, ThreadPool& pool);
 
 /// One forward and backward pass and the requested parts. Throws InputError where the Jacobians would take
 /// more than 4 GiB.

@@ -51,8 +51,8 @@ void append(Recorder& recorder, const RunDelta& delta) {
     if (delta.outcome) recorder.set_state(*delta.outcome);
 }
 
-Experiment::Experiment(const Recipe& recipe, std::string id, std::string name, std::shared_ptr<const Corpus> corpus,
-                       Device& device)
+Experiment::Experiment(const Recipe& recipe, std::string id, std::string name,
+                       std::shared_ptr<const Corpus> corpus, Device& device)
     : recipe_(recipe),
       id_(std::move(id)),
       name_(std::move(name)),
@@ -99,22 +99,23 @@ HotKnobs Experiment::knobs() const {
     return with(trainer_, [](auto& t) { return t.knobs(); });
 }
 
-void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& pool, const std::atomic<bool>* cancel,
-                         const std::function<void(ProbeResult)>& done) {
+void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& pool,
+                         const std::atomic<bool>* cancel, const std::function<void(ProbeResult)>& done) {
     with(trainer_, [&](auto& trainer) {
         using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
         trainer.prepare_numerics();
         const ProbeShape shape = probe_shape(recipe_);
         const Batch batch = trainer.probe_batch(shape.sequences, shape.length);
         auto& memory = std::get<ProbeMemory<Scalar>>(probe_memory_);
-        ProbeInput<Scalar> input(trainer.model(), batch, pool, trainer.steps_done(), cancel, trainer.loss_scale(),
-                                 &memory);
+        ProbeInput<Scalar> input(trainer.model(), batch, pool, trainer.steps_done(), cancel,
+                                 trainer.loss_scale(), &memory);
         input.update = [&] { return trainer.trial_update(pool); };
         input.sampled = sampled_text(shape);
         std::vector<const ProbeInfo*> known;
         for (const auto& id : probes) {
             known.push_back(find_probe(id));
-            if (!known.back()) throw InputError("probe", "\"" + id + "\" is not known", "see normscope-cli probe --help");
+            if (!known.back())
+                throw InputError("probe", "\"" + id + "\" is not known", "see normscope-cli probe --help");
         }
         run_probes<Scalar>(known, input, [&](ProbeResult result) {
             stamp_training_batch(result);  // an update depends on the training batch
@@ -146,7 +147,8 @@ RunDelta Experiment::advance(ThreadPool& pool) {
     measure(of_weights, pool, nullptr, keep);
 
     const RunState before = outcome().state;
-    StepNumbers now = with(trainer_, [&](auto& t) { return watched ? watched_step(t, pool, keep) : t.step(pool); });
+    StepNumbers now =
+        with(trainer_, [&](auto& t) { return watched ? watched_step(t, pool, keep) : t.step(pool); });
     training_seconds_ += now.seconds;
     last_step_seconds_ = now.seconds;
     flight_.add(now.step, std::move(now.hidden_rms), std::move(now.hidden_gradient));
@@ -160,7 +162,8 @@ RunDelta Experiment::advance(ThreadPool& pool) {
         if (no_update) with(trainer_, [&](auto& t) { keep(left_out_update(t, step)); });
     }
     probe_seconds_ += probe_ms / 1e3;
-    const double tokens = static_cast<double>(recipe_.train.batch) * recipe_.train.accumulate * recipe_.stack.context;
+    const double tokens =
+        static_cast<double>(recipe_.train.batch) * recipe_.train.accumulate * recipe_.stack.context;
     delta.steps.push_back({now.step,
                            {{"loss", now.loss},
                             {"val_loss", now.val_loss},
@@ -174,9 +177,11 @@ RunDelta Experiment::advance(ThreadPool& pool) {
     if (recipe_.train.precision == Precision::Fp16)
         delta.steps.back().values.emplace_back("loss_scale", now.loss_scale);
     if (now.overflowed)
-        delta.events.push_back({now.step, "overflow",
-                                "gradient overflows FP16 at loss scale " + short_number(now.loss_scale) + ": update left out"});
-    if (const auto spike = spikes_.add(now.loss, now.grad_norm)) delta.events.push_back({now.step, "spike", *spike});
+        delta.events.push_back(
+            {now.step, "overflow",
+             "gradient overflows FP16 at loss scale " + short_number(now.loss_scale) + ": update left out"});
+    if (const auto spike = spikes_.add(now.loss, now.grad_norm))
+        delta.events.push_back({now.step, "spike", *spike});
     if (outcome().state != before) {
         delta.outcome = outcome();
         if (ended()) {
@@ -215,7 +220,8 @@ std::vector<std::string> Experiment::columns(Precision precision) {
     return names;
 }
 
-// --- checkpoints -----------------------------------------------------------------------------------------------------
+// --- checkpoints
+// -----------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -236,13 +242,15 @@ template <class T>
 void load(const ParameterTable& table, const std::vector<StoredTensor>& tensors, std::vector<T>& arena) {
     arena.resize(table.size());
     const auto type = sizeof(T) == 4 ? StoredType::Float32 : StoredType::Float64;
-    if (tensors.size() != table.tensors().size()) throw InputError("checkpoint: its tensors are not those of this stack");
+    if (tensors.size() != table.tensors().size())
+        throw InputError("checkpoint: its tensors are not those of this stack");
     for (std::size_t i = 0; i < tensors.size(); ++i) {
         const TensorInfo& t = table.tensors()[i];
         const std::vector<std::size_t> shape(t.shape.begin(), t.shape.end());
         if (tensors[i].name != t.name || tensors[i].shape != shape || tensors[i].type != type ||
             tensors[i].bytes.size() != t.count * sizeof(T))
-            throw InputError("checkpoint: tensor " + tensors[i].name + " does not fit " + t.name + " of this stack");
+            throw InputError("checkpoint: tensor " + tensors[i].name + " does not fit " + t.name +
+                             " of this stack");
         std::memcpy(arena.data() + t.offset, tensors[i].bytes.data(), tensors[i].bytes.size());
     }
 }
@@ -273,7 +281,8 @@ Checkpoint Experiment::checkpoint() const {
         c.params = stored<Scalar>(table, state.parameters);
         c.moment1 = stored<Scalar>(table, state.moment1);
         if (!state.moment2.empty()) c.moment2 = stored<Scalar>(table, state.moment2);
-        for (const HotField& field : hot_fields()) c.scalars.emplace_back(field.name, state.knobs.*field.member);
+        for (const HotField& field : hot_fields())
+            c.scalars.emplace_back(field.name, state.knobs.*field.member);
         for (std::size_t i = 0; i < state.verdict.size(); ++i)
             c.scalars.emplace_back("verdict." + std::to_string(i), state.verdict[i]);
         c.scalars.emplace_back("loss_scale", state.loss_scale.scale);
@@ -281,7 +290,8 @@ Checkpoint Experiment::checkpoint() const {
         c.integers.emplace_back("optimizer_steps", state.optimizer_steps);
         c.integers.emplace_back("verdict_size", static_cast<std::int64_t>(state.verdict.size()));
         const std::vector<double> spikes = spikes_.state();
-        for (std::size_t i = 0; i < spikes.size(); ++i) c.scalars.emplace_back("spikes." + std::to_string(i), spikes[i]);
+        for (std::size_t i = 0; i < spikes.size(); ++i)
+            c.scalars.emplace_back("spikes." + std::to_string(i), spikes[i]);
         c.integers.emplace_back("spikes_size", static_cast<std::int64_t>(spikes.size()));
         return c;
     });
@@ -291,7 +301,8 @@ void Experiment::load_weights(const std::vector<StoredTensor>& weights, const st
     with(trainer_, [&](auto& trainer) {
         using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
         TrainerState<Scalar> state = trainer.save();
-        const auto model = model_with_weights<Scalar>(recipe_.stack, weights, where, trainer.model().device());
+        const auto model =
+            model_with_weights<Scalar>(recipe_.stack, weights, where, trainer.model().device());
         const HostView<Scalar> loaded = model.host_parameters();
         state.parameters.assign(loaded.begin(), loaded.end());
         trainer.restore(state);
@@ -313,7 +324,8 @@ void Experiment::restore(const Checkpoint& c) {
             state.verdict.push_back(value_of(c.scalars, "verdict." + std::to_string(i)));
         state.optimizer_steps = value_of(c.integers, "optimizer_steps");
         if (recipe_.train.precision == Precision::Fp16)
-            state.loss_scale = {value_of(c.scalars, "loss_scale"), value_of(c.integers, "loss_scale_good_steps")};
+            state.loss_scale = {value_of(c.scalars, "loss_scale"),
+                                value_of(c.integers, "loss_scale_good_steps")};
         trainer.restore(state);
     });
     // A checkpoint of an earlier version has no spike state: detection starts with the next steps.
@@ -329,8 +341,9 @@ void Experiment::restore(const Checkpoint& c) {
 RecordingSchema recording_schema(const RunData& header, const std::vector<ProbeResult>& first) {
     RecordingSchema schema{header_of(header), header.steps.names, {}};
     for (const auto& result : first) schema.probes.push_back(schema_of(result));
-    const bool flown = std::any_of(first.begin(), first.end(),
-                                   [](const ProbeResult& result) { return result.probe == FlightRecorder::kId; });
+    const bool flown = std::any_of(first.begin(), first.end(), [](const ProbeResult& result) {
+        return result.probe == FlightRecorder::kId;
+    });
     if (!flown) {
         schema.probes.push_back(FlightRecorder::schema(header.recipe.value("run " + header.id).stack.depth));
     }

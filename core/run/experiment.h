@@ -46,8 +46,8 @@ class Experiment {
   public:
     /// A completed and validated recipe (load_recipe, complete_and_validate). Draws the initial weights.
     /// `corpus` is what that gave; null: made here.
-    Experiment(const Recipe& recipe, std::string id, std::string name, std::shared_ptr<const Corpus> corpus = nullptr,
-               Device& device = cpu_device());
+    Experiment(const Recipe& recipe, std::string id, std::string name,
+               std::shared_ptr<const Corpus> corpus = nullptr, Device& device = cpu_device());
 
     const Recipe& recipe() const { return recipe_; }
     /// Identity, recipe, floors and state; no steps, no samples.
@@ -61,14 +61,15 @@ class Experiment {
     std::vector<std::string> warnings() const;
 
     /// Measures the current weights with one probe. May throw Cancelled.
-    ProbeResult measure(const std::string& probe, ThreadPool& pool, const std::atomic<bool>* cancel = nullptr);
+    ProbeResult measure(const std::string& probe, ThreadPool& pool,
+                        const std::atomic<bool>* cancel = nullptr);
     /// Several probes on one forward and backward pass, in the order given; `done` is called with each
     /// result. They measure the held-out sequences of the recipe's probe_shape, and label how many.
     void measure(const std::vector<std::string>& probes, ThreadPool& pool, const std::atomic<bool>* cancel,
                  const std::function<void(ProbeResult)>& done);
 
-    /// The probes that are due at this step (probe_steps), then the step. The delta carries both, and where anything
-    /// happened (an event, the end) the steps of the flight recorder that were not written yet.
+    /// The probes that are due at this step (probe_steps), then the step. The delta carries both, and where
+    /// anything happened (an event, the end) the steps of the flight recorder that were not written yet.
     RunDelta advance(ThreadPool& pool);
 
     HotKnobs knobs() const;
@@ -102,7 +103,8 @@ class Experiment {
     std::string id_, name_;
     std::shared_ptr<const Corpus> corpus_;
     AnyTrainer trainer_;
-    std::tuple<ProbeMemory<float>, ProbeMemory<double>> probe_memory_;  ///< the one of the trainer's scalar type is used
+    std::tuple<ProbeMemory<float>, ProbeMemory<double>>
+        probe_memory_;                   ///< the one of the trainer's scalar type is used
     std::vector<StepList> probe_steps_;  ///< of recipe_.probes, in order
     SpikeDetector spikes_;
     FlightRecorder flight_;

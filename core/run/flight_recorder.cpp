@@ -26,7 +26,8 @@ void FlightRecorder::add(std::int64_t step, std::vector<double> rms, std::vector
 }
 
 std::vector<ProbeResult> FlightRecorder::take() {
-    std::vector<ProbeResult> samples(std::make_move_iterator(kept_.begin()), std::make_move_iterator(kept_.end()));
+    std::vector<ProbeResult> samples(std::make_move_iterator(kept_.begin()),
+                                     std::make_move_iterator(kept_.end()));
     kept_.clear();
     return samples;
 }

@@ -23,8 +23,9 @@ std::string gigabytes(double bytes) {
     return text;
 }
 
-/// Numbers that a forward pass keeps of one sequence: hidden states, and of every layer q, k and v, the attention
-/// probabilities, the heads' outputs and the feed-forward map's hidden layer. Norms and gates keep more.
+/// Numbers that a forward pass keeps of one sequence: hidden states, and of every layer q, k and v, the
+/// attention probabilities, the heads' outputs and the feed-forward map's hidden layer. Norms and gates keep
+/// more.
 double kept_of_sequence(const StackSpec& s, int length) {
     const double n = length;
     const double d_ff = s.activation == Activation::SwiGlu ? 3.0 * s.d_ff : 2.0 * s.d_ff;
@@ -55,8 +56,9 @@ void require_memory(const Recipe& recipe, int threads) {
         static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
     if (need.total() <= memory) return;
     throw InputError("stack",
-                     "the model needs " + gigabytes(need.total()) + " of memory (" + gigabytes(need.parameters) +
-                         " parameters, " + gigabytes(need.activations) + " activations)",
+                     "the model needs " + gigabytes(need.total()) + " of memory (" +
+                         gigabytes(need.parameters) + " parameters, " + gigabytes(need.activations) +
+                         " activations)",
                      "up to the machine's " + gigabytes(memory));
 }
 

@@ -16,7 +16,8 @@ std::string where(std::size_t i) { return "probes[" + std::to_string(i) + "].ste
 
 /// The steps of a text "auto 0:49,…" or "0:49,…".
 StepList listed(const std::string& text, const std::string& where) {
-    return StepList::parse(text.rfind(kPlanned + " ", 0) == 0 ? text.substr(kPlanned.size() + 1) : text, where);
+    return StepList::parse(text.rfind(kPlanned + " ", 0) == 0 ? text.substr(kPlanned.size() + 1) : text,
+                           where);
 }
 
 std::vector<StepList> planned(const Recipe& recipe) {
@@ -39,14 +40,17 @@ ProbeShape probe_shape(const Recipe& recipe) {
 
 void validate_probes(const Recipe& recipe) {
     std::string allowed;
-    for (const auto& probe : probe_registry()) allowed += (allowed.empty() ? "" : ", ") + std::string(probe.id);
+    for (const auto& probe : probe_registry())
+        allowed += (allowed.empty() ? "" : ", ") + std::string(probe.id);
     for (std::size_t i = 0; i < recipe.probes.size(); ++i) {
         const ProbePlan& plan = recipe.probes[i];
         if (!find_probe(plan.id))
-            throw InputError("probes[" + std::to_string(i) + "].id", "\"" + plan.id + "\" is not known", allowed);
+            throw InputError("probes[" + std::to_string(i) + "].id", "\"" + plan.id + "\" is not known",
+                             allowed);
         if (steps_are_planned(plan)) continue;
         if (plan.every > 0)
-            throw InputError(where(i), "are combined with \"every\": " + std::to_string(plan.every), "one of the two");
+            throw InputError(where(i), "are combined with \"every\": " + std::to_string(plan.every),
+                             "one of the two");
         StepList::parse(plan.steps, where(i));
     }
 }

@@ -21,7 +21,8 @@ bool holds(const Checkpoint& checkpoint, const std::string& event) {
     for (const HotField& field : hot_fields()) {
         const std::string name = std::string(field.label) + " ";
         std::size_t at = event.find(name);
-        while (at != std::string::npos && at != 0 && event.compare(at - 2, 2, ", ") != 0) at = event.find(name, at + 1);
+        while (at != std::string::npos && at != 0 && event.compare(at - 2, 2, ", ") != 0)
+            at = event.find(name, at + 1);
         if (at == std::string::npos) continue;
         const std::string arrow = " → ";
         const std::size_t after = event.find(arrow, at);
@@ -40,7 +41,8 @@ bool holds(const Checkpoint& checkpoint, const std::string& event) {
 
 }  // namespace
 
-std::string replay_obstacle(const std::vector<RunEvent>& events, const Checkpoint* checkpoint, std::int64_t step) {
+std::string replay_obstacle(const std::vector<RunEvent>& events, const Checkpoint* checkpoint,
+                            std::int64_t step) {
     const std::int64_t from = checkpoint ? checkpoint->step : 0;
     if (from > step) return "the checkpoint of " + at_step(from) + " is after " + at_step(step);
     const RunEvent* last_here = nullptr;  // several moves at the checkpoint's step: the last decides
@@ -56,16 +58,19 @@ std::string replay_obstacle(const std::vector<RunEvent>& events, const Checkpoin
                (checkpoint ? "the checkpoint of " + at_step(from) : at_step(0));
     }
     if (last_here && !holds(*checkpoint, last_here->text))
-        return "a knob was moved at " + at_step(from) + " (" + last_here->text + "), after the checkpoint of that step";
+        return "a knob was moved at " + at_step(from) + " (" + last_here->text +
+               "), after the checkpoint of that step";
     return {};
 }
 
 Replay::Replay(ReplayPlan plan) : plan_(std::move(plan)) {
     const std::string where = "run " + plan_.header.id;
     const std::string obstacle = replay_obstacle(plan_.header.events, plan_.checkpoint.get(), plan_.step);
-    if (!obstacle.empty()) throw InputError(where + ": " + at_step(plan_.step) + " cannot be replayed: " + obstacle);
+    if (!obstacle.empty())
+        throw InputError(where + ": " + at_step(plan_.step) + " cannot be replayed: " + obstacle);
     for (const std::string& id : plan_.probes)
-        if (!find_probe(id)) throw InputError("probe", "\"" + id + "\" is not known", "see normscope-cli probe --help");
+        if (!find_probe(id))
+            throw InputError("probe", "\"" + id + "\" is not known", "see normscope-cli probe --help");
     Recipe recipe = plan_.header.recipe.value(where);
     auto corpus = complete_and_validate(recipe);
     recipe_ = recipe;

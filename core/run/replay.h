@@ -23,7 +23,8 @@ struct ReplayPlan {
 /// The reason why a run cannot be replayed from a checkpoint (null: from step 0) to a step, in one line;
 /// empty if it can. It cannot if the checkpoint is after the step, if a knob was moved in between (the event
 /// has only four digits), or if the run began with imported weights without a checkpoint of step 0.
-std::string replay_obstacle(const std::vector<RunEvent>& events, const Checkpoint* checkpoint, std::int64_t step);
+std::string replay_obstacle(const std::vector<RunEvent>& events, const Checkpoint* checkpoint,
+                            std::int64_t step);
 
 /// Trains a run again up to a step, without its probes, and measures there. Steps are identical (same
 /// weights, batches, loss scale and skipped updates), so on the same kind of processor the results are, bit

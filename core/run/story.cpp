@@ -54,10 +54,12 @@ Story read_story(const std::string& name, const std::string& text) {
             if (step.contains("step")) story.steps.back().step = step.at("step").get<std::int64_t>();
         }
         for (const json& fact : object.at("facts")) {
-            story.facts.push_back({fact.at("run"), fact.value("column", "loss"), fact.value("step", std::int64_t{-1}),
-                                   optional_number(fact, "above"), optional_number(fact, "below")});
+            story.facts.push_back({fact.at("run"), fact.value("column", "loss"),
+                                   fact.value("step", std::int64_t{-1}), optional_number(fact, "above"),
+                                   optional_number(fact, "below")});
             if (story.facts.back().run >= story.runs.size())
-                throw InputError("story " + name + ": facts: run", std::to_string(story.facts.back().run) + " does not exist",
+                throw InputError("story " + name + ": facts: run",
+                                 std::to_string(story.facts.back().run) + " does not exist",
                                  "0 … " + std::to_string(story.runs.size() - 1));
         }
         return story;
@@ -71,10 +73,12 @@ std::vector<std::string> contradictions(const Story& story, std::size_t run, con
     for (const StoryFact& fact : story.facts) {
         if (fact.run != run) continue;
         const std::optional<double> value = value_of(data, fact);
-        const bool holds = value && (!fact.above || *value > *fact.above) && (!fact.below || *value < *fact.below);
+        const bool holds =
+            value && (!fact.above || *value > *fact.above) && (!fact.below || *value < *fact.below);
         if (holds) continue;
-        lines.push_back(data.name + ": " + fact.column + (fact.step < 0 ? " at the end" : " at step " + std::to_string(fact.step)) +
-                        " is " + (value ? number(*value) : "not recorded") +
+        lines.push_back(data.name + ": " + fact.column +
+                        (fact.step < 0 ? " at the end" : " at step " + std::to_string(fact.step)) + " is " +
+                        (value ? number(*value) : "not recorded") +
                         (fact.above ? ", stated above " + number(*fact.above) : "") +
                         (fact.below ? ", stated below " + number(*fact.below) : ""));
     }

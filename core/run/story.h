@@ -27,8 +27,8 @@ struct StoryStep {
 };
 
 /// Runs side by side with an explanation in a few steps. resources/stories/NAME.json: { "format":
-/// "normscope-story", "version": 1, "title", "runs": [{"preset", "set": ["KEY=VALUE", …]}], "steps": [{"text", "step"}],
-/// "facts": [{"run", "column", "step", "above", "below"}] }.
+/// "normscope-story", "version": 1, "title", "runs": [{"preset", "set": ["KEY=VALUE", …]}], "steps":
+/// [{"text", "step"}], "facts": [{"run", "column", "step", "above", "below"}] }.
 struct Story {
     std::string name, title;
     std::vector<Recipe> runs;  ///< completed and validated

@@ -27,10 +27,11 @@ ProbeResult left_out_update(const Trainer<T>& trainer, std::int64_t step) {
     return result;
 }
 
-/// One step of training, with the probe `updates` measured on the update that it makes: a copy of the weights and two
-/// sums, no pass. `done` is called with the sample.
+/// One step of training, with the probe `updates` measured on the update that it makes: a copy of the weights
+/// and two sums, no pass. `done` is called with the sample.
 template <class T>
-StepNumbers watched_step(Trainer<T>& trainer, ThreadPool& pool, const std::function<void(ProbeResult)>& done) {
+StepNumbers watched_step(Trainer<T>& trainer, ThreadPool& pool,
+                         const std::function<void(ProbeResult)>& done) {
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
     const std::int64_t step = trainer.steps_done();
@@ -45,7 +46,8 @@ StepNumbers watched_step(Trainer<T>& trainer, ThreadPool& pool, const std::funct
         result.step = step;
         stamp_training_batch(result);
     }
-    result.cost_ms = std::chrono::duration<double, std::milli>(copied - start + (Clock::now() - stepped)).count();
+    result.cost_ms =
+        std::chrono::duration<double, std::milli>(copied - start + (Clock::now() - stepped)).count();
     done(std::move(result));
     return now;
 }

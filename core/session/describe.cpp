@@ -176,7 +176,8 @@ std::vector<RunHead> heads_of(const std::string& path) {
     for (const auto& id : hdf5::children(runs)) {
         const Handle run = hdf5::open_group(runs, id), steps = hdf5::open_group(run, "steps");
         RunHead head{hdf5::read_text_attribute(run, "name"), layout::read_outcome(run), -1};
-        const std::size_t rows = layout::common_rows(steps, opened.recording || hdf5::is_group(run, "writer"));
+        const std::size_t rows =
+            layout::common_rows(steps, opened.recording || hdf5::is_group(run, "writer"));
         if (rows > 0) head.last_step = value_at<std::int64_t>(steps, "step", rows - 1);
         heads.push_back(std::move(head));
     }

@@ -54,9 +54,9 @@ inline constexpr Role follows(const char* key, int times = 0) {
     return {Role::Effect::Restarts, "", key, times};
 }
 
-/// A visitor over the keys of a specification. Each spec has one `list_fields` that names every key once, with its
-/// range and its role; reading, writing, checking and comparing recipes are visitors, so all of them cover
-/// the same keys.
+/// A visitor over the keys of a specification. Each spec has one `list_fields` that names every key once,
+/// with its range and its role; reading, writing, checking and comparing recipes are visitors, so all of them
+/// cover the same keys.
 class Fields {
   public:
     virtual ~Fields() = default;
@@ -126,7 +126,8 @@ class Fields {
     virtual void visit_integer_or_auto(const char* key, int& value, int low, int high) = 0;
     virtual void visit_word(const char* key, int& index, std::span<const char* const> allowed) = 0;
     virtual void visit_group(const char* key, const std::function<void()>& inside) = 0;
-    virtual void visit_list(const char* key, std::size_t count, const std::function<void(std::size_t)>& resize,
+    virtual void visit_list(const char* key, std::size_t count,
+                            const std::function<void(std::size_t)>& resize,
                             const std::function<void(std::size_t)>& item) = 0;
 
   private:

@@ -24,8 +24,8 @@ FieldValue converted(const json& value) {
     if (value.is_number_integer()) return value.get<std::int64_t>();
     if (value.is_number()) return value.get<double>();
     if (value.is_string()) return value.get<std::string>();
-    const bool numbers = value.is_array() &&
-                         std::all_of(value.begin(), value.end(), [](const json& entry) { return entry.is_number(); });
+    const bool numbers = value.is_array() && std::all_of(value.begin(), value.end(),
+                                                         [](const json& entry) { return entry.is_number(); });
     if (numbers) return value.get<std::vector<double>>();
     return {};
 }
@@ -44,7 +44,8 @@ std::string JsonReader::path_of(const char* key) const {
 
 const json* JsonReader::find(const char* key) {
     Level& level = levels_.back();
-    if (std::find(level.known.begin(), level.known.end(), key) == level.known.end()) level.known.emplace_back(key);
+    if (std::find(level.known.begin(), level.known.end(), key) == level.known.end())
+        level.known.emplace_back(key);
     const auto it = level.object->find(key);
     return it == level.object->end() ? nullptr : &*it;
 }

@@ -59,7 +59,8 @@ SublayerRule rule_of_row(const StackSpec& spec, int layer, Sublayer kind) {
     if (row.s_in == InputScale::InverseSqrtLayer && spec.lns_form == LnsForm::Factor)
         rule.s_in = 1.0 / std::sqrt(layer + 1.0);
     for (const auto& by_hand : spec.layers)
-        if (by_hand.index == layer) apply(kind == Sublayer::Attention ? by_hand.attn : by_hand.ffn, spec, rule);
+        if (by_hand.index == layer)
+            apply(kind == Sublayer::Attention ? by_hand.attn : by_hand.ffn, spec, rule);
     return rule;
 }
 
@@ -85,13 +86,20 @@ SublayerRule sublayer_rule(const StackSpec& spec, int layer, Sublayer kind) {
 }
 
 void check_computed(const SublayerRule& rule) {
-    if (rule.v) throw InputError("stack.scheme", "a norm on the values is not computed yet", "norms in, out and post");
+    if (rule.v)
+        throw InputError("stack.scheme", "a norm on the values is not computed yet",
+                         "norms in, out and post");
     if (rule.residual != ResidualSource::Stream)
-        throw InputError("stack.scheme", "a shortcut from the embedding is not computed yet", "a shortcut from the stream");
+        throw InputError("stack.scheme", "a shortcut from the embedding is not computed yet",
+                         "a shortcut from the stream");
 }
 
-std::optional<NormSpec> embedding_norm_of(const StackSpec& spec) { return norm_if(spec.embedding_norm, spec); }
+std::optional<NormSpec> embedding_norm_of(const StackSpec& spec) {
+    return norm_if(spec.embedding_norm, spec);
+}
 std::optional<NormSpec> final_norm_of(const StackSpec& spec) { return norm_if(has_final_norm(spec), spec); }
-std::optional<NormSpec> qk_norm_of(const StackSpec& spec) { return norm_if(spec.qk_norm != QkNorm::Off, spec); }
+std::optional<NormSpec> qk_norm_of(const StackSpec& spec) {
+    return norm_if(spec.qk_norm != QkNorm::Off, spec);
+}
 
 }  // namespace normscope

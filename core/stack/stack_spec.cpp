@@ -152,7 +152,8 @@ void validate(const StackSpec& s) {
                              "each layer once");
     }
     for (int l = 0; l < s.depth; ++l)
-        for (const Sublayer kind : {Sublayer::Attention, Sublayer::FeedForward}) check_computed(sublayer_rule(s, l, kind));
+        for (const Sublayer kind : {Sublayer::Attention, Sublayer::FeedForward})
+            check_computed(sublayer_rule(s, l, kind));
 }
 
 bool has_final_norm(const StackSpec& s) {

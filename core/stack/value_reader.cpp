@@ -36,8 +36,8 @@ std::optional<double> number(const FieldValue& value) {
 }  // namespace
 
 std::string RealRange::text() const {
-    return std::string(low_open || std::isinf(low) ? "(" : "[") + number_text(low) + ", " + number_text(high) +
-           (std::isinf(high) ? ")" : "]");
+    return std::string(low_open || std::isinf(low) ? "(" : "[") + number_text(low) + ", " +
+           number_text(high) + (std::isinf(high) ? ")" : "]");
 }
 
 void ValueReader::visit_integer(const char* key, int& value, int low, int high) {
@@ -51,7 +51,8 @@ void ValueReader::visit_integer(const char* key, int& value, int low, int high) 
                                                       : static_cast<std::int64_t>(*whole);
     else
         throw InputError(path_of(key), shown(key) + " is not a whole number", range_text(low, high));
-    if (v < low || v > high) throw InputError(path_of(key), shown(key) + " is out of range", range_text(low, high));
+    if (v < low || v > high)
+        throw InputError(path_of(key), shown(key) + " is out of range", range_text(low, high));
     value = static_cast<int>(v);
 }
 

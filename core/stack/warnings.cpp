@@ -84,7 +84,8 @@ void warn_layers(const StackSpec& s, std::vector<std::string>& lines) {
         if (layer.ffn.a)
             lines.push_back(at + "ffn.a does nothing in a parallel layer, whose one shortcut has attn.a");
     }
-    if (s.branch_scale == BranchScale::Channel && (scheme_row(s.scheme).attn.out || scheme_row(s.scheme).ffn.out))
+    if (s.branch_scale == BranchScale::Channel &&
+        (scheme_row(s.scheme).attn.out || scheme_row(s.scheme).ffn.out))
         lines.push_back(
             std::string("branch_scale channel with ") + scheme_row(s.scheme).title +
             ": the gain of the output norm already is one factor a channel; the two are learned as their "

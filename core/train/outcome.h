@@ -7,7 +7,17 @@
 namespace normscope {
 
 /// The state of a run. Divergence, collapse and stalling are results, not errors (Verdict has their rules).
-enum class RunState { Prepared, Running, Paused, Finished, Diverged, Collapsed, Stalled, Interrupted, Failed };
+enum class RunState {
+    Prepared,
+    Running,
+    Paused,
+    Finished,
+    Diverged,
+    Collapsed,
+    Stalled,
+    Interrupted,
+    Failed
+};
 
 /// The word in files, `info` and chips. "running", "finished", …
 const char* run_state_word(RunState state);

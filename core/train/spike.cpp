@@ -33,13 +33,16 @@ std::optional<std::string> SpikeDetector::add(double loss, double grad_norm) {
     if (losses_.size() >= kLeast) {
         const double usual_loss = median(losses_), usual_norm = median(norms_);
         const bool steep = grad_norm > kGradientFactor * usual_norm;
-        const bool high = loss - usual_loss > std::max(kLossRise, kDeviations * robust_deviation(losses_, usual_loss));
+        const bool high =
+            loss - usual_loss > std::max(kLossRise, kDeviations * robust_deviation(losses_, usual_loss));
         char text[160];
         if (steep && !inside_)
-            std::snprintf(text, sizeof text, "gradient norm %.4g, %.3g times the median %.4g of the last %zu steps; loss %.4g",
+            std::snprintf(text, sizeof text,
+                          "gradient norm %.4g, %.3g times the median %.4g of the last %zu steps; loss %.4g",
                           grad_norm, grad_norm / usual_norm, usual_norm, norms_.size(), loss);
         else if (high && !inside_)
-            std::snprintf(text, sizeof text, "loss %.4g nat, %.3g above the median %.4g of the last %zu steps", loss,
+            std::snprintf(text, sizeof text,
+                          "loss %.4g nat, %.3g above the median %.4g of the last %zu steps", loss,
                           loss - usual_loss, usual_loss, losses_.size());
         if ((steep || high) && !inside_) report = text;
         inside_ = steep || high;

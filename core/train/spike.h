@@ -9,9 +9,9 @@ namespace normscope {
 
 /// Detects spikes of the loss or the gradient norm relative to the last steps.
 ///
-/// A spike begins where, against the medians of the last 50 steps (at least 20), the gradient norm before clipping
-/// exceeds 4 times its median, or the loss exceeds its median by 0.5 nat and by 4 robust standard deviations
-/// (1.4826 × the median absolute deviation). It lasts as long as that holds, and is reported once.
+/// A spike begins where, against the medians of the last 50 steps (at least 20), the gradient norm before
+/// clipping exceeds 4 times its median, or the loss exceeds its median by 0.5 nat and by 4 robust standard
+/// deviations (1.4826 × the median absolute deviation). It lasts as long as that holds, and is reported once.
 class SpikeDetector {
   public:
     /// One more step: loss in nat, gradient norm. The text of a spike that begins here, with its values.

@@ -35,9 +35,10 @@ Trainer<T>::Trainer(const StackSpec& stack, const TrainSpec& train, std::shared_
       gate_clip_(model_.table(), device),
       learnt_norm_(model_.table(), device),
       step_numbers_(device, kStepNumbers),
-      knobs_{stack.residual_step, stack.temperature,           stack.norm.eps,
-             train.optimizer.lr,  train.optimizer.weight_decay, train.optimizer.clip},
-      verdict_(std::log(static_cast<double>(stack.vocab)), corpus_->unigram_entropy(), train.schedule.warmup) {
+      knobs_{stack.residual_step,          stack.temperature,   stack.norm.eps, train.optimizer.lr,
+             train.optimizer.weight_decay, train.optimizer.clip},
+      verdict_(std::log(static_cast<double>(stack.vocab)), corpus_->unigram_entropy(),
+               train.schedule.warmup) {
     model_.set_rounding(rounding_of(train.precision), train.precision_policy);
     if (model_.rounding() != Rounding::None && model_.policy() == PrecisionPolicy::Pure) {
         master_.resize(device, model_.parameters().size());
@@ -68,7 +69,8 @@ void Trainer<T>::update_weights(const StepNumbers& now, ThreadPool& pool) {
 
 template <class T>
 void Trainer<T>::prepare_numerics() {
-    model_.numerics = {knobs_.residual_step, temperature(train_.schedule, knobs_.temperature, step_), knobs_.eps};
+    model_.numerics = {knobs_.residual_step, temperature(train_.schedule, knobs_.temperature, step_),
+                       knobs_.eps};
 }
 
 template <class T>
@@ -103,12 +105,14 @@ double Trainer<T>::held_out_loss(ThreadPool& pool) {
 template <class T>
 void Trainer<T>::read_hidden_states(StepNumbers& now) const {
     const std::size_t states = model_.rules().size() + 1;
-    const double numbers = static_cast<double>(train_.batch) * train_.accumulate * model_.spec().context * model_.spec().d_model;
+    const double numbers =
+        static_cast<double>(train_.batch) * train_.accumulate * model_.spec().context * model_.spec().d_model;
     now.hidden_rms.assign(states, 0);
     now.hidden_gradient.assign(states, 0);
     const HostView<double> squares(gradients_.hidden_squares);
     for (std::size_t k = 0; k < states; ++k) {
-        for (std::size_t i = 0; i < gradients_.shards.size(); ++i) {  // in order: the same bits on any number of threads
+        for (std::size_t i = 0; i < gradients_.shards.size();
+             ++i) {  // in order: the same bits on any number of threads
             now.hidden_rms[k] += squares[2 * i * states + k];
             now.hidden_gradient[k] += squares[(2 * i + 1) * states + k];
         }
@@ -131,7 +135,8 @@ void Trainer<T>::reduce_gradients(double loss_scale, ThreadPool& pool) {
     } else {
         model_.sum_shards(gradients_, pool);
     }
-    if (model_.table().has_frozen()) learnt_norm_.measure(gradients_.total().data(), gradients_.norm.data(), pool);
+    if (model_.table().has_frozen())
+        learnt_norm_.measure(gradients_.total().data(), gradients_.norm.data(), pool);
 }
 
 template <class T>
@@ -142,7 +147,8 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
     now.step = step_;
     now.val_loss = std::numeric_limits<double>::quiet_NaN();
     const bool last = step_ + 1 >= train_.steps;
-    if (train_.validate_every > 0 && (step_ % train_.validate_every == 0 || last)) now.val_loss = held_out_loss(pool);
+    if (train_.validate_every > 0 && (step_ % train_.validate_every == 0 || last))
+        now.val_loss = held_out_loss(pool);
 
     const auto start = std::chrono::steady_clock::now();
     const bool scaled = train_.precision == Precision::Fp16;
@@ -150,7 +156,8 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
     const T factor = static_cast<T>(now.loss_scale / train_.accumulate);
     model_.clear(gradients_, train_.batch);
     for (int micro = 0; micro < train_.accumulate; ++micro) {
-        const Batch batch = corpus_->train_batch(train_.seed, step_, micro, train_.batch, model_.spec().context);
+        const Batch batch =
+            corpus_->train_batch(train_.seed, step_, micro, train_.batch, model_.spec().context);
         model_.accumulate(batch, factor, gradients_, scratch_, pool);
         now.loss += scratch_.mean_loss() / train_.accumulate;
     }
@@ -183,8 +190,11 @@ Outcome Trainer<T>::find_first_bad(ThreadPool& pool) {
     // The step kept no tape: its forward passes are repeated.
     for (int micro = 0; micro < train_.accumulate; ++micro) {
         const bool last = micro + 1 == train_.accumulate;
-        model_.forward(corpus_->train_batch(train_.seed, step_, micro, train_.batch, model_.spec().context), tape_, pool);
-        if (const auto bad = first_bad_value(model_, tape_, last ? gradients_.total().data() : nullptr, step_)) return *bad;
+        model_.forward(corpus_->train_batch(train_.seed, step_, micro, train_.batch, model_.spec().context),
+                       tape_, pool);
+        if (const auto bad =
+                first_bad_value(model_, tape_, last ? gradients_.total().data() : nullptr, step_))
+            return *bad;
     }
     return {RunState::Diverged, step_, "step " + std::to_string(step_) + " · gradient norm · overflow", -1};
 }

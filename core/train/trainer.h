@@ -29,11 +29,12 @@ struct StepNumbers {
     double val_loss = 0;        ///< held-out loss where it is due, else NaN
     double grad_norm = 0;       ///< before clipping
     double gradient_ratio = 0;  ///< first/last (core/model/gradient_ratio.h) on the training batch
-    std::vector<double> hidden_rms;       ///< [2D+1] root mean square of every hidden state over the step's tokens
+    std::vector<double> hidden_rms;  ///< [2D+1] root mean square of every hidden state over the step's tokens
     std::vector<double> hidden_gradient;  ///< [2D+1] ‖∂L/∂h_k‖_F, nat; not finite after an overflow in FP16
     double lr = 0, temperature = 0;
     double loss_scale = 1;      ///< of this step's backward pass; other than 1 in FP16 only
-    bool overflowed = false;    ///< the scaled gradient was not finite: the update was skipped, the scale halved
+    bool overflowed =
+        false;           ///< the scaled gradient was not finite: the update was skipped, the scale halved
     double seconds = 0;  ///< of the step, held-out loss not included
 };
 
@@ -41,20 +42,21 @@ struct StepNumbers {
 template <class T>
 struct TrainerState {
     std::int64_t step = 0;  ///< steps done
-    std::vector<T> parameters, moment1, moment2;  ///< arenas, laid out by the parameter table; moment2 empty under sgd
+    std::vector<T> parameters, moment1,
+        moment2;  ///< arenas, laid out by the parameter table; moment2 empty under sgd
     std::int64_t optimizer_steps = 0;
     std::vector<double> verdict;
     HotKnobs knobs{};
     LossScaler::State loss_scale;
 };
 
-/// Trains one stack, one step after another. T is double for fp64, else float. One thread drives it; the pool's threads
-/// help inside a call.
+/// Trains one stack, one step after another. T is double for fp64, else float. One thread drives it; the
+/// pool's threads help inside a call.
 ///
-/// bf16 and fp16 are mixed precision (Transformer::set_rounding). Under the pure policy the trainer holds a float32 master
-/// copy of the weights, which the optimizer updates and checkpoints store; the model's passes read that copy
-/// rounded to the format, and round the result of every operation. Under autocast the model's weights are
-/// float32 and rounded at each GEMM. fp16 scales the loss under both (LossScaler).
+/// bf16 and fp16 are mixed precision (Transformer::set_rounding). Under the pure policy the trainer holds a
+/// float32 master copy of the weights, which the optimizer updates and checkpoints store; the model's passes
+/// read that copy rounded to the format, and round the result of every operation. Under autocast the model's
+/// weights are float32 and rounded at each GEMM. fp16 scales the loss under both (LossScaler).
 template <class T>
 class Trainer {
   public:
@@ -81,7 +83,9 @@ class Trainer {
     StepNumbers step(ThreadPool&);
 
     /// The weights that the optimizer updates, for the host; in emulated precision the float32 copy.
-    HostView<T> trained_weights() const { return master_.empty() ? model_.host_parameters() : HostView<T>(master_); }
+    HostView<T> trained_weights() const {
+        return master_.empty() ? model_.host_parameters() : HostView<T>(master_);
+    }
     /// The update of the next step, by applying and undoing it: state, weights and outcome are restored bit
     /// for bit. All NaN where its update would be skipped.
     UpdateNorms trial_update(ThreadPool&);

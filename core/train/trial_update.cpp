@@ -9,7 +9,8 @@ template <class T>
 UpdateNorms Trainer<T>::trial_update(ThreadPool& pool) {
     const TrainerState<T> before = save();
     const Outcome outcome = outcome_;
-    const auto validate_every = std::exchange(train_.validate_every, 0);  // held-out losses do not affect an update
+    const auto validate_every =
+        std::exchange(train_.validate_every, 0);  // held-out losses do not affect an update
     const StepNumbers made = step(pool);
     const bool moved = !made.overflowed && step_ > before.step;
     const HostView<T> moved_weights = trained_weights();

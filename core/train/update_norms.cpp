@@ -45,7 +45,8 @@ UpdateNorms update_norms(const ParameterTable& table, std::span<const T> before,
     std::vector<double> moved(norms.groups.size()), length(norms.groups.size());
     for (const TensorInfo& t : table.tensors()) {
         if (t.frozen) continue;
-        const auto group = std::find(norms.groups.begin(), norms.groups.end(), group_of(t)) - norms.groups.begin();
+        const auto group =
+            std::find(norms.groups.begin(), norms.groups.end(), group_of(t)) - norms.groups.begin();
         double squares = 0, changes = 0;
         for (std::size_t i = t.offset; i < t.offset + t.count; ++i) {
             const double old = static_cast<double>(before[i]), change = static_cast<double>(after[i]) - old;

@@ -82,14 +82,15 @@ std::optional<Outcome> Verdict::add(std::int64_t step, double loss, double gradi
                                 : initial_ > ln_vocab_ ? line("the first loss %.4g + 1", initial_)
                                                        : line("ln V %.4g + 1", ln_vocab_);
     return Outcome{RunState::Diverged, step,
-                   line("step %lld · median of 20 losses %.4g nat, above %s for %lld steps", number(step), now.median,
-                        ceiling.c_str(), number(kPatience)),
+                   line("step %lld · median of 20 losses %.4g nat, above %s for %lld steps", number(step),
+                        now.median, ceiling.c_str(), number(kPatience)),
                    -1};
 }
 
 bool Verdict::collapsed(const Window& now) const {
     const double lost = now.mean - best_mean_;
-    return best_mean_ < kUnigramShare * unigram_entropy_ && std::min(now.mean, now.median) > collapse_level() &&
+    return best_mean_ < kUnigramShare * unigram_entropy_ &&
+           std::min(now.mean, now.median) > collapse_level() &&
            lost > (1 - kUnigramShare) * unigram_entropy_ && lost > 6 * std::hypot(now.error, best_error_);
 }
 
@@ -104,8 +105,8 @@ std::string Verdict::gradient_words() const {
 
 std::string Verdict::stalled_text(const Window& now) const {
     const char* more = now.mean < unigram_entropy_ ? "hardly more" : "no more";
-    std::string text = line("learned %s than the unigram: last 20 at %.4g nat, unigram entropy %.4g · ", more, now.mean,
-                            unigram_entropy_) +
+    std::string text = line("learned %s than the unigram: last 20 at %.4g nat, unigram entropy %.4g · ", more,
+                            now.mean, unigram_entropy_) +
                        gradient_words();
     if (losses_.size() == 2 * kWindow) {
         const Window before = window(kWindow);
@@ -119,30 +120,31 @@ Outcome Verdict::at_end(std::int64_t last_step) const {
     if (losses_.size() < kWindow)
         return {RunState::Finished, last_step,
                 losses_.empty() ? std::string("no step made")
-                                : line("too short for a verdict, %lld of 20 steps: last loss %.4g nat", number(seen_),
-                                       losses_.back()),
+                                : line("too short for a verdict, %lld of 20 steps: last loss %.4g nat",
+                                       number(seen_), losses_.back()),
                 -1};
     const Window now = window();
     const double low = std::min(now.mean, now.median);
     if (low > ln_vocab_ + 1)
         return {RunState::Diverged, last_step,
-                line("step %lld · last 20 at %.4g nat, above ln V %.4g + 1 (first loss %.4g)", number(last_step),
-                     now.mean, ln_vocab_, initial_),
+                line("step %lld · last 20 at %.4g nat, above ln V %.4g + 1 (first loss %.4g)",
+                     number(last_step), now.mean, ln_vocab_, initial_),
                 -1};
     if (!knows_unigram()) return {RunState::Finished, last_step, line("last 20 at %.4g nat", now.mean), -1};
     if (collapsed(now)) {
         const std::int64_t began = std::min(held_step_ + 1, last_step);
         const std::string at = best_step_ < 0 ? "" : line(" at step %lld", number(best_step_));
         return {RunState::Collapsed, began,
-                line("step %lld · lost %.2g of the %.2g nat gained: best %.4g%s, last 20 at %.4g, unigram entropy %.4g",
-                     number(began), now.mean - best_mean_, unigram_entropy_ - best_mean_, best_mean_, at.c_str(),
-                     now.mean, unigram_entropy_),
+                line("step %lld · lost %.2g of the %.2g nat gained: best %.4g%s, last 20 at %.4g, unigram "
+                     "entropy %.4g",
+                     number(began), now.mean - best_mean_, unigram_entropy_ - best_mean_, best_mean_,
+                     at.c_str(), now.mean, unigram_entropy_),
                 -1};
     }
     if (low >= kUnigramShare * unigram_entropy_) return {RunState::Stalled, last_step, stalled_text(now), -1};
     return {RunState::Finished, last_step,
-            line("last 20 at %.4g nat, %.2g below the unigram entropy %.4g", now.mean, unigram_entropy_ - now.mean,
-                 unigram_entropy_),
+            line("last 20 at %.4g nat, %.2g below the unigram entropy %.4g", now.mean,
+                 unigram_entropy_ - now.mean, unigram_entropy_),
             -1};
 }
 

@@ -25,10 +25,13 @@ std::vector<T> map_of(int n, bool causal) {
         const int length = causal ? i + 1 : n;
         double sum = 0;
         const auto weight = [&](int j) {
-            return (i + j) % 5 == 0 && length > 1 && j > 0 ? 0 : std::exp(-34 * std::abs(std::sin(1.7 * i + 0.9 * j)));
+            return (i + j) % 5 == 0 && length > 1 && j > 0
+                       ? 0
+                       : std::exp(-34 * std::abs(std::sin(1.7 * i + 0.9 * j)));
         };
         for (int j = 0; j < length; ++j) sum += weight(j);
-        for (int j = 0; j < length; ++j) p[static_cast<std::size_t>(i) * n + j] = static_cast<T>(0.98 * weight(j) / sum);
+        for (int j = 0; j < length; ++j)
+            p[static_cast<std::size_t>(i) * n + j] = static_cast<T>(0.98 * weight(j) / sum);
     }
     return p;
 }
@@ -47,7 +50,8 @@ void check_sums(double tolerance) {
                     double mass = 0, entropy = 0;
                     for (int j = 0; j < length; ++j) mass += static_cast<double>(row[j]);
                     for (int j = 0; j < length; ++j)
-                        if (const double v = static_cast<double>(row[j]) / mass; v > 0) entropy -= v * std::log(v);
+                        if (const double v = static_cast<double>(row[j]) / mass; v > 0)
+                            entropy -= v * std::log(v);
                     wanted.rows += 1;
                     wanted.entropy += entropy / std::log(static_cast<double>(length));
                     wanted.first_mass += static_cast<double>(row[0]) / mass;
@@ -55,8 +59,10 @@ void check_sums(double tolerance) {
                 attention_kernels<T>(isa).add_rows(n, causal, p.data(), got);
                 const auto where = QString("%1 n %2").arg(isa_name(isa)).arg(n);
                 QCOMPARE(got.rows, wanted.rows);
-                QVERIFY2(std::abs(got.entropy - wanted.entropy) <= tolerance * (1 + wanted.rows), qPrintable(where));
-                QVERIFY2(std::abs(got.first_mass - wanted.first_mass) <= tolerance * (1 + wanted.rows), qPrintable(where));
+                QVERIFY2(std::abs(got.entropy - wanted.entropy) <= tolerance * (1 + wanted.rows),
+                         qPrintable(where));
+                QVERIFY2(std::abs(got.first_mass - wanted.first_mass) <= tolerance * (1 + wanted.rows),
+                         qPrintable(where));
             }
 }
 
@@ -65,7 +71,8 @@ void check_magnitude() {
     for (const Isa isa : available()) {
         const int n = 37, rows = 5, first_row = 20;
         std::vector<T> s(static_cast<std::size_t>(rows) * n);
-        for (std::size_t i = 0; i < s.size(); ++i) s[i] = static_cast<T>(std::sin(0.3 * static_cast<double>(i)));
+        for (std::size_t i = 0; i < s.size(); ++i)
+            s[i] = static_cast<T>(std::sin(0.3 * static_cast<double>(i)));
         const auto largest = [&](bool causal) {
             return attention_kernels<T>(isa).largest_magnitude(rows, n, first_row, causal, s.data());
         };

@@ -36,7 +36,8 @@ class CpuTest : public QObject {
                 for (int j = 0; j < N; ++j) {
                     double sum = 0;
                     for (int k = 0; k < K; ++k)
-                        sum += (form == 2 ? at(a, k, i) : at(a, i, k)) * (form == 0 ? at(b, j, k) : at(b, k, j));
+                        sum +=
+                            (form == 2 ? at(a, k, i) : at(a, i, k)) * (form == 0 ? at(b, j, k) : at(b, k, j));
                     QVERIFY(std::abs(at(c, i, j) - (1.5 * sum + 1)) < tolerance);
                 }
             QCOMPARE(at(c, 0, N), 2.0);  // nothing outside the result was written
@@ -79,7 +80,11 @@ class CpuTest : public QObject {
 
     void poolHandsOnAnException() {
         ThreadPool pool(2);
-        QVERIFY_EXCEPTION_THROWN(pool.run(8, [](int i) { if (i == 5) throw std::runtime_error("piece 5"); }), std::runtime_error);
+        QVERIFY_EXCEPTION_THROWN(pool.run(8,
+                                          [](int i) {
+                                              if (i == 5) throw std::runtime_error("piece 5");
+                                          }),
+                                 std::runtime_error);
         std::atomic<int> after = 0;
         pool.run(4, [&](int) { ++after; });
         QCOMPARE(after.load(), 4);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rounding to BF16 and FP16 is IEEE's for every one of the 2^32 floats. The expected values come from the formats'
-// definition alone: all representable magnitudes in order, written with ldexp; between two neighbours everything below
-// the midpoint belongs to the lower, everything above to the upper, and the midpoint itself to the even one. Floats of
-// one sign are ordered as their bits, so each half of such a gap is a range of bits with one expected value.
+// Rounding to BF16 and FP16 is IEEE's for every one of the 2^32 floats. The expected values come from the
+// formats' definition alone: all representable magnitudes in order, written with ldexp; between two
+// neighbours everything below the midpoint belongs to the lower, everything above to the upper, and the
+// midpoint itself to the even one. Floats of one sign are ordered as their bits, so each half of such a gap
+// is a range of bits with one expected value.
 #include "core/backend/low_precision.h"
 
 #include <QtTest>
@@ -41,7 +42,9 @@ std::vector<double> magnitudes(const Format& f) {
     return values;
 }
 
-std::uint32_t bits_of(double magnitude) { return std::bit_cast<std::uint32_t>(static_cast<float>(magnitude)); }
+std::uint32_t bits_of(double magnitude) {
+    return std::bit_cast<std::uint32_t>(static_cast<float>(magnitude));
+}
 
 /// From `first` on, up to the next range's, positive floats round to the bits `expected`.
 struct Range {
@@ -55,7 +58,8 @@ std::vector<Range> ranges(const Format& f) {
         const double midpoint = (values[i] + values[i + 1]) / 2;  // exact, and a float
         const bool upper_is_even = (i + 1) % 2 == 0;
         const bool last = i + 2 == values.size();
-        all.push_back({bits_of(midpoint) + (upper_is_even ? 0 : 1), last ? kInfinity : bits_of(values[i + 1])});
+        all.push_back(
+            {bits_of(midpoint) + (upper_is_even ? 0 : 1), last ? kInfinity : bits_of(values[i + 1])});
     }
     return all;
 }
@@ -68,8 +72,8 @@ std::vector<Isa> available() {
 }
 
 /// Rounds the floats with the bits first … end − 1 and counts those that did not become `expected`.
-std::int64_t wrong(const RowKernels<float>& kernels, Rounding rounding, std::uint32_t first, std::uint32_t end,
-                   std::uint32_t expected) {
+std::int64_t wrong(const RowKernels<float>& kernels, Rounding rounding, std::uint32_t first,
+                   std::uint32_t end, std::uint32_t expected) {
     constexpr std::uint32_t kPiece = 4096;
     std::uint32_t piece[kPiece];
     std::int64_t count = 0;
@@ -108,8 +112,8 @@ class LowPrecisionTest : public QObject {
             for (std::size_t i = static_cast<std::size_t>(p); i < all.size(); i += kPieces) {
                 const std::uint32_t end = i + 1 < all.size() ? all[i + 1].first : kInfinity + 1;
                 for (std::uint32_t sign : {0u, kSign})
-                    errors[static_cast<std::size_t>(p)] += wrong(kernels, f.rounding, sign | all[i].first, sign | end,
-                                                                 sign | all[i].expected);
+                    errors[static_cast<std::size_t>(p)] +=
+                        wrong(kernels, f.rounding, sign | all[i].first, sign | end, sign | all[i].expected);
             }
         });
         QCOMPARE(std::count(errors.begin(), errors.end(), 0), kPieces);
@@ -121,7 +125,8 @@ class LowPrecisionTest : public QObject {
             for (std::uint32_t sign : {0u, kSign})
                 for (std::uint32_t payload = 1; payload < 0x00800000u; payload += 1 << 12) {
                     std::vector<std::uint32_t> nans(std::min<std::uint32_t>(1 << 12, 0x00800000u - payload));
-                    for (std::uint32_t i = 0; i < nans.size(); ++i) nans[i] = sign | kInfinity | (payload + i);
+                    for (std::uint32_t i = 0; i < nans.size(); ++i)
+                        nans[i] = sign | kInfinity | (payload + i);
                     const auto before = nans;
                     kernels.round(f.rounding, nans.size(), reinterpret_cast<float*>(nans.data()));
                     const std::uint32_t kept = 0x007fffffu & ~((1u << (23 - f.significand_bits)) - 1);
@@ -137,7 +142,8 @@ class LowPrecisionTest : public QObject {
             std::vector<float> values;
             for (const Range& range : ranges(f))
                 for (std::uint32_t sign : {0u, kSign})
-                    for (std::uint32_t bits : {range.first - (range.first ? 1 : 0), range.first, range.first + 1})
+                    for (std::uint32_t bits :
+                         {range.first - (range.first ? 1 : 0), range.first, range.first + 1})
                         values.push_back(std::bit_cast<float>(sign | bits));
             values.push_back(std::numeric_limits<float>::max());
             std::vector<float> one = values;
@@ -161,7 +167,8 @@ class LowPrecisionTest : public QObject {
         QCOMPARE(rounded(Rounding::Fp16, 0x1.000002p-25f), 0x1p-24f);
         QCOMPARE(rounded(Rounding::Fp16, 0.1f), 0.0999755859375f);
         QCOMPARE(rounded(Rounding::Bf16, 0.1f), 0.10009765625f);
-        QCOMPARE(rounded(Rounding::Bf16, std::numeric_limits<float>::max()), std::numeric_limits<float>::infinity());
+        QCOMPARE(rounded(Rounding::Bf16, std::numeric_limits<float>::max()),
+                 std::numeric_limits<float>::infinity());
         QVERIFY(std::signbit(rounded(Rounding::Fp16, -1e-30f)));
         QCOMPARE(rounded(Rounding::None, 0.1f), 0.1f);
     }

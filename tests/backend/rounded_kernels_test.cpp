@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every kernel of an emulated precision gives the float32 kernel's result rounded, bit for bit, and nothing else moves.
+// Every kernel of an emulated precision gives the float32 kernel's result rounded, bit for bit, and nothing
+// else moves.
 #include "core/backend/cpu/rounded_kernels.h"
 
 #include <QtTest>
@@ -28,7 +29,8 @@ struct Outputs {
 };
 
 Outputs run(const RowKernels<float>& k, NormKind kind, Activation activation) {
-    const Floats x = wave(kCount, 0.7, 0.3), u = wave(kCount, 1.3), gamma = wave(kWidth, 0.4, 2), beta = wave(kWidth, 0.9);
+    const Floats x = wave(kCount, 0.7, 0.3), u = wave(kCount, 1.3), gamma = wave(kWidth, 0.4, 2),
+                 beta = wave(kWidth, 0.9);
     const Floats old = wave(kCount, 0.2), old_row = wave(kWidth, 0.25);
     const std::size_t n = kCount;
     Outputs out;
@@ -36,13 +38,14 @@ Outputs run(const RowKernels<float>& k, NormKind kind, Activation activation) {
 
     Floats mean(kRows), rstd(kRows), y(n), dgamma = old_row, dbeta = old_row;
     const NormStatistics<float> statistics{mean.data(), rstd.data()};
-    k.norm_forward(kind, kRows, kWidth, x.data(), 1e-5f, gamma.data(), beta.data(), 0.5f, statistics, y.data());
+    k.norm_forward(kind, kRows, kWidth, x.data(), 1e-5f, gamma.data(), beta.data(), 0.5f, statistics,
+                   y.data());
     keep(y);
     out.in_float32 = {mean, rstd};
     for (bool add : {false, true}) {
         Floats dx = old;
-        k.norm_backward(kind, kRows, kWidth, x.data(), statistics, gamma.data(), u.data(), 0.5f, add, dx.data(),
-                        add ? dgamma.data() : nullptr, add ? dbeta.data() : nullptr);
+        k.norm_backward(kind, kRows, kWidth, x.data(), statistics, gamma.data(), u.data(), 0.5f, add,
+                        dx.data(), add ? dgamma.data() : nullptr, add ? dbeta.data() : nullptr);
         keep(dx);
     }
     keep(dgamma);
@@ -84,8 +87,10 @@ Outputs run(const RowKernels<float>& k, NormKind kind, Activation activation) {
     keep(y);
 
     Floats parameters = x, m = wave(n, 0.11), v = wave(n, 0.13, 2);
-    k.adamw(n, {1e-2f, 0.9f, 0.95f, 1e-8f, 0.999f, 0.7f, 0.19f, 0.31f}, parameters.data(), u.data(), m.data(), v.data());
-    for (const Floats& values : {parameters, m, v, Floats{static_cast<float>(k.dot(n, x.data(), u.data()))}}) out.in_float32.push_back(values);
+    k.adamw(n, {1e-2f, 0.9f, 0.95f, 1e-8f, 0.999f, 0.7f, 0.19f, 0.31f}, parameters.data(), u.data(), m.data(),
+            v.data());
+    for (const Floats& values : {parameters, m, v, Floats{static_cast<float>(k.dot(n, x.data(), u.data()))}})
+        out.in_float32.push_back(values);
 
     k.axpby(n, 0.3f, x.data(), 1.7f, u.data(), y.data());
     keep(y);
@@ -109,7 +114,8 @@ Outputs run(const RowKernels<float>& k, NormKind kind, Activation activation) {
     k.rope(kRows, 2, 4, 11, angles.data(), false, heads.data());
     Floats rotated, rest;
     for (int r = 0; r < kRows; ++r)
-        for (int i = 0; i < 11; ++i) (i < 8 ? rotated : rest).push_back(heads[static_cast<std::size_t>(r * 11 + i)]);
+        for (int i = 0; i < 11; ++i)
+            (i < 8 ? rotated : rest).push_back(heads[static_cast<std::size_t>(r * 11 + i)]);
     keep(rotated);
     out.in_float32.push_back(rest);
     const Floats pre = wave(2 * n, 0.7, 0.3), tpre = wave(2 * n, 1.1);
@@ -135,19 +141,23 @@ class RoundedKernelsTest : public QObject {
     void everyKernelIsTheFloat32OneRounded() {
         for (Rounding rounding : {Rounding::Bf16, Rounding::Fp16})
             for (NormKind kind : {NormKind::LayerNorm, NormKind::RmsNorm})
-                for (Activation activation : {Activation::GeluTanh, Activation::GeluErf, Activation::Relu, Activation::Silu}) {
+                for (Activation activation :
+                     {Activation::GeluTanh, Activation::GeluErf, Activation::Relu, Activation::Silu}) {
                     const Outputs plain = run(row_kernels<float>(), kind, activation);
                     const Outputs low = run(rounded_kernels(rounding), kind, activation);
                     QCOMPARE(low.in_format.size(), plain.in_format.size());
                     for (std::size_t i = 0; i < plain.in_format.size(); ++i) {
                         Floats wanted = plain.in_format[i];
                         for (float& v : wanted) v = rounded(rounding, v);
-                        QVERIFY2(same_bits(low.in_format[i], wanted), qPrintable(QString("output %1").arg(i)));
+                        QVERIFY2(same_bits(low.in_format[i], wanted),
+                                 qPrintable(QString("output %1").arg(i)));
                         // Each of them has something to round.
-                        QVERIFY2(!same_bits(plain.in_format[i], wanted), qPrintable(QString("output %1").arg(i)));
+                        QVERIFY2(!same_bits(plain.in_format[i], wanted),
+                                 qPrintable(QString("output %1").arg(i)));
                     }
                     for (std::size_t i = 0; i < plain.in_float32.size(); ++i)
-                        QVERIFY2(same_bits(low.in_float32[i], plain.in_float32[i]), qPrintable(QString("output %1").arg(i)));
+                        QVERIFY2(same_bits(low.in_float32[i], plain.in_float32[i]),
+                                 qPrintable(QString("output %1").arg(i)));
                 }
     }
 
@@ -159,7 +169,9 @@ class RoundedKernelsTest : public QObject {
         }
     }
 
-    void withoutRoundingTheyAreThePlainOnes() { QVERIFY(&rounded_kernels(Rounding::None) == &row_kernels<float>()); }
+    void withoutRoundingTheyAreThePlainOnes() {
+        QVERIFY(&rounded_kernels(Rounding::None) == &row_kernels<float>());
+    }
 };
 
 QTEST_GUILESS_MAIN(RoundedKernelsTest)

@@ -13,7 +13,8 @@ namespace {
 template <class T>
 std::vector<T> wave(std::size_t count, double frequency, double offset = 0) {
     std::vector<T> values(count);
-    for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(offset + 1.5 * std::sin(frequency * static_cast<double>(i + 1)));
+    for (std::size_t i = 0; i < count; ++i)
+        values[i] = static_cast<T>(offset + 1.5 * std::sin(frequency * static_cast<double>(i + 1)));
     return values;
 }
 
@@ -34,33 +35,38 @@ std::vector<Isa> available() {
     return sets;
 }
 
-constexpr Activation kActivations[] = {Activation::GeluTanh, Activation::GeluErf, Activation::Relu, Activation::Silu};
+constexpr Activation kActivations[] = {Activation::GeluTanh, Activation::GeluErf, Activation::Relu,
+                                       Activation::Silu};
 constexpr NormKind kNorms[] = {NormKind::LayerNorm, NormKind::RmsNorm};
 constexpr double kTight = 1e-13;
 
 /// Everything the table computes, for one scalar type and one instruction set.
 template <class T>
 struct Results {
-    std::vector<T> norm, norm_dx, norm_dgamma, norm_dbeta, norm_tangent, probabilities, projected, activated, slope, dlogits,
-        losses, capped, cap_slope, parameters, rotated, gated, gated_gradient, gated_tangent;
+    std::vector<T> norm, norm_dx, norm_dgamma, norm_dbeta, norm_tangent, probabilities, projected, activated,
+        slope, dlogits, losses, capped, cap_slope, parameters, rotated, gated, gated_gradient, gated_tangent;
 };
 
 template <class T>
 Results<T> compute(const RowKernels<T>& k, NormKind kind, Activation activation, int rows, int d) {
-    const auto n = static_cast<std::size_t>(rows) * static_cast<std::size_t>(d), w = static_cast<std::size_t>(d);
-    const auto x = wave<T>(n, 0.7, 0.3), u = wave<T>(n, 1.3), gamma = wave<T>(w, 0.4, 2), beta = wave<T>(w, 0.9);
+    const auto n = static_cast<std::size_t>(rows) * static_cast<std::size_t>(d),
+               w = static_cast<std::size_t>(d);
+    const auto x = wave<T>(n, 0.7, 0.3), u = wave<T>(n, 1.3), gamma = wave<T>(w, 0.4, 2),
+               beta = wave<T>(w, 0.9);
     std::vector<T> mean(static_cast<std::size_t>(rows)), rstd(mean.size());
     const NormStatistics<T> statistics{mean.data(), rstd.data()};
     Results<T> r;
     r.norm.resize(n);
-    k.norm_forward(kind, rows, d, x.data(), T(1e-5), gamma.data(), beta.data(), T(0.5), statistics, r.norm.data());
+    k.norm_forward(kind, rows, d, x.data(), T(1e-5), gamma.data(), beta.data(), T(0.5), statistics,
+                   r.norm.data());
     r.norm_dx = wave<T>(n, 0.2);
     r.norm_dgamma.resize(w);
     r.norm_dbeta.resize(w);
-    k.norm_backward(kind, rows, d, x.data(), statistics, gamma.data(), u.data(), T(0.5), true, r.norm_dx.data(),
-                    r.norm_dgamma.data(), r.norm_dbeta.data());
+    k.norm_backward(kind, rows, d, x.data(), statistics, gamma.data(), u.data(), T(0.5), true,
+                    r.norm_dx.data(), r.norm_dgamma.data(), r.norm_dbeta.data());
     r.norm_tangent.resize(n);
-    k.norm_tangent(kind, rows, d, x.data(), statistics, gamma.data(), u.data(), T(0.5), r.norm_tangent.data());
+    k.norm_tangent(kind, rows, d, x.data(), statistics, gamma.data(), u.data(), T(0.5),
+                   r.norm_tangent.data());
     r.probabilities = x;
     k.softmax(rows, d, std::max(0, d - rows), d >= rows, T(0.8), r.probabilities.data());
     r.projected.resize(n);
@@ -80,8 +86,8 @@ Results<T> compute(const RowKernels<T>& k, NormKind kind, Activation activation,
     k.soft_cap_derivative(n, T(0.9), r.capped.data(), u.data(), r.cap_slope.data());
     r.parameters = x;
     auto m = wave<T>(n, 0.11), v = wave<T>(n, 0.13, 2);
-    k.adamw(n, {T(1e-2), T(0.9), T(0.95), T(1e-8), T(0.999), T(0.7), T(0.19), T(0.31)}, r.parameters.data(), u.data(),
-            m.data(), v.data());
+    k.adamw(n, {T(1e-2), T(0.9), T(0.95), T(1e-8), T(0.999), T(0.7), T(0.19), T(0.31)}, r.parameters.data(),
+            u.data(), m.data(), v.data());
     const auto wide = wave<T>(2 * n, 0.37, 0.2), moved = wave<T>(2 * n, 1.7);
     r.rotated = wide;  // two heads a row, each of 2·(d / 2) entries; the odd entry between rows stays
     k.rope(rows, 2, 2 * (d / 2), 2 * d, moved.data(), false, r.rotated.data());
@@ -105,8 +111,10 @@ class RowKernelsTest : public QObject {
             for (NormKind kind : kNorms)
                 for (Activation activation : kActivations) {
                     const auto wanted = compute(row_kernels<double>(Isa::Serial), kind, activation, 5, d);
-                    for (Isa isa : available()) compare(compute(row_kernels<double>(isa), kind, activation, 5, d), wanted, kTight);
-                    for (Isa isa : available()) compare(compute(row_kernels<float>(isa), kind, activation, 5, d), wanted, 2e-5);
+                    for (Isa isa : available())
+                        compare(compute(row_kernels<double>(isa), kind, activation, 5, d), wanted, kTight);
+                    for (Isa isa : available())
+                        compare(compute(row_kernels<float>(isa), kind, activation, 5, d), wanted, 2e-5);
                 }
     }
 
@@ -115,8 +123,8 @@ class RowKernelsTest : public QObject {
         const auto x = wave<double>(d, 0.7, 5);
         double mean = 0, rstd = 0;
         std::vector<double> y(d);
-        row_kernels<double>().norm_forward(NormKind::LayerNorm, 1, d, x.data(), 0, nullptr, nullptr, 1, {&mean, &rstd},
-                                           y.data());
+        row_kernels<double>().norm_forward(NormKind::LayerNorm, 1, d, x.data(), 0, nullptr, nullptr, 1,
+                                           {&mean, &rstd}, y.data());
         double sum = 0, squares = 0;
         for (double v : y) sum += v, squares += v * v;
         QVERIFY(std::abs(sum / d) < kTight);
@@ -127,13 +135,15 @@ class RowKernelsTest : public QObject {
     void normJacobian() {
         const int d = 19;
         const auto& k = row_kernels<double>();
-        const auto x = wave<double>(d, 0.7, 0.3), v = wave<double>(d, 1.1), u = wave<double>(d, 0.6), gamma = wave<double>(d, 0.4, 2);
+        const auto x = wave<double>(d, 0.7, 0.3), v = wave<double>(d, 1.1), u = wave<double>(d, 0.6),
+                   gamma = wave<double>(d, 0.4, 2);
         for (NormKind kind : kNorms) {
             double mean = 0, rstd = 0;
             std::vector<double> y(d), jv(d), jtu(d);
             const auto value = [&](double h) {
                 auto moved = x;
-                for (int i = 0; i < d; ++i) moved[static_cast<std::size_t>(i)] += h * v[static_cast<std::size_t>(i)];
+                for (int i = 0; i < d; ++i)
+                    moved[static_cast<std::size_t>(i)] += h * v[static_cast<std::size_t>(i)];
                 double m = 0, r = 0;
                 k.norm_forward(kind, 1, d, moved.data(), 0.1, gamma.data(), nullptr, 1, {&m, &r}, y.data());
                 return y;
@@ -141,7 +151,8 @@ class RowKernelsTest : public QObject {
             value(0);
             k.norm_forward(kind, 1, d, x.data(), 0.1, gamma.data(), nullptr, 1, {&mean, &rstd}, y.data());
             k.norm_tangent(kind, 1, d, x.data(), {&mean, &rstd}, gamma.data(), v.data(), 1, jv.data());
-            k.norm_backward(kind, 1, d, x.data(), {&mean, &rstd}, gamma.data(), u.data(), 1, false, jtu.data(), nullptr, nullptr);
+            k.norm_backward(kind, 1, d, x.data(), {&mean, &rstd}, gamma.data(), u.data(), 1, false,
+                            jtu.data(), nullptr, nullptr);
             const auto up = value(1e-6), down = value(-1e-6);
             double left = 0, right = 0;
             for (std::size_t i = 0; i < x.size(); ++i) {
@@ -155,7 +166,8 @@ class RowKernelsTest : public QObject {
 
     void softmaxMasksAndSumsToOne() {
         std::vector<float> s(8 * 8);
-        for (std::size_t i = 0; i < s.size(); ++i) s[i] = static_cast<float>(i % 7) * 30;  // large scores must not overflow
+        for (std::size_t i = 0; i < s.size(); ++i)
+            s[i] = static_cast<float>(i % 7) * 30;  // large scores must not overflow
         row_kernels<float>().softmax(8, 8, 0, true, 3.0f, s.data());
         for (int r = 0; r < 8; ++r) {
             double sum = 0;
@@ -200,14 +212,16 @@ class RowKernelsTest : public QObject {
                     double sum = 0, loss = 0;
                     for (double v : logits) sum += std::exp(v);
                     k.cross_entropy(1, V, logits.data(), &target, 1, z, &loss, nullptr);
-                    if (std::abs(loss - (std::log(sum) - logits[target])) > kTight) qFatal("the loss differs from its definition");
+                    if (std::abs(loss - (std::log(sum) - logits[target])) > kTight)
+                        qFatal("the loss differs from its definition");
                     return loss + z * std::log(sum) * std::log(sum);
                 };
                 const auto logits = logits_at(0, 0);
                 std::vector<double> slope(V);
                 double loss = 0;
                 k.cross_entropy(1, V, logits.data(), &target, 0.5, z, &loss, slope.data());
-                if (cap > 0) k.soft_cap_derivative(slope.size(), cap, logits.data(), slope.data(), slope.data());
+                if (cap > 0)
+                    k.soft_cap_derivative(slope.size(), cap, logits.data(), slope.data(), slope.data());
                 for (int i = 0; i < V; ++i) {
                     const double difference = (total(i, 1e-5) - total(i, -1e-5)) / 2e-5;
                     QVERIFY(std::abs(0.5 * difference - slope[static_cast<std::size_t>(i)]) < 1e-9);
@@ -254,7 +268,8 @@ class RowKernelsTest : public QObject {
     void swigluAndItsSlopes() {
         constexpr int width = 19;
         const auto& k = row_kernels<double>();
-        const auto pre = wave<double>(2 * width, 0.7, 0.3), v = wave<double>(2 * width, 1.1), u = wave<double>(width, 0.6);
+        const auto pre = wave<double>(2 * width, 0.7, 0.3), v = wave<double>(2 * width, 1.1),
+                   u = wave<double>(width, 0.6);
         std::vector<double> a(width), up(width), down(width), jv(width), jtu(2 * width);
         k.swiglu(1, width, pre.data(), a.data());
         const auto moved = [&](double h, std::vector<double>& out) {
@@ -303,8 +318,10 @@ class RowKernelsTest : public QObject {
         const auto x = wave<float>(4 * d, 0.7);
         std::vector<float> mean(4), rstd(4), all(4 * d), alone(d);
         const auto& k = row_kernels<float>();
-        k.norm_forward(NormKind::LayerNorm, 4, d, x.data(), 1e-5f, nullptr, nullptr, 1, {mean.data(), rstd.data()}, all.data());
-        k.norm_forward(NormKind::LayerNorm, 1, d, x.data() + 2 * d, 1e-5f, nullptr, nullptr, 1, {mean.data(), rstd.data()}, alone.data());
+        k.norm_forward(NormKind::LayerNorm, 4, d, x.data(), 1e-5f, nullptr, nullptr, 1,
+                       {mean.data(), rstd.data()}, all.data());
+        k.norm_forward(NormKind::LayerNorm, 1, d, x.data() + 2 * d, 1e-5f, nullptr, nullptr, 1,
+                       {mean.data(), rstd.data()}, alone.data());
         QVERIFY(std::equal(alone.begin(), alone.end(), all.begin() + 2 * d));
     }
 

@@ -54,13 +54,17 @@ Transformer<float> model_of(const StackSpec& spec, Rounding rounding) {
     return model;
 }
 
-bool same_bits(const Floats& a, const float* b) { return std::memcmp(a.data(), b, a.size() * sizeof(float)) == 0; }
+bool same_bits(const Floats& a, const float* b) {
+    return std::memcmp(a.data(), b, a.size() * sizeof(float)) == 0;
+}
 
 Floats round(Rounding to, Floats values) {
     for (float& v : values) v = rounded(to, v);
     return values;
 }
-Floats round(Rounding to, const float* values, std::size_t count) { return round(to, Floats(values, values + count)); }
+Floats round(Rounding to, const float* values, std::size_t count) {
+    return round(to, Floats(values, values + count));
+}
 
 bool in_format(Rounding to, const float* values, std::size_t count) {
     return same_bits(round(to, values, count), values);
@@ -72,19 +76,24 @@ struct ByHand {
     Rounding rounding;
     const RowKernels<float>& k = row_kernels<float>();
 
-    const float* at(const std::string& name) const { return model.parameters().data() + model.table().find(name)->offset; }
+    const float* at(const std::string& name) const {
+        return model.parameters().data() + model.table().find(name)->offset;
+    }
     Floats norm(const Floats& x, const std::string& name) const {
         Floats mean(kR), rstd(kR), y(x.size());
-        k.norm_forward(NormKind::LayerNorm, kR, kD, x.data(), 1e-5f, at(name + ".weight"), at(name + ".bias"), 1,
-                       {mean.data(), rstd.data()}, y.data());
+        k.norm_forward(NormKind::LayerNorm, kR, kD, x.data(), 1e-5f, at(name + ".weight"), at(name + ".bias"),
+                       1, {mean.data(), rstd.data()}, y.data());
         return y;
     }
     /// round(round(x)·round(W)ᵀ + round(bias)).
-    Floats linear(const Floats& x, int in, int out, const std::string& weight, const std::string& bias) const {
+    Floats linear(const Floats& x, int in, int out, const std::string& weight,
+                  const std::string& bias) const {
         Floats y(static_cast<std::size_t>(kR) * out);
-        const Floats rows = round(rounding, x), w = round(rounding, at(weight), static_cast<std::size_t>(in * out));
+        const Floats rows = round(rounding, x),
+                     w = round(rounding, at(weight), static_cast<std::size_t>(in * out));
         matmul_nt<float>(kR, out, in, 1, rows.data(), in, w.data(), in, 0, y.data(), out);
-        if (!bias.empty()) k.add_bias(kR, out, round(rounding, at(bias), static_cast<std::size_t>(out)).data(), y.data());
+        if (!bias.empty())
+            k.add_bias(kR, out, round(rounding, at(bias), static_cast<std::size_t>(out)).data(), y.data());
         return round(rounding, y);
     }
     Floats axpby(float a, const Floats& x, float b, const Floats& y) const {
@@ -93,16 +102,19 @@ struct ByHand {
         return z;
     }
     Floats attention(const Floats& u, const std::string& name) const {
-        const Floats q = linear(u, kD, kD, name + ".wq", name + ".bq"), key = linear(u, kD, kD, name + ".wk", name + ".bk"),
+        const Floats q = linear(u, kD, kD, name + ".wq", name + ".bq"),
+                     key = linear(u, kD, kD, name + ".wk", name + ".bk"),
                      v = linear(u, kD, kD, name + ".wv", name + ".bv");
         Floats mixed(u.size());
         for (int b = 0; b < kB; ++b)
             for (int h = 0; h < kHeads; ++h) {
                 const int at_head = b * kN * kD + h * kDh;
                 Floats p(kN * kN), head(kN * kDh);
-                matmul_nt<float>(kN, kN, kDh, 1, q.data() + at_head, kD, key.data() + at_head, kD, 0, p.data(), kN);
+                matmul_nt<float>(kN, kN, kDh, 1, q.data() + at_head, kD, key.data() + at_head, kD, 0,
+                                 p.data(), kN);
                 p = round(rounding, p);
-                const float scale = static_cast<float>(1 / (model.numerics.temperature * std::sqrt(double(kDh))));
+                const float scale =
+                    static_cast<float>(1 / (model.numerics.temperature * std::sqrt(double(kDh))));
                 k.softmax(kN, kN, 0, true, scale, p.data());
                 p = round(rounding, p);  // as the operand of the next product
                 matmul_nn<float>(kN, kDh, kN, 1, p.data(), kN, v.data() + at_head, kD, 0, head.data(), kDh);
@@ -155,7 +167,8 @@ class AutocastTest : public QObject {
                     for (int i = 0; i < M; ++i)
                         for (int j = 0; j < N; ++j) {
                             float& v = wanted[static_cast<std::size_t>(i * ld + j)];
-                            v = (beta == 0 ? 0 : v) + rounded(rounding, product[static_cast<std::size_t>(i * N + j)]);
+                            v = (beta == 0 ? 0 : v) +
+                                rounded(rounding, product[static_cast<std::size_t>(i * N + j)]);
                         }
                     QVERIFY(same_bits(got, wanted.data()));
                 };
@@ -190,7 +203,8 @@ class AutocastTest : public QObject {
         for (std::size_t i = 0; i < model.rules().size(); ++i) {
             const SublayerRule& rule = model.rules()[i];
             const std::string name = "blocks." + std::to_string(i / 2) + (i % 2 ? ".ffn" : ".attn");
-            const Floats x(tape.hidden[i], tape.hidden[i] + kCount), u = rule.in ? hand.norm(x, name + ".norm_in") : x;
+            const Floats x(tape.hidden[i], tape.hidden[i] + kCount),
+                u = rule.in ? hand.norm(x, name + ".norm_in") : x;
             Floats y = i % 2 ? hand.feed_forward(u, name) : hand.attention(u, name);
             if (rule.out) y = hand.norm(y, name + ".norm_out");
             Floats z = hand.axpby(1, x, 0.7f, y);
@@ -219,7 +233,8 @@ class AutocastTest : public QObject {
             Floats got = dz;
             model.pull_back(tape, 1, 2, Jacobian::Backprop, got.data());
 
-            const Floats w1 = round(to, hand.at("blocks.0.ffn.w1"), kFf * kD), w2 = round(to, hand.at("blocks.0.ffn.w2"), kFf * kD);
+            const Floats w1 = round(to, hand.at("blocks.0.ffn.w1"), kFf * kD),
+                         w2 = round(to, hand.at("blocks.0.ffn.w2"), kFf * kD);
             Floats df(kCount), dpre(kWide), du(kCount), dx = dz;
             hand.k.scale(kCount, 0.7f, dz.data(), df.data());
             df = round(to, df);
@@ -232,8 +247,9 @@ class AutocastTest : public QObject {
             dpre = round(to, dpre);
             matmul_nn<float>(kR, kD, kFf, 1, dpre.data(), kFf, w1.data(), kD, 0, du.data(), kD);
             du = round(to, du);
-            hand.k.norm_backward(NormKind::LayerNorm, kR, kD, tape.hidden[1], t.in, hand.at("blocks.0.ffn.norm_in.weight"),
-                                 du.data(), 1, true, dx.data(), nullptr, nullptr);
+            hand.k.norm_backward(NormKind::LayerNorm, kR, kD, tape.hidden[1], t.in,
+                                 hand.at("blocks.0.ffn.norm_in.weight"), du.data(), 1, true, dx.data(),
+                                 nullptr, nullptr);
             QVERIFY(same_bits(dx, got.data()));
         }
     }
@@ -286,10 +302,12 @@ class AutocastTest : public QObject {
         QVERIFY(in_format(to, tape.logits, kR * kVocab));
         for (std::size_t k = 0; k + 1 < record.hidden.size(); ++k)
             QVERIFY(!in_format(to, record.hidden[k].data(), kCount));
-        // A shard's gradient of a weight or bias is one rounded result; those of norms and embeddings are not.
+        // A shard's gradient of a weight or bias is one rounded result; those of norms and embeddings are
+        // not.
         for (const auto& shard : gradients.shards)
             for (const TensorInfo& t : model.table().tensors()) {
-                const bool of_product = t.name.find("norm") == std::string::npos && t.name.find("emb") == std::string::npos;
+                const bool of_product =
+                    t.name.find("norm") == std::string::npos && t.name.find("emb") == std::string::npos;
                 QVERIFY2(in_format(to, shard.data() + t.offset, t.count) == of_product, t.name.c_str());
             }
     }
@@ -306,8 +324,8 @@ class AutocastTest : public QObject {
         QVERIFY(!same_bits(weights, model.parameters().data()));
     }
 
-    /// Gradients of a training step: near those of float32, added up over micro-batches in float32, the same on one
-    /// thread and on two.
+    /// Gradients of a training step: near those of float32, added up over micro-batches in float32, the same
+    /// on one thread and on two.
     void gradientsOfAStep() {
         const StackSpec spec = stack_of(Scheme::Pre);
         const auto low = model_of(spec, Rounding::Bf16);
@@ -332,14 +350,17 @@ class AutocastTest : public QObject {
                 grown += std::pow(double(twice[i]) - 2 * double(got[i]), 2);
                 whole += std::pow(double(wanted[i]), 2);
             }
-            if (t.name.find(".bk") != std::string::npos) continue;  // zero in exact arithmetic: softmax sees no shift
+            if (t.name.find(".bk") != std::string::npos)
+                continue;  // zero in exact arithmetic: softmax sees no shift
             const double error = std::sqrt(difference / whole);
-            QVERIFY2(error > 1e-4 && error < 2e-2, qPrintable(QString("%1 %2").arg(t.name.c_str()).arg(error)));
+            QVERIFY2(error > 1e-4 && error < 2e-2,
+                     qPrintable(QString("%1 %2").arg(t.name.c_str()).arg(error)));
             QVERIFY2(std::sqrt(grown / whole) < 1e-6, t.name.c_str());
         }
     }
 
-    /// A LLaMA block with grouped heads, norms on q and k, parallel layout, learned branch scales and a soft cap.
+    /// A LLaMA block with grouped heads, norms on q and k, parallel layout, learned branch scales and a soft
+    /// cap.
     void everyOption() {
         for (Rounding to : {Rounding::Bf16, Rounding::Fp16}) {
             StackSpec spec;
@@ -375,7 +396,8 @@ class AutocastTest : public QObject {
             model.tangent(tape, 0, 0, 4, 0, 2, Jacobian::Backprop, tangent.data());
             exact.tangent(exact_tape, 0, 0, 4, 0, 2, Jacobian::Backprop, exact_tangent.data());
             QVERIFY(!in_format(to, tangent.data(), tangent.size()));
-            for (std::size_t i = 0; i < tangent.size(); ++i) QVERIFY(std::abs(tangent[i] - exact_tangent[i]) < 0.2f);
+            for (std::size_t i = 0; i < tangent.size(); ++i)
+                QVERIFY(std::abs(tangent[i] - exact_tangent[i]) < 0.2f);
         }
     }
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A pass in emulated BF16 or FP16 is the float32 pass with the result of every operation rounded, bit for bit.
+// A pass in emulated BF16 or FP16 is the float32 pass with the result of every operation rounded, bit for
+// bit.
 #include "core/backend/cpu/products.h"
 #include "core/model/transformer.h"
 #include "core/stack/error.h"
@@ -65,12 +66,13 @@ struct ByHand {
     }
     Floats norm(const Floats& x, const std::string& name) const {
         Floats mean(kR), rstd(kR), y(x.size());
-        k.norm_forward(NormKind::LayerNorm, kR, kD, x.data(), 1e-5f, at(name + ".weight"), at(name + ".bias"), 1,
-                       {mean.data(), rstd.data()}, y.data());
+        k.norm_forward(NormKind::LayerNorm, kR, kD, x.data(), 1e-5f, at(name + ".weight"), at(name + ".bias"),
+                       1, {mean.data(), rstd.data()}, y.data());
         return round(y);
     }
     /// x·Wᵀ, then + bias.
-    Floats linear(const Floats& x, int in, int out, const std::string& weight, const std::string& bias) const {
+    Floats linear(const Floats& x, int in, int out, const std::string& weight,
+                  const std::string& bias) const {
         Floats y(static_cast<std::size_t>(kR) * out);
         matmul_nt<float>(kR, out, in, 1, x.data(), in, at(weight), in, 0, y.data(), out);
         y = round(y);
@@ -83,16 +85,19 @@ struct ByHand {
         return round(z);
     }
     Floats attention(const Floats& u, const std::string& name) const {
-        const Floats q = linear(u, kD, kD, name + ".wq", name + ".bq"), key = linear(u, kD, kD, name + ".wk", name + ".bk"),
+        const Floats q = linear(u, kD, kD, name + ".wq", name + ".bq"),
+                     key = linear(u, kD, kD, name + ".wk", name + ".bk"),
                      v = linear(u, kD, kD, name + ".wv", name + ".bv");
         Floats mixed(u.size());
         for (int b = 0; b < kB; ++b)
             for (int h = 0; h < kHeads; ++h) {
                 const int at_head = b * kN * kD + h * kDh;
                 Floats p(kN * kN), head(kN * kDh);
-                matmul_nt<float>(kN, kN, kDh, 1, q.data() + at_head, kD, key.data() + at_head, kD, 0, p.data(), kN);
+                matmul_nt<float>(kN, kN, kDh, 1, q.data() + at_head, kD, key.data() + at_head, kD, 0,
+                                 p.data(), kN);
                 p = round(p);
-                const float scale = static_cast<float>(1 / (model.numerics.temperature * std::sqrt(double(kDh))));
+                const float scale =
+                    static_cast<float>(1 / (model.numerics.temperature * std::sqrt(double(kDh))));
                 k.softmax(kN, kN, 0, true, scale, p.data());
                 p = round(p);
                 matmul_nn<float>(kN, kDh, kN, 1, p.data(), kN, v.data() + at_head, kD, 0, head.data(), kDh);
@@ -110,7 +115,9 @@ struct ByHand {
     }
 };
 
-bool same_bits(const Floats& a, const float* b) { return std::memcmp(a.data(), b, a.size() * sizeof(float)) == 0; }
+bool same_bits(const Floats& a, const float* b) {
+    return std::memcmp(a.data(), b, a.size() * sizeof(float)) == 0;
+}
 Floats copy(const float* values, std::size_t count) { return {values, values + count}; }
 
 }  // namespace
@@ -133,7 +140,8 @@ class EmulatedPrecisionTest : public QObject {
         constexpr int M = 5, N = 7, K = 9, ld = 11;
         const auto wave = [](std::size_t count, float frequency) {
             Floats values(count);
-            for (std::size_t i = 0; i < count; ++i) values[i] = std::sin(frequency * static_cast<float>(i + 1));
+            for (std::size_t i = 0; i < count; ++i)
+                values[i] = std::sin(frequency * static_cast<float>(i + 1));
             return values;
         };
         const Floats A = wave(99, 0.7f), B = wave(99, 1.3f), start = wave(99, 0.3f);
@@ -195,7 +203,8 @@ class EmulatedPrecisionTest : public QObject {
         const Floats last = copy(tape.hidden.back(), count);
         const Floats final_hidden = model.table().final_norm.present() ? hand.norm(last, "final_norm") : last;
         Floats logits(kR * kVocab);
-        matmul_nt<float>(kR, kVocab, kD, 1, final_hidden.data(), kD, hand.at("head.weight"), kD, 0, logits.data(), kVocab);
+        matmul_nt<float>(kR, kVocab, kD, 1, final_hidden.data(), kD, hand.at("head.weight"), kD, 0,
+                         logits.data(), kVocab);
         logits = hand.round(logits);
         QVERIFY(same_bits(logits, tape.logits));
         Floats losses(kR);
@@ -213,30 +222,35 @@ class EmulatedPrecisionTest : public QObject {
             const ByHand hand{model, rounding};
             const std::size_t count = kR * kD, wide = kR * kFf;
             Floats dz(count);
-            for (std::size_t i = 0; i < count; ++i) dz[i] = rounded(rounding, std::sin(0.3f * static_cast<float>(i)));
+            for (std::size_t i = 0; i < count; ++i)
+                dz[i] = rounded(rounding, std::sin(0.3f * static_cast<float>(i)));
             Floats got = dz;
             model.pull_back(tape, 1, 2, Jacobian::Backprop, got.data());
 
             Floats df(count), dpre(wide), du(count), dx(count);
             hand.k.scale(count, 0.7f, dz.data(), df.data());
             df = hand.round(df);
-            matmul_nn<float>(kR, kFf, kD, 1, df.data(), kD, hand.at("blocks.0.ffn.w2"), kFf, 0, dpre.data(), kFf);
+            matmul_nn<float>(kR, kFf, kD, 1, df.data(), kD, hand.at("blocks.0.ffn.w2"), kFf, 0, dpre.data(),
+                             kFf);
             dpre = hand.round(dpre);
             const SublayerTape<float>& t = tape.sublayers[1];
             Floats slope(wide), activated(wide);
             hand.k.activation(Activation::GeluTanh, wide, t.pre, activated.data(), slope.data());
             hand.k.multiply(wide, slope.data(), dpre.data(), dpre.data());
             dpre = hand.round(dpre);
-            matmul_nn<float>(kR, kD, kFf, 1, dpre.data(), kFf, hand.at("blocks.0.ffn.w1"), kD, 0, du.data(), kD);
+            matmul_nn<float>(kR, kD, kFf, 1, dpre.data(), kFf, hand.at("blocks.0.ffn.w1"), kD, 0, du.data(),
+                             kD);
             du = hand.round(du);
             dx = dz;  // a = 1 rounds nothing
-            hand.k.norm_backward(NormKind::LayerNorm, kR, kD, tape.hidden[1], t.in, hand.at("blocks.0.ffn.norm_in.weight"),
-                                 du.data(), 1, true, dx.data(), nullptr, nullptr);
+            hand.k.norm_backward(NormKind::LayerNorm, kR, kD, tape.hidden[1], t.in,
+                                 hand.at("blocks.0.ffn.norm_in.weight"), du.data(), 1, true, dx.data(),
+                                 nullptr, nullptr);
             QVERIFY(same_bits(hand.round(dx), got.data()));
         }
     }
 
-    /// Nothing that a pass leaves is outside the format, gradients of each shard included, statistics and losses apart.
+    /// Nothing that a pass leaves is outside the format, gradients of each shard included, statistics and
+    /// losses apart.
     void everythingIsInTheFormat_data() { add_rows(); }
     void everythingIsInTheFormat() {
         QFETCH(int, rounding);
@@ -259,7 +273,9 @@ class EmulatedPrecisionTest : public QObject {
         for (std::size_t i = 0; i < tape.sublayers.size(); ++i) {
             const SublayerTape<float>& t = tape.sublayers[i];
             QVERIFY(in_format(t.f, count));
-            if (i % 2 == 0) QVERIFY(in_format(t.qkv, 3 * count) && in_format(t.probabilities, kR * kHeads * kN) && in_format(t.mixed, count));
+            if (i % 2 == 0)
+                QVERIFY(in_format(t.qkv, 3 * count) && in_format(t.probabilities, kR * kHeads * kN) &&
+                        in_format(t.mixed, count));
             if (i % 2 == 1) QVERIFY(in_format(t.pre, kR * kFf) && in_format(t.activated, kR * kFf));
         }
         QVERIFY(in_format(tape.logits, kR * kVocab));
@@ -296,7 +312,8 @@ class EmulatedPrecisionTest : public QObject {
             model.clear(gradients, kB);
             model.backward(batch, tape, 1, gradients, pool, &record);
             const auto in_format = [&](const float* values, std::size_t count) {
-                return std::all_of(values, values + count, [&](float v) { return v == rounded(rounding, v); });
+                return std::all_of(values, values + count,
+                                   [&](float v) { return v == rounded(rounding, v); });
             };
             for (const float* h : tape.hidden) QVERIFY(in_format(h, kR * kD));
             QVERIFY(in_format(tape.logits, kR * kVocab));

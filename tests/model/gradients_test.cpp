@@ -12,7 +12,8 @@ using namespace normscope;
 
 namespace {
 
-/// Every kind of tensor at once: two blocks, gates, scales, norms with biases, positions, a head of its own or tied.
+/// Every kind of tensor at once: two blocks, gates, scales, norms with biases, positions, a head of its own
+/// or tied.
 StackSpec stack(bool tied, bool llama) {
     StackSpec s;
     apply_block_preset(s, llama ? Block::Llama : Block::Gpt2);
@@ -42,7 +43,8 @@ Batch tokens() {
 class GradientsTest : public QObject {
     Q_OBJECT
 
-    static std::vector<double> gradient(const Transformer<double>& model, int times, double stale, double* norm = nullptr) {
+    static std::vector<double> gradient(const Transformer<double>& model, int times, double stale,
+                                        double* norm = nullptr) {
         ThreadPool pool(2);
         const Batch batch = tokens();
         Tape<double> tape;
@@ -70,7 +72,8 @@ class GradientsTest : public QObject {
         QFETCH(bool, tied);
         QFETCH(bool, llama);
         const Transformer<double> model(stack(tied, llama), 3);
-        const auto clean = gradient(model, 1, 0), stale = gradient(model, 1, std::numeric_limits<double>::quiet_NaN());
+        const auto clean = gradient(model, 1, 0),
+                   stale = gradient(model, 1, std::numeric_limits<double>::quiet_NaN());
         QVERIFY(std::all_of(clean.begin(), clean.end(), [](double g) { return std::isfinite(g); }));
         QVERIFY(clean == stale);
     }

@@ -49,7 +49,8 @@ class HeadTest : public QObject {
         QTest::addColumn<double>("z");
         for (bool tied : {false, true})
             for (double cap : {0.0, 1.5})
-                for (double z : {0.0, 0.2}) QTest::addRow("tied %d cap %g z %g", tied, cap, z) << tied << cap << z;
+                for (double z : {0.0, 0.2})
+                    QTest::addRow("tied %d cap %g z %g", tied, cap, z) << tied << cap << z;
     }
     void gradients() {
         QFETCH(bool, tied);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Options drawn apart: what tests usually move together (kv heads with q/k norms, RMSNorm with SwiGLU and RoPE) is drawn
-// independently, and each tensor's gradient is held against the loss itself, by central differences in float64.
+// Options drawn apart: what tests usually move together (kv heads with q/k norms, RMSNorm with SwiGLU and
+// RoPE) is drawn independently, and each tensor's gradient is held against the loss itself, by central
+// differences in float64.
 #include "core/model/transformer.h"
 
 #include <QtTest>
@@ -33,14 +34,16 @@ StackSpec drawn(std::uint64_t seed) {
     s.qk_norm = any(random, std::vector{QkNorm::Off, QkNorm::Head, QkNorm::Full});
     s.norm.kind = any(random, std::vector{NormKind::LayerNorm, NormKind::RmsNorm});
     // Smooth ones: a kink has no difference quotient.
-    s.activation = any(random, std::vector{Activation::GeluTanh, Activation::GeluErf, Activation::Silu, Activation::SwiGlu});
+    s.activation = any(
+        random, std::vector{Activation::GeluTanh, Activation::GeluErf, Activation::Silu, Activation::SwiGlu});
     s.position = any(random, std::vector{Position::Learned, Position::Rope, Position::None});
     s.bias = any(random, std::vector{true, false});
     s.tied_head = any(random, std::vector{true, false});
     s.causal = any(random, std::vector{true, false});
     s.layout = any(random, std::vector{Layout::Serial, Layout::Parallel});
-    s.scheme = any(random, std::vector{Scheme::None, Scheme::Post, Scheme::Pre, Scheme::Peri, Scheme::Sandwich,
-                                       Scheme::DeepNorm, Scheme::Mix, Scheme::Lns, Scheme::Output});
+    s.scheme =
+        any(random, std::vector{Scheme::None, Scheme::Post, Scheme::Pre, Scheme::Peri, Scheme::Sandwich,
+                                Scheme::DeepNorm, Scheme::Mix, Scheme::Lns, Scheme::Output});
     s.branch_scale = any(random, std::vector{BranchScale::None, BranchScale::Scalar, BranchScale::Channel});
     s.embedding_norm = any(random, std::vector{true, false});
     s.logit_soft_cap = any(random, std::vector{0.0, 3.0});
@@ -85,14 +88,16 @@ class OptionPairsTest : public QObject {
             if (!valid(spec)) continue;
             ++stacks;
             kv_and_qk.insert({spec.kv_heads, static_cast<int>(spec.qk_norm)});
-            norm_activation_position.insert({static_cast<int>(spec.norm.kind), spec.activation == Activation::SwiGlu,
+            norm_activation_position.insert({static_cast<int>(spec.norm.kind),
+                                             spec.activation == Activation::SwiGlu,
                                              static_cast<int>(spec.position)});
             Transformer<double> model(spec, seed);
             Random random(seed + 99);
             std::normal_distribution<double> normal(0, 0.3);
             for (const TensorInfo& t : model.table().tensors())
                 if (t.shape.size() < 2)
-                    for (std::size_t i = 0; i < t.count; ++i) model.parameters()[t.offset + i] += normal(random);
+                    for (std::size_t i = 0; i < t.count; ++i)
+                        model.parameters()[t.offset + i] += normal(random);
             Tape<double> tape;
             model.forward(b, tape, pool);
             Gradients<double> gradients;
@@ -110,9 +115,11 @@ class OptionPairsTest : public QObject {
                     size += std::abs(direction[i] * gradient[t.offset + i]);
                 }
                 const auto loss_at = [&](double step) {
-                    for (std::size_t i = 0; i < t.count; ++i) model.parameters()[t.offset + i] += step * direction[i];
+                    for (std::size_t i = 0; i < t.count; ++i)
+                        model.parameters()[t.offset + i] += step * direction[i];
                     model.forward(b, tape, pool);
-                    for (std::size_t i = 0; i < t.count; ++i) model.parameters()[t.offset + i] -= step * direction[i];
+                    for (std::size_t i = 0; i < t.count; ++i)
+                        model.parameters()[t.offset + i] -= step * direction[i];
                     return tape.mean_loss();
                 };
                 constexpr double h = 1e-5;

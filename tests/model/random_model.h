@@ -22,7 +22,8 @@ inline Transformer<double> model_of(const StackSpec& spec) {
     const std::vector<double> noise = normals(model.table().size(), 6);
     for (const TensorInfo& t : model.table().tensors())
         if (t.shape.size() < 2)
-            for (std::size_t i = t.offset; i < t.offset + t.count; ++i) model.parameters()[i] += 0.3 * noise[i];
+            for (std::size_t i = t.offset; i < t.offset + t.count; ++i)
+                model.parameters()[i] += 0.3 * noise[i];
     return model;
 }
 

@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kVocabulary = 7, kLength = 5;
 
-/// Every kind of tensor at once, in any scheme: gates, scales, norms with biases, positions, norms on q and k.
+/// Every kind of tensor at once, in any scheme: gates, scales, norms with biases, positions, norms on q and
+/// k.
 StackSpec stack_of(Scheme scheme, Block block, GateSite site, BranchScale scale) {
     StackSpec s;
     apply_block_preset(s, block);
@@ -50,7 +51,8 @@ struct Result {
 };
 
 template <class T>
-Result<T> read(const Transformer<T>& model, Gradients<T>& gradients, const T* losses, int rows, ThreadPool& pool) {
+Result<T> read(const Transformer<T>& model, Gradients<T>& gradients, const T* losses, int rows,
+               ThreadPool& pool) {
     model.reduce(gradients, pool);
     Result<T> result{gradients.total().values(), {losses, losses + rows}, {}, {}};
     const std::vector<double> squares = gradients.hidden_squares.values();  // [shards, 2, states]
@@ -84,7 +86,8 @@ Result<T> without_tape(const Transformer<T>& model, const Batch& batch, T factor
     Gradients<T> gradients;
     gradients.shards.resize(4);
     for (auto& shard : gradients.shards)
-        shard.upload(model.device(), std::vector<T>(model.table().size(), std::numeric_limits<T>::quiet_NaN()));
+        shard.upload(model.device(),
+                     std::vector<T>(model.table().size(), std::numeric_limits<T>::quiet_NaN()));
     model.clear(gradients, batch.sequences);
     model.accumulate(batch, factor, gradients, scratch, pool);
     return read(model, gradients, scratch.losses.data(), static_cast<int>(scratch.losses.size()), pool);
@@ -104,7 +107,8 @@ double distance(const std::vector<T>& a, const std::vector<T>& b) {
 
 template <class T>
 bool same(const Result<T>& a, const Result<T>& b) {
-    return a.gradient == b.gradient && a.losses == b.losses && a.states == b.states && a.gradients == b.gradients;
+    return a.gradient == b.gradient && a.losses == b.losses && a.states == b.states &&
+           a.gradients == b.gradients;
 }
 
 }  // namespace
@@ -119,10 +123,11 @@ class StepGradientTest : public QObject {
         QTest::addColumn<int>("site");
         QTest::addColumn<int>("scale");
         int i = 0;
-        for (const Scheme scheme : {Scheme::None, Scheme::Post, Scheme::Pre, Scheme::Peri, Scheme::Sandwich, Scheme::DeepNorm,
-                                    Scheme::Mix, Scheme::Lns, Scheme::Output})
+        for (const Scheme scheme : {Scheme::None, Scheme::Post, Scheme::Pre, Scheme::Peri, Scheme::Sandwich,
+                                    Scheme::DeepNorm, Scheme::Mix, Scheme::Lns, Scheme::Output})
             for (const Block block : {Block::Gpt2, Block::Llama})
-                for (const GateSite site : {GateSite::Auto, GateSite::Branch, GateSite::Norm, GateSite::Output}) {
+                for (const GateSite site :
+                     {GateSite::Auto, GateSite::Branch, GateSite::Norm, GateSite::Output}) {
                     const BranchScale scale = static_cast<BranchScale>(i++ % 3);
                     QTest::addRow("%s %s site %d scale %d", word_of(scheme), word_of(block),
                                   static_cast<int>(site), static_cast<int>(scale))
@@ -135,11 +140,13 @@ class StepGradientTest : public QObject {
         QFETCH(int, block);
         QFETCH(int, site);
         QFETCH(int, scale);
-        const StackSpec spec = stack_of(static_cast<Scheme>(scheme), static_cast<Block>(block), static_cast<GateSite>(site),
-                                        static_cast<BranchScale>(scale));
+        const StackSpec spec = stack_of(static_cast<Scheme>(scheme), static_cast<Block>(block),
+                                        static_cast<GateSite>(site), static_cast<BranchScale>(scale));
         const Batch batch = tokens(6);
-        QVERIFY(same(without_tape(Transformer<double>(spec, 3), batch, 0.5), with_tape(Transformer<double>(spec, 3), batch, 0.5)));
-        QVERIFY(same(without_tape(Transformer<float>(spec, 3), batch, 0.5f), with_tape(Transformer<float>(spec, 3), batch, 0.5f)));
+        QVERIFY(same(without_tape(Transformer<double>(spec, 3), batch, 0.5),
+                     with_tape(Transformer<double>(spec, 3), batch, 0.5)));
+        QVERIFY(same(without_tape(Transformer<float>(spec, 3), batch, 0.5f),
+                     with_tape(Transformer<float>(spec, 3), batch, 0.5f)));
     }
 
     // More rows in a shard than go forward and back together: other sums, the same gradient.
@@ -179,7 +186,8 @@ class StepGradientTest : public QObject {
     }
 
     void passesAddUp() {
-        const Transformer<double> model(stack_of(Scheme::Pre, Block::Llama, GateSite::Auto, BranchScale::None), 3);
+        const Transformer<double> model(
+            stack_of(Scheme::Pre, Block::Llama, GateSite::Auto, BranchScale::None), 3);
         ThreadPool pool(2);
         const Batch batch = tokens(5);
         StepScratch<double> scratch;
@@ -193,7 +201,8 @@ class StepGradientTest : public QObject {
     }
 
     void rejectsTokensThatAreNone() {
-        const Transformer<double> model(stack_of(Scheme::Pre, Block::Gpt2, GateSite::Auto, BranchScale::None), 3);
+        const Transformer<double> model(stack_of(Scheme::Pre, Block::Gpt2, GateSite::Auto, BranchScale::None),
+                                        3);
         ThreadPool pool(1);
         StepScratch<double> scratch;
         Gradients<double> gradients;

@@ -41,7 +41,8 @@ Transformer<T> model_of(const StackSpec& spec, std::uint64_t seed) {
 /// Every row becomes uniform.
 template <class T>
 void silence_queries(Transformer<T>& model) {
-    for (const char* name : {"attn.wq", "attn.bq", "attn.wk", "attn.bk"}) change_tensors(model, name, [](T& w) { w = 0; });
+    for (const char* name : {"attn.wq", "attn.bq", "attn.wk", "attn.bk"})
+        change_tensors(model, name, [](T& w) { w = 0; });
 }
 
 /// Makes the query bias of component `at` of the first layer NaN.
@@ -57,7 +58,8 @@ void spoil_query(Transformer<T>& model, std::size_t at) {
 
 inline Batch batch_of(int sequences, int length) {
     Batch batch{sequences, length, {}, {}};
-    for (int i = 0; i < sequences * length; ++i) batch.tokens.push_back((7 * i * i + 3 * i + i / length) % 17);
+    for (int i = 0; i < sequences * length; ++i)
+        batch.tokens.push_back((7 * i * i + 3 * i + i / length) % 17);
     return batch;
 }
 
@@ -69,8 +71,10 @@ inline const std::vector<double>& values(const ProbeResult& result, const std::s
 
 /// The entries of one causal row.
 template <class T>
-std::vector<T> row_of(ProbeInput<T>& input, std::size_t layer, int sequence, std::size_t head, std::size_t row) {
-    const auto n = static_cast<std::size_t>(input.tape().length), H = static_cast<std::size_t>(input.model.spec().heads);
+std::vector<T> row_of(ProbeInput<T>& input, std::size_t layer, int sequence, std::size_t head,
+                      std::size_t row) {
+    const auto n = static_cast<std::size_t>(input.tape().length),
+               H = static_cast<std::size_t>(input.model.spec().heads);
     const T* p = input.tape().sublayers[2 * layer].probabilities +
                  ((static_cast<std::size_t>(sequence) * H + head) * n + row) * n;
     return {p, p + row + 1};

@@ -30,22 +30,24 @@ void check(const StackSpec& spec, double temperature, double tolerance) {
             for (int b = 0; b < B; ++b) {
                 double entropies = 0, sinks = 0;
                 for (int i = 0; i < n; ++i) {
-                    const auto p = row_of(input, static_cast<std::size_t>(layer), b, static_cast<std::size_t>(head),
-                                          static_cast<std::size_t>(i));
+                    const auto p = row_of(input, static_cast<std::size_t>(layer), b,
+                                          static_cast<std::size_t>(head), static_cast<std::size_t>(i));
                     std::vector<double> score;
                     for (int j = 0; j <= i; ++j) {
                         const int group = spec.heads / spec.kv_heads;
                         double dot = 0;
                         for (int c = 0; c < dh; ++c)
                             dot += static_cast<double>(qkv[(b * n + i) * width + head * dh + c]) *
-                                   static_cast<double>(qkv[(b * n + j) * width + spec.d_model + head / group * dh + c]);
+                                   static_cast<double>(
+                                       qkv[(b * n + j) * width + spec.d_model + head / group * dh + c]);
                         score.push_back(dot / (temperature * std::sqrt(static_cast<double>(dh))));
                         largest = std::max(largest, std::abs(score.back()));
                     }
                     double total = 0, h = 0;
                     for (const double s : score) total += std::exp(s);
                     for (std::size_t j = 0; j < score.size(); ++j) {
-                        QVERIFY(std::abs(std::exp(score[j]) / total - static_cast<double>(p[j])) < 10 * tolerance);
+                        QVERIFY(std::abs(std::exp(score[j]) / total - static_cast<double>(p[j])) <
+                                10 * tolerance);
                         h -= static_cast<double>(p[j]) * std::log(static_cast<double>(p[j]));
                     }
                     if (i == 0) continue;
@@ -61,7 +63,8 @@ void check(const StackSpec& spec, double temperature, double tolerance) {
             QVERIFY(std::abs(values(result, "max_logit").at(at) / largest - 1) < tolerance);
             double squares = 0;  // of means of equal weight the jackknife error is their standard error
             for (const double e : entropy) squares += (e - mean_of(entropy)) * (e - mean_of(entropy));
-            QVERIFY(std::abs(values(result, "entropy_error").at(at) - std::sqrt(squares / (B * (B - 1)))) < tolerance);
+            QVERIFY(std::abs(values(result, "entropy_error").at(at) - std::sqrt(squares / (B * (B - 1)))) <
+                    tolerance);
         }
 }
 

@@ -20,7 +20,8 @@ ProbeShape shape_of(int depth, int width, int heads, int context, int batch) {
 ProbeShape default_shape() { return shape_of(12, 64, 4, 64, 8); }
 ProbeShape wide_shape() { return shape_of(12, 768, 12, 256, 1); }
 
-/// Six probes of the costs that the real ones have, in training steps: a few cheap ones, θ, mismatch, Jacobian.
+/// Six probes of the costs that the real ones have, in training steps: a few cheap ones, θ, mismatch,
+/// Jacobian.
 std::vector<PlannedProbe> probes_of(const ProbeShape& shape, double jacobian = 1) {
     const double step = step_operations(shape);
     return {{ProbeNeeds::Forward, 0.05 * step, 0}, {ProbeNeeds::Backward, 0.05 * step, 0},
@@ -88,7 +89,8 @@ class CadenceTest : public QObject {
                     forward = true;
                     backward |= probes[i].needs == ProbeNeeds::Backward;
                 }
-            sum += (forward ? forward_pass_operations(shape) : 0) + (backward ? backward_pass_operations(shape) : 0);
+            sum += (forward ? forward_pass_operations(shape) : 0) +
+                   (backward ? backward_pass_operations(shape) : 0);
             (s < kDenseSteps ? early : late) += sum;
         }
         QVERIFY(early <= 4 * 50 * step);

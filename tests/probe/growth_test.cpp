@@ -27,8 +27,8 @@ StackSpec stack_of(Scheme scheme, Layout layout) {
     return s;
 }
 
-/// Norms, biases, scales and gates away from where they start; the gates on both sides of 0, so that 1 − act(α) is both
-/// below and above 1.
+/// Norms, biases, scales and gates away from where they start; the gates on both sides of 0, so that 1 −
+/// act(α) is both below and above 1.
 template <class T>
 Transformer<T> model_of(const StackSpec& spec, unsigned seed) {
     Transformer<T> model(spec, seed);
@@ -47,9 +47,12 @@ Batch batch_of(int sequences) {
     return batch;
 }
 
-constexpr GateSite kSites[] = {GateSite::Output, GateSite::Shortcut, GateSite::Input, GateSite::Norm, GateSite::Branch};
+constexpr GateSite kSites[] = {GateSite::Output, GateSite::Shortcut, GateSite::Input, GateSite::Norm,
+                               GateSite::Branch};
 
-const std::vector<double>& values(const ProbeResult& result, const char* name) { return result.find(name)->data; }
+const std::vector<double>& values(const ProbeResult& result, const char* name) {
+    return result.find(name)->data;
+}
 
 }  // namespace
 
@@ -78,7 +81,8 @@ class GrowthTest : public QObject {
                                 s.layers[1].ffn.b = -0.5;
                                 auto model = model_of<T>(s, seed);
                                 if (rounding != Rounding::None) {
-                                    const std::vector<T> weights(model.parameters().begin(), model.parameters().end());
+                                    const std::vector<T> weights(model.parameters().begin(),
+                                                                 model.parameters().end());
                                     model.set_rounding(rounding);
                                     model.set_parameters(weights);
                                 }
@@ -88,12 +92,16 @@ class GrowthTest : public QObject {
                                 const auto &rms = values(growth, "rms"), &bound = values(growth, "bound_ma");
                                 for (std::size_t k = 0; k < rms.size(); ++k) {
                                     QVERIFY(std::isfinite(bound[k]));
-                                    QVERIFY2(rms[k] <= bound[k] * (1 + slack),
-                                             qPrintable(QString("%1 %2 site %3 state %4: %5 above %6")
-                                                            .arg(word_of(scheme), word_of(layout), word_of(site))
-                                                            .arg(k).arg(rms[k]).arg(bound[k])));
+                                    QVERIFY2(
+                                        rms[k] <= bound[k] * (1 + slack),
+                                        qPrintable(QString("%1 %2 site %3 state %4: %5 above %6")
+                                                       .arg(word_of(scheme), word_of(layout), word_of(site))
+                                                       .arg(k)
+                                                       .arg(rms[k])
+                                                       .arg(bound[k])));
                                     QVERIFY(values(growth, "ma")[k] <= bound[k] * (1 + slack));
-                                    QVERIFY(values(growth, "var")[k] <= values(growth, "bound_var")[k] * (1 + 2 * slack));
+                                    QVERIFY(values(growth, "var")[k] <=
+                                            values(growth, "bound_var")[k] * (1 + 2 * slack));
                                     attained += k > 0 && rms[k] > 0.5 * bound[k];
                                 }
                             }
@@ -106,8 +114,8 @@ class GrowthTest : public QObject {
     void boundsHoldUnderGates32() { check_bounds<float>(Rounding::None, 1e-5); }
     void boundsHoldUnderGatesBf16() { check_bounds<float>(Rounding::Bf16, 0x1p-7); }
 
-    /// With a branch scale of 0 only the shortcuts and gates are left, and the bound is the norm itself: a gate that is
-    /// skipped, counted twice or put at the wrong sub-layer shows as a difference.
+    /// With a branch scale of 0 only the shortcuts and gates are left, and the bound is the norm itself: a
+    /// gate that is skipped, counted twice or put at the wrong sub-layer shows as a difference.
     void boundsAreSharpInTheGates() {
         for (Layout layout : {Layout::Serial, Layout::Parallel})
             for (GateSite site : kSites) {
@@ -158,7 +166,8 @@ class GrowthTest : public QObject {
         ProbeInput<double> input(model, batch, pool_, 0);
         const ProbeResult growth = probe_growth(input);
         for (const char* name : {"bound_ma", "bound_var", "bound_uniform_ma"})
-            for (std::size_t k = 0; k <= 2 * kDepth; ++k) QCOMPARE(std::isfinite(values(growth, name)[k]), k <= 4);
+            for (std::size_t k = 0; k <= 2 * kDepth; ++k)
+                QCOMPARE(std::isfinite(values(growth, name)[k]), k <= 4);
     }
 
     /// σ² ← (1 − act(α))²·(σ² + σ), from the embedding's variance.
@@ -200,7 +209,8 @@ class GrowthTest : public QObject {
             std::vector<double> x;
             for (int r = 0; r < sequences * kTokens; ++r)
                 if (r / kTokens != without)
-                    x.insert(x.end(), input.tape().hidden[k] + r * kWidth, input.tape().hidden[k] + (r + 1) * kWidth);
+                    x.insert(x.end(), input.tape().hidden[k] + r * kWidth,
+                             input.tape().hidden[k] + (r + 1) * kWidth);
             double mean = 0, ma = 0, squares = 0, spread = 0;
             const double n = static_cast<double>(x.size());
             for (double v : x) mean += v / n, ma += std::abs(v) / n, squares += v * v / n;
@@ -214,7 +224,8 @@ class GrowthTest : public QObject {
                 for (std::size_t i = 0; i < 3; ++i) mean[i] += direct(k, b)[i] / sequences;
             for (int b = 0; b < sequences; ++b)
                 for (std::size_t i = 0; i < 3; ++i) squares[i] += std::pow(direct(k, b)[i] - mean[i], 2);
-            const std::array names{std::pair("ma", "ma_error"), std::pair("var", "var_error"), std::pair("rms", "rms_error")};
+            const std::array names{std::pair("ma", "ma_error"), std::pair("var", "var_error"),
+                                   std::pair("rms", "rms_error")};
             for (std::size_t i = 0; i < 3; ++i) {
                 QVERIFY(std::abs(values(growth, names[i].first)[k] / all[i] - 1) < 1e-13);
                 const double error = std::sqrt((sequences - 1.0) / sequences * squares[i]);

@@ -22,7 +22,8 @@ class JackknifeTest : public QObject {
     void ofARatioOfSumsFollowsTheFormula() {
         // Two terms a sequence; the statistic is the ratio of their totals, with one omitted by hand.
         const std::vector<double> sums{1, 2, 3, 4, 5, 5};
-        const auto ratio = jackknife(sums, 2, [](std::span<const double> total, std::size_t) { return total[0] / total[1]; });
+        const auto ratio = jackknife(
+            sums, 2, [](std::span<const double> total, std::size_t) { return total[0] / total[1]; });
         const double out[] = {8.0 / 9, 6.0 / 7, 4.0 / 6};
         const double mean = (out[0] + out[1] + out[2]) / 3;
         double squares = 0;
@@ -32,7 +33,8 @@ class JackknifeTest : public QObject {
     }
 
     void oneSequenceHasNoError() {
-        const auto one = jackknife(std::vector<double>{3}, 1, [](std::span<const double> t, std::size_t) { return t[0]; });
+        const auto one =
+            jackknife(std::vector<double>{3}, 1, [](std::span<const double> t, std::size_t) { return t[0]; });
         QCOMPARE(one.value, 3.0);
         QVERIFY(std::isnan(one.error));
     }

@@ -106,7 +106,8 @@ class JacobianTest : public QObject {
             model.accumulate(batch, 1, gradients, scratch, pool);
             const double norm = model.reduce(gradients, pool);
             for (std::size_t i = 0; i < model.parameters().size(); ++i)
-                model.parameters()[i] -= static_cast<float>(0.5 / std::max(1.0, norm)) * gradients.total().data()[i];
+                model.parameters()[i] -=
+                    static_cast<float>(0.5 / std::max(1.0, norm)) * gradients.total().data()[i];
         }
     }
 

@@ -55,7 +55,8 @@ class MismatchTest : public QObject {
                     const float a = model.parameters()[model.table().tok_emb + token * 12 + i];
                     const float b = model.parameters()[model.table().pos_emb + r % 6 * 12 + i];
                     const double exact = static_cast<double>(a + b);
-                    const double low = static_cast<double>(rounded(rounding, rounded(rounding, a) + rounded(rounding, b)));
+                    const double low =
+                        static_cast<double>(rounded(rounding, rounded(rounding, a) + rounded(rounding, b)));
                     difference += (low - exact) * (low - exact);
                     whole += exact * exact;
                 }
@@ -74,7 +75,8 @@ class MismatchTest : public QObject {
         }
     }
 
-    /// Against passes made here, sequence by sequence: with two of them the jackknife's error is half their difference.
+    /// Against passes made here, sequence by sequence: with two of them the jackknife's error is half their
+    /// difference.
     void valuesAndErrorsOverTheSequences() {
         const Transformer<float> exact(small_stack(), 3);
         const Batch batch = small_batch();
@@ -83,21 +85,25 @@ class MismatchTest : public QObject {
         Tape<float> wanted, got;
         exact.forward(batch, wanted, pool);
         for (const auto& [name, rounding, policy] :
-             {std::tuple("bf16", Rounding::Bf16, PrecisionPolicy::Pure), std::tuple("fp16", Rounding::Fp16, PrecisionPolicy::Pure),
+             {std::tuple("bf16", Rounding::Bf16, PrecisionPolicy::Pure),
+              std::tuple("fp16", Rounding::Fp16, PrecisionPolicy::Pure),
               std::tuple("bf16_autocast", Rounding::Bf16, PrecisionPolicy::Autocast),
               std::tuple("fp16_autocast", Rounding::Fp16, PrecisionPolicy::Autocast)}) {
             Transformer<float> low = exact;
             low.set_rounding(rounding, policy);
             low.set_parameters(exact.parameters());
             low.forward(batch, got, pool);
-            const auto check = [&](const std::string& array, const float* a, const float* b, std::size_t count, std::size_t k) {
+            const auto check = [&](const std::string& array, const float* a, const float* b,
+                                   std::size_t count, std::size_t k) {
                 double difference[2] = {0, 0}, whole[2] = {0, 0};
                 for (std::size_t i = 0; i < 2 * count; ++i) {
                     difference[i / count] += std::pow(double(a[i]) - double(b[i]), 2);
                     whole[i / count] += std::pow(double(b[i]), 2);
                 }
                 const double value = std::sqrt((difference[0] + difference[1]) / (whole[0] + whole[1])),
-                             error = std::abs(std::sqrt(difference[0] / whole[0]) - std::sqrt(difference[1] / whole[1])) / 2;
+                             error = std::abs(std::sqrt(difference[0] / whole[0]) -
+                                              std::sqrt(difference[1] / whole[1])) /
+                                     2;
                 QCOMPARE(values(result, array.c_str()).at(k), value);
                 QCOMPARE(values(result, (array + "_error").c_str()).at(k), error);
             };
@@ -112,14 +118,17 @@ class MismatchTest : public QObject {
     /// error.
     void whatWasSampled() {
         const Transformer<float> model(small_stack(), 3);
-        const auto two = measure(model, small_batch(2)), five = measure(model, small_batch(5)), one = measure(model, small_batch(1));
+        const auto two = measure(model, small_batch(2)), five = measure(model, small_batch(5)),
+                   one = measure(model, small_batch(1));
         QCOMPARE(five.labels.at("sampled"), std::vector<std::string>{"2 of 5 sequences"});
         QCOMPARE(two.labels.at("sampled"), std::vector<std::string>{"2 of 2 sequences"});
         QCOMPARE(one.labels.at("sampled"), std::vector<std::string>{"1 of 1 sequences"});
         for (const NamedArray& array : two.arrays)
             for (std::size_t i = 0; i < array.data.size(); ++i)
                 // The exact pass is cut into other shards.
-                QVERIFY2(std::abs(five.find(array.name)->data[i] - array.data[i]) <= 1e-3 * array.data[i] + 1e-9, array.name.c_str());
+                QVERIFY2(
+                    std::abs(five.find(array.name)->data[i] - array.data[i]) <= 1e-3 * array.data[i] + 1e-9,
+                    array.name.c_str());
         QVERIFY(std::isnan(values(one, "bf16_logits_error").at(0)));
         QVERIFY(values(one, "bf16_logits").at(0) > 0);
     }

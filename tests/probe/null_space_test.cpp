@@ -46,7 +46,9 @@ Batch batch_of(int sequences) {
     return batch;
 }
 
-const std::vector<double>& values(const ProbeResult& result, const char* name) { return result.find(name)->data; }
+const std::vector<double>& values(const ProbeResult& result, const char* name) {
+    return result.find(name)->data;
+}
 
 }  // namespace
 
@@ -75,8 +77,9 @@ class NullSpaceTest : public QObject {
                     for (int r = 0; r < kSequences * kTokens; ++r) {
                         if (r / kTokens == left_out) continue;
                         const std::span<const double> token(x + r * kWidth, kWidth);
-                        const auto jacobian = kind == NormKind::LayerNorm ? NormJacobian::layer_norm(token, gamma, 0.05)
-                                                                          : NormJacobian::rms_norm(token, gamma, 0.05);
+                        const auto jacobian = kind == NormKind::LayerNorm
+                                                  ? NormJacobian::layer_norm(token, gamma, 0.05)
+                                                  : NormJacobian::rms_norm(token, gamma, 0.05);
                         gain += jacobian.gain();
                         epsilon += jacobian.epsilon_effect();
                         tokens += 1;
@@ -92,10 +95,12 @@ class NullSpaceTest : public QObject {
                     for (int b = 0; b < kSequences; ++b) squares += std::pow(without(b)[n] - mean, 2);
                     QVERIFY2(std::abs(values(found, names[n])[i] - value) < 1e-12 * (1 + value), names[n]);
                     const std::string error = std::string(names[n]) + "_error";
-                    QVERIFY2(std::abs(values(found, error.c_str())[i] - std::sqrt(2.0 / 3 * squares)) < 1e-12 * (1 + value),
+                    QVERIFY2(std::abs(values(found, error.c_str())[i] - std::sqrt(2.0 / 3 * squares)) <
+                                 1e-12 * (1 + value),
                              error.c_str());
                 }
-                QCOMPARE(std::isfinite(values(found, "erased_forward_error")[i]), site.place == NormSite::Place::Post);
+                QCOMPARE(std::isfinite(values(found, "erased_forward_error")[i]),
+                         site.place == NormSite::Place::Post);
             }
         }
     }
@@ -110,7 +115,8 @@ class NullSpaceTest : public QObject {
         auto model = model_of<double>(s);
         // Every token the same: ±a in turn, of variance a².
         const double eps = model.numerics.eps, a = std::sqrt(32 * eps);
-        for (std::size_t i = 0; i < 9 * 64; ++i) model.parameters()[model.table().tok_emb + i] = i % 2 == 0 ? a : -a;
+        for (std::size_t i = 0; i < 9 * 64; ++i)
+            model.parameters()[model.table().tok_emb + i] = i % 2 == 0 ? a : -a;
         const Batch batch = batch_of(2);
         ProbeInput<double> input(model, batch, pool_, 0);
         const ProbeResult found = probe_null_space(input);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Factors whose product is the measured ratio, held against what each part does alone; branches against the hidden states.
+// Factors whose product is the measured ratio, held against what each part does alone; branches against the
+// hidden states.
 #include "core/probe/gradients.h"
 #include "core/probe/residual.h"
 #include "core/train/trainer.h"
@@ -84,8 +85,9 @@ void add_stacks() {
     for (int scheme = 0; scheme <= static_cast<int>(Scheme::Custom); ++scheme)
         for (int layout : {0, 1}) {
             const auto row = [&](const char* gate_name, int gate, int scale) {
-                QTest::addRow("%s %s %s %s", word_of(static_cast<Scheme>(scheme)), word_of(static_cast<Layout>(layout)),
-                              gate_name, word_of(static_cast<BranchScale>(scale)))
+                QTest::addRow("%s %s %s %s", word_of(static_cast<Scheme>(scheme)),
+                              word_of(static_cast<Layout>(layout)), gate_name,
+                              word_of(static_cast<BranchScale>(scale)))
                     << scheme << layout << gate << scale;
             };
             for (int scale : {0, 1, 2}) row("no gate", -1, scale);
@@ -142,13 +144,15 @@ class ResidualTest : public QObject {
         check_products<float>(fetch_stack(), 1e-5);
     }
 
-    /// The same on weights in training: at step 0, at step 8 and at the end. Post-LN's gradients collapse on the way.
+    /// The same on weights in training: at step 0, at step 8 and at the end. Post-LN's gradients collapse on
+    /// the way.
     void productsHoldInTraining_data() {
         QTest::addColumn<int>("scheme");
         QTest::addColumn<bool>("gated");
         for (int scheme = 0; scheme <= static_cast<int>(Scheme::Custom); ++scheme)
             for (bool gated : {false, true})
-                QTest::addRow("%s%s", word_of(static_cast<Scheme>(scheme)), gated ? " gated" : "") << scheme << gated;
+                QTest::addRow("%s%s", word_of(static_cast<Scheme>(scheme)), gated ? " gated" : "")
+                    << scheme << gated;
     }
     void productsHoldInTraining() {
         QFETCH(int, scheme);
@@ -193,8 +197,8 @@ class ResidualTest : public QObject {
         }
     }
 
-    /// What norm and shortcut do is what remains of the backward pass when the branches of the same tape are multiplied
-    /// by 0: the product of the two factors, sub-layer by sub-layer, not only of all three.
+    /// What norm and shortcut do is what remains of the backward pass when the branches of the same tape are
+    /// multiplied by 0: the product of the two factors, sub-layer by sub-layer, not only of all three.
     void normAndShortcutAreThePassWithoutBranches_data() { add_stacks(); }
     void normAndShortcutAreThePassWithoutBranches() {
         const StackSpec spec = fetch_stack();
@@ -240,8 +244,9 @@ class ResidualTest : public QObject {
                     QCOMPARE(values(found, "grad_norm")[k], 1.0);
                     continue;
                 }
-                const auto& at = k % 2 == 0 ? static_cast<const SublayerOffsets&>(model.table().attention[k / 2])
-                                            : model.table().feed_forward[k / 2];
+                const auto& at = k % 2 == 0
+                                     ? static_cast<const SublayerOffsets&>(model.table().attention[k / 2])
+                                     : model.table().feed_forward[k / 2];
                 const double* gamma = model.parameters().data() + at.norm_post.weight;
                 const std::vector<double> g = input.backward().hidden[k + 1].values();
                 double squares = 0;
@@ -256,9 +261,11 @@ class ResidualTest : public QObject {
                         along += gamma[i] * g[r * kWidth + i] * (z[i] - mean) / sigma / kWidth;
                     }
                     for (int i = 0; i < kWidth; ++i)
-                        squares += std::pow((gamma[i] * g[r * kWidth + i] - sum - along * (z[i] - mean) / sigma) / sigma, 2);
+                        squares += std::pow(
+                            (gamma[i] * g[r * kWidth + i] - sum - along * (z[i] - mean) / sigma) / sigma, 2);
                 }
-                QVERIFY(near(values(found, "grad_norm")[k], std::sqrt(squares) / norm_of(g.data(), g.size()), 1e-12));
+                QVERIFY(near(values(found, "grad_norm")[k], std::sqrt(squares) / norm_of(g.data(), g.size()),
+                             1e-12));
             }
         }
     }
@@ -284,7 +291,8 @@ class ResidualTest : public QObject {
                 gate = 1 - g / (1 + std::exp(-g));
             }
             double shortcut = second ? 1 : rule.a;
-            if (!second && (rule.gate == GateSite::Shortcut || rule.gate == GateSite::Input)) shortcut *= gate;
+            if (!second && (rule.gate == GateSite::Shortcut || rule.gate == GateSite::Input))
+                shortcut *= gate;
             const double after = rule.gate == GateSite::Output && !first ? gate : 1;
             double ratio = 0, cosine = 0;
             for (std::size_t r = 0; r < kSequences * kTokens; ++r) {
@@ -327,7 +335,8 @@ class ResidualTest : public QObject {
         for (const double m : means) mean += m / kSequences;
         for (const double m : means) squares += (m - mean) * (m - mean);
         QVERIFY(near(values(found, "branch_ratio")[2], mean, 1e-13));
-        QVERIFY(near(values(found, "branch_ratio_error")[2], std::sqrt(squares / (kSequences - 1) / kSequences), 1e-10));
+        QVERIFY(near(values(found, "branch_ratio_error")[2],
+                     std::sqrt(squares / (kSequences - 1) / kSequences), 1e-10));
         for (const double e : values(found, "grad_norm_error")) QVERIFY(e > 0);
     }
 

@@ -40,7 +40,8 @@ class StepListTest : public QObject {
 
     void rejectsWhatIsNone_data() {
         QTest::addColumn<QString>("text");
-        for (const char* text : {"", "a", "1:", "1:2:", "5:4", "1:9:0", "-1", "3,3", "4,2", "0:9,9", "1,", ",1", "1:2:3:4", "1 2"})
+        for (const char* text : {"", "a", "1:", "1:2:", "5:4", "1:9:0", "-1", "3,3", "4,2", "0:9,9", "1,",
+                                 ",1", "1:2:3:4", "1 2"})
             QTest::newRow(text) << text;
     }
     void rejectsWhatIsNone() {

@@ -36,7 +36,8 @@ std::vector<std::vector<double>> relative_rows(ProbeInput<T>& input, std::size_t
 class ThetaTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    /// Odd lengths reach only 1 − 1/L²: 3, 5, 7 and 9 of the 63 lengths are below 0.99, and none of them relative to it.
+    /// Odd lengths reach only 1 − 1/L²: 3, 5, 7 and 9 of the 63 lengths are below 0.99, and none of them
+    /// relative to it.
     void uniformAttentionIsAtOneOfItsOwn() {
         auto model = model_of<float>(stack_of(2, 2, 64), 1);
         silence_queries(model);
@@ -49,7 +50,8 @@ class ThetaTest : public QObject {
             QCOMPARE(values(result, "below_099").at(at), 4.0 / 63);
             QVERIFY(std::abs(values(result, "relative_mean").at(at) - 1) < 1e-6);
             QVERIFY(std::abs(values(result, "peaked_mean").at(at) - 1) < 1e-6);
-            for (std::size_t q = 0; q < 5; ++q) QVERIFY(std::abs(values(result, "quantiles").at(5 * at + q) - 1) < 1e-6);
+            for (std::size_t q = 0; q < 5; ++q)
+                QVERIFY(std::abs(values(result, "quantiles").at(5 * at + q) - 1) < 1e-6);
         }
         QCOMPARE(result.labels.at("sampled").at(0), "504 of 504 rows");
     }
@@ -72,7 +74,8 @@ class ThetaTest : public QObject {
                         const auto x = [&](std::size_t j) { return signs >> j & 1 ? 1.0 : -1.0; };
                         double dot = 0, moved = 0;
                         for (std::size_t j = 0; j < p.size(); ++j) dot += p[j] * x(j);
-                        for (std::size_t j = 0; j < p.size(); ++j) moved += std::abs(p[j] * (x(j) - dot)) / 2.5;
+                        for (std::size_t j = 0; j < p.size(); ++j)
+                            moved += std::abs(p[j] * (x(j) - dot)) / 2.5;
                         norm = std::max(norm, moved);
                     }
                     sum += norm / 12;
@@ -98,9 +101,11 @@ class ThetaTest : public QObject {
                 const double position = shares[q] * 21;
                 const auto k = static_cast<std::size_t>(position);
                 const double next = k < 21 ? sorted[k + 1] : 0, part = position - static_cast<double>(k);
-                QVERIFY(std::abs(values(result, "quantiles").at(5 * at + q) - ((1 - part) * sorted[k] + part * next)) < 1e-12);
+                QVERIFY(std::abs(values(result, "quantiles").at(5 * at + q) -
+                                 ((1 - part) * sorted[k] + part * next)) < 1e-12);
             }
-            // Of two sequences with as many rows each the jackknife error is half the difference of their means.
+            // Of two sequences with as many rows each the jackknife error is half the difference of their
+            // means.
             const double a = mean_of(rows[0]), b = mean_of(rows[1]);
             QVERIFY(std::abs(values(result, "relative_mean").at(at) - (a + b) / 2) < 1e-12);
             QVERIFY(std::abs(values(result, "relative_mean_error").at(at) - std::abs(a - b) / 2) < 1e-12);
@@ -129,7 +134,8 @@ class ThetaTest : public QObject {
                 }
             QVERIFY(std::abs(values(result, "peaked_mean").at(at) - peaked) < 1e-12);
             QVERIFY(std::abs(values(result, "prefix_mean").at(at) - prefix) < 1e-12);
-            QVERIFY(prefix <= values(result, "mean").at(at) + 1e-12 && values(result, "mean").at(at) <= peaked + 1e-12);
+            QVERIFY(prefix <= values(result, "mean").at(at) + 1e-12 &&
+                    values(result, "mean").at(at) <= peaked + 1e-12);
             QVERIFY(prefix < values(result, "mean").at(at) - 1e-6);  // greedy is not exact
         }
     }
@@ -143,14 +149,17 @@ class ThetaTest : public QObject {
         QCOMPARE(result.find("lowest_row")->shape, (std::vector<std::size_t>{2, 2, 12}));
         for (std::size_t at = 0; at < 4; ++at) {
             const double* info = &values(result, "lowest_info").at(3 * at);
-            const auto p = row_of(input, at / 2, static_cast<int>(info[0]), at % 2, static_cast<std::size_t>(info[1]));
-            // Rows of 11 and 12 entries in each of two sequences: the lowest of these, though shorter ones may lie lower.
+            const auto p =
+                row_of(input, at / 2, static_cast<int>(info[0]), at % 2, static_cast<std::size_t>(info[1]));
+            // Rows of 11 and 12 entries in each of two sequences: the lowest of these, though shorter ones
+            // may lie lower.
             QVERIFY(p.size() >= kThetaLowestLength);
             double least = 2;
             for (int sequence = 0; sequence < 2; ++sequence)
                 for (const std::size_t row : {10, 11}) {
                     const auto other = row_of(input, at / 2, sequence, at % 2, row);
-                    least = std::min(least, softmax_sensitivity(other).value / uniform_row_sensitivity(other.size()));
+                    least = std::min(
+                        least, softmax_sensitivity(other).value / uniform_row_sensitivity(other.size()));
                 }
             QVERIFY(std::abs(info[2] / uniform_row_sensitivity(p.size()) - least) < 1e-12);
             double mass = 0;
@@ -216,13 +225,15 @@ class ThetaTest : public QObject {
         const Batch batch = batch_of(8, 32);
         ProbeInput<float> input(model, batch, pool, 0);
         const auto result = run_probe(*find_probe("theta"), input);
-        QCOMPARE(result.labels.at("sampled").at(0).substr(result.labels.at("sampled").at(0).find(" of")), " of 5,952 rows");
+        QCOMPARE(result.labels.at("sampled").at(0).substr(result.labels.at("sampled").at(0).find(" of")),
+                 " of 5,952 rows");
         double sampled = 0, all = 0;
         int far = 0;
         for (std::size_t at = 0; at < 24; ++at) {
             double sum = 0;
             for (const auto& rows : relative_rows(input, at / 4, at % 4)) sum += mean_of(rows) / 8;
-            const double value = values(result, "relative_mean").at(at), error = values(result, "relative_mean_error").at(at);
+            const double value = values(result, "relative_mean").at(at),
+                         error = values(result, "relative_mean_error").at(at);
             far += std::abs(value - sum) > 3 * error;
             sampled += value / 24;
             all += sum / 24;

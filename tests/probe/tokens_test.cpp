@@ -28,7 +28,9 @@ Batch batch_of(int sequences, int length) {
     return batch;
 }
 
-const std::vector<double>& values(const ProbeResult& result, const char* name) { return result.find(name)->data; }
+const std::vector<double>& values(const ProbeResult& result, const char* name) {
+    return result.find(name)->data;
+}
 
 double rank_by_svd(const Matrix& x) {
     const Eigen::VectorXd sigma = Eigen::JacobiSVD<Matrix>(x).singularValues();
@@ -88,7 +90,8 @@ class TokensTest : public QObject {
                 for (double v : each[i]) squares += (v - mean) * (v - mean);
                 QVERIFY2(std::abs(values(found, names[i])[k] - mean) < 1e-9 * std::max(1.0, mean), names[i]);
                 const std::string error = std::string(names[i]) + "_error";
-                QVERIFY2(std::abs(values(found, error.c_str())[k] - std::sqrt(squares / n / (n - 1))) < 1e-9 * mean + 1e-9,
+                QVERIFY2(std::abs(values(found, error.c_str())[k] - std::sqrt(squares / n / (n - 1))) <
+                             1e-9 * mean + 1e-9,
                          error.c_str());
             }
         }
@@ -122,14 +125,17 @@ class TokensTest : public QObject {
         StackSpec s = stack_of(4, 4);
         s.position = Position::None;
         Transformer<double> model(s, 5);
-        std::fill_n(model.parameters().begin() + static_cast<std::ptrdiff_t>(model.table().tok_emb), 19 * 4, 0.0);
-        for (std::size_t i = 0; i < 4; ++i) model.parameters()[model.table().tok_emb + 5 * i] = i == 3 ? -3 : 1;
+        std::fill_n(model.parameters().begin() + static_cast<std::ptrdiff_t>(model.table().tok_emb), 19 * 4,
+                    0.0);
+        for (std::size_t i = 0; i < 4; ++i)
+            model.parameters()[model.table().tok_emb + 5 * i] = i == 3 ? -3 : 1;
         const Batch batch{2, 4, {0, 1, 2, 3, 3, 1, 0, 2}, {}};
         const ProbeResult found = measure(model, batch);
         QVERIFY(std::abs(values(found, "similarity")[0]) < 1e-15);
         QVERIFY(std::abs(values(found, "heaviest_norm")[0] - 3 / 1.5) < 1e-15);
         // σ = 3, 1, 1, 1: p = 1/2, 1/6, 1/6, 1/6.
-        QVERIFY(std::abs(values(found, "effective_rank")[0] - std::exp(std::log(2) / 2 + std::log(6) / 2)) < 1e-13);
+        QVERIFY(std::abs(values(found, "effective_rank")[0] - std::exp(std::log(2) / 2 + std::log(6) / 2)) <
+                1e-13);
         QVERIFY(std::isnan(values(found, "outlier")[0]));  // most entries are 0, and so is the median
         const std::vector<double> unit{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
         QVERIFY(std::abs(effective_rank(unit.data(), 3, 4) - 3) < 1e-13);

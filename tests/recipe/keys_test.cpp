@@ -18,11 +18,14 @@ FieldValue other(const std::string& key, const FieldValue& value) {
     if (const auto* flag = std::get_if<bool>(&value)) return !*flag;
     if (const auto* real = std::get_if<double>(&value)) return *real * 0.5 + 0.013;
     if (const auto* whole = std::get_if<std::uint64_t>(&value)) return *whole + 1;
-    if (const auto* list = std::get_if<std::vector<double>>(&value)) return std::vector<double>(list->size(), 0.5);
-    for (const char* word : {"post", "llama", "relu", "rope", "parallel", "gamma", "rmsnorm", "on", "head", "scalar", "tanh",
-                             "branch", "plain", "copy", "sgd", "linear", "fp64", "autocast", "2"}) {
+    if (const auto* list = std::get_if<std::vector<double>>(&value))
+        return std::vector<double>(list->size(), 0.5);
+    for (const char* word :
+         {"post", "llama", "relu", "rope", "parallel", "gamma", "rmsnorm", "on", "head", "scalar", "tanh",
+          "branch", "plain", "copy", "sgd", "linear", "fp64", "autocast", "2"}) {
         try {
-            const FieldValue next = std::string(word) == "2" ? FieldValue(std::uint64_t{2}) : FieldValue(std::string(word));
+            const FieldValue next =
+                std::string(word) == "2" ? FieldValue(std::uint64_t{2}) : FieldValue(std::string(word));
             if (next == value) continue;
             set_key(recipe, key, next);
             return next;
@@ -55,19 +58,23 @@ class KeysTest : public QObject {
     }
 
     void anEventNamesEveryKnobThatMoved() {
-        QCOMPARE(knob_changes({1, 1, 1, 1, 1, 1}, {2, 3, 4, 5, 6, 7}),
-                 std::string("Δt 1 → 2, τ 1 → 3, ε 1 → 4, learning rate 1 → 5, weight decay 1 → 6, clip 1 → 7"));
+        QCOMPARE(
+            knob_changes({1, 1, 1, 1, 1, 1}, {2, 3, 4, 5, 6, 7}),
+            std::string("Δt 1 → 2, τ 1 → 3, ε 1 → 4, learning rate 1 → 5, weight decay 1 → 6, clip 1 → 7"));
         QCOMPARE(knob_changes({1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}), std::string());
     }
 
-    /// The seed, the rounding, the optimizer: whatever is not hot and does more than watch asks for another start.
+    /// The seed, the rounding, the optimizer: whatever is not hot and does more than watch asks for another
+    /// start.
     void theInitialStateDependsOnEveryKeyThatRestarts() {
         const Recipe base;
         const auto values = key_values(base);
         for (const auto& [key, role] : key_roles()) {
-            const auto value = std::find_if(values.begin(), values.end(), [&k = key](const auto& v) { return v.first == k; });
+            const auto value = std::find_if(values.begin(), values.end(),
+                                            [&k = key](const auto& v) { return v.first == k; });
             Recipe moved = base;
-            set_key(moved, key, value == values.end() ? FieldValue(std::string("a.txt")) : other(key, value->second));
+            set_key(moved, key,
+                    value == values.end() ? FieldValue(std::string("a.txt")) : other(key, value->second));
             QVERIFY2(!(moved == base), key.c_str());
             const bool restarts = role.effect == Role::Effect::Restarts;
             QVERIFY2(!(initial_state(moved) == initial_state(base)) == restarts, key.c_str());

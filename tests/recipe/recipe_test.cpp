@@ -42,9 +42,9 @@ class RecipeTest : public QObject {
             QVERIFY2(!json.at("title").get<std::string>().empty(), preset.name);
             QVERIFY2(!json.at("description").get<std::string>().empty(), preset.name);
         }
-        QCOMPARE(names, (QStringList{"pre-ln", "post-ln", "peri-ln", "sandwich-ln", "deepnorm", "mix-ln", "lns",
-                                     "output-ln", "no-norm", "post-ln-small-step", "post-ln-low-rate", "post-ln-24",
-                                     "gpt2-init", "diverging"}));
+        QCOMPARE(names, (QStringList{"pre-ln", "post-ln", "peri-ln", "sandwich-ln", "deepnorm", "mix-ln",
+                                     "lns", "output-ln", "no-norm", "post-ln-small-step", "post-ln-low-rate",
+                                     "post-ln-24", "gpt2-init", "diverging"}));
         QVERIFY(find_preset("pre-ln") != nullptr);
         QVERIFY(find_preset("pre") == nullptr);
     }

@@ -47,7 +47,8 @@ class MemoryNeedTest : public QObject {
             require_memory(recipe, 1);
             QFAIL("it fits");
         } catch (const InputError& error) {
-            QVERIFY2(QString(error.what()).contains("activations") && QString(error.what()).contains("up to the machine's"),
+            QVERIFY2(QString(error.what()).contains("activations") &&
+                         QString(error.what()).contains("up to the machine's"),
                      error.what());
         }
         Recipe small;
@@ -60,7 +61,9 @@ class MemoryNeedTest : public QObject {
         Recipe recipe;
         recipe.train.data.source = DataSource::Text;
         recipe.train.data.path = folder.filePath("a.txt").toStdString();
-        const auto write = [&](int count) { std::ofstream(recipe.train.data.path) << std::string(count, 'x') << "yz"; };
+        const auto write = [&](int count) {
+            std::ofstream(recipe.train.data.path) << std::string(count, 'x') << "yz";
+        };
         write(5000);
         Corpora corpora;
         const auto first = complete_and_validate(recipe, &corpora);

@@ -176,7 +176,8 @@ class OtherDeviceTest : public QObject {
         ThreadPool pool(2);
         const auto end_of = [&](Device& of) {
             Experiment experiment(recipe, "a", "test", nullptr, of);
-            experiment.load_weights(Experiment(recipe, "b", "test", nullptr, of).checkpoint().params, "given");
+            experiment.load_weights(Experiment(recipe, "b", "test", nullptr, of).checkpoint().params,
+                                    "given");
             while (!experiment.ended()) experiment.advance(pool);
             return std::make_pair(experiment.outcome().text, experiment.warnings());
         };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Runs in emulated precision and with every optimizer: watched by every probe, cut and resumed through a checkpoint file.
+// Runs in emulated precision and with every optimizer: watched by every probe, cut and resumed through a
+// checkpoint file.
 #include "core/run/experiment.h"
 
 #include <QtTest>
@@ -62,8 +63,8 @@ class PrecisionTest : public QObject {
         QCOMPARE(run.probes.size(), default_probes().size() + 1);  // and the flight recorder
     }
 
-    /// Autocast is another arithmetic than pure BF16, nearer to FP32; the same bits on any number of threads; without
-    /// effect where nothing is emulated.
+    /// Autocast is another arithmetic than pure BF16, nearer to FP32; the same bits on any number of threads;
+    /// without effect where nothing is emulated.
     void thePolicy() {
         const auto trained = [](const std::string& keys, int threads) {
             ThreadPool pool(threads);
@@ -76,7 +77,8 @@ class PrecisionTest : public QObject {
         QCOMPARE(low, trained(R"("precision": "bf16", )" + autocast, 2));
         QVERIFY(!(low == trained(R"("precision": "bf16", "precision_policy": "pure")", 1)));
         QVERIFY(!(low == trained(R"("precision": "fp32")", 1)));
-        QCOMPARE(trained(R"("precision": "bf16")", 1), trained(R"("precision": "bf16", "precision_policy": "pure")", 1));
+        QCOMPARE(trained(R"("precision": "bf16")", 1),
+                 trained(R"("precision": "bf16", "precision_policy": "pure")", 1));
         QCOMPARE(trained(R"("precision": "fp32")", 1), trained(R"("precision": "fp32", )" + autocast, 1));
         QVERIFY_EXCEPTION_THROWN(small_recipe(R"("precision_policy": "mixed")"), InputError);
     }
@@ -88,8 +90,8 @@ class PrecisionTest : public QObject {
     }
     void lossScaleAndOverflowsAreRecorded() {
         QFETCH(QString, policy);
-        const Recipe recipe =
-            small_recipe(QString(R"("precision": "fp16", "precision_policy": "%1")").arg(policy).toStdString());
+        const Recipe recipe = small_recipe(
+            QString(R"("precision": "fp16", "precision_policy": "%1")").arg(policy).toStdString());
         ThreadPool pool(1);
         auto experiment = started(recipe);
         Checkpoint checkpoint = experiment.checkpoint();
@@ -111,14 +113,17 @@ class PrecisionTest : public QObject {
     /// Gradients are measured as training sees them, without the scale.
     void probesSeeGradientsThroughTheScale() {
         ThreadPool pool(1);
-        auto exact = started(small_recipe(R"("precision": "fp32")")), low = started(small_recipe(R"("precision": "fp16")"));
+        auto exact = started(small_recipe(R"("precision": "fp32")")),
+             low = started(small_recipe(R"("precision": "fp16")"));
         RunData a = exact.header(), b = low.header();
         append(a, exact.advance(pool));
         append(b, low.advance(pool));
         for (const char* name : {"hidden", "params", "total"})
             for (std::size_t i = 0; i < array(a, "gradients", name).data.size(); ++i) {
-                const double wanted = array(a, "gradients", name).data[i], got = array(b, "gradients", name).data[i];
-                QVERIFY2(std::abs(got / wanted - 1) < 2e-2, qPrintable(QString("%1 %2 %3").arg(name).arg(got).arg(wanted)));
+                const double wanted = array(a, "gradients", name).data[i],
+                             got = array(b, "gradients", name).data[i];
+                QVERIFY2(std::abs(got / wanted - 1) < 2e-2,
+                         qPrintable(QString("%1 %2 %3").arg(name).arg(got).arg(wanted)));
             }
     }
 

@@ -120,7 +120,8 @@ class RecordingTest : public QObject {
         run.begin();
         QVERIFY(!QFile::exists(QString::fromStdString(file)));
         run.advance(pool);
-        QVERIFY(QFile::exists(QString::fromStdString(file)));  // not only with the flight recorder's samples at the end
+        QVERIFY(QFile::exists(
+            QString::fromStdString(file)));  // not only with the flight recorder's samples at the end
         while (!run.ended()) run.advance(pool);
         recording.close();
         QCOMPARE(recover(file).steps.rows(), std::size_t{3});

@@ -61,8 +61,9 @@ void compare_bits(const ProbeResult& got, const ProbeResult& wanted) {
         QCOMPARE(a.name, b.name);
         QCOMPARE(a.shape, b.shape);
         QCOMPARE(a.data.size(), b.data.size());
-        QVERIFY2(a.data.empty() || std::memcmp(a.data.data(), b.data.data(), a.data.size() * sizeof(double)) == 0,
-                 (wanted.probe + "/" + a.name).c_str());
+        QVERIFY2(
+            a.data.empty() || std::memcmp(a.data.data(), b.data.data(), a.data.size() * sizeof(double)) == 0,
+            (wanted.probe + "/" + a.name).c_str());
     }
 }
 
@@ -95,10 +96,12 @@ class ReplayTest : public QObject {
             QVERIFY(std::any_of(sampled.run.events.begin(), sampled.run.events.end(), is_overflow));
 
         const Trained seldom = train(recipe_of(keys.toStdString(), 1000));
-        ReplayPlan plan{seldom.run, from < 0 ? nullptr : seldom.before[std::size_t(from)], step, all_probes()};
+        ReplayPlan plan{seldom.run, from < 0 ? nullptr : seldom.before[std::size_t(from)], step,
+                        all_probes()};
         ThreadPool pool(2);
         std::vector<std::int64_t> steps_done;
-        const auto results = replay(plan, pool, nullptr, [&](std::int64_t done) { steps_done.push_back(done); });
+        const auto results =
+            replay(plan, pool, nullptr, [&](std::int64_t done) { steps_done.push_back(done); });
         QCOMPARE(steps_done.size(), std::size_t(step - std::max(0, from)));
         if (!steps_done.empty()) QCOMPARE(steps_done.back(), std::int64_t(step));
         QCOMPARE(results.size(), plan.probes.size());
@@ -157,7 +160,8 @@ class ReplayTest : public QObject {
         late.step = 5;
         QVERIFY(!replay_obstacle(run.events, &late, 4).empty());
         ThreadPool pool(1);
-        QVERIFY_THROWS_EXCEPTION(InputError, replay({run, nullptr, 15, {"growth"}}, pool));  // it has 14 steps
+        QVERIFY_THROWS_EXCEPTION(InputError,
+                                 replay({run, nullptr, 15, {"growth"}}, pool));  // it has 14 steps
         QVERIFY_THROWS_EXCEPTION(InputError, replay({run, nullptr, 3, {"weather"}}, pool));
     }
 

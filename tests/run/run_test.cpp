@@ -92,7 +92,8 @@ class RunTest : public QObject {
         QCOMPARE(first.all.outcome->text, std::string("by hand"));
         QCOMPARE(first.all.events.back().text, std::string("interrupted: stopped"));
         QCOMPARE(first.checkpoints, (std::vector<std::int64_t>{5}));
-        QCOMPARE(first.state_at.back(), RunState::Running);  // the checkpoint comes before the end is reported
+        QCOMPARE(first.state_at.back(),
+                 RunState::Running);  // the checkpoint comes before the end is reported
         RunStart start;
         start.checkpoint = first.last;
         start.events.push_back({5, "resume", "here"});

@@ -15,11 +15,11 @@ using namespace normscope;
 namespace {
 
 Recipe recipe_of(const std::string& scheme, int steps, const std::string& more = "") {
-    Recipe recipe = parse_recipe(R"({"format": "normscope-recipe", "version": 1, "batch": 4, "steps": )" +
-                                     std::to_string(steps) + more +
-                                     R"(, "stack": {"depth": 3, "d_model": 16, "heads": 2, "context": 12, "scheme": ")" +
-                                     scheme + "\"}}",
-                                 "test");
+    Recipe recipe = parse_recipe(
+        R"({"format": "normscope-recipe", "version": 1, "batch": 4, "steps": )" + std::to_string(steps) +
+            more + R"(, "stack": {"depth": 3, "d_model": 16, "heads": 2, "context": 12, "scheme": ")" +
+            scheme + "\"}}",
+        "test");
     complete_and_validate(recipe);
     return recipe;
 }
@@ -50,7 +50,8 @@ class SamplingTest : public QObject {
         const Recipe pre = recipe_of("pre", 400);
         for (const char* scheme : {"post", "peri", "deepnorm", "sandwich", "mix"}) {
             const Recipe other = recipe_of(scheme, 400);
-            for (std::size_t i = 0; i < pre.probes.size(); ++i) QCOMPARE(other.probes[i].steps, pre.probes[i].steps);
+            for (std::size_t i = 0; i < pre.probes.size(); ++i)
+                QCOMPARE(other.probes[i].steps, pre.probes[i].steps);
         }
     }
 
@@ -94,7 +95,9 @@ class SamplingTest : public QObject {
     }
 
     void stepsByHandAreObeyed() {
-        Recipe recipe = recipe_of("pre", 30, R"(, "probes": [{"id": "growth", "steps": "3:9:3,17"}, {"id": "theta", "every": 13}])");
+        Recipe recipe =
+            recipe_of("pre", 30,
+                      R"(, "probes": [{"id": "growth", "steps": "3:9:3,17"}, {"id": "theta", "every": 13}])");
         QCOMPARE(recipe.probes[0].steps, std::string("3:9:3,17"));
         QVERIFY(recipe.probes[1].steps.empty());
         const Steps steps = steps_of(train(recipe, 1));
@@ -108,8 +111,10 @@ class SamplingTest : public QObject {
     void badStepsAreRejectedInOneLine_data() {
         QTest::addColumn<QString>("probe");
         QTest::addColumn<QString>("message");
-        QTest::newRow("no number") << R"({"id": "growth", "steps": "x"})" << "probes[0].steps: \"x\" is no group of steps";
-        QTest::newRow("falling") << R"({"id": "growth", "steps": "5,4"})" << "probes[0].steps: \"4\" does not lie above";
+        QTest::newRow("no number") << R"({"id": "growth", "steps": "x"})"
+                                   << "probes[0].steps: \"x\" is no group of steps";
+        QTest::newRow("falling") << R"({"id": "growth", "steps": "5,4"})"
+                                 << "probes[0].steps: \"4\" does not lie above";
         QTest::newRow("two answers") << R"({"id": "growth", "every": 7, "steps": "5"})"
                                      << "probes[0].steps: are combined with \"every\": 7";
     }
@@ -153,7 +158,8 @@ class SamplingTest : public QObject {
         experiment.measure({"growth", "gradients"}, pool, nullptr, keep);  // warm
         experiment.measure({"growth", "gradients"}, pool, nullptr, keep);
         const double shared = cost["gradients"];
-        // Growth uses the forward pass alone, the gradients both: had growth to pay for the passes, it would cost more.
+        // Growth uses the forward pass alone, the gradients both: had growth to pay for the passes, it would
+        // cost more.
         QVERIFY(cost["growth"] < shared);
         double alone = 0;
         experiment.measure({"growth"}, pool, nullptr, [&](ProbeResult r) { alone = r.cost_ms; });
@@ -173,7 +179,8 @@ class SamplingTest : public QObject {
             QCOMPARE(gradient.size(), std::size_t{7});
             QCOMPARE(gradient[2] / gradient.back(), ratio[static_cast<std::size_t>(flight[i].step)]);
             for (const char* name : {"rms", "gradient"})
-                QVERIFY(std::memcmp(flight[i].find(name)->data.data(), two.probes.at("flight")[i].find(name)->data.data(),
+                QVERIFY(std::memcmp(flight[i].find(name)->data.data(),
+                                    two.probes.at("flight")[i].find(name)->data.data(),
                                     7 * sizeof(double)) == 0);
         }
         const RecordingSchema schema = recording_schema(Experiment(recipe, "a", "t").header(), {});
@@ -190,7 +197,8 @@ class SamplingTest : public QObject {
         Trainer<double> trainer(recipe.stack, recipe.train, corpus);
         const Transformer<double> model = trainer.model();
         const StepNumbers now = trainer.step(pool);
-        const Batch batch = corpus->train_batch(recipe.train.seed, 0, 0, recipe.train.batch, recipe.stack.context);
+        const Batch batch =
+            corpus->train_batch(recipe.train.seed, 0, 0, recipe.train.batch, recipe.stack.context);
         ProbeInput<double> input(model, batch, pool, 0);
         const ProbeResult gradients = run_probe(*find_probe("gradients"), input);
         const ProbeResult growth = run_probe(*find_probe("growth"), input);
@@ -200,7 +208,8 @@ class SamplingTest : public QObject {
             const double* h = input.tape().hidden[k];
             const std::size_t count = static_cast<std::size_t>(input.tape().rows()) * 16;
             for (std::size_t i = 0; i < count; ++i) squares += h[i] * h[i];
-            QVERIFY(std::abs(now.hidden_rms[k] / std::sqrt(squares / static_cast<double>(count)) - 1) < 1e-12);
+            QVERIFY(std::abs(now.hidden_rms[k] / std::sqrt(squares / static_cast<double>(count)) - 1) <
+                    1e-12);
         }
         QCOMPARE(growth.find("rms")->data.size(), now.hidden_rms.size());
     }
@@ -219,7 +228,8 @@ class SamplingTest : public QObject {
         while (!experiment.ended()) append(run, experiment.advance(pool));
         const auto& flight = run.probes.at("flight");
         QCOMPARE(flight.size(), std::size_t{50});
-        for (std::size_t i = 0; i < flight.size(); ++i) QCOMPARE(flight[i].step, static_cast<std::int64_t>(i));
+        for (std::size_t i = 0; i < flight.size(); ++i)
+            QCOMPARE(flight[i].step, static_cast<std::int64_t>(i));
     }
 };
 

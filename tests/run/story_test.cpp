@@ -28,7 +28,8 @@ class StoryTest : public QObject {
   private Q_SLOTS:
     void everyStoryIsTrueOfItsRuns_data() {
         QTest::addColumn<int>("index");
-        for (std::size_t i = 0; i < stories().size(); ++i) QTest::newRow(stories()[i].name) << static_cast<int>(i);
+        for (std::size_t i = 0; i < stories().size(); ++i)
+            QTest::newRow(stories()[i].name) << static_cast<int>(i);
     }
     void everyStoryIsTrueOfItsRuns() {
         QFETCH(int, index);
@@ -38,7 +39,8 @@ class StoryTest : public QObject {
         QVERIFY(story.steps.size() >= 4 && story.steps.size() <= 6);
         for (std::size_t i = 0; i < story.runs.size(); ++i) {
             // Every run is spoken of by some fact.
-            QVERIFY(std::any_of(story.facts.begin(), story.facts.end(), [&](const StoryFact& f) { return f.run == i; }));
+            QVERIFY(std::any_of(story.facts.begin(), story.facts.end(),
+                                [&](const StoryFact& f) { return f.run == i; }));
             const auto lines = contradictions(story, i, trained(story.runs[i]));
             QVERIFY2(lines.empty(), lines.empty() ? "" : lines.front().c_str());
         }
@@ -61,7 +63,8 @@ class StoryTest : public QObject {
         const auto lines = contradictions(story, 0, run);
         QCOMPARE(lines.size(), std::size_t{2});
         QCOMPARE(QString::fromStdString(lines[0]), QString("A: loss at step 1 is 2.5, stated above 3"));
-        QCOMPARE(QString::fromStdString(lines[1]), QString("A: grad_ratio at step 0 is not recorded, stated above 1"));
+        QCOMPARE(QString::fromStdString(lines[1]),
+                 QString("A: grad_ratio at step 0 is not recorded, stated above 1"));
         QVERIFY(contradictions(story, 1, run).empty());
     }
 

@@ -14,7 +14,8 @@ namespace {
 
 Recipe recipe_of(const std::string& more) {
     Recipe recipe = parse_recipe(
-        R"({"format": "normscope-recipe", "version": 1, "stack": {"depth": 2, "d_model": 16, "heads": 2, "context": 8)" + more +
+        R"({"format": "normscope-recipe", "version": 1, "stack": {"depth": 2, "d_model": 16, "heads": 2, "context": 8)" +
+            more +
             R"(, "batch": 3, "steps": 6, "validate": {"every": 2}, "probes": [{"id": "updates", "every": 1}]})",
         "test");
     complete_and_validate(recipe);
@@ -75,8 +76,8 @@ class UpdatesTest : public QObject {
             const ProbeResult& sample = delta.probes.front();
             QCOMPARE(sample.step, std::int64_t(step));
             const auto& groups = sample.labels.at("groups");
-            const std::vector<std::string> heads{"embedding", "blocks.0.attn", "blocks.0.ffn", "blocks.1.attn",
-                                                 "blocks.1.ffn", "norms"};
+            const std::vector<std::string> heads{"embedding",     "blocks.0.attn", "blocks.0.ffn",
+                                                 "blocks.1.attn", "blocks.1.ffn",  "norms"};
             QVERIFY(std::equal(heads.begin(), heads.end(), groups.begin()));
             QCOMPARE(groups.back(), std::string("head"));
             const std::vector<double>& found = sample.find("update_ratio")->data;
@@ -86,8 +87,8 @@ class UpdatesTest : public QObject {
                 return std::abs(found[group] / ratio(before, after, names) - 1) < 1e-12;
             };
             QVERIFY(close(0, {"tok_emb", "pos_emb"}));
-            QVERIFY(close(3, {attn + "wq", attn + "wk", attn + "wv", attn + "wo", attn + "bq", attn + "bk", attn + "bv",
-                              attn + "bo"}));
+            QVERIFY(close(3, {attn + "wq", attn + "wk", attn + "wv", attn + "wo", attn + "bq", attn + "bk",
+                              attn + "bv", attn + "bo"}));
             QVERIFY(close(2, {ffn + "w1", ffn + "b1", ffn + "w2", ffn + "b2"}));
             QVERIFY(close(groups.size() - 1, {"head.weight"}));
             if (groups.size() == 8) QCOMPARE(std::isnan(found[6]), step == 0);  // gates start at zero
@@ -97,7 +98,8 @@ class UpdatesTest : public QObject {
     void aTrialGivesTheSameAndLeavesNoTrace_data() { add_recipes(); }
     void aTrialGivesTheSameAndLeavesNoTrace() {
         QFETCH(QString, more);
-        Experiment watched(recipe_of(more.toStdString()), "a", "A"), plain(recipe_of(more.toStdString()), "a", "A");
+        Experiment watched(recipe_of(more.toStdString()), "a", "A"),
+            plain(recipe_of(more.toStdString()), "a", "A");
         while (!plain.ended()) {
             const RunState state = watched.outcome().state;
             const Checkpoint before = watched.checkpoint();
@@ -106,7 +108,8 @@ class UpdatesTest : public QObject {
             QCOMPARE(watched.outcome().state, state);
             const RunDelta a = watched.advance(pool_), b = plain.advance(pool_);
             QCOMPARE(a.steps.front().values.front().second, b.steps.front().values.front().second);
-            const auto &trial_ratio = trial.find("update_ratio")->data, &made = b.probes.front().find("update_ratio")->data;
+            const auto &trial_ratio = trial.find("update_ratio")->data,
+                       &made = b.probes.front().find("update_ratio")->data;
             for (std::size_t i = 0; i < trial_ratio.size(); ++i)
                 QVERIFY(trial_ratio[i] == made[i] || (std::isnan(trial_ratio[i]) && std::isnan(made[i])));
         }
@@ -118,7 +121,8 @@ class UpdatesTest : public QObject {
         std::vector<ProbeResult> samples;
         while (!experiment.ended())
             for (const ProbeResult& sample : experiment.advance(pool_).probes)
-                if (sample.probe == "updates") samples.push_back(sample);  // the end writes the flight besides
+                if (sample.probe == "updates")
+                    samples.push_back(sample);  // the end writes the flight besides
         QVERIFY(samples.size() > 1);
         for (const ProbeResult& sample : samples)
             QCOMPARE(sample.labels.at("sampled"), std::vector<std::string>{"training batch"});

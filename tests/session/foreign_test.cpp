@@ -69,8 +69,9 @@ class TestForeign : public QObject {
         QVERIFY2(error == opening(file.toStdString()), "what crashed once is not trusted the next time");
     }
 
-    /// A list of members that cannot be read to its end: the library releases what it never filled. Whether that crashed
-    /// depended on what the memory had held, so no walk could tell; children() gives it zeroed memory.
+    /// A list of members that cannot be read to its end: the library releases what it never filled. Whether
+    /// that crashed depended on what the memory had held, so no walk could tell; children() gives it zeroed
+    /// memory.
     void aDamagedListOfMembersIsOneLineWhateverTheMemoryHeld() {
         const std::string file = NORMSCOPE_SOURCE_DIR "/tests/session/crashing/members/member-table.h5";
         const int code = sample::with_child(

@@ -50,10 +50,15 @@ class TestValidate : public QObject {
                      for (auto& sample : run.probes["growth"])
                          sample.arrays.push_back({"bound_product_ma", {3}, {1, 2, nan}, {"depth"}, "1"});
                  }),
-                 Lines{"run a: probes/growth/bound_product_ma: axis hidden_state has 3 entries, the recipe's stack has 7"});
+                 Lines{"run a: probes/growth/bound_product_ma: axis hidden_state has 3 entries, the recipe's "
+                       "stack has 7"});
         QCOMPARE(problems([&](RunData& run) { run.probes["theta"][3].step = 20; }),
                  Lines{"run a: probes/theta/step: does not rise"});
-        QCOMPARE(problems([&](RunData& run) { Recipe deeper; deeper.stack.depth = 4; run.recipe = deeper; }).size(),
+        QCOMPARE(problems([&](RunData& run) {
+                     Recipe deeper;
+                     deeper.stack.depth = 4;
+                     run.recipe = deeper;
+                 }).size(),
                  std::size_t{6});
         QCOMPARE(problems([&](RunData& run) { std::swap(run.events[0].step, run.events[1].step); }),
                  Lines{"run a: events: steps do not rise"});

@@ -51,10 +51,11 @@ class GrowthBoundsTest : public QObject {
         QCOMPARE(variance_bound(r[1], 4, 9), 361.0 / 35);
     }
 
-    /// A chain of sub-layers that differ in every number: each adds to the bound before it, scaled by its own shortcut and
-    /// gate, never by another's.
+    /// A chain of sub-layers that differ in every number: each adds to the bound before it, scaled by its own
+    /// shortcut and gate, never by another's.
     void aChainOfDifferentSublayers() {
-        const std::vector<BoundedSublayer> chain{{0.5, 2, 1.5, 0.25, 0.75, 1.25}, {1, 0.5, 2, 1, 1.5, 0.5}, {0.1, 1, 3, 0.5, 2, 3}};
+        const std::vector<BoundedSublayer> chain{
+            {0.5, 2, 1.5, 0.25, 0.75, 1.25}, {1, 0.5, 2, 1, 1.5, 0.5}, {0.1, 1, 3, 0.5, 2, 3}};
         const auto bounds = bounded_branch_norms(3, 2, 8, chain);
         double expected = 3;
         for (std::size_t k = 0; k < chain.size(); ++k) {

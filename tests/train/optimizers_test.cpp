@@ -48,7 +48,8 @@ struct PlainMuon {
     void step(Matrix& p, const Matrix& g, double lr, double wd) {
         m = 0.95 * m + 0.05 * g;
         const Matrix direction = orthogonal(0.95 * m + 0.05 * g);
-        p = p * (1 - lr * wd) - lr * std::sqrt(std::max(1.0, double(p.rows()) / double(p.cols()))) * direction;
+        p = p * (1 - lr * wd) -
+            lr * std::sqrt(std::max(1.0, double(p.rows()) / double(p.cols()))) * direction;
     }
 };
 
@@ -68,8 +69,8 @@ class OptimizersTest : public QObject {
         const QList<double> adam4{0.51425146428787871, -1.2509136138806454, 1.9674963708654898};
         const QList<double> sgd1{0.507, -1.25375, 1.998};
         const QList<double> sgd4{0.50946472939300003, -1.2395724026212498, 1.9613806391019999};
-        const auto row = [](const char* name, OptimizerKind kind, const char* tensor, const QList<double>& first,
-                            const QList<double>& fourth) {
+        const auto row = [](const char* name, OptimizerKind kind, const char* tensor,
+                            const QList<double>& first, const QList<double>& fourth) {
             QTest::addRow("%s", name) << static_cast<int>(kind) << QString(tensor) << first << fourth;
         };
         row("adamw", OptimizerKind::AdamW, "tok_emb", adamw1, adamw4);
@@ -139,7 +140,8 @@ class OptimizersTest : public QObject {
         spec.kind = OptimizerKind::Muon;
         Optimizer<double> optimizer(table, spec.kind);
         std::vector<double> p(table.size(), 0.0), g(table.size(), 0.0);
-        Eigen::Map<Matrix> mine(p.data() + at.offset, rows, columns), slope(g.data() + at.offset, rows, columns);
+        Eigen::Map<Matrix> mine(p.data() + at.offset, rows, columns),
+            slope(g.data() + at.offset, rows, columns);
         mine = normals(rows, columns, 1);
         Matrix plain = mine;
         PlainMuon muon{Matrix::Zero(rows, columns)};
@@ -148,15 +150,16 @@ class OptimizersTest : public QObject {
             slope = normals(rows, columns, 10 + t);
             optimizer.step(spec, 0.02, 0.5, g.data(), p.data(), pool);
             muon.step(plain, 0.5 * Matrix(slope), 0.02, spec.weight_decay);
-            QVERIFY2((mine - plain).norm() <= 1e-13 * plain.norm(), qPrintable(QString::number((mine - plain).norm())));
+            QVERIFY2((mine - plain).norm() <= 1e-13 * plain.norm(),
+                     qPrintable(QString::number((mine - plain).norm())));
         }
         for (const TensorInfo& t : table.tensors())  // what had no gradient and no weight stays
             if (t.name != at.name)
                 for (std::size_t i = 0; i < t.count; ++i) QCOMPARE(p[t.offset + i], 0.0);
     }
 
-    /// Every singular value comes near 1 (the five rounds end in about 0.68 … 1.14), and the singular vectors stay: the product with the original's transpose is
-    /// symmetric and positive.
+    /// Every singular value comes near 1 (the five rounds end in about 0.68 … 1.14), and the singular vectors
+    /// stay: the product with the original's transpose is symmetric and positive.
     void theDirectionIsOrthogonal() {
         constexpr int kShapes[][2] = {{12, 40}, {40, 12}, {64, 256}, {1, 7}, {7, 1}};
         for (const auto& [rows, columns] : kShapes) {
@@ -168,11 +171,17 @@ class OptimizersTest : public QObject {
             const Matrix result = Eigen::Map<Matrix>(x.data(), rows, columns);
             const auto values = Eigen::JacobiSVD<Matrix>(result).singularValues();
             QVERIFY2(values.maxCoeff() < 1.2 && values.minCoeff() > 0.67,
-                     qPrintable(QString("%1 × %2: %3 … %4").arg(rows).arg(columns).arg(values.minCoeff()).arg(values.maxCoeff())));
-            const Matrix product = rows <= columns ? Matrix(result * start.transpose()) : Matrix(start.transpose() * result);
+                     qPrintable(QString("%1 × %2: %3 … %4")
+                                    .arg(rows)
+                                    .arg(columns)
+                                    .arg(values.minCoeff())
+                                    .arg(values.maxCoeff())));
+            const Matrix product =
+                rows <= columns ? Matrix(result * start.transpose()) : Matrix(start.transpose() * result);
             QVERIFY((product - product.transpose()).norm() < 1e-10 * product.norm());
             QVERIFY(product.trace() > 0);
-            for (std::size_t i = 0; i < x.size(); ++i) QVERIFY(std::abs(static_cast<double>(single[i]) - x[i]) < 1e-4);
+            for (std::size_t i = 0; i < x.size(); ++i)
+                QVERIFY(std::abs(static_cast<double>(single[i]) - x[i]) < 1e-4);
         }
         std::vector<double> zero(12, 0.0);
         orthogonalise(3, 4, zero);

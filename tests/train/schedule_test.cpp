@@ -23,7 +23,8 @@ class ScheduleTest : public QObject {
         QCOMPARE(learning_rate(s, 1.0, 9, 100), 10.0 / 11);
         QCOMPARE(learning_rate(s, 1.0, 10, 100), 1.0);
     }
-    /// The schedule of [G]'s training script: 0 at the start, the peak after the warm-up, a tenth of it at the end.
+    /// The schedule of [G]'s training script: 0 at the start, the peak after the warm-up, a tenth of it at
+    /// the end.
     void warmUpFromZero() {
         ScheduleSpec s;
         s.warmup = 1000;
@@ -32,7 +33,8 @@ class ScheduleTest : public QObject {
         QCOMPARE(learning_rate(s, 1e-3, 500, 10000), 5e-4);
         QCOMPARE(learning_rate(s, 1e-3, 1000, 10000), 1e-3);
         QVERIFY(std::abs(learning_rate(s, 1e-3, 9999, 10000) - 1e-4) < 1e-18);
-        QVERIFY(std::abs(learning_rate(s, 1e-3, 10000, 10000) - 1e-4) < 1e-18);  // its code wraps round to 0 here
+        QVERIFY(std::abs(learning_rate(s, 1e-3, 10000, 10000) - 1e-4) <
+                1e-18);  // its code wraps round to 0 here
         // 0.1 + 0.9·(1 + cos(π·(s − warmup)/(T − warmup)))/2, T one step later than ours.
         const double theirs = 1e-3 * (0.1 + 0.45 * (1 + std::cos(std::acos(-1.0) * 4000 / 9000)));
         QVERIFY(std::abs(learning_rate(s, 1e-3, 5000, 10000) - theirs) < 1e-7);

@@ -50,7 +50,8 @@ class TrainerTest : public QObject {
         ThreadPool one(1), three(3);
         auto a = small_trainer<float>(8), b = small_trainer<float>(8);
         for (int i = 0; i < 8; ++i) QCOMPARE(a->step(one).loss, b->step(three).loss);
-        QVERIFY(std::equal(a->model().parameters().begin(), a->model().parameters().end(), b->model().parameters().begin()));
+        QVERIFY(std::equal(a->model().parameters().begin(), a->model().parameters().end(),
+                           b->model().parameters().begin()));
     }
 
     void restoringContinuesBitForBit() {
@@ -95,7 +96,8 @@ class TrainerTest : public QObject {
         trainer->step(pool);
         QCOMPARE(trainer->outcome().state, RunState::Diverged);
         const QString text = QString::fromStdString(trainer->outcome().text);
-        QVERIFY2(text.startsWith("step 0 · L") && (text.endsWith("inf") || text.endsWith("nan")), qPrintable(text));
+        QVERIFY2(text.startsWith("step 0 · L") && (text.endsWith("inf") || text.endsWith("nan")),
+                 qPrintable(text));
         QVERIFY(trainer->outcome().layer >= 0);
         for (float p : trainer->model().parameters()) QVERIFY(std::isfinite(p));
     }
@@ -114,7 +116,8 @@ class TrainerTest : public QObject {
     void everyOptimizerAndPrecision_data() {
         QTest::addColumn<int>("kind");
         QTest::addColumn<int>("precision");
-        for (OptimizerKind kind : {OptimizerKind::AdamW, OptimizerKind::Adam, OptimizerKind::Sgd, OptimizerKind::Muon})
+        for (OptimizerKind kind :
+             {OptimizerKind::AdamW, OptimizerKind::Adam, OptimizerKind::Sgd, OptimizerKind::Muon})
             for (Precision precision : {Precision::Fp32, Precision::Bf16, Precision::Fp16})
                 QTest::addRow("%s %s", word_of(kind), word_of(precision))
                     << static_cast<int>(kind) << static_cast<int>(precision);

@@ -13,14 +13,17 @@ class VerdictTableTest : public QObject {
 
     static std::vector<double> numbers(const QByteArray& line) {
         std::vector<double> values;
-        for (const QByteArray& word : line.trimmed().split(' ')) values.push_back(word == "nan" ? NAN : word.toDouble());
+        for (const QByteArray& word : line.trimmed().split(' '))
+            values.push_back(word == "nan" ? NAN : word.toDouble());
         return values;
     }
 
     /// How the run ends that the series are of; it resumes from a stored state before step `cut`.
-    static Outcome verdict_of(const QList<QByteArray>& head, const std::vector<double>& loss, const std::vector<double>& ratio,
-                              std::size_t cut) {
-        const auto make = [&] { return Verdict(head[2].toDouble(), head[3].toDouble(), head[4].toLongLong()); };
+    static Outcome verdict_of(const QList<QByteArray>& head, const std::vector<double>& loss,
+                              const std::vector<double>& ratio, std::size_t cut) {
+        const auto make = [&] {
+            return Verdict(head[2].toDouble(), head[3].toDouble(), head[4].toLongLong());
+        };
         Verdict verdict = make();
         for (std::size_t s = 0; s < loss.size(); ++s) {
             if (s == cut) {
@@ -28,7 +31,8 @@ class VerdictTableTest : public QObject {
                 verdict = make();
                 verdict.restore(state);
             }
-            if (const auto outcome = verdict.add(static_cast<std::int64_t>(s), loss[s], ratio[s])) return *outcome;
+            if (const auto outcome = verdict.add(static_cast<std::int64_t>(s), loss[s], ratio[s]))
+                return *outcome;
         }
         return verdict.at_end(static_cast<std::int64_t>(loss.size()) - 1);
     }
@@ -46,7 +50,8 @@ class VerdictTableTest : public QObject {
             const auto loss = numbers(file.readLine()), ratio = numbers(file.readLine());
             QVERIFY(!loss.empty() && ratio.size() == loss.size());
             const Outcome outcome = verdict_of(head, loss, ratio, loss.size());
-            const QByteArray found = head[0] + ": " + run_state_word(outcome.state) + " (" + outcome.text.c_str() + ")";
+            const QByteArray found =
+                head[0] + ": " + run_state_word(outcome.state) + " (" + outcome.text.c_str() + ")";
             QVERIFY2(run_state_word(outcome.state) == head[1], (found + ", expected " + head[1]).constData());
             const Outcome resumed = verdict_of(head, loss, ratio, loss.size() / 2);
             QCOMPARE(resumed.text, outcome.text);

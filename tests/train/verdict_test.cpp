@@ -31,7 +31,8 @@ class VerdictTest : public QObject {
         QTest::addColumn<double>("ratio");
         QTest::addColumn<QString>("gradients");
         QTest::newRow("vanishing") << kUnigram * 1.02 << 9e-3 << "gradients vanishing, first/last 0.009";
-        QTest::newRow("healthy") << kUnigram << 4.0 << "gradients neither vanishing nor exploding, first/last 4";
+        QTest::newRow("healthy") << kUnigram << 4.0
+                                 << "gradients neither vanishing nor exploding, first/last 4";
         QTest::newRow("exploding") << kUnigram << 9e17 << "gradients exploding, first/last 9e+17";
         QTest::newRow("not finite") << kUnigram << double(NAN) << "gradient ratio unknown";
         QTest::newRow("just above the border") << kUnigram * 0.9701 << 1.0 << "neither";
@@ -71,7 +72,8 @@ class VerdictTest : public QObject {
         for (int s = 0; s < 60; ++s) verdict.add(s, 3.6 - 0.01 * s, 1);
         const Outcome end = verdict.at_end(59);
         QCOMPARE(end.state, RunState::Stalled);
-        QVERIFY2(QString::fromStdString(end.text).endsWith("still falling · warm-up not over"), end.text.c_str());
+        QVERIFY2(QString::fromStdString(end.text).endsWith("still falling · warm-up not over"),
+                 end.text.c_str());
         verdict.add(60, 3, 1);
         QVERIFY(!QString::fromStdString(verdict.at_end(60).text).contains("warm-up"));
     }
@@ -81,7 +83,8 @@ class VerdictTest : public QObject {
         for (int s = 0; s < 200; ++s) QVERIFY(!verdict.add(s, s < 100 ? 35000 : 3271, 1));
         const Outcome end = verdict.at_end(199);
         QCOMPARE(end.state, RunState::Diverged);
-        QCOMPARE(end.text, std::string("step 199 · last 20 at 3271 nat, above ln V 3.3 + 1 (first loss 3.5e+04)"));
+        QCOMPARE(end.text,
+                 std::string("step 199 · last 20 at 3271 nat, above ln V 3.3 + 1 (first loss 3.5e+04)"));
         Verdict below(kLnV, kUnigram, 0);
         for (int s = 0; s < 200; ++s) below.add(s, kLnV + 0.99, 1);
         QCOMPARE(below.at_end(199).state, RunState::Stalled);
@@ -98,8 +101,10 @@ class VerdictTest : public QObject {
         QCOMPARE(lost.state, RunState::Collapsed);
         // The mean of 20 is above 2.39 + 0.1025 with the fifth loss of 2.88.
         QCOMPARE(lost.step, std::int64_t{104});
-        QCOMPARE(lost.text, std::string("step 104 · lost 0.49 of the 0.41 nat gained: best 2.39 at step 38, last 20 at 2.88, "
-                                        "unigram entropy 2.8"));
+        QCOMPARE(
+            lost.text,
+            std::string("step 104 · lost 0.49 of the 0.41 nat gained: best 2.39 at step 38, last 20 at 2.88, "
+                        "unigram entropy 2.8"));
         QCOMPARE(end(2.0, 2.19).state, RunState::Finished);   // 0.8 gained, less than a quarter lost
         QCOMPARE(end(2.0, 2.21).state, RunState::Collapsed);  // more, though it learned more than the unigram
         QCOMPARE(end(2.7, 2.73).state, RunState::Stalled);    // 0.03 of 0.1 lost: less than 3 % of H₁
@@ -113,7 +118,8 @@ class VerdictTest : public QObject {
             std::uint32_t x = 1 + static_cast<std::uint32_t>(seed) * 2654435761u;
             for (int s = 0; s < 400; ++s) {
                 double noise = 0;  // of standard deviation 0.35
-                for (int i = 0; i < 12; ++i) noise += static_cast<double>(x = x * 1664525u + 1013904223u) / 4294967296.0 - 0.5;
+                for (int i = 0; i < 12; ++i)
+                    noise += static_cast<double>(x = x * 1664525u + 1013904223u) / 4294967296.0 - 0.5;
                 verdict.add(s, 2.5 + 0.35 * noise, 1);
             }
             QCOMPARE(verdict.at_end(399).state, RunState::Finished);
@@ -157,7 +163,8 @@ class VerdictTest : public QObject {
         int at = -1;
         for (int s = 0; s < 300 && at < 0; ++s)
             if (verdict.add(s, s < 100 ? 3.3 : 4.5, 1)) at = s;
-        // The (upper) median of 20 crosses 3.3 + 1 with the tenth high loss, at step 109; 50 such steps end at 158.
+        // The (upper) median of 20 crosses 3.3 + 1 with the tenth high loss, at step 109; 50 such steps end
+        // at 158.
         QCOMPARE(at, 158);
     }
 
@@ -190,7 +197,8 @@ class VerdictTest : public QObject {
                         second->restore(verdict->state());
                         verdict = std::move(second);
                     }
-                    if (const auto outcome = verdict->add(s, loss(s), s % 7 == 0 ? NAN : 1.0 + s)) return outcome->text;
+                    if (const auto outcome = verdict->add(s, loss(s), s % 7 == 0 ? NAN : 1.0 + s))
+                        return outcome->text;
                 }
                 return verdict->at_end(199).text;
             };
@@ -216,8 +224,12 @@ class VerdictTest : public QObject {
     }
 
     void anUnknownLayoutIsRejected() {
-        for (const std::vector<double>& state : {std::vector<double>{}, {-3, 1, 2}, {-2, 1, 2}, {3.6, 2.4},
-                                                 {-2, 3, 3, 3, 0, 1, 1, 1, 0, 4000}, std::vector<double>(200, 1.0)})
+        for (const std::vector<double>& state : {std::vector<double>{},
+                                                 {-3, 1, 2},
+                                                 {-2, 1, 2},
+                                                 {3.6, 2.4},
+                                                 {-2, 3, 3, 3, 0, 1, 1, 1, 0, 4000},
+                                                 std::vector<double>(200, 1.0)})
             QVERIFY_THROWS_EXCEPTION(InputError, Verdict(kLnV, kUnigram, 0).restore(state));
     }
 };

@@ -52,11 +52,13 @@ const KnobSpec kTable[] = {
        "x' = N_post(a·x + Δt·b·N_out(f(s·N_in(x))))\nCustom starts with no norm: switch them in the stack "
        "above.")},
     {InSight, "stack.mix_post_fraction", T("Post share"), T("share of Post-LN layers"),
-     T("Mix-LN: the first ⌊share·N⌋ layers are Post-LN, the others Pre-LN ([G] §2 after Mix-LN, which takes 1/4)."),
+     T("Mix-LN: the first ⌊share·N⌋ layers are Post-LN, the others Pre-LN ([G] §2 after Mix-LN, which "
+       "takes 1/4)."),
      {Linear, 0, 1, false, {0.25, 0.5}}, mixes},
     {InSight, "stack.lns_form", T("LNS form"), T("form of the LNS factor"),
      T("LNS scales the input norm by 1/√ℓ ([G] eq. 3), ℓ the layer from 1.\n"
-       "Factor: a fixed multiplier. Gain: γ starts at 1/√ℓ and is trained. Both have the same first forward pass."),
+       "Factor: a fixed multiplier. Gain: γ starts at 1/√ℓ and is trained. Both have the same first "
+       "forward pass."),
      {}, scalesByLayer},
     {InSight, "stack.depth", T("Depth"), T("depth"),
      T("Layers N; each is attention, then feed-forward."),
@@ -69,7 +71,8 @@ const KnobSpec kTable[] = {
      T("Residual step: x + Δt·f(x), depth as time ([K] eq. 8).\nSnaps at 0.1, 1/√(2N), 1."),
      {Log, 0.01, 2, false, {0.1, 1}}},
     {InSight, "stack.temperature", T("τ"), T("temperature"),
-     T("Softmax temperature: attention scores are q·k/(τ·√d_h) ([E] §5).\nThe smaller τ, the fewer keys a row attends to; the larger, the nearer to all alike."),
+     T("Softmax temperature: attention scores are q·k/(τ·√d_h) ([E] §5).\nThe smaller τ, the fewer keys a "
+       "row attends to; the larger, the nearer to all alike."),
      {Log, 0.05, 20, false, {0.25, 1, 4}}},
     {InSight, "optimizer.lr", T("Learning rate"), T("learning rate"),
      T("Peak learning rate η."),
@@ -119,7 +122,8 @@ const KnobSpec kTable[] = {
     {Residual, "stack.norm.kind", T("Norm"), T("kind of norm"),
      T("LayerNorm: γ∘(x − μ)/√(σ² + ε) + β.\nRMSNorm: γ∘x/√(mean x² + ε).")},
     {Residual, "stack.norm.eps", T("ε"), T("norm epsilon"),
-     T("Added to the variance inside a norm: x̂ = (x − μ)/√(σ² + ε). Where σ² ≪ ε it divides by √ε, for any input ([B])."),
+     T("Added to the variance inside a norm: x̂ = (x − μ)/√(σ² + ε). Where σ² ≪ ε it divides by √ε, for "
+       "any input ([B])."),
      {Log, 1e-12, 1, true, {1e-8, 1e-6, 1e-5, 1e-3}}},
     {Residual, "stack.final_norm", T("Final norm"), T("final norm"),
      T("The norm before the head. Auto: on, except for GPT-2 blocks under post and deepnorm.")},
@@ -151,19 +155,22 @@ const KnobSpec kTable[] = {
      T("One learned gate g a layer scales the activations and leaves their gradients alone:\n"
        "P_g(x) = x − act(g)·sg(x), g = 0 at step 0 ([G] §3).")},
     {Gpas, "stack.gpas.site", T("Site"), T("place of the gate"),
-     T("Where P_g is applied ([G] §3 and Table 5). Auto: on the shortcut where the sub-layer has a post norm, else on its output."),
+     T("Where P_g is applied ([G] §3 and Table 5). Auto: on the shortcut where the sub-layer has a post "
+       "norm, else on its output."),
      {}, gates},
     {Gpas, "stack.gpas.activation", T("Function"), T("activation of the gate"),
      T("act(g) ([G] Table 4). SiLU ×8: g·sigmoid(8g)."),
      {}, gates},
     {Gpas, "stack.gpas.stop_gradient", T("Stop grad."), T("stop gradient"),
-     T("On: P_g(x) = x − act(g)·sg(x), the backward pass is the identity. Off: x·(1 − act(g)), the backward pass is multiplied by 1 − act(g) too."),
+     T("On: P_g(x) = x − act(g)·sg(x), the backward pass is the identity. Off: x·(1 − act(g)), the "
+       "backward pass is multiplied by 1 − act(g) too."),
      {}, gates},
     {Gpas, "stack.gpas.learnable", T("Learnable"), T("learnable gates"),
      T("Off: the gates stay as they are ([G] Table 4, frozen gates)."),
      {}, gates},
     {Gpas, "stack.gpas.clip", T("Gate clip"), T("clip of the gates' gradient"),
-     T("Global norm at which the gradient of all gates is clipped, after the global clip ([G] takes 0.01 at 1B); 0 = off."),
+     T("Global norm at which the gradient of all gates is clipped, after the global clip ([G] takes 0.01 "
+       "at 1B); 0 = off."),
      {Log, 1e-3, 10, true, {0.01, 1}}, gates},
 
     {Training, "optimizer.kind", T("Optimiser"), T("optimiser"),

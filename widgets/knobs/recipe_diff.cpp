@@ -59,7 +59,8 @@ QString labelOf(const QString& key) {
 QString textOf(const QString& key, const FieldValue* value) {
     if (!value) return QStringLiteral("–");
     if (const auto* flag = std::get_if<bool>(value)) return choiceTitle(key, *flag ? "true" : "false");
-    if (const auto* text = std::get_if<std::string>(value)) return choiceTitle(key, QString::fromStdString(*text));
+    if (const auto* text = std::get_if<std::string>(value))
+        return choiceTitle(key, QString::fromStdString(*text));
     if (const auto* real = std::get_if<double>(value)) return numberText(*real);
     if (const auto* list = std::get_if<std::vector<double>>(value)) {
         QStringList parts;
@@ -86,7 +87,8 @@ std::vector<KeyDifference> recipeDifferences(const Recipe& base, const Recipe& n
     std::vector<KeyDifference> differences;
     for (const std::string& name : differing(from, to)) {
         const QString key = QString::fromStdString(name);
-        differences.push_back({key, labelOf(key), textOf(key, find(from, name)), textOf(key, find(to, name))});
+        differences.push_back(
+            {key, labelOf(key), textOf(key, find(from, name)), textOf(key, find(to, name))});
     }
     if (base.stack.layers != now.stack.layers) {
         // The last key of the stack.

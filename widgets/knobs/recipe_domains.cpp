@@ -21,7 +21,9 @@ class DomainLister final : public KeyVisitor {
     void visit_integer_or_auto(const char* key, int&, int low, int high) override {
         add(key, number(Kind::Integer, low, high));
     }
-    void visit_whole(const char* key, std::uint64_t&) override { add(key, number(Kind::Integer, 0, kExactWhole)); }
+    void visit_whole(const char* key, std::uint64_t&) override {
+        add(key, number(Kind::Integer, 0, kExactWhole));
+    }
     void visit_real(const char* key, double&, RealRange range) override {
         KeyDomain domain = number(Kind::Real, range.low, range.high);
         domain.low_open = range.low_open;

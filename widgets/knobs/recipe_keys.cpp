@@ -11,7 +11,8 @@ namespace {
 QVariant toVariant(const FieldValue& value) {
     if (const auto* flag = std::get_if<bool>(&value)) return *flag;
     if (const auto* text = std::get_if<std::string>(&value)) return QString::fromStdString(*text);
-    if (const auto* whole = std::get_if<std::uint64_t>(&value)) return QVariant::fromValue<qulonglong>(*whole);
+    if (const auto* whole = std::get_if<std::uint64_t>(&value))
+        return QVariant::fromValue<qulonglong>(*whole);
     if (const auto* whole = std::get_if<std::int64_t>(&value)) return QVariant::fromValue<qlonglong>(*whole);
     if (const auto* real = std::get_if<double>(&value)) return *real;
     return {};

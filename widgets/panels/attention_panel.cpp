@@ -15,7 +15,8 @@ PanelInfo attentionPanel() {
     return {"attention",
             "Attention",
             {"attention"},
-            {{"quantity", "Quantity", {"entropy", "max_logit", "sink_mass"}}, {"x", "Horizontal axis", {"map", "step"}}},
+            {{"quantity", "Quantity", {"entropy", "max_logit", "sink_mass"}},
+             {"x", "Horizontal axis", {"map", "step"}}},
             &buildAttention};
 }
 

@@ -17,7 +17,8 @@ std::vector<double> sublayerBounds(const ProbeResult& sample, const RecipeFacts&
     const NamedArray* norms = arrayOf(sample, "branch_norm", 1);
     if (!norms || !facts.identity_shortcut) return {};
     std::vector<double> bounds;
-    for (const double norm : norms->data) bounds.push_back(norm < 1 ? residual_min_singular_value(norm) : kNaN);
+    for (const double norm : norms->data)
+        bounds.push_back(norm < 1 ? residual_min_singular_value(norm) : kNaN);
     return bounds;
 }
 

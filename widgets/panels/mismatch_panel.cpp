@@ -60,7 +60,9 @@ Figure buildMismatch(const PanelInput& input) {
         "Baek states the error of a block's output; the released code measures it on the logits. "
         "Autocast leaves the embeddings unrounded, the pure policy rounds them: compare both.";
 
-    const ProfileOf profile = [&](const ProbeResult& sample) { return hiddenProfile(sample, name + "_hidden"); };
+    const ProfileOf profile = [&](const ProbeResult& sample) {
+        return hiddenProfile(sample, name + "_hidden");
+    };
     const auto samples = shownSamples(input, panel.probes.front());
     // The measured part of the batch: each text once.
     QStringList sampled;

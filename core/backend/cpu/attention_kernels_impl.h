@@ -24,8 +24,8 @@ struct AttentionKernelSet {
     static T largest_magnitude(int rows, int n, int first_row, bool causal, const T* s) {
         auto most = L::all(0), undefined = L::all(0);
         for (int r = 0; r < rows; ++r)
-            row::collect_magnitudes<L>(s + static_cast<std::size_t>(r) * n, causal ? first_row + r + 1 : n, most,
-                                       undefined);
+            row::collect_magnitudes<L>(s + static_cast<std::size_t>(r) * n, causal ? first_row + r + 1 : n,
+                                       most, undefined);
         return L::max(most) + L::sum(undefined);
     }
 

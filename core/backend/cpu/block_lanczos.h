@@ -45,8 +45,8 @@ struct Spectrum {
 /// Bars of the top. With Ritz triples (σ̂_i, u_i, v_i), J v_i = σ̂_i u_i and r_i = Jᵀu_i − σ̂_i v_i, the
 /// extension
 /// [[0, J], [Jᵀ, 0]] gives |σ − σ̂_i| ≤ ‖r_i‖, and where the next values lie lower by a gap the quadratic
-/// |σ_i − σ̂_i| ≤ Σ_{j≤m}‖r_j‖² / (σ̂_i − (σ̂_{m+1} + ‖r_{m+1}‖)) (Mathias 1998); the smaller one is given, plus
-/// round-off. That no value higher up was missed rests on the random start, as in every such method; the
+/// |σ_i − σ̂_i| ≤ Σ_{j≤m}‖r_j‖² / (σ̂_i − (σ̂_{m+1} + ‖r_{m+1}‖)) (Mathias 1998); the smaller one is given,
+/// plus round-off. That no value higher up was missed rests on the random start, as in every such method; the
 /// round-off of the products is measured, as the difference of J and Jᵀ on the search space, not assumed.
 /// Bars of the bottom. Ritz values bound the smallest singular values from above (interlacing); no residual
 /// proves that there is nothing below, so the bar reaches down to 0 unless the search space became the whole

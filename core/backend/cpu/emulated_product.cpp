@@ -11,8 +11,8 @@ namespace normscope {
 
 namespace {
 
-void multiply(Product form, int M, int N, int K, float alpha, const float* A, int lda, const float* B, int ldb,
-              float beta, float* C, int ldc) {
+void multiply(Product form, int M, int N, int K, float alpha, const float* A, int lda, const float* B,
+              int ldb, float beta, float* C, int ldc) {
     switch (form) {
         case Product::Nt:
             return matmul_nt<float>(M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
@@ -23,7 +23,9 @@ void multiply(Product form, int M, int N, int K, float alpha, const float* A, in
     }
 }
 
-std::size_t area(int rows, int columns) { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); }
+std::size_t area(int rows, int columns) {
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+}
 
 void round_rows(Rounding to, int rows, int columns, float* x, int ld) {
     const RowKernels<float>& kernels = row_kernels<float>();
@@ -32,7 +34,8 @@ void round_rows(Rounding to, int rows, int columns, float* x, int ld) {
 }
 
 /// A dense rounded copy of a matrix, in a buffer that the thread keeps.
-const float* rounded_copy(Rounding to, int rows, int columns, const float* x, int ld, std::vector<float>& buffer) {
+const float* rounded_copy(Rounding to, int rows, int columns, const float* x, int ld,
+                          std::vector<float>& buffer) {
     buffer.resize(area(rows, columns));
     for (int i = 0; i < rows; ++i)
         std::copy_n(x + area(i, ld), columns, buffer.data() + area(i, columns));
@@ -44,8 +47,9 @@ thread_local std::vector<float> left, right, result;
 
 }  // namespace
 
-void emulated_product(Rounding rounding, PrecisionPolicy policy, Product form, int M, int N, int K, float alpha,
-                      const float* A, int lda, const float* B, int ldb, float beta, float* C, int ldc) {
+void emulated_product(Rounding rounding, PrecisionPolicy policy, Product form, int M, int N, int K,
+                      float alpha, const float* A, int lda, const float* B, int ldb, float beta, float* C,
+                      int ldc) {
     if (policy == PrecisionPolicy::Pure) {
         multiply(form, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
         return round_rows(rounding, M, N, C, ldc);

@@ -11,7 +11,7 @@ namespace normscope {
 /// Returns false without writing C where there is no such kernel (a processor without AVX2, A and B both
 /// transposed) or where it does not pay (fewer than 16 rows or columns). May be called from any thread, and
 /// runs on it alone; the same shape gives the same bits on each.
-bool jit_gemm(bool transpose_a, bool transpose_b, int M, int N, int K, const float* A, int lda, const float* B,
-                      int ldb, bool add, float* C, int ldc);
+bool jit_gemm(bool transpose_a, bool transpose_b, int M, int N, int K, const float* A, int lda,
+              const float* B, int ldb, bool add, float* C, int ldc);
 
 }  // namespace normscope

@@ -27,7 +27,8 @@ const bool kSingleThreaded = [] {
 void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int M, int N, int K, float alpha, const float* A, int lda,
           const float* B, int ldb, float beta, float* C, int ldc) {
     const bool plain = alpha == 1 && (beta == 0 || beta == 1);
-    if (plain && jit_gemm(ta == CblasTrans, tb == CblasTrans, M, N, K, A, lda, B, ldb, beta == 1, C, ldc)) return;
+    if (plain && jit_gemm(ta == CblasTrans, tb == CblasTrans, M, N, K, A, lda, B, ldb, beta == 1, C, ldc))
+        return;
     cblas_sgemm(CblasRowMajor, ta, tb, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int M, int N, int K, double alpha, const double* A, int lda,
@@ -38,15 +39,18 @@ void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int M, int N, int K, double al
 }  // namespace
 
 template <class T>
-void matmul_nt(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc) {
+void matmul_nt(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C,
+               int ldc) {
     gemm(CblasNoTrans, CblasTrans, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 template <class T>
-void matmul_nn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc) {
+void matmul_nn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C,
+               int ldc) {
     gemm(CblasNoTrans, CblasNoTrans, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 template <class T>
-void matmul_tn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C, int ldc) {
+void matmul_tn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C,
+               int ldc) {
     gemm(CblasTrans, CblasNoTrans, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 
@@ -74,9 +78,11 @@ void singular_values(int rows, int columns, const double* matrix, double* values
     }
     std::vector<double> copy(matrix, matrix + count);  // the routine destroys its input
     // Row-major A is column-major Aᵀ, whose singular values are the same.
-    const int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'N', columns, rows, copy.data(), columns, values, nullptr, 1,
-                                    nullptr, 1);
-    if (info != 0) throw SystemError("singular values: the iteration did not converge (dgesdd " + std::to_string(info) + ")");
+    const int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'N', columns, rows, copy.data(), columns, values,
+                                    nullptr, 1, nullptr, 1);
+    if (info != 0)
+        throw SystemError("singular values: the iteration did not converge (dgesdd " + std::to_string(info) +
+                          ")");
 }
 
 }  // namespace normscope

@@ -22,8 +22,8 @@ void matmul_tn(int M, int N, int K, T alpha, const T* A, int lda, const T* B, in
 template <class T>
 void transpose(int rows, int columns, const T* from, int ld, T* to);
 
-/// Singular values of a dense row-major [rows, columns] matrix, descending, min(rows, columns) of them. Throws
-/// SystemError when the iteration does not converge; a matrix with a non-finite entry gives NaN.
+/// Singular values of a dense row-major [rows, columns] matrix, descending, min(rows, columns) of them.
+/// Throws SystemError when the iteration does not converge; a matrix with a non-finite entry gives NaN.
 void singular_values(int rows, int columns, const double* matrix, double* values);
 
 }  // namespace normscope

@@ -11,19 +11,19 @@
 
 namespace normscope {
 
-/// Thin loops over row math, one table per instruction set; every function works on `rows` consecutive rows, is
-/// re-entrant, and the bits of a row do not depend on the other rows. Shapes: [rows, d] row-major.
+/// Thin loops over row math, one table per instruction set; every function works on `rows` consecutive rows,
+/// is re-entrant, and the bits of a row do not depend on the other rows. Shapes: [rows, d] row-major.
 template <class T>
 struct RowKernels {
     void (*norm_forward)(NormKind, int rows, int d, const T* x, T eps, const T* gamma, const T* beta, T scale,
                          NormStatistics<T> out_statistics, T* y);
     /// dx = (add ? dx : 0) + scale·Jᵀdy; dgamma, dbeta accumulate over the rows in order (null: not
     /// computed). dx may be dy where nothing is added.
-    void (*norm_backward)(NormKind, int rows, int d, const T* x, NormStatistics<T>, const T* gamma, const T* dy,
-                          T scale, bool add, T* dx, T* dgamma, T* dbeta);
+    void (*norm_backward)(NormKind, int rows, int d, const T* x, NormStatistics<T>, const T* gamma,
+                          const T* dy, T scale, bool add, T* dx, T* dgamma, T* dbeta);
     /// ty = scale·J tx; ty may be tx.
-    void (*norm_tangent)(NormKind, int rows, int d, const T* x, NormStatistics<T>, const T* gamma, const T* tx,
-                         T scale, T* ty);
+    void (*norm_tangent)(NormKind, int rows, int d, const T* x, NormStatistics<T>, const T* gamma,
+                         const T* tx, T scale, T* ty);
     /// Row r of [rows, n] (leading dimension n) becomes softmax(scale·s); causal rows keep first_row + r + 1
     /// entries and are zero after them.
     void (*softmax)(int rows, int n, int first_row, bool causal, T scale, T* s);
@@ -34,8 +34,8 @@ struct RowKernels {
     /// out = x ∘ y; out may be x or y.
     void (*multiply)(std::size_t count, const T* x, const T* y, T* out);
     /// losses[r] in nat, without the z-loss, which only dlogits includes; dlogits may be null or logits.
-    void (*cross_entropy)(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T z, T* losses,
-                          T* dlogits);
+    void (*cross_entropy)(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T z,
+                          T* losses, T* dlogits);
     /// x = cap·tanh(x/cap), in place.
     void (*soft_cap)(std::size_t count, T cap, T* x);
     /// out = g ∘ ∂(soft cap) where it gave y; out may be g.
@@ -64,7 +64,8 @@ struct RowKernels {
     void (*scale_columns)(int rows, int d, T a, const T* w, const T* x, T* out);
     /// sums[:] += a·Σ_r x[r, :] ∘ y[r, :], rows in order.
     void (*column_products)(int rows, int d, T a, const T* x, const T* y, T* sums);
-    /// Every entry to the nearest of the format (low_precision.h), in place; whatever T is, these are float32.
+    /// Every entry to the nearest of the format (low_precision.h), in place; whatever T is, these are
+    /// float32.
     void (*round)(Rounding to, std::size_t count, float* x);
 };
 

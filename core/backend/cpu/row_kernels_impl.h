@@ -26,8 +26,8 @@ struct RowKernelSet {
             row::norm_apply<L>(x, d, s.mean[r], s.rstd[r], gamma, beta, scale, y);
         }
     }
-    static void norm_forward(NormKind kind, int rows, int d, const T* x, T eps, const T* gamma, const T* beta, T scale,
-                             NormStatistics<T> s, T* y) {
+    static void norm_forward(NormKind kind, int rows, int d, const T* x, T eps, const T* gamma, const T* beta,
+                             T scale, NormStatistics<T> s, T* y) {
         switch (kind) {
             case NormKind::LayerNorm: return norm_forward_as<true>(rows, d, x, eps, gamma, beta, scale, s, y);
             case NormKind::RmsNorm: return norm_forward_as<false>(rows, d, x, eps, gamma, beta, scale, s, y);
@@ -35,8 +35,8 @@ struct RowKernelSet {
     }
 
     template <bool Centred>
-    static void norm_backward_as(int rows, int d, const T* x, NormStatistics<T> s, const T* gamma, const T* dy, T scale,
-                                 bool add, T* dx, T* dgamma, T* dbeta) {
+    static void norm_backward_as(int rows, int d, const T* x, NormStatistics<T> s, const T* gamma,
+                                 const T* dy, T scale, bool add, T* dx, T* dgamma, T* dbeta) {
         for (int r = 0; r < rows; ++r, x += d, dy += d, dx += d) {
             if (dgamma) row::norm_parameter_gradient<L>(x, d, s.mean[r], s.rstd[r], dy, scale, dgamma, dbeta);
             row::norm_project<L, Centred>(x, d, s.mean[r], s.rstd[r], gamma, dy, scale, add, dx);
@@ -53,8 +53,8 @@ struct RowKernelSet {
     }
 
     template <bool Centred>
-    static void norm_tangent_as(int rows, int d, const T* x, NormStatistics<T> s, const T* gamma, const T* tx, T scale,
-                                T* ty) {
+    static void norm_tangent_as(int rows, int d, const T* x, NormStatistics<T> s, const T* gamma, const T* tx,
+                                T scale, T* ty) {
         for (int r = 0; r < rows; ++r, x += d, tx += d, ty += d) {
             row::norm_project<L, Centred>(x, d, s.mean[r], s.rstd[r], nullptr, tx, scale, false, ty);
             if (gamma)
@@ -106,13 +106,16 @@ struct RowKernelSet {
         row::multiply<L>(static_cast<int>(count), 1, x, y, out);
     }
 
-    static void cross_entropy(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T z, T* losses,
-                              T* dlogits) {
+    static void cross_entropy(int rows, int V, const T* logits, const std::int32_t* targets, T scale, T z,
+                              T* losses, T* dlogits) {
         for (int r = 0; r < rows; ++r)
-            losses[r] = row::cross_entropy<L>(logits + static_cast<std::size_t>(r) * V, V, targets[r], scale, z,
-                                              dlogits ? dlogits + static_cast<std::size_t>(r) * V : nullptr);
+            losses[r] =
+                row::cross_entropy<L>(logits + static_cast<std::size_t>(r) * V, V, targets[r], scale, z,
+                                      dlogits ? dlogits + static_cast<std::size_t>(r) * V : nullptr);
     }
-    static void soft_cap(std::size_t count, T cap, T* x) { row::soft_cap<L>(static_cast<int>(count), cap, x); }
+    static void soft_cap(std::size_t count, T cap, T* x) {
+        row::soft_cap<L>(static_cast<int>(count), cap, x);
+    }
     static void soft_cap_derivative(std::size_t count, T cap, const T* y, const T* g, T* out) {
         row::soft_cap_derivative<L>(static_cast<int>(count), cap, y, g, out);
     }
@@ -129,7 +132,9 @@ struct RowKernelSet {
     static double add_up(std::size_t count, int n, const T* const* sources, T* out) {
         return row::add_up<L>(static_cast<int>(count), n, sources, out);
     }
-    static double dot(std::size_t count, const T* x, const T* y) { return row::dot<L>(static_cast<int>(count), x, y); }
+    static double dot(std::size_t count, const T* x, const T* y) {
+        return row::dot<L>(static_cast<int>(count), x, y);
+    }
     static void add_bias(int rows, int d, const T* bias, T* x) {
         for (int r = 0; r < rows; ++r, x += d) row::axpby<L>(d, 1, x, 1, bias, x);
     }
@@ -151,7 +156,8 @@ struct RowKernelSet {
     }
 
     static void swiglu(int rows, int width, const T* pre, T* a) {
-        for (int r = 0; r < rows; ++r, pre += 2 * width, a += width) row::swiglu<L>(width, pre, pre + width, a);
+        for (int r = 0; r < rows; ++r, pre += 2 * width, a += width)
+            row::swiglu<L>(width, pre, pre + width, a);
     }
     static void swiglu_backward(int rows, int width, const T* pre, const T* da, T* dpre) {
         for (int r = 0; r < rows; ++r, pre += 2 * width, dpre += 2 * width, da += width)

@@ -8,8 +8,8 @@ namespace normscope {
 /// SystemError when the iteration does not converge.
 void singular_decomposition(int n, const double* matrix, double* values, double* left, double* right);
 
-/// The eigenvalues of a symmetric [n, n] matrix, ascending. Entries must be finite; the matrix is destroyed. Throws
-/// SystemError when the iteration does not converge.
+/// The eigenvalues of a symmetric [n, n] matrix, ascending. Entries must be finite; the matrix is destroyed.
+/// Throws SystemError when the iteration does not converge.
 void symmetric_eigenvalues(int n, double* matrix, double* values);
 
 }  // namespace normscope

@@ -66,7 +66,8 @@ void ThreadPool::run(int count, const std::function<void(int)>& piece) {
     std::unique_lock lock(mutex_);
     piece_ = &piece;
     const auto threads = static_cast<int>(shares_.size());
-    for (int i = 0; i < threads; ++i) shares_[static_cast<std::size_t>(i)] = {count * i / threads, count * (i + 1) / threads};
+    for (int i = 0; i < threads; ++i)
+        shares_[static_cast<std::size_t>(i)] = {count * i / threads, count * (i + 1) / threads};
     unfinished_ = count;
     error_ = nullptr;
     ++round_;

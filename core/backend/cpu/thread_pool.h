@@ -11,11 +11,11 @@
 
 namespace normscope {
 
-/// Runs a fixed list of independent pieces on a fixed number of threads. Each thread starts with its own contiguous
-/// share of the pieces, the same in every call, so that data of a piece is still in that core's cache in the
-/// next pass (cores may share no cache); idle threads take pieces of others. The caller cuts the pieces from
-/// the shape alone, so results never depend on the thread count. Idle threads sleep (they never spin: the
-/// window needs the core). One run() at a time; calls do not nest.
+/// Runs a fixed list of independent pieces on a fixed number of threads. Each thread starts with its own
+/// contiguous share of the pieces, the same in every call, so that data of a piece is still in that core's
+/// cache in the next pass (cores may share no cache); idle threads take pieces of others. The caller cuts the
+/// pieces from the shape alone, so results never depend on the thread count. Idle threads sleep (they never
+/// spin: the window needs the core). One run() at a time; calls do not nest.
 class ThreadPool {
   public:
     /// `threads` counts the caller; 0 = one per core.

@@ -32,8 +32,10 @@ inline __attribute__((always_inline)) ActivationAt<L> activation(typename L::vec
         const auto s = logistic(two_c * (h + T(cubic) * h * h * h));
         return {h * s, s + h * s * (one - s) * (two_c * (one + T(3 * cubic) * h * h))};
     } else {
-        const auto normal = L::map(h, [](T v) { return T(0.5) * (T(1) + std::erf(v * T(0.70710678118654752440))); });
-        const auto density = L::map(h, [](T v) { return T(0.39894228040143267794) * std::exp(T(-0.5) * v * v); });
+        const auto normal =
+            L::map(h, [](T v) { return T(0.5) * (T(1) + std::erf(v * T(0.70710678118654752440))); });
+        const auto density =
+            L::map(h, [](T v) { return T(0.39894228040143267794) * std::exp(T(-0.5) * v * v); });
         return {h * normal, normal + h * density};
     }
 }

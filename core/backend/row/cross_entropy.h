@@ -7,15 +7,17 @@
 
 namespace normscope::row {
 
-/// Cross-entropy of one row of V logits against a target, in nat. With dlogits (may be null, may be logits) also the
-/// gradient, scale times that of cross-entropy + z·lse², lse = log Σ exp(logits) (the z-loss of PaLM):
-/// dlogits = scale·((1 + 2z·lse)·softmax(logits) − onehot(target)).
+/// Cross-entropy of one row of V logits against a target, in nat. With dlogits (may be null, may be logits)
+/// also the gradient, scale times that of cross-entropy + z·lse², lse = log Σ exp(logits) (the z-loss of
+/// PaLM): dlogits = scale·((1 + 2z·lse)·softmax(logits) − onehot(target)).
 template <class L>
 inline typename L::scalar cross_entropy(const typename L::scalar* logits, int V, int target,
-                                        typename L::scalar scale, typename L::scalar z, typename L::scalar* dlogits) {
+                                        typename L::scalar scale, typename L::scalar z,
+                                        typename L::scalar* dlogits) {
     using T = typename L::scalar;
     auto m = L::all(logits[0]);
-    for_lanes<L>(V, [&](int i, auto part) { m = L::larger(L::keep(L::load(logits + i, part), part, logits[0]), m); });
+    for_lanes<L>(
+        V, [&](int i, auto part) { m = L::larger(L::keep(L::load(logits + i, part), part, logits[0]), m); });
     const T largest = L::max(m);
     const T chosen = logits[target];
     auto sum = L::all(0);
@@ -27,12 +29,14 @@ inline typename L::scalar cross_entropy(const typename L::scalar* logits, int V,
     const T total = L::sum(sum), log_total = std::log(total), lse = log_total + largest;
     if (dlogits) {
         const T factor = scale / total * (T(1) + 2 * z * lse);
-        for_lanes<L>(V, [&](int i, auto part) { L::store(dlogits + i, L::load(dlogits + i, part) * factor, part); });
+        for_lanes<L>(
+            V, [&](int i, auto part) { L::store(dlogits + i, L::load(dlogits + i, part) * factor, part); });
         dlogits[target] -= scale;
     }
     // A non-finite logit must not give a finite loss.
     if (!std::isfinite(largest)) return largest - largest;
-    return log_total + (largest - chosen);  // lse − chosen would lose a small loss in the round-off of the logits
+    return log_total +
+           (largest - chosen);  // lse − chosen would lose a small loss in the round-off of the logits
 }
 
 }  // namespace normscope::row

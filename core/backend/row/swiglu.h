@@ -9,7 +9,8 @@ namespace normscope::row {
 template <class L>
 inline void swiglu(int n, const typename L::scalar* g, const typename L::scalar* u, typename L::scalar* a) {
     for_lanes<L>(n, [&](int i, auto part) {
-        L::store(a + i, activation<L, Activation::Silu>(L::load(g + i, part)).value * L::load(u + i, part), part);
+        L::store(a + i, activation<L, Activation::Silu>(L::load(g + i, part)).value * L::load(u + i, part),
+                 part);
     });
 }
 
@@ -32,9 +33,10 @@ inline void swiglu_tangent(int n, const typename L::scalar* g, const typename L:
                            typename L::scalar* ta) {
     for_lanes<L>(n, [&](int i, auto part) {
         const auto silu = activation<L, Activation::Silu>(L::load(g + i, part));
-        L::store(ta + i,
-                 silu.slope * L::load(u + i, part) * L::load(tg + i, part) + silu.value * L::load(tu + i, part),
-                 part);
+        L::store(
+            ta + i,
+            silu.slope * L::load(u + i, part) * L::load(tg + i, part) + silu.value * L::load(tu + i, part),
+            part);
     });
 }
 

@@ -12,8 +12,8 @@ namespace normscope {
 
 /// The most directions that full_map_ends() applies to the map, and as many to its transpose.
 inline constexpr int kFullMapProducts = 12;
-/// A feed-forward map over fewer tokens than this is searched as attention is: that is cheaper than a decomposition of
-/// every token's block, and its smallest value then has a bar down to 0.
+/// A feed-forward map over fewer tokens than this is searched as attention is: that is cheaper than a
+/// decomposition of every token's block, and its smallest value then has a bar down to 0.
 inline constexpr int kLeastTokenBlocks = 8;
 
 /// The largest and the smallest singular value of a map; the true value lies within value ± error.
@@ -27,8 +27,8 @@ struct MapEnds {
 /// Explicit (`dense`): exact to round-off. A feed-forward sub-layer acts token by token: exact from its
 /// blocks, if narrow. Otherwise the top comes from a few steps of block Lanczos, its bar from the residual
 /// (block_lanczos.h), not sharpened, since the search stops early. The bottom:
-///   `exact_nulls` of any token's block (null_count.h) make it 0, without error, independent of how the top was
-///   found; else, in a causal stack, the block of the last token bounds it from above, because that token
+///   `exact_nulls` of any token's block (null_count.h) make it 0, without error, independent of how the top
+///   was found; else, in a causal stack, the block of the last token bounds it from above, because that token
 ///   acts on none but itself: J(0, …, 0, x) = (0, …, 0, J_nn·x), and so does every Ritz value; no product
 ///   bounds it from below, so the bar reaches down to 0. `last_block_smallest`: σ_min of that block, NaN
 ///   where the stack is not causal.

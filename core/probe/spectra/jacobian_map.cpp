@@ -14,8 +14,8 @@ constexpr int kTokensInPiece = 64;
 
 /// out = pass(in), piece by piece; `pass` works in place on [directions, n, d].
 template <class T, class Pass>
-void in_pieces(Device& device, int count, int length, std::size_t size, const double* in, double* out, ThreadPool& pool,
-               const Pass& pass) {
+void in_pieces(Device& device, int count, int length, std::size_t size, const double* in, double* out,
+               ThreadPool& pool, const Pass& pass) {
     const int piece = std::max(1, kTokensInPiece / length);
     pool.run((count + piece - 1) / piece, [&](int i) {
         const int first = i * piece, directions = std::min(piece, count - first);
@@ -23,7 +23,8 @@ void in_pieces(Device& device, int count, int length, std::size_t size, const do
                           all = static_cast<std::size_t>(directions) * size;
         T* const vectors = device.scratch_of<T>(kJacobianRows, all);
         HostEdit<T> given(device, vectors, all);
-        std::transform(in + begin, in + begin + all, given.data(), [](double x) { return static_cast<T>(x); });
+        std::transform(in + begin, in + begin + all, given.data(),
+                       [](double x) { return static_cast<T>(x); });
         given.commit();
         pass(directions, vectors);
         const HostView<T> images(device, vectors, all);

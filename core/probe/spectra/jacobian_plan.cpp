@@ -45,8 +45,9 @@ struct Cost {
     double full(double m, bool dense) const {
         const double directions = dense ? m * d : 2 * kFullMapProducts;  // J alone, or J and its transpose
         const double products = 2 * directions * m * pass(m);            // sub-layers, stack
-        const double feed_forward =
-            m >= kLeastTokenBlocks && token_by_token(spec, 1, static_cast<int>(m)) ? m * (d * operations(0) + svd(d)) : 0;
+        const double feed_forward = m >= kLeastTokenBlocks && token_by_token(spec, 1, static_cast<int>(m))
+                                        ? m * (d * operations(0) + svd(d))
+                                        : 0;
         return m * pass(m) + products + feed_forward + sublayers(m) +
                (dense ? (1 + 1 / depth) * svd(m * d) : 0);
     }

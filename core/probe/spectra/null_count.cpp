@@ -21,7 +21,8 @@ double frobenius(const BlockMatrix& block) {
 NullStructure of_post_norm(NormKind kind, std::span<const double> z, std::span<const double> gamma,
                            double eps) {
     const NormNulls nulls = norm_kind_row(kind).nulls;
-    if (nulls == NormNulls::None) return {static_cast<int>(std::count(gamma.begin(), gamma.end(), 0.0)), 0, kNaN};
+    if (nulls == NormNulls::None)
+        return {static_cast<int>(std::count(gamma.begin(), gamma.end(), 0.0)), 0, kNaN};
     const bool centred = nulls == NormNulls::MeanAndInput;
     const NormJacobian norm =
         centred ? NormJacobian::layer_norm(z, gamma, eps) : NormJacobian::rms_norm(z, gamma, eps);

@@ -90,7 +90,8 @@ namespace {
 double largest_singular_value(const BlockMatrix& matrix, int d) {
     const auto largest = [](double a, double b) { return std::max(a, std::abs(b)); };
     const double scale = std::accumulate(matrix.begin(), matrix.end(), 0.0, largest);
-    if (!(scale > 0) || !std::isfinite(std::accumulate(matrix.begin(), matrix.end(), 0.0))) return scale == 0 ? 0 : std::nan("");
+    if (!(scale > 0) || !std::isfinite(std::accumulate(matrix.begin(), matrix.end(), 0.0)))
+        return scale == 0 ? 0 : std::nan("");
     BlockMatrix scaled(matrix), gram(matrix.size());
     for (double& entry : scaled) entry /= scale;  // squares neither overflow nor vanish
     matmul_tn<double>(d, d, d, 1, scaled.data(), d, scaled.data(), d, 0, gram.data(), d);
@@ -113,7 +114,8 @@ std::vector<double> branch_norms(const std::vector<BlockMatrix>& blocks, const s
         norms.resize(blocks.size());
         pool.run(static_cast<int>(blocks.size()), [&](int k) {
             check();
-            norms[static_cast<std::size_t>(k)] = largest_singular_value(branches[static_cast<std::size_t>(k)], d);
+            norms[static_cast<std::size_t>(k)] =
+                largest_singular_value(branches[static_cast<std::size_t>(k)], d);
         });
         return norms;
     }

@@ -214,7 +214,8 @@ class EngineWorkerTest : public QObject {
         QCOMPARE(waiting[0].delta.outcome->state, RunState::Interrupted);
     }
 
-    /// An interface that hangs and a recorder that does not come: neither is sent an event a step, and nothing is lost.
+    /// An interface that hangs and a recorder that does not come: neither is sent an event a step, and
+    /// nothing is lost.
     void whatNobodyTakesGathersInOnePiece() {
         WorkerThread<EngineWorker> engine("engine", 1);
         QSignalSpy frames(engine.get(), &EngineWorker::frameReady);  // frameShown() is never called

@@ -28,7 +28,8 @@ class HoverProbeTest : public QObject {
         run_ = experiment.header();
         ThreadPool pool(1);
         for (const auto& plan : recipe.probes) run_.probes[plan.id] = {experiment.measure(plan.id, pool)};
-        QCOMPARE(run_.probes.at("growth").at(0).labels.at("sampled"), std::vector<std::string>{"8 sequences"});
+        QCOMPARE(run_.probes.at("growth").at(0).labels.at("sampled"),
+                 std::vector<std::string>{"8 sequences"});
 
         const QString path = folder_.filePath("recipe.json");
         std::ofstream(path.toStdString()) << recipe_json(recipe);
@@ -41,7 +42,8 @@ class HoverProbeTest : public QObject {
     void growth() {
         const Figure figure = shown("growth");
         const auto rms = fromCli("/probes/growth/rms");
-        for (std::size_t k = 0; k < rms.size(); ++k) expect(figure, {0, static_cast<double>(k) / 2, 0, -1, -1}, rms[k]);
+        for (std::size_t k = 0; k < rms.size(); ++k)
+            expect(figure, {0, static_cast<double>(k) / 2, 0, -1, -1}, rms[k]);
     }
 
     void normSites() {

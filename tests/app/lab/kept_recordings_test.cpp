@@ -15,7 +15,8 @@ class KeptRecordingsTest : public QObject {
 
   private Q_SLOTS:
     void theOldestGoFirstAndOnlyBeyondTheLimit() {
-        QCOMPARE(recordingsToDrop({recording("a", kGigabyte, 40), recording("b", kGigabyte, 30)}, now_), QStringList());
+        QCOMPARE(recordingsToDrop({recording("a", kGigabyte, 40), recording("b", kGigabyte, 30)}, now_),
+                 QStringList());
         QCOMPARE(recordingsToDrop({recording("old", kGigabyte, 40), recording("b", kGigabyte, 30),
                                    recording("c", kGigabyte, 20)},
                                   now_),
@@ -23,7 +24,8 @@ class KeptRecordingsTest : public QObject {
     }
 
     void theYoungStay() {
-        QCOMPARE(recordingsToDrop({recording("a", 3 * kGigabyte, 13), recording("b", 1, 14)}, now_), QStringList{"b"});
+        QCOMPARE(recordingsToDrop({recording("a", 3 * kGigabyte, 13), recording("b", 1, 14)}, now_),
+                 QStringList{"b"});
         QCOMPARE(recordingsToDrop({recording("a", 3 * kGigabyte, 1), recording("b", 3 * kGigabyte, 2)}, now_),
                  QStringList());
     }

@@ -56,7 +56,8 @@ bool sound(const RunData& run) {
         for (std::size_t i = 1; i < samples.size(); ++i)
             if (samples[i].step <= samples[i - 1].step) return false;
     for (std::size_t i = 1; i < run.events.size(); ++i)
-        if (run.events[i].step == run.events[i - 1].step && run.events[i].text == run.events[i - 1].text) return false;
+        if (run.events[i].step == run.events[i - 1].step && run.events[i].text == run.events[i - 1].text)
+            return false;
     return true;
 }
 

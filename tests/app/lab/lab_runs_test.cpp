@@ -81,8 +81,9 @@ class LabRunsTest : public QObject {
                 if (event.kind == "knob") texts << QString::fromStdString(event.text);
             return texts;
         };
-        QTRY_COMPARE(events(), QStringList({"Δt 1 → 0.5", "τ 1 → 2", "ε 1e-05 → 0.001", "learning rate 0.003 → 0.0001",
-                                          "weight decay 0.1 → 0.2", "clip 1 → 0.5"}));
+        QTRY_COMPARE(events(),
+                     QStringList({"Δt 1 → 0.5", "τ 1 → 2", "ε 1e-05 → 0.001", "learning rate 0.003 → 0.0001",
+                                  "weight decay 0.1 → 0.2", "clip 1 → 0.5"}));
         b.lab->stop();
         QTRY_VERIFY(b.ended());
     }

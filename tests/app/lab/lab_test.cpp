@@ -25,7 +25,8 @@ bool sameBits(const ProbeResult& a, const ProbeResult& b) {
     return std::equal(a.arrays.begin(), a.arrays.end(), b.arrays.begin(), b.arrays.end(),
                       [](const NamedArray& x, const NamedArray& y) {
                           return x.name == y.name && x.shape == y.shape && x.data.size() == y.data.size() &&
-                                 std::memcmp(x.data.data(), y.data.data(), x.data.size() * sizeof(double)) == 0;
+                                 std::memcmp(x.data.data(), y.data.data(), x.data.size() * sizeof(double)) ==
+                                     0;
                       });
 }
 

@@ -92,7 +92,8 @@ class TextTest : public QObject {
     }
 
     void unreadableFile() {
-        // Permissions would not stop root; a process that may open no more files can open none, whoever runs it.
+        // Permissions would not stop root; a process that may open no more files can open none, whoever runs
+        // it.
         const std::string path = write("secret", std::string(100, 'x'));
         rlimit before{};
         QCOMPARE(getrlimit(RLIMIT_NOFILE, &before), 0);

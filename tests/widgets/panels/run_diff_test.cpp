@@ -43,8 +43,9 @@ class RunDiffTest : public QObject {
                  R"("stack": {"layers": [{"index": 3, "attn": {"in": false}}, {"index": 0, "attn": {"in": true}}]})")});
         QCOMPARE(diff[0], QStringList{"layer 4 attn in on"});
         QCOMPARE(diff[1], QStringList{"layer 4 attn in off"});
-        const auto one = runDifferences({with(R"("stack": {"layers": []})"),
-                                         with(R"("stack": {"layers": [{"index": 0, "attn": {"out": true}}]})")});
+        const auto one =
+            runDifferences({with(R"("stack": {"layers": []})"),
+                            with(R"("stack": {"layers": [{"index": 0, "attn": {"out": true}}]})")});
         QCOMPARE(one[0], QStringList{"layer 1 attn out default"});
         QCOMPARE(one[1], QStringList{"layer 1 attn out on"});
     }

@@ -80,7 +80,8 @@ class AxisRangeTest : public QObject {
         bound.y = {1.5, 3.5, 5, 6.5};
         plot.curves.push_back(bound);
         QCOMPARE(yRange(plot), Range(1 - 0.05 * 5.5, 6.5 + 0.05 * 5.5));
-        QCOMPARE(yRange(plot, Range{0, 1}), Range(1 - 0.05 * 1, 2 + 0.05 * 1));  // 3.5 is more than the span away
+        QCOMPARE(yRange(plot, Range{0, 1}),
+                 Range(1 - 0.05 * 1, 2 + 0.05 * 1));  // 3.5 is more than the span away
         plot.curves[1].y = {1.5, 2.5, 5, 6.5};
         QCOMPARE(yRange(plot, Range{0, 1}), Range(1 - 0.05 * 1.5, 2.5 + 0.05 * 1.5));
         plot.curves[1].y = {1.5, 2.5, 2.75, 2.9};  // near in value, out of sight
