@@ -84,7 +84,7 @@ class RunCheck {
                        problem.substr(problem.find(':') + 2));
         for (const auto& array : samples.front().arrays) {
             const ArrayInfo* info = known ? find_array(*known, array.name) : nullptr;
-            // What an unknown probe may leave undefined is not ours to judge; infinities are.
+            // Of an unknown probe NaN is accepted, infinity is not.
             check_values("probes/" + id + "/" + array.name, samples, array.name,
                          !info || info->flags & kMayBeNan);
         }

@@ -55,8 +55,8 @@ inline constexpr Role follows(const char* key, int times = 0) {
 }
 
 /// A visitor over the keys of a specification. Each spec has one `list_fields` that names every key once, with its
-/// range and its role; reading, writing, checking and comparing recipes are visitors, so a key cannot be known to one of
-/// them and forgotten by another.
+/// range and its role; reading, writing, checking and comparing recipes are visitors, so all of them cover
+/// the same keys.
 class Fields {
   public:
     virtual ~Fields() = default;

@@ -59,7 +59,7 @@ struct LayerOverride {
 /// The feed-forward width where none is given, as a multiple of d_model.
 inline constexpr int kUsualFeedForward = 4;
 
-/// What is built: the architecture of one transformer stack (recipe key "stack"). Plain data; sizes in elements.
+/// The architecture of one transformer stack (recipe key "stack"). Plain data; sizes in elements.
 struct StackSpec {
     int depth = 12;     ///< layers; each is an attention sub-layer, then a feed-forward sub-layer
     int d_model = 64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the commands print and write when all is well.
+// Output and files of the commands for valid input.
 #include "core/run/evaluation.h"
 #include "core/run/experiment.h"
 #include "core/recipe/presets.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A run that is stopped, politely or by kill -9, and resumed gives bit for bit the losses and weights of one
-// that never was.
+// A run that is stopped, by a signal or by kill -9, and resumed gives bit for bit the losses and weights of
+// an uninterrupted one.
 #include "core/run/experiment.h"
 #include "core/session/recovery.h"
 #include "core/session/session.h"

@@ -75,7 +75,7 @@ const KnobSpec kTable[] = {
      T("Peak learning rate η."),
      {Log, 1e-5, 0.1, true, {1e-4, 1e-3, 3e-3, 1e-2}}},
     {InSight, "seed", T("Seed"), T("seed"),
-     T("Of the initial weights and the batches. Runs with one seed see the same text."),
+     T("Of the initial weights and the batches. Runs with the same seed see the same text."),
      {Integer, 0, 100, false, {42}}},
 
     {Block, "stack.block", T("Family"), T("block family"),
@@ -119,7 +119,7 @@ const KnobSpec kTable[] = {
     {Residual, "stack.norm.kind", T("Norm"), T("kind of norm"),
      T("LayerNorm: γ∘(x − μ)/√(σ² + ε) + β.\nRMSNorm: γ∘x/√(mean x² + ε).")},
     {Residual, "stack.norm.eps", T("ε"), T("norm epsilon"),
-     T("Added to the variance inside a norm: x̂ = (x − μ)/√(σ² + ε). Where σ² ≪ ε it divides by √ε, whatever comes in ([B])."),
+     T("Added to the variance inside a norm: x̂ = (x − μ)/√(σ² + ε). Where σ² ≪ ε it divides by √ε, for any input ([B])."),
      {Log, 1e-12, 1, true, {1e-8, 1e-6, 1e-5, 1e-3}}},
     {Residual, "stack.final_norm", T("Final norm"), T("final norm"),
      T("The norm before the head. Auto: on, except for GPT-2 blocks under post and deepnorm.")},
@@ -163,7 +163,7 @@ const KnobSpec kTable[] = {
      T("Off: the gates stay as they are ([G] Table 4, frozen gates)."),
      {}, gates},
     {Gpas, "stack.gpas.clip", T("Gate clip"), T("clip of the gates' gradient"),
-     T("Joint norm at which the gradient of all gates is clipped, after the global clip ([G] takes 0.01 at 1B); 0 = off."),
+     T("Global norm at which the gradient of all gates is clipped, after the global clip ([G] takes 0.01 at 1B); 0 = off."),
      {Log, 1e-3, 10, true, {0.01, 1}}, gates},
 
     {Training, "optimizer.kind", T("Optimiser"), T("optimiser"),

@@ -16,7 +16,7 @@ using Leaves = std::vector<KeyedValue>;  // in the order of the recipe
 
 const QString kLayers = QStringLiteral("stack.layers");
 
-/// The base with the sizes that it leaves open taken from the recipe it is compared with.
+/// The base, its "auto" sizes taken from the compared recipe.
 Recipe filled(const Recipe& base, const Recipe& now) {
     Recipe recipe = base;
     complete(recipe.stack, now.stack.vocab);
@@ -32,7 +32,7 @@ const FieldValue* find(const Leaves& leaves, const std::string& key) {
 /// Keys of either whose values differ, those that only `base` has at the end. Overrides are ignored.
 std::vector<std::string> differing(const Leaves& base, const Leaves& now) {
     std::vector<std::string> keys;
-    // Both write nearly the same keys in the same order: the place is a good guess.
+    // Both have nearly the same keys in the same order: try the same index first.
     for (std::size_t i = 0; i < now.size(); ++i) {
         const auto& [key, value] = now[i];
         const FieldValue* other = i < base.size() && base[i].first == key ? &base[i].second : find(base, key);

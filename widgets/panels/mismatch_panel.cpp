@@ -62,7 +62,7 @@ Figure buildMismatch(const PanelInput& input) {
 
     const ProfileOf profile = [&](const ProbeResult& sample) { return hiddenProfile(sample, name + "_hidden"); };
     const auto samples = shownSamples(input, panel.probes.front());
-    // Of how much of the batch: each wording once.
+    // The measured part of the batch: each text once.
     QStringList sampled;
     for (const ShownSample& shown : samples)
         if (const QString text = sampledText(*shown.sample);
