@@ -52,8 +52,8 @@ int run_export(const ExportOptions& options) {
     const ExportedModel model = [&] {
         try {
             return export_model(options.out, recipe_at(at), at.checkpoint.params);
-        } catch (const InputError& refusal) {
-            throw InputError(path + ": " + refusal.what());
+        } catch (const InputError& rejected) {
+            throw InputError(path + ": " + rejected.what());
         }
     }();
     std::cout << options.out << ": step " << at.checkpoint.step << ", " << model.tensors

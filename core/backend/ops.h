@@ -34,7 +34,7 @@ struct NormStatistics {
 };
 
 /// One norm over rows [rows, d]: y = γ∘(x − mean)·rstd + β. γ [d], with the parameters that the kind has of its own
-/// (norm_kind.h) behind it, in gradients too; β [d] or null.
+/// (norm_kind.h) after it, in gradients too; β [d] or null.
 template <class T>
 struct NormRows {
     NormKind kind;

@@ -28,7 +28,7 @@ struct TensorInfo {
 
 struct NormOffsets {
     std::size_t weight = kAbsent, bias = kAbsent;
-    NormKind kind = NormKind::LayerNorm;  ///< its own parameters (norm_kind.h) lie behind the weight
+    NormKind kind = NormKind::LayerNorm;  ///< its own parameters (norm_kind.h) lie after the weight
     bool present() const { return weight != kAbsent; }
 };
 

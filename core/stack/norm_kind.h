@@ -14,9 +14,9 @@ struct NormSpec {
     bool operator==(const NormSpec&) const = default;
 };
 
-/// A number that a kind learns beside γ and β.
+/// A number that a kind learns besides γ and β.
 struct NormParameter {
-    const char* name;  ///< its tensor is NORM.name, right behind γ in the arena, where the kernels find it
+    const char* name;  ///< its tensor is NORM.name, directly after γ in the arena, where the kernels find it
     double initial;
 };
 

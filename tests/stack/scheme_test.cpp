@@ -56,7 +56,7 @@ class SchemeTest : public QObject {
             }
     }
 
-    /// A norm is a value at a place; the form says more than the passes compute, and what they do not is rejected.
+    /// A norm is a value at a place; the form can express more than the passes compute; the rest is rejected.
     void normsAreValues() {
         StackSpec spec = stack_of(Scheme::Peri);
         spec.norm = {NormKind::RmsNorm, 1e-3};
