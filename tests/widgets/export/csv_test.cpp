@@ -54,7 +54,8 @@ class CsvTest : public QObject {
         Plot& plot = f.plots[0];
         plot.references = {{Qt::Horizontal, 50, "flat"}, {Qt::Vertical, 50, "upright"}};
         const auto shown = [&](std::optional<Range> x, std::optional<Range> y) {
-            const QByteArray csv = csvText(f, PlotViewState{{{{x, y}, {}}}});
+            const PlotViewState view{{{{x, std::nullopt}, {y, std::nullopt}}}};
+            const QByteArray csv = csvText(f, view);
             return QList<bool>{csv.contains(",reference,flat,"), csv.contains(",reference,upright,")};
         };
         QCOMPARE(shown(Range{1, 10}, Range{1, 100}), QList<bool>({true, false}));
