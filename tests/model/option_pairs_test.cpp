@@ -104,7 +104,7 @@ class OptionPairsTest : public QObject {
             model.clear(gradients, b.sequences);
             model.backward(b, tape, 1, gradients, pool);
             model.reduce(gradients, pool);
-            const std::vector<double> gradient = gradients.total();
+            const std::vector<double> gradient = gradients.total().values();
             for (const TensorInfo& t : model.table().tensors()) {
                 ++tensors;
                 std::vector<double> direction(t.count);
