@@ -494,7 +494,7 @@ class GrowthPanelTest : public QObject {
         QCOMPARE(f.plots[0].curves.size(), 25u);
         const Curve& c = f.plots[0].curves[6];
         QCOMPARE(c.name, "layer 3 · ffn");
-        QCOMPARE(c.role.kind, Role::Kind::Sequential);
+        QCOMPARE(c.role.kind, widgets::Role::Kind::Sequential);
         QCOMPARE(c.role.position, 0.25);
         QCOMPARE(c.x, std::vector<double>({0, 50}));
         QCOMPARE(c.y, std::vector<double>({64, 64}));
