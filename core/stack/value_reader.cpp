@@ -89,7 +89,7 @@ void ValueReader::visit_reals(const char* key, std::span<double> values, RealRan
     const std::string allowed = std::to_string(values.size()) + " numbers in " + range.text();
     const auto* list = std::get_if<std::vector<double>>(given);
     if (!list || list->size() != values.size())
-        throw InputError(path_of(key), shown(key) + " has not the right form", allowed);
+        throw InputError(path_of(key), shown(key) + " has the wrong form", allowed);
     if (!std::all_of(list->begin(), list->end(), [&](double v) { return range.contains(v); }))
         throw InputError(path_of(key), shown(key) + " is out of range", allowed);
     std::copy(list->begin(), list->end(), values.begin());

@@ -97,6 +97,7 @@ RunData run(const std::string& id, int steps) {
     data.name = "Post-LN, Δt = 0.2";
     Recipe recipe;
     recipe.stack.depth = 3;
+    recipe.stack.heads = recipe.stack.d_model = 300;  // as theta() above
     data.recipe = recipe;
     data.backend = "cpu";
     data.device = "a processor";

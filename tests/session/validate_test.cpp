@@ -57,9 +57,10 @@ class TestValidate : public QObject {
         QCOMPARE(problems([&](RunData& run) {
                      Recipe deeper;
                      deeper.stack.depth = 4;
+                     deeper.stack.heads = 300;
                      run.recipe = deeper;
                  }).size(),
-                 std::size_t{6});
+                 std::size_t{9});  // six arrays of growth, three of theta
         QCOMPARE(problems([&](RunData& run) { std::swap(run.events[0].step, run.events[1].step); }),
                  Lines{"run a: events: steps do not rise"});
         QCOMPARE(problems([&](RunData& run) {
