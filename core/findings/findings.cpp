@@ -60,7 +60,7 @@ std::string outcome_sentence(const RunData& run, std::int64_t step) {
     const auto loss = recent_loss(run, step);
     if (!loss) return {};
     const std::string reached =
-        run.name + ": loss " + number(loss->mean, 3) + " nat (mean of " +
+        run.name + " has a loss of " + number(loss->mean, 3) + " nat (mean of " +
         (loss->first == loss->last ? "step " : "steps " + std::to_string(loss->first) + " to ") +
         std::to_string(loss->last) + ")";
     if (!std::isfinite(run.unigram_entropy)) return reached;

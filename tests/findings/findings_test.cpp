@@ -50,7 +50,7 @@ class FindingsTest : public QObject {
                  "The hidden state grows along the depth: RMS 1 at the embedding, 50 after layer 2 at step "
                  "8"}));
         QCOMPARE(sentences(r, 100).front(),
-                 QString("Post-LN: loss 2.86 nat (mean of steps 81 to 100), 0.01 below the unigram entropy"));
+                 QString("Post-LN has a loss of 2.86 nat (mean of steps 81 to 100), 0.01 below the unigram entropy"));
     }
 
     void nothingIsCausedByWhatWasNotMeasured() {
