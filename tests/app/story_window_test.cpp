@@ -86,7 +86,7 @@ class StoryWindowTest : public QObject {
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         QTRY_VERIFY2_WITH_TIMEOUT(band->texts()[0].contains("has a loss of"), qPrintable(band->texts()[0]), 20000);
-        const QString name = QString::fromStdString(b.lab().runs()[0].name);
+        const QString name = QString::fromStdString(b.lab().runs()[0].data->name);
         QVERIFY2(band->texts()[0].count(name) == 1, qPrintable(band->texts()[0]));  // the run is named once
         QCOMPARE(band->height(), FindingsBand::kHeight);
     }
