@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
-#include "core/backend/devices.h"
+#include "core/backend/cpu/default_threads.h"
 #include "core/backend/cpu/kept_memory.h"
+#include "core/backend/devices.h"
 #include "core/session/foreign/guard.h"
 #include "core/stack/error.h"
 
@@ -79,6 +80,8 @@ void complain(const std::string& message) {
 void add_threads_option(CLI::App& command, int& threads) {
     command.add_option("--threads", threads, "threads to compute with, 0 = all cores")
         ->check(CLI::Range(0, 1024));
+    // Also for pools that no option reaches: drawing the initial weights.
+    command.parse_complete_callback([&threads] { set_default_threads(threads); });
 }
 
 void add_backend_option(CLI::App& command, std::string& backend) {

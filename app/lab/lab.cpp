@@ -2,6 +2,7 @@
 #include "app/lab/lab.h"
 
 #include "app/commands/change_runs.h"
+#include "core/backend/cpu/default_threads.h"
 #include "core/probe/operations.h"
 #include "core/probe/registry.h"
 #include "core/run/complete.h"
@@ -18,7 +19,10 @@ namespace {
 constexpr int kUndoLimit = 100;  // an entry may hold the recorded data of runs that were replaced
 
 int engineThreads(int wanted) {
-    return wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
+    const int threads =
+        wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
+    set_default_threads(threads);  // the initial weights are drawn outside the engine's pool
+    return threads;
 }
 
 std::vector<LabRun> defaultRuns() {

@@ -9,7 +9,7 @@ namespace normscope {
 
 /// Initial weights, drawn entry by entry from (seed, tensor name, row, column): a layer keeps its weights
 /// when depth changes, a block when width changes. Tensors of two dimensions are normal with initial_std, the
-/// others initial_constant. Uses all cores; the weights do not depend on their number.
+/// others initial_constant. Uses default_threads() threads; the weights do not depend on their number.
 template <class T>
 void initialise(const StackSpec& spec, const ParameterTable& table, std::uint64_t seed, T* parameters);
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/memory_need.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <string>
 
+#include "core/backend/device.h"
 #include "core/model/parameters.h"
 #include "core/run/probe_steps.h"
 #include "core/stack/error.h"
@@ -14,8 +13,6 @@
 namespace normscope {
 
 namespace {
-
-constexpr int kMostShards = 4;  ///< of a batch, whatever the threads
 
 std::string gigabytes(double bytes) {
     char text[32];
@@ -39,7 +36,7 @@ MemoryNeed memory_need(const Recipe& recipe, int threads) {
     const StackSpec& stack = recipe.stack;
     const TrainSpec& train = recipe.train;
     const double scalar = train.precision == Precision::Fp64 ? sizeof(double) : sizeof(float);
-    const int shards = std::min(train.batch, kMostShards);
+    const int shards = cpu_device().shards(train.batch);
     const int moments = train.optimizer.kind == OptimizerKind::Sgd ? 1 : 2;
     const double sequences = std::min(shards, std::max(1, threads)) * ((train.batch + shards - 1) / shards);
     const ProbeShape probe = probe_shape(recipe);
@@ -50,10 +47,20 @@ MemoryNeed memory_need(const Recipe& recipe, int threads) {
     return need;
 }
 
+MemoryNeed evaluation_memory_need(const StackSpec& stack, int sequences, int length, std::size_t scalar) {
+    MemoryNeed need;
+    need.parameters = static_cast<double>(scalar) * (1 + cpu_device().shards(sequences)) *
+                      static_cast<double>(ParameterTable(stack).size());
+    need.activations = static_cast<double>(scalar) * sequences * kept_of_sequence(stack, length);
+    return need;
+}
+
 void require_memory(const Recipe& recipe, int threads) {
-    const MemoryNeed need = memory_need(recipe, threads);
-    const double memory =
-        static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    require_memory(memory_need(recipe, threads));
+}
+
+void require_memory(const MemoryNeed& need) {
+    const auto memory = static_cast<double>(cpu_device().memory().total);
     if (need.total() <= memory) return;
     throw InputError("stack",
                      "the model needs " + gigabytes(need.total()) + " of memory (" +

@@ -3,6 +3,8 @@
 
 #include "core/recipe/recipe.h"
 
+#include <cstddef>
+
 namespace normscope {
 
 /// The minimum memory of a completed recipe during training, in bytes.
@@ -16,8 +18,12 @@ struct MemoryNeed {
 /// the probes.
 MemoryNeed memory_need(const Recipe& recipe, int threads);
 
+/// Of one forward and one backward pass over given tokens (evaluate()), with numbers of `scalar` bytes.
+MemoryNeed evaluation_memory_need(const StackSpec& stack, int sequences, int length, std::size_t scalar);
+
 /// A model larger than memory would crash the program and affect others: InputError where it
 /// needs more than the machine has, with both numbers.
 void require_memory(const Recipe& recipe, int threads);
+void require_memory(const MemoryNeed& need);
 
 }  // namespace normscope

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/backend/cpu/default_threads.h"
+#include "core/backend/cpu/thread_pool.h"
 #include "core/model/initial_weights.h"
 
+#include <QDir>
 #include <QtTest>
+#include <atomic>
 #include <cmath>
 #include <map>
+#include <thread>
 
 using namespace normscope;
 
@@ -27,6 +32,23 @@ StackSpec stack_of(InitRule rule, Scheme scheme = Scheme::Pre) {
 /// What a tensor is called within its layer: "attn.wq", "tok_emb".
 std::string kind_of(const TensorInfo& t) {
     return t.layer < 0 ? t.name : t.name.substr(t.name.find('.', 7) + 1);
+}
+
+/// The largest number of threads that this process had while `work` ran.
+int threads_during(const std::function<void()>& work) {
+    std::atomic<bool> done = false;
+    std::atomic<int> most = 0;
+    std::thread watch([&] {
+        do {
+            const int now = static_cast<int>(QDir("/proc/self/task").entryList(QDir::Dirs | QDir::NoDotAndDotDot)
+                                                 .size());
+            most = std::max(most.load(), now);
+        } while (!done);
+    });
+    work();
+    done = true;
+    watch.join();
+    return most;
 }
 
 std::map<std::string, double> with_embeddings(std::map<std::string, double> stds) {
@@ -155,6 +177,30 @@ class InitialWeightsTest : public QObject {
         s.lns_form = LnsForm::Factor;
         initialise(s, table, 1, parameters.data());
         all("blocks.2.ffn.norm_in.weight", 1);
+    }
+
+    /// --threads 1 holds for the drawing, which is outside the engine's pool; the weights are the same.
+    void drawnOnTheChosenThreads() {
+        StackSpec s = stack_of(InitRule::Gpt2);
+        s.d_model = 512;
+        s.d_ff = 2048;
+        const ParameterTable table(s);
+        std::vector<float> one(table.size()), three(table.size());
+        int idle = 0, with_one = 0, with_three = 0;
+        idle = threads_during([] { QThread::msleep(50); });
+        const auto draw = [&](int threads, std::vector<float>& to) {
+            set_default_threads(threads);
+            return threads_during([&] {
+                for (int i = 0; i < 3; ++i) initialise(s, table, 1, to.data());
+            });
+        };
+        with_one = draw(1, one);
+        with_three = draw(3, three);
+        set_default_threads(0);
+        QCOMPARE(with_one, idle);
+        QCOMPARE(with_three, idle + 2);
+        QVERIFY(one == three);
+        QCOMPARE(ThreadPool(0).threads(), default_threads());
     }
 
     /// The sizes of GPT-2 (nanoGPT's model.py); nothing is allocated.

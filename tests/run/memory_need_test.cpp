@@ -38,6 +38,18 @@ class MemoryNeedTest : public QObject {
         QVERIFY(memory_need(recipe, 1).activations > 100 * one);
     }
 
+    /// One copy of the weights, the shards' gradients, and a tape of every sequence.
+    void evaluation() {
+        Recipe recipe;
+        complete_and_validate(recipe);
+        const double count = static_cast<double>(ParameterTable(recipe.stack).size());
+        const MemoryNeed two = evaluation_memory_need(recipe.stack, 2, 32, sizeof(double));
+        QCOMPARE(two.parameters, 8 * (1 + 2) * count);
+        QCOMPARE(evaluation_memory_need(recipe.stack, 6, 32, sizeof(double)).activations, 3 * two.activations);
+        QVERIFY_EXCEPTION_THROWN(require_memory(evaluation_memory_need(recipe.stack, 1 << 30, 32, 8)),
+                                 InputError);
+    }
+
     void whatDoesNotFitIsRejectedWithBothNumbers() {
         Recipe recipe;
         recipe.stack.context = 1 << 18;  // few parameters, and probabilities of 1.1 TB a layer

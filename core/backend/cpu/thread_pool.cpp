@@ -1,13 +1,31 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/thread_pool.h"
 
+#include "core/backend/cpu/default_threads.h"
+
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace normscope {
 
+namespace {
+
+std::atomic<int> chosen_threads{0};
+
+}  // namespace
+
+void set_default_threads(int threads) {
+    chosen_threads = std::max(0, threads);
+}
+
+int default_threads() {
+    const int chosen = chosen_threads;
+    return chosen > 0 ? chosen : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
 ThreadPool::ThreadPool(int threads) {
-    if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    if (threads <= 0) threads = default_threads();
     shares_.resize(static_cast<std::size_t>(threads));
     for (std::size_t i = 1; i < shares_.size(); ++i) workers_.emplace_back([this, i] { work(i); });
 }
