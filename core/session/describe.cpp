@@ -4,6 +4,7 @@
 #include "core/session/run_group.h"
 #include "core/stack/error.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -80,6 +81,15 @@ RunSummary summarize_run(hid_t runs, const std::string& id, bool marked) {
         if (hdf5::exists(steps, "loss"))
             summary.last_loss = value_at<double>(steps, "loss", summary.rows - 1);
     }
+    summary.least_loss = summary.largest_loss = std::nan("");
+    if (const auto overview = layout::read_overview(run)) {
+        const auto loss = std::find(overview->names.begin(), overview->names.end(), "loss");
+        const auto column = static_cast<std::size_t>(loss - overview->names.begin());
+        for (std::size_t i = 0; loss != overview->names.end() && i < overview->blocks(); ++i) {
+            summary.least_loss = std::fmin(summary.least_loss, overview->low[column][i]);
+            summary.largest_loss = std::fmax(summary.largest_loss, overview->high[column][i]);
+        }
+    }
     const Handle probes = hdf5::open_group(run, "probes");
     const bool timed = summary.rows > 0 && hdf5::exists(steps, "step_ms");
     const Sums training =
@@ -136,6 +146,8 @@ void describe_run(const RunSummary& run, std::vector<std::string>& lines) {
     line = "  steps " + std::to_string(run.rows);
     if (run.rows > 0)
         line += ", last " + std::to_string(run.last_step) + ", loss " + number_text(run.last_loss);
+    if (std::isfinite(run.least_loss))
+        line += " (" + number_text(run.least_loss) + " to " + number_text(run.largest_loss) + ")";
     lines.push_back(line + "; " + run.backend + (run.device.empty() ? "" : " on " + run.device));
     for (const auto& probe : run.probes) {
         line = "  probe " + probe.id + ": " + std::to_string(probe.samples) + " samples of";

@@ -26,6 +26,7 @@ struct RunSummary {
     std::size_t rows = 0;         ///< of the step table
     std::int64_t last_step = -1;  ///< −1 before the first
     double last_loss = 0;         ///< NaN if none
+    double least_loss = 0, largest_loss = 0;  ///< from the pyramid of a saved run; NaN without one
     std::vector<ProbeSummary> probes;
     std::vector<std::string> checkpoints;  ///< steps
 };

@@ -13,7 +13,7 @@ RunData recover(const std::string& recording_path, std::vector<std::string>* war
     const auto ids = hdf5::children(runs);
     if (ids.size() != 1)
         throw InputError(recording_path + ": holds " + std::to_string(ids.size()) + " runs, not one");
-    layout::ReadRun read = layout::read_run(runs, ids[0], {.recording = opened.recording});
+    layout::ReadRun read = layout::read_run(runs, ids[0], opened.recording);
     if (warnings) *warnings = std::move(read.warnings);
     return std::move(read.data);
 }

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,21 +50,17 @@ EventRow event_row(const RunEvent& event);
 void write_probe(hid_t probes, const std::vector<ProbeResult>& samples);
 void write_run(hid_t runs, const RunData& run);
 
-struct ReadOptions {
-    /// Take the shortest sound length of each group instead of rejecting unequal ones. A run that names its
-    /// writer is always read so.
-    bool recording = false;
-    std::size_t full_rows =
-        std::numeric_limits<std::size_t>::max();  ///< longer step tables are read as an overview
-};
 struct ReadRun {
     RunData data;
-    std::optional<StepOverview> overview;  ///< set when data.steps was left empty
-    std::vector<std::string> warnings;     ///< losses of a damaged recording, one line each
+    std::vector<std::string> warnings;  ///< losses of a damaged recording, one line each
 };
-/// A run whose state is running or paused without a live writer is interrupted.
-ReadRun read_run(hid_t runs, const std::string& id, const ReadOptions& options);
-StepTable read_steps(hid_t run, bool recording);
+/// A run whose state is running or paused without a live writer is interrupted. `recording`: take the
+/// shortest sound length of each group instead of rejecting unequal ones; a run that names its writer is
+/// always read so.
+ReadRun read_run(hid_t runs, const std::string& id, bool recording);
+/// The coarsest level of a saved run's pyramid; empty in a recording and where there are too few steps for
+/// one.
+std::optional<StepOverview> read_overview(hid_t run);
 Outcome read_outcome(hid_t run);
 
 /// The number of rows that every data set of a group has. Throws InputError where they differ, unless it is a

@@ -79,36 +79,6 @@ std::vector<RunEvent> read_events(hid_t run, bool recording) {
     return events;
 }
 
-/// The finest level of the pyramid with at most `most` blocks; the coarsest where none is that small.
-std::optional<StepOverview> read_overview(hid_t run, std::size_t most) {
-    if (!hdf5::is_group(run, "steps_overview")) return std::nullopt;
-    const Handle levels = hdf5::open_group(run, "steps_overview");
-    StepOverview level;
-    for (const auto& name : hdf5::children(levels)) {
-        const Handle group = hdf5::open_group(levels, name);
-        level.factor *= StepOverview::base_factor;
-        if (name != std::to_string(level.factor)) hdf5::fail_reading(levels, name, "is not the next level");
-        level.step = hdf5::read_array<std::int64_t>(group, "step", 1).data;
-        level.names = columns_of(group);
-        level.low.clear();
-        level.high.clear();
-        for (const auto& column_name : level.names) {
-            const auto pairs = hdf5::read_array<double>(group, column_name, 2);
-            if (pairs.shape != hdf5::Shape{level.blocks(), 2})
-                hdf5::fail_reading(group, column_name, "has shape " + hdf5::shape_text(pairs.shape));
-            auto& low = level.low.emplace_back();
-            auto& high = level.high.emplace_back();
-            for (std::size_t i = 0; i < level.blocks(); ++i) {
-                low.push_back(pairs.data[2 * i]);
-                high.push_back(pairs.data[2 * i + 1]);
-            }
-        }
-        if (level.blocks() <= most) break;
-    }
-    if (level.names.empty()) return std::nullopt;
-    return level;
-}
-
 bool somebody_writes(hid_t run) {
     if (!hdf5::is_group(run, "writer")) return false;  // a saved session has no writer
     const Handle group = hdf5::open_group(run, "writer");
@@ -136,6 +106,8 @@ std::size_t common_rows(hid_t group, bool recording) {
     return shortest;
 }
 
+namespace {
+
 StepTable read_steps(hid_t run, bool recording) {
     const Handle group = hdf5::open_group(run, "steps");
     const std::size_t rows = common_rows(group, recording);
@@ -144,6 +116,36 @@ StepTable read_steps(hid_t run, bool recording) {
     table.names = columns_of(group);
     for (const auto& name : table.names) table.columns.push_back(column<double>(group, name, rows));
     return table;
+}
+
+}  // namespace
+
+std::optional<StepOverview> read_overview(hid_t run) {
+    if (!hdf5::is_group(run, "steps_overview")) return std::nullopt;
+    const Handle levels = hdf5::open_group(run, "steps_overview");
+    StepOverview level;
+    std::string coarsest;
+    for (const auto& name : hdf5::children(levels)) {
+        level.factor *= StepOverview::base_factor;
+        if (name != std::to_string(level.factor)) hdf5::fail_reading(levels, name, "is not the next level");
+        coarsest = name;
+    }
+    if (coarsest.empty()) return std::nullopt;
+    const Handle group = hdf5::open_group(levels, coarsest);
+    level.step = hdf5::read_array<std::int64_t>(group, "step", 1).data;
+    level.names = columns_of(group);
+    for (const auto& column_name : level.names) {
+        const auto pairs = hdf5::read_array<double>(group, column_name, 2);
+        if (pairs.shape != hdf5::Shape{level.blocks(), 2})
+            hdf5::fail_reading(group, column_name, "has shape " + hdf5::shape_text(pairs.shape));
+        auto& low = level.low.emplace_back();
+        auto& high = level.high.emplace_back();
+        for (std::size_t i = 0; i < level.blocks(); ++i) {
+            low.push_back(pairs.data[2 * i]);
+            high.push_back(pairs.data[2 * i + 1]);
+        }
+    }
+    return level;
 }
 
 Outcome read_outcome(hid_t run) {
@@ -166,9 +168,9 @@ Outcome read_outcome(hid_t run) {
     return outcome;
 }
 
-ReadRun read_run(hid_t runs, const std::string& id, const ReadOptions& options) {
+ReadRun read_run(hid_t runs, const std::string& id, bool recording) {
     const Handle group = hdf5::open_group(runs, id);
-    const bool recording = options.recording || hdf5::is_group(group, "writer");
+    recording |= hdf5::is_group(group, "writer");
     ReadRun read;
     RunData& run = read.data;
     run.id = id;
@@ -182,10 +184,7 @@ ReadRun read_run(hid_t runs, const std::string& id, const ReadOptions& options) 
     run.entropy_rate = hdf5::read_double_attribute(group, "entropy_rate");
     run.outcome = read_outcome(group);
 
-    const Handle steps = hdf5::open_group(group, "steps");
-    if (hdf5::element_count(hdf5::dataset_shape(hdf5::open_dataset(steps, "step"))) > options.full_rows)
-        read.overview = read_overview(group, options.full_rows);
-    if (!read.overview) run.steps = read_steps(group, recording);
+    run.steps = read_steps(group, recording);
     if (run.outcome.state == RunState::Interrupted && run.outcome.step < 0 && run.steps.rows() > 0)
         run.outcome.step = run.steps.step.back();
 

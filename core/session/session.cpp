@@ -78,7 +78,7 @@ void save_session(const std::string& path, const std::vector<RunData>& runs, con
     save_session(path, pointers, view_json, checkpoints);
 }
 
-Session open_session(const std::string& path, std::size_t full_rows) {
+Session open_session(const std::string& path) {
     const auto opened = hdf5::open_for_reading(path);
     layout::check_root(opened.file, path);
     Session session;
@@ -86,9 +86,8 @@ Session open_session(const std::string& path, std::size_t full_rows) {
     session.created = hdf5::read_text_attribute(opened.file, "created");
     const Handle runs = hdf5::open_group(opened.file, "runs");
     for (const auto& id : hdf5::children(runs)) {
-        layout::ReadRun read = layout::read_run(runs, id, {opened.recording, full_rows});
+        layout::ReadRun read = layout::read_run(runs, id, opened.recording);
         session.runs.push_back(std::move(read.data));
-        if (read.overview) session.overviews.emplace(id, std::move(*read.overview));
         std::move(read.warnings.begin(), read.warnings.end(), std::back_inserter(session.warnings));
         const auto checkpoints = list_checkpoints(path, hdf5::open_group(runs, id), id);
         session.checkpoints.insert(session.checkpoints.end(), checkpoints.begin(), checkpoints.end());
@@ -96,14 +95,6 @@ Session open_session(const std::string& path, std::size_t full_rows) {
     if (hdf5::is_group(opened.file, "view"))
         session.view_json = hdf5::read_text(hdf5::open_group(opened.file, "view"), "json");
     return session;
-}
-
-StepTable load_steps(const std::string& path, const std::string& run_id) {
-    const auto opened = hdf5::open_for_reading(path);
-    layout::check_root(opened.file, path);
-    layout::check_id(run_id);
-    const Handle run = hdf5::open_group(hdf5::open_group(opened.file, "runs"), run_id);
-    return layout::read_steps(run, opened.recording || hdf5::is_group(run, "writer"));
 }
 
 }  // namespace normscope

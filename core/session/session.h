@@ -3,12 +3,9 @@
 
 #include "core/session/checkpoint.h"
 #include "core/session/run_data.h"
-#include "core/session/step_overview.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <map>
 #include <memory>
 #include <string>
 #include <variant>
@@ -42,19 +39,12 @@ struct Session {
     std::vector<RunData> runs;         ///< in the order in which they were saved
     std::string view_json;             ///< empty in a recording
     std::string app_version, created;  ///< of the program that wrote it; UTC, ISO 8601
-    /// Runs whose step table exceeds the limit: their `steps` is empty, see load_steps().
-    std::map<std::string, StepOverview> overviews;
     std::vector<EmbeddedCheckpoint> checkpoints;
     std::vector<std::string> warnings;  ///< losses of a damaged recording, one line each
 };
 
 /// Opens a saved session or a single recording, live, finished or of a killed process. Format and version are
-/// checked first. Throws InputError, one line with the path, for an unreadable file. `full_rows`: step tables
-/// longer than that are read as an overview of at most that many blocks.
-Session open_session(const std::string& path,
-                     std::size_t full_rows = std::numeric_limits<std::size_t>::max());
-
-/// The full step table of one run.
-StepTable load_steps(const std::string& path, const std::string& run_id);
+/// checked first. Throws InputError, one line with the path, for an unreadable file.
+Session open_session(const std::string& path);
 
 }  // namespace normscope

@@ -128,7 +128,7 @@ std::vector<std::string> validate_session(const std::string& path) {
         const Handle runs = hdf5::open_group(opened.file, "runs");
         for (const auto& id : hdf5::children(runs)) {
             try {
-                const auto read = layout::read_run(runs, id, {.recording = opened.recording});
+                const auto read = layout::read_run(runs, id, opened.recording);
                 problems.insert(problems.end(), read.warnings.begin(), read.warnings.end());
                 RunCheck(read.data, problems).check();
             } catch (const InputError& error) {

@@ -9,26 +9,6 @@ namespace normscope {
 
 namespace {
 
-using Shortcut = SchemeRow::Shortcut;
-using InputScale = SchemeRow::InputScale;
-
-constexpr NormPlaces kNone{false, false, false}, kIn{true, false, false}, kOut{false, true, false},
-    kInOut{true, true, false}, kPost{false, false, true};
-
-// In the order of the enum.
-constexpr SchemeRow kRows[] = {
-    {Scheme::None, "No norm", kNone, kNone, Shortcut::One, InputScale::One, "[K] Table 1"},
-    {Scheme::Post, "Post-LN", kPost, kPost, Shortcut::One, InputScale::One, "[G] eq. 5"},
-    {Scheme::Pre, "Pre-LN", kIn, kIn, Shortcut::One, InputScale::One, "[G] eq. 1, [K] eq. 7"},
-    {Scheme::Peri, "Peri-LN", kInOut, kInOut, Shortcut::One, InputScale::One, "[K] eq. 8"},
-    {Scheme::Sandwich, "Sandwich-LN", kInOut, kInOut, Shortcut::One, InputScale::One, "[G] eq. 4"},
-    {Scheme::DeepNorm, "DeepNorm", kPost, kPost, Shortcut::DeepNorm, InputScale::One, "[G] eq. 6"},
-    {Scheme::Mix, "Mix-LN", kIn, kIn, Shortcut::One, InputScale::One, "[G] §2"},
-    {Scheme::Lns, "LNS", kIn, kIn, Shortcut::One, InputScale::InverseSqrtLayer, "[G] eq. 3"},
-    {Scheme::Output, "Output-LN", kOut, kOut, Shortcut::One, InputScale::One, "OLMo 2"},
-    {Scheme::Custom, "Custom", kNone, kNone, Shortcut::One, InputScale::One, "by hand"},
-};
-
 std::optional<NormSpec> norm_if(bool there, const StackSpec& spec) {
     return there ? std::optional(spec.norm) : std::nullopt;
 }
@@ -48,15 +28,15 @@ SublayerRule rule_of_row(const StackSpec& spec, int layer, Sublayer kind) {
     const SchemeRow& row = scheme_row(scheme);
 
     SublayerRule rule;
-    const NormPlaces& places = row.places(kind);
+    const NormPlaces& places = kind == Sublayer::Attention ? row.attn : row.ffn;
     rule.in = norm_if(places.in, spec);
     rule.out = norm_if(places.out, spec);
     rule.post = norm_if(places.post, spec);
     rule.v = norm_if(places.v, spec);
     rule.residual = row.residual;
-    if (row.shortcut == Shortcut::DeepNorm) rule.a = std::pow(2.0 * spec.depth, 0.25);
+    if (row.shortcut == SchemeRow::Shortcut::DeepNorm) rule.a = std::pow(2.0 * spec.depth, 0.25);
     // The γ form of LNS starts the norm's gain at 1/√ℓ instead of multiplying by it (initial_weights.h).
-    if (row.s_in == InputScale::InverseSqrtLayer && spec.lns_form == LnsForm::Factor)
+    if (row.s_in == SchemeRow::InputScale::InverseSqrtLayer && spec.lns_form == LnsForm::Factor)
         rule.s_in = 1.0 / std::sqrt(layer + 1.0);
     for (const auto& by_hand : spec.layers)
         if (by_hand.index == layer)
@@ -65,8 +45,6 @@ SublayerRule rule_of_row(const StackSpec& spec, int layer, Sublayer kind) {
 }
 
 }  // namespace
-
-const SchemeRow& scheme_row(Scheme scheme) { return kRows[static_cast<int>(scheme)]; }
 
 int mix_post_layers(const StackSpec& spec) {
     return static_cast<int>(std::floor(spec.mix_post_fraction * spec.depth));

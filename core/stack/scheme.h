@@ -12,45 +12,24 @@ inline constexpr const char* sublayer_name(Sublayer s) {
     return s == Sublayer::Attention ? "attn" : "ffn";
 }
 
-/// Which norms a sub-layer has. v: on the values, inside attention (not computed yet).
-struct NormPlaces {
-    bool in, out, post, v = false;
-};
-
-/// The source of the shortcut: the stream x, or x₀, the embedding (not computed yet).
-enum class ResidualSource { Stream, Embedding };
-
-/// A scheme is a row of data. Every sub-layer of every scheme is one form (f is attention or the feed-forward
-/// map):
-///
-///     u  = s_in · N_in(x)
-///     y  = N_out(f(u))
-///     z  = a·x + Δt·b·λ∘y
-///     x' = N_post(z)
-///
-/// and a row states which norms are placed and what a and s_in are; λ is the learnable branch_scale. A new
-/// scheme is a new row plus its test.
-///
-/// In a parallel layer attention and the feed-forward map both read the layer's input x and share one
-/// shortcut and one post norm: the attention sub-layer returns h' = a·x + Δt·b·λ∘y_attn, the feed-forward
-/// sub-layer x' = N_post(h' + Δt·b·λ∘y_ffn). The shortcut's a is attention's, N_post is the feed-forward
-/// sub-layer's (`ffn.norm_post`; an override of `attn.post` or `ffn.a` has no effect).
-///
-/// GPAS applies P_g (gate.h) at one site of every sub-layer: on x before both branches (input), on u (norm;
-/// also where no norm is placed), on y (branch), on the shortcut's x alone (shortcut), or on x' (output). A
-/// parallel layer has one input, one shortcut and one output, hence one gate there.
-struct SchemeRow {
-    Scheme scheme;
-    const char* title;  ///< "Pre-LN"
-    NormPlaces attn, ffn;
-    enum class Shortcut { One, DeepNorm } shortcut;        ///< a = 1, or (2N)^{1/4} ([E] §6 after DeepNet)
-    enum class InputScale { One, InverseSqrtLayer } s_in;  ///< 1, or 1/√ℓ (LNS, [G] eq. 3)
-    const char* source;
-    ResidualSource residual = ResidualSource::Stream;
-    const NormPlaces& places(Sublayer kind) const { return kind == Sublayer::Attention ? attn : ffn; }
-};
-
-const SchemeRow& scheme_row(Scheme scheme);
+// Every sub-layer of every scheme is one form (f is attention or the feed-forward map):
+//
+//     u  = s_in · N_in(x)
+//     y  = N_out(f(u))
+//     z  = a·x + Δt·b·λ∘y
+//     x' = N_post(z)
+//
+// and a row of scheme_rows.h states which norms are placed and what a and s_in are; λ is the learnable
+// branch_scale.
+//
+// In a parallel layer attention and the feed-forward map both read the layer's input x and share one
+// shortcut and one post norm: the attention sub-layer returns h' = a·x + Δt·b·λ∘y_attn, the feed-forward
+// sub-layer x' = N_post(h' + Δt·b·λ∘y_ffn). The shortcut's a is attention's, N_post is the feed-forward
+// sub-layer's (`ffn.norm_post`; an override of `attn.post` or `ffn.a` has no effect).
+//
+// GPAS applies P_g (gate.h) at one site of every sub-layer: on x before both branches (input), on u (norm;
+// also where no norm is placed), on y (branch), on the shortcut's x alone (shortcut), or on x' (output). A
+// parallel layer has one input, one shortcut and one output, hence one gate there.
 
 /// The rule of one sub-layer, after the scheme's row, Mix-LN's split and the user's overrides.
 struct SublayerRule {

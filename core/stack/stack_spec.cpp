@@ -13,8 +13,6 @@ constexpr const char* kBlocks[] = {"gpt2", "llama"};
 constexpr const char* kActivations[] = {"gelu_tanh", "gelu_erf", "relu", "silu", "swiglu"};
 constexpr const char* kPositions[] = {"learned", "rope", "none"};
 constexpr const char* kLayouts[] = {"serial", "parallel"};
-constexpr const char* kSchemes[] = {"none",     "post", "pre", "peri",   "sandwich",
-                                    "deepnorm", "mix",  "lns", "output", "custom"};
 constexpr const char* kLnsForms[] = {"factor", "gamma"};
 constexpr const char* kFinalNorms[] = {"auto", "on", "off"};
 constexpr const char* kQkNorms[] = {"off", "head", "full"};
@@ -28,7 +26,7 @@ template <> std::span<const char* const> words_of<Block>() { return kBlocks; }
 template <> std::span<const char* const> words_of<Activation>() { return kActivations; }
 template <> std::span<const char* const> words_of<Position>() { return kPositions; }
 template <> std::span<const char* const> words_of<Layout>() { return kLayouts; }
-template <> std::span<const char* const> words_of<Scheme>() { return kSchemes; }
+template <> std::span<const char* const> words_of<Scheme>() { return scheme_rows::kWords; }
 template <> std::span<const char* const> words_of<LnsForm>() { return kLnsForms; }
 template <> std::span<const char* const> words_of<NormKind>() { return norm_kind_words(); }
 template <> std::span<const char* const> words_of<FinalNorm>() { return kFinalNorms; }
@@ -158,8 +156,7 @@ void validate(const StackSpec& s) {
 
 bool has_final_norm(const StackSpec& s) {
     if (s.final_norm != FinalNorm::Auto) return s.final_norm == FinalNorm::On;
-    const bool bare = s.scheme == Scheme::Post || s.scheme == Scheme::DeepNorm;
-    return !(s.block == Block::Gpt2 && bare);
+    return s.block != Block::Gpt2 || scheme_row(s.scheme).final_norm;
 }
 
 }  // namespace normscope

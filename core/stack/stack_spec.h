@@ -7,6 +7,7 @@
 
 #include "core/stack/fields.h"
 #include "core/stack/norm_kind.h"
+#include "core/stack/scheme_rows.h"
 
 namespace normscope {
 
@@ -14,7 +15,6 @@ enum class Block { Gpt2, Llama };
 enum class Activation { GeluTanh, GeluErf, Relu, Silu, SwiGlu };
 enum class Position { Learned, Rope, None };
 enum class Layout { Serial, Parallel };
-enum class Scheme { None, Post, Pre, Peri, Sandwich, DeepNorm, Mix, Lns, Output, Custom };
 enum class LnsForm { Factor, Gamma };
 enum class FinalNorm { Auto, On, Off };
 enum class QkNorm { Off, Head, Full };

@@ -9,6 +9,7 @@
 #include <QProcess>
 #include <QTemporaryDir>
 #include <QtTest>
+#include <algorithm>
 
 using namespace normscope;
 
@@ -38,7 +39,7 @@ class TestSession : public QObject {
         QCOMPARE(session.view_json, view);
         QVERIFY(!session.app_version.empty());
         QCOMPARE(session.created.size(), std::size_t{20});
-        QVERIFY(session.overviews.empty() && session.checkpoints.empty() && session.warnings.empty());
+        QVERIFY(session.checkpoints.empty() && session.warnings.empty());
     }
 
     void aRunWithoutALiveWriterIsInterrupted() {
@@ -58,27 +59,20 @@ class TestSession : public QObject {
         }
     }
 
-    void longTablesOpenAsAnOverview() {
-        const RunData longer = sample::run("long", 20'000), shorter = sample::run("short", 50);
-        save_session(path("long.h5"), std::vector{longer, shorter}, "");
-        const Session session = open_session(path("long.h5"), 400);
-        QCOMPARE(session.runs[0].steps.rows(), std::size_t{0});
-        QCOMPARE(session.runs[1].steps.rows(), std::size_t{50});
-        QCOMPARE(session.overviews.size(), std::size_t{1});
-        const StepOverview& overview = session.overviews.at("long");
-        const StepOverview wanted = overview_of(longer.steps);
-        QCOMPARE(overview.factor, 64);
-        QCOMPARE(overview.step, wanted.step);
-        QCOMPARE(overview.names, longer.steps.names);
-        QCOMPARE(overview.low[0], wanted.low[0]);
-        QCOMPARE(overview.high[2], wanted.high[2]);
-        QCOMPARE(open_session(path("long.h5"), 100).overviews.at("long").factor, 64 * 64);
-        RunData loaded = session.runs[0];
-        loaded.steps = load_steps(path("long.h5"), "long");
-        QCOMPARE(sample::difference(loaded, longer), "");
-        QVERIFY(sample::input_error([&] {
-                    load_steps(path("long.h5"), "other");
-                }).ends_with("/runs/other: missing"));
+    /// The coarsest level of the pyramid has the extremes of the full table, and `info` prints them.
+    void theRangeOfALongTableIsReadFromItsPyramid() {
+        RunData longer = sample::run("long", 20'000);
+        const auto loss = static_cast<std::size_t>(
+            std::find(longer.steps.names.begin(), longer.steps.names.end(), "loss") - longer.steps.names.begin());
+        longer.steps.columns[loss][12'345] = 987.5;
+        longer.steps.columns[loss][19'999] = -3.25;  // in the last, shorter block
+        save_session(path("long.h5"), std::vector{longer, sample::run("short", 50)}, "");
+        const auto runs = summarize_session(path("long.h5"));
+        QCOMPARE(runs[0].least_loss, -3.25);
+        QCOMPARE(runs[0].largest_loss, 987.5);
+        QVERIFY(std::isnan(runs[1].least_loss));
+        QVERIFY(describe(path("long.h5"))[2].find("(-3.25 to 987.5)") != std::string::npos);
+        QCOMPARE(sample::difference(open_session(path("long.h5")).runs[0], longer), "");
     }
 
     void checkpointsComeFromEverywhere() {
