@@ -52,7 +52,7 @@ FAULTS = [
     ("backend", "the gap of block Lanczos' bars has the other sign", "block_lanczos.cpp", "(values[j] + residuals[j])", "(values[j] + ($M ? -1 : 1) * residuals[j])", ["backend_block_lanczos"]),
     ("backend", "rounded projection skips the stride", "rounded_kernels.cpp", "for (int r = 0; r < rows; ++r) round(static_cast<std::size_t>(n), out + area(r, stride));", "if ($M) round(area(rows, n), out);\n        else for (int r = 0; r < rows; ++r) round(static_cast<std::size_t>(n), out + area(r, stride));", ["backend_rounded_kernels", "backend_low_precision", "model_emulated"]),
     ("backend", "γ's gradient is not rounded", "rounded_kernels.cpp", "if (dgamma) round(", "if (dgamma && !$M) round(", ["backend_rounded_kernels", "backend_low_precision", "model_emulated"]),
-    ("train", "the gradient norm counts frozen gates in FP16", "trainer.cpp", "if (model_.table().has_frozen())", "if (model_.table().has_frozen() && !(scaled && $M))", ["train_", "run_precision"]),
+    ("train", "the gradient norm counts frozen gates in FP16", "trainer.cpp", "if (model_.table().has_frozen())", "if (model_.table().has_frozen() && !($M && train_.precision == Precision::Fp16))", ["train_", "run_precision"]),
     ("train", "the cosine ends one step late", "schedule.cpp", "steps - 1 - s.warmup", "steps - ($M ? 0 : 1) - s.warmup", ["train_schedule", "train_trainer"]),
     ("train", "the loss scale grows past float32", "loss_scaling.cpp", "state_.scale < 0x1p127 ?", "$M || state_.scale < 0x1p127 ?", ["train_loss_scaling"]),
     ("train", "Adam and SGD couple no weight decay", "cpu_optimizers.cpp", "static_cast<T>(n.weight_decay), p, buffer.data());", "static_cast<T>($M ? 0 : n.weight_decay), p, buffer.data());", ["train_optimizers"]),
