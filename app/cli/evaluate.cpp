@@ -26,13 +26,13 @@ int run_evaluate(const EvaluateOptions& options) {
     Recipe recipe = read_recipe(options.recipe);
     complete_for_evaluation(recipe);
     require_writable(options.out, {options.recipe, options.weights, options.tokens});
-    const Batch batch = read_batch(options.tokens, recipe.stack);
-    require_memory(evaluation_memory_need(recipe.stack, batch.sequences, batch.length, sizeof(T)));
     const auto model = model_with_weights<T>(recipe.stack, read_named_arrays(options.weights, "/params"),
                                              options.weights + ": /params");
     Warner warner;
     warner.show(warnings(recipe.stack));
     warner.show(gate_warnings(model));
+    const Batch batch = read_batch(options.tokens, recipe.stack);
+    require_memory(evaluation_memory_need(recipe.stack, batch.sequences, batch.length, sizeof(T)));
     ThreadPool pool(options.threads);
     const Evaluation result = evaluate(recipe, model, batch, options.parts, pool);
     write_named_arrays(options.out, result.arrays);
