@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Exploring holds the weights and their transposes alone: gradients and the optimizer's moments are allocated by the first step.
+// Exploring holds the weights and their transposes alone: gradients and the optimizer's moments are allocated
+// by the first step.
 #include "core/backend/cpu/cpu_device.h"
 #include "core/model/parameters.h"
 #include "core/run/experiment.h"
@@ -48,7 +49,8 @@ class ExploringMemoryTest : public QObject {
         ThreadPool pool(2);
         const std::size_t arena = ParameterTable(recipe.stack).size() * sizeof(float);
         Experiment experiment(recipe, "a", "test", nullptr, device);
-        for (const char* probe : {"growth", "attention", "theta", "jacobian"}) experiment.measure(probe, pool);
+        for (const char* probe : {"growth", "attention", "theta", "jacobian"})
+            experiment.measure(probe, pool);
         QCOMPARE(device.blocks_of(arena), 2);
         experiment.advance(pool);
         // The step's own transposes, the shards' gradients, the first also the total, and two moments.
