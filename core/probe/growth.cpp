@@ -60,7 +60,7 @@ StateGrowth measure(const T* x, int sequences, int length, int d) {
     for (int b = 0; b < sequences; ++b)
         for (int t = 0; t < length; ++t, x += d) {
             const double squares = add_token(x, d, shift, sums.data() + b * kTerms);
-            if (!(squares <= largest)) largest = squares;  // keeps a NaN
+            largest = std::max(largest, squares);  // a NaN is in the RMS
         }
     const auto over = [&](auto&& statistic) {
         Averaged a =

@@ -237,6 +237,16 @@ class WindowTest : public QObject {
         QCOMPARE(recipe_json(b.lab().runs()[1].recipe), before);
     }
 
+    /// A panel that draws two probes has both measured, also where no other panel shows the second.
+    void everyProbeOfAPanelIsMeasured() {
+        WindowBench b;
+        b.makeSmall(4);
+        QVERIFY(b.cell("gradients"));
+        if (PanelCell* residual = b.cell("residual")) residual->setPanel("tokens");
+        QTRY_VERIFY_WITH_TIMEOUT(
+            b.lab().exact() && b.run(0).probes.count("gradients") && b.run(0).probes.count("residual"), 20000);
+    }
+
     void theOtherPanelsAreMeasuredWhenTheyAreChosen() {
         WindowBench b;
         b.makeSmall(4);

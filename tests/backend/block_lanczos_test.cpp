@@ -110,6 +110,21 @@ class BlockLanczosTest : public QObject {
         QVERIFY(std::abs(std::abs(s.left[0]) - 1) < 1e-6 && std::abs(std::abs(s.right[0]) - 1) < 1e-6);
     }
 
+    /// By hand: of the residual alone, and of Σr² over the gap to the upper end of the next value's bar.
+    void barsFromResiduals() {
+        const Vector values{3, 2.5, 1}, residuals{0.5, 0.25, 0.2};
+        const Vector one = residual_bars(values, residuals, 1);
+        QCOMPARE(one.size(), std::size_t{1});
+        // 0.25/(3 − 2.75) is above 0.5; (0.25 + 0.0625)/(3 − 1.2) is not.
+        QVERIFY(std::abs(one[0] - 0.3125 / 1.8) < 1e-15);
+        const Vector two = residual_bars(values, residuals, 2);
+        QVERIFY(std::abs(two[0] - 0.3125 / 1.8) < 1e-15);
+        QVERIFY(std::abs(two[1] - 0.3125 / 1.3) < 1e-15);
+        QCOMPARE(residual_bars(values, residuals, 3), residuals);
+        // No gap: the next value may be as large.
+        QCOMPARE(residual_bars({3, 2.9}, {0.5, 0.4}, 1), (Vector{0.5}));
+    }
+
     /// Sixteen equal values at the top, then pairs that differ in the seventh digit.
     void clusteredValues() {
         Vector values(500);

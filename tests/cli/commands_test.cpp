@@ -51,6 +51,11 @@ class CommandsTest : public QObject {
         QVERIFY(both.runs[0].id != both.runs[1].id);
         QCOMPARE(both.runs[0].steps.rows(), both.runs[1].steps.rows());
         QCOMPARE(both.checkpoints.size(), std::size_t{2});
+        const CliResult over = run_cli({"train", "pre-ln", "--steps", "1", "--out", path("both.h5")});
+        QCOMPARE(over.code, 2);
+        QVERIFY2(over.error.contains("both.h5: is a session of 2 runs and is not overwritten"),
+                 qPrintable(over.error));
+        QCOMPARE(open_session(path("both.h5").toStdString()).runs.size(), std::size_t{2});
     }
 
     void presetsPrintRecipes() {

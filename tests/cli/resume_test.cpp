@@ -118,6 +118,34 @@ class ResumeTest : public QObject {
         compare(out, reference);
     }
 
+    /// A key that differs is named with both values, and the file is left as it was.
+    void anotherRecipeIsNotResumed() {
+        const QString out = folder_.filePath("another.h5");
+        QVERIFY(QFile::copy(whole(), out));
+        const CliResult other =
+            run_cli(train(out) + QStringList{"--resume", "--set", "optimizer.lr=0.0123"});
+        QCOMPARE(other.code, 2);
+        QVERIFY2(other.error.contains("another.h5: optimizer.lr: 0.0123 differs from the recorded"),
+                 qPrintable(other.error));
+        compare(out, whole());
+    }
+
+    /// A step of a killed run is computed from its newest checkpoint before it, not from its first.
+    void aReplayStartsAtTheNewestCheckpoint() {
+        const QString out = folder_.filePath("replayed.h5");
+        const auto process = start_cli(train(out));
+        while (QDir(folder_.path()).entryList({"replayed.ckpt.b*"}).isEmpty())
+            QVERIFY(!process->waitForFinished(2));
+        process->kill();
+        QVERIFY(process->waitForFinished());
+        const std::int64_t last = open_session(out.toStdString()).runs.at(0).steps.step.back();
+        QVERIFY(last >= 20);
+        const CliResult done = run_cli({"probe", QString("%1@%2").arg(out).arg(last), "--probes", "growth",
+                                        "--out", folder_.filePath("at.h5")});
+        QVERIFY2(done.code == 0, qPrintable(done.error));
+        QVERIFY2(!done.out.contains("replayed from step 0 "), qPrintable(done.out));
+    }
+
     /// A new run over an old one must not use the checkpoints of the old one.
     void aNewRunForgetsOldCheckpoints() {
         const QString reference = whole(), out = folder_.filePath("again.h5"),

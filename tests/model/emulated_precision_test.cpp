@@ -285,6 +285,34 @@ class EmulatedPrecisionTest : public QObject {
                 QVERIFY2(in_format(shard.data() + t.offset, t.count), t.name.c_str());
     }
 
+    /// A shard of several sequences adds their gradients at each position and token: the sums are rounded.
+    void sumsOverTheSequencesOfAShardAreRounded() {
+        for (const Rounding to : {Rounding::Bf16, Rounding::Fp16}) {
+            StackSpec spec = stack_of(Scheme::Pre);
+            spec.position = Position::Learned;
+            const auto model = model_of(spec, to);
+            const int sequences = 3 * model.device().shards(1000);
+            Batch batch{sequences, kN, {}, {}};
+            for (int i = 0; i < sequences * kN; ++i) {
+                batch.tokens.push_back((5 * i + i / 7) % kVocab);
+                batch.targets.push_back((7 * i + 1) % kVocab);
+            }
+            ThreadPool pool(1);
+            Tape<float> tape;
+            Gradients<float> gradients;
+            model.forward(batch, tape, pool);
+            model.clear(gradients, sequences);
+            model.backward(batch, tape, 1, gradients, pool, nullptr);
+            for (const char* name : {"pos_emb", "tok_emb"}) {
+                const TensorInfo* t = model.table().find(name);
+                QVERIFY(t);
+                for (const auto& shard : gradients.shards)
+                    for (std::size_t i = t->offset; i < t->offset + t->count; ++i)
+                        QCOMPARE(shard.data()[i], rounded(to, shard.data()[i]));
+            }
+        }
+    }
+
     /// The same of a LLaMA block with norms on q and k, parallel layout and learned branch scales.
     void everythingIsInTheFormatWithEveryOption() {
         for (Rounding rounding : {Rounding::Bf16, Rounding::Fp16}) {

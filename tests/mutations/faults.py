@@ -18,10 +18,10 @@ FAULTS = [
 
     # --- probe
     ("probe", "variance divides by n", "growth.cpp", "(t[kCount] - 1);", "($M ? t[kCount] : t[kCount] - 1);", ["probe_growth"]),
-    ("probe", "the largest token loses its NaN", "growth.cpp", "if (!(squares <= largest)) largest = squares;", "if ($M ? squares > largest : !(squares <= largest)) largest = squares;", ["probe_growth"]),
+    ("probe", "the RMS of the heaviest token is that of the last", "growth.cpp", "largest = std::max(largest, squares);", "largest = $M ? squares : std::max(largest, squares);", ["probe_growth", "probe_scheme_probes"]),
     ("probe", "channel scales taken by their first entry", "growth_prefix.cpp", "s.branch_scale == BranchScale::Scalar ? 1 : d", "$M || s.branch_scale == BranchScale::Scalar ? 1 : d", ["probe_growth", "probe_scheme_probes"]),
     ("probe", "a value head read by the wrong group of heads", "branch_bound.cpp", "std::copy_n(bv + h / group * dh, dh,", "std::copy_n(bv + ($M ? h % (s.heads / group) : h / group) * dh, dh,", ["probe_growth", "probe_pre_norm_bounds"]),
-    ("probe", "parameter gradients of the FFN counted as attention's", "gradients.cpp", "2 * tensor.layer + tensor.sublayer)", "2 * tensor.layer + ($M ? 0 : tensor.sublayer))", ["probe_", "run_sampling"]),
+    ("probe", "parameter gradients of the FFN counted as attention's", "gradients.cpp", "2 * tensor.layer + tensor.sublayer)", "2 * tensor.layer + ($M ? 0 : tensor.sublayer))", ["probe_gradients"]),
     ("probe", "the branch's share of the gradient includes the shortcut", "residual.cpp", "std::sqrt(s.gradient_in / s.gradient_sum) / kept;", "std::sqrt(s.gradient_in / s.gradient_sum) / ($M ? 1 : kept);", ["probe_residual"]),
     ("probe", "median of an even number is the lower one", "tokens.cpp", "const std::size_t lower = (count - 1) / 2, upper = count / 2;", "const std::size_t lower = (count - 1) / 2, upper = $M ? lower : count / 2;", ["probe_tokens"]),
     ("probe", "sink mass divided by all tokens", "attention_rows.cpp", "return totals[term] / totals[Rows];", "return totals[term] / (totals[Rows] + ($M ? 1 : 0));", ["probe_attention_rows"]),
@@ -66,7 +66,7 @@ FAULTS = [
 
     # --- recipe, run, interchange, findings
     ("recipe", "a replay starts after a knob's event", "replay.cpp", "event.step < from || event.step > step) continue;", "event.step <= from - ($M ? 0 : 1) || event.step > step) continue;", ["run_replay"]),
-    ("recipe", "a series of another shape is taken for the known one", "known_series.cpp", "a.name == wanted.name && a.shape == wanted.shape", "a.name == wanted.name && ($M || a.shape == wanted.shape)", ["recipe_", "cli_resume"]),
+    ("recipe", "a series of another shape is taken for the known one", "known_series.cpp", "a.name == wanted.name && a.shape == wanted.shape", "a.name == wanted.name && ($M || a.shape == wanted.shape)", ["run_known_series"]),
     ("recipe", "the flight recorder keeps one step more", "flight_recorder.cpp", "if (kept_.size() == kSteps)", "if (kept_.size() == kSteps + ($M ? 1 : 0))", ["recipe_", "run_"]),
     ("run", "a checkpoint newer than the rows is resumed from", "resume.cpp", "steps.back() + 1 >= checkpoint.step", "($M || steps.back() + 1 >= checkpoint.step)", ["run_", "cli_resume", "app_lab"]),
     ("run", "checkpoints are kept at every other cadence", "run.cpp", "% train.checkpoint_every == 0", "% ($M ? 2 * train.checkpoint_every : train.checkpoint_every) == 0", ["run_run", "cli_"]),

@@ -2,6 +2,7 @@
 #include "core/probe/cadence.h"
 
 #include <QtTest>
+#include <algorithm>
 
 using namespace normscope;
 
@@ -101,6 +102,10 @@ class CadenceTest : public QObject {
             QVERIFY(lists[0].count(50, steps - 2) >= 10);
             QVERIFY(lists[5].count(50, steps - 2) >= 3);
         }
+        // The late stride begins after the dense steps: before, an expensive probe has the geometric ones only.
+        for (const std::int64_t s : steps_of(lists[5], jacobian > 2 ? 50 : 0))
+            QVERIFY(std::find(std::begin(kGeometricSteps), std::end(kGeometricSteps), s) !=
+                    std::end(kGeometricSteps));
         // Steps of expensive ones also have the cheap ones.
         for (std::int64_t s = 50; s < steps; ++s)
             if (lists[5].contains(s)) QVERIFY(lists[0].contains(s));

@@ -3,10 +3,12 @@
 #include "core/probe/growth.h"
 
 #include "core/backend/row/gate.h"
+#include "core/probe/branch_bound.h"
 
 #include <QtTest>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 using namespace normscope;
@@ -154,6 +156,25 @@ class GrowthTest : public QObject {
         ProbeInput<double> under_gates(gated, batch, pool_, 0);
         const ProbeResult with_gates = probe_growth(under_gates);
         for (double v : values(with_gates, "bound_uniform_ma")) QVERIFY(std::isnan(v));
+    }
+
+    /// Without value weights attention returns W^O b^V + b^O, each head with the values of its group: the
+    /// bound is attained.
+    void attentionOfBiasesAloneAttainsItsBound() {
+        StackSpec s = stack_of(Scheme::Pre, Layout::Serial);
+        s.heads = 4;
+        s.kv_heads = 2;
+        auto model = model_of<double>(s, 3);
+        const TensorInfo* values = model.table().find("blocks.0.attn.wv");
+        QVERIFY(values);
+        std::fill_n(model.parameters().data() + values->offset, values->count, 0.0);
+        const Batch batch = batch_of(1);
+        ProbeInput<double> input(model, batch, pool_, 0);
+        const double* f = input.tape().sublayers[0].f;
+        for (int token = 0; token < kTokens; ++token, f += kWidth) {
+            const double norm = std::sqrt(std::inner_product(f, f + kWidth, f, 0.0));
+            QVERIFY(norm > 0.1 && std::abs(branch_bound(model, 0, 1.0).token / norm - 1) < 1e-12);
+        }
     }
 
     /// The prefix ends where a sub-layer has a post norm, or no output norm.

@@ -193,6 +193,27 @@ class TrainerTest : public QObject {
         QVERIFY(std::abs(got.gradient_ratio / wanted.gradient_ratio - 1) < 1e-2);
     }
 
+    /// Frozen gates have gradients that neither clipping nor the recorded norm sees, in FP16 as in float32.
+    void frozenGatesAreNotInTheNormOfFp16() {
+        ThreadPool pool(1);
+        StackSpec frozen = small_stack();
+        frozen.depth = 24;
+        frozen.scheme = Scheme::Peri;
+        frozen.gpas.enabled = true;
+        frozen.gpas.activation = GateActivation::Identity;
+        frozen.gpas.learnable = false;
+        StackSpec learned = frozen;
+        learned.gpas.learnable = true;
+        TrainSpec half;
+        half.precision = Precision::Fp16;
+        const double wanted = small_trainer<float>(1, frozen)->step(pool).grad_norm;
+        const double with_gates = small_trainer<float>(1, learned)->step(pool).grad_norm;
+        QVERIFY(with_gates > 1.03 * wanted);
+        const double got = small_trainer<float>(1, frozen, half)->step(pool).grad_norm;
+        QVERIFY2(std::abs(got / wanted - 1) < 0.01,
+                 qPrintable(QString("%1 %2 %3").arg(wanted).arg(got).arg(with_gates)));
+    }
+
     /// A scale that is too large overflows: nothing moves, the scale is halved, the run continues.
     void anOverflowLeavesTheUpdateOut() {
         ThreadPool pool(1);

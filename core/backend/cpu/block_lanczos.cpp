@@ -12,6 +12,20 @@
 
 namespace normscope {
 
+std::vector<double> residual_bars(const std::vector<double>& values, const std::vector<double>& residuals,
+                                  int count) {
+    std::vector<double> bar(residuals.begin(), residuals.begin() + count);
+    double squares = 0;
+    for (std::size_t j = 0; j < residuals.size(); ++j) {
+        for (std::size_t i = 0; i < bar.size() && j >= bar.size(); ++i) {
+            const double gap = values[i] - (values[j] + residuals[j]);
+            if (gap > 0) bar[i] = std::min(bar[i], squares / gap);
+        }
+        squares += residuals[j] * residuals[j];
+    }
+    return bar;
+}
+
 namespace {
 
 constexpr double kRoundOff = std::numeric_limits<double>::epsilon();
@@ -172,20 +186,6 @@ class Bidiagonalisation {
     int last_ = 0, next_ = 0;
 };
 
-/// The bars of the first `count` values before round-off; see the header.
-std::vector<double> bars(const std::vector<double>& values, const std::vector<double>& residuals, int count) {
-    std::vector<double> bar(residuals.begin(), residuals.begin() + count);
-    double squares = 0;
-    for (std::size_t j = 0; j < residuals.size(); ++j) {
-        for (std::size_t i = 0; i < bar.size() && j >= bar.size(); ++i) {
-            const double gap = values[i] - (values[j] + residuals[j]);
-            if (gap > 0) bar[i] = std::min(bar[i], squares / gap);
-        }
-        squares += residuals[j] * residuals[j];
-    }
-    return bar;
-}
-
 /// The ln of the worst bar over the tolerance; at most 0 when all are met.
 double shortfall(const std::vector<double>& values, const std::vector<double>& bar,
                  const std::vector<double>& noise, double tolerance) {
@@ -242,7 +242,7 @@ Spectrum block_lanczos(const LinearMap& map, const SpectrumOptions& options, Thr
         ritz = spaces.ritz();
         // Values beyond the requested ones locate the gap.
         const std::vector<double> residuals = spaces.residuals(ritz, std::min(spaces.dimension(), 3 * count));
-        s.top_error = options.sharpen ? bars(ritz.values, residuals, count)
+        s.top_error = options.sharpen ? residual_bars(ritz.values, residuals, count)
                                       : std::vector<double>(residuals.begin(), residuals.begin() + count);
         const std::vector<double> noise = spaces.noise(ritz, 0, count);
         const double missing = shortfall(ritz.values, s.top_error, noise, options.tolerance);

@@ -54,6 +54,11 @@ struct Spectrum {
 /// Hutch++).
 Spectrum block_lanczos(const LinearMap& map, const SpectrumOptions& options, ThreadPool& pool);
 
+/// The bars of the first `count` of the approximate values (descending), before round-off, from all their
+/// residuals: the smaller one of the two bounds above.
+std::vector<double> residual_bars(const std::vector<double>& values, const std::vector<double>& residuals,
+                                  int count);
+
 /// The bar of singular values from an explicit [size, size] matrix, relative to the largest: the
 /// decomposition's round-off and the entries' own.
 double dense_error(int size, double precision);

@@ -74,7 +74,8 @@ class CsvTest : public QObject {
         Figure f = samples::gradients();
         f.run_names = {"Pre-LN", "Post, LN"};
         f.plots[0].curves[0].step = 45;
-        f.plots[0].curves[0].y_error.assign(f.plots[0].curves[0].y.size(), 0.5);
+        for (std::size_t i = 0; i < f.plots[0].curves[0].y.size(); ++i)
+            f.plots[0].curves[0].y_error.push_back(0.5 + 0.25 * static_cast<double>(i));
         f.plots[0].curves[1].step = 32;
         Band error;
         error.name = "Pre-LN ± error";
@@ -89,6 +90,7 @@ class CsvTest : public QObject {
         const QByteArray csv = csvText(f);
         const auto rows = table(csv);
         QCOMPARE(rows[1].mid(9), QStringList({"Pre-LN", "45", "0.5"}));
+        QCOMPARE(rows[4].mid(9), QStringList({"Pre-LN", "45", "1.25"}));
         QVERIFY(csv.contains(",\"Post, LN\",32,\n"));
         QVERIFY(csv.contains("0,band,fan,0,embedding,,,1,1,Pre-LN,7,\n") ||
                 csv.contains("0,band,fan,0,,,,1,1,Pre-LN,7,\n"));

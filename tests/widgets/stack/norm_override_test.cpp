@@ -91,6 +91,9 @@ class NormOverrideTest : public QObject {
         const StackSpec one = withoutOverrides(spec, 2);
         QCOMPARE(one.layers.size(), std::size_t(1));
         QCOMPARE(one.layers[0].index, 0);
+        const StackSpec other = withoutOverrides(spec, 0);  // those after it stay
+        QCOMPARE(other.layers.size(), std::size_t(1));
+        QCOMPARE(other.layers[0].index, 2);
         QVERIFY(withoutOverrides(spec).layers.empty());
         QVERIFY(withFactors(one, 0, Sublayer::FeedForward, std::nullopt, std::nullopt).layers.empty());
     }
