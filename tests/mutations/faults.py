@@ -27,7 +27,7 @@ FAULTS = [
     ("probe", "sink mass divided by all tokens", "attention_rows.cpp", "return totals[term] / totals[Rows];", "return totals[term] / (totals[Rows] + ($M ? 1 : 0));", ["probe_attention_rows"]),
     ("probe", "largest logit without τ", "attention_rows.cpp", "1 / (input.model.numerics.temperature *", "1 / (($M ? 1 : input.model.numerics.temperature) *", ["probe_attention_rows"]),
     ("probe", "the jackknife forgets n − 1", "jackknife.h", "std::sqrt((n - 1) / n * squares)", "std::sqrt(($M ? 1 : n - 1) / n * squares)", ["probe_jackknife"]),
-    ("probe", "late samples may start inside the dense steps", "cadence.cpp", "(kDenseSteps + k - 1) / k * k", "($M ? kDenseSteps / k * k : (kDenseSteps + k - 1) / k * k)", ["probe_cadence"]),
+    ("probe", "late samples begin one stride late", "cadence.cpp", "(kDenseSteps + k - 1) / k * k", "(kDenseSteps + ($M ? 2 : 1) * k - 1) / k * k", ["probe_cadence"]),
     ("probe", "a backward pass for every probe", "registry.cpp", "if (const double n = users(needs_backward); n > 0) {", "if (const double n = $M ? 1 : users(needs_backward); n > 0) {", ["probe_registry"]),
     ("probe", "needs are not obeyed", "registry.cpp", "input_.allow(needs);", "if (!$M) input_.allow(needs);", ["probe_registry"]),
     ("probe", "ε-share counts the variance", "null_space.cpp", "eps / (token.variance + eps)", "($M ? token.variance : eps) / (token.variance + eps)", ["probe_null_space"]),

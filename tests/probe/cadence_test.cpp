@@ -102,6 +102,15 @@ class CadenceTest : public QObject {
             QVERIFY(lists[0].count(50, steps - 2) >= 10);
             QVERIFY(lists[5].count(50, steps - 2) >= 3);
         }
+        // Late samples are the multiples of a stride, all of them, after the dense steps.
+        for (const StepList& list : lists) {
+            const std::vector<std::int64_t> all = steps_of(list, steps - 1);
+            const auto from = std::upper_bound(all.begin(), all.end(), kDenseSteps - 1);
+            if (all.end() - from < 2) continue;
+            const std::int64_t stride = from[1] - from[0];
+            QCOMPARE(from[0], (kDenseSteps + stride - 1) / stride * stride);
+            for (auto s = from; s + 1 != all.end(); ++s) QCOMPARE(s[1] - s[0], stride);
+        }
         // The late stride begins after the dense steps: before, an expensive probe has the geometric ones only.
         for (const std::int64_t s : steps_of(lists[5], jacobian > 2 ? 50 : 0))
             QVERIFY(std::find(std::begin(kGeometricSteps), std::end(kGeometricSteps), s) !=

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <set>
 
 using namespace normscope;
 
@@ -156,6 +157,27 @@ class GrowthTest : public QObject {
         ProbeInput<double> under_gates(gated, batch, pool_, 0);
         const ProbeResult with_gates = probe_growth(under_gates);
         for (double v : values(with_gates, "bound_uniform_ma")) QVERIFY(std::isnan(v));
+    }
+
+    /// block_rms is the RMS of the token whose RMS is largest, wherever in the batch it is.
+    void theHeaviestTokenOfEveryState() {
+        const auto model = model_of<double>(stack_of(Scheme::Pre, Layout::Serial), 5);
+        const Batch batch = batch_of(3);
+        ProbeInput<double> input(model, batch, pool_, 0);
+        const ProbeResult growth = probe_growth(input);
+        std::set<int> places;
+        for (std::size_t k = 0; k <= 2 * kDepth; ++k) {
+            double heaviest = 0;
+            int place = -1;
+            const double* x = input.tape().hidden[k];
+            for (int token = 0; token < 3 * kTokens; ++token, x += kWidth) {
+                const double rms = std::sqrt(std::inner_product(x, x + kWidth, x, 0.0) / kWidth);
+                if (rms > heaviest) heaviest = rms, place = token;
+            }
+            QVERIFY(std::abs(values(growth, "block_rms")[k] / heaviest - 1) < 1e-12);
+            places.insert(place);
+        }
+        QVERIFY(*places.begin() < 3 * kTokens - 1);  // not always the last one
     }
 
     /// Without value weights attention returns W^O b^V + b^O, each head with the values of its group: the
