@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <set>
 
 using namespace normscope;
 
@@ -132,29 +131,29 @@ class ResumeTest : public QObject {
         compare(out, whole());
     }
 
-    /// A step of a killed run is computed from its newest checkpoint before it, not from its first.
+    /// A step is computed from the newest checkpoint before it, of the two beside a recording.
     void aReplayStartsAtTheNewestCheckpoint() {
-        const QString out = folder_.filePath("replayed.h5"), second = folder_.filePath("replayed.ckpt.b.h5");
-        for (int trial = 1; trial <= 30; ++trial) {
-            const auto process = start_cli(train(out, "40"));
-            while (!QFile::exists(second)) QVERIFY(!process->waitForFinished(2));
-            QVERIFY(!process->waitForFinished(7 * trial));  // some steps after the newest checkpoint
-            process->kill();
-            QVERIFY(process->waitForFinished());
-            std::set<std::int64_t> saved;
-            for (const std::string& file : CheckpointPair(out.toStdString()).paths())
-                saved.insert(read_checkpoint(file).step);
-            const std::vector<std::int64_t> rows = open_session(out.toStdString()).runs.at(0).steps.step;
-            if (saved.size() < 2 || rows.empty() || rows.back() <= *saved.rbegin()) continue;
-            const std::int64_t newest = *saved.rbegin(), last = rows.back();
-            const CliResult done = run_cli({"probe", QString("%1@%2").arg(out).arg(last), "--probes", "growth",
-                                            "--out", folder_.filePath("at.h5")});
-            QVERIFY2(done.code == 0, qPrintable(done.error));
-            QVERIFY2(done.out.contains(QString("replayed from step %1 to %2").arg(newest).arg(last)),
-                     qPrintable(done.out));
-            return;
+        const std::string out = folder_.filePath("replayed.h5").toStdString();
+        Experiment experiment(load_recipe("post-ln", {"stack.depth=2", "stack.d_model=16", "stack.heads=2",
+                                                      "stack.context=8", "batch=2", "steps=8"}),
+                              "a", "test");
+        ThreadPool pool(1);
+        RunData run = experiment.header();
+        std::vector<Checkpoint> saved;
+        for (int step = 0; step < 6; ++step) {
+            append(run, experiment.advance(pool));
+            if (step == 1 || step == 3) saved.push_back(experiment.checkpoint());
         }
-        QFAIL("never killed between two checkpoints");
+        save_session(out, std::vector{run}, "");
+        for (const Checkpoint& checkpoint : saved) CheckpointPair(out).save(checkpoint);
+        const auto probe = [&](const char* step) {
+            return run_cli({"probe", QString::fromStdString(out) + step, "--probes", "growth", "--out",
+                            folder_.filePath("at.h5")});
+        };
+        const CliResult fifth = probe("@5"), third = probe("@3");
+        QVERIFY2(fifth.code == 0 && third.code == 0, qPrintable(fifth.error + third.error));
+        QVERIFY2(fifth.out.contains("replayed from step 4 to 5"), qPrintable(fifth.out));
+        QVERIFY2(third.out.contains("replayed from step 2 to 3"), qPrintable(third.out));
     }
 
     /// A new run over an old one must not use the checkpoints of the old one.
