@@ -29,7 +29,7 @@ struct SchemeRow {
     enum class Shortcut { One, DeepNorm } shortcut;        ///< a = 1, or (2N)^{1/4} ([E] §6 after DeepNet)
     enum class InputScale { One, InverseSqrtLayer } s_in;  ///< 1, or 1/√ℓ (LNS, [G] eq. 3)
     const char* source;
-    bool final_norm = true;  ///< has one after the last layer of a GPT-2 block where nothing else is said
+    bool final_norm = true;  ///< has one after the last layer of a GPT-2 block where final_norm is auto
     ResidualSource residual = ResidualSource::Stream;
 };
 
