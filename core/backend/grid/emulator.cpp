@@ -370,6 +370,12 @@ void warp_barrier(std::uint32_t mask, const void* place) {
     if (warp_collect(mask, place, nullptr, 0, nullptr, 0, nullptr) && whole) ++warp.syncs;
 }
 
+void warp_exchange(const void* place, const void* in, std::size_t in_size, void* out, std::size_t out_size,
+                   WarpCombine combine) {
+    Warp& warp = running->block->warps[running->index.linear / kWarp];
+    if (warp_collect(0xffffffffu, place, in, in_size, out, out_size, combine)) ++warp.syncs;
+}
+
 void* shared_array(const void* declaration, std::size_t bytes) {
     Block& b = *running->block;
     void*& array = b.arrays[declaration];
@@ -420,7 +426,7 @@ void* dynamic_shared_memory() {
 }
 
 void plain_access(const void* address, std::size_t bytes, bool write) {
-    if (!checked || !running || !launch) return;
+    if (!checked || !running || !launch || !schedule.checked) return;
     CheckedMemory& memory = device_memory();
     if (memory.owns(address)) {
         std::string wrong = memory.access(address, bytes, write, false, now(), running->block->seen);
@@ -439,7 +445,7 @@ void plain_access(const void* address, std::size_t bytes, bool write) {
 }
 
 void atomic_access(const void* address, std::size_t bytes) {
-    if (!checked) return;
+    if (!checked || !schedule.checked) return;
     CheckedMemory& memory = device_memory();
     if (!memory.owns(address)) fault("makes an atomic operation on memory of the host");
     Block& b = *running->block;
