@@ -3,6 +3,10 @@
 
 #include "core/stack/error.h"
 
+#if defined(NORMSCOPE_EMULATED_CUDA)
+#include "core/backend/cuda/emulated_cuda_device.h"
+#endif
+
 namespace normscope {
 
 namespace {
@@ -15,6 +19,9 @@ struct Row {
 // Best first.
 constexpr Row kDevices[] = {
     {"cpu", [] { return &cpu_device(); }},
+#if defined(NORMSCOPE_EMULATED_CUDA)
+    {"cuda-emulated", [] { return &emulated_cuda_device(); }},
+#endif
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <limits>
-
 #include "core/backend/cuda/context.h"
 #include "core/backend/cuda/gemm.h"
 #include "core/backend/ops.h"
+
+#include <limits>
 
 namespace normscope::cuda {
 
@@ -107,7 +107,8 @@ class CudaOps final : public Ops<T> {
     template <class Term, class Finish>
     void reduce(const char* name, std::size_t count, Term term, Finish finish);
     /// The norms on q and k of the rows of a projection (attention.h).
-    void normalise_qk(const AttentionShape&, int sequences, const AttentionWeights<T>&, const AttentionTape<T>&);
+    void normalise_qk(const AttentionShape&, int sequences, const AttentionWeights<T>&,
+                      const AttentionTape<T>&);
     /// Rotary positions of rows [R, width]; row r is at token first_token + r mod (n − first_token).
     void rotate(const AttentionShape&, int R, int first_token, const T* angles, bool inverse, T* qkv);
     void orthogonalise(int rows, int columns, T* matrix);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cstddef>
-
 #include "core/backend/ops.h"
+
+#include <cstddef>
 
 namespace normscope::cuda {
 

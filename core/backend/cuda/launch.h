@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cstddef>
-#include <utility>
-
 #include "core/backend/grid/grid.h"
 #include "core/stack/error.h"
+
+#include <cstddef>
+#include <utility>
 
 namespace normscope::cuda {
 
@@ -18,8 +18,8 @@ struct Queue {
 #endif
 };
 
-/// Launches a kernel, `shape` with at least one block. SystemError where the launch fails; GridFault for what the
-/// emulated grid finds in it.
+/// Launches a kernel, `shape` with at least one block. SystemError where the launch fails; GridFault for what
+/// the emulated grid finds in it.
 template <class... P, class... A>
 void launch(const Queue& queue, const char* name, void (*kernel)(P...), grid::Shape shape, A... arguments) {
 #if defined(__CUDACC__)

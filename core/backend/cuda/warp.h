@@ -11,8 +11,8 @@
 
 namespace normscope::cuda {
 
-/// The lanes policy of the GPU (lanes.h): one warp per row, one entry per lane. All 32 lanes of the warp run the
-/// row's code.
+/// The lanes policy of the GPU (lanes.h): one warp per row, one entry per lane. All 32 lanes of the warp run
+/// the row's code.
 template <class T>
 struct Warp {
     using scalar = T;

@@ -77,7 +77,7 @@ class CheckedMemory {
     char* data_ = nullptr;
     Cell* cells_ = nullptr;
     std::size_t size_ = 0, used_ = 0;
-    std::mutex mutex_;  ///< of blocks_ and used_
+    std::mutex mutex_;                           ///< of blocks_ and used_
     std::map<std::size_t, std::size_t> blocks_;  ///< offset -> bytes with the gap
 };
 

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Included by cuda_ops_float.cpp and cuda_ops_double.cpp: attention with stored probabilities, as batched GEMMs of
-// one head over all sequences, and row kernels.
+// Included by cuda_ops_float.cpp and cuda_ops_double.cpp: attention with stored probabilities, as batched
+// GEMMs of one head over all sequences, and row kernels.
 #pragma once
-
-#include <algorithm>
-#include <array>
 
 #include "core/backend/cuda/impl/norm.h"
 #include "core/backend/row/rope.h"
 #include "core/backend/row/softmax.h"
+
+#include <algorithm>
+#include <array>
 
 namespace normscope::cuda {
 
 /// Sizes and offsets in the fused [q | k | v] rows.
 struct HeadPlaces {
     explicit HeadPlaces(const AttentionShape& s)
-        : d(s.d), dh(s.d_head()), d_kv(s.d_kv()), heads(s.heads), group(s.heads / s.kv_heads),
-          width(s.width()), n(s.n) {}
+        : d(s.d),
+          dh(s.d_head()),
+          d_kv(s.d_kv()),
+          heads(s.heads),
+          group(s.heads / s.kv_heads),
+          width(s.width()),
+          n(s.n) {}
     int d, dh, d_kv, heads, group, width, n;
     std::size_t q(int h) const { return static_cast<std::size_t>(h) * static_cast<std::size_t>(dh); }
     std::size_t k(int h) const { return static_cast<std::size_t>(d + h / group * dh); }
@@ -87,7 +92,8 @@ struct CopyColumns {
     }
 };
 
-/// The norm on q or on k: `pieces` neighbouring pieces of `width` entries in each row, with the weight they share.
+/// The norm on q or on k: `pieces` neighbouring pieces of `width` entries in each row, with the weight they
+/// share.
 template <class T>
 struct ProjectionNorm {
     std::size_t column;
@@ -148,7 +154,10 @@ void CudaOps<T>::attention_forward(const AttentionShape& shape, int sequences, c
     if (tape.qk) normalise_qk(shape, sequences, w, tape);
     if (w.angles) rotate(shape, R, 0, w.angles, false, tape.qkv);
     for (int h = 0; h < s.heads; ++h)
-        gemm_.multiply({Form::Nt, n, n, s.dh,
+        gemm_.multiply({Form::Nt,
+                        n,
+                        n,
+                        s.dh,
                         {tape.qkv + s.q(h), s.width, s.next_qkv()},
                         {tape.qkv + s.k(h), s.width, s.next_qkv()},
                         {tape.probabilities + s.map(h), n, s.next_map()},
@@ -158,7 +167,10 @@ void CudaOps<T>::attention_forward(const AttentionShape& shape, int sequences, c
         MapRows{n, 0, n, shape.causal}, w.scale, tape.probabilities);
     round_pure(area(rows, n), tape.probabilities);
     for (int h = 0; h < s.heads; ++h)
-        gemm_.multiply({Form::Nn, n, s.dh, n,
+        gemm_.multiply({Form::Nn,
+                        n,
+                        s.dh,
+                        n,
                         {tape.probabilities + s.map(h), n, s.next_map()},
                         {tape.qkv + s.v(h), s.width, s.next_qkv()},
                         {tape.mixed + s.q(h), s.d, s.next_row()},
@@ -185,7 +197,10 @@ void CudaOps<T>::attention_vjp(const AttentionShape& shape, int sequences, int d
         const T* dout = dmixed + static_cast<std::size_t>(k * sequences) * s.next_row();
         T* to = dqkv + static_cast<std::size_t>(k * sequences) * s.next_qkv();
         for (int h = 0; h < s.heads; ++h)
-            gemm_.multiply({Form::Nt, n, n, s.dh,
+            gemm_.multiply({Form::Nt,
+                            n,
+                            n,
+                            s.dh,
                             {dout + s.q(h), s.d, s.next_row()},
                             {tape.qkv + s.v(h), s.width, s.next_qkv()},
                             {ds + s.map(h), n, s.next_map()},
@@ -195,21 +210,36 @@ void CudaOps<T>::attention_vjp(const AttentionShape& shape, int sequences, int d
         round_pure(static_cast<std::size_t>(maps) * s.map(), ds);
         for (int h = 0; h < s.heads; ++h) {
             const Operand<const T> scores{ds + s.map(h), n, s.next_map()};
-            gemm_.multiply({Form::Nn, n, s.dh, n, scores,
+            gemm_.multiply({Form::Nn,
+                            n,
+                            s.dh,
+                            n,
+                            scores,
                             {tape.qkv + s.k(h), s.width, s.next_qkv()},
                             {to + s.q(h), s.width, s.next_qkv()},
                             sequences});
             // The heads of a group add up at their key and value.
             const T kept = h % s.group == 0 ? T(0) : T(1);
-            gemm_.multiply({Form::Tn, n, s.dh, n,
+            gemm_.multiply({Form::Tn,
+                            n,
+                            s.dh,
+                            n,
                             {tape.probabilities + s.map(h), n, s.next_map()},
                             {dout + s.q(h), s.d, s.next_row()},
                             {to + s.v(h), s.width, s.next_qkv()},
-                            sequences, T(1), kept});
-            gemm_.multiply({Form::Tn, n, s.dh, n, scores,
+                            sequences,
+                            T(1),
+                            kept});
+            gemm_.multiply({Form::Tn,
+                            n,
+                            s.dh,
+                            n,
+                            scores,
                             {tape.qkv + s.q(h), s.width, s.next_qkv()},
                             {to + s.k(h), s.width, s.next_qkv()},
-                            sequences, T(1), kept});
+                            sequences,
+                            T(1),
+                            kept});
         }
     }
     if (w.angles) rotate(shape, R, 0, w.angles, true, dqkv);
@@ -271,11 +301,24 @@ void CudaOps<T>::attention_jvp(const AttentionShape& shape, int first_token, int
         for (int h = 0; h < s.heads; ++h) {
             const Operand<T> map{scores + static_cast<std::size_t>(h) * area(m, n), n, entries};
             // S' = Q'Kᵀ + QK'ᵀ; the keys before first_token do not move.
-            gemm_.multiply({Form::Nt, m, n, s.dh, {rows + s.q(h), s.width, area(m, s.width)},
-                            {tape.qkv + s.k(h), s.width, 0}, map, count});
-            gemm_.multiply({Form::Nt, m, m, s.dh, {moved + s.q(h), s.width, 0},
+            gemm_.multiply({Form::Nt,
+                            m,
+                            n,
+                            s.dh,
+                            {rows + s.q(h), s.width, area(m, s.width)},
+                            {tape.qkv + s.k(h), s.width, 0},
+                            map,
+                            count});
+            gemm_.multiply({Form::Nt,
+                            m,
+                            m,
+                            s.dh,
+                            {moved + s.q(h), s.width, 0},
                             {rows + s.k(h), s.width, area(m, s.width)},
-                            {map.data + first_token, n, entries}, count, T(1), T(1)});
+                            {map.data + first_token, n, entries},
+                            count,
+                            T(1),
+                            T(1)});
         }
         const int map_rows = count * s.heads * m;
         run("softmax_project", softmax_project_kernel<T>, one_warp_each(static_cast<std::size_t>(map_rows)),
@@ -283,13 +326,26 @@ void CudaOps<T>::attention_jvp(const AttentionShape& shape, int first_token, int
         round_pure(area(map_rows, n), scores);
         for (int h = 0; h < s.heads; ++h) {
             const Operand<T> to{mixed + area(k * m, s.d) + s.q(h), s.d, area(m, s.d)};
-            gemm_.multiply({Form::Nn, m, s.dh, n,
+            gemm_.multiply({Form::Nn,
+                            m,
+                            s.dh,
+                            n,
                             {scores + static_cast<std::size_t>(h) * area(m, n), n, entries},
-                            {tape.qkv + s.v(h), s.width, 0}, to, count});
-            gemm_.multiply({Form::Nn, m, s.dh, m,
+                            {tape.qkv + s.v(h), s.width, 0},
+                            to,
+                            count});
+            gemm_.multiply({Form::Nn,
+                            m,
+                            s.dh,
+                            m,
                             {tape.probabilities + s.map(h) + area(first_token, n) +
-                                 static_cast<std::size_t>(first_token), n, 0},
-                            {rows + s.v(h), s.width, area(m, s.width)}, to, count, T(1), T(1)});
+                                 static_cast<std::size_t>(first_token),
+                             n, 0},
+                            {rows + s.v(h), s.width, area(m, s.width)},
+                            to,
+                            count,
+                            T(1),
+                            T(1)});
         }
     }
     gemm_.linear(R, s.d, s.d, mixed, w.out.weight, nullptr, tf);

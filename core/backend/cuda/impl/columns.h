@@ -41,8 +41,8 @@ void CudaOps<T>::add_columns(const char* name, int rows, int d, Term term, T* su
     const unsigned chunks = blocks_for(static_cast<std::size_t>(rows), kChunkRows);
     T* partial = work(Work::Columns, static_cast<std::size_t>(chunks) * static_cast<std::size_t>(d));
     run(name, column_chunks_kernel<T, Term>,
-        grid::Shape{{blocks_for(static_cast<std::size_t>(d), kColumnThreads), chunks}, {kColumnThreads}}, rows,
-        d, term, partial);
+        grid::Shape{{blocks_for(static_cast<std::size_t>(d), kColumnThreads), chunks}, {kColumnThreads}},
+        rows, d, term, partial);
     each(name, static_cast<std::size_t>(d),
          AddChunks<T>{static_cast<int>(chunks), static_cast<std::size_t>(d), partial, sums});
 }
@@ -79,7 +79,9 @@ struct Transpose {
     std::size_t rows, columns;
     const T* from;
     T* to;
-    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const { to[i] = from[i % rows * columns + i / rows]; }
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        to[i] = from[i % rows * columns + i / rows];
+    }
 };
 
 template <class T>

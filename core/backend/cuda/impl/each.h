@@ -12,7 +12,8 @@ inline constexpr std::size_t kEntriesPerThread = 4;
 template <class Body>
 __global__ void each_kernel(std::size_t count, Body body) {
     const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-    for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step)
+    for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+         i += step)
         body(i);
 }
 
@@ -38,7 +39,8 @@ template <class T>
 template <class Body>
 void CudaOps<T>::each(const char* name, std::size_t count, Body body) {
     if (count == 0) return;
-    run(name, each_kernel<Body>, {{blocks_for(count, kThreads * kEntriesPerThread)}, {kThreads}}, count, body);
+    run(name, each_kernel<Body>, {{blocks_for(count, kThreads * kEntriesPerThread)}, {kThreads}}, count,
+        body);
 }
 
 struct RoundTo {

@@ -35,8 +35,8 @@ struct PositionGradient {
     }
 };
 
-/// One warp per row. The first row of a token adds all rows of this token, in order: every entry of the table is
-/// written by one warp.
+/// One warp per row. The first row of a token adds all rows of this token, in order: every entry of the table
+/// is written by one warp.
 template <class T>
 __global__ void token_gradient_kernel(int rows, int d, const std::int32_t* tokens, const T* dx, T* dtable) {
     const int first = row_of_warp();
@@ -65,8 +65,8 @@ __global__ void cross_entropy_kernel(int rows, int V, const T* logits, const std
     const int r = row_of_warp();
     if (r >= rows) return;
     const std::size_t at = static_cast<std::size_t>(r) * static_cast<std::size_t>(V);
-    const T loss = row::cross_entropy<Warp<T>>(logits + at, V, targets[r], dlogits ? value_of(scale) : T(1), z,
-                                               dlogits ? dlogits + at : nullptr);
+    const T loss = row::cross_entropy<Warp<T>>(logits + at, V, targets[r], dlogits ? value_of(scale) : T(1),
+                                               z, dlogits ? dlogits + at : nullptr);
     if (Warp<T>::lane() == 0) losses[r] = loss;
 }
 
@@ -74,8 +74,9 @@ template <class T>
 void CudaOps<T>::embedding_forward(int sequences, int length, int d, const std::int32_t* tokens,
                                    const T* table, const T* positions, T* x) {
     const std::size_t count = area(sequences * length, d);
-    each("embedding_forward", count,
-         Embed<T>{static_cast<std::size_t>(d), static_cast<std::size_t>(length), tokens, table, positions, x});
+    each(
+        "embedding_forward", count,
+        Embed<T>{static_cast<std::size_t>(d), static_cast<std::size_t>(length), tokens, table, positions, x});
     round_pure(count, x);
 }
 
@@ -95,8 +96,8 @@ void CudaOps<T>::embedding_vjp(int sequences, int length, int d, const std::int3
 }
 
 template <class T>
-void CudaOps<T>::cross_entropy(int R, int V, const T* logits, const std::int32_t* targets, const T* scale, T z,
-                               T* losses, T* dlogits) {
+void CudaOps<T>::cross_entropy(int R, int V, const T* logits, const std::int32_t* targets, const T* scale,
+                               T z, T* losses, T* dlogits) {
     if (R == 0) return;
     run("cross_entropy", cross_entropy_kernel<T>, one_warp_each(static_cast<std::size_t>(R)), R, V, logits,
         targets, scale, z, losses, dlogits);

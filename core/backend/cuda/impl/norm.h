@@ -24,8 +24,8 @@ PieceRows<P> dense_rows(P* data, int d) {
     return {data, static_cast<std::size_t>(d), 1, d};
 }
 
-/// The piece of the tape that piece i of a gradient or a tangent belongs to, where several directions share the
-/// rows first … first + rows − 1 of a tape.
+/// The piece of the tape that piece i of a gradient or a tangent belongs to, where several directions share
+/// the rows first … first + rows − 1 of a tape.
 struct TapePiece {
     int first, rows, pieces;
     NORMSCOPE_SHARED_CODE int of(int i) const { return (first + i / pieces % rows) * pieces + i % pieces; }
@@ -78,9 +78,7 @@ template <class T>
 struct BetaTerm {
     PieceRows<const T> dy;
     const T* scale;
-    NORMSCOPE_SHARED_CODE T operator()(int i, int column) const {
-        return dy.at(i)[column] * value_of(scale);
-    }
+    NORMSCOPE_SHARED_CODE T operator()(int i, int column) const { return dy.at(i)[column] * value_of(scale); }
 };
 
 /// The kernel of this kind, by whether it subtracts the mean.

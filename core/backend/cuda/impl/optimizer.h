@@ -2,12 +2,12 @@
 // Included by cuda_ops_float.cpp and cuda_ops_double.cpp: clipping and the optimizers, one block per piece.
 #pragma once
 
-#include <algorithm>
-
 #include "core/backend/cpu/newton_schulz.h"
 #include "core/backend/cuda/impl/columns.h"
 #include "core/backend/cuda/impl/reduction.h"
 #include "core/backend/row/adamw.h"
+
+#include <algorithm>
 
 namespace normscope::cuda {
 
@@ -23,9 +23,7 @@ NORMSCOPE_SHARED_CODE inline double decay_of(const OptimizerNumbers& n, bool dec
 struct ClipFactor {
     const double *norm, *clip;
     double* factor;
-    NORMSCOPE_SHARED_CODE void operator()(std::size_t) const {
-        *factor = clip_factor_of(*norm, *clip);
-    }
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t) const { *factor = clip_factor_of(*norm, *clip); }
 };
 template <class T>
 struct ClipGates {
@@ -205,7 +203,15 @@ void CudaOps<T>::orthogonalise(int rows, int columns, T* matrix) {
     for (int round = 0; round < Muon::rounds; ++round) {
         gemm_.multiply({Form::Nt, m, m, n, {from, n}, {from, n}, {gram, m}});
         copy(square, gram, polynomial);
-        gemm_.multiply({Form::Nn, m, m, m, {gram, m}, {gram, m}, {polynomial, m}, 1, static_cast<T>(Muon::c),
+        gemm_.multiply({Form::Nn,
+                        m,
+                        m,
+                        m,
+                        {gram, m},
+                        {gram, m},
+                        {polynomial, m},
+                        1,
+                        static_cast<T>(Muon::c),
                         static_cast<T>(Muon::b)});
         copy(count, from, to);
         gemm_.multiply(

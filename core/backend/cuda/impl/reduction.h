@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Included by cuda_ops_float.cpp and cuda_ops_double.cpp: sums over many entries, in float64. Each block reduces a
-// chunk of fixed size, one block the chunks, by the same tree: the order depends on the count alone.
+// Included by cuda_ops_float.cpp and cuda_ops_double.cpp: sums over many entries, in float64. Each block
+// reduces a chunk of fixed size, one block the chunks, by the same tree: the order depends on the count
+// alone.
 #pragma once
 
-#include <cstdint>
-
 #include "core/backend/cuda/impl/each.h"
+
+#include <cstdint>
 
 namespace normscope::cuda {
 
@@ -60,8 +61,8 @@ void CudaOps<T>::reduce(const char* name, std::size_t count, Term term, Finish f
     using Op = typename Term::op;
     using Value = typename Op::value;
     const unsigned chunks = blocks_for(count, kReductionChunk);
-    Value* partial = static_cast<Value*>(
-        context_.workspace(Work::Reduction, sizeof(Value) * (chunks > 0 ? chunks : 1)));
+    Value* partial =
+        static_cast<Value*>(context_.workspace(Work::Reduction, sizeof(Value) * (chunks > 0 ? chunks : 1)));
     if (chunks > 0)
         run(name, chunks_kernel<Op, Term>, grid::Shape{{chunks}, {kThreads}}, count, term, partial);
     run(name, finish_kernel<Op, Finish>, grid::Shape{{1}, {kThreads}}, chunks, partial, finish);
@@ -151,7 +152,8 @@ void CudaOps<T>::add_squares(std::size_t count, const T* x, double* out) {
     reduce("add_squares", count, Dot<T>{x, x}, Add{out});
 }
 template <class T>
-void CudaOps<T>::piece_squares(const ArenaPiece* pieces, int first, int end, const T* arena, double* squares) {
+void CudaOps<T>::piece_squares(const ArenaPiece* pieces, int first, int end, const T* arena,
+                               double* squares) {
     if (end > first)
         run("piece_squares", sum_shards_kernel<T>, one_block_each(end - first), pieces, first,
             Shards<T>{{arena}, 1}, nullptr, squares);
