@@ -4,6 +4,7 @@
 #include "core/backend/grid/fiber.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -100,6 +101,7 @@ thread_local Schedule schedule;
 thread_local Launch* launch = nullptr;
 thread_local Thread* running = nullptr;
 bool checked = false;  // set before main()
+std::atomic<bool> checking = false;  // in the launch that runs; host code of the same sources also calls the hooks
 std::mutex one_launch;
 std::uint32_t launches = 0;
 
@@ -283,7 +285,9 @@ void launch_on_host(const char* kernel, Dim3 grid, Dim3 block, std::size_t dynam
     l.dynamic_shared = dynamic_shared;
     l.number = ++launches;
     launch = &l;
+    checking = checked && schedule.checked;
     run_all(l);
+    checking = false;
     launch = nullptr;
     running = nullptr;
     if (l.failure) throw GridFault(std::string(kernel) + ": " + *l.failure);
@@ -426,7 +430,7 @@ void* dynamic_shared_memory() {
 }
 
 void plain_access(const void* address, std::size_t bytes, bool write) {
-    if (!checked || !running || !launch || !schedule.checked) return;
+    if (!checking.load(std::memory_order_relaxed) || !running || !launch) return;
     CheckedMemory& memory = device_memory();
     if (memory.owns(address)) {
         std::string wrong = memory.access(address, bytes, write, false, now(), running->block->seen);
@@ -445,7 +449,7 @@ void plain_access(const void* address, std::size_t bytes, bool write) {
 }
 
 void atomic_access(const void* address, std::size_t bytes) {
-    if (!checked || !schedule.checked) return;
+    if (!checking.load(std::memory_order_relaxed)) return;
     CheckedMemory& memory = device_memory();
     if (!memory.owns(address)) fault("makes an atomic operation on memory of the host");
     Block& b = *running->block;

@@ -6,7 +6,8 @@
 
 namespace normscope::cuda {
 
-inline constexpr int kColumnThreads = 128, kChunkRows = 64;
+inline constexpr unsigned kColumnThreads = 128;
+inline constexpr int kChunkRows = 64;
 
 /// One thread per column and chunk of rows: the chunk's sum, rows in order.
 template <class T, class Term>
@@ -40,9 +41,10 @@ void CudaOps<T>::add_columns(const char* name, int rows, int d, Term term, T* su
     if (rows == 0 || d == 0) return;
     const unsigned chunks = blocks_for(static_cast<std::size_t>(rows), kChunkRows);
     T* partial = work(Work::Columns, static_cast<std::size_t>(chunks) * static_cast<std::size_t>(d));
+    const unsigned threads = std::min(kColumnThreads, whole_warps(static_cast<unsigned>(d)));
     run(name, column_chunks_kernel<T, Term>,
-        grid::Shape{{blocks_for(static_cast<std::size_t>(d), kColumnThreads), chunks}, {kColumnThreads}},
-        rows, d, term, partial);
+        grid::Shape{{blocks_for(static_cast<std::size_t>(d), threads), chunks}, {threads}}, rows, d, term,
+        partial);
     each(name, static_cast<std::size_t>(d),
          AddChunks<T>{static_cast<int>(chunks), static_cast<std::size_t>(d), partial, sums});
 }

@@ -4,10 +4,15 @@
 
 #include "core/backend/cuda/cuda_ops.h"
 
+#include <algorithm>
+
 namespace normscope::cuda {
 
 inline constexpr unsigned kThreads = 256;
 inline constexpr std::size_t kEntriesPerThread = 4;
+inline unsigned whole_warps(unsigned threads) {
+    return (threads + 31) / 32 * 32;
+}
 
 template <class Body>
 __global__ void each_kernel(std::size_t count, Body body) {
