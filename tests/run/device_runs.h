@@ -91,15 +91,17 @@ struct Ran {
     Checkpoint middle, last;
 };
 
-/// Every probe, four steps with a checkpoint that another experiment continues from, every probe again.
-inline Ran train(const Recipe& recipe, Device& device) {
+/// Every probe, four steps with a checkpoint that another experiment continues from, the probes `at_end`.
+inline Ran train(const Recipe& recipe, Device& device,
+                 const std::vector<std::string>& at_end = all_probes()) {
     ThreadPool pool(2);
     Ran ran;
     Experiment experiment(recipe, "a", "test", nullptr, device);
-    const auto measure = [&](Experiment& of, std::vector<ProbeResult>& to) {
-        of.measure(all_probes(), pool, nullptr, [&](ProbeResult result) { to.push_back(std::move(result)); });
+    const auto measure = [&](Experiment& of, const std::vector<std::string>& ids,
+                             std::vector<ProbeResult>& to) {
+        of.measure(ids, pool, nullptr, [&](ProbeResult result) { to.push_back(std::move(result)); });
     };
-    measure(experiment, ran.before);
+    measure(experiment, all_probes(), ran.before);
     RunData run = experiment.header();
     for (int i = 0; i < 2; ++i) append(run, experiment.advance(pool));
     ran.middle = experiment.checkpoint();
@@ -111,7 +113,7 @@ inline Ran train(const Recipe& recipe, Device& device) {
     knobs.lr *= 0.5;
     append(run, restored.set_knobs(knobs));
     while (!restored.ended()) append(run, restored.advance(pool));
-    measure(restored, ran.after);
+    measure(restored, at_end, ran.after);
     for (const char* name : {"loss", "val_loss", "grad_norm", "grad_ratio", "lr", "temperature"})
         ran.columns.emplace_back(name, *run.steps.find(name));
     ran.last = restored.checkpoint();
