@@ -476,9 +476,10 @@ class CudaOpsTest : public QObject {
                 });
     }
 
+    /// Terms of both signs: the sum is smaller than its terms.
     void reductions() {
         for (const std::size_t count : {std::size_t{1}, n, std::size_t{9001}}) {
-            verify("add_dot", 8, [&](auto& s) {
+            verify("add_dot", 64, [&](auto& s) {
                 auto* out = s.scalar_in(0.5);
                 s.ops.add_dot(count, s.in(drawn(count, 1)), s.in(drawn(count, 2)), s.number(3), out);
                 return Outputs{{"out", s.read(out, 1)}};

@@ -35,16 +35,22 @@ void HostGemm<T>::multiply(const Gemm<T>& g) {
         reads(b_transposed ? g.N : g.K, b_transposed ? g.K : g.N, B, g.B.ld, "GEMM, operand B");
         if (g.beta != T(0)) reads(g.M, g.N, C, g.C.ld, "GEMM, operand C");
         writes(g.M, g.N, C, g.C.ld);
-        switch (g.form) {
-            case Form::Nt:
-                kernels_.products.nt(g.M, g.N, g.K, g.alpha, A, g.A.ld, B, g.B.ld, g.beta, C, g.C.ld);
-                break;
-            case Form::Nn:
-                kernels_.products.nn(g.M, g.N, g.K, g.alpha, A, g.A.ld, B, g.B.ld, g.beta, C, g.C.ld);
-                break;
-            case Form::Tn:
-                kernels_.products.tn(g.M, g.N, g.K, g.alpha, A, g.A.ld, B, g.B.ld, g.beta, C, g.C.ld);
-                break;
+        // Row by row: the order in which OpenBLAS adds depends on the number of rows.
+        for (int r = 0; r < g.M; ++r) {
+            const std::size_t row = static_cast<std::size_t>(r);
+            const T* a = A + (a_transposed ? row : row * static_cast<std::size_t>(g.A.ld));
+            T* c = C + row * static_cast<std::size_t>(g.C.ld);
+            switch (g.form) {
+                case Form::Nt:
+                    kernels_.products.nt(1, g.N, g.K, g.alpha, a, g.A.ld, B, g.B.ld, g.beta, c, g.C.ld);
+                    break;
+                case Form::Nn:
+                    kernels_.products.nn(1, g.N, g.K, g.alpha, a, g.A.ld, B, g.B.ld, g.beta, c, g.C.ld);
+                    break;
+                case Form::Tn:
+                    kernels_.products.tn(1, g.N, g.K, g.alpha, a, g.A.ld, B, g.B.ld, g.beta, c, g.C.ld);
+                    break;
+            }
         }
     }
 }
@@ -55,7 +61,9 @@ void HostGemm<T>::linear(int R, int out, int in, const T* x, const T* weight, co
     reads(out, in, weight, in, "linear, W");
     if (bias) reads(1, out, bias, out, "linear, bias");
     writes(R, out, y, out);
-    kernels_.linear(R, out, in, x, {weight, nullptr, bias}, y);
+    for (std::size_t r = 0; r < static_cast<std::size_t>(R); ++r)
+        kernels_.linear(1, out, in, x + r * static_cast<std::size_t>(in), {weight, nullptr, bias},
+                        y + r * static_cast<std::size_t>(out));
 }
 
 template <class T>
