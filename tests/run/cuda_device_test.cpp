@@ -18,6 +18,7 @@ namespace {
 Recipe short_recipe(const std::string& row) {
     Recipe recipe = recipe_of(row);
     recipe.stack.context = 5;
+    recipe.stack.d_model = 12;
     recipe.train.batch = 3;
     return recipe;
 }
