@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/devices.h"
 
+#include "core/backend/plugin/load_cuda.h"
 #include "core/stack/error.h"
 
 #if defined(NORMSCOPE_EMULATED_CUDA)
@@ -11,30 +12,60 @@ namespace normscope {
 
 namespace {
 
+/// The devices that one word names, the word alone being number 0: a word, or a word:number.
 struct Row {
     const char* backend;
-    Device* (*open)();  ///< null where this machine does not have it
+    int (*count)();  ///< 0 where this machine does not have it
+    Device& (*open)(int index);
+    std::string (*missing)();  ///< why the count is 0
 };
+
+std::string nothing() {
+    return {};
+}
 
 // Best first.
 constexpr Row kDevices[] = {
-    {"cpu", [] { return &cpu_device(); }},
+    {"cuda", [] { return cuda_cards().count; },
+     [](int card) -> Device& { return open_card(cuda_cards(), card); }, [] { return cuda_cards().missing; }},
+    {"cpu", [] { return 1; }, [](int) -> Device& { return cpu_device(); }, nothing},
 #if defined(NORMSCOPE_EMULATED_CUDA)
-    {"cuda-emulated", [] { return &emulated_cuda_device(); }},
+    {"cuda-emulated", [] { return 1; }, [](int) -> Device& { return emulated_cuda_device(); }, nothing},
 #endif
 };
+
+std::string word(const Row& row, int index) {
+    return index == 0 ? row.backend : row.backend + (":" + std::to_string(index));
+}
+
+std::string available_words() {
+    std::string words = "auto";
+    for (const Row& row : kDevices)
+        for (int i = 0; i < row.count(); ++i) words += ", " + word(row, i);
+    return words;
+}
 
 }  // namespace
 
 Device& device_named(const std::string& backend) {
-    std::string allowed = "auto";
+    std::string why = "in this build";
     for (const Row& row : kDevices) {
-        if (backend != "auto" && backend != row.backend) continue;
-        if (Device* device = row.open()) return *device;
+        if (backend == "auto" && row.count() > 0) return row.open(0);
+        if (backend.substr(0, backend.find(':')) != row.backend) continue;
+        for (int i = 0; i < row.count(); ++i)
+            if (backend == word(row, i)) return row.open(i);
+        why = row.missing();
     }
-    for (const Row& row : kDevices)
-        if (row.open()) allowed.append(", ").append(row.backend);
-    throw InputError("--backend", backend + " is not available in this build", allowed);
+    const std::string separator = why.empty() ? "" : why == "in this build" ? " " : ": ";
+    throw InputError("--backend", backend + " is not available" + separator + why, available_words());
+}
+
+std::vector<std::pair<std::string, std::string>> cuda_devices() {
+    const CudaCards& cards = cuda_cards();
+    if (cards.count == 0) return {{"cuda", "not available: " + cards.missing}};
+    std::vector<std::pair<std::string, std::string>> lines;
+    for (int i = 0; i < cards.count; ++i) lines.emplace_back(word(kDevices[0], i), card_line(cards, i));
+    return lines;
 }
 
 }  // namespace normscope
