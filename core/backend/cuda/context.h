@@ -9,7 +9,21 @@ namespace normscope::cuda {
 
 /// Device memory in which one operation keeps intermediate results, by slot: a buffer that is in use at the
 /// same time as another has a slot of its own.
-enum class Work { Reduction, Columns, Gradient, Mixed, Scores, Matrix, Gram, Polynomial, Product, Count };
+enum class Work {
+    Reduction,
+    Columns,
+    Gradient,
+    Mixed,
+    Scores,
+    Matrix,
+    Gram,
+    Polynomial,
+    Product,
+    LeftOperand,
+    RightOperand,
+    GemmResult,
+    Count
+};
 
 /// What CudaOps uses of its device.
 class Context {

@@ -17,10 +17,10 @@ inline constexpr int kCudaPluginAbi = 1;
 
 /// One card.
 struct CudaCard {
-    char name[128];               ///< display name, zero-terminated
-    int major, minor;             ///< compute capability
-    std::size_t free, total;      ///< memory in bytes
-    int driver;                   ///< the CUDA version of the driver, 1000·major + 10·minor
+    char name[256];           ///< display name, zero-terminated
+    int major, minor;         ///< compute capability
+    std::size_t free, total;  ///< memory in bytes
+    int driver;               ///< the CUDA version of the driver, 1000·major + 10·minor
 };
 
 struct CudaPlugin {

@@ -81,7 +81,7 @@ std::string card_line(const CudaCards& cards, int card) {
     CudaCard found{};
     if (cards.plugin->describe(card, &found) != 0) throw failed(cards, card);
     constexpr double gib = 1 << 30;
-    char text[256];
+    char text[512];
     std::snprintf(text, sizeof text, "%s, compute capability %d.%d, %.1f of %.1f GiB free, driver CUDA %d.%d",
                   found.name, found.major, found.minor, static_cast<double>(found.free) / gib,
                   static_cast<double>(found.total) / gib, found.driver / 1000, found.driver % 1000 / 10);
