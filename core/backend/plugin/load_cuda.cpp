@@ -33,7 +33,7 @@ SystemError failed(const CudaCards& cards, int card) {
 }  // namespace
 
 std::vector<std::string> cuda_plugin_paths() {
-    if (const char* named = std::getenv(kVariable); named && *named) return {named};
+    if (const char* named = std::getenv(kVariable)) return {named};
     std::error_code error;
     const auto executable = std::filesystem::read_symlink("/proc/self/exe", error);
     if (error) return {};
@@ -45,6 +45,7 @@ std::vector<std::string> cuda_plugin_paths() {
 }
 
 CudaCards load_cuda(const std::vector<std::string>& paths) {
+    if (paths.size() == 1 && paths[0].empty()) return missing(std::string(kVariable) + " is empty");
     std::string path;
     for (const std::string& candidate : paths)
         if (std::error_code error; path.empty() && std::filesystem::exists(candidate, error)) path = candidate;

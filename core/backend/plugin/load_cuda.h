@@ -15,8 +15,8 @@ struct CudaCards {
     std::string missing;  ///< empty where count > 0
 };
 
-/// Where the plug-in is searched for: the file that $NORMSCOPE_CUDA_PLUGIN names and no other, or else beside
-/// the executable, in ../lib (an installation) and in ../../lib (a build folder).
+/// Where the plug-in is searched for: the file that $NORMSCOPE_CUDA_PLUGIN names and no other (none where it is
+/// empty), or else in the executable's folder, in ../lib (an installation) and in ../../lib (a build folder).
 std::vector<std::string> cuda_plugin_paths();
 
 /// Opens the first of these files that exists. The plug-in stays open until the process ends. Any thread.
