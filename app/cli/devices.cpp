@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
+#include "core/backend/devices.h"
 #include "core/run/experiment.h"
 
 #include <iostream>
@@ -13,6 +14,10 @@ void add_devices(CLI::App& program, Task& task) {
             std::cout << "cpu   " << cpu_name() << ", " << std::thread::hardware_concurrency()
                       << " threads; precision fp32, fp64; bf16, fp16 emulated\n"
                       << "cuda  not available in this build\n";
+            for (const Device* device : devices())
+                if (const DeviceCapabilities has = device->capabilities(); has.backend != "cpu")
+                    std::cout << has.backend << "  " << has.name
+                              << "; precision fp32, fp64; bf16, fp16 emulated\n";
             return kDone;
         };
     });

@@ -32,9 +32,15 @@ Device& device_named(const std::string& backend) {
         if (backend != "auto" && backend != row.backend) continue;
         if (Device* device = row.open()) return *device;
     }
-    for (const Row& row : kDevices)
-        if (row.open()) allowed.append(", ").append(row.backend);
+    for (const Device* device : devices()) allowed.append(", ").append(device->capabilities().backend);
     throw InputError("--backend", backend + " is not available in this build", allowed);
+}
+
+std::vector<Device*> devices() {
+    std::vector<Device*> found;
+    for (const Row& row : kDevices)
+        if (Device* device = row.open()) found.push_back(device);
+    return found;
 }
 
 }  // namespace normscope
