@@ -12,12 +12,13 @@ namespace normscope {
 
 namespace {
 
-/// The devices that one word names, the word alone being number 0: a word, or a word:number.
+/// The devices that one word names: the word alone is number 0, word:1 the next one.
 struct Row {
     const char* backend;
     int (*count)();  ///< 0 where this machine does not have it
     Device& (*open)(int index);
-    std::string (*missing)();  ///< why the count is 0
+    std::string (*missing)();        ///< why the count is 0
+    std::string (*line)(int index);  ///< for `devices`; null for the CPU, which has a line of its own
 };
 
 std::string nothing() {
@@ -27,10 +28,12 @@ std::string nothing() {
 // Best first.
 constexpr Row kDevices[] = {
     {"cuda", [] { return cuda_cards().count; },
-     [](int card) -> Device& { return open_card(cuda_cards(), card); }, [] { return cuda_cards().missing; }},
-    {"cpu", [] { return 1; }, [](int) -> Device& { return cpu_device(); }, nothing},
+     [](int card) -> Device& { return open_card(cuda_cards(), card); }, [] { return cuda_cards().missing; },
+     [](int card) { return card_line(cuda_cards(), card); }},
+    {"cpu", [] { return 1; }, [](int) -> Device& { return cpu_device(); }, nothing, nullptr},
 #if defined(NORMSCOPE_EMULATED_CUDA)
-    {"cuda-emulated", [] { return 1; }, [](int) -> Device& { return emulated_cuda_device(); }, nothing},
+    {"cuda-emulated", [] { return 1; }, [](int) -> Device& { return emulated_cuda_device(); }, nothing,
+     [](int) { return emulated_cuda_device().capabilities().name; }},
 #endif
 };
 
@@ -60,11 +63,14 @@ Device& device_named(const std::string& backend) {
     throw InputError("--backend", backend + " is not available" + separator + why, available_words());
 }
 
-std::vector<std::pair<std::string, std::string>> cuda_devices() {
-    const CudaCards& cards = cuda_cards();
-    if (cards.count == 0) return {{"cuda", "not available: " + cards.missing}};
+std::vector<std::pair<std::string, std::string>> other_devices() {
     std::vector<std::pair<std::string, std::string>> lines;
-    for (int i = 0; i < cards.count; ++i) lines.emplace_back(word(kDevices[0], i), card_line(cards, i));
+    for (const Row& row : kDevices) {
+        if (!row.line) continue;
+        for (int i = 0; i < row.count(); ++i)
+            lines.emplace_back(word(row, i), row.line(i) + "; precision fp32, fp64; bf16, fp16 emulated");
+        if (row.count() == 0) lines.emplace_back(row.backend, "not available: " + row.missing());
+    }
     return lines;
 }
 

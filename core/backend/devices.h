@@ -14,7 +14,8 @@ namespace normscope {
 /// any other; SystemError where a card is there but cannot be opened.
 Device& device_named(const std::string& backend);
 
-/// The word and a line for each CUDA card; one line with the word `cuda` on what is missing where there is none.
-std::vector<std::pair<std::string, std::string>> cuda_devices();
+/// The word and a line on each device that is there besides the CPU; for `cuda` a line on what is missing where
+/// there is no card.
+std::vector<std::pair<std::string, std::string>> other_devices();
 
 }  // namespace normscope

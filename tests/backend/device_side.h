@@ -22,7 +22,9 @@ template <class T>
 class Side {
   public:
     using scalar = T;
-    explicit Side(Device& device) : ops(device.ops<T>()), device_(device) {}
+    explicit Side(Device& device, Rounding rounding = Rounding::None,
+                  PrecisionPolicy policy = PrecisionPolicy::Pure)
+        : ops(device.ops<T>(rounding, policy)), device_(device) {}
     ~Side() {
         for (const auto& [block, bytes] : blocks_) device_.release(block, bytes);
     }
