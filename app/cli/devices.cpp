@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/cli/command.h"
 #include "core/backend/devices.h"
+
+#include "app/cli/command.h"
 #include "core/run/experiment.h"
 
 #include <iomanip>

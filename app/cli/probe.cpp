@@ -55,7 +55,7 @@ Subject subject_of(const ProbeOptions& options, ThreadPool& pool) {
         RunCheckpoint run = step ? run_at_step(path, options.run, *step, pool)
                                  : read_run_checkpoint(path, options.run, std::nullopt);
         subject = {std::move(run.recipe), run.checkpoint.params, std::move(run.checkpoint),
-                   path + ": step ", run.numerics, 0};
+                   path + ": step ",      run.numerics,          0};
         subject.step = subject.checkpoint->step;
         subject.weights_from += std::to_string(subject.step);
         return subject;
@@ -89,8 +89,7 @@ ProbedBatch batch_of(const ProbeOptions& options, const Subject& subject) {
         shape.sequences = kProbeSequences;
         shape.length = shape.context;
     }
-    const auto trainer =
-        make_trainer(recipe.stack, recipe.train, std::move(corpus));
+    const auto trainer = make_trainer(recipe.stack, recipe.train, std::move(corpus));
     return {std::visit([&](const auto& t) { return t->probe_batch(shape.sequences, shape.length); }, trainer),
             sampled_text(shape)};
 }
@@ -140,10 +139,9 @@ int measure_once(const ProbeOptions& options) {
     require_writable(options.out, {split_step(options.subject).first, options.weights, options.tokens});
     ThreadPool pool(options.threads);
     const Subject subject = subject_of(options, pool);
-    auto model = subject.weights
-                     ? model_with_weights<T>(subject.recipe.stack, *subject.weights, subject.weights_from,
-                                             device)
-                     : Transformer<T>(subject.recipe.stack, subject.recipe.train.seed, device);
+    auto model = subject.weights ? model_with_weights<T>(subject.recipe.stack, *subject.weights,
+                                                         subject.weights_from, device)
+                                 : Transformer<T>(subject.recipe.stack, subject.recipe.train.seed, device);
     model.numerics = subject.numerics;
     Warner warner;
     warner.show(warnings(subject.recipe.stack));

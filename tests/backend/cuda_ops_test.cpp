@@ -49,17 +49,11 @@ class CudaOpsTest : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
-    void coefficients() {
-        operations::coefficients(verify);
-    }
+    void coefficients() { operations::coefficients(verify); }
 
-    void memory() {
-        operations::memory(verify);
-    }
+    void memory() { operations::memory(verify); }
 
-    void linearLayers() {
-        operations::linear_layers(verify);
-    }
+    void linearLayers() { operations::linear_layers(verify); }
 
     /// The bits of a row do not depend on the number of rows.
     void rowsAreIndependent() {
@@ -79,9 +73,7 @@ class CudaOpsTest : public QObject {
         QVERIFY(rows_of(R, double()) == rows_of(1, double()));
     }
 
-    void columns() {
-        operations::columns(verify);
-    }
+    void columns() { operations::columns(verify); }
 
     void norms_data() {
         QTest::addColumn<int>("kind");
@@ -106,25 +98,15 @@ class CudaOpsTest : public QObject {
         operations::attention(verify, operations::kAttentionCases[given]);
     }
 
-    void elementwise() {
-        operations::elementwise(verify);
-    }
+    void elementwise() { operations::elementwise(verify); }
 
-    void embeddings() {
-        operations::embeddings(verify);
-    }
+    void embeddings() { operations::embeddings(verify); }
 
-    void crossEntropy() {
-        operations::cross_entropy(verify);
-    }
+    void crossEntropy() { operations::cross_entropy(verify); }
 
-    void reductions() {
-        operations::reductions(verify);
-    }
+    void reductions() { operations::reductions(verify); }
 
-    void clipping() {
-        operations::clipping(verify);
-    }
+    void clipping() { operations::clipping(verify); }
 
     void optimizers_data() {
         QTest::addColumn<int>("kind");
@@ -137,9 +119,7 @@ class CudaOpsTest : public QObject {
         operations::optimizers(verify, kind);
     }
 
-    void muon() {
-        operations::muon(verify);
-    }
+    void muon() { operations::muon(verify); }
 
     void emulatedFormats_data() {
         QTest::addColumn<int>("rounding");

@@ -7,9 +7,10 @@
 #include <cmath>
 #include <limits>
 
-// Every operation of ops.h with inputs for it, at sizes that are no multiples of a warp, with the aliases and null
-// pointers that ops.h allows. Each function passes its calls to verify(name, multiple, call): call(side) makes them
-// on a device and returns what was written, and its error is at most `multiple` times the machine epsilon.
+// Every operation of ops.h with inputs for it, at sizes that are no multiples of a warp, with the aliases and
+// null pointers that ops.h allows. Each function passes its calls to verify(name, multiple, call): call(side)
+// makes them on a device and returns what was written, and its error is at most `multiple` times the machine
+// epsilon.
 
 namespace normscope::device_side {
 
@@ -117,8 +118,7 @@ void linear_layers(const Verify& verify) {
         verify("linear", 6, [&](auto& s) {
             auto* y = s.out(area(R, out));
             s.ops.linear(R, out, d, s.in(drawn(n, 1)),
-                         {s.in(drawn(area(out, d), 2)), nullptr, bias ? s.in(drawn(out, 3)) : nullptr},
-                         y);
+                         {s.in(drawn(area(out, d), 2)), nullptr, bias ? s.in(drawn(out, 3)) : nullptr}, y);
             return Outputs{{"y", s.read(y, area(R, out))}};
         });
     verify("linear_input_gradient", 6, [&](auto& s) {
@@ -130,8 +130,8 @@ void linear_layers(const Verify& verify) {
     for (const bool fresh : {false, true})
         verify("linear_weight_gradient", 8, [&](auto& s) {
             auto* dW = fresh ? s.out(area(out, d)) : s.in(drawn(area(out, d), 3));
-            s.ops.linear_weight_gradient(R, out, d, s.in(drawn(area(R, out), 1)), s.in(drawn(n, 2)),
-                                         fresh, dW);
+            s.ops.linear_weight_gradient(R, out, d, s.in(drawn(area(R, out), 1)), s.in(drawn(n, 2)), fresh,
+                                         dW);
             return Outputs{{"dW", s.read(dW, area(out, d))}};
         });
     verify("transpose_weight", 0, [&](auto& s) {
@@ -209,8 +209,7 @@ template <class Verify>
 void attention(const Verify& verify, const AttentionCase& given) {
     const auto [heads, kv_heads, norm, rotary, causal, bias] = given.options;
     constexpr int width = 36, tokens = 35, sequences = 2;
-    const AttentionShape shape{
-        width, heads, kv_heads, tokens, causal, norm, NormKind::RmsNorm};
+    const AttentionShape shape{width, heads, kv_heads, tokens, causal, norm, NormKind::RmsNorm};
     const bool normed = shape.qk_norm != QkNorm::Off, by_head = shape.qk_norm == QkNorm::Head;
     const int rows = sequences * tokens;
     const std::size_t hidden = area(rows, width), q_width = by_head ? shape.d_head() : width,
@@ -306,8 +305,8 @@ void attention(const Verify& verify, const AttentionCase& given) {
 
 template <class Verify>
 void elementwise(const Verify& verify) {
-    for (const Activation kind : {Activation::GeluTanh, Activation::GeluErf, Activation::Relu,
-                                  Activation::Silu, Activation::SwiGlu})
+    for (const Activation kind :
+         {Activation::GeluTanh, Activation::GeluErf, Activation::Relu, Activation::Silu, Activation::SwiGlu})
         verify("activation", 16, [&](auto& s) {
             auto* h = s.in(drawn(n, 1, 4));
             auto* slope = s.out(n);
@@ -436,8 +435,8 @@ void reductions(const Verify& verify) {
             auto* norm = s.number(0);
             auto squares = drawn(count, 1);
             for (double& v : squares) v = std::abs(v);
-            s.ops.norm_of_squares(static_cast<int>(count), s.of(squares),
-                                  count == 1 ? nullptr : s.number(4), norm);
+            s.ops.norm_of_squares(static_cast<int>(count), s.of(squares), count == 1 ? nullptr : s.number(4),
+                                  norm);
             return Outputs{{"norm", s.read(norm, 1)}};
         });
     }
@@ -518,9 +517,8 @@ void muon(const Verify& verify) {
                 const std::size_t count = area(rows, columns);
                 auto *p = s.in(drawn(count, 1)),
                      *m = s.in(zero ? std::vector<double>(count) : drawn(count, 3));
-                s.ops.muon(rows, columns, true, s.of(std::vector<OptimizerNumbers>{numbers}),
-                           s.number(0.5), s.in(zero ? std::vector<double>(count) : drawn(count, 2)), p,
-                           m);
+                s.ops.muon(rows, columns, true, s.of(std::vector<OptimizerNumbers>{numbers}), s.number(0.5),
+                           s.in(zero ? std::vector<double>(count) : drawn(count, 2)), p, m);
                 return Outputs{{"p", s.read(p, count)}, {"m", s.read(m, count)}};
             });
 }

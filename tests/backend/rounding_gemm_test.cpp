@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// GEMM in an emulated format over a float32 GEMM, as on a GPU, gives the bits of the CPU's emulated products: both
-// multiply with the same float32 GEMM here.
+// GEMM in an emulated format over a float32 GEMM, as on a GPU, gives the bits of the CPU's emulated products:
+// both multiply with the same float32 GEMM here.
+#include "core/backend/cuda/rounding_gemm.h"
+
 #include "core/backend/cuda/emulated_cuda_device.h"
 #include "core/backend/cuda/host_gemm.h"
-#include "core/backend/cuda/rounding_gemm.h"
 #include "tests/backend/operations.h"
 
 #include <QtTest>

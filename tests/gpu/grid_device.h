@@ -36,7 +36,8 @@ class PlainGemm final : public cuda::GemmLibrary<double> {
         multiply({cuda::Form::Nt, R, out, in, {x, in}, {weight, in}, {y, out}});
         if (!bias) return;
         for (int r = 0; r < R; ++r)
-            for (int c = 0; c < out; ++c) y[at(r, static_cast<std::size_t>(out)) + static_cast<std::size_t>(c)] += bias[c];
+            for (int c = 0; c < out; ++c)
+                y[at(r, static_cast<std::size_t>(out)) + static_cast<std::size_t>(c)] += bias[c];
     }
 
   private:
@@ -47,8 +48,8 @@ class PlainGemm final : public cuda::GemmLibrary<double> {
     }
 };
 
-/// The kernels in float64 on the emulated grid, unchecked: the reference of a GPU where neither OpenBLAS nor libxsmm
-/// is installed. For one thread.
+/// The kernels in float64 on the emulated grid, unchecked: the reference of a GPU where neither OpenBLAS nor
+/// libxsmm is installed. For one thread.
 class GridDevice final : public Device, private cuda::Context {
   public:
     ~GridDevice() override {

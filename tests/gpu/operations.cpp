@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// operations card | check | time: on the first CUDA card, one JSON object a line. Built and run by tests/gpu/run.
+// operations card | check | time: on the first CUDA card, one JSON object a line. Built and run by
+// tests/gpu/run.
 //   card   its line; exit status 3, with one line on stderr, where there is none
-//   check  every operation in float32 and float64 against the emulated grid in float64; exit status 1 for an error
+//   check  every operation in float32 and float64 against the emulated grid in float64; exit status 1 for an
+//   error
 //          above its bound or for other bits in a second call
 //   time   milliseconds an operation
+#include "tests/backend/operations.h"
+
 #include "core/backend/plugin/load_cuda.h"
 #include "core/stack/error.h"
-#include "tests/backend/operations.h"
 #include "tests/gpu/grid_device.h"
 
 #include <chrono>
@@ -34,10 +37,12 @@ bool passes(Device& gpu, const char* name, double multiple, const Outputs& refer
     }
     const double error = error_of<T>(runs[0], reference);
     const bool same = same_bits(runs[0], runs[1]), good = same && error <= allowed(multiple);
-    std::printf("{\"operation\": \"%s\", \"type\": \"float%d\", \"error_in_epsilon\": %s%.4g%s, \"allowed\": %g, "
-                "\"same_bits\": %s, \"passed\": %s}\n",
-                name, static_cast<int>(8 * sizeof(T)), std::isfinite(error) ? "" : "\"", error,
-                std::isfinite(error) ? "" : "\"", allowed(multiple), same ? "true" : "false", good ? "true" : "false");
+    std::printf(
+        "{\"operation\": \"%s\", \"type\": \"float%d\", \"error_in_epsilon\": %s%.4g%s, \"allowed\": %g, "
+        "\"same_bits\": %s, \"passed\": %s}\n",
+        name, static_cast<int>(8 * sizeof(T)), std::isfinite(error) ? "" : "\"", error,
+        std::isfinite(error) ? "" : "\"", allowed(multiple), same ? "true" : "false",
+        good ? "true" : "false");
     std::fflush(stdout);
     return good;
 }
@@ -76,16 +81,19 @@ void time_of(Device& gpu, const char* what, double bytes, double flops, const Ca
 template <class T>
 void times(Device& gpu, const char* type) {
     Side<T> s(gpu);
-    constexpr int sequences = 8, length = 256, R = sequences * length, d = 768, wide = 4 * d, heads = 12, V = 8192;
+    constexpr int sequences = 8, length = 256, R = sequences * length, d = 768, wide = 4 * d, heads = 12,
+                  V = 8192;
     const auto named = [&](const char* operation) { return std::string(operation) + " " + type; };
     const auto of = [](int rows, int columns) { return area(rows, columns); };
     const double entries = double(R) * d * sizeof(T), product = 2.0 * R * d * wide;
-    auto *x = s.in(drawn(of(R, d), 1)), *y = s.out(of(R, d)), *h = s.in(drawn(of(R, wide), 2)), *a = s.out(of(R, wide)),
-         *slope = s.out(of(R, wide)), *W = s.in(drawn(of(wide, d), 3, 0.05)), *bias = s.in(drawn(wide, 4)),
-         *dW = s.out(of(wide, d)), *gamma = s.in(drawn(d, 5)), *sums = s.in(drawn(d, 6)), *dbeta = s.in(drawn(d, 7));
+    auto *x = s.in(drawn(of(R, d), 1)), *y = s.out(of(R, d)), *h = s.in(drawn(of(R, wide), 2)),
+         *a = s.out(of(R, wide)), *slope = s.out(of(R, wide)), *W = s.in(drawn(of(wide, d), 3, 0.05)),
+         *bias = s.in(drawn(wide, 4)), *dW = s.out(of(wide, d)), *gamma = s.in(drawn(d, 5)),
+         *sums = s.in(drawn(d, 6)), *dbeta = s.in(drawn(d, 7));
     const double weights = double(wide) * d * sizeof(T);
-    time_of(gpu, named("linear").c_str(), 5 * entries + weights, product,
-            [&] { s.ops.linear(R, wide, d, x, {W, nullptr, bias}, a); });
+    time_of(gpu, named("linear").c_str(), 5 * entries + weights, product, [&] {
+        s.ops.linear(R, wide, d, x, {W, nullptr, bias}, a);
+    });
     time_of(gpu, named("linear_input_gradient").c_str(), 5 * entries + weights, product,
             [&] { s.ops.linear_input_gradient(R, wide, d, h, W, y); });
     time_of(gpu, named("linear_weight_gradient").c_str(), 5 * entries + weights, product,
@@ -104,10 +112,10 @@ void times(Device& gpu, const char* type) {
 
     const AttentionShape shape{d, heads, heads, length, true, QkNorm::Off, NormKind::LayerNorm};
     auto *Wqkv = s.in(drawn(of(3 * d, d), 8, 0.05)), *Wo = s.in(drawn(of(d, d), 9, 0.05));
-    const AttentionWeights<T> w{{Wqkv, nullptr, nullptr}, {Wo, nullptr, nullptr}, nullptr, nullptr, nullptr, eps,
-                                s.scalar_in(0.125)};
-    const AttentionTape<T> tape{s.out(of(R, 3 * d)), nullptr, {}, {}, s.out(of(sequences * heads * length, length)),
-                                s.out(of(R, d))};
+    const AttentionWeights<T> w{
+        {Wqkv, nullptr, nullptr}, {Wo, nullptr, nullptr}, nullptr, nullptr, nullptr, eps, s.scalar_in(0.125)};
+    const AttentionTape<T> tape{
+        s.out(of(R, 3 * d)), nullptr, {}, {}, s.out(of(sequences * heads * length, length)), s.out(of(R, d))};
     const double scores = 4.0 * sequences * length * length * d, projections = 8.0 * R * d * d;
     time_of(gpu, named("attention_forward").c_str(), 0, scores + projections,
             [&] { s.ops.attention_forward(shape, sequences, w, x, tape, y); });
@@ -128,7 +136,7 @@ void times(Device& gpu, const char* type) {
             [&] { s.ops.embedding_vjp(sequences, length, d, at, x, V, table, length, nullptr); });
     const std::size_t count = of(V, d);
     const std::vector<ArenaPiece> pieces(1, ArenaPiece{0, count, true});
-    auto *arena = s.of(pieces);
+    auto* arena = s.of(pieces);
     auto* numbers = s.of(std::vector<OptimizerNumbers>{{1e-4, 0.9, 0.95, 1e-8, 0.1, 0.271, 0.378}});
     auto *m = s.in(std::vector<double>(count)), *v = s.in(std::vector<double>(count));
     auto* clip = s.number(1);

@@ -29,9 +29,10 @@ struct Gemm {
     T alpha = 1, beta = 0;
 };
 
-/// GEMM of a device, in its stream: addresses are the device's. The same call gives the same bits every time. On
-/// the emulated grid the result of a row does not depend on the other rows; cuBLAS chooses its algorithm by the
-/// whole shape, so on a GPU the last bits of a row may depend on the number of rows (not on their values).
+/// GEMM of a device, in its stream: addresses are the device's. The same call gives the same bits every time.
+/// On the emulated grid the result of a row does not depend on the other rows; cuBLAS chooses its algorithm
+/// by the whole shape, so on a GPU the last bits of a row may depend on the number of rows (not on their
+/// values).
 template <class T>
 class GemmLibrary {
   public:

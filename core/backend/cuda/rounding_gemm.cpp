@@ -19,8 +19,8 @@ float* RoundingGemm::work(Work slot, std::size_t count) {
     return static_cast<float*>(context_.workspace(slot, count * sizeof(float)));
 }
 
-Operand<const float> RoundingGemm::rounded_copy(Work slot, const Operand<const float>& of, int rows, int columns,
-                                                int batch) {
+Operand<const float> RoundingGemm::rounded_copy(Work slot, const Operand<const float>& of, int rows,
+                                                int columns, int batch) {
     const int copies = of.stride == 0 ? 1 : batch;
     const std::size_t count = entries(rows, columns, copies);
     if (count == 0) return of;
@@ -40,7 +40,8 @@ void RoundingGemm::multiply(const Gemm<float>& g) {
     const bool a_transposed = g.form == Form::Tn, b_transposed = g.form == Form::Nt;
     Gemm<float> low = g;
     low.A = rounded_copy(Work::LeftOperand, g.A, a_transposed ? g.K : g.M, a_transposed ? g.M : g.K, g.batch);
-    low.B = rounded_copy(Work::RightOperand, g.B, b_transposed ? g.N : g.K, b_transposed ? g.K : g.N, g.batch);
+    low.B =
+        rounded_copy(Work::RightOperand, g.B, b_transposed ? g.N : g.K, b_transposed ? g.K : g.N, g.batch);
     low.beta = 0;
     if (g.beta == 0) {
         plain_.multiply(low);

@@ -7,8 +7,9 @@
 namespace normscope::cuda {
 
 /// GEMM in an emulated format over a float32 GEMM, by the rules of cpu/emulated_product.h: under
-/// PrecisionPolicy::Pure the operands are already of the format and the new C is rounded; under Autocast dense
-/// rounded copies of the operands are multiplied, the result is rounded, and beta·C is added in float32.
+/// PrecisionPolicy::Pure the operands are already of the format and the new C is rounded; under Autocast
+/// dense rounded copies of the operands are multiplied, the result is rounded, and beta·C is added in
+/// float32.
 class RoundingGemm final : public GemmLibrary<float> {
   public:
     /// rounding: Bf16 or Fp16. `plain` and `context` outlive this.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compiled by nvcc for a GPU, and by the host's compiler for the emulated grid: what a GEMM library does to the
-// entries of matrices whose rows are `ld` apart.
+// Compiled by nvcc for a GPU, and by the host's compiler for the emulated grid: what a GEMM library does to
+// the entries of matrices whose rows are `ld` apart.
 #pragma once
 
 #include "core/backend/cuda/gemm.h"

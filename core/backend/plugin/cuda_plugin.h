@@ -7,10 +7,10 @@ namespace normscope {
 
 class Device;
 
-// The C interface of libnormscope_cuda.so, the plug-in with the CUDA device. The program opens it at run time,
-// so that it starts without a driver. No function of the struct throws. The Device that open() returns is a C++
-// object: plug-in and program are of the same source and compiler, and its InputError and SystemError are caught
-// by the program (the typeinfo of both is compared by name).
+// The C interface of libnormscope_cuda.so, the plug-in with the CUDA device. The program opens it at run
+// time, so that it starts without a driver. No function of the struct throws. The Device that open() returns
+// is a C++ object: plug-in and program are of the same source and compiler, and its InputError and
+// SystemError are caught by the program (the typeinfo of both is compared by name).
 
 /// Increased with every change of the structs below, of Device (device.h) or of Ops (ops.h).
 inline constexpr int kCudaPluginAbi = 1;

@@ -48,7 +48,8 @@ CudaCards load_cuda(const std::vector<std::string>& paths) {
     if (paths.size() == 1 && paths[0].empty()) return missing(std::string(kVariable) + " is empty");
     std::string path;
     for (const std::string& candidate : paths)
-        if (std::error_code error; path.empty() && std::filesystem::exists(candidate, error)) path = candidate;
+        if (std::error_code error; path.empty() && std::filesystem::exists(candidate, error))
+            path = candidate;
     if (path.empty()) {
         if (paths.size() == 1) return missing(paths[0] + " does not exist");
         return missing(std::string("no plug-in ") + kCudaPluginFile + ", which a build with nvcc makes");

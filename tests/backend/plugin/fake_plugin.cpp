@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plug-ins of the tests, by what is defined: FAKE_ABI, FAKE_CARDS (−1: something is missing). The device of a card
-// throws what a real one may throw. Symbols are hidden, as those of libnormscope_cuda.so.
+// Plug-ins of the tests, by what is defined: FAKE_ABI, FAKE_CARDS (−1: something is missing). The device of a
+// card throws what a real one may throw. Symbols are hidden, as those of libnormscope_cuda.so.
 #include "core/backend/device.h"
 #include "core/backend/plugin/cuda_plugin.h"
 #include "core/stack/error.h"
@@ -13,7 +13,9 @@ class FullDevice final : public Device {
   public:
     DeviceCapabilities capabilities() const override { return {"cuda", "Fake card", false, true, true}; }
     DeviceMemory memory() const override { return {std::size_t{8} << 30, std::size_t{6} << 30}; }
-    void* allocate(std::size_t) override { throw SystemError("Fake card: out of memory: 3 MiB were requested"); }
+    void* allocate(std::size_t) override {
+        throw SystemError("Fake card: out of memory: 3 MiB were requested");
+    }
     void release(void*, std::size_t) noexcept override {}
     void upload(void*, const void*, std::size_t) override {}
     void download(void*, const void*, std::size_t) override {}
@@ -24,7 +26,9 @@ class FullDevice final : public Device {
     int shards(int) const override { return 1; }
     void run(ThreadPool&, int, const std::function<void(int)>&) override {}
     void run_ranges(ThreadPool&, int, const std::function<void(int, int)>&) override {}
-    Ops<float>& ops_float(Rounding, PrecisionPolicy) override { throw InputError("Fake card: no such arithmetic"); }
+    Ops<float>& ops_float(Rounding, PrecisionPolicy) override {
+        throw InputError("Fake card: no such arithmetic");
+    }
     Ops<double>& ops_double() override { throw InputError("Fake card: no such arithmetic"); }
 };
 

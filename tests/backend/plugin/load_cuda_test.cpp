@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The loader of the CUDA plug-in, with plug-ins made for it, with the real one where this machine has no driver, and
-// through the command line.
+// The loader of the CUDA plug-in, with plug-ins made for it, with the real one where this machine has no
+// driver, and through the command line.
 #include "core/backend/plugin/load_cuda.h"
 
 #include "core/backend/device.h"
 #include "core/stack/error.h"
 #include "tests/cli/cli_process.h"
 
+#include <dlfcn.h>
+
 #include <QTemporaryDir>
 #include <QtTest>
-#include <dlfcn.h>
 #include <fstream>
 
 using namespace normscope;
@@ -36,7 +37,8 @@ class LoadCudaTest : public QObject {
                  "no plug-in libnormscope_cuda.so, which a build with nvcc makes");
         QCOMPARE(missing({"/nowhere/a.so"}), "/nowhere/a.so does not exist");
         QCOMPARE(missing({""}), "NORMSCOPE_CUDA_PLUGIN is empty");
-        QCOMPARE(missing({OLD_ABI}), OLD_ABI " is of another version of Normscope (its interface is not number 1)");
+        QCOMPARE(missing({OLD_ABI}),
+                 OLD_ABI " is of another version of Normscope (its interface is not number 1)");
         QCOMPARE(missing({NO_CARD}), "no NVIDIA card");
         QCOMPARE(missing({"/nowhere/a.so", FAULTY}), "the fake card has a fault");
         const std::string text = path("text.so").toStdString();
@@ -96,12 +98,13 @@ class LoadCudaTest : public QObject {
         }
         QCOMPARE(missing({REAL_PLUGIN}), "no NVIDIA driver (libcuda.so.1 is not found)");
         qputenv("NORMSCOPE_CUDA_PLUGIN", REAL_PLUGIN);
-        QVERIFY(run_cli({"devices"}).out.contains(
-            "\ncuda  not available: no NVIDIA driver (libcuda.so.1 is not found)\n"));
+        QVERIFY(run_cli({"devices"})
+                    .out.contains("\ncuda  not available: no NVIDIA driver (libcuda.so.1 is not found)\n"));
         const CliResult result = run_cli({"train", "pre-ln", "--backend", "cuda", "--out", path("run.h5")});
         QCOMPARE(result.code, 2);
-        QVERIFY(result.error.startsWith("normscope-cli: --backend: cuda is not available: no NVIDIA driver "
-                                        "(libcuda.so.1 is not found), allowed: auto, cpu"));
+        QVERIFY(
+            result.error.startsWith("normscope-cli: --backend: cuda is not available: no NVIDIA driver "
+                                    "(libcuda.so.1 is not found), allowed: auto, cpu"));
         qputenv("NORMSCOPE_CUDA_PLUGIN", "");
 #endif
     }
@@ -126,8 +129,8 @@ class LoadCudaTest : public QObject {
         QTest::addColumn<QString>("plugin");
         QTest::addColumn<int>("code");
         QTest::addColumn<QString>("line");
-        const auto row = [](const char* name, const char* command, const char* backend, const char* plugin, int code,
-                            const char* line) {
+        const auto row = [](const char* name, const char* command, const char* backend, const char* plugin,
+                            int code, const char* line) {
             QTest::newRow(name) << command << backend << plugin << code << line;
         };
         const char* full = "Fake card: out of memory: 3 MiB were requested";
@@ -135,9 +138,12 @@ class LoadCudaTest : public QObject {
             "--backend: cuda is not available: no NVIDIA card, allowed: auto, cpu");
         row("no second card", "train", "cuda:2", TWO_CARDS, 2,
             "--backend: cuda:2 is not available, allowed: auto, cuda, cuda:1, cpu");
-        row("no number", "train", "cuda:", TWO_CARDS, 2, "--backend: cuda: is not available, allowed: auto, cuda");
-        row("of the CPU", "train", "cpu:1", TWO_CARDS, 2, "--backend: cpu:1 is not available, allowed: auto, cuda");
-        row("unknown", "train", "tpu", NO_CARD, 2, "--backend: tpu is not available in this build, allowed: auto, cpu");
+        row("no number", "train", "cuda:", TWO_CARDS, 2,
+            "--backend: cuda: is not available, allowed: auto, cuda");
+        row("of the CPU", "train", "cpu:1", TWO_CARDS, 2,
+            "--backend: cpu:1 is not available, allowed: auto, cuda");
+        row("unknown", "train", "tpu", NO_CARD, 2,
+            "--backend: tpu is not available in this build, allowed: auto, cpu");
         row("that does not open", "train", "cuda:1", TWO_CARDS, 1, "cuda:1: the fake card has a fault");
         row("the card", "train", "cuda", TWO_CARDS, 1, full);
         row("the best", "train", "auto", TWO_CARDS, 1, full);

@@ -7,8 +7,9 @@
 
 namespace normscope::cuda {
 
-/// SystemError, one line with what was done, for an error of the CUDA runtime; after one that ends the device's
-/// context ("lost") every later call fails too, and the line states that the program must be started again.
+/// SystemError, one line with what was done, for an error of the CUDA runtime; after one that ends the
+/// device's context ("lost") every later call fails too, and the line states that the program must be started
+/// again.
 void check(cudaError_t error, const char* what);
 
 /// "12 MiB", rounded up.

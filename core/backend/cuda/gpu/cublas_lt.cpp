@@ -12,8 +12,8 @@ namespace {
 CublasLt opened() {
     CublasLt lt;
     void* library = nullptr;
-    for (const char* name : {"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13", "libcublasLt.so.12",
-                             "/usr/local/cuda/lib64/libcublasLt.so.12"})
+    for (const char* name : {"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13",
+                             "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so.12"})
         if (!library) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         lt.missing = "no cuBLASLt (libcublasLt.so.13 or libcublasLt.so.12 on the dynamic linker's path)";

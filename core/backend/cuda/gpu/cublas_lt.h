@@ -7,8 +7,8 @@
 
 namespace normscope::cuda {
 
-/// The functions of cuBLASLt that are used. The library is opened at run time, so that a machine without it still
-/// loads the plug-in.
+/// The functions of cuBLASLt that are used. The library is opened at run time, so that a machine without it
+/// still loads the plug-in.
 struct CublasLt {
     decltype(&cublasLtCreate) create = nullptr;
     decltype(&cublasLtMatmul) matmul = nullptr;
@@ -26,8 +26,8 @@ struct CublasLt {
     std::string missing;  ///< empty, or one line on why the functions are null
 };
 
-/// Opened by the first call: libcublasLt.so.13, else .12, where the dynamic linker or CUDA's default folder has
-/// it.
+/// Opened by the first call: libcublasLt.so.13, else .12, where the dynamic linker or CUDA's default folder
+/// has it.
 const CublasLt& cublas_lt();
 
 /// SystemError for a status that is no success.

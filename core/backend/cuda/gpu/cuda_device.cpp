@@ -77,7 +77,8 @@ struct CudaDevice::State {
         std::size_t bytes = 0;
     };
     std::mutex mutex;
-    std::map<std::pair<std::thread::id, int>, Kept> kept;  ///< scratch memory and workspaces, by thread and slot
+    std::map<std::pair<std::thread::id, int>, Kept>
+        kept;  ///< scratch memory and workspaces, by thread and slot
 };
 
 CudaDevice::CudaDevice(int card) : card_(card) {

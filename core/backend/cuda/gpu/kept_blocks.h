@@ -9,9 +9,9 @@
 
 namespace normscope::cuda {
 
-/// Memory of the current device, with released blocks kept for later requests: cudaMalloc and cudaFree wait for
-/// the whole device. All work on the blocks is in one stream, so a block may be used again while calls that read
-/// it are still queued. Any thread.
+/// Memory of the current device, with released blocks kept for later requests: cudaMalloc and cudaFree wait
+/// for the whole device. All work on the blocks is in one stream, so a block may be used again while calls
+/// that read it are still queued. Any thread.
 class KeptBlocks {
   public:
     /// most: bytes of released blocks that are kept. device: its name in messages.
@@ -32,7 +32,7 @@ class KeptBlocks {
     std::string device_;
     std::size_t most_, kept_bytes_ = 0;
     mutable std::mutex mutex_;
-    std::multimap<std::size_t, void*> kept_;        ///< by size
+    std::multimap<std::size_t, void*> kept_;         ///< by size
     std::unordered_map<void*, std::size_t> in_use_;  ///< sizes
 };
 

@@ -7,8 +7,8 @@
 
 namespace normscope::cuda {
 
-/// GEMM by cuBLASLt, in float32 (no TF32) or float64. The same call gives the same bits: an algorithm is chosen
-/// once per shape and alignment, and cuBLAS adds in a fixed order on one stream (cuBLAS documentation,
+/// GEMM by cuBLASLt, in float32 (no TF32) or float64. The same call gives the same bits: an algorithm is
+/// chosen once per shape and alignment, and cuBLAS adds in a fixed order on one stream (cuBLAS documentation,
 /// "Results Reproducibility"). That a row's result does not depend on the number of rows cannot be promised.
 template <class T>
 class LtGemm final : public GemmLibrary<T> {

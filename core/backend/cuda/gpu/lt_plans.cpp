@@ -91,8 +91,8 @@ void LtPlan::run(cublasLtHandle_t handle, const void* alpha, const void* A, cons
     if (bias)
         check(cublas_lt().desc_set(product_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias), "bias");
     // With beta 0 cuBLAS does not read C, which is D here.
-    check(cublas_lt().matmul(handle, product_, alpha, A, A_, B, B_, beta, D, D_, D, D_, &algorithm_, workspace,
-                             workspace_bytes, stream),
+    check(cublas_lt().matmul(handle, product_, alpha, A, A_, B, B_, beta, D, D_, D, D_, &algorithm_,
+                             workspace, workspace_bytes, stream),
           "GEMM");
 }
 
@@ -107,8 +107,8 @@ LtPlans::~LtPlans() {
     cudaFree(workspace_);
 }
 
-bool LtPlans::run(const LtShape& shape, const void* alpha, const void* A, const void* B, const void* beta, void* D,
-                  const void* bias) {
+bool LtPlans::run(const LtShape& shape, const void* alpha, const void* A, const void* B, const void* beta,
+                  void* D, const void* bias) {
     // Held during the call: the descriptor contains the address of the bias.
     std::lock_guard lock(mutex_);
     if (const auto known = by_shape_.find(shape); known != by_shape_.end()) {

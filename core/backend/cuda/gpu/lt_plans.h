@@ -30,7 +30,8 @@ struct LtShape {
 /// The descriptors and the algorithm of a shape.
 class LtPlan {
   public:
-    /// Asks the heuristic once, with at most that workspace; has_algorithm() is false where cuBLASLt has none.
+    /// Asks the heuristic once, with at most that workspace; has_algorithm() is false where cuBLASLt has
+    /// none.
     LtPlan(cublasLtHandle_t handle, const LtShape& shape, std::size_t workspace);
     ~LtPlan();
     LtPlan(const LtPlan&) = delete;
@@ -38,8 +39,9 @@ class LtPlan {
 
     bool has_algorithm() const { return found_; }
     /// alpha and beta point to values of the shape's type on the host; bias is null without one.
-    void run(cublasLtHandle_t handle, const void* alpha, const void* A, const void* B, const void* beta, void* D,
-             const void* bias, void* workspace, std::size_t workspace_bytes, cudaStream_t stream) const;
+    void run(cublasLtHandle_t handle, const void* alpha, const void* A, const void* B, const void* beta,
+             void* D, const void* bias, void* workspace, std::size_t workspace_bytes,
+             cudaStream_t stream) const;
 
   private:
     void make(const LtShape& shape);

@@ -10,8 +10,8 @@
 namespace normscope::cuda {
 
 /// Copies between pageable host memory and a device, in order with its stream. Small ones, which a step makes
-/// (tokens, knobs, losses), pass through pinned memory: an upload then returns without waiting for the stream.
-/// Any thread.
+/// (tokens, knobs, losses), pass through pinned memory: an upload then returns without waiting for the
+/// stream. Any thread.
 class PinnedCopies {
   public:
     explicit PinnedCopies(cudaStream_t stream);

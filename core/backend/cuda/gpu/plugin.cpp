@@ -43,8 +43,9 @@ int cards() {
     const cudaError_t error = cudaGetDeviceCount(&count);
     if (error == cudaErrorNoDevice) return 0;
     if (error == cudaErrorInsufficientDriver)
-        throw SystemError("the NVIDIA driver is older than CUDA " + std::to_string(CUDART_VERSION / 1000) + "." +
-                          std::to_string(CUDART_VERSION % 1000 / 10) + ", which this plug-in was built with");
+        throw SystemError("the NVIDIA driver is older than CUDA " + std::to_string(CUDART_VERSION / 1000) +
+                          "." + std::to_string(CUDART_VERSION % 1000 / 10) +
+                          ", which this plug-in was built with");
     check(error, "cudaGetDeviceCount");
     return count;
 }
@@ -90,6 +91,7 @@ constexpr CudaPlugin kPlugin{kCudaPluginAbi, count, describe, open, last_error};
 
 }  // namespace normscope::cuda
 
-extern "C" __attribute__((visibility("default"))) const normscope::CudaPlugin* normscope_cuda_plugin(int abi) {
+extern "C" __attribute__((visibility("default"))) const normscope::CudaPlugin* normscope_cuda_plugin(
+    int abi) {
     return abi == normscope::kCudaPluginAbi ? &normscope::cuda::kPlugin : nullptr;
 }
