@@ -29,6 +29,7 @@ class BadInputTest : public QObject {
 
   private Q_SLOTS:
     void initTestCase() {
+        qputenv("NORMSCOPE_CUDA_PLUGIN", "");  // whether or not there is a card
         QVERIFY(folder_.isValid());
         write("text.txt", "nothing to train on\n");
         write("bad.json", "{\"format\": ");

@@ -2,10 +2,13 @@
 #pragma once
 
 #include "core/backend/grid/grid.h"
-#include "core/stack/error.h"
 
 #include <cstddef>
 #include <utility>
+
+#if defined(__CUDACC__)
+#include "core/backend/cuda/gpu/check.h"
+#endif
 
 namespace normscope::cuda {
 
@@ -24,9 +27,7 @@ template <class... P, class... A>
 void launch(const Queue& queue, const char* name, void (*kernel)(P...), grid::Shape shape, A... arguments) {
 #if defined(__CUDACC__)
     shape.stream = queue.stream;
-    const cudaError_t error = grid::launch(name, kernel, shape, arguments...);
-    if (error != cudaSuccess)
-        throw SystemError(std::string("CUDA kernel ") + name + ": " + cudaGetErrorString(error));
+    check(grid::launch(name, kernel, shape, arguments...), name);
 #else
     grid::set_schedule(queue.schedule);
     grid::launch(name, kernel, shape, arguments...);
