@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend/grid/grid.h"
+#include "core/stack/error.h"
 
 #include <cstddef>
 #include <utility>
