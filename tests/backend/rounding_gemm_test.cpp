@@ -14,7 +14,7 @@ using namespace normscope::device_side;
 
 namespace {
 
-const grid::Schedule kSchedule{grid::Schedule::Order::Drawn, 1, true};
+const grid::Schedule kSchedule{grid::Schedule::Order::Drawn, 1, grid::accesses_checked()};
 
 class TestContext final : public cuda::Context {
   public:
@@ -56,7 +56,7 @@ class RoundingGemmTest : public QObject {
         const auto by = static_cast<PrecisionPolicy>(policy);
         EmulatedCudaDevice device(kSchedule);
         TestContext context(device);
-        cuda::HostGemm<float> plain(true), expected(true, to, by);
+        cuda::HostGemm<float> plain(kSchedule.checked), expected(kSchedule.checked, to, by);
         cuda::RoundingGemm found(context, plain, to, by);
         // Under Pure the operands are of the format; under Autocast they are float32.
         const auto values = [&](std::size_t count, std::uint64_t seed) {

@@ -6,10 +6,9 @@
 //   error
 //          above its bound or for other bits in a second call
 //   time   milliseconds an operation
-#include "tests/backend/operations.h"
-
 #include "core/backend/plugin/load_cuda.h"
 #include "core/stack/error.h"
+#include "tests/backend/attention_operations.h"
 #include "tests/gpu/grid_device.h"
 
 #include <chrono>
@@ -50,12 +49,14 @@ bool passes(Device& gpu, const char* name, double multiple, const Outputs& refer
 int check(Device& gpu) {
     int failures = 0;
     gpu_test::GridDevice grid;
-    operations::all([&](const char* name, double multiple, auto&& call) {
+    const auto verify = [&](const char* name, double multiple, auto&& call) {
         Side<double> side(grid);
         const Outputs reference = call(side);
         failures += !passes<float>(gpu, name, multiple, reference, call);
         failures += !passes<double>(gpu, name, multiple, reference, call);
-    });
+    };
+    operations::all(verify);
+    for (const auto& given : operations::kAttentionCases) operations::attention(verify, given);
     return failures == 0 ? 0 : 1;
 }
 

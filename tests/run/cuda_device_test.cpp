@@ -17,7 +17,7 @@ namespace {
 /// A shorter run, since every thread of a launch is a fiber.
 Recipe short_recipe(const std::string& row) {
     Recipe recipe = recipe_of(row);
-    recipe.stack.context = 5;
+    recipe.stack.context = 4;
     recipe.stack.d_model = 12;
     recipe.train.batch = 3;
     return recipe;
@@ -52,38 +52,40 @@ double relative_difference(const std::vector<double>& a, const std::vector<doubl
 }
 
 /// The tolerance of a probe's array; negative where it is not compared.
-double tolerance(Precision precision, const std::string& probe, const std::string& array) {
+double tolerance(Precision precision, bool trained, const std::string& probe, const std::string& array) {
     // Error bars of an estimate, and the width of a certificate: round-off alone.
     if (array.ends_with("_error") || array == "width") return -1;
     // Differences between passes in the emulated formats: single roundings decide them.
     if (probe == "mismatch") return 1;
     if (precision == Precision::Fp64) return 1e-9;
-    if (precision != Precision::Fp32) return probe == "growth" || probe == "gradients" ? 0.03 : -1;
+    if (precision != Precision::Fp32)
+        return probe == "growth" || probe == "gradients" ? (trained ? 0.3 : 0.03) : -1;
     // The gradient of a key's bias is zero but for round-off, and AdamW scales it up to a step of size lr.
     if (array == "max_logit" || array == "update_ratio") return 1e-2;
     return 2e-4;
 }
 
-double tolerance_of_columns(Precision precision) {
+/// Of the losses and norms of the steps, of the first step alone or of all.
+double tolerance_of_columns(Precision precision, bool first) {
     switch (precision) {
         case Precision::Fp64:
             return 1e-9;
         case Precision::Fp32:
             return 1e-5;
         default:
-            return 0.03;
+            return first ? 0.03 : 0.3;  // at this rate, an update follows the roundings of the gradient
     }
 }
 
 /// The first array that is not within its tolerance; empty where all are.
-std::string first_apart(Precision precision, const std::vector<ProbeResult>& a,
+std::string first_apart(Precision precision, bool trained, const std::vector<ProbeResult>& a,
                         const std::vector<ProbeResult>& b) {
     if (a.size() != b.size()) return "number of probes";
     for (std::size_t i = 0; i < b.size(); ++i) {
         if (a[i].arrays.size() != b[i].arrays.size() || a[i].labels != b[i].labels) return b[i].probe;
         for (std::size_t k = 0; k < b[i].arrays.size(); ++k) {
             const NamedArray& array = b[i].arrays[k];
-            const double allowed = tolerance(precision, b[i].probe, array.name);
+            const double allowed = tolerance(precision, trained, b[i].probe, array.name);
             const double found = relative_difference(a[i].arrays[k].data, array.data);
             if (allowed >= 0 && !(found <= allowed))
                 return b[i].probe + " " + array.name + ": " + std::to_string(found);
@@ -109,13 +111,18 @@ class CudaDeviceTest : public QObject {
         const Precision precision = recipe.train.precision;
         EmulatedCudaDevice device(schedule(1));
         const Ran there = short_run(recipe, device), here = short_run(recipe, cpu_device());
-        QCOMPARE(QString::fromStdString(first_apart(precision, there.before, here.before)), QString());
+        QCOMPARE(QString::fromStdString(first_apart(precision, false, there.before, here.before)), QString());
         for (std::size_t i = 0; i < here.columns.size(); ++i) {
-            const double found = relative_difference(there.columns[i].second, here.columns[i].second);
-            QVERIFY2(found <= tolerance_of_columns(precision),
-                     qPrintable(QString("%1: %2").arg(here.columns[i].first.c_str()).arg(found)));
+            const auto& [name, expected] = here.columns[i];
+            const auto& actual = there.columns[i].second;
+            for (const bool first : {true, false}) {
+                const double found = first ? relative_difference({actual.at(0)}, {expected.at(0)})
+                                           : relative_difference(actual, expected);
+                QVERIFY2(found <= tolerance_of_columns(precision, first),
+                         qPrintable(QString("%1: %2").arg(name.c_str()).arg(found)));
+            }
         }
-        QCOMPARE(QString::fromStdString(first_apart(precision, there.after, here.after)), QString());
+        QCOMPARE(QString::fromStdString(first_apart(precision, true, there.after, here.after)), QString());
     }
 
     void schedulesGiveTheSameBits_data() {

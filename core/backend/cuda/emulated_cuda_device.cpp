@@ -52,8 +52,10 @@ struct EmulatedCudaDevice::State {
 };
 
 EmulatedCudaDevice::EmulatedCudaDevice(const grid::Schedule& schedule) : schedule_(schedule) {
+    // Without instrumented kernels it is not known what they have initialised.
+    schedule_.checked = schedule.checked && grid::accesses_checked();
     cuda::Context& context = *this;
-    state_ = std::make_unique<State>(context, schedule.checked);
+    state_ = std::make_unique<State>(context, schedule_.checked);
 }
 
 EmulatedCudaDevice::~EmulatedCudaDevice() {

@@ -6,18 +6,21 @@
 
 namespace normscope {
 
-/// A CUDA device without a GPU: the kernels of cuda/ on the emulated grid (grid/emulator.h), GEMM by the CPU. One
-/// stream: every call is done when it returns. A batch is one shard; pieces run in order on the calling thread.
-/// BF16 and FP16 are emulated, as on the CPU.
+/// A CUDA device without a GPU: the kernels of cuda/ on the emulated grid (grid/emulator.h), GEMM by the CPU.
+/// One stream: every call is done when it returns. A batch is one shard; pieces run in order on the calling
+/// thread. BF16 and FP16 are emulated, as on the CPU.
 ///
-/// Checked, its memory is that of the emulated grid (grid::device_memory(), one for the process), and launches,
-/// GEMMs and copies throw grid::GridFault for races, accesses out of bounds and reads of uninitialised memory.
-/// Otherwise its memory is the host's, filled with NaN when it is allocated. Host code must not read either.
+/// Checked, its memory is that of the emulated grid (grid::device_memory(), one for the process), and
+/// launches, GEMMs and copies throw grid::GridFault for races, accesses out of bounds and reads of
+/// uninitialised memory. Otherwise its memory is the host's, filled with NaN when it is allocated. Host code
+/// must not read either.
 ///
 /// For one device at a time in checked mode; threads as Device.
 class EmulatedCudaDevice final : public Device, private cuda::Context {
   public:
-    /// schedule: the order in which the threads of a launch run, and whether accesses are checked.
+    /// schedule: the order in which the threads of a launch run, and whether accesses are checked, where
+    /// kernels are instrumented (not in builds with sanitizers, which check accesses to the host's memory
+    /// themselves).
     explicit EmulatedCudaDevice(const grid::Schedule& schedule);
     ~EmulatedCudaDevice() override;
 
