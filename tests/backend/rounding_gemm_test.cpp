@@ -14,12 +14,15 @@ using namespace normscope::device_side;
 
 namespace {
 
-const grid::Schedule kSchedule{grid::Schedule::Order::Drawn, 1, grid::accesses_checked()};
+/// Unchecked where kernels are not instrumented.
+grid::Schedule schedule() {
+    return {grid::Schedule::Order::Drawn, 1, grid::accesses_checked()};
+}
 
 class TestContext final : public cuda::Context {
   public:
     explicit TestContext(Device& device) : device_(device) {}
-    cuda::Queue queue() const override { return {kSchedule}; }
+    cuda::Queue queue() const override { return {schedule()}; }
     void* workspace(cuda::Work slot, std::size_t bytes) override {
         return device_.scratch(static_cast<int>(slot), bytes);
     }
@@ -54,9 +57,9 @@ class RoundingGemmTest : public QObject {
         QFETCH(int, policy);
         const auto to = static_cast<Rounding>(rounding);
         const auto by = static_cast<PrecisionPolicy>(policy);
-        EmulatedCudaDevice device(kSchedule);
+        EmulatedCudaDevice device(schedule());
         TestContext context(device);
-        cuda::HostGemm<float> plain(kSchedule.checked), expected(kSchedule.checked, to, by);
+        cuda::HostGemm<float> plain(schedule().checked), expected(schedule().checked, to, by);
         cuda::RoundingGemm found(context, plain, to, by);
         // Under Pure the operands are of the format; under Autocast they are float32.
         const auto values = [&](std::size_t count, std::uint64_t seed) {
