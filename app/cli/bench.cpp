@@ -3,6 +3,7 @@
 #include "core/backend/counter_rng.h"
 #include "core/backend/cpu/block_lanczos.h"
 #include "core/backend/cpu/row_kernels.h"
+#include "core/backend/devices.h"
 #include "core/probe/spectra/jacobian_map.h"
 #include "core/model/initial_weights.h"
 #include "core/run/experiment.h"
@@ -44,9 +45,12 @@ double median_of(const std::function<double()>& once) {
 
 class Report {
   public:
-    Report(bool json, int threads, std::string only)
-        : json_(json), threads_(threads), only_(std::move(only)) {
-        if (!json) std::cout << cpu_name() << ", " << threads << " threads; medians\n";
+    Report(bool json, const Device& device, int threads, std::string only)
+        : json_(json), device_(device.capabilities()), threads_(threads), only_(std::move(only)) {
+        if (json) return;
+        std::cout << cpu_name() << ", " << threads << " threads; medians\n";
+        if (device_.backend != "cpu")
+            std::cout << "steps, singular values and probes on " << device_.backend << ": " << device_.name << "\n";
     }
     /// Measures and prints a line, if selected; `milliseconds` returns the time of one iteration over
     /// `amount` items (tokens, rows).
@@ -55,7 +59,7 @@ class Report {
         if (what.find(only_) == std::string::npos) return;
         const double ms = milliseconds();
         if (json_) {
-            nlohmann::ordered_json line{{"what", what}, {"ms", ms}, {"threads", threads_}};
+            nlohmann::ordered_json line{{"what", what}, {"ms", ms}, {"threads", threads_}, {"backend", device_.backend}};
             if (amount > 0) line[std::string(unit) + "_per_s"] = amount / ms * 1e3;
             std::cout << line.dump() << std::endl;
             return;
@@ -69,13 +73,14 @@ class Report {
 
   private:
     bool json_;
+    DeviceCapabilities device_;
     int threads_;
     std::string only_;
 };
 
-double step_ms(const Recipe& recipe, ThreadPool& pool) {
+double step_ms(const Recipe& recipe, Device& device, ThreadPool& pool) {
     const auto trainer =
-        make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context));
+        make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context), device);
     return median_of(
         [&] { return std::visit([&](const auto& t) { return t->step(pool).seconds; }, trainer) * 1e3; });
 }
@@ -95,11 +100,11 @@ double initial_weights_ms() {
 
 /// The 16 largest singular values of the end-to-end Jacobian of a whole sequence, n·d = 1024, 6 layers,
 /// initial weights.
-double spectrum_ms(ThreadPool& pool) {
+double spectrum_ms(Device& device, ThreadPool& pool) {
     const Recipe recipe =
         load_recipe("pre-ln", {"stack.depth=6", "stack.d_model=64", "stack.context=16", "batch=1"});
     const auto trainer =
-        make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context));
+        make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context), device);
     return std::visit(
         [&](const auto& t) {
             using Scalar = typename std::decay_t<decltype(*t)>::Scalar;
@@ -147,14 +152,14 @@ double theta_ms(int length, ThreadPool& pool) {
 }
 
 int run_bench(const BenchOptions& options) {
-    require_backend(options.backend);
+    Device& device = device_named(options.backend);
     ThreadPool pool(options.threads);
-    Report report(options.json, pool.threads(), options.only);
+    Report report(options.json, device, pool.threads(), options.only);
     const std::vector<std::string> long_run{"steps=1000000", "validate.every=0"};
     const auto bench_step = [&](const std::string& what, std::vector<std::string> settings) {
         settings.insert(settings.end(), long_run.begin(), long_run.end());
         const Recipe recipe = load_recipe("pre-ln", settings);
-        report.add(what, [&] { return step_ms(recipe, pool); },
+        report.add(what, [&] { return step_ms(recipe, device, pool); },
                    static_cast<double>(recipe.train.batch) * recipe.stack.context);
     };
     // The first four are in tests/bench/peer.py too.
@@ -173,14 +178,14 @@ int run_bench(const BenchOptions& options) {
     bench_step("step L12 d64 T64 B8 V27 pre fp32 (default)", {});
     if (options.steps_only) return kDone;
     report.add("initial weights, per million entries", initial_weights_ms);
-    report.add("top-16 singular values, n·d 1024, 6 layers", [&] { return spectrum_ms(pool); });
+    report.add("top-16 singular values, n·d 1024, 6 layers", [&] { return spectrum_ms(device, pool); });
     for (const int length : {128, 1024}) {
         const std::string rows = ", rows of " + std::to_string(length);
         report.add("theta float32" + rows, [&] { return theta_ms<float>(length, pool); }, kThetaRows, "rows");
         report.add(
             "theta float64" + rows, [&] { return theta_ms<double>(length, pool); }, kThetaRows, "rows");
     }
-    Experiment experiment(load_recipe("pre-ln"), "a", "bench");
+    Experiment experiment(load_recipe("pre-ln"), "a", "bench", nullptr, device);
     for (const ProbeInfo& probe : probe_registry())
         report.add(std::string("probe ") + probe.id + " (default stack)",
                    [&] { return median_of([&] { return experiment.measure(probe.id, pool).cost_ms; }); });

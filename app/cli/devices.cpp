@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/backend/devices.h"
+
 #include "app/cli/command.h"
 #include "core/run/experiment.h"
 
+#include <iomanip>
 #include <iostream>
 #include <thread>
 
@@ -11,8 +14,9 @@ void add_devices(CLI::App& program, Task& task) {
     program.add_subcommand("devices", "what can run here")->callback([&task] {
         task = [] {
             std::cout << "cpu   " << cpu_name() << ", " << std::thread::hardware_concurrency()
-                      << " threads; precision fp32, fp64; bf16, fp16 emulated\n"
-                      << "cuda  not available in this build\n";
+                      << " threads; precision fp32, fp64; bf16, fp16 emulated\n";
+            for (const auto& [word, line] : other_devices())
+                std::cout << std::left << std::setw(5) << word << " " << line << "\n";
             return kDone;
         };
     });

@@ -2,6 +2,7 @@
 #include "app/cli/command.h"
 #include "app/cli/files.h"
 #include "app/cli/warn.h"
+#include "core/backend/devices.h"
 #include "core/model/gate_warnings.h"
 #include "core/run/evaluation.h"
 #include "core/run/memory_need.h"
@@ -16,18 +17,19 @@ namespace normscope::app {
 namespace {
 
 struct EvaluateOptions {
-    std::string recipe, weights, tokens, out, dtype = "float64";
+    std::string recipe, weights, tokens, out, dtype = "float64", backend = "cpu";
     EvaluationParts parts;
     int threads = 0;
 };
 
 template <class T>
 int run_evaluate(const EvaluateOptions& options) {
+    Device& device = device_named(options.backend);
     Recipe recipe = read_recipe(options.recipe);
     complete_for_evaluation(recipe);
     require_writable(options.out, {options.recipe, options.weights, options.tokens});
     const auto model = model_with_weights<T>(recipe.stack, read_named_arrays(options.weights, "/params"),
-                                             options.weights + ": /params");
+                                             options.weights + ": /params", device);
     Warner warner;
     warner.show(warnings(recipe.stack));
     warner.show(gate_warnings(model));
@@ -57,6 +59,7 @@ void add_evaluate(CLI::App& program, Task& task) {
         ->check(CLI::IsMember({"float64", "float32"}));
     command->add_flag("--step", options->parts.step, "also the parameters after one step of the optimizer");
     command->add_flag("--jacobian", options->parts.jacobian, "also the Jacobians of sequence 0, dense");
+    add_backend_option(*command, options->backend);
     add_threads_option(*command, options->threads);
     command->callback([options, &task] {
         task = [options] {

@@ -85,7 +85,7 @@ void add_threads_option(CLI::App& command, int& threads) {
 }
 
 void add_backend_option(CLI::App& command, std::string& backend) {
-    command.add_option("--backend", backend, "auto, or a device that `devices` lists");
+    command.add_option("--backend", backend, "auto, or a device that `devices` lists")->capture_default_str();
 }
 
 void require_backend(const std::string& backend) {

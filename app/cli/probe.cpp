@@ -4,6 +4,7 @@
 #include "app/cli/replayed.h"
 #include "app/cli/run_checkpoint.h"
 #include "app/cli/warn.h"
+#include "core/backend/devices.h"
 #include "core/model/gate_warnings.h"
 #include "core/probe/registry.h"
 #include "core/run/evaluation.h"
@@ -27,7 +28,7 @@ namespace normscope::app {
 namespace {
 
 struct ProbeOptions {
-    std::string subject, out, weights, tokens, dtype = "float64", run;
+    std::string subject, out, weights, tokens, dtype = "float64", run, backend = "cpu";
     std::vector<std::string> probes, settings;
     int threads = 0;
 };
@@ -54,7 +55,7 @@ Subject subject_of(const ProbeOptions& options, ThreadPool& pool) {
         RunCheckpoint run = step ? run_at_step(path, options.run, *step, pool)
                                  : read_run_checkpoint(path, options.run, std::nullopt);
         subject = {std::move(run.recipe), run.checkpoint.params, std::move(run.checkpoint),
-                   path + ": step ", run.numerics, 0};
+                   path + ": step ",      run.numerics,          0};
         subject.step = subject.checkpoint->step;
         subject.weights_from += std::to_string(subject.step);
         return subject;
@@ -88,18 +89,17 @@ ProbedBatch batch_of(const ProbeOptions& options, const Subject& subject) {
         shape.sequences = kProbeSequences;
         shape.length = shape.context;
     }
-    const auto trainer =
-        make_trainer(recipe.stack, recipe.train, std::move(corpus));
+    const auto trainer = make_trainer(recipe.stack, recipe.train, std::move(corpus));
     return {std::visit([&](const auto& t) { return t->probe_batch(shape.sequences, shape.length); }, trainer),
             sampled_text(shape)};
 }
 
 /// The update that a run in the subject's state makes next: of a checkpoint with its moments, else the first.
-UpdateNorms next_update(const Subject& subject, ThreadPool& pool) {
+UpdateNorms next_update(const Subject& subject, Device& device, ThreadPool& pool) {
     Recipe recipe = subject.recipe;
     auto corpus = complete_and_validate(recipe);
     require_memory(recipe, pool.threads());
-    Experiment experiment(recipe, "a", "probed", std::move(corpus));
+    Experiment experiment(recipe, "a", "probed", std::move(corpus), device);
     if (subject.checkpoint)
         experiment.restore(*subject.checkpoint);
     else if (subject.weights)
@@ -135,12 +135,13 @@ std::vector<const ProbeInfo*> chosen_probes(const std::vector<std::string>& ids)
 template <class T>
 int measure_once(const ProbeOptions& options) {
     const auto probes = chosen_probes(options.probes);
+    Device& device = device_named(options.backend);
     require_writable(options.out, {split_step(options.subject).first, options.weights, options.tokens});
     ThreadPool pool(options.threads);
     const Subject subject = subject_of(options, pool);
-    auto model = subject.weights
-                     ? model_with_weights<T>(subject.recipe.stack, *subject.weights, subject.weights_from)
-                     : Transformer<T>(subject.recipe.stack, subject.recipe.train.seed);
+    auto model = subject.weights ? model_with_weights<T>(subject.recipe.stack, *subject.weights,
+                                                         subject.weights_from, device)
+                                 : Transformer<T>(subject.recipe.stack, subject.recipe.train.seed, device);
     model.numerics = subject.numerics;
     Warner warner;
     warner.show(warnings(subject.recipe.stack));
@@ -149,7 +150,7 @@ int measure_once(const ProbeOptions& options) {
     ProbeInput<T> input(model, probed.batch, pool, subject.step);
     if (!probed.sampled.empty()) input.sampled = probed.sampled;
     input.update = [&] {
-        return options.tokens.empty() ? next_update(subject, pool)
+        return options.tokens.empty() ? next_update(subject, device, pool)
                                       : update_of<T>(subject.recipe, model, input);
     };
     std::vector<ProbeResult> results;
@@ -186,6 +187,7 @@ void add_probe(CLI::App& program, Task& task) {
     command->add_option("--dtype", options->dtype, "float64 or float32")
         ->check(CLI::IsMember({"float64", "float32"}));
     command->add_option("--run", options->run, "which run of a session that holds several");
+    add_backend_option(*command, options->backend);
     add_threads_option(*command, options->threads);
     command->callback([options, &task] {
         task = [options] {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend/row/gate.h"
+#include "core/backend/shared_code.h"
 #include "core/stack/stack_spec.h"
 
 #include <cmath>
@@ -61,8 +62,9 @@ struct SublayerCoefficients {
 
 /// Computes both; called once a sub-layer, in float64 throughout.
 template <class T>
-SublayerCoefficients<T> sublayer_coefficients(const CoefficientRule& rule, const Numerics& numbers,
-                                              const T* parameters) {
+NORMSCOPE_SHARED_CODE SublayerCoefficients<T> sublayer_coefficients(const CoefficientRule& rule,
+                                                                    const Numerics& numbers,
+                                                                    const T* parameters) {
     double passed = 1, slope = 0;
     if (rule.gate != CoefficientRule::kNone) {
         const double g = static_cast<double>(parameters[rule.gate]);
@@ -84,9 +86,10 @@ SublayerCoefficients<T> sublayer_coefficients(const CoefficientRule& rule, const
     c.gate = static_cast<T>(passed);
     c.shortcut = static_cast<T>(rule.second_of_parallel ? 1 : rule.a * value(GateSite::Shortcut));
     c.branch = static_cast<T>(branch * value(GateSite::Branch));
-    for (const Jacobian kind : {Jacobian::Backprop, Jacobian::Forward}) {
-        c.shortcut_of[static_cast<int>(kind)] = static_cast<T>(rule.a * factor(GateSite::Shortcut, kind));
-        c.branch_of[static_cast<int>(kind)] = static_cast<T>(branch * factor(GateSite::Branch, kind));
+    for (int i = 0; i < 2; ++i) {
+        const Jacobian kind = static_cast<Jacobian>(i);
+        c.shortcut_of[i] = static_cast<T>(rule.a * factor(GateSite::Shortcut, kind));
+        c.branch_of[i] = static_cast<T>(branch * factor(GateSite::Branch, kind));
     }
     c.scale_slope = step * value(GateSite::Branch);
     c.scale_step = static_cast<T>(c.scale_slope);
@@ -99,7 +102,7 @@ SublayerCoefficients<T> sublayer_coefficients(const CoefficientRule& rule, const
 }
 
 template <class T>
-PassCoefficients<T> whole_pass_coefficients(const Numerics& numbers, int d_head) {
+NORMSCOPE_SHARED_CODE PassCoefficients<T> whole_pass_coefficients(const Numerics& numbers, int d_head) {
     return {static_cast<T>(numbers.eps),
             static_cast<T>(1.0 / (numbers.temperature * std::sqrt(static_cast<double>(d_head))))};
 }

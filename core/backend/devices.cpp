@@ -1,33 +1,77 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/devices.h"
 
+#include "core/backend/plugin/load_cuda.h"
 #include "core/stack/error.h"
+
+#if defined(NORMSCOPE_EMULATED_CUDA)
+#include "core/backend/cuda/emulated_cuda_device.h"
+#endif
 
 namespace normscope {
 
 namespace {
 
+/// The devices that one word names: the word alone is number 0, word:1 the next one.
 struct Row {
     const char* backend;
-    Device* (*open)();  ///< null where this machine does not have it
+    int (*count)();  ///< 0 where this machine does not have it
+    Device& (*open)(int index);
+    std::string (*missing)();        ///< why the count is 0
+    std::string (*line)(int index);  ///< for `devices`; null for the CPU, which has a line of its own
 };
+
+std::string nothing() {
+    return {};
+}
 
 // Best first.
 constexpr Row kDevices[] = {
-    {"cpu", [] { return &cpu_device(); }},
+    {"cuda", [] { return cuda_cards().count; },
+     [](int card) -> Device& { return open_card(cuda_cards(), card); }, [] { return cuda_cards().missing; },
+     [](int card) { return card_line(cuda_cards(), card); }},
+    {"cpu", [] { return 1; }, [](int) -> Device& { return cpu_device(); }, nothing, nullptr},
+#if defined(NORMSCOPE_EMULATED_CUDA)
+    {"cuda-emulated", [] { return 1; }, [](int) -> Device& { return emulated_cuda_device(); }, nothing,
+     [](int) { return emulated_cuda_device().capabilities().name; }},
+#endif
 };
+
+std::string word(const Row& row, int index) {
+    return index == 0 ? row.backend : row.backend + (":" + std::to_string(index));
+}
+
+std::string available_words() {
+    std::string words = "auto";
+    for (const Row& row : kDevices)
+        for (int i = 0; i < row.count(); ++i) words += ", " + word(row, i);
+    return words;
+}
 
 }  // namespace
 
 Device& device_named(const std::string& backend) {
-    std::string allowed = "auto";
+    std::string why = "in this build";
     for (const Row& row : kDevices) {
-        if (backend != "auto" && backend != row.backend) continue;
-        if (Device* device = row.open()) return *device;
+        if (backend == "auto" && row.count() > 0) return row.open(0);
+        if (backend.substr(0, backend.find(':')) != row.backend) continue;
+        for (int i = 0; i < row.count(); ++i)
+            if (backend == word(row, i)) return row.open(i);
+        why = row.missing();
     }
-    for (const Row& row : kDevices)
-        if (row.open()) allowed.append(", ").append(row.backend);
-    throw InputError("--backend", backend + " is not available in this build", allowed);
+    const std::string separator = why.empty() ? "" : why == "in this build" ? " " : ": ";
+    throw InputError("--backend", backend + " is not available" + separator + why, available_words());
+}
+
+std::vector<std::pair<std::string, std::string>> other_devices() {
+    std::vector<std::pair<std::string, std::string>> lines;
+    for (const Row& row : kDevices) {
+        if (!row.line) continue;
+        for (int i = 0; i < row.count(); ++i)
+            lines.emplace_back(word(row, i), row.line(i) + "; precision fp32, fp64; bf16, fp16 emulated");
+        if (row.count() == 0) lines.emplace_back(row.backend, "not available: " + row.missing());
+    }
+    return lines;
 }
 
 }  // namespace normscope

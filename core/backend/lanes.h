@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/backend/shared_code.h"
+
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 #ifdef __AVX512F__
 #include <immintrin.h>
@@ -13,8 +16,12 @@ namespace normscope {
 
 /// Row kernels are written once, over a lanes policy that defines how many neighbouring entries of a row are
 /// processed together and how they are reduced. `Serial` is the reference (one entry, any scalar); `Simd` is
-/// the CPU's production policy. A policy offers: scalar, vec, size, load, store, all, sum, max, keep, larger,
-/// exp, log, map.
+/// the CPU's production policy; `Warp` (cuda/warp.h) the GPU's, where each of 32 lanes runs the row's code on
+/// its own entries. A policy offers: scalar, vec, size, load, store, all, sum, max, keep, larger, exp, log,
+/// map, and owns(i): whether the calling lane stored entry i and may change it again.
+///
+/// Between lanes only sum and max order accesses to memory: what one lane stores after them another may have
+/// loaded before.
 ///
 /// The loops run over full groups and one tail; Full and Tail are passed to the policy.
 struct Full {};
@@ -24,7 +31,7 @@ struct Tail {
 
 /// Calls body(i, Full{}) for each full group of a row of n entries and body(i, Tail{…}) for the rest.
 template <class L, class Body>
-inline __attribute__((always_inline)) void for_lanes(int n, Body&& body) {
+NORMSCOPE_SHARED_CODE inline __attribute__((always_inline)) void for_lanes(int n, Body&& body) {
     int i = 0;
     for (; i + L::size <= n; i += L::size) body(i, Full{});
     if constexpr (L::size > 1)
@@ -36,18 +43,23 @@ struct Serial {
     using scalar = T;
     using vec = T;
     static constexpr int size = 1;
-    static T load(const T* p, Full) { return *p; }
-    static void store(T* p, T v, Full) { *p = v; }
-    static T all(T v) { return v; }
-    static T sum(T v) { return v; }
-    static T max(T v) { return v; }
-    static T keep(T v, Full, T = 0) { return v; }
-    static T larger(T a, T b) { return a > b ? a : b; }
-    static T exp(T v) { return std::exp(v); }
-    static T log(T v) { return std::log(v); }
+    NORMSCOPE_SHARED_CODE static T load(const T* p, Full) { return *p; }
+    NORMSCOPE_SHARED_CODE static void store(T* p, T v, Full) { *p = v; }
+    NORMSCOPE_SHARED_CODE static T all(T v) { return v; }
+    NORMSCOPE_SHARED_CODE static T sum(T v) { return v; }
+    NORMSCOPE_SHARED_CODE static T max(T v) { return v; }
+    NORMSCOPE_SHARED_CODE static T keep(T v, Full, T = 0) { return v; }
+    NORMSCOPE_SHARED_CODE static T larger(T a, T b) { return a > b ? a : b; }
+    NORMSCOPE_SHARED_CODE static T exp(T v) { return std::exp(v); }
+    NORMSCOPE_SHARED_CODE static T log(T v) { return std::log(v); }
+    NORMSCOPE_SHARED_CODE static bool owns(int) { return true; }
     template <class F>
-    static T map(T v, F f) { return f(v); }
+    NORMSCOPE_SHARED_CODE static T map(T v, F f) {
+        return f(v);
+    }
 };
+
+#if !defined(__CUDACC__)
 
 /// GCC vectors of 64 bytes on every instruction set, so reductions run in the same order on every processor.
 /// `Isa` is only a tag: it keeps the instantiations of files compiled for different processors apart.
@@ -97,6 +109,9 @@ struct Simd {
         return lane(kLanes) < static_cast<word>(t.count) ? v : all(beyond);
     }
     NORMSCOPE_INLINE vec larger(vec a, vec b) { return a > b ? a : b; }
+    NORMSCOPE_INLINE bool owns(int) {
+        return true;
+    }
     // A fixed tree: halves, quarters, …
     NORMSCOPE_INLINE T sum(vec v) {
         return reduce(v, [](vec a, vec b) { return a + b; });
@@ -171,5 +186,7 @@ struct Simd {
 #undef NORMSCOPE_INLINE
     static constexpr T factorial(int k) { return k <= 1 ? T(1) : T(k) * factorial(k - 1); }
 };
+
+#endif
 
 }  // namespace normscope

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/backend/shared_code.h"
+#include "core/recipe/precision.h"
+
 #include <bit>
 #include <cstdint>
-
-#include "core/recipe/precision.h"
 
 namespace normscope {
 
@@ -17,30 +18,45 @@ enum class Rounding { None, Bf16, Fp16 };
 // or more beyond the largest become infinite; a NaN stays a (quiet) NaN. Always inlined and without branches,
 // so that loops vectorise in each instruction set's file.
 
-inline __attribute__((always_inline)) float round_to_bf16(float x) {
-    const auto bits = std::bit_cast<std::uint32_t>(x);
+NORMSCOPE_SHARED_CODE inline __attribute__((always_inline)) std::uint32_t float_bits(float x) {
+#if defined(__CUDA_ARCH__)
+    return __float_as_uint(x);
+#else
+    return std::bit_cast<std::uint32_t>(x);
+#endif
+}
+NORMSCOPE_SHARED_CODE inline __attribute__((always_inline)) float float_from_bits(std::uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+    return __uint_as_float(bits);
+#else
+    return std::bit_cast<float>(bits);
+#endif
+}
+
+NORMSCOPE_SHARED_CODE inline __attribute__((always_inline)) float round_to_bf16(float x) {
+    const auto bits = float_bits(x);
     // The carry of the mantissa propagates into the exponent, up to infinity.
     const std::uint32_t nearest = bits + 0x7fffu + ((bits >> 16) & 1u);
     const std::uint32_t quiet = bits | 0x00400000u;
     const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
-    return std::bit_cast<float>((nan ? quiet : nearest) & 0xffff0000u);
+    return float_from_bits((nan ? quiet : nearest) & 0xffff0000u);
 }
 
-inline __attribute__((always_inline)) float round_to_fp16(float x) {
-    const auto bits = std::bit_cast<std::uint32_t>(x);
+NORMSCOPE_SHARED_CODE inline __attribute__((always_inline)) float round_to_fp16(float x) {
+    const auto bits = float_bits(x);
     const std::uint32_t sign = bits & 0x80000000u, magnitude = bits & 0x7fffffffu;
     const std::uint32_t nearest = (magnitude + 0xfffu + ((magnitude >> 13) & 1u)) & 0xffffe000u;
     const std::uint32_t normal = nearest >= 0x47800000u ? 0x7f800000u : nearest;  // from 2^16 on
     // Below 2⁻¹⁴ the format's values are 2⁻²⁴ apart, as float32's are in [½, 1): the addition rounds.
-    const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
-    const auto subnormal = std::bit_cast<std::uint32_t>(shifted - 0.5f);
+    const float shifted = float_from_bits(magnitude) + 0.5f;
+    const auto subnormal = float_bits(shifted - 0.5f);
     const std::uint32_t finite = magnitude < 0x38800000u ? subnormal : normal;
     const std::uint32_t quiet = (magnitude | 0x00400000u) & 0xffffe000u;
-    return std::bit_cast<float>(sign | (magnitude > 0x7f800000u ? quiet : finite));
+    return float_from_bits(sign | (magnitude > 0x7f800000u ? quiet : finite));
 }
 
 /// One value; `None` does not change it.
-inline float rounded(Rounding to, float x) {
+NORMSCOPE_SHARED_CODE inline float rounded(Rounding to, float x) {
     return to == Rounding::Bf16 ? round_to_bf16(x) : to == Rounding::Fp16 ? round_to_fp16(x) : x;
 }
 

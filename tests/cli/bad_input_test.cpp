@@ -29,6 +29,7 @@ class BadInputTest : public QObject {
 
   private Q_SLOTS:
     void initTestCase() {
+        qputenv("NORMSCOPE_CUDA_PLUGIN", "");  // whether or not there is a card
         QVERIFY(folder_.isValid());
         write("text.txt", "nothing to train on\n");
         write("bad.json", "{\"format\": ");
@@ -77,7 +78,8 @@ class BadInputTest : public QObject {
         row("negative steps", "train pre-ln --out %new.h5 --steps -1", 2, "--steps");
         row("threads", "train pre-ln --out %new.h5 --threads -2", 2, "--threads");
         row("backend", "train pre-ln --out %new.h5 --backend tpu", 2, "--backend");
-        row("no cuda", "train pre-ln --out %new.h5 --backend cuda", 2, "--backend: cuda is not available");
+        row("no cuda", "train pre-ln --out %new.h5 --backend cuda", 2,
+            "--backend: cuda is not available: NORMSCOPE_CUDA_PLUGIN is empty, allowed: auto, cpu");
         row("unknown preset", "presets pre", 2, "presets: \"pre\" is not known, allowed: pre-ln, post-ln");
         row("no recipe", "train nonsense --out %new.h5", 2, "nonsense: no such preset, and no readable file");
         row("not json", "train %bad.json --out %new.h5", 2, "bad.json: not valid JSON at byte");

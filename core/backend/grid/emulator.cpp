@@ -4,6 +4,7 @@
 #include "core/backend/grid/fiber.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -100,6 +101,7 @@ thread_local Schedule schedule;
 thread_local Launch* launch = nullptr;
 thread_local Thread* running = nullptr;
 bool checked = false;  // set before main()
+std::atomic<bool> checking = false;  // in the launch that runs; host code of the same sources also calls the hooks
 std::mutex one_launch;
 std::uint32_t launches = 0;
 
@@ -283,7 +285,9 @@ void launch_on_host(const char* kernel, Dim3 grid, Dim3 block, std::size_t dynam
     l.dynamic_shared = dynamic_shared;
     l.number = ++launches;
     launch = &l;
+    checking = checked && schedule.checked;
     run_all(l);
+    checking = false;
     launch = nullptr;
     running = nullptr;
     if (l.failure) throw GridFault(std::string(kernel) + ": " + *l.failure);
@@ -370,6 +374,12 @@ void warp_barrier(std::uint32_t mask, const void* place) {
     if (warp_collect(mask, place, nullptr, 0, nullptr, 0, nullptr) && whole) ++warp.syncs;
 }
 
+void warp_exchange(const void* place, const void* in, std::size_t in_size, void* out, std::size_t out_size,
+                   WarpCombine combine) {
+    Warp& warp = running->block->warps[running->index.linear / kWarp];
+    if (warp_collect(0xffffffffu, place, in, in_size, out, out_size, combine)) ++warp.syncs;
+}
+
 void* shared_array(const void* declaration, std::size_t bytes) {
     Block& b = *running->block;
     void*& array = b.arrays[declaration];
@@ -420,7 +430,7 @@ void* dynamic_shared_memory() {
 }
 
 void plain_access(const void* address, std::size_t bytes, bool write) {
-    if (!checked || !running || !launch) return;
+    if (!checking.load(std::memory_order_relaxed) || !running || !launch) return;
     CheckedMemory& memory = device_memory();
     if (memory.owns(address)) {
         std::string wrong = memory.access(address, bytes, write, false, now(), running->block->seen);
@@ -439,7 +449,7 @@ void plain_access(const void* address, std::size_t bytes, bool write) {
 }
 
 void atomic_access(const void* address, std::size_t bytes) {
-    if (!checked) return;
+    if (!checking.load(std::memory_order_relaxed)) return;
     CheckedMemory& memory = device_memory();
     if (!memory.owns(address)) fault("makes an atomic operation on memory of the host");
     Block& b = *running->block;

@@ -32,6 +32,7 @@ struct Schedule {
     enum class Order { Ascending, Drawn };
     Order order = Order::Drawn;
     std::uint64_t seed = 1;
+    bool checked = true;  ///< where kernels are instrumented; unchecked ones may use any memory of the host
 };
 void set_schedule(const Schedule& schedule);
 
@@ -78,6 +79,10 @@ using WarpCombine = void (*)(std::uint32_t mask, const unsigned char (*in)[kWarp
                              unsigned char (*out)[kWarpBytes]);
 bool warp_collect(std::uint32_t mask, const void* place, const void* in, std::size_t in_size, void* out,
                   std::size_t out_size, WarpCombine combine);
+
+/// warp_collect of a whole warp, which also orders its lanes' accesses to memory as __syncwarp does.
+void warp_exchange(const void* place, const void* in, std::size_t in_size, void* out, std::size_t out_size,
+                   WarpCombine combine);
 
 /// The block's shared array of this declaration: allocated by the first thread, filled with NaN bytes.
 void* shared_array(const void* declaration, std::size_t bytes);

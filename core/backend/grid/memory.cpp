@@ -71,6 +71,7 @@ void CheckedMemory::forget(void* begin, std::size_t bytes) {
 
 void* CheckedMemory::allocate(std::size_t bytes) {
     const std::size_t whole = (bytes + kGap + kAlignment - 1) / kAlignment * kAlignment;
+    const std::lock_guard lock(mutex_);
     // First fit.
     std::size_t at = 0;
     for (const auto& [offset, length] : blocks_) {
@@ -88,6 +89,7 @@ void* CheckedMemory::allocate(std::size_t bytes) {
 
 void CheckedMemory::release(void* block) {
     if (!block) return;
+    const std::lock_guard lock(mutex_);
     const auto found = blocks_.find(static_cast<std::size_t>(static_cast<char*>(block) - data_));
     if (!owns(block) || found == blocks_.end()) throw GridFault("released what was not allocated");
     forget(block, found->second);

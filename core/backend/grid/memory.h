@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -38,7 +39,7 @@ class CheckedMemory {
     CheckedMemory& operator=(const CheckedMemory&) = delete;
 
     /// 256-byte aligned, at least 64 bytes away from the next allocation. Not initialised (NaN bytes).
-    /// GridFault when full.
+    /// GridFault when full. May be called from several threads, as release().
     void* allocate(std::size_t bytes);
     void release(void* block);
     bool owns(const void* address) const {
@@ -76,6 +77,7 @@ class CheckedMemory {
     char* data_ = nullptr;
     Cell* cells_ = nullptr;
     std::size_t size_ = 0, used_ = 0;
+    std::mutex mutex_;                           ///< of blocks_ and used_
     std::map<std::size_t, std::size_t> blocks_;  ///< offset -> bytes with the gap
 };
 

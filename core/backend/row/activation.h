@@ -17,7 +17,7 @@ struct ActivationAt {
 /// tanh form is written with the logistic function: ½(1 + tanh u) = σ(2u), one exponential and no
 /// cancellation.
 template <class L, Activation A>
-inline __attribute__((always_inline)) ActivationAt<L> activation(typename L::vec h) {
+NORMSCOPE_SHARED_CODE inline __attribute__((always_inline)) ActivationAt<L> activation(typename L::vec h) {
     using T = typename L::scalar;
     const T one = 1;
     const auto logistic = [one](auto v) { return one / (one + L::exp(-v)); };

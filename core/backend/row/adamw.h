@@ -18,8 +18,9 @@ struct AdamWStep {
 /// One AdamW step with decoupled decay on `count` entries, in the order of operations PyTorch uses:
 /// p ← p·decay;  m ← β₁m + (1−β₁)g;  v ← β₂v + (1−β₂)g²;  p ← p − (lr/c₁)·m / (√v/√c₂ + ε).
 template <class L>
-inline void adamw(int count, const AdamWStep<typename L::scalar>& s, typename L::scalar* p,
-                  const typename L::scalar* gradient, typename L::scalar* m, typename L::scalar* v) {
+NORMSCOPE_SHARED_CODE inline void adamw(int count, const AdamWStep<typename L::scalar>& s,
+                                        typename L::scalar* p, const typename L::scalar* gradient,
+                                        typename L::scalar* m, typename L::scalar* v) {
     using T = typename L::scalar;
     const T rate = s.lr / s.correction1, one = 1;
     for_lanes<L>(count, [&](int i, auto part) {

@@ -11,15 +11,16 @@ namespace normscope::row {
 /// also the gradient, scale times that of cross-entropy + z·lse², lse = log Σ exp(logits) (the z-loss of
 /// PaLM): dlogits = scale·((1 + 2z·lse)·softmax(logits) − onehot(target)).
 template <class L>
-inline typename L::scalar cross_entropy(const typename L::scalar* logits, int V, int target,
-                                        typename L::scalar scale, typename L::scalar z,
-                                        typename L::scalar* dlogits) {
+NORMSCOPE_SHARED_CODE inline typename L::scalar cross_entropy(const typename L::scalar* logits, int V,
+                                                              int target, typename L::scalar scale,
+                                                              typename L::scalar z,
+                                                              typename L::scalar* dlogits) {
     using T = typename L::scalar;
     auto m = L::all(logits[0]);
     for_lanes<L>(
         V, [&](int i, auto part) { m = L::larger(L::keep(L::load(logits + i, part), part, logits[0]), m); });
+    const T chosen = logits[target];  // before dlogits, which may be logits, is written
     const T largest = L::max(m);
-    const T chosen = logits[target];
     auto sum = L::all(0);
     for_lanes<L>(V, [&](int i, auto part) {
         const auto e = L::exp(L::load(logits + i, part) - largest);
@@ -31,7 +32,7 @@ inline typename L::scalar cross_entropy(const typename L::scalar* logits, int V,
         const T factor = scale / total * (T(1) + 2 * z * lse);
         for_lanes<L>(
             V, [&](int i, auto part) { L::store(dlogits + i, L::load(dlogits + i, part) * factor, part); });
-        dlogits[target] -= scale;
+        if (L::owns(target)) dlogits[target] -= scale;
     }
     // A non-finite logit must not give a finite loss.
     if (!std::isfinite(largest)) return largest - largest;

@@ -7,8 +7,9 @@ namespace normscope::row {
 
 /// out = a·x + b·y. out may be x or y.
 template <class L>
-inline void axpby(int count, typename L::scalar a, const typename L::scalar* x, typename L::scalar b,
-                    const typename L::scalar* y, typename L::scalar* out) {
+NORMSCOPE_SHARED_CODE inline void axpby(int count, typename L::scalar a, const typename L::scalar* x,
+                                        typename L::scalar b, const typename L::scalar* y,
+                                        typename L::scalar* out) {
     for_lanes<L>(count, [&](int i, auto part) {
         L::store(out + i, L::load(x + i, part) * a + L::load(y + i, part) * b, part);
     });
@@ -16,14 +17,15 @@ inline void axpby(int count, typename L::scalar a, const typename L::scalar* x, 
 
 /// out = a·x. out may be x.
 template <class L>
-inline void scale(int count, typename L::scalar a, const typename L::scalar* x, typename L::scalar* out) {
+NORMSCOPE_SHARED_CODE inline void scale(int count, typename L::scalar a, const typename L::scalar* x,
+                                        typename L::scalar* out) {
     for_lanes<L>(count, [&](int i, auto part) { L::store(out + i, L::load(x + i, part) * a, part); });
 }
 
 /// out = a·(x ∘ y). out may be x or y.
 template <class L>
-inline void multiply(int count, typename L::scalar a, const typename L::scalar* x,
-                     const typename L::scalar* y, typename L::scalar* out) {
+NORMSCOPE_SHARED_CODE inline void multiply(int count, typename L::scalar a, const typename L::scalar* x,
+                                           const typename L::scalar* y, typename L::scalar* out) {
     for_lanes<L>(count, [&](int i, auto part) {
         L::store(out + i, L::load(x + i, part) * L::load(y + i, part) * a, part);
     });
@@ -31,8 +33,8 @@ inline void multiply(int count, typename L::scalar a, const typename L::scalar* 
 
 /// out += a·(x ∘ y).
 template <class L>
-inline void add_product(int count, typename L::scalar a, const typename L::scalar* x,
-                        const typename L::scalar* y, typename L::scalar* out) {
+NORMSCOPE_SHARED_CODE inline void add_product(int count, typename L::scalar a, const typename L::scalar* x,
+                                              const typename L::scalar* y, typename L::scalar* out) {
     for_lanes<L>(count, [&](int i, auto part) {
         L::store(out + i, L::load(out + i, part) + L::load(x + i, part) * L::load(y + i, part) * a, part);
     });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/backend/shared_code.h"
 #include "core/stack/stack_spec.h"
 
 #include <cmath>
@@ -12,21 +13,21 @@ namespace normscope {
 
 namespace gate {
 inline constexpr double kLeak = 0.01;
-inline double logistic(double v) {
+NORMSCOPE_SHARED_CODE inline double logistic(double v) {
     return 1 / (1 + std::exp(-v));
 }
 /// x·σ(slope·x), SiLU with a slope.
-inline double silu(double g, double slope) {
+NORMSCOPE_SHARED_CODE inline double silu(double g, double slope) {
     return g * logistic(slope * g);
 }
-inline double silu_derivative(double g, double slope) {
+NORMSCOPE_SHARED_CODE inline double silu_derivative(double g, double slope) {
     const double s = logistic(slope * g);
     return s * (1 + slope * g * (1 - s));
 }
 }  // namespace gate
 
 /// act(g).
-inline double gate_activation(GateActivation kind, double g) {
+NORMSCOPE_SHARED_CODE inline double gate_activation(GateActivation kind, double g) {
     switch (kind) {
         case GateActivation::Silu:
             return gate::silu(g, 1);
@@ -45,7 +46,7 @@ inline double gate_activation(GateActivation kind, double g) {
 }
 
 /// act'(g).
-inline double gate_derivative(GateActivation kind, double g) {
+NORMSCOPE_SHARED_CODE inline double gate_derivative(GateActivation kind, double g) {
     switch (kind) {
         case GateActivation::Silu:
             return gate::silu_derivative(g, 1);

@@ -10,8 +10,8 @@ namespace normscope::row {
 /// Mean and 1/σ_ε of one row: σ_ε = √(var + ε) with the biased variance for LayerNorm; for RMSNorm the mean
 /// is 0 and σ_ε = √(mean(x²) + ε). Two passes, so that a large common offset does not cancel.
 template <class L, bool Centred>
-inline void norm_statistics(const typename L::scalar* x, int d, typename L::scalar eps,
-                            typename L::scalar& mean, typename L::scalar& rstd) {
+NORMSCOPE_SHARED_CODE inline void norm_statistics(const typename L::scalar* x, int d, typename L::scalar eps,
+                                                  typename L::scalar& mean, typename L::scalar& rstd) {
     using T = typename L::scalar;
     T m = 0;
     if constexpr (Centred) {
@@ -30,9 +30,10 @@ inline void norm_statistics(const typename L::scalar* x, int d, typename L::scal
 
 /// y = scale·(γ ∘ x̂ + β), x̂ = (x − mean)·rstd. gamma and beta may be null (1 and 0).
 template <class L>
-inline void norm_apply(const typename L::scalar* x, int d, typename L::scalar mean, typename L::scalar rstd,
-                       const typename L::scalar* gamma, const typename L::scalar* beta,
-                       typename L::scalar scale, typename L::scalar* y) {
+NORMSCOPE_SHARED_CODE inline void norm_apply(const typename L::scalar* x, int d, typename L::scalar mean,
+                                             typename L::scalar rstd, const typename L::scalar* gamma,
+                                             const typename L::scalar* beta, typename L::scalar scale,
+                                             typename L::scalar* y) {
     for_lanes<L>(d, [&](int i, auto part) {
         auto v = (L::load(x + i, part) - mean) * rstd;
         if (gamma) v = v * L::load(gamma + i, part);
@@ -46,9 +47,10 @@ inline void norm_apply(const typename L::scalar* x, int d, typename L::scalar me
 /// rstd). One projection is used in both directions: JVP = γ ∘ C(u), VJP = C(γ ∘ u). `weight` (may be null)
 /// multiplies u first. out = (add ? out : 0) + scale·C(weight ∘ u).
 template <class L, bool Centred>
-inline void norm_project(const typename L::scalar* x, int d, typename L::scalar mean, typename L::scalar rstd,
-                         const typename L::scalar* weight, const typename L::scalar* u,
-                         typename L::scalar scale, bool add, typename L::scalar* out) {
+NORMSCOPE_SHARED_CODE inline void norm_project(const typename L::scalar* x, int d, typename L::scalar mean,
+                                               typename L::scalar rstd, const typename L::scalar* weight,
+                                               const typename L::scalar* u, typename L::scalar scale,
+                                               bool add, typename L::scalar* out) {
     using T = typename L::scalar;
     auto sum = L::all(0), dot = L::all(0);
     for_lanes<L>(d, [&](int i, auto part) {
@@ -71,10 +73,12 @@ inline void norm_project(const typename L::scalar* x, int d, typename L::scalar 
 
 /// Parameter gradients of one row: dgamma += scale·(dy ∘ x̂), dbeta += scale·dy (dbeta may be null).
 template <class L>
-inline void norm_parameter_gradient(const typename L::scalar* x, int d, typename L::scalar mean,
-                                    typename L::scalar rstd, const typename L::scalar* dy,
-                                    typename L::scalar scale, typename L::scalar* dgamma,
-                                    typename L::scalar* dbeta) {
+NORMSCOPE_SHARED_CODE inline void norm_parameter_gradient(const typename L::scalar* x, int d,
+                                                          typename L::scalar mean, typename L::scalar rstd,
+                                                          const typename L::scalar* dy,
+                                                          typename L::scalar scale,
+                                                          typename L::scalar* dgamma,
+                                                          typename L::scalar* dbeta) {
     for_lanes<L>(d, [&](int i, auto part) {
         const auto g = L::load(dy + i, part) * scale;
         const auto x_hat = (L::load(x + i, part) - mean) * rstd;

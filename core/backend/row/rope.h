@@ -10,8 +10,8 @@ namespace normscope::row {
 /// orthogonal, so the inverse is the transpose: one function is the forward map, its tangent and its
 /// gradient.
 template <class L>
-inline void rope(typename L::scalar* x, int half, const typename L::scalar* cosine,
-                 const typename L::scalar* sine, bool inverse) {
+NORMSCOPE_SHARED_CODE inline void rope(typename L::scalar* x, int half, const typename L::scalar* cosine,
+                                       const typename L::scalar* sine, bool inverse) {
     using T = typename L::scalar;
     const T sign = inverse ? T(-1) : T(1);
     for_lanes<L>(half, [&](int i, auto part) {

@@ -7,7 +7,7 @@ namespace normscope::row {
 
 /// p = softmax(scale·s) over n entries, in place; the largest entry is subtracted first.
 template <class L>
-inline void softmax(typename L::scalar* s, int n, typename L::scalar scale) {
+NORMSCOPE_SHARED_CODE inline void softmax(typename L::scalar* s, int n, typename L::scalar scale) {
     using T = typename L::scalar;
     auto m = L::all(s[0]);
     for_lanes<L>(n, [&](int i, auto part) { m = L::larger(L::keep(L::load(s + i, part), part, s[0]), m); });
@@ -25,8 +25,8 @@ inline void softmax(typename L::scalar* s, int n, typename L::scalar scale) {
 /// The softmax Jacobian J = scale·(diag(p) − ppᵀ) applied to g; symmetric, so it serves JVP and VJP.
 /// out = scale·p ∘ (g − p·g). out may be g.
 template <class L>
-inline void softmax_project(const typename L::scalar* p, const typename L::scalar* g, int n,
-                            typename L::scalar scale, typename L::scalar* out) {
+NORMSCOPE_SHARED_CODE inline void softmax_project(const typename L::scalar* p, const typename L::scalar* g,
+                                                  int n, typename L::scalar scale, typename L::scalar* out) {
     auto dot = L::all(0);
     for_lanes<L>(n, [&](int i, auto part) { dot += L::load(p + i, part) * L::load(g + i, part); });
     const auto mean = L::sum(dot);

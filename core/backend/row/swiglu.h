@@ -7,7 +7,8 @@ namespace normscope::row {
 
 /// The gated activation of one row: a = SiLU(g) ∘ u.
 template <class L>
-inline void swiglu(int n, const typename L::scalar* g, const typename L::scalar* u, typename L::scalar* a) {
+NORMSCOPE_SHARED_CODE inline void swiglu(int n, const typename L::scalar* g, const typename L::scalar* u,
+                                         typename L::scalar* a) {
     for_lanes<L>(n, [&](int i, auto part) {
         L::store(a + i, activation<L, Activation::Silu>(L::load(g + i, part)).value * L::load(u + i, part),
                  part);
@@ -16,8 +17,9 @@ inline void swiglu(int n, const typename L::scalar* g, const typename L::scalar*
 
 /// dg = da ∘ u ∘ SiLU'(g), du = da ∘ SiLU(g).
 template <class L>
-inline void swiglu_backward(int n, const typename L::scalar* g, const typename L::scalar* u,
-                            const typename L::scalar* da, typename L::scalar* dg, typename L::scalar* du) {
+NORMSCOPE_SHARED_CODE inline void swiglu_backward(int n, const typename L::scalar* g,
+                                                  const typename L::scalar* u, const typename L::scalar* da,
+                                                  typename L::scalar* dg, typename L::scalar* du) {
     for_lanes<L>(n, [&](int i, auto part) {
         const auto silu = activation<L, Activation::Silu>(L::load(g + i, part));
         const auto d = L::load(da + i, part);
@@ -28,9 +30,9 @@ inline void swiglu_backward(int n, const typename L::scalar* g, const typename L
 
 /// ta = SiLU'(g) ∘ u ∘ tg + SiLU(g) ∘ tu.
 template <class L>
-inline void swiglu_tangent(int n, const typename L::scalar* g, const typename L::scalar* u,
-                           const typename L::scalar* tg, const typename L::scalar* tu,
-                           typename L::scalar* ta) {
+NORMSCOPE_SHARED_CODE inline void swiglu_tangent(int n, const typename L::scalar* g,
+                                                 const typename L::scalar* u, const typename L::scalar* tg,
+                                                 const typename L::scalar* tu, typename L::scalar* ta) {
     for_lanes<L>(n, [&](int i, auto part) {
         const auto silu = activation<L, Activation::Silu>(L::load(g + i, part));
         L::store(

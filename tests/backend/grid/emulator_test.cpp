@@ -181,6 +181,12 @@ class EmulatorTest : public QObject {
         always("writes out of bounds", [] { sum_of_rows(Fault::WritePastEnd); });
     }
 
+    void checksCanBeOff() {
+        set_schedule({Schedule::Order::Drawn, 1, false});
+        sum_of_rows(Fault::IndexTooLarge);  // of a row that another one follows, or of the gap after the last
+        set_schedule({});
+    }
+
     void sharedMemoryIsNotInitialised() {
         always("reads uninitialised", [] { sum_of_rows(Fault::UninitialisedTail); });
     }
@@ -239,6 +245,16 @@ class EmulatorTest : public QObject {
             seen.push_back(total.values()[0]);
         }
         QVERIFY(std::any_of(seen.begin(), seen.end(), [&](float v) { return v != seen.front(); }));
+    }
+
+    void aReductionIsItsShuffles() {
+        for (int seed = 1; seed <= 5; ++seed) {
+            set_schedule({Schedule::Order::Drawn, static_cast<std::uint64_t>(seed)});
+            Array<float> x(ramp(32, 1)), shuffled(32), reduced(32);
+            warp_sums(true, x, shuffled);
+            warp_sums(false, x, reduced);
+            QCOMPARE(reduced.values(), shuffled.values());
+        }
     }
 
     void tensorCoresMultiply_data() {

@@ -52,6 +52,15 @@ __global__ void ordered_sum_kernel(Fault fault, const float* x, int n, float* pa
     *total = all;
 }
 
+__global__ void warp_sums_kernel(bool shuffles, const float* x, float* sums) {
+    float sum = x[threadIdx.x];
+    if (shuffles)
+        for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(kAll, sum, step);
+    else
+        sum = warp_reduce(sum, [](float a, float b) { return a + b; });
+    sums[threadIdx.x] = sum;
+}
+
 __global__ void atomic_sum_kernel(const float* x, int n, float* total) {
     const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
     if (i < n) atomicAdd(total, x[i]);
@@ -140,6 +149,10 @@ void ordered_sum(Fault fault, const float* x, int n, int blocks, float* parts, u
                  float* total) {
     launch("ordered_sum", ordered_sum_kernel, Shape{{static_cast<unsigned>(blocks)}, {32}}, fault, x, n,
            parts, ticket, total);
+}
+
+void warp_sums(bool shuffles, const float* x, float* sums) {
+    launch("warp_sums", warp_sums_kernel, Shape{{1}, {32}}, shuffles, x, sums);
 }
 
 void atomic_sum(const float* x, int n, int blocks, float* total) {

@@ -29,6 +29,8 @@ void row_sums(Fault, const float* x, int rows, int n, float* out);
 /// is 0 before and after.
 void ordered_sum(Fault, const float* x, int n, int blocks, float* parts, unsigned* ticket, float* total);
 /// *total += Σ x[n] by atomics.
+/// sums[32]: each lane's sum of 32 values, by five shuffles or by warp_reduce.
+void warp_sums(bool shuffles, const float* x, float* sums);
 void atomic_sum(const float* x, int n, int blocks, float* total);
 /// C[M, N] = A[M, K]·B[K, N], M a multiple of 16, N of 8, K of 16; BF16 or FP16 bits in, one warp a tile, two
 /// buffers in shared memory filled by asynchronous copies.

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/backend/ops.h"
+
+#include <cstddef>
+
+namespace normscope::cuda {
+
+/// Which operand is stored transposed, as in cpu/matmul.h: A·Bᵀ, A·B, Aᵀ·B.
+enum class Form { Nt, Nn, Tn };
+
+/// One matrix of a batch, row-major: rows `ld` apart, matrices `stride` apart (0: the same one for all).
+template <class P>
+struct Operand {
+    P* data;
+    int ld;
+    std::size_t stride = 0;
+};
+
+/// C[M, N] = alpha·op(A)·op(B) + beta·C, `batch` times. With beta 0 C is not read. K is what is summed over.
+template <class T>
+struct Gemm {
+    Form form;
+    int M, N, K;
+    Operand<const T> A, B;
+    Operand<T> C;
+    int batch = 1;
+    T alpha = 1, beta = 0;
+};
+
+/// GEMM of a device, in its stream: addresses are the device's. The same call gives the same bits every time.
+/// On the emulated grid the result of a row does not depend on the other rows; cuBLAS chooses its algorithm
+/// by the whole shape, so on a GPU the last bits of a row may depend on the number of rows (not on their
+/// values).
+template <class T>
+class GemmLibrary {
+  public:
+    virtual ~GemmLibrary() = default;
+    virtual void multiply(const Gemm<T>&) = 0;
+    /// y[R, out] = x[R, in]·Wᵀ + bias, bias [out] or null.
+    virtual void linear(int R, int out, int in, const T* x, const T* weight, const T* bias, T* y) = 0;
+};
+
+}  // namespace normscope::cuda

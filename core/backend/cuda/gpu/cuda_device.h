@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/backend/cuda/context.h"
+#include "core/backend/device.h"
+
+#include <memory>
+#include <string>
+
+namespace normscope::cuda {
+
+/// One NVIDIA GPU: the kernels of cuda/, GEMM by cuBLASLt, one stream. A batch is one shard; pieces run in
+/// order on the calling thread. float32 is true float32 (no TF32); BF16 and FP16 are emulated, as on the CPU.
+/// A call returns before it is done, so an error of a kernel is thrown by a later call: check(), check.h.
+class CudaDevice final : public Device, private Context {
+  public:
+    /// SystemError where the card cannot be used or cuBLASLt is missing.
+    explicit CudaDevice(int card);
+    ~CudaDevice() override;
+
+    DeviceCapabilities capabilities() const override;
+    /// Free: what the driver has, and released blocks that are kept.
+    DeviceMemory memory() const override;
+    void* allocate(std::size_t bytes) override;
+    void release(void* block, std::size_t bytes) noexcept override;
+    void upload(void* to, const void* from, std::size_t bytes) override;
+    void download(void* to, const void* from, std::size_t bytes) override;
+    void copy(void* to, const void* from, std::size_t bytes) override;
+    void zero(void* to, std::size_t bytes) override;
+    void synchronize() override;
+    void* scratch(int slot, std::size_t bytes) override;
+    int shards(int sequences) const override;
+    void run(ThreadPool& pool, int count, const std::function<void(int)>& piece) override;
+    void run_ranges(ThreadPool& pool, int count, const std::function<void(int, int)>& range) override;
+    Ops<float>& ops_float(Rounding rounding, PrecisionPolicy policy) override;
+    Ops<double>& ops_double() override;
+
+  private:
+    Queue queue() const override;
+    void* workspace(Work slot, std::size_t bytes) override;
+    /// Makes it the calling thread's device: one program may use several.
+    void select() const;
+
+    struct State;
+    int card_;
+    std::string name_;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace normscope::cuda

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "tests/backend/operations.h"
+
+// Attention, as operations.h.
+
+namespace normscope::device_side::operations {
+
+struct AttentionOptions {
+    int heads, kv_heads;
+    QkNorm norm;
+    bool rotary, causal, bias;
+};
+struct AttentionCase {
+    const char* name;
+    AttentionOptions options;
+};
+inline constexpr AttentionCase kAttentionCases[] = {
+    {"plain", {3, 3, QkNorm::Off, false, true, true}},
+    {"not causal", {3, 3, QkNorm::Off, false, false, true}},
+    {"groups, rotary", {6, 2, QkNorm::Off, true, true, false}},
+    {"norms by head", {6, 3, QkNorm::Head, true, true, false}},
+    {"norms over all heads", {2, 1, QkNorm::Full, false, true, true}},
+};
+
+template <class Verify>
+void attention(const Verify& verify, const AttentionCase& given) {
+    const auto [heads, kv_heads, norm, rotary, causal, bias] = given.options;
+    constexpr int width = 36, tokens = 35, sequences = 2;
+    const AttentionShape shape{width, heads, kv_heads, tokens, causal, norm, NormKind::RmsNorm};
+    const bool normed = shape.qk_norm != QkNorm::Off, by_head = shape.qk_norm == QkNorm::Head;
+    const int rows = sequences * tokens;
+    const std::size_t hidden = area(rows, width), q_width = by_head ? shape.d_head() : width,
+                      k_width = by_head ? shape.d_head() : shape.d_kv();
+    const auto weights_of = [&](auto& s) {
+        using T = typename std::decay_t<decltype(s)>::scalar;
+        std::vector<double> angles;
+        for (int t = 0; t < tokens; ++t)
+            for (const bool sine : {false, true})
+                for (int i = 0; i < shape.d_head() / 2; ++i)
+                    angles.push_back(
+                        double(float(sine ? std::sin(t * 0.3 / (i + 1)) : std::cos(t * 0.3 / (i + 1)))));
+        return AttentionWeights<T>{
+            {s.in(drawn(area(shape.width(), width), 1, 0.3)), nullptr,
+             bias ? s.in(drawn(static_cast<std::size_t>(shape.width()), 2)) : nullptr},
+            {s.in(drawn(area(width, width), 3, 0.3)), nullptr, bias ? s.in(drawn(width, 4)) : nullptr},
+            normed ? s.in(drawn(q_width, 5)) : nullptr,
+            normed ? s.in(drawn(k_width, 6)) : nullptr,
+            rotary ? s.in(angles) : nullptr,
+            s.scalar_in(1e-3),
+            s.scalar_in(0.25)};
+    };
+    const auto tape_of = [&](auto& s) {
+        using T = typename std::decay_t<decltype(s)>::scalar;
+        const std::size_t statistics = area(rows, heads);
+        return AttentionTape<T>{s.out(area(rows, shape.width())),
+                                normed ? s.out(area(rows, width + shape.d_kv())) : nullptr,
+                                {s.out(statistics), s.out(statistics)},
+                                {s.out(statistics), s.out(statistics)},
+                                s.out(area(sequences * heads * tokens, tokens)),
+                                s.out(hidden)};
+    };
+    const std::vector<double> u = drawn(hidden, 7);
+    verify("attention_forward", 8, [&](auto& s) {
+        const auto tape = tape_of(s);
+        auto* f = s.out(hidden);
+        s.ops.attention_forward(shape, sequences, weights_of(s), s.in(u), tape, f);
+        return Outputs{
+            {"f", s.read(f, hidden)},
+            {"probabilities", s.read(tape.probabilities, area(sequences * heads * tokens, tokens))},
+            {"mixed", s.read(tape.mixed, hidden)},
+            {"qkv", s.read(tape.qkv, area(rows, shape.width()))}};
+    });
+    for (const int directions : {1, 3})
+        for (const bool fresh : {false, true})
+            verify("attention_vjp", 16, [&](auto& s) {
+                using T = typename std::decay_t<decltype(s)>::scalar;
+                const auto w = weights_of(s);
+                const auto tape = tape_of(s);
+                const std::size_t count = hidden * static_cast<std::size_t>(directions);
+                auto* at = s.in(u);
+                s.ops.attention_forward(shape, sequences, w, at, tape, s.out(hidden));
+                const std::size_t qkv = area(shape.width(), width), o = area(width, width);
+                const auto sums = [&](bool there, std::size_t size) -> T* {
+                    return there ? s.in(drawn(size, 11)) : nullptr;
+                };
+                const auto matrix = [&](std::size_t size) -> T* {
+                    return fresh ? s.out(size) : s.in(drawn(size, 12));
+                };
+                AttentionGradients<T> g{matrix(qkv),
+                                        sums(bias, area(shape.width(), 1)),
+                                        matrix(o),
+                                        sums(bias, width),
+                                        sums(normed, q_width),
+                                        sums(normed, k_width),
+                                        fresh};
+                auto* du = s.out(count);
+                s.ops.attention_vjp(shape, sequences, directions, w, tape, at, s.in(drawn(count, 8)), du,
+                                    directions == 1 ? &g : nullptr);
+                Outputs all{{"du", s.read(du, count)}};
+                if (directions > 1) return all;
+                all.push_back({"wqkv", s.read(g.wqkv, qkv)});
+                all.push_back({"wo", s.read(g.wo, o)});
+                if (bias) all.push_back({"bqkv", s.read(g.bqkv, area(shape.width(), 1))});
+                if (bias) all.push_back({"bo", s.read(g.bo, width)});
+                if (normed) all.push_back({"q_norm", s.read(g.q_norm, q_width)});
+                if (normed) all.push_back({"k_norm", s.read(g.k_norm, k_width)});
+                return all;
+            });
+    for (const int first_token : {0, 20, tokens - 1}) {
+        if (!causal && first_token > 0) continue;
+        verify("attention_jvp", 16, [&](auto& s) {
+            const auto w = weights_of(s);
+            const auto tape = tape_of(s);
+            s.ops.attention_forward(shape, 1, w, s.in(u), tape, s.out(hidden));
+            const std::size_t count = area(3 * (tokens - first_token), width);
+            auto* tf = s.out(count);
+            s.ops.attention_jvp(shape, first_token, 3, w, tape, s.in(drawn(count, 9)), tf);
+            return Outputs{{"tf", s.read(tf, count)}};
+        });
+    }
+}
+
+}  // namespace normscope::device_side::operations

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Attention on the emulated CUDA device: forward, VJP and JVP (cuda_verify.h).
+#include "tests/backend/attention_operations.h"
+#include "tests/backend/cuda_verify.h"
+
+using namespace normscope;
+using namespace normscope::device_side;
+
+class CudaAttentionTest : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void attention_data() {
+        QTest::addColumn<int>("given");
+        int k = 0;
+        for (const auto& given : operations::kAttentionCases) QTest::newRow(given.name) << k++;
+    }
+    void attention() {
+        QFETCH(int, given);
+        operations::attention(verify, operations::kAttentionCases[given]);
+    }
+};
+
+QTEST_GUILESS_MAIN(CudaAttentionTest)
+#include "cuda_attention_test.moc"

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "tests/backend/device_side.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+// Every operation of ops.h with inputs for it, at sizes that are no multiples of a warp, with the aliases and
+// null pointers that ops.h allows. Each function passes its calls to verify(name, multiple, call): call(side)
+// makes them on a device and returns what was written, and its error is at most `multiple` times the machine
+// epsilon.
+
+namespace normscope::device_side {
+
+/// The largest error of all outputs relative to each output's largest magnitude, in units of T's machine
+/// epsilon.
+template <class T>
+double error_of(const Outputs& found, const Outputs& reference) {
+    double worst = 0;
+    for (std::size_t k = 0; k < reference.size(); ++k) {
+        const auto& [name, expected] = reference[k];
+        const std::vector<double>& actual = found[k].second;
+        double scale = 0, most = 0;
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+            if (actual[i] == expected[i] || (std::isnan(actual[i]) && std::isnan(expected[i]))) continue;
+            most = std::max(most, std::abs(actual[i] - expected[i]));
+            if (!std::isfinite(most)) return std::numeric_limits<double>::infinity();
+        }
+        for (double v : expected)
+            if (std::isfinite(v)) scale = std::max(scale, std::abs(v));
+        if (most > 0) worst = std::max(worst, most / (scale * std::numeric_limits<T>::epsilon()));
+    }
+    return worst;
+}
+
+inline bool same_bits(const Outputs& a, const Outputs& b) {
+    for (std::size_t k = 0; k < a.size(); ++k)
+        if (std::memcmp(a[k].second.data(), b[k].second.data(), a[k].second.size() * sizeof(double)) != 0)
+            return false;
+    return a.size() == b.size();
+}
+
+inline std::size_t area(int rows, int columns) {
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+}
+
+inline constexpr int R = 77, d = 37;  // R: more than one chunk of rows
+inline const std::size_t n = area(R, d);
+
+namespace operations {
+
+template <class Verify>
+void coefficients(const Verify& verify) {
+    std::vector<CoefficientRule> rules(3);
+    rules[0].gate = 0;
+    rules[0].site = GateSite::Branch;
+    rules[0].a = 0.8;
+    rules[1].gate = 1;
+    rules[1].site = GateSite::Shortcut;
+    rules[1].activation = GateActivation::Tanh;
+    rules[1].stops_gradient = false;
+    rules[2].scale = 2;
+    rules[2].second_of_parallel = true;
+    verify("pass_coefficients", 4, [&](auto& s) {
+        using T = typename std::decay_t<decltype(s)>::scalar;
+        auto* pass = s.template raw<PassCoefficients<T>>(1);
+        auto* out = s.template raw<SublayerCoefficients<T>>(rules.size());
+        s.ops.pass_coefficients(3, s.of(rules), 16, s.of(std::vector<Numerics>{{0.5, 1.5, 1e-4}}),
+                                s.in({0.25, -0.5, 1.25}), pass, out);
+        const auto p = s.values(pass, 1)[0];
+        Outputs all{{"pass", {double(p.eps)}}, {"scale", {double(p.attention_scale)}}};
+        for (const auto& c : s.values(out, rules.size()))
+            all.push_back({"sublayer",
+                           {double(c.s_in), double(c.gate), double(c.shortcut), double(c.branch),
+                            double(c.shortcut_of[0]), double(c.shortcut_of[1]), double(c.branch_of[0]),
+                            double(c.branch_of[1]), double(c.scale_step), c.gate_slope, c.scale_slope}});
+        return all;
+    });
+}
+
+template <class Verify>
+void memory(const Verify& verify) {
+    verify("copy", 0, [&](auto& s) {
+        auto* to = s.out(n);
+        s.ops.copy(n, s.in(drawn(n, 1)), to);
+        return Outputs{{"to", s.read(to, n)}};
+    });
+    verify("zero", 0, [&](auto& s) {
+        auto* arena = s.in(drawn(n, 1));
+        s.ops.zero(s.of(std::vector<ArenaPiece>{{3, 300, false}, {1000, 1, false}}), 2, arena);
+        return Outputs{{"arena", s.read(arena, n)}};
+    });
+}
+
+template <class Verify>
+void linear_layers(const Verify& verify) {
+    constexpr int out = 41;
+    for (const bool bias : {false, true})
+        verify("linear", 6, [&](auto& s) {
+            auto* y = s.out(area(R, out));
+            s.ops.linear(R, out, d, s.in(drawn(n, 1)),
+                         {s.in(drawn(area(out, d), 2)), nullptr, bias ? s.in(drawn(out, 3)) : nullptr}, y);
+            return Outputs{{"y", s.read(y, area(R, out))}};
+        });
+    verify("linear_input_gradient", 6, [&](auto& s) {
+        auto* dx = s.out(n);
+        s.ops.linear_input_gradient(R, out, d, s.in(drawn(area(R, out), 1)), s.in(drawn(area(out, d), 2)),
+                                    dx);
+        return Outputs{{"dx", s.read(dx, n)}};
+    });
+    for (const bool fresh : {false, true})
+        verify("linear_weight_gradient", 8, [&](auto& s) {
+            auto* dW = fresh ? s.out(area(out, d)) : s.in(drawn(area(out, d), 3));
+            s.ops.linear_weight_gradient(R, out, d, s.in(drawn(area(R, out), 1)), s.in(drawn(n, 2)), fresh,
+                                         dW);
+            return Outputs{{"dW", s.read(dW, area(out, d))}};
+        });
+    verify("transpose_weight", 0, [&](auto& s) {
+        auto* to = s.out(n);
+        s.ops.transpose_weight(R, d, s.in(drawn(n, 1)), to);
+        return Outputs{{"to", s.read(to, n)}};
+    });
+}
+
+template <class Verify>
+void columns(const Verify& verify) {
+    verify("column_sums", 4, [&](auto& s) {
+        auto* sums = s.in(drawn(d, 2));
+        s.ops.column_sums(R, d, s.in(drawn(n, 1)), sums);
+        return Outputs{{"sums", s.read(sums, d)}};
+    });
+    for (const bool scaled : {false, true})
+        verify("column_products", 4, [&](auto& s) {
+            auto* sums = s.in(drawn(d, 3));
+            s.ops.column_products(R, d, scaled ? s.scalar_in(0.75) : nullptr, s.in(drawn(n, 1)),
+                                  s.in(drawn(n, 2)), sums);
+            return Outputs{{"sums", s.read(sums, d)}};
+        });
+}
+
+/// full: with β, a scale, added to dx; else without, dx in place of dy.
+template <class Verify>
+void norms(const Verify& verify, NormKind kind, bool full) {
+    const auto rows_of = [&](auto& s) {
+        using T = typename std::decay_t<decltype(s)>::scalar;
+        return NormRows<T>{kind,
+                           R,
+                           d,
+                           s.in(drawn(n, 1, 3)),
+                           {s.out(R), s.out(R)},
+                           s.in(drawn(d, 2)),
+                           full ? s.in(drawn(d, 3)) : nullptr};
+    };
+    const auto forward = [&](auto& s, const auto& rows, auto* y) {
+        s.ops.norm_forward(rows, s.scalar_in(1e-3), full ? s.scalar_in(0.5) : nullptr, y);
+    };
+    verify("norm_forward", 4, [&](auto& s) {
+        const auto rows = rows_of(s);
+        auto* y = s.out(n);
+        forward(s, rows, y);
+        return Outputs{{"y", s.read(y, n)},
+                       {"mean", s.read(rows.statistics.mean, R)},
+                       {"rstd", s.read(rows.statistics.rstd, R)}};
+    });
+    for (const bool parameters : {false, true})
+        verify("norm_vjp", 8, [&](auto& s) {
+            const auto rows = rows_of(s);
+            forward(s, rows, s.out(n));
+            auto* dy = s.in(drawn(n, 4));
+            auto* dx = full ? s.in(drawn(n, 5)) : dy;
+            auto* dgamma = parameters ? s.in(drawn(d, 6)) : nullptr;
+            auto* dbeta = parameters && full ? s.in(drawn(d, 7)) : nullptr;
+            s.ops.norm_vjp(rows, dy, full ? s.scalar_in(0.5) : nullptr, full, dx, dgamma, dbeta);
+            Outputs all{{"dx", s.read(dx, n)}};
+            if (dgamma) all.push_back({"dgamma", s.read(dgamma, d)});
+            if (dbeta) all.push_back({"dbeta", s.read(dbeta, d)});
+            return all;
+        });
+    verify("norm_jvp", 8, [&](auto& s) {
+        const auto rows = rows_of(s);
+        forward(s, rows, s.out(n));
+        auto* tx = s.in(drawn(n, 4));
+        auto* ty = full ? s.out(n) : tx;
+        s.ops.norm_jvp(rows, tx, full ? s.scalar_in(0.5) : nullptr, ty);
+        return Outputs{{"ty", s.read(ty, n)}};
+    });
+}
+
+template <class Verify>
+void elementwise(const Verify& verify) {
+    for (const Activation kind :
+         {Activation::GeluTanh, Activation::GeluErf, Activation::Relu, Activation::Silu, Activation::SwiGlu})
+        verify("activation", 16, [&](auto& s) {
+            auto* h = s.in(drawn(n, 1, 4));
+            auto* slope = s.out(n);
+            auto* a = kind == Activation::Relu ? h : s.out(n);
+            s.ops.activation(kind, n, h, a, slope);
+            return Outputs{{"a", s.read(a, n)}, {"slope", s.read(slope, n)}};
+        });
+    for (const bool alias : {false, true}) {
+        verify("multiply", 2, [&](auto& s) {
+            auto* y = s.in(drawn(n, 2));
+            auto* out = alias ? y : s.out(n);
+            s.ops.multiply(n, s.in(drawn(n, 1)), y, out);
+            return Outputs{{"out", s.read(out, n)}};
+        });
+        verify("axpby", 4, [&](auto& s) {
+            auto* y = s.in(drawn(n, 2));
+            auto* out = alias ? y : s.out(n);
+            s.ops.axpby(n, alias ? nullptr : s.scalar_in(0.7), s.in(drawn(n, 1)),
+                        alias ? s.scalar_in(-1.3) : nullptr, y, out);
+            return Outputs{{"out", s.read(out, n)}};
+        });
+        verify("scale", 2, [&](auto& s) {
+            auto* x = s.in(drawn(n, 1));
+            auto* out = alias ? x : s.out(n);
+            s.ops.scale(n, alias ? nullptr : s.scalar_in(0.7), x, out);
+            return Outputs{{"out", s.read(out, n)}};
+        });
+        verify("scale_columns", 2, [&](auto& s) {
+            auto* x = s.in(drawn(n, 1));
+            auto* out = alias ? x : s.out(n);
+            s.ops.scale_columns(R, d, s.in(drawn(d, 2)), x, out);
+            return Outputs{{"out", s.read(out, n)}};
+        });
+        verify("soft_cap_vjp", 4, [&](auto& s) {
+            auto* g = s.in(drawn(n, 2));
+            auto* out = alias ? g : s.out(n);
+            s.ops.soft_cap_vjp(n, 2, s.in(drawn(n, 1, 1.9)), g, out);
+            return Outputs{{"out", s.read(out, n)}};
+        });
+    }
+    verify("soft_cap", 4, [&](auto& s) {
+        auto* x = s.in(drawn(n, 1, 5));
+        s.ops.soft_cap(n, 2, x);
+        return Outputs{{"x", s.read(x, n)}};
+    });
+    verify("swiglu", 4, [&](auto& s) {
+        auto* a = s.out(n);
+        s.ops.swiglu(R, d, s.in(drawn(2 * n, 1, 3)), a);
+        return Outputs{{"a", s.read(a, n)}};
+    });
+    verify("swiglu_vjp", 4, [&](auto& s) {
+        auto* dpre = s.out(2 * n);
+        s.ops.swiglu_vjp(R, d, s.in(drawn(2 * n, 1, 3)), s.in(drawn(n, 2)), dpre);
+        return Outputs{{"dpre", s.read(dpre, 2 * n)}};
+    });
+    verify("swiglu_jvp", 4, [&](auto& s) {
+        auto* ta = s.out(n);
+        s.ops.swiglu_jvp(R, d, s.in(drawn(2 * n, 1, 3)), s.in(drawn(2 * n, 2)), ta);
+        return Outputs{{"ta", s.read(ta, n)}};
+    });
+    verify("round_weights", 0, [&](auto& s) {
+        auto* x = s.in(drawn(n, 1));
+        s.ops.round_weights(n, x);
+        return Outputs{{"x", s.read(x, n)}};
+    });
+}
+
+template <class Verify>
+void embeddings(const Verify& verify) {
+    constexpr int sequences = 7, length = 11, vocab = 19;
+    std::vector<std::int32_t> tokens;
+    for (int i = 0; i < R; ++i) tokens.push_back(i * i * 5 % (vocab - 2));  // some repeat, two never come
+    for (const bool positions : {false, true}) {
+        verify("embedding_forward", 2, [&](auto& s) {
+            auto* x = s.out(n);
+            s.ops.embedding_forward(sequences, length, d, s.of(tokens), s.in(drawn(area(vocab, d), 1)),
+                                    positions ? s.in(drawn(area(length, d), 2)) : nullptr, x);
+            return Outputs{{"x", s.read(x, n)}};
+        });
+        verify("embedding_vjp", 4, [&](auto& s) {
+            auto* dtable = s.in(drawn(area(vocab, d), 2));
+            auto* dpositions = positions ? s.in(drawn(area(13, d), 3)) : nullptr;
+            s.ops.embedding_vjp(sequences, length, d, s.of(tokens), s.in(drawn(n, 1)), vocab, dtable, 13,
+                                dpositions);
+            Outputs all{{"dtable", s.read(dtable, area(vocab, d))}};
+            if (dpositions) all.push_back({"dpositions", s.read(dpositions, area(13, d))});
+            return all;
+        });
+    }
+}
+
+template <class Verify>
+void cross_entropy(const Verify& verify) {
+    std::vector<std::int32_t> targets;
+    for (int i = 0; i < R; ++i) targets.push_back(i * 7 % d);
+    for (const double z : {0.0, 0.01})
+        for (const int dlogits : {0, 1, 2})  // null, an array, the logits
+            verify("cross_entropy", 4, [&](auto& s) {
+                using T = typename std::decay_t<decltype(s)>::scalar;
+                auto* logits = s.in(drawn(n, 1, 4));
+                auto* losses = s.out(R);
+                auto* to = dlogits == 0 ? nullptr : dlogits == 1 ? s.out(n) : logits;
+                s.ops.cross_entropy(R, d, logits, s.of(targets), to ? s.scalar_in(0.125) : nullptr,
+                                    static_cast<T>(static_cast<float>(z)), losses, to);
+                Outputs all{{"losses", s.read(losses, R)}};
+                if (to) all.push_back({"dlogits", s.read(to, n)});
+                return all;
+            });
+}
+
+/// Terms of both signs: the sum is smaller than its terms.
+template <class Verify>
+void reductions(const Verify& verify) {
+    for (const std::size_t count : {std::size_t{1}, n, std::size_t{9001}}) {
+        verify("add_dot", 64, [&](auto& s) {
+            auto* out = s.scalar_in(0.5);
+            s.ops.add_dot(count, s.in(drawn(count, 1)), s.in(drawn(count, 2)), s.number(3), out);
+            return Outputs{{"out", s.read(out, 1)}};
+        });
+        verify("add_squares", 16, [&](auto& s) {
+            auto* out = s.number(0.5);
+            s.ops.add_squares(count, s.in(drawn(count, 1)), out);
+            return Outputs{{"out", s.read(out, 1)}};
+        });
+        verify("norm_of_squares", 8, [&](auto& s) {
+            auto* norm = s.number(0);
+            auto squares = drawn(count, 1);
+            for (double& v : squares) v = std::abs(v);
+            s.ops.norm_of_squares(static_cast<int>(count), s.of(squares), count == 1 ? nullptr : s.number(4),
+                                  norm);
+            return Outputs{{"norm", s.read(norm, 1)}};
+        });
+    }
+    const std::vector<ArenaPiece> pieces{
+        {0, 10, true}, {10, 1000, false}, {1100, 33, true}, {1200, 300, true}};
+    verify("piece_squares", 16, [&](auto& s) {
+        auto* squares = s.of(std::vector<double>{7, 7, 7, 7});
+        s.ops.piece_squares(s.of(pieces), 1, 3, s.in(drawn(1500, 1)), squares);
+        return Outputs{{"squares", s.read(squares, 4)}};
+    });
+    for (const int count : {1, 3, 20})
+        for (const bool in_place : {false, true})
+            verify("sum_shards", 8, [&](auto& s) {
+                using T = typename std::decay_t<decltype(s)>::scalar;
+                std::vector<T*> shards;
+                for (int k = 0; k < count; ++k)
+                    shards.push_back(s.in(drawn(1500, static_cast<std::uint64_t>(k + 1))));
+                T* total = in_place ? shards[0] : s.in(drawn(1500, 99));
+                auto* squares = s.of(std::vector<double>{7, 7, 7, 7});
+                s.ops.sum_shards(s.of(pieces), 1, 4, count, shards.data(), total, squares);
+                return Outputs{{"total", s.read(total, 1500)}, {"squares", s.read(squares, 4)}};
+            });
+    for (const int bad : {-1, 0, 5000, 9000})
+        for (const double value : {std::numeric_limits<double>::infinity(), std::nan("")})
+            verify("first_not_finite", 0, [&](auto& s) {
+                auto x = drawn(9001, 1);
+                if (bad >= 0) x[static_cast<std::size_t>(bad)] = x.back() = value;
+                auto* place = s.of(std::vector<std::int64_t>{-7});
+                s.ops.first_not_finite(x.size(), s.in(x), place);
+                return Outputs{{"place", s.read(place, 1)}};
+            });
+}
+
+template <class Verify>
+void clipping(const Verify& verify) {
+    for (const double clip : {0.0, 0.5, 100.0}) {
+        verify("clip_factor", 4, [&](auto& s) {
+            auto* factor = s.number(0);
+            s.ops.clip_factor(s.number(3), s.number(clip), factor);
+            return Outputs{{"factor", s.read(factor, 1)}};
+        });
+        verify("clip_gates", 4, [&](auto& s) {
+            auto* g = s.in(drawn(50, 1));
+            s.ops.clip_gates(3, s.of(std::vector<std::size_t>{1, 4, 49}), clip, s.number(0.9), g);
+            return Outputs{{"g", s.read(g, 50)}};
+        });
+    }
+}
+
+/// kind: 0 AdamW, 1 Adam, 2 SGD.
+template <class Verify>
+void optimizers(const Verify& verify, int kind) {
+    const OptimizerNumbers numbers{0.01, 0.9, 0.95, 1e-8, 0.1, 0.271, 0.378};
+    const std::vector<ArenaPiece> pieces{
+        {0, 10, true}, {10, 1000, false}, {1100, 33, true}, {1200, 300, true}};
+    verify("optimizer", 4, [&](auto& s) {
+        auto *p = s.in(drawn(1500, 1)), *m = s.in(drawn(1500, 3));
+        auto second = drawn(1500, 4);
+        for (double& v : second) v = std::abs(v);
+        auto* v = s.in(second);
+        auto* g = s.in(drawn(1500, 2));
+        auto* at = s.of(pieces);
+        auto* step = s.of(std::vector<OptimizerNumbers>{numbers});
+        auto* clip = s.number(0.5);
+        if (kind == 0) s.ops.adamw(at, 1, 4, step, clip, g, p, m, v);
+        if (kind == 1) s.ops.adam(at, 1, 4, step, clip, g, p, m, v);
+        if (kind == 2) s.ops.sgd(at, 1, 4, step, clip, g, p, m);
+        return Outputs{{"p", s.read(p, 1500)}, {"m", s.read(m, 1500)}, {"v", s.read(v, 1500)}};
+    });
+}
+
+template <class Verify>
+void muon(const Verify& verify) {
+    const OptimizerNumbers numbers{0.01, 0.9, 0.95, 1e-8, 0.1, 0.271, 0.378};
+    for (const auto& [rows, columns] : std::vector<std::pair<int, int>>{{37, 20}, {20, 37}, {33, 33}})
+        for (const bool zero : {false, true})
+            verify("muon", zero ? 1 : 8, [&, rows = rows, columns = columns](auto& s) {
+                const std::size_t count = area(rows, columns);
+                auto *p = s.in(drawn(count, 1)),
+                     *m = s.in(zero ? std::vector<double>(count) : drawn(count, 3));
+                s.ops.muon(rows, columns, true, s.of(std::vector<OptimizerNumbers>{numbers}), s.number(0.5),
+                           s.in(zero ? std::vector<double>(count) : drawn(count, 2)), p, m);
+                return Outputs{{"p", s.read(p, count)}, {"m", s.read(m, count)}};
+            });
+}
+
+/// All of them but attention (attention_operations.h).
+template <class Verify>
+void all(const Verify& verify) {
+    coefficients(verify);
+    memory(verify);
+    linear_layers(verify);
+    columns(verify);
+    for (const NormKind kind : {NormKind::LayerNorm, NormKind::RmsNorm})
+        for (const bool full : {false, true}) norms(verify, kind, full);
+    elementwise(verify);
+    embeddings(verify);
+    cross_entropy(verify);
+    reductions(verify);
+    clipping(verify);
+    for (const int kind : {0, 1, 2}) optimizers(verify, kind);
+    muon(verify);
+}
+
+}  // namespace operations
+
+}  // namespace normscope::device_side
