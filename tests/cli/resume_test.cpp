@@ -131,7 +131,7 @@ class ResumeTest : public QObject {
         compare(out, whole());
     }
 
-    /// A step is computed from the newest checkpoint before it, of the two beside a recording.
+    /// A step is computed from the newest checkpoint before it, of the two next to a recording.
     void aReplayStartsAtTheNewestCheckpoint() {
         const std::string out = folder_.filePath("replayed.h5").toStdString();
         Experiment experiment(load_recipe("post-ln", {"stack.depth=2", "stack.d_model=16", "stack.heads=2",
