@@ -72,7 +72,11 @@ void Lab::connectReplies() {
     on(engine, &EngineWorker::measured, &Lab::takeMeasured);
     // Data to record does not pass through the interface thread, which may be busy.
     connect(engine, &EngineWorker::recordingWaits, io,
-            [io, queue = engine->recordings()] { io->record(queue); });
+            [io, queue = engine->recordings()] {
+                // A copy of this thread's own: the connection's is released by the engine's thread when it ends.
+                const auto held = queue;
+                io->record(held);
+            });
     on(io, &IoWorker::notRecorded, &Lab::takeNotRecorded);
     on(io, &IoWorker::sessionSaved, &Lab::takeSaved);
     connect(io, &IoWorker::savingFailed, this, [this](quint64 token) {

@@ -6,7 +6,9 @@
 
 #include <QSignalSpy>
 #include <QTest>
+#include <atomic>
 #include <map>
+#include <mutex>
 
 using namespace normscope;
 using namespace normscope::app;
@@ -217,23 +219,35 @@ class EngineWorkerTest : public QObject {
     /// An interface that hangs and a recorder that does not come: neither is sent an event a step, and
     /// nothing is lost.
     void whatNobodyTakesGathersInOnePiece() {
+        // Written in the engine's thread; frameShown() is never called.
+        std::mutex mutex;
+        std::vector<FramePtr> frames;
+        std::atomic<int> wakes = 0;
         WorkerThread<EngineWorker> engine("engine", 1);
-        QSignalSpy frames(engine.get(), &EngineWorker::frameReady);  // frameShown() is never called
-        QSignalSpy wakes(engine.get(), &EngineWorker::recordingWaits);
+        connect(engine.get(), &EngineWorker::frameReady, [&](const FramePtr& frame) {
+            const std::lock_guard lock(mutex);
+            frames.push_back(frame);
+        });
+        connect(engine.get(), &EngineWorker::recordingWaits, [&] { ++wakes; });
+        const auto complete = [&] {
+            const std::lock_guard lock(mutex);
+            return !frames.empty() && frames.back()->complete;
+        };
         Recipe recipe = smallRecipe(Scheme::Pre, 300);
         recipe.train.checkpoint_every = 1;
         engine->train(1, {{"a", "A", recipe, {}, {}, {}}});
-        QTRY_VERIFY_WITH_TIMEOUT(!frames.isEmpty() && frames.last().at(0).value<FramePtr>()->complete, 20000);
-        QVERIFY(frames.count() <= 4);
-        QCOMPARE(wakes.count(), 1);
+        QTRY_VERIFY_WITH_TIMEOUT(complete(), 20000);
+        const std::lock_guard lock(mutex);
+        QVERIFY(frames.size() <= 4);
+        QCOMPARE(wakes.load(), 1);
         std::size_t rows = 0;
-        for (const auto& frame : frames) {
-            const RunFrame& run = frame.at(0).value<FramePtr>()->runs.at(0);
+        for (const FramePtr& frame : frames) {
+            const RunFrame& run = frame->runs.at(0);
             rows += run.delta.steps.size();
             QVERIFY(run.checkpoints.size() <= 3);
         }
         QCOMPARE(rows, 300u);
-        QCOMPARE(frames.last().at(0).value<FramePtr>()->runs.at(0).checkpoints.back()->step, 300);
+        QCOMPARE(frames.back()->runs.at(0).checkpoints.back()->step, 300);
         const auto waiting = engine->recordings()->take();
         QCOMPARE(waiting.size(), 1u);
         QCOMPARE(waiting[0].delta.steps.size(), 300u);
