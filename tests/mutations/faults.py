@@ -54,7 +54,7 @@ FAULTS = [
     ("backend", "γ's gradient is not rounded", "rounded_kernels.cpp", "if (dgamma) round(", "if (dgamma && !$M) round(", ["backend_rounded_kernels", "backend_low_precision", "model_emulated"]),
     ("train", "the gradient norm counts frozen gates in FP16", "trainer.cpp", "if (model_.table().has_frozen())", "if (model_.table().has_frozen() && !($M && train_.precision == Precision::Fp16))", ["train_", "run_precision"]),
     ("train", "the cosine ends one step late", "schedule.cpp", "steps - 1 - s.warmup", "steps - ($M ? 0 : 1) - s.warmup", ["train_schedule", "train_trainer"]),
-    ("train", "the loss scale grows past float32", "loss_scaling.cpp", "state_.scale < 0x1p127 ?", "$M || state_.scale < 0x1p127 ?", ["train_loss_scaling"]),
+    ("train", "the loss scale grows past float32", "step_control.h", "if (scale < kHighest)", "if ($M || scale < kHighest)", ["backend_step_control"]),
     ("train", "Adam and SGD couple no weight decay", "cpu_optimizers.cpp", "static_cast<T>(n.weight_decay), p, buffer.data());", "static_cast<T>($M ? 0 : n.weight_decay), p, buffer.data());", ["train_optimizers"]),
     ("train", "a spike is reported at every step it lasts", "spike.cpp", "if ((steep || high) && !inside_) report = text;", "if ((steep || high) && (!inside_ || $M)) report = text;", ["train_spike"]),
 
