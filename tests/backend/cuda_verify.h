@@ -8,7 +8,6 @@
 
 #include <QtTest>
 #include <map>
-#include <optional>
 
 // An operation of the emulated CUDA device, of the CPU and of a card where there is one, against the CPU in
 // float64 with the same inputs, rounded to the format. On the emulated device accesses are checked, and
@@ -99,7 +98,12 @@ class Comparison {
         Outputs first;
         for (std::uint64_t seed = 1; seed <= seeds_; ++seed) {
             EmulatedCudaDevice device({grid::Schedule::Order::Drawn, seed, true});
-            Outputs found = outputs(device);
+            Outputs found;
+            try {
+                found = outputs(device);
+            } catch (const grid::GridFault& fault) {
+                return text(fault.what()) + QString(" (seed %1)").arg(seed);
+            }
             if (seed == 1) {
                 if (const QString apart = far(found, "cuda-emulated"); !apart.isEmpty()) return apart;
                 for (std::size_t k = 0; k < found.size() && !format_.plain(); ++k)
