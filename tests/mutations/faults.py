@@ -156,6 +156,5 @@ FAULTS = [
     ("cuda", "no barrier between a block's warps and their sum", "reduction.h", "__syncthreads();", "if (!$M) __syncthreads();", ["backend_cuda_ops"]),
     ("cuda", "a softmax is stored before all lanes have read its first score", "softmax.h", "const T largest = L::max(m);", UNORDERED_MAX, ["backend_cuda_attention"]),
     ("cuda", "logits are overwritten before all lanes have read the target's", "cross_entropy.h", "const T largest = L::max(m);", UNORDERED_MAX, ["backend_cuda_ops"]),
-    ("cuda", "half a block returns before the barrier", "reduction.h", "if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = v;", "$R\n    if ($M && threadIdx.x >= kThreads / 2) return v;", ["backend_cuda_ops"]),
     ("cuda", "lanes decide alone whether a token came before", "loss.h", "if (__any_sync(0xffffffffu, same)) return;", "if ($M ? same : __any_sync(0xffffffffu, same)) return;", ["backend_cuda_ops"]),
 ]
