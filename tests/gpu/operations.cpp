@@ -23,24 +23,24 @@ constexpr int kNoCard = 3;
 
 /// The bounds of operations.h are of the host's exp and log, which are rounded better than a GPU's (CUDA C++
 /// Programming Guide, "Mathematical Functions": up to 2 ulp in float32), and of GEMM in one order.
-double allowed(double multiple) {
-    return multiple == 0 ? 0 : 4 * multiple;
+double allowed(double epsilons) {
+    return 4 * epsilons;
 }
 
 template <class T, class Call>
-bool passes(Device& gpu, const char* name, double multiple, const Outputs& reference, const Call& call) {
+bool passes(Device& gpu, const char* name, double epsilons, const Outputs& reference, const Call& call) {
     Outputs runs[2];
     for (Outputs& run : runs) {
         Side<T> side(gpu);
         run = call(side);
     }
     const double error = error_of<T>(runs[0], reference);
-    const bool same = same_bits(runs[0], runs[1]), good = same && error <= allowed(multiple);
+    const bool same = same_bits(runs[0], runs[1]), good = same && error <= allowed(epsilons);
     std::printf(
         "{\"operation\": \"%s\", \"type\": \"float%d\", \"error_in_epsilon\": %s%.4g%s, \"allowed\": %g, "
         "\"same_bits\": %s, \"passed\": %s}\n",
         name, static_cast<int>(8 * sizeof(T)), std::isfinite(error) ? "" : "\"", error,
-        std::isfinite(error) ? "" : "\"", allowed(multiple), same ? "true" : "false",
+        std::isfinite(error) ? "" : "\"", allowed(epsilons), same ? "true" : "false",
         good ? "true" : "false");
     std::fflush(stdout);
     return good;
@@ -49,11 +49,11 @@ bool passes(Device& gpu, const char* name, double multiple, const Outputs& refer
 int check(Device& gpu) {
     int failures = 0;
     gpu_test::GridDevice grid;
-    const auto verify = [&](const char* name, double multiple, auto&& call) {
+    const auto verify = [&](const char* name, const Allowed& bound, auto&& call) {
         Side<double> side(grid);
         const Outputs reference = call(side);
-        failures += !passes<float>(gpu, name, multiple, reference, call);
-        failures += !passes<double>(gpu, name, multiple, reference, call);
+        failures += !passes<float>(gpu, name, bound.epsilons, reference, call);
+        failures += !passes<double>(gpu, name, bound.epsilons, reference, call);
     };
     operations::all(verify);
     for (const auto& given : operations::kAttentionCases) operations::attention(verify, given);

@@ -12,6 +12,7 @@ namespace normscope::cuda {
 enum class Work {
     Reduction,
     Columns,
+    ColumnSums,
     Gradient,
     Mixed,
     Scores,
