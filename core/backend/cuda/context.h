@@ -22,6 +22,7 @@ enum class Work {
     LeftOperand,
     RightOperand,
     GemmResult,
+    Packed,
     Count
 };
 
