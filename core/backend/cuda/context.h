@@ -12,6 +12,7 @@ namespace normscope::cuda {
 enum class Work {
     Reduction,
     Columns,
+    RoundedSums,
     Gradient,
     Mixed,
     Scores,
