@@ -13,26 +13,47 @@ namespace normscope::device_side {
 
 inline constexpr std::uint64_t kSeeds = 4;
 
+/// How one kind of arithmetic is verified. The error is in units of `unit`, and attention over more than
+/// stored_tokens is tiled.
+struct Verification {
+    Rounding rounding = Rounding::None;
+    PrecisionPolicy policy = PrecisionPolicy::Pure;
+    double unit = 0;  ///< 0: T's machine epsilon
+    int stored_tokens = cuda::kStoredTokens;
+    std::uint64_t seeds = kSeeds;
+};
+
+/// call(side) on the emulated device against `reference`: its fault, or an empty text.
 template <class T, class Call>
-QString failure(const char* name, double multiple, Call&& call) {
-    Side<double> cpu(cpu_device());
-    const Outputs reference = call(cpu);
+QString failure_against(const Outputs& reference, const char* name, double multiple, Call&& call,
+                        const Verification& how = {}) {
+    const double unit = how.unit > 0 ? how.unit / double(std::numeric_limits<T>::epsilon()) : 1;
     Outputs first;
-    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-        EmulatedCudaDevice device({grid::Schedule::Order::Drawn, seed, true});
-        Side<T> side(device);
+    for (std::uint64_t seed = 1; seed <= how.seeds; ++seed) {
+        EmulatedCudaDevice device({grid::Schedule::Order::Drawn, seed, true}, how.stored_tokens);
+        Side<T> side(device, how.rounding, how.policy);
         const Outputs found = call(side);
         if (seed == 1) {
             first = found;
-            const double error = error_of<T>(found, reference);
+            const double error = error_of<T>(found, reference) / unit;
+            if (qEnvironmentVariableIsSet("NORMSCOPE_PRINT_EACH"))
+                for (std::size_t k = 0; k < reference.size(); ++k)
+                    qInfo("  %s: %.2g units", reference[k].first.c_str(),
+                          error_of<T>({found[k]}, {reference[k]}) / unit);
             if (qEnvironmentVariableIsSet("NORMSCOPE_PRINT_ERRORS"))
-                qInfo("%s, %d bytes: %.2g epsilon", name, static_cast<int>(sizeof(T)), error);
+                qInfo("%s, %d bytes: %.2g units", name, static_cast<int>(sizeof(T)), error);
             if (!(error <= multiple))
-                return QString("%1: %2 times epsilon, allowed %3").arg(name).arg(error).arg(multiple);
+                return QString("%1: %2 units, allowed %3").arg(name).arg(error).arg(multiple);
         }
         if (!same_bits(found, first)) return QString("%1: other bits with seed %2").arg(name).arg(seed);
     }
     return {};
+}
+
+template <class T, class Call>
+QString failure(const char* name, double multiple, Call&& call) {
+    Side<double> cpu(cpu_device());
+    return failure_against<T>(call(cpu), name, multiple, call);
 }
 
 /// call(side) in both scalars: errors at most `multiple` times machine epsilon.
