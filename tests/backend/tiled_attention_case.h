@@ -21,18 +21,20 @@ struct TiledCase {
     int rows() const { return sequences * n; }
 };
 
-/// A case's tensors on a side.
+/// A case's tensors on a side, after its forward pass.
 template <class S>
 class TiledSetup {
   public:
     using T = typename S::scalar;
     TiledSetup(S& side, const TiledCase& given, std::vector<double> inputs = {},
-               std::vector<double> qkv_bias = {})
+               std::vector<double> qkv_bias = {}, std::vector<double> qkv = {})
         : s(side), c(given), shape(given.shape()) {
         const int d = shape.d, width = shape.width();
-        std::vector<double> qkv = drawn(area(width, d), 1, std::sqrt(3.0 / d));
-        for (std::size_t i = 0; i < area(d + shape.d_kv(), d); ++i)
-            qkv[i] = static_cast<double>(static_cast<float>(qkv[i] * c.size));
+        if (qkv.empty()) {
+            qkv = drawn(area(width, d), 1, std::sqrt(3.0 / d));
+            for (std::size_t i = 0; i < area(d + shape.d_kv(), d); ++i)
+                qkv[i] = static_cast<double>(static_cast<float>(qkv[i] * c.size));
+        }
         const bool normed = c.norm != QkNorm::Off;
         weights = {{s.in(qkv), nullptr, qkv_bias.empty() ? nullptr : s.in(qkv_bias)},
                    {s.in(drawn(area(d, d), 2, std::sqrt(3.0 / d))), nullptr, nullptr},
@@ -131,7 +133,7 @@ class TiledSetup {
     T *u, *f;
 };
 
-/// All of it. One sequence more than given has no JVP: the tape's first is read.
+/// All passes; the JVP is at the first sequence.
 template <class S>
 Outputs all_of(S& side, const TiledCase& given) {
     TiledSetup<S> setup(side, given);

@@ -3,33 +3,44 @@
 #pragma once
 
 #include "core/backend/cuda/tiled/tiles.h"
-#include "core/backend/cuda/warp.h"
 
 namespace normscope::cuda::tiled {
 
-/// dots[item, head, token] = Σ dout∘out of a head's output, which is the row's Σ p∘dp. One warp each.
-/// A template for the sake of its linkage.
-template <class T>
-__global__ void output_dots_kernel(Sizes s, HeadRows dout, HeadRows out, T* dots) {
-    const int i = row_of_warp();
-    if (i >= s.items * s.heads * s.n) return;
-    const int token = i % s.n, map = i / s.n, item = map / s.heads, head = map % s.heads;
-    const T* const gradient = dout.at(item, token, head);
-    const T* const result = out.at(item % s.sequences, token, head);
-    T sum = 0;
-    for (int c = Warp<T>::lane(); c < s.d_head; c += 32) sum += gradient[c] * result[c];
-    sum = Warp<T>::sum(sum);
-    if (Warp<T>::lane() == 0) dots[i] = sum;
+/// P and dP = dO·Vᵀ of a warp's rows of queries with a tile of keys; zero where masked.
+template <class Rows, int D>
+__device__ inline void gradient_scores(typename Rows::template Block<Tiling<Rows, D>::other>& p,
+                                       typename Rows::template Block<Tiling<Rows, D>::other>& dp,
+                                       const typename Rows::Entry* mine, const typename Rows::Entry* dmine,
+                                       const typename Rows::Entry* keys, const typename Rows::Entry* values,
+                                       int key, int query, const Sizes& s, float base2,
+                                       const float (&largest)[Rows::kRowsOfLane],
+                                       const float (&inverse)[Rows::kRowsOfLane]) {
+    using Tile = Tiling<Rows, D>;
+    Rows::template scores<D>(p, mine, keys, Tile::ld);
+    Rows::template scores<D>(dp, dmine, values, Tile::ld);
+    const bool whole = key + Tile::other <= (s.causal ? query + 1 : s.n);
+    NORMSCOPE_UNROLL
+    for (int r = 0; r < Rows::kRowsOfLane; ++r) {
+        const int length = s.causal ? query + Rows::row(r) + 1 : s.n;
+        NORMSCOPE_UNROLL
+        for (int c = 0; c < Rows::template Block<Tile::other>::kColumns; ++c) {
+            const bool there = whole || key + Rows::column(c) < length;
+            const float made = probability(Rows::rounded_result(p.at[r][c]), base2, largest[r], inverse[r]);
+            p.at[r][c] = there ? made : 0.0f;
+            dp.at[r][c] = there ? Rows::rounded_result(dp.at[r][c]) : 0.0f;
+        }
+    }
 }
 
-/// dQ = dS·K with dS = scale·P∘(dP − dots), dP = dO·Vᵀ and P from the stored softmax. One block for each tile
-/// of queries, the longest rows first.
+/// dQ = dS·K with dS = scale·P∘(dP − Σ P∘dP), and dots = Σ P∘dP of each row [items, heads, n]. Keys pass
+/// twice, first for the sum. FlashAttention-2 takes it as Σ dO∘O, which needs no pass, but is not the sum of
+/// these roundings: where a row attends to one key, dP and the sum must cancel. One block for each tile of
+/// queries, the longest rows first.
 template <class Rows, int D>
 __global__ void __launch_bounds__((Tiling<Rows, D>::threads))
     query_gradient_kernel(Sizes s, const float* scale, Packed<typename Rows::Entry> q,
                           Packed<typename Rows::Entry> k, Packed<typename Rows::Entry> v,
-                          Packed<typename Rows::Entry> dout, RowSoftmax softmax, const float* dots,
-                          HeadRows dq) {
+                          Packed<typename Rows::Entry> dout, RowSoftmax softmax, float* dots, HeadRows dq) {
     using Tile = Tiling<Rows, D>;
     using Scores = typename Rows::template Block<Tile::other>;
     NORMSCOPE_DYNAMIC_SHARED(typename Rows::Entry, shared);
@@ -48,35 +59,46 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads))
     NORMSCOPE_UNROLL
     for (int r = 0; r < Rows::kRowsOfLane; ++r) {
         const int token = query + Rows::row(r);
-        const bool there = token < s.n;
-        const float* const row = there ? softmax.at(sequence * s.heads + at.head, s.n, token) : nullptr;
-        largest[r] = there ? row[0] : 0;
-        inverse[r] = there ? row[1] : 0;
-        dot[r] =
-            there
-                ? dots[static_cast<std::size_t>(at.item * s.heads + at.head) * static_cast<std::size_t>(s.n) +
-                       static_cast<std::size_t>(token)]
-                : 0;
+        const float* const row = token < s.n ? softmax.at(sequence * s.heads + at.head, s.n, token) : nullptr;
+        largest[r] = row ? row[0] : 0;
+        inverse[r] = row ? row[1] : 0;
+        dot[r] = 0;
     }
-    typename Rows::template Block<D> gradient;
-    for (int key = 0; key < end; key += Tile::other) {
+    const auto scores = [&](Scores& p, Scores& dp, int key) {
         begin_tile<Tile, Tile::other>(room.passing(0), k.at(sequence, kv, key));
         begin_tile<Tile, Tile::other>(room.passing(1), v.at(sequence, kv, key));
         finish_tiles();
         __syncthreads();
-        Scores ds, dp;
-        Rows::template scores<D>(ds, room.mine(0) + warp_row * Tile::ld, room.passing(0), Tile::ld);
-        Rows::template scores<D>(dp, room.mine(1) + warp_row * Tile::ld, room.passing(1), Tile::ld);
-        const bool whole = key + Tile::other <= (s.causal ? query + 1 : s.n);
+        gradient_scores<Rows, D>(p, dp, room.mine(0) + warp_row * Tile::ld,
+                                 room.mine(1) + warp_row * Tile::ld, room.passing(0), room.passing(1), key,
+                                 query, s, base2, largest, inverse);
+    };
+    for (int key = 0; key < end; key += Tile::other) {
+        Scores p, dp;
+        scores(p, dp, key);
         NORMSCOPE_UNROLL
         for (int r = 0; r < Rows::kRowsOfLane; ++r) {
-            const int length = s.causal ? query + Rows::row(r) + 1 : s.n;
             NORMSCOPE_UNROLL
-            for (int c = 0; c < Scores::kColumns; ++c) {
-                const float p = probability(Rows::rounded_result(ds.at[r][c]), base2, largest[r], inverse[r]);
-                const float made = p * (Rows::rounded_result(dp.at[r][c]) - dot[r]) * factor;
-                ds.at[r][c] = whole || key + Rows::column(c) < length ? made : 0.0f;
-            }
+            for (int c = 0; c < Scores::kColumns; ++c) dot[r] += p.at[r][c] * dp.at[r][c];
+        }
+        __syncthreads();
+    }
+    NORMSCOPE_UNROLL
+    for (int r = 0; r < Rows::kRowsOfLane; ++r) {
+        dot[r] = over_row<Rows>(dot[r], Plus{});
+        const int token = query + Rows::row(r);
+        if (token < s.n && Rows::lane() % Rows::kLanesOfRow == 0)
+            *row_number(dots, at.item * s.heads + at.head, s.n, token) = dot[r];
+    }
+    typename Rows::template Block<D> gradient;
+    for (int key = 0; key < end; key += Tile::other) {
+        Scores p, ds;
+        scores(p, ds, key);
+        NORMSCOPE_UNROLL
+        for (int r = 0; r < Rows::kRowsOfLane; ++r) {
+            NORMSCOPE_UNROLL
+            for (int c = 0; c < Scores::kColumns; ++c)
+                ds.at[r][c] = p.at[r][c] == 0 ? 0.0f : p.at[r][c] * (ds.at[r][c] - dot[r]) * factor;
         }
         Rows::mix(gradient, ds, room.passing(0), Tile::ld, room.scratch_of_warp());
         __syncthreads();
@@ -119,9 +141,7 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads))
                 const float* const row = softmax.at(sequence * s.heads + h, s.n, token);
                 rows[i] = row[0];
                 rows[Tile::other + i] = row[1];
-                rows[2 * Tile::other + i] =
-                    dots[static_cast<std::size_t>(at.item * s.heads + h) * static_cast<std::size_t>(s.n) +
-                         static_cast<std::size_t>(token)];
+                rows[2 * Tile::other + i] = *row_number(dots, at.item * s.heads + h, s.n, token);
             }
             finish_tiles();
             __syncthreads();

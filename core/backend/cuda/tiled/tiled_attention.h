@@ -16,8 +16,7 @@ namespace normscope::cuda {
 /// the format, the softmax and its derivative are float32. It differs from attention with stored
 /// probabilities in this:
 ///   - forward: P is rounded before it is divided by the row's sum;
-///   - VJP: Σ P∘dP of a row is taken as Σ dO∘O, of the rounded O; the heads of a group are added in float32,
-///     and their sum is rounded once;
+///   - VJP: the heads of a group are added in float32, and their sum is rounded once;
 ///   - JVP: the sum P'V + PV' is rounded once.
 /// A number that is not finite reaches the rows that read it, and, multiplied by a masked zero, other rows of
 /// its sequence and its heads; no others.

@@ -45,11 +45,8 @@ class Passes {
         take(entries(sizes_.sequences, heads + 2 * shape_.kv_heads) + entries(sizes_.items, heads),
              dots_count);
         const auto [q, k, v] = projections(tape_.qkv, sizes_.sequences, 0);
-        // Kernels only read these rows.
-        const HeadRows gradient = outputs(const_cast<float*>(dmixed), 0);
-        const auto dout = packed(gradient, sizes_.items, heads);
-        launch(context_.queue(), "output_dots", output_dots_kernel<float>, one_warp_each(dots_count), sizes_,
-               gradient, outputs(tape_.mixed, 0), dots_);
+        // These rows are only read.
+        const auto dout = packed(outputs(const_cast<float*>(dmixed), 0), sizes_.items, heads);
         const HeadRows dq = rows(dqkv, 0, 0), dk = rows(dqkv, shape_.d, 0),
                        dv = rows(dqkv, shape_.d + shape_.d_kv(), 0);
         run("tiled_query_gradient", query_gradient_kernel<Rows, D>, blocks(heads), Tile::threads,

@@ -57,6 +57,13 @@ struct RowSoftmax {
     }
 };
 
+/// Of numbers [maps, n], that of one row of a map.
+template <class P>
+NORMSCOPE_SHARED_CODE inline P* row_number(P* numbers, int map, int n, int token) {
+    return numbers + static_cast<std::size_t>(map) * static_cast<std::size_t>(n) +
+           static_cast<std::size_t>(token);
+}
+
 /// Sizes of a block's tiles, D being d_head padded to 32, 64, 128 or 256: `own` rows stay in shared memory,
 /// 16 a warp, while tiles of `other` rows pass. Accumulators of a lane and shared memory bound them: 128
 /// registers, 99 KiB.
