@@ -13,8 +13,9 @@ struct TiledCase {
     bool causal;
     int sequences = 1, first_token = 0;
     QkNorm norm = QkNorm::Off;
-    double scale = 1;  ///< times 1/√d_head
-    double size = 1;   ///< of the weights of q and k
+    double scale = 1;    ///< times 1/√d_head
+    double size = 1;     ///< of the weights of q and k
+    bool whole = false;  ///< directions of small integers
     AttentionShape shape() const {
         return {d_head * heads, heads, kv_heads, n, causal, norm, NormKind::RmsNorm};
     }
@@ -55,6 +56,12 @@ class TiledSetup {
                 stored ? nullptr : s.out(2 * maps())};
         f = s.out(area(c.rows(), d));
         s.ops.attention_forward(shape, c.sequences, weights, u, tape, f);
+    }
+    T* directions_of(std::size_t count, std::uint64_t seed) {
+        std::vector<double> values = drawn(count, seed, std::sqrt(3.0));
+        if (c.whole)
+            for (double& value : values) value = std::round(3 * value);
+        return s.in(values);
     }
     std::size_t maps() const { return area(c.rows(), c.heads); }
 
@@ -106,8 +113,8 @@ class TiledSetup {
             s.out(o),   nullptr,
             nullptr,    nullptr,
             true};
-        s.ops.attention_vjp(shape, c.sequences, directions, weights, tape, u,
-                            s.in(drawn(count, 6, std::sqrt(3.0))), du, directions == 1 ? &g : nullptr);
+        s.ops.attention_vjp(shape, c.sequences, directions, weights, tape, u, directions_of(count, 6), du,
+                            directions == 1 ? &g : nullptr);
         Outputs all{{"du", s.read(du, count)}};
         if (directions > 1) return all;
         // The bias' gradients are the sums of dq, dk and dv.
@@ -119,8 +126,7 @@ class TiledSetup {
     Outputs jvp(int directions, int first_token) {
         const std::size_t count = area(directions * (c.n - first_token), shape.d);
         T* tf = s.out(count);
-        s.ops.attention_jvp(shape, first_token, directions, weights, tape,
-                            s.in(drawn(count, 7, std::sqrt(3.0))), tf);
+        s.ops.attention_jvp(shape, first_token, directions, weights, tape, directions_of(count, 7), tf);
         return {{"tf", s.read(tf, count)}};
     }
 
