@@ -29,7 +29,8 @@ void Transformer<T>::accumulate(const Batch& batch, T factor, Gradients<T>& grad
             const std::size_t first = static_cast<std::size_t>(all.first_sequence + done) * batch.length;
             const DeviceBatch piece{on_device.tokens + first, on_device.targets + first, rows.sequences,
                                     batch.length};
-            tape.reserve_scratch(*device_, spec_, rules_, rows.sequences, batch.length, true);
+            tape.reserve_scratch(*device_, spec_, rules_, rows.sequences, batch.length, true,
+                                 p.ops.needs_probabilities(batch.length, spec_.d_head()));
             tape.losses = scratch.losses.data() + first;
             shard_forward(p, piece, rows, tape);
             shard_backward(p, piece, rows, tape, i, gradients, nullptr, nullptr);

@@ -21,15 +21,15 @@ const Named kCases[] = {
     {"head 1", {1, 3, 3, 17, true, 2, 4}},
     {"head 5, 25 heads in 5 groups", {5, 25, 5, 16, true, 1, 15}},
     {"head 8", {8, 3, 3, 7, true, 2, 1}},
-    {"head 11, not causal", {11, 3, 1, 65, false, 2}},
+    {"head 11, not causal", {11, 3, 1, 65, false}},
     {"head 16", {16, 1, 1, 64, true, 1, 33}},
     {"head 33, norms", {33, 3, 3, 17, true, 1, 16, QkNorm::Head, 8}},
-    {"head 64", {64, 2, 1, 129, true, 1, 64}},
+    {"head 64", {64, 1, 1, 129, true, 1, 64}},
     {"head 65, not causal", {65, 1, 1, 65, false}},
     {"head 128", {128, 1, 1, 129, true, 1, 128}},
-    {"head 130", {130, 2, 1, 35, true, 1, 3}},
+    {"head 130", {130, 1, 1, 35, true, 1, 3}},
     {"head 256, not causal", {256, 1, 1, 16, false}},
-    {"sharp rows", {16, 2, 1, 129, true, 1, 70, QkNorm::Off, 1, 2}},
+    {"sharp rows", {16, 1, 1, 129, true, 1, 70, QkNorm::Off, 1, 2}},
 };
 
 constexpr Verification kFloat{Rounding::None, PrecisionPolicy::Pure, 0, 0, 3};

@@ -44,7 +44,7 @@ struct FloatRows {
             NORMSCOPE_UNROLL
             for (int c = 0; c < Block<N>::kColumns; ++c) block.at[r][c] = 0;
         }
-        NORMSCOPE_UNROLL_BY(2)
+        NORMSCOPE_UNROLL_BY(1)
         for (int k = 0; k < D; k += 4) {
             Quad a[kRowsOfLane];
             NORMSCOPE_UNROLL
