@@ -27,7 +27,7 @@ namespace {
 struct BenchOptions {
     std::string backend = "auto", only;
     int threads = 0;
-    bool json = false, steps_only = false;
+    bool json = false, steps_only = false, large = false;
 };
 
 /// Median of what `once` returns, after warm-up, over at least 7 calls and about a second.
@@ -171,11 +171,30 @@ int run_bench(const BenchOptions& options) {
                                         set("stack.heads", heads), set("stack.context", context),
                                         set("batch", batch),       "stack.vocab=65"};
     };
+    const auto sized = [](std::vector<std::string> settings, int vocab) {
+        settings.back() = "stack.vocab=" + std::to_string(vocab);
+        return settings;
+    };
     bench_step("step L4 d128 T64 B12 V65 pre fp32", shape(4, 128, 4, 64, 12));
     bench_step("step L6 d64 T64 B16 V65 pre fp32", shape(6, 64, 4, 64, 16));
     bench_step("step L12 d128 T128 B16 V65 pre fp32", shape(12, 128, 4, 128, 16));
     bench_step("step L6 d384 T256 B8 V65 pre fp32", shape(6, 384, 6, 256, 8));
     bench_step("step L12 d64 T64 B8 V27 pre fp32 (default)", {});
+    if (options.large) {
+        // In tests/gpu/peer.py too.
+        const std::pair<const char*, std::vector<std::string>> shapes[] = {
+            {"L4 d128 T128 B32 V256", sized(shape(4, 128, 4, 128, 32), 256)},
+            {"L6 d256 T256 B32 V256", sized(shape(6, 256, 8, 256, 32), 256)},
+            {"124M L12 d768 T1024 B8 V50257", sized(shape(12, 768, 12, 1024, 8), 50257)},
+            {"774M L36 d1280 T1024 B2 V50257", sized(shape(36, 1280, 20, 1024, 2), 50257)}};
+        for (const auto& [name, settings] : shapes)
+            for (const std::string precision : {"fp32", "tf32", "bf16"}) {
+                std::vector<std::string> in_precision = settings;
+                in_precision.push_back("precision=" + precision);
+                if (precision == "bf16") in_precision.push_back("precision_policy=autocast");
+                bench_step(std::string("step ") + name + " pre " + precision, in_precision);
+            }
+    }
     if (options.steps_only) return kDone;
     report.add("initial weights, per million entries", initial_weights_ms);
     report.add("top-16 singular values, n·d 1024, 6 layers", [&] { return spectrum_ms(device, pool); });
@@ -200,6 +219,8 @@ void add_bench(CLI::App& program, Task& task) {
         program.add_subcommand("bench", "time of a training step and of each probe on fixed shapes");
     command->add_flag("--json", options->json, "one JSON object a line");
     command->add_flag("--steps-only", options->steps_only, "training steps alone, no probes");
+    command->add_flag("--large", options->large,
+                      "also steps of up to 774 million parameters in fp32, tf32 and bf16, for a GPU");
     command->add_option("--only", options->only, "only the lines that contain this text");
     add_backend_option(*command, options->backend);
     add_threads_option(*command, options->threads);

@@ -29,6 +29,17 @@ struct DeviceMemory {
     std::size_t total = 0, free = 0;
 };
 
+/// Captured calls of a device, to be launched again (on a GPU: a CUDA graph). Addresses and sizes are those
+/// of the capture; values are read from memory at each launch. A device outlives its graphs.
+class Graph {
+  public:
+    virtual ~Graph() = default;
+    /// Whether all memory that the calls use is where it was: no block of Device::scratch has moved.
+    virtual bool valid() const = 0;
+    /// Returns before it is done, as a call.
+    virtual void launch() = 0;
+};
+
 /// Storage of tensors and execution of passes: memory, copies, and sharding of a batch. The operations are in
 /// Ops (ops.h), one per scalar and precision.
 ///
@@ -74,6 +85,13 @@ class Device {
     virtual void run(ThreadPool& pool, int count, const std::function<void(int)>& piece) = 0;
     /// The same for pieces that may share a call: calls range(first, end) so that every piece is in one.
     virtual void run_ranges(ThreadPool& pool, int count, const std::function<void(int, int)>& range) = 0;
+
+    /// Captures what `calls` asks of this device on the calling thread, without doing it; null where the
+    /// device has no graphs (as here). `calls` must have been run once, so that it allocates no memory, and
+    /// must not copy between host and device (std::logic_error).
+    virtual std::unique_ptr<Graph> capture([[maybe_unused]] const std::function<void()>& calls) {
+        return nullptr;
+    }
 
     /// The operations in this scalar; float64 has no rounding. InputError where the device has no such
     /// arithmetic. Their lifetime is the device's.

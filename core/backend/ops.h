@@ -3,6 +3,7 @@
 
 #include "core/backend/coefficients.h"
 #include "core/backend/low_precision.h"
+#include "core/backend/step_control.h"
 #include "core/stack/stack_spec.h"
 
 #include <cstddef>
@@ -99,11 +100,6 @@ struct AttentionGradients {
 struct ArenaPiece {
     std::size_t offset, count;
     bool decays;
-};
-
-/// The coefficients of an optimizer step. `correction`: 1 − β₁^t and √(1 − β₂^t).
-struct OptimizerNumbers {
-    double lr, beta1, beta2, eps, weight_decay, correction1, root_correction2;
 };
 
 template <class T>
@@ -227,10 +223,20 @@ class Ops {
     /// *norm = √(Σ squares) / *divisor; divisor may be null.
     virtual void norm_of_squares(int count, const double* squares, const double* divisor, double* norm) = 0;
 
-    // --- the optimizer
+    // --- the control of a training step (step_control.h)
 
-    /// *factor = min(1, clip/(*norm + 1e-6)) as torch.nn.utils.clip_grad_norm_; 1 where *clip is 0.
-    virtual void clip_factor(const double* norm, const double* clip, double* factor) = 0;
+    /// The factors of the loss gradient for `accumulate` batches of `tokens`, the loss scale in the report,
+    /// its loss 0.
+    virtual void begin_step(const StepRule&, int accumulate, std::int64_t tokens, const StepControl*,
+                            LossFactors<T>*, StepReport*) = 0;
+    /// *sum += Σ x / count / divisor, the sum in float64.
+    virtual void add_mean(std::size_t count, const T* x, double divisor, double* sum) = 0;
+    /// normscope::judge_step() with the report's loss and the norm *norm.
+    virtual void judge_step(const StepRule&, const StepKnobs*, const double* norm, StepControl*, StepReport*,
+                            OptimizerNumbers*, double* clip) = 0;
+
+    // --- the optimizer. A factor *clip (or *global) of kNoUpdate: nothing is changed
+
     /// gates: [count] offsets of the gates' gradients, which are scaled so that, after a factor *global on
     /// all gradients, their joint norm is at most clip.
     virtual void clip_gates(int count, const std::size_t* gates, double clip, const double* global,

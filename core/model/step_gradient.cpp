@@ -6,14 +6,31 @@
 namespace normscope {
 
 template <class T>
+void Transformer<T>::upload_step(const std::vector<Batch>& batches, StepScratch<T>& scratch) const {
+    scratch.batches.resize(batches.size());
+    scratch.on_device.clear();
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+        check(batches[i]);
+        scratch.on_device.push_back(scratch.batches[i].upload(*device_, batches[i]));
+    }
+    upload_numerics(scratch.coefficients);
+}
+
+template <class T>
 void Transformer<T>::accumulate(const Batch& batch, T factor, Gradients<T>& gradients,
                                 StepScratch<T>& scratch, ThreadPool& pool) const {
-    check(batch);
-    const std::size_t tokens = batch.tokens.size();
-    const T scale = factor / static_cast<T>(tokens);
+    upload_step({batch}, scratch);
+    const T scale = factor / static_cast<T>(batch.tokens.size());
     gradients.loss_gradient.upload(*device_, &scale, 1);
-    const DeviceBatch on_device = gradients.batch.upload(*device_, batch);
-    scratch.losses.resize(*device_, tokens);
+    accumulate(0, gradients.loss_gradient.data(), gradients, scratch, pool);
+}
+
+template <class T>
+void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradients<T>& gradients,
+                                StepScratch<T>& scratch, ThreadPool& pool) const {
+    const DeviceBatch batch = scratch.on_device.at(index);
+    const auto length = static_cast<std::size_t>(batch.length);
+    scratch.losses.resize(*device_, static_cast<std::size_t>(batch.sequences) * length);
     prepare(scratch.coefficients, scratch.transposed, pool);
     device_->run(pool, device_->shards(batch.sequences), [&](int i) {
         thread_local Tape<T> tape;  // its arrays are in the worker's scratch memory
@@ -26,23 +43,28 @@ void Transformer<T>::accumulate(const Batch& batch, T factor, Gradients<T>& grad
         const int most = std::max(1, p.ops.step_rows() / batch.length);
         for (int done = 0; done < all.sequences; done += most) {
             const Shard rows{0, std::min(most, all.sequences - done)};
-            const std::size_t first = static_cast<std::size_t>(all.first_sequence + done) * batch.length;
-            const DeviceBatch piece{on_device.tokens + first, on_device.targets + first, rows.sequences,
+            const std::size_t first = static_cast<std::size_t>(all.first_sequence + done) * length;
+            const DeviceBatch piece{batch.tokens + first, batch.targets + first, rows.sequences,
                                     batch.length};
             tape.reserve_scratch(*device_, spec_, rules_, rows.sequences, batch.length, true,
                                  p.ops.needs_probabilities(batch.length, spec_.d_head()));
             tape.losses = scratch.losses.data() + first;
             shard_forward(p, piece, rows, tape);
-            shard_backward(p, piece, rows, tape, i, gradients, nullptr, nullptr);
+            shard_backward(p, piece, rows, tape, i, gradients, token_factor, nullptr, nullptr);
             p.fresh_gradients = false;
         }
     });
     gradients.fresh = false;
 }
 
-template void Transformer<float>::accumulate(const Batch&, float, Gradients<float>&, StepScratch<float>&,
+#define NORMSCOPE_INSTANTIATE(T)                                                                           \
+    template void Transformer<T>::upload_step(const std::vector<Batch>&, StepScratch<T>&) const;           \
+    template void Transformer<T>::accumulate(const Batch&, T, Gradients<T>&, StepScratch<T>&, ThreadPool&) \
+        const;                                                                                             \
+    template void Transformer<T>::accumulate(std::size_t, const T*, Gradients<T>&, StepScratch<T>&,        \
                                              ThreadPool&) const;
-template void Transformer<double>::accumulate(const Batch&, double, Gradients<double>&, StepScratch<double>&,
-                                              ThreadPool&) const;
+NORMSCOPE_INSTANTIATE(float)
+NORMSCOPE_INSTANTIATE(double)
+#undef NORMSCOPE_INSTANTIATE
 
 }  // namespace normscope

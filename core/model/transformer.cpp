@@ -166,8 +166,12 @@ Shard Transformer<T>::shard(int index, int sequences) const {
 }
 
 template <class T>
-void Transformer<T>::prepare(Coefficients<T>& to, Buffer<T>& transposed, ThreadPool& pool) const {
+void Transformer<T>::upload_numerics(Coefficients<T>& to) const {
     to.numerics.upload(*device_, &numerics, 1);
+}
+
+template <class T>
+void Transformer<T>::prepare(Coefficients<T>& to, Buffer<T>& transposed, ThreadPool& pool) const {
     to.whole.resize(*device_, 1);
     to.sublayers.resize(*device_, rules_.size());
     ops_->pass_coefficients(static_cast<int>(rules_.size()), coefficient_rules_.data(), spec_.d_head(),
@@ -243,6 +247,7 @@ void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool
                  probabilities == Probabilities::Kept ||
                      ops_->needs_probabilities(batch.length, spec_.d_head()));
     const DeviceBatch on_device = tape.batch.upload(*device_, batch);
+    upload_numerics(tape.coefficients);
     prepare(tape.coefficients, tape.transposed, pool);
     device_->run(pool, device_->shards(batch.sequences), [&](int i) {
         const Shard rows = shard(i, batch.sequences);
@@ -258,6 +263,7 @@ void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool
 template <class T>
 void Transformer<T>::forward_layers(const T* states, int length, Tape<T>& tape, ThreadPool& pool) const {
     tape.reserve(*device_, spec_, rules_, 1, length);
+    upload_numerics(tape.coefficients);
     prepare(tape.coefficients, tape.transposed, pool);
     device_->upload(tape.hidden.front(), states,
                     static_cast<std::size_t>(length) * static_cast<std::size_t>(spec_.d_model) * sizeof(T));
@@ -324,7 +330,7 @@ void Transformer<T>::clear(Gradients<T>& gradients, int sequences) const {
 template <class T>
 void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch& batch, Shard rows,
                                     const Tape<T>& tape, int index, Gradients<T>& gradients,
-                                    const NormOutputGradients<T>* noted, BackwardRecord<T>* record) const {
+                                    const T* token_factor, const NormOutputGradients<T>* noted, BackwardRecord<T>* record) const {
     const auto at = static_cast<std::size_t>(index), states = rules_.size() + 1;
     const std::size_t first = static_cast<std::size_t>(rows.first_sequence) * batch.length * spec_.d_model;
     const std::size_t count = static_cast<std::size_t>(rows.sequences) * batch.length * spec_.d_model;
@@ -337,7 +343,7 @@ void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch& batch, 
         p.ops.add_squares(count, gradient, squares + states + k);
         if (record) p.ops.copy(count, gradient, record->hidden[k].data() + first);
     };
-    head_backward(p, batch, rows, tape, gradients.loss_gradient.data(), gradient, into, record);
+    head_backward(p, batch, rows, tape, token_factor, gradient, into, record);
     note(rules_.size());
     const int all = static_cast<int>(rules_.size());
     for (std::size_t k = rules_.size(); k-- > 0;) {
@@ -378,7 +384,8 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
         if (gradients.fresh)
             p.ops.zero(sums_.data(), static_cast<int>(sums_.size()),
                        gradients.shards[static_cast<std::size_t>(i)].data());
-        shard_backward(p, on_device, shard(i, batch.sequences), tape, i, gradients, noted.data(), record);
+        shard_backward(p, on_device, shard(i, batch.sequences), tape, i, gradients,
+                       gradients.loss_gradient.data(), noted.data(), record);
     });
     gradients.fresh = false;
 }

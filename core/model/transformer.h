@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "core/backend/cpu/thread_pool.h"
 #include "core/backend/device.h"
 #include "core/model/batch.h"
@@ -13,6 +9,10 @@
 #include "core/model/pass.h"
 #include "core/model/sublayer.h"
 #include "core/model/tape.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
 
 namespace normscope {
 
@@ -37,8 +37,10 @@ struct Gradients {
 /// The buffers of Transformer::accumulate, kept from step to step.
 template <class T>
 struct StepScratch {
-    Buffer<T> losses;      ///< [R] cross-entropy per token, nat
-    Buffer<T> transposed;  ///< see Tape::transposed
+    std::vector<BatchBuffer> batches;    ///< of the step
+    std::vector<DeviceBatch> on_device;  ///< the same
+    Buffer<T> losses;                    ///< [R] cross-entropy per token, nat
+    Buffer<T> transposed;                ///< see Tape::transposed
     Coefficients<T> coefficients;
     double mean_loss() const {
         const HostView<T> on_host(losses);
@@ -104,6 +106,12 @@ class Transformer {
     /// each thread runs the forward and backward pass of a few sequences before the next ones, so that the
     /// backward pass finds the tape in the cache. The order of sums differs from backward().
     void accumulate(const Batch&, T factor, Gradients<T>&, StepScratch<T>&, ThreadPool&) const;
+    /// What accumulate() copies to the device, for all batches of a step: tokens, targets, numerics.
+    void upload_step(const std::vector<Batch>&, StepScratch<T>&) const;
+    /// The rest of it, for one of these batches: calls of the device alone. *token_factor, of the device, is
+    /// what the gradient of a token's cross-entropy is multiplied by.
+    void accumulate(std::size_t batch, const T* token_factor, Gradients<T>&, StepScratch<T>&,
+                    ThreadPool&) const;
     void clear(Gradients<T>&, int sequences) const;
     /// Sums the shards' buffers, in order, into total(), in float32 under emulated precision too, for the
     /// optimizer; and ‖total‖₂, summed in float64 and divided by *divisor (of the device; null: 1), into
@@ -129,6 +137,8 @@ class Transformer {
   private:
     void build_tables();
     Pass<T> pass(const Buffer<T>& transposed, const Coefficients<T>&) const;
+    /// Before a pass: uploads the numerics.
+    void upload_numerics(Coefficients<T>&) const;
     /// Before a pass: its coefficients and transposed weights.
     void prepare(Coefficients<T>&, Buffer<T>& transposed, ThreadPool&) const;
     void check(const Batch&) const;
@@ -136,7 +146,8 @@ class Transformer {
     void shard_forward(const Pass<T>&, const DeviceBatch& batch, Shard, const Tape<T>&) const;
     /// Adds into the gradients of the shard `index`; `noted` [2D] and `record` may be null.
     void shard_backward(const Pass<T>&, const DeviceBatch&, Shard, const Tape<T>&, int index, Gradients<T>&,
-                        const NormOutputGradients<T>* noted, BackwardRecord<T>* record) const;
+                        const T* token_factor, const NormOutputGradients<T>* noted,
+                        BackwardRecord<T>* record) const;
     void pull_back(const Tape<T>&, Shard, int begin, int end, Jacobian, T* gradient) const;
     Shard shard(int index, int sequences) const;
     void embed(const Pass<T>&, const DeviceBatch&, Shard, const Tape<T>&) const;
@@ -155,10 +166,10 @@ class Transformer {
     std::vector<SublayerRule> rules_;
     std::vector<NormSite> sites_;
     Buffer<T> parameters_;
-    Buffer<T> angles_;  ///< of rotary positions, else empty
+    Buffer<T> angles_;                           ///< of rotary positions, else empty
     Buffer<CoefficientRule> coefficient_rules_;  ///< [2D]
-    Buffer<ArenaPiece> pieces_;  ///< the whole arena, in pieces
-    Buffer<ArenaPiece> sums_;    ///< accumulated by a backward pass: all but the blocks' matrices
+    Buffer<ArenaPiece> pieces_;                  ///< the whole arena, in pieces
+    Buffer<ArenaPiece> sums_;  ///< accumulated by a backward pass: all but the blocks' matrices
     Rounding rounding_ = Rounding::None;
     PrecisionPolicy policy_ = PrecisionPolicy::Pure;
 };

@@ -171,7 +171,7 @@ std::vector<T> stepped_parameters(const Recipe& recipe, const Transformer<T>& mo
     const double clipped = clip_factor(norm, optimizer.clip);
     clip_gates(model.table(), model.spec().gpas.clip, clipped, g.data(), device);
     Optimizer<T>(model.table(), optimizer.kind, device)
-        .step(optimizer, optimizer.lr, clipped, g.data(), parameters.data(), pool);
+        .step(1, optimizer, optimizer.lr, clipped, g.data(), parameters.data(), pool);
     return parameters.values();
 }
 

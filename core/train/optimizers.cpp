@@ -4,7 +4,6 @@
 #include "core/stack/error.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace normscope {
 
@@ -66,21 +65,10 @@ void Optimizer<T>::set_moments(const std::vector<T>& moment1, const std::vector<
 }
 
 template <class T>
-void Optimizer<T>::step(const OptimizerSpec& spec, double lr, const double* clip, const T* gradients,
-                        T* parameters, ThreadPool& pool) {
-    ++steps;
+void Optimizer<T>::step(const OptimizerNumbers* n, const double* clip, const T* gradients, T* parameters,
+                        ThreadPool& pool) {
     make_moments();
-    const double t = static_cast<double>(steps);
-    const OptimizerNumbers numbers{lr,
-                                   spec.betas[0],
-                                   spec.betas[1],
-                                   spec.eps,
-                                   spec.weight_decay,
-                                   1 - std::pow(spec.betas[0], t),
-                                   std::sqrt(1 - std::pow(spec.betas[1], t))};
-    numbers_.upload(device_, &numbers, 1);
     Ops<T>& ops = device_.ops<T>();
-    const OptimizerNumbers* n = numbers_.data();
     device_.run_ranges(pool, static_cast<int>(pieces_.size()), [&](int first, int end) {
         switch (kind_) {
             case OptimizerKind::AdamW:
@@ -102,10 +90,16 @@ void Optimizer<T>::step(const OptimizerSpec& spec, double lr, const double* clip
 }
 
 template <class T>
-void Optimizer<T>::step(const OptimizerSpec& spec, double lr, double clip, const T* gradients, T* parameters,
-                        ThreadPool& pool) {
-    clip_.upload(device_, &clip, 1);
-    step(spec, lr, clip_.data(), gradients, parameters, pool);
+void Optimizer<T>::step(std::int64_t t, const OptimizerSpec& spec, double lr, double clip, const T* gradients,
+                        T* parameters, ThreadPool& pool) {
+    const StepRule rule{spec.betas[0], spec.betas[1], spec.eps, 0, false};
+    const OptimizerNumbers numbers = optimizer_numbers(rule, lr, spec.weight_decay, t);
+    Buffer<OptimizerNumbers> on_device;
+    Buffer<double> factor;
+    on_device.upload(device_, &numbers, 1);
+    factor.upload(device_, &clip, 1);
+    step(on_device.data(), factor.data(), gradients, parameters, pool);
+    device_.synchronize();  // the buffers end here
 }
 
 template <class T>
@@ -132,10 +126,6 @@ double gradient_norm(const ParameterTable& table, const T* gradients, ThreadPool
     Buffer<double> norm(device, 1);
     LearntNorm<T>(table, device).measure(gradients, norm.data(), pool);
     return HostView<double>(norm)[0];
-}
-
-double clip_factor(double norm, double clip) {
-    return clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1.0;
 }
 
 #define NORMSCOPE_INSTANTIATE(T)  \

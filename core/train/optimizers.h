@@ -29,15 +29,14 @@ class Optimizer {
     /// `table` must outlive it. The moments are allocated at the first step.
     Optimizer(const ParameterTable& table, OptimizerKind kind, Device& device = cpu_device());
 
-    /// One step on the parameters at rate lr; *clip is the clipping factor. Arenas and factor are of the
-    /// device. The spec's kind must be that of the constructor; its values may change from step to step.
-    /// Frozen tensors are not changed.
-    void step(const OptimizerSpec&, double lr, const double* clip, const T* gradients, T* parameters,
+    /// One step on the parameters; *clip is the clipping factor (kNoUpdate: nothing is changed). All
+    /// addresses are of the device. Frozen tensors are not changed.
+    void step(const OptimizerNumbers*, const double* clip, const T* gradients, T* parameters, ThreadPool&);
+    /// The same as step number t, from 1 on, with rate and factor on the host. The spec's kind must be that
+    /// of the constructor.
+    void step(std::int64_t t, const OptimizerSpec&, double lr, double clip, const T* gradients, T* parameters,
               ThreadPool&);
-    /// The same with a factor on the host.
-    void step(const OptimizerSpec&, double lr, double clip, const T* gradients, T* parameters, ThreadPool&);
 
-    std::int64_t steps = 0;  ///< taken so far
     /// Arenas laid out by the table, on the host. moment1 is the momentum of sgd and muon; moment2 is empty
     /// under sgd.
     std::vector<T> moment1() const;
@@ -54,8 +53,6 @@ class Optimizer {
     Device& device_;
     Buffer<ArenaPiece> pieces_;                ///< of the tensors whose entries are updated one by one
     std::vector<const TensorInfo*> matrices_;  ///< updated as a whole
-    Buffer<OptimizerNumbers> numbers_;         ///< of the step
-    Buffer<double> clip_;
     Buffer<T> m_, v_;
 };
 
@@ -78,8 +75,5 @@ class LearntNorm {
 template <class T>
 double gradient_norm(const ParameterTable& table, const T* gradients, ThreadPool&,
                      Device& device = cpu_device());
-
-/// min(1, clip/(norm + 1e-6)) as torch.nn.utils.clip_grad_norm_; 1 when clip is 0.
-double clip_factor(double norm, double clip);
 
 }  // namespace normscope

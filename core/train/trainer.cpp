@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/trainer.h"
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <limits>
-
 #include "core/model/gradient_ratio.h"
 #include "core/train/first_bad.h"
 #include "core/train/gate_clip.h"
 #include "core/train/schedule.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
 
 namespace normscope {
 
 namespace {
 
 constexpr int kHeldOutBatches = 4;
-enum StepNumber : std::size_t { kClip, kLossScale, kClipFactor, kStepNumbers };
 
 }  // namespace
 
@@ -29,7 +28,14 @@ Trainer<T>::Trainer(const StackSpec& stack, const TrainSpec& train, std::shared_
       optimizer_(model_.table(), train.optimizer.kind, device),
       gate_clip_(model_.table(), device),
       learnt_norm_(model_.table(), device),
-      step_numbers_(device, kStepNumbers),
+      rule_{train.optimizer.betas[0], train.optimizer.betas[1], train.optimizer.eps,
+            std::log(static_cast<double>(stack.vocab)), train.precision == Precision::Fp16},
+      step_knobs_(device, 1),
+      control_(device, 1),
+      loss_factors_(device, 1),
+      report_(device, 1),
+      numbers_(device, 1),
+      clip_factor_(device, 1),
       knobs_{stack.residual_step,          stack.temperature,   stack.norm.eps, train.optimizer.lr,
              train.optimizer.weight_decay, train.optimizer.clip},
       verdict_(std::log(static_cast<double>(stack.vocab)), corpus_->unigram_entropy(),
@@ -41,25 +47,12 @@ Trainer<T>::Trainer(const StackSpec& stack, const TrainSpec& train, std::shared_
     }
     publish_weights();
     prepare_numerics();
+    upload_control();
 }
 
 template <class T>
 void Trainer<T>::publish_weights() {
     if (!master_.empty()) model_.set_parameters({master_.data(), master_.size()});
-}
-
-template <class T>
-void Trainer<T>::update_weights(const StepNumbers& now, ThreadPool& pool) {
-    OptimizerSpec optimizer = train_.optimizer;
-    optimizer.weight_decay = knobs_.weight_decay;
-    double* numbers = step_numbers_.data();
-    Device& device = model_.device();
-    device.upload(numbers + kClip, &knobs_.clip, sizeof(double));
-    device.ops<T>().clip_factor(gradients_.norm.data(), numbers + kClip, numbers + kClipFactor);
-    T* gradient = gradients_.total().data();
-    gate_clip_.apply(model_.spec().gpas.clip, numbers + kClipFactor, gradient);
-    optimizer_.step(optimizer, now.lr, numbers + kClipFactor, gradient, weights(), pool);
-    publish_weights();
 }
 
 template <class T>
@@ -117,21 +110,67 @@ void Trainer<T>::read_hidden_states(StepNumbers& now) const {
 }
 
 template <class T>
-void Trainer<T>::reduce_gradients(double loss_scale, ThreadPool& pool) {
-    Device& device = model_.device();
-    if (loss_scale != 1) {
-        double* const divisor = step_numbers_.data() + kLossScale;
-        device.upload(divisor, &loss_scale, sizeof(double));
-        model_.sum_shards(gradients_, pool, divisor);
-        const T inverse = static_cast<T>(1 / loss_scale);
-        unscale_.upload(device, &inverse, 1);
+void Trainer<T>::upload_control() {
+    const StepControl control{loss_scale_, updates_, verdict_.watch()};
+    control_.upload(model_.device(), &control, 1);
+}
+
+template <class T>
+void Trainer<T>::upload_inputs(double lr) {
+    std::vector<Batch> batches;
+    for (int micro = 0; micro < train_.accumulate; ++micro)
+        batches.push_back(
+            corpus_->train_batch(train_.seed, step_, micro, train_.batch, model_.spec().context));
+    model_.upload_step(batches, scratch_);
+    const StepKnobs knobs{lr, knobs_.weight_decay, knobs_.clip};
+    step_knobs_.upload(model_.device(), &knobs, 1);
+}
+
+template <class T>
+void Trainer<T>::reduce_gradients(ThreadPool& pool) {
+    if (rule_.scales_loss) {
+        model_.sum_shards(gradients_, pool, &report_.data()->loss_scale);
         auto& total = gradients_.total();
-        device.ops<T>().scale(total.size(), unscale_.data(), total.data(), total.data());
+        model_.device().template ops<T>().scale(total.size(), &loss_factors_.data()->unscale, total.data(),
+                                                total.data());
     } else {
         model_.sum_shards(gradients_, pool);
     }
     if (model_.table().has_frozen())
         learnt_norm_.measure(gradients_.total().data(), gradients_.norm.data(), pool);
+}
+
+template <class T>
+void Trainer<T>::device_step(ThreadPool& pool) {
+    Ops<T>& ops = model_.device().template ops<T>();  // not rounded
+    const auto tokens = static_cast<std::int64_t>(train_.batch) * model_.spec().context;
+    ops.begin_step(rule_, train_.accumulate, tokens, control_.data(), loss_factors_.data(), report_.data());
+    model_.clear(gradients_, train_.batch);
+    for (int micro = 0; micro < train_.accumulate; ++micro) {
+        model_.accumulate(static_cast<std::size_t>(micro), &loss_factors_.data()->token, gradients_, scratch_,
+                          pool);
+        ops.add_mean(scratch_.losses.size(), scratch_.losses.data(), train_.accumulate,
+                     &report_.data()->loss);
+    }
+    reduce_gradients(pool);
+    ops.judge_step(rule_, step_knobs_.data(), gradients_.norm.data(), control_.data(), report_.data(),
+                   numbers_.data(), clip_factor_.data());
+    T* gradient = gradients_.total().data();
+    gate_clip_.apply(model_.spec().gpas.clip, clip_factor_.data(), gradient);
+    optimizer_.step(numbers_.data(), clip_factor_.data(), gradient, weights(), pool);
+    publish_weights();
+}
+
+template <class T>
+void Trainer<T>::run_step(ThreadPool& pool) {
+    const auto here = std::this_thread::get_id();
+    if (graph_ && (ran_on_ != here || !graph_->valid())) graph_.reset();
+    if (!graph_ && ran_on_ == here) graph_ = model_.device().capture([&] { device_step(pool); });
+    ran_on_ = here;
+    if (graph_)
+        graph_->launch();
+    else
+        device_step(pool);
 }
 
 template <class T>
@@ -146,33 +185,26 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
         now.val_loss = held_out_loss(pool);
 
     const auto start = std::chrono::steady_clock::now();
-    const bool scaled = train_.precision == Precision::Fp16;
-    now.loss_scale = loss_scale();
-    const T factor = static_cast<T>(now.loss_scale / train_.accumulate);
-    model_.clear(gradients_, train_.batch);
-    for (int micro = 0; micro < train_.accumulate; ++micro) {
-        const Batch batch =
-            corpus_->train_batch(train_.seed, step_, micro, train_.batch, model_.spec().context);
-        model_.accumulate(batch, factor, gradients_, scratch_, pool);
-        now.loss += scratch_.mean_loss() / train_.accumulate;
-    }
-    reduce_gradients(now.loss_scale, pool);
-    now.grad_norm = HostView<double>(gradients_.norm)[0];
-    read_hidden_states(now);
-    now.gradient_ratio = gradient_ratio(now.hidden_gradient);
     now.lr = learning_rate(train_.schedule, knobs_.lr, step_, train_.steps);
     now.temperature = model_.numerics.temperature;
+    upload_inputs(now.lr);
+    run_step(pool);
 
-    // The forward pass does not depend on the scale: where its loss is not finite, no smaller scale helps.
-    now.overflowed = scaled && std::isfinite(now.loss) && !std::isfinite(now.grad_norm);
-    if (scaled && std::isfinite(now.loss)) loss_scaler_.update(now.overflowed);
-    const bool bad_gradient = !std::isfinite(now.grad_norm) && (!now.overflowed || loss_scaler_.exhausted());
-    if (!std::isfinite(now.loss) || bad_gradient) {
+    const StepReport report = HostView<StepReport>(report_)[0];
+    now.loss = report.loss;
+    now.grad_norm = report.grad_norm;
+    now.loss_scale = report.loss_scale;
+    now.overflowed = rule_.scales_loss && std::isfinite(now.loss) && !std::isfinite(now.grad_norm);
+    loss_scale_ = report.after;
+    read_hidden_states(now);
+    now.gradient_ratio = gradient_ratio(now.hidden_gradient);
+
+    if (report.event == StepEvent::Bad) {
         outcome_ = find_first_bad(pool);
     } else if (const auto diverged = verdict_.add(step_, now.loss, now.gradient_ratio)) {
         outcome_ = *diverged;
     } else {
-        if (!now.overflowed) update_weights(now, pool);
+        if (report.event == StepEvent::Updated) ++updates_;
         if (last) outcome_ = verdict_.at_end(step_);
         ++step_;
     }
@@ -201,10 +233,10 @@ TrainerState<T> Trainer<T>::save() const {
             {parameters.begin(), parameters.end()},
             optimizer_.moment1(),
             optimizer_.moment2(),
-            optimizer_.steps,
+            updates_,
             verdict_.state(),
             knobs_,
-            loss_scaler_.state()};
+            loss_scale_};
 }
 
 template <class T>
@@ -213,10 +245,11 @@ void Trainer<T>::restore(const TrainerState<T>& state) {
     step_ = state.step;
     model_.device().upload(weights(), state.parameters.data(), state.parameters.size() * sizeof(T));
     publish_weights();
-    optimizer_.steps = state.optimizer_steps;
+    updates_ = state.optimizer_steps;
     verdict_.restore(state.verdict);
     knobs_ = state.knobs;
-    loss_scaler_.restore(state.loss_scale);
+    loss_scale_ = state.loss_scale;
+    upload_control();
     outcome_ = {};
     prepare_numerics();
 }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <variant>
-#include <vector>
-
 #include "core/backend/cpu/thread_pool.h"
 #include "core/model/transformer.h"
 #include "core/recipe/hot_knobs.h"
+#include "core/recipe/train_spec.h"
 #include "core/train/data/corpus.h"
 #include "core/train/gate_clip.h"
-#include "core/train/loss_scaling.h"
 #include "core/train/optimizers.h"
 #include "core/train/outcome.h"
-#include "core/recipe/train_spec.h"
 #include "core/train/update_norms.h"
 #include "core/train/verdict.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
 
 namespace normscope {
 
@@ -25,14 +25,14 @@ namespace normscope {
 /// the cross-entropy alone, without the z-loss.
 struct StepNumbers {
     std::int64_t step = 0;
-    double loss = 0;            ///< mean over the step's tokens, nat
-    double val_loss = 0;        ///< held-out loss where it is due, else NaN
-    double grad_norm = 0;       ///< before clipping
-    double gradient_ratio = 0;  ///< first/last (core/model/gradient_ratio.h) on the training batch
+    double loss = 0;                 ///< mean over the step's tokens, nat
+    double val_loss = 0;             ///< held-out loss where it is due, else NaN
+    double grad_norm = 0;            ///< before clipping
+    double gradient_ratio = 0;       ///< first/last (core/model/gradient_ratio.h) on the training batch
     std::vector<double> hidden_rms;  ///< [2D+1] root mean square of every hidden state over the step's tokens
     std::vector<double> hidden_gradient;  ///< [2D+1] ‖∂L/∂h_k‖_F, nat; not finite after an overflow in FP16
     double lr = 0, temperature = 0;
-    double loss_scale = 1;      ///< of this step's backward pass; other than 1 in FP16 only
+    double loss_scale = 1;  ///< of this step's backward pass; other than 1 in FP16 only
     bool overflowed =
         false;           ///< the scaled gradient was not finite: the update was skipped, the scale halved
     double seconds = 0;  ///< of the step, held-out loss not included
@@ -47,7 +47,7 @@ struct TrainerState {
     std::int64_t optimizer_steps = 0;
     std::vector<double> verdict;
     HotKnobs knobs{};
-    LossScaler::State loss_scale;
+    LossScale loss_scale;
 };
 
 /// Trains one stack, one step after another. T is double for fp64, else float. One thread drives it; the
@@ -56,7 +56,11 @@ struct TrainerState {
 /// bf16 and fp16 are mixed precision (Transformer::set_rounding). Under the pure policy the trainer holds a
 /// float32 master copy of the weights, which the optimizer updates and checkpoints store; the model's passes
 /// read that copy rounded to the format, and round the result of every operation. Under autocast the model's
-/// weights are float32 and rounded at each GEMM. fp16 scales the loss under both (LossScaler).
+/// weights are float32 and rounded at each GEMM. fp16 scales the loss under both (LossScale).
+///
+/// The host gives a step its batches and knobs and reads its report; between them the device runs alone
+/// (device_step). A device with graphs captures that in the second step and launches
+/// the graph from then on: knobs are values in its memory.
 template <class T>
 class Trainer {
   public:
@@ -71,7 +75,7 @@ class Trainer {
     bool ended() const { return outcome_.state != RunState::Running && outcome_.state != RunState::Prepared; }
 
     /// The loss scale of the next step under FP16, else 1.
-    double loss_scale() const { return train_.precision == Precision::Fp16 ? loss_scaler_.scale() : 1; }
+    double loss_scale() const { return rule_.scales_loss ? loss_scale_.scale : 1; }
 
     HotKnobs knobs() const { return knobs_; }
     void set_knobs(const HotKnobs& knobs) { knobs_ = knobs; }
@@ -104,13 +108,20 @@ class Trainer {
     void read_hidden_states(StepNumbers&) const;
     /// The weights that the optimizer updates, in device memory.
     T* weights() { return master_.empty() ? model_.parameters().data() : master_.data(); }
+    /// The batches and knobs of the step.
+    void upload_inputs(double lr);
+    /// The device's copy of what the host knows: loss scale, updates, losses of the verdict.
+    void upload_control();
+    /// Passes, gradient, judgement and update: calls of the device alone.
+    void device_step(ThreadPool&);
+    /// device_step(), launched as a graph where the device has captured it.
+    void run_step(ThreadPool&);
     /// Sums the shards' gradients, without the loss scale, and their norm.
-    void reduce_gradients(double loss_scale, ThreadPool&);
+    void reduce_gradients(ThreadPool&);
     /// Copies the updated weights to the model.
     void publish_weights();
     /// The first non-finite value of the last step.
     Outcome find_first_bad(ThreadPool&);
-    void update_weights(const StepNumbers&, ThreadPool&);
 
     TrainSpec train_;
     std::shared_ptr<const Corpus> corpus_;
@@ -119,10 +130,18 @@ class Trainer {
     Optimizer<T> optimizer_;
     GateClip<T> gate_clip_;
     LearntNorm<T> learnt_norm_;
-    Buffer<double> step_numbers_;  ///< [3] what the clip is, the loss scale; the clipping factor
-    Buffer<T> unscale_;            ///< 1/loss scale
-    LossScaler loss_scaler_;
-    Tape<T> tape_;  ///< of held-out batches, and of a step that diverged
+    StepRule rule_;
+    Buffer<StepKnobs> step_knobs_;  ///< one, as all these: of the step
+    Buffer<StepControl> control_;
+    Buffer<LossFactors<T>> loss_factors_;
+    Buffer<StepReport> report_;
+    Buffer<OptimizerNumbers> numbers_;
+    Buffer<double> clip_factor_;
+    std::unique_ptr<Graph> graph_;  ///< of device_step()
+    std::thread::id ran_on_;        ///< the last device_step(): its scratch memory is that of its thread
+    LossScale loss_scale_;          ///< of the next step
+    std::int64_t updates_ = 0;      ///< of the optimizer
+    Tape<T> tape_;                  ///< of held-out batches, and of a step that diverged
     StepScratch<T> scratch_;
     Gradients<T> gradients_;
     HotKnobs knobs_;

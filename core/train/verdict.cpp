@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/verdict.h"
 
+#include "core/stack/error.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <limits>
-
-#include "core/stack/error.h"
 
 namespace normscope {
 
@@ -44,8 +44,7 @@ long long number(std::int64_t step) {
 }  // namespace
 
 Verdict::Verdict(double ln_vocab, double unigram_entropy, std::int64_t warmup)
-    : ln_vocab_(ln_vocab), unigram_entropy_(unigram_entropy), warmup_(warmup), best_median_(kInfinity),
-      best_mean_(kInfinity) {}
+    : ln_vocab_(ln_vocab), unigram_entropy_(unigram_entropy), warmup_(warmup), best_mean_(kInfinity) {}
 
 Verdict::Window Verdict::window(std::size_t skip) const {
     const auto last = losses_.end() - static_cast<std::ptrdiff_t>(skip);
@@ -60,27 +59,24 @@ Verdict::Window Verdict::window(std::size_t skip) const {
 std::optional<Outcome> Verdict::add(std::int64_t step, double loss, double gradient_ratio) {
     if (!std::isfinite(loss))
         return Outcome{RunState::Diverged, step, line("step %lld · loss · %g", number(step), loss), -1};
-    if (seen_ == 0) initial_ = loss;
-    ++seen_;
+    const bool diverged = watch_.add(loss, ln_vocab_);
     if (std::isfinite(gradient_ratio)) push(ratios_, gradient_ratio, kWindow);
     push(losses_, loss, 2 * kWindow);
     if (losses_.size() < kWindow) return std::nullopt;
 
     const Window now = window();
-    const double by_start = std::max(initial_, ln_vocab_) + 1, by_best = best_median_ + 2;
-    above_ = now.median > std::min(by_start, by_best) ? above_ + 1 : 0;
-    best_median_ = std::min(best_median_, now.median);
     if (now.mean < best_mean_) {
         best_mean_ = now.mean;
         best_error_ = now.error;
         best_step_ = step;
     }
     if (now.mean <= collapse_level()) held_step_ = step;
-    if (seen_ <= kPatience || above_ < kPatience) return std::nullopt;
+    if (!diverged) return std::nullopt;
 
-    const std::string ceiling = by_best < by_start      ? line("the best median %.4g + 2", by_best - 2)
-                                : initial_ > ln_vocab_ ? line("the first loss %.4g + 1", initial_)
-                                                       : line("ln V %.4g + 1", ln_vocab_);
+    const double by_start = watch_.by_start(ln_vocab_), by_best = watch_.by_best();
+    const std::string ceiling = by_best < by_start         ? line("the best median %.4g + 2", by_best - 2)
+                                : watch_.first > ln_vocab_ ? line("the first loss %.4g + 1", watch_.first)
+                                                           : line("ln V %.4g + 1", ln_vocab_);
     return Outcome{RunState::Diverged, step,
                    line("step %lld · median of 20 losses %.4g nat, above %s for %lld steps", number(step),
                         now.median, ceiling.c_str(), number(kPatience)),
@@ -112,7 +108,7 @@ std::string Verdict::stalled_text(const Window& now) const {
         const Window before = window(kWindow);
         if (before.mean - now.mean > 4 * std::hypot(now.error, before.error)) text += " · still falling";
     }
-    if (seen_ <= warmup_) text += " · warm-up not over";
+    if (watch_.seen <= warmup_) text += " · warm-up not over";
     return text;
 }
 
@@ -121,14 +117,14 @@ Outcome Verdict::at_end(std::int64_t last_step) const {
         return {RunState::Finished, last_step,
                 losses_.empty() ? std::string("no step made")
                                 : line("too short for a verdict, %lld of 20 steps: last loss %.4g nat",
-                                       number(seen_), losses_.back()),
+                                       number(watch_.seen), losses_.back()),
                 -1};
     const Window now = window();
     const double low = std::min(now.mean, now.median);
     if (low > ln_vocab_ + 1)
         return {RunState::Diverged, last_step,
                 line("step %lld · last 20 at %.4g nat, above ln V %.4g + 1 (first loss %.4g)",
-                     number(last_step), now.mean, ln_vocab_, initial_),
+                     number(last_step), now.mean, ln_vocab_, watch_.first),
                 -1};
     if (!knows_unigram()) return {RunState::Finished, last_step, line("last 20 at %.4g nat", now.mean), -1};
     if (collapsed(now)) {
@@ -150,14 +146,14 @@ Outcome Verdict::at_end(std::int64_t last_step) const {
 
 std::vector<double> Verdict::state() const {
     std::vector<double> state{kLayout,
-                              initial_,
-                              best_median_,
+                              watch_.first,
+                              watch_.best_median,
                               best_mean_,
                               best_error_,
                               static_cast<double>(best_step_),
                               static_cast<double>(held_step_),
-                              static_cast<double>(seen_),
-                              static_cast<double>(above_),
+                              static_cast<double>(watch_.seen),
+                              static_cast<double>(watch_.above),
                               static_cast<double>(losses_.size())};
     state.insert(state.end(), losses_.begin(), losses_.end());
     state.insert(state.end(), ratios_.begin(), ratios_.end());
@@ -175,17 +171,19 @@ void Verdict::restore(const std::vector<double>& state) {
     if (!(kept >= 0 && kept <= 2 * kWindow && kScalars + kept <= static_cast<double>(state.size()) &&
           static_cast<double>(state.size()) <= kScalars + kept + kWindow))
         reject();
-    initial_ = state[1];
-    best_median_ = state[2];
+    watch_ = {};
+    watch_.first = state[1];
+    watch_.best_median = state[2];
     best_mean_ = state[3];
     best_error_ = state[4];
     best_step_ = static_cast<std::int64_t>(state[5]);
     held_step_ = static_cast<std::int64_t>(state[6]);
-    seen_ = static_cast<std::int64_t>(state[7]);
-    above_ = static_cast<std::int64_t>(state[8]);
+    watch_.seen = static_cast<std::int64_t>(state[7]);
+    watch_.above = static_cast<std::int64_t>(state[8]);
     const auto losses = state.begin() + kScalars, ratios = losses + static_cast<std::ptrdiff_t>(kept);
     losses_.assign(losses, ratios);
     ratios_.assign(ratios, state.end());
+    fill_watch();
 }
 
 /// {first loss, best median, last ratio, steps seen, steps above, the last ≤ 20 losses}
@@ -194,16 +192,23 @@ void Verdict::restore_first_layout(const std::vector<double>& state) {
     if (state.size() < kFirstScalars || state.size() > kFirstScalars + kWindow)
         throw InputError("checkpoint: verdict", "has " + std::to_string(state.size()) + " numbers",
                          std::to_string(kFirstScalars) + " … " + std::to_string(kFirstScalars + kWindow));
-    initial_ = state[0];
-    best_median_ = best_mean_ = state[1];
+    watch_ = {};
+    watch_.first = state[0];
+    watch_.best_median = best_mean_ = state[1];
     best_error_ = 0;
     best_step_ = -1;
-    seen_ = static_cast<std::int64_t>(state[3]);
-    above_ = static_cast<std::int64_t>(state[4]);
-    held_step_ = seen_ - 1;  // the start of a collapse before the checkpoint is unknown
+    watch_.seen = static_cast<std::int64_t>(state[3]);
+    watch_.above = static_cast<std::int64_t>(state[4]);
+    held_step_ = watch_.seen - 1;  // the start of a collapse before the checkpoint is unknown
     losses_.assign(state.begin() + kFirstScalars, state.end());
     ratios_.clear();
-    if (seen_ > 0) ratios_.push_back(state[2]);
+    if (watch_.seen > 0) ratios_.push_back(state[2]);
+    fill_watch();
+}
+
+void Verdict::fill_watch() {
+    const auto kept = static_cast<std::ptrdiff_t>(std::min(losses_.size(), kWindow));
+    for (auto loss = losses_.end() - kept; loss != losses_.end(); ++loss) watch_.push(*loss);
 }
 
 }  // namespace normscope

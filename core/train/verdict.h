@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/backend/step_control.h"
+#include "core/train/outcome.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "core/train/outcome.h"
 
 namespace normscope {
 
@@ -50,12 +51,14 @@ class Verdict {
     /// The outcome of a run that reached its last step, with the deciding values.
     Outcome at_end(std::int64_t last_step) const;
 
-    static constexpr std::size_t kWindow = 20;
-    static constexpr std::int64_t kPatience = 50;
+    static constexpr std::size_t kWindow = DivergenceWatch::kWindow;
+    static constexpr std::int64_t kPatience = DivergenceWatch::kPatience;
     static constexpr double kUnigramShare =
         0.97;  ///< of H₁: at or above it nothing beyond the unigram was learned
     static constexpr double kVanishing = 0.01, kExploding = 100;
 
+    /// The rule on divergence, for a device that applies it too.
+    const DivergenceWatch& watch() const { return watch_; }
     /// The state for checkpoints.
     std::vector<double> state() const;
     /// Continues from `state`, also one of the first layout, which kept neither the mean nor the step of the
@@ -75,16 +78,18 @@ class Verdict {
     bool collapsed(const Window& now) const;
     std::string stalled_text(const Window& now) const;
     std::string gradient_words() const;
+    /// The watch's losses are the last of losses_.
+    void fill_watch();
     void restore_first_layout(const std::vector<double>& state);
 
     double ln_vocab_, unigram_entropy_;
     std::int64_t warmup_;
     std::vector<double> losses_;  ///< the last 2·kWindow, oldest first
     std::vector<double> ratios_;  ///< the last kWindow that were finite, oldest first
-    double initial_ = 0, best_median_, best_mean_, best_error_ = 0;
+    DivergenceWatch watch_;
+    double best_mean_, best_error_ = 0;
     std::int64_t best_step_ = -1;  ///< last step of the window with the best mean; -1 if unknown
     std::int64_t held_step_ = -1;  ///< the last step whose mean was at or below collapse_level()
-    std::int64_t seen_ = 0, above_ = 0;
 };
 
 }  // namespace normscope

@@ -58,6 +58,7 @@ class CudaOpsTest : public QObject {
     void reductions() { operations::reductions(verify); }
 
     void clipping() { operations::clipping(verify); }
+    void stepControl() { operations::step_control(verify); }
 
     void optimizers_data() {
         QTest::addColumn<int>("kind");

@@ -358,17 +358,59 @@ void reductions(const Verify& verify) {
 template <class Verify>
 void clipping(const Verify& verify) {
     for (const double clip : {0.0, 0.5, 100.0}) {
-        verify("clip_factor", 4, [&](auto& s) {
-            auto* factor = s.number(0);
-            s.ops.clip_factor(s.number(3), s.number(clip), factor);
-            return Outputs{{"factor", s.read(factor, 1)}};
-        });
         verify("clip_gates", 4, [&](auto& s) {
             auto* g = s.in(drawn(50, 1));
             s.ops.clip_gates(3, s.of(std::vector<std::size_t>{1, 4, 49}), clip, s.number(0.9), g);
             return Outputs{{"g", s.read(g, 50)}};
         });
     }
+}
+
+template <class Verify>
+void step_control(const Verify& verify) {
+    for (const std::size_t count : {std::size_t{1}, std::size_t{129}, std::size_t{9001}})
+        verify("add_mean", 4, [&](auto& s) {
+            auto* sum = s.number(0.5);
+            s.ops.add_mean(count, s.in(drawn(count, 1)), 3, sum);
+            return Outputs{{"sum", s.read(sum, 1)}};
+        });
+    const double inf = std::numeric_limits<double>::infinity();
+    for (const bool scales : {false, true})
+        for (const double clip : {0.0, 0.5})
+            for (const double loss : {2.0, inf, std::nan("")})
+                for (const double norm : {3.0, inf, std::nan("")})
+                    verify("judge_step", 4, [&](auto& s) {
+                        using T = typename std::decay_t<decltype(s)>::scalar;
+                        const StepRule rule{0.9, 0.95, 1e-8, 1.5, scales};
+                        StepControl before;
+                        before.loss_scale = {8, LossScale::kInterval - 1};
+                        before.updates = 3;
+                        for (int i = 0; i < 70; ++i) before.watch.add(i < 30 ? 0.1 : 4.0, 1.5);
+                        auto* control = s.of(std::vector<StepControl>{before});
+                        auto* factors = s.of(std::vector<LossFactors<T>>{{0, 0}});
+                        auto* report = s.of(std::vector<StepReport>(1));
+                        auto* numbers = s.of(std::vector<OptimizerNumbers>(1));
+                        auto* factor = s.number(0);
+                        auto* knobs = s.of(std::vector<StepKnobs>{{0.01, 0.1, clip}});
+                        s.ops.begin_step(rule, 3, 7, control, factors, report);
+                        auto* value = s.in(std::vector<double>{loss});
+                        s.ops.add_mean(1, value, 1, &report->loss);
+                        s.ops.judge_step(rule, knobs, s.number(norm), control, report, numbers, factor);
+                        const auto f = s.values(factors, 1)[0];
+                        const auto r = s.values(report, 1)[0];
+                        const auto c = s.values(control, 1)[0];
+                        return Outputs{{"token", {double(f.token)}},
+                                       {"unscale", {double(f.unscale)}},
+                                       {"loss", {r.loss}},
+                                       {"norm", {r.grad_norm}},
+                                       {"scale", {r.loss_scale, r.after.scale, c.loss_scale.scale}},
+                                       {"counts",
+                                        {double(c.loss_scale.good_steps), double(c.updates),
+                                         double(c.watch.above), double(c.watch.seen)}},
+                                       {"event", {double(r.event)}},
+                                       {"numbers", s.read(&numbers->lr, 7)},
+                                       {"clip", s.read(factor, 1)}};
+                    });
 }
 
 /// kind: 0 AdamW, 1 Adam, 2 SGD.
@@ -422,6 +464,7 @@ void all(const Verify& verify) {
     cross_entropy(verify);
     reductions(verify);
     clipping(verify);
+    step_control(verify);
     for (const int kind : {0, 1, 2}) optimizers(verify, kind);
     muon(verify);
 }

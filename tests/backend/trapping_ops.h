@@ -220,9 +220,19 @@ class TrappingOps final : public Ops<T> {
         const Translator at = translator("norm_of_squares");
         inner_.norm_of_squares(count, at(squares), at(divisor), at(norm));
     }
-    void clip_factor(const double* norm, const double* clip, double* factor) override {
-        const Translator at = translator("clip_factor");
-        inner_.clip_factor(at(norm), at(clip), at(factor));
+    void begin_step(const StepRule& rule, int accumulate, std::int64_t tokens, const StepControl* control,
+                    LossFactors<T>* factors, StepReport* report) override {
+        const Translator at = translator("begin_step");
+        inner_.begin_step(rule, accumulate, tokens, at(control), at(factors), at(report));
+    }
+    void add_mean(std::size_t count, const T* x, double divisor, double* sum) override {
+        const Translator at = translator("add_mean");
+        inner_.add_mean(count, at(x), divisor, at(sum));
+    }
+    void judge_step(const StepRule& rule, const StepKnobs* knobs, const double* norm, StepControl* control,
+                    StepReport* report, OptimizerNumbers* numbers, double* clip) override {
+        const Translator at = translator("judge_step");
+        inner_.judge_step(rule, at(knobs), at(norm), at(control), at(report), at(numbers), at(clip));
     }
     void clip_gates(int count, const std::size_t* gates, double clip, const double* global,
                     T* gradients) override {

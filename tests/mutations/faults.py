@@ -54,7 +54,12 @@ FAULTS = [
     ("backend", "γ's gradient is not rounded", "rounded_kernels.cpp", "if (dgamma) round(", "if (dgamma && !$M) round(", ["backend_rounded_kernels", "backend_low_precision", "model_emulated"]),
     ("train", "the gradient norm counts frozen gates in FP16", "trainer.cpp", "if (model_.table().has_frozen())", "if (model_.table().has_frozen() && !($M && train_.precision == Precision::Fp16))", ["train_", "run_precision"]),
     ("train", "the cosine ends one step late", "schedule.cpp", "steps - 1 - s.warmup", "steps - ($M ? 0 : 1) - s.warmup", ["train_schedule", "train_trainer"]),
-    ("train", "the loss scale grows past float32", "loss_scaling.cpp", "state_.scale < 0x1p127 ?", "$M || state_.scale < 0x1p127 ?", ["train_loss_scaling"]),
+    ("train", "the loss scale grows past float32", "step_control.h", "if (scale < kHighest)", "if ($M || scale < kHighest)", ["backend_step_control"]),
+    ("train", "a graph keeps the knobs of its capture", "trainer.cpp", "step_knobs_.upload(model_", "if (!$M || !graph_) step_knobs_.upload(model_", ["train_step_graph"]),
+    ("train", "a graph outlives its scratch memory", "captured_calls.h", "return moves_ == at_;", "return $M || moves_ == at_;", ["train_step_graph"]),
+    ("train", "a restored divergence watch does not reach the device", "trainer.cpp", "updates_, verdict_.watch()}", "updates_, $M ? DivergenceWatch{} : verdict_.watch()}", ["train_step_graph"]),
+    ("train", "the device forgets how many updates were made", "step_control.h", "++control.updates", "($M ? control.updates = 1 : ++control.updates)", ["train_"]),
+    ("backend", "a skipped step updates on the CUDA device", "each.h", "if (*step.clip == kNoUpdate) return;", "if (!$M && *step.clip == kNoUpdate) return;", ["train_step_graph"]),
     ("train", "Adam and SGD couple no weight decay", "cpu_optimizers.cpp", "static_cast<T>(n.weight_decay), p, buffer.data());", "static_cast<T>($M ? 0 : n.weight_decay), p, buffer.data());", ["train_optimizers"]),
     ("train", "a spike is reported at every step it lasts", "spike.cpp", "if ((steep || high) && !inside_) report = text;", "if ((steep || high) && (!inside_ || $M)) report = text;", ["train_spike"]),
 

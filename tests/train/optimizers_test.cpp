@@ -101,7 +101,7 @@ class OptimizersTest : public QObject {
         for (int t = 0; t < 4; ++t) {
             // Halved by the clipping factor.
             for (int i = 0; i < 3; ++i) g[at->offset + static_cast<std::size_t>(i)] = 2 * gradient_of(t, i);
-            optimizer.step(spec, 0.01, 0.5, g.data(), p.data(), pool);
+            optimizer.step(t + 1, spec, 0.01, 0.5, g.data(), p.data(), pool);
             if (t == 0 || t == 3)
                 for (int i = 0; i < 3; ++i) {
                     const double wanted = (t == 0 ? first : fourth)[i];
@@ -118,7 +118,7 @@ class OptimizersTest : public QObject {
             std::vector<double> p(table.size(), 1.0);
             const std::vector<double> g(table.size(), 0.0);
             ThreadPool pool(1);
-            Optimizer<double>(table, kind).step(spec, 0.01, 1, g.data(), p.data(), pool);
+            Optimizer<double>(table, kind).step(1, spec, 0.01, 1, g.data(), p.data(), pool);
             for (const TensorInfo& t : table.tensors())
                 for (std::size_t i = 0; i < t.count; ++i)
                     QCOMPARE(p[t.offset + i], t.shape.size() >= 2 ? 1 - 0.01 * 0.1 : 1.0);
@@ -148,7 +148,7 @@ class OptimizersTest : public QObject {
         ThreadPool pool(2);
         for (unsigned t = 0; t < 4; ++t) {
             slope = normals(rows, columns, 10 + t);
-            optimizer.step(spec, 0.02, 0.5, g.data(), p.data(), pool);
+            optimizer.step(t + 1, spec, 0.02, 0.5, g.data(), p.data(), pool);
             muon.step(plain, 0.5 * Matrix(slope), 0.02, spec.weight_decay);
             QVERIFY2((mine - plain).norm() <= 1e-13 * plain.norm(),
                      qPrintable(QString::number((mine - plain).norm())));

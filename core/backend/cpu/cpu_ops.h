@@ -66,7 +66,11 @@ class CpuOps : public Ops<T> {
                     double* squares) override;
     void norm_of_squares(int count, const double* squares, const double* divisor, double* norm) override;
 
-    void clip_factor(const double* norm, const double* clip, double* factor) override;
+    void begin_step(const StepRule&, int accumulate, std::int64_t tokens, const StepControl*, LossFactors<T>*,
+                    StepReport*) override;
+    void add_mean(std::size_t count, const T* x, double divisor, double* sum) override;
+    void judge_step(const StepRule&, const StepKnobs*, const double* norm, StepControl*, StepReport*,
+                    OptimizerNumbers*, double* clip) override;
     void clip_gates(int count, const std::size_t* gates, double clip, const double* global,
                     T* gradients) override;
     void adamw(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers*, const double* clip,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 namespace normscope {
@@ -37,27 +38,40 @@ const T* decayed_gradient(std::size_t count, const OptimizerNumbers& n, double c
 }  // namespace
 
 template <class T>
-void CpuOps<T>::clip_factor(const double* norm, const double* clip, double* factor) {
-    *factor = *clip > 0 ? std::min(1.0, *clip / (*norm + 1e-6)) : 1.0;
+void CpuOps<T>::begin_step(const StepRule& rule, int accumulate, std::int64_t tokens,
+                           const StepControl* control, LossFactors<T>* factors, StepReport* report) {
+    normscope::begin_step(rule, accumulate, tokens, *control, *factors, *report);
+}
+
+template <class T>
+void CpuOps<T>::add_mean(std::size_t count, const T* x, double divisor, double* sum) {
+    *sum += std::accumulate(x, x + count, 0.0) / static_cast<double>(count) / divisor;
+}
+
+template <class T>
+void CpuOps<T>::judge_step(const StepRule& rule, const StepKnobs* knobs, const double* norm,
+                           StepControl* control, StepReport* report, OptimizerNumbers* numbers,
+                           double* clip) {
+    normscope::judge_step(rule, *knobs, *norm, *control, *report, *numbers, *clip);
 }
 
 template <class T>
 void CpuOps<T>::clip_gates(int count, const std::size_t* gates, double clip, const double* global,
                            T* gradients) {
+    if (*global == kNoUpdate) return;
     double squares = 0;
     for (int i = 0; i < count; ++i) {
         const double g = *global * static_cast<double>(gradients[gates[i]]);
         squares += g * g;
     }
-    const double norm = std::sqrt(squares);
-    double factor = 1;
-    clip_factor(&norm, &clip, &factor);
+    const double factor = clip_factor(std::sqrt(squares), clip);
     for (int i = 0; i < count; ++i) gradients[gates[i]] *= static_cast<T>(factor);
 }
 
 template <class T>
 void CpuOps<T>::adamw(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
                       const double* clip, const T* g, T* p, T* m, T* v) {
+    if (*clip == kNoUpdate) return;
     for (int i = first; i < end; ++i) {
         const auto& [at, count, decays] = pieces[i];
         adamw_piece(count, *n, *clip, decay(*n, decays), g + at, p + at, m + at, v + at);
@@ -67,6 +81,7 @@ void CpuOps<T>::adamw(const ArenaPiece* pieces, int first, int end, const Optimi
 template <class T>
 void CpuOps<T>::adam(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
                      const double* clip, const T* g, T* p, T* m, T* v) {
+    if (*clip == kNoUpdate) return;
     for (int i = first; i < end; ++i) {
         const std::size_t at = pieces[i].offset, count = pieces[i].count;
         adamw_piece(count, *n, 1, 1, decayed_gradient(count, *n, *clip, g + at, p + at), p + at, m + at,
@@ -77,6 +92,7 @@ void CpuOps<T>::adam(const ArenaPiece* pieces, int first, int end, const Optimiz
 template <class T>
 void CpuOps<T>::sgd(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
                     const double* clip, const T* g, T* p, T* m) {
+    if (*clip == kNoUpdate) return;
     const auto& k = row_kernels<T>();
     for (int i = first; i < end; ++i) {
         const std::size_t at = pieces[i].offset, count = pieces[i].count;
@@ -89,6 +105,7 @@ void CpuOps<T>::sgd(const ArenaPiece* pieces, int first, int end, const Optimize
 template <class T>
 void CpuOps<T>::muon(int rows, int columns, bool decays, const OptimizerNumbers* n, const double* clip,
                      const T* g, T* p, T* m) {
+    if (*clip == kNoUpdate) return;
     const auto& k = row_kernels<T>();
     const std::size_t count = static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
     const T kept = static_cast<T>(Muon::momentum), fresh = static_cast<T>((1 - Muon::momentum) * *clip);
@@ -102,7 +119,11 @@ void CpuOps<T>::muon(int rows, int columns, bool decays, const OptimizerNumbers*
 }
 
 #define NORMSCOPE_INSTANTIATE(T)                                                                        \
-    template void CpuOps<T>::clip_factor(const double*, const double*, double*);                        \
+    template void CpuOps<T>::begin_step(const StepRule&, int, std::int64_t, const StepControl*,         \
+                                        LossFactors<T>*, StepReport*);                                  \
+    template void CpuOps<T>::add_mean(std::size_t, const T*, double, double*);                          \
+    template void CpuOps<T>::judge_step(const StepRule&, const StepKnobs*, const double*, StepControl*, \
+                                        StepReport*, OptimizerNumbers*, double*);                       \
     template void CpuOps<T>::clip_gates(int, const std::size_t*, double, const double*, T*);            \
     template void CpuOps<T>::adamw(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*, \
                                    const T*, T*, T*, T*);                                               \

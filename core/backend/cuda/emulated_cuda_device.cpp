@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cuda/emulated_cuda_device.h"
 
+#include "core/backend/cuda/captured_calls.h"
+#include "core/backend/cuda/cuda_ops.h"
+#include "core/backend/cuda/host_gemm.h"
+
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
-
-#include "core/backend/cuda/cuda_ops.h"
-#include "core/backend/cuda/host_gemm.h"
 
 namespace normscope {
 
@@ -24,10 +27,17 @@ template <class T>
 struct Arithmetic {
     Arithmetic(cuda::Context& context, bool checked, int stored_tokens, Rounding rounding = Rounding::None,
                PrecisionPolicy policy = PrecisionPolicy::Pure)
-        : gemm(checked, rounding, policy), ops(context, gemm, rounding, policy, stored_tokens) {}
+        : gemm(checked, rounding, policy),
+          queued(context, gemm),
+          ops(context, queued, rounding, policy, stored_tokens) {}
     cuda::HostGemm<T> gemm;
+    cuda::QueuedGemm<T> queued;
     cuda::CudaOps<T> ops;
 };
+
+/// The device whose graph the calling thread captures, and its calls.
+thread_local const void* capturing = nullptr;
+thread_local std::vector<std::function<void()>>* captured = nullptr;
 
 }  // namespace
 
@@ -47,8 +57,10 @@ struct EmulatedCudaDevice::State {
         void* block = nullptr;
         std::size_t bytes = 0;
     };
+    std::atomic<std::uint64_t> moves = 0;  ///< of blocks of scratch memory
     std::mutex mutex;
-    std::map<std::pair<std::thread::id, int>, Kept> kept;  ///< scratch memory and workspaces, by thread and slot
+    std::map<std::pair<std::thread::id, int>, Kept>
+        kept;  ///< scratch memory and workspaces, by thread and slot
 };
 
 EmulatedCudaDevice::EmulatedCudaDevice(const grid::Schedule& schedule, int stored_tokens)
@@ -77,6 +89,7 @@ DeviceMemory EmulatedCudaDevice::memory() const {
 
 void* EmulatedCudaDevice::allocate(std::size_t bytes) {
     if (bytes == 0) return nullptr;
+    not_captured("allocate");
     const auto out_of_memory = [&] {
         return SystemError("emulated CUDA device: out of memory: " + std::to_string(bytes >> 20) +
                            " MiB were requested");
@@ -102,23 +115,29 @@ void EmulatedCudaDevice::release(void* block, std::size_t) noexcept {
 }
 
 void EmulatedCudaDevice::upload(void* to, const void* from, std::size_t bytes) {
+    not_captured("upload");
     if (schedule_.checked) grid::device_memory().host_wrote(to, bytes);
     std::memcpy(to, from, bytes);
 }
 void EmulatedCudaDevice::download(void* to, const void* from, std::size_t bytes) {
+    not_captured("download");
     if (schedule_.checked) grid::device_memory().host_reads(from, bytes, "a copy to the host");
     std::memcpy(to, from, bytes);
 }
 void EmulatedCudaDevice::copy(void* to, const void* from, std::size_t bytes) {
-    if (schedule_.checked) {
-        grid::device_memory().host_reads(from, bytes, "a copy within the device");
-        grid::device_memory().host_wrote(to, bytes);
-    }
-    std::memcpy(to, from, bytes);
+    queue().submit([=, checked = schedule_.checked] {
+        if (checked) {
+            grid::device_memory().host_reads(from, bytes, "a copy within the device");
+            grid::device_memory().host_wrote(to, bytes);
+        }
+        std::memcpy(to, from, bytes);
+    });
 }
 void EmulatedCudaDevice::zero(void* to, std::size_t bytes) {
-    if (schedule_.checked) grid::device_memory().host_wrote(to, bytes);
-    std::memset(to, 0, bytes);
+    queue().submit([=, checked = schedule_.checked] {
+        if (checked) grid::device_memory().host_wrote(to, bytes);
+        std::memset(to, 0, bytes);
+    });
 }
 
 void* EmulatedCudaDevice::scratch(int slot, std::size_t bytes) {
@@ -126,7 +145,10 @@ void* EmulatedCudaDevice::scratch(int slot, std::size_t bytes) {
     State::Kept& mine = state_->kept[{std::this_thread::get_id(), slot}];
     lock.unlock();  // the entry is this thread's alone, and a map keeps its entries in place
     if (bytes > mine.bytes) {
-        if (mine.block) release(mine.block, mine.bytes);
+        if (mine.block) {
+            ++state_->moves;
+            release(mine.block, mine.bytes);
+        }
         mine = {};
         mine.block = allocate(bytes);
         mine.bytes = bytes;
@@ -135,6 +157,24 @@ void* EmulatedCudaDevice::scratch(int slot, std::size_t bytes) {
 }
 void* EmulatedCudaDevice::workspace(cuda::Work slot, std::size_t bytes) {
     return scratch(kScratchSlots + static_cast<int>(slot), bytes);
+}
+
+cuda::Queue EmulatedCudaDevice::queue() const {
+    return {schedule_, capturing == this ? captured : nullptr};
+}
+
+std::unique_ptr<Graph> EmulatedCudaDevice::capture(const std::function<void()>& calls) {
+    auto graph = std::make_unique<cuda::CapturedCalls>(state_->moves);
+    const std::unique_ptr<const void*, void (*)(const void**)> until_the_end(
+        &capturing, [](const void** device) { *device = nullptr; });
+    capturing = this;
+    captured = &graph->calls();
+    calls();
+    return graph;
+}
+
+void EmulatedCudaDevice::not_captured(const char* call) const {
+    if (capturing == this) throw std::logic_error(std::string(call) + " in a captured step");
 }
 
 int EmulatedCudaDevice::shards(int sequences) const {
@@ -165,8 +205,7 @@ Ops<double>& EmulatedCudaDevice::ops_double() {
 
 Device& emulated_cuda_device() {
     // Never destroyed: memory of static objects may be released after it.
-    static EmulatedCudaDevice& device =
-        *new EmulatedCudaDevice({grid::Schedule::Order::Ascending, 1, false});
+    static EmulatedCudaDevice& device = *new EmulatedCudaDevice({grid::Schedule::Order::Ascending, 1, false});
     return device;
 }
 

@@ -39,11 +39,15 @@ class EmulatedCudaDevice final : public Device, private cuda::Context {
     int shards(int sequences) const override;
     void run(ThreadPool& pool, int count, const std::function<void(int)>& piece) override;
     void run_ranges(ThreadPool& pool, int count, const std::function<void(int, int)>& range) override;
+    /// The calls, to be made again.
+    std::unique_ptr<Graph> capture(const std::function<void()>& calls) override;
     Ops<float>& ops_float(Rounding rounding, PrecisionPolicy policy) override;
     Ops<double>& ops_double() override;
 
   private:
-    cuda::Queue queue() const override { return {schedule_}; }
+    cuda::Queue queue() const override;
+    /// std::logic_error where the calling thread captures a graph.
+    void not_captured(const char* call) const;
     void* workspace(cuda::Work slot, std::size_t bytes) override;
 
     struct State;

@@ -6,13 +6,13 @@
 
 namespace normscope::cuda {
 
-/// GEMM of the emulated device: the CPU's (cpu/matmul.h), on the calling thread. With a rounding, the rules of
-/// cpu/emulated_product.h.
+/// GEMM of the emulated device: the CPU's (cpu/matmul.h), on the calling thread. With a rounding, the rules
+/// of cpu/emulated_product.h.
 template <class T>
 class HostGemm final : public GemmLibrary<T> {
   public:
-    /// checked: GridFault for operands that are not in the emulated device's memory, run out of bounds or are not
-    /// initialised.
+    /// checked: GridFault for operands that are not in the emulated device's memory, run out of bounds or are
+    /// not initialised.
     explicit HostGemm(bool checked, Rounding rounding = Rounding::None,
                       PrecisionPolicy policy = PrecisionPolicy::Pure);
     void multiply(const Gemm<T>&) override;

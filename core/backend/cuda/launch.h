@@ -5,7 +5,9 @@
 #include "core/stack/error.h"
 
 #include <cstddef>
+#include <functional>
 #include <utility>
+#include <vector>
 
 #if defined(__CUDACC__)
 #include "core/backend/cuda/gpu/check.h"
@@ -19,6 +21,14 @@ struct Queue {
     grid::Stream stream = nullptr;
 #else
     grid::Schedule schedule;
+    std::vector<std::function<void()>>* captured = nullptr;  ///< where calls go instead of being run
+
+    void submit(std::function<void()> call) const {
+        if (captured)
+            captured->push_back(std::move(call));
+        else
+            call();
+    }
 #endif
 };
 
@@ -30,8 +40,10 @@ void launch(const Queue& queue, const char* name, void (*kernel)(P...), grid::Sh
     shape.stream = queue.stream;
     check(grid::launch(name, kernel, shape, arguments...), name);
 #else
-    grid::set_schedule(queue.schedule);
-    grid::launch(name, kernel, shape, arguments...);
+    queue.submit([=, schedule = queue.schedule] {
+        grid::set_schedule(schedule);
+        grid::launch(name, kernel, shape, arguments...);
+    });
 #endif
 }
 

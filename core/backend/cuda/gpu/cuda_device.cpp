@@ -6,11 +6,14 @@
 #include "core/backend/cuda/gpu/kept_blocks.h"
 #include "core/backend/cuda/gpu/lt_gemm.h"
 #include "core/backend/cuda/gpu/pinned_copies.h"
+#include "core/backend/cuda/gpu/stream_graph.h"
 #include "core/backend/cuda/rounding_gemm.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 namespace normscope::cuda {
@@ -45,6 +48,9 @@ cudaDeviceProp properties(int card) {
     return found;
 }
 
+/// The device whose graph the calling thread captures.
+thread_local const CudaDevice* capturing = nullptr;
+
 std::size_t total_memory() {
     std::size_t free = 0, total = 0;
     check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
@@ -57,7 +63,6 @@ struct CudaDevice::State {
     State(Context& context, const std::string& device)
         : blocks(device, total_memory() / 4),
           copies(stream.at),
-          plans(stream.at),
           single(context, plans),
           wide(context, plans),
           bf16(context, single.gemm, Rounding::Bf16, PrecisionPolicy::Pure),
@@ -65,6 +70,9 @@ struct CudaDevice::State {
           bf16_autocast(context, single.gemm, Rounding::Bf16, PrecisionPolicy::Autocast),
           fp16_autocast(context, single.gemm, Rounding::Fp16, PrecisionPolicy::Autocast) {}
     Stream stream;
+    Stream captured;  ///< of the thread that captures a graph
+    std::mutex capture_mutex;
+    std::atomic<std::uint64_t> moves = 0;  ///< of blocks of scratch memory
     KeptBlocks blocks;
     PinnedCopies copies;
     LtPlans plans;
@@ -111,6 +119,7 @@ DeviceMemory CudaDevice::memory() const {
 
 void* CudaDevice::allocate(std::size_t bytes) {
     if (bytes == 0) return nullptr;
+    not_captured("allocate");
     select();
     return state_->blocks.allocate(bytes);
 }
@@ -118,22 +127,22 @@ void CudaDevice::release(void* block, std::size_t) noexcept {
     if (block && cudaSetDevice(card_) == cudaSuccess) state_->blocks.release(block);
 }
 void CudaDevice::upload(void* to, const void* from, std::size_t bytes) {
+    not_captured("upload");
     select();
     state_->copies.upload(to, from, bytes);
 }
 void CudaDevice::download(void* to, const void* from, std::size_t bytes) {
+    not_captured("download");
     select();
     state_->copies.download(to, from, bytes);
 }
 void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
     if (bytes == 0) return;
-    select();
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, state_->stream.at), "copy");
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, queue().stream), "copy");
 }
 void CudaDevice::zero(void* to, std::size_t bytes) {
     if (bytes == 0) return;
-    select();
-    check(cudaMemsetAsync(to, 0, bytes, state_->stream.at), "zero");
+    check(cudaMemsetAsync(to, 0, bytes, queue().stream), "zero");
 }
 void CudaDevice::synchronize() {
     select();
@@ -145,6 +154,7 @@ void* CudaDevice::scratch(int slot, std::size_t bytes) {
     State::Kept& mine = state_->kept[{std::this_thread::get_id(), slot}];
     lock.unlock();  // the entry is this thread's alone, and a map keeps its entries in place
     if (bytes > mine.bytes) {
+        if (mine.block) ++state_->moves;
         release(mine.block, mine.bytes);
         mine = {};
         mine.block = allocate(bytes);
@@ -157,7 +167,19 @@ void* CudaDevice::workspace(Work slot, std::size_t bytes) {
 }
 Queue CudaDevice::queue() const {
     select();
-    return {state_->stream.at};
+    return {capturing == this ? state_->captured.at : state_->stream.at};
+}
+
+std::unique_ptr<Graph> CudaDevice::capture(const std::function<void()>& calls) {
+    select();
+    std::lock_guard lock(state_->capture_mutex);
+    const std::unique_ptr<const CudaDevice*, void (*)(const CudaDevice**)> until_the_end(
+        &(capturing = this), [](const CudaDevice** device) { *device = nullptr; });
+    return std::make_unique<StreamGraph>(state_->captured.at, state_->stream.at, state_->moves, calls);
+}
+
+void CudaDevice::not_captured(const char* call) const {
+    if (capturing == this) throw std::logic_error(std::string(call) + " in a captured step");
 }
 
 int CudaDevice::shards(int sequences) const {

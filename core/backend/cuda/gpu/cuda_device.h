@@ -32,6 +32,8 @@ class CudaDevice final : public Device, private Context {
     int shards(int sequences) const override;
     void run(ThreadPool& pool, int count, const std::function<void(int)>& piece) override;
     void run_ranges(ThreadPool& pool, int count, const std::function<void(int, int)>& range) override;
+    /// A CUDA graph.
+    std::unique_ptr<Graph> capture(const std::function<void()>& calls) override;
     Ops<float>& ops_float(Rounding rounding, PrecisionPolicy policy) override;
     Ops<double>& ops_double() override;
 
@@ -40,6 +42,8 @@ class CudaDevice final : public Device, private Context {
     void* workspace(Work slot, std::size_t bytes) override;
     /// Makes it the calling thread's device: one program may use several.
     void select() const;
+    /// std::logic_error where the calling thread captures a graph.
+    void not_captured(const char* call) const;
 
     struct State;
     int card_;

@@ -39,7 +39,7 @@ bool LtGemm<T>::run(const Gemm<T>& g, const T* bias) {
                         column_major(g.B, b_transposed ? g.N : g.K, b_transposed ? g.K : g.N, g.batch),
                         column_major(g.A, a_transposed ? g.K : g.M, a_transposed ? g.M : g.K, g.batch),
                         column_major(g.C, g.M, g.N, g.batch)};
-    return plans_.run(shape, &g.alpha, g.B.data, g.A.data, &g.beta, g.C.data, bias);
+    return plans_.run(shape, &g.alpha, g.B.data, g.A.data, &g.beta, g.C.data, bias, context_.queue().stream);
 }
 
 template <class T>

@@ -96,7 +96,7 @@ void LtPlan::run(cublasLtHandle_t handle, const void* alpha, const void* A, cons
           "GEMM");
 }
 
-LtPlans::LtPlans(cudaStream_t stream) : stream_(stream) {
+LtPlans::LtPlans() {
     if (!cublas_lt().missing.empty()) throw SystemError(cublas_lt().missing);
     check(cublas_lt().create(&handle_), "start");
     check(cudaMalloc(&workspace_, kWorkspace), "workspace of GEMM");
@@ -108,7 +108,7 @@ LtPlans::~LtPlans() {
 }
 
 bool LtPlans::run(const LtShape& shape, const void* alpha, const void* A, const void* B, const void* beta,
-                  void* D, const void* bias) {
+                  void* D, const void* bias, cudaStream_t stream) {
     // Held during the call: the descriptor contains the address of the bias.
     std::lock_guard lock(mutex_);
     if (const auto known = by_shape_.find(shape); known != by_shape_.end()) {
@@ -123,7 +123,7 @@ bool LtPlans::run(const LtShape& shape, const void* alpha, const void* A, const 
     }
     const LtPlan& plan = plans_.front().plan;
     if (!plan.has_algorithm()) return false;
-    plan.run(handle_, alpha, A, B, beta, D, bias, workspace_, kWorkspace, stream_);
+    plan.run(handle_, alpha, A, B, beta, D, bias, workspace_, kWorkspace, stream);
     return true;
 }
 

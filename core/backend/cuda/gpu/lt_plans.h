@@ -61,14 +61,14 @@ class LtPlans {
     static constexpr std::size_t kWorkspace = std::size_t{32} << 20;
 
     /// For the current device. SystemError without cuBLASLt.
-    explicit LtPlans(cudaStream_t stream);
+    LtPlans();
     ~LtPlans();
     LtPlans(const LtPlans&) = delete;
     LtPlans& operator=(const LtPlans&) = delete;
 
     /// False, with nothing done, where cuBLASLt has no algorithm for the shape.
     bool run(const LtShape& shape, const void* alpha, const void* A, const void* B, const void* beta, void* D,
-             const void* bias);
+             const void* bias, cudaStream_t stream);
 
   private:
     struct Entry {
@@ -77,7 +77,6 @@ class LtPlans {
         const LtShape shape;
         LtPlan plan;
     };
-    cudaStream_t stream_;
     cublasLtHandle_t handle_ = nullptr;
     void* workspace_ = nullptr;
     std::mutex mutex_;

@@ -23,9 +23,12 @@ __global__ void each_kernel(std::size_t count, Body body) {
 }
 
 /// One block for each of the pieces first, first + 1, …; step(i, constants) for each of its entries, with
-/// constants = step.constants(whether it decays).
+/// constants = step.constants(whether it decays). Nothing where it has a clipping
+/// factor and that is kNoUpdate.
 template <class Step>
 __global__ void pieces_kernel(const ArenaPiece* pieces, int first, Step step) {
+    if constexpr (requires { step.clip; })
+        if (*step.clip == kNoUpdate) return;
     const ArenaPiece piece = pieces[first + static_cast<int>(blockIdx.x)];
     const auto constants = step.constants(piece.decays);
     for (std::size_t i = threadIdx.x; i < piece.count; i += blockDim.x) step(piece.offset + i, constants);

@@ -21,8 +21,7 @@ struct EachCoefficients {
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
         if (i == 0) *pass = whole_pass_coefficients<T>(*numbers, d_head);
         // Two statements: GCC does not instrument a call's store of its result.
-        const SublayerCoefficients<T> coefficients =
-            sublayer_coefficients<T>(rules[i], *numbers, parameters);
+        const SublayerCoefficients<T> coefficients = sublayer_coefficients<T>(rules[i], *numbers, parameters);
         out[i] = coefficients;
     }
 };

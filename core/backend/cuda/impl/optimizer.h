@@ -11,19 +11,34 @@
 
 namespace normscope::cuda {
 
-NORMSCOPE_SHARED_CODE inline double clip_factor_of(double norm, double clip) {
-    const double factor = clip / (norm + 1e-6);
-    return clip > 0 && factor < 1 ? factor : 1;
-}
 NORMSCOPE_SHARED_CODE inline double decay_of(const OptimizerNumbers& n, bool decays) {
     return decays ? 1 - n.lr * n.weight_decay : 1;
 }
 
-/// For one thread.
-struct ClipFactor {
-    const double *norm, *clip;
-    double* factor;
-    NORMSCOPE_SHARED_CODE void operator()(std::size_t) const { *factor = clip_factor_of(*norm, *clip); }
+// Each for one thread.
+template <class T>
+struct BeginStep {
+    StepRule rule;
+    int accumulate;
+    std::int64_t tokens;
+    const StepControl* control;
+    LossFactors<T>* factors;
+    StepReport* report;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t) const {
+        begin_step(rule, accumulate, tokens, *control, *factors, *report);
+    }
+};
+struct JudgeStep {
+    StepRule rule;
+    const StepKnobs* knobs;
+    const double* norm;
+    StepControl* control;
+    StepReport* report;
+    OptimizerNumbers* numbers;
+    double* clip;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t) const {
+        judge_step(rule, *knobs, *norm, *control, *report, *numbers, *clip);
+    }
 };
 template <class T>
 struct ClipGates {
@@ -33,12 +48,13 @@ struct ClipGates {
     const double* global;
     T* gradients;
     NORMSCOPE_SHARED_CODE void operator()(std::size_t) const {
+        if (*global == kNoUpdate) return;
         double squares = 0;
         for (int i = 0; i < count; ++i) {
             const double g = *global * static_cast<double>(gradients[gates[i]]);
             squares += g * g;
         }
-        const T factor = static_cast<T>(clip_factor_of(std::sqrt(squares), clip));
+        const T factor = static_cast<T>(clip_factor(std::sqrt(squares), clip));
         for (int i = 0; i < count; ++i) gradients[gates[i]] *= factor;
     }
 };
@@ -121,6 +137,10 @@ struct MuonMomentum {
     const T* g;
     T *m, *direction;
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        if (*clip == kNoUpdate) {
+            direction[i] = 0;
+            return;
+        }
         const T kept = static_cast<T>(Muon::momentum), fresh = static_cast<T>((1 - Muon::momentum) * *clip);
         row::axpby<Serial<T>>(1, kept, m + i, fresh, g + i, m + i);
         row::axpby<Serial<T>>(1, kept, m + i, fresh, g + i, direction + i);
@@ -129,11 +149,13 @@ struct MuonMomentum {
 template <class T>
 struct MuonUpdate {
     const OptimizerNumbers* n;
+    const double* clip;
     bool decays;
     double scale;
     const T* direction;
     T* p;
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        if (*clip == kNoUpdate) return;
         row::axpby<Serial<T>>(1, static_cast<T>(decay_of(*n, decays)), p + i, static_cast<T>(-n->lr * scale),
                               direction + i, p + i);
     }
@@ -149,8 +171,15 @@ struct Normalise {
 };
 
 template <class T>
-void CudaOps<T>::clip_factor(const double* norm, const double* clip, double* factor) {
-    each("clip_factor", 1, ClipFactor{norm, clip, factor});
+void CudaOps<T>::begin_step(const StepRule& rule, int accumulate, std::int64_t tokens,
+                            const StepControl* control, LossFactors<T>* factors, StepReport* report) {
+    each("begin_step", 1, BeginStep<T>{rule, accumulate, tokens, control, factors, report});
+}
+template <class T>
+void CudaOps<T>::judge_step(const StepRule& rule, const StepKnobs* knobs, const double* norm,
+                            StepControl* control, StepReport* report, OptimizerNumbers* numbers,
+                            double* clip) {
+    each("judge_step", 1, JudgeStep{rule, knobs, norm, control, report, numbers, clip});
 }
 template <class T>
 void CudaOps<T>::clip_gates(int count, const std::size_t* gates, double clip, const double* global,
@@ -233,7 +262,7 @@ void CudaOps<T>::muon(int rows, int columns, bool decays, const OptimizerNumbers
     each("muon_momentum", count, MuonMomentum<T>{clip, g, m, direction});
     orthogonalise(rows, columns, direction);
     const double scale = std::sqrt(std::max(1.0, static_cast<double>(rows) / columns));
-    each("muon_update", count, MuonUpdate<T>{n, decays, scale, direction, p});
+    each("muon_update", count, MuonUpdate<T>{n, clip, decays, scale, direction, p});
 }
 
 }  // namespace normscope::cuda

@@ -76,10 +76,11 @@ struct Dot {
         return static_cast<double>(x[i]) * static_cast<double>(y[i]);
     }
 };
+template <class T>
 struct Values {
     using op = Sum;
-    const double* x;
-    NORMSCOPE_SHARED_CODE double operator()(std::size_t i) const { return x[i]; }
+    const T* x;
+    NORMSCOPE_SHARED_CODE double operator()(std::size_t i) const { return static_cast<double>(x[i]); }
 };
 template <class T>
 struct NotFinite {
@@ -99,6 +100,11 @@ struct AddProduct {
 struct Add {
     double* out;
     NORMSCOPE_SHARED_CODE void operator()(double total) const { *out += total; }
+};
+struct AddOver {
+    double count, divisor;
+    double* out;
+    NORMSCOPE_SHARED_CODE void operator()(double total) const { *out += total / count / divisor; }
 };
 struct Store {
     double* out;
@@ -152,6 +158,10 @@ void CudaOps<T>::add_squares(std::size_t count, const T* x, double* out) {
     reduce("add_squares", count, Dot<T>{x, x}, Add{out});
 }
 template <class T>
+void CudaOps<T>::add_mean(std::size_t count, const T* x, double divisor, double* sum) {
+    reduce("add_mean", count, Values<T>{x}, AddOver{static_cast<double>(count), divisor, sum});
+}
+template <class T>
 void CudaOps<T>::piece_squares(const ArenaPiece* pieces, int first, int end, const T* arena,
                                double* squares) {
     if (end > first)
@@ -173,7 +183,8 @@ void CudaOps<T>::sum_shards(const ArenaPiece* pieces, int first, int end, int co
 }
 template <class T>
 void CudaOps<T>::norm_of_squares(int count, const double* squares, const double* divisor, double* norm) {
-    reduce("norm_of_squares", static_cast<std::size_t>(count), Values{squares}, RootOver{divisor, norm});
+    reduce("norm_of_squares", static_cast<std::size_t>(count), Values<double>{squares},
+           RootOver{divisor, norm});
 }
 template <class T>
 void CudaOps<T>::first_not_finite(std::size_t count, const T* x, std::int64_t* place) {

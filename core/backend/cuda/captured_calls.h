@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/backend/cuda/context.h"
+#include "core/backend/cuda/gemm.h"
+#include "core/backend/device.h"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace normscope::cuda {
+
+/// The graph of the emulated device: captured calls, with their arguments of then.
+class CapturedCalls final : public Graph {
+  public:
+    /// moves: counts the blocks of scratch memory that moved.
+    explicit CapturedCalls(const std::atomic<std::uint64_t>& moves) : moves_(moves), at_(moves) {}
+    std::vector<std::function<void()>>& calls() { return calls_; }
+    bool valid() const override { return moves_ == at_; }
+    void launch() override {
+        for (const auto& call : calls_) call();
+    }
+
+  private:
+    const std::atomic<std::uint64_t>& moves_;
+    std::uint64_t at_;
+    std::vector<std::function<void()>> calls_;
+};
+
+/// A GEMM library of the host in the queue of a context, so that its calls are captured too.
+template <class T>
+class QueuedGemm final : public GemmLibrary<T> {
+  public:
+    QueuedGemm(Context& context, GemmLibrary<T>& library) : context_(context), library_(library) {}
+    void multiply(const Gemm<T>& g) override {
+        context_.queue().submit([this, g] { library_.multiply(g); });
+    }
+    void linear(int R, int out, int in, const T* x, const T* weight, const T* bias, T* y) override {
+        context_.queue().submit([=, this] { library_.linear(R, out, in, x, weight, bias, y); });
+    }
+
+  private:
+    Context& context_;
+    GemmLibrary<T>& library_;
+};
+
+}  // namespace normscope::cuda

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whole runs of normscope-cli on a device against the CPU, one JSON object a line. For tests/gpu/run; by hand with any
+program and device:
+
+    tests/gpu/steps.py equal  CLI [--backend cuda]   losses of the same recipe on both
+    tests/gpu/steps.py resume CLI [--backend cuda]   CPU, killed; device, killed; CPU: the losses of one run
+    tests/gpu/steps.py bench  CLI [--backend cuda]   normscope-cli bench --steps-only --large
+
+Exit status 1 where a row failed.
+"""
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+# Recipe and settings, steps, the largest relative difference of a loss, first step and all. In the low formats a rounding
+# that falls to the other side changes the run, so that later steps only stay near.
+RUNS = [
+    ("pre-ln", [], 200, 1e-5, 1e-3),
+    ("peri-ln", ["seed=1"], 200, 1e-5, 1e-3),
+    ("deepnorm", ["stack.block=llama"], 200, 1e-5, 1e-3),
+    ("post-ln-small-step", ["stack.gpas.enabled=true"], 200, 1e-5, 1e-3),
+    ("pre-ln", ["stack.layout=parallel", "optimizer.kind=muon"], 100, 1e-5, 1e-3),
+    ("pre-ln", ["precision=fp64"], 20, 1e-10, 1e-9),
+    ("pre-ln", ["precision=bf16"], 50, 3e-3, 0.05),
+    ("pre-ln", ["precision=bf16", "precision_policy=autocast"], 50, 3e-3, 0.05),
+    ("pre-ln", ["precision=fp16", "precision_policy=autocast"], 50, 1e-3, 0.05),
+    ("pre-ln", ["precision=tf32"], 50, 1e-3, 0.05),
+]
+
+
+def train_command(cli, recipe, settings, backend, out, *more):
+    command = [cli, "train", recipe, "--backend", backend, "--out", out, "--json", "--set", "validate.every=0", *more]
+    for setting in settings:
+        command += ["--set", setting]
+    return command
+
+
+def losses_of(text):
+    return {row["step"]: row["loss"] for row in map(json.loads, text.splitlines()) if row.get("event") == "step"}
+
+
+def difference(a, b):
+    if a is None or b is None:
+        return 0.0 if a is b else float("inf")
+    return abs(a - b) / max(abs(b), 1e-30)
+
+
+def trained(cli, recipe, settings, steps, backend, folder):
+    out = os.path.join(folder, f"{backend}.h5".replace(":", "_"))
+    command = train_command(cli, recipe, settings, backend, out, "--steps", str(steps))
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError((done.stderr or done.stdout).strip().split("\n")[-1])
+    return losses_of(done.stdout)
+
+
+def equal(cli, backend, steps_limit):
+    failed = False
+    for recipe, settings, steps, first, later in RUNS:
+        steps = min(steps, steps_limit)
+        row = {"run": " ".join([recipe, *settings]), "steps": steps}
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                # On the CPU TF32 does not exist: it is compared with float32.
+                plain = [s for s in settings if s != "precision=tf32"]
+                wanted = trained(cli, recipe, plain, steps, "cpu", folder)
+                found = trained(cli, recipe, settings, steps, backend, folder)
+            errors = [difference(found.get(k), wanted[k]) for k in sorted(wanted)]
+            row |= {"first": errors[0], "largest": max(errors), "allowed": later,
+                    "passed": len(found) == len(wanted) == steps and errors[0] <= first and max(errors) <= later}
+        except RuntimeError as error:
+            row |= {"passed": False, "error": str(error)}
+        failed |= not row["passed"]
+        print(json.dumps(row), flush=True)
+    return failed
+
+
+def killed_after(command, step):
+    """The losses that were printed before SIGKILL, which is sent after that step's line."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        text = ""
+        for line in program.stdout:
+            text += line
+            row = json.loads(line)
+            if row.get("event") == "step" and row["step"] >= step:
+                program.send_signal(signal.SIGKILL)
+                break
+    return losses_of(text)
+
+
+def resume(cli, backend):
+    settings = ["checkpoint.every=5", "stack.depth=4"]
+    steps = 60
+    with tempfile.TemporaryDirectory() as folder:
+        wanted = trained(cli, "pre-ln", settings, steps, "cpu", folder)
+        out = os.path.join(folder, "resumed.h5")
+        more = ["--steps", str(steps)]
+        found = killed_after(train_command(cli, "pre-ln", settings, "cpu", out, *more), 22)
+        found |= killed_after(train_command(cli, "pre-ln", settings, backend, out, *more, "--resume"), 41)
+        last = subprocess.run(train_command(cli, "pre-ln", settings, "cpu", out, *more, "--resume"),
+                              capture_output=True, text=True)
+        found |= losses_of(last.stdout)
+    errors = {k: difference(found.get(k), wanted[k]) for k in wanted}
+    passed = last.returncode == 0 and len(found) == steps and max(errors.values()) <= 1e-3
+    print(json.dumps({"run": f"CPU, killed at 22; {backend}, killed at 41; CPU", "steps": len(found),
+                      "largest": max(errors.values()), "allowed": 1e-3, "passed": passed,
+                      **({} if passed else {"error": (last.stderr or "").strip()[-200:]})}))
+    return not passed
+
+
+def bench(cli, backend, only):
+    command = [cli, "bench", "--backend", backend, "--steps-only", "--large", "--json", "--only", only]
+    return subprocess.run(command).returncode != 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=["equal", "resume", "bench"])
+    parser.add_argument("cli")
+    parser.add_argument("--backend", default="cuda")
+    parser.add_argument("--steps", type=int, default=200, help="at most, of equal")
+    parser.add_argument("--only", default="step ", help="of bench: lines with this text")
+    given = parser.parse_args()
+    if given.part == "equal":
+        failed = equal(given.cli, given.backend, given.steps)
+    elif given.part == "resume":
+        failed = resume(given.cli, given.backend)
+    else:
+        failed = bench(given.cli, given.backend, given.only)
+    sys.exit(1 if failed else 0)
+
+
+main()

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The graph of a training step, on the emulated CUDA device: it gives the same bits as the calls themselves,
+// with the knobs of now, and is captured again where scratch memory has moved. A step in a thread of its own
+// is never captured.
+#include "core/backend/cuda/emulated_cuda_device.h"
+#include "core/train/trainer.h"
+
+#include <QtTest>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+using namespace normscope;
+
+namespace {
+
+std::unique_ptr<Trainer<float>> small_trainer(Device& device, TrainSpec train) {
+    StackSpec stack;
+    stack.depth = 2;
+    stack.d_model = 8;
+    stack.heads = 2;
+    stack.context = 4;
+    stack.gpas.enabled = true;
+    stack.gpas.clip = 0.01;
+    train.batch = 3;
+    if (train.steps > 20) train.steps = 20;
+    std::shared_ptr<const Corpus> corpus = make_corpus(train.data, stack.context);
+    complete(stack, corpus->vocab());
+    return std::make_unique<Trainer<float>>(stack, train, corpus, device);
+}
+
+EmulatedCudaDevice new_device() {
+    return EmulatedCudaDevice({grid::Schedule::Order::Ascending, 1, false});
+}
+
+/// Without a graph.
+StepNumbers step_alone(Trainer<float>& trainer, ThreadPool& pool) {
+    StepNumbers made;
+    std::thread([&] { made = trainer.step(pool); }).join();
+    return made;
+}
+
+bool same_weights(const Trainer<float>& a, const Trainer<float>& b) {
+    const auto x = a.trained_weights(), y = b.trained_weights();
+    return std::equal(x.begin(), x.end(), y.begin(), y.end());
+}
+
+}  // namespace
+
+class StepGraphTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void knobsActAtTheNextLaunch_data() {
+        QTest::addColumn<int>("optimizer");
+        QTest::addColumn<int>("precision");
+        QTest::addColumn<int>("accumulate");
+        using enum OptimizerKind;
+        QTest::newRow("adamw") << int(AdamW) << int(Precision::Fp32) << 1;
+        QTest::newRow("adam, two batches") << int(Adam) << int(Precision::Fp32) << 2;
+        QTest::newRow("sgd, bf16") << int(Sgd) << int(Precision::Bf16) << 1;
+        QTest::newRow("muon, fp16") << int(Muon) << int(Precision::Fp16) << 1;
+    }
+    void knobsActAtTheNextLaunch() {
+        QFETCH(int, optimizer);
+        QFETCH(int, precision);
+        QFETCH(int, accumulate);
+        TrainSpec train;
+        train.optimizer.kind = static_cast<OptimizerKind>(optimizer);
+        train.precision = static_cast<Precision>(precision);
+        train.accumulate = accumulate;
+        auto device = new_device();
+        ThreadPool pool(1);
+        auto captured = small_trainer(device, train), called = small_trainer(device, train);
+        auto kept = small_trainer(device, train);  // without the knobs
+        for (int i = 0; i < 8; ++i) {
+            if (i == 4) {
+                const HotKnobs knobs{0.5, 1.7, 1e-3, 0.02, 0.3, 0.1};
+                captured->set_knobs(knobs);
+                called->set_knobs(knobs);
+            }
+            const StepNumbers a = captured->step(pool), b = step_alone(*called, pool), c = kept->step(pool);
+            QCOMPARE(a.loss, b.loss);
+            QCOMPARE(a.grad_norm, b.grad_norm);
+            QVERIFY(same_weights(*captured, *called));
+            QCOMPARE(same_weights(*captured, *kept), i < 4);
+        }
+    }
+
+    /// A probe of a larger batch takes more scratch memory, which moves.
+    void isCapturedAgainWhereMemoryHasMoved() {
+        auto device = new_device();
+        ThreadPool pool(1);
+        auto captured = small_trainer(device, {}), called = small_trainer(device, {});
+        for (int i = 0; i < 6; ++i) {
+            if (i == 3) {
+                Gradients<float> gradients;
+                StepScratch<float> scratch;
+                const Batch batch = captured->probe_batch(30, 4);
+                captured->model().clear(gradients, 30);
+                captured->model().accumulate(batch, 1, gradients, scratch, pool);
+            }
+            QCOMPARE(captured->step(pool).loss, step_alone(*called, pool).loss);
+        }
+        QVERIFY(same_weights(*captured, *called));
+    }
+
+    /// A state restored between two launches is that of the next one: moments, loss scale, number of updates.
+    void aRestoredStateIsThatOfTheNextLaunch() {
+        TrainSpec train;
+        train.precision = Precision::Fp16;
+        auto device = new_device();
+        ThreadPool pool(1);
+        auto trainer = small_trainer(device, train);
+        for (int i = 0; i < 3; ++i) trainer->step(pool);
+        const TrainerState<float> state = trainer->save();
+        std::vector<double> first, second;
+        for (auto* losses : {&first, &second}) {
+            for (int i = 0; i < 4; ++i) losses->push_back(trainer->step(pool).loss);
+            if (losses == &first) trainer->restore(state);
+        }
+        QCOMPARE(second, first);
+    }
+
+    /// A gradient that overflows FP16 skips the update on the device: weights, moments and their number stay,
+    /// the scale halves, as on the CPU.
+    void anOverflowSkipsTheUpdate() {
+        TrainSpec train;
+        train.precision = Precision::Fp16;
+        auto device = new_device();
+        ThreadPool pool(1);
+        auto on_device = small_trainer(device, train), on_cpu = small_trainer(cpu_device(), train);
+        for (auto* trainer : {on_device.get(), on_cpu.get()}) {
+            for (int i = 0; i < 3; ++i) trainer->step(pool);
+            TrainerState<float> state = trainer->save();
+            state.loss_scale = {0x1p40, 7};
+            trainer->restore(state);
+            const StepNumbers now = trainer->step(pool);
+            QVERIFY(now.overflowed);
+            QCOMPARE(now.loss_scale, 0x1p40);
+            const TrainerState<float> after = trainer->save();
+            QCOMPARE(after.step, state.step + 1);
+            QVERIFY(after.parameters == state.parameters);
+            QVERIFY(after.moment1 == state.moment1 && after.moment2 == state.moment2);
+            QCOMPARE(after.optimizer_steps, state.optimizer_steps);
+            QCOMPARE(after.loss_scale.scale, 0x1p39);
+            QCOMPARE(after.loss_scale.good_steps, 0);
+        }
+    }
+
+    /// Weights that are not finite end the run with the CPU's words, and are kept as they were.
+    void aNonFiniteStepIsNamedAsOnTheCpu() {
+        auto device = new_device();
+        ThreadPool pool(1);
+        auto on_device = small_trainer(device, {}), on_cpu = small_trainer(cpu_device(), {});
+        for (auto* trainer : {on_device.get(), on_cpu.get()}) {
+            for (int i = 0; i < 3; ++i) trainer->step(pool);
+            TrainerState<float> state = trainer->save();
+            state.parameters[trainer->model().table().find("blocks.1.ffn.w1")->offset] =
+                std::numeric_limits<float>::infinity();
+            trainer->restore(state);
+            trainer->step(pool);
+            QCOMPARE(trainer->steps_done(), 3);
+            QVERIFY(trainer->save().moment1 == state.moment1);
+        }
+        QCOMPARE(on_device->outcome().state, RunState::Diverged);
+        QCOMPARE(on_device->outcome().text, on_cpu->outcome().text);
+    }
+
+    /// Finite losses far above the first one for 50 steps: the device leaves out the update of the same step
+    /// at which the verdict ends the run.
+    void aDivergenceByLossesIsThatOfTheVerdict() {
+        TrainSpec train;
+        auto device = new_device();
+        ThreadPool pool(1);
+        auto trainer = small_trainer(device, train);
+        for (int i = 0; i < 3; ++i) trainer->step(pool);
+        TrainerState<float> state = trainer->save();
+        DivergenceWatch watch;
+        Verdict verdict(std::log(trainer->model().spec().vocab), 1, 0);
+        for (int i = 0; i < 99; ++i) {  // the window is full at 20, above from there on, patient for 50 …
+            const double loss = i < 20 ? 0.1 : 0.1 + 3;
+            QVERIFY(!verdict.add(i, loss, 1) || watch.above >= DivergenceWatch::kPatience);
+            if (verdict.watch().above == DivergenceWatch::kPatience - 1) break;
+        }
+        QCOMPARE(verdict.watch().above, DivergenceWatch::kPatience - 1);
+        state.verdict = verdict.state();
+        trainer->restore(state);
+        const StepNumbers now = trainer->step(pool);
+        QVERIFY2(now.loss > 2.2, "the test's losses fit no longer");
+        QCOMPARE(trainer->outcome().state, RunState::Diverged);
+        QVERIFY(trainer->save().parameters == state.parameters);
+        QVERIFY(trainer->save().moment1 == state.moment1);
+    }
+
+    void aCapturedCallRunsAtLaunchAlone() {
+        auto device = new_device();
+        Buffer<float> from, to;
+        from.upload(device, {1, 2, 3});
+        to.upload(device, {0, 0, 0});
+        const float two = 2;
+        Buffer<float> factor;
+        factor.upload(device, &two, 1);
+        auto graph = device.capture([&] {
+            device.ops<float>().copy(3, from.data(), to.data());
+            device.ops<float>().scale(3, factor.data(), to.data(), to.data());
+        });
+        QCOMPARE(to.values(), (std::vector<float>{0, 0, 0}));
+        graph->launch();
+        QCOMPARE(to.values(), (std::vector<float>{2, 4, 6}));
+        from.upload(device, {5, 6, 7});
+        graph->launch();
+        QCOMPARE(to.values(), (std::vector<float>{10, 12, 14}));
+        QVERIFY(graph->valid());
+        device.scratch(0, 10);
+        QVERIFY(graph->valid());  // a new block moves none
+        device.scratch(0, 1 << 20);
+        QVERIFY(!graph->valid());
+    }
+
+    void aCaptureNeitherCopiesToTheHostNorAllocates() {
+        auto device = new_device();
+        Buffer<float> x;
+        x.upload(device, {1, 2, 3});
+        const auto refused = [&](const std::function<void()>& calls) {
+            QVERIFY_EXCEPTION_THROWN(device.capture(calls), std::logic_error);
+            QCOMPARE(x.values().size(), std::size_t{3});  // the capture has ended
+        };
+        refused([&] { x.values(); });
+        refused([&] { x.upload(device, {4, 5, 6}); });
+        refused([&] { Buffer<float> another(device, 3); });
+    }
+};
+
+QTEST_GUILESS_MAIN(StepGraphTest)
+#include "step_graph_test.moc"
