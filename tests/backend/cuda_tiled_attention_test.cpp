@@ -7,30 +7,11 @@
 using namespace normscope;
 using namespace normscope::device_side;
 using operations::all_of;
+using operations::kTiledCases;
 using operations::TiledCase;
 using operations::TiledSetup;
 
 namespace {
-
-struct Named {
-    const char* name;
-    TiledCase given;
-};
-const Named kCases[] = {
-    {"one token", {5, 3, 1, 1, true}},
-    {"head 1", {1, 3, 3, 17, true, 2, 4}},
-    {"head 5, 25 heads in 5 groups", {5, 25, 5, 16, true, 1, 15}},
-    {"head 8", {8, 3, 3, 7, true, 2, 1}},
-    {"head 11, not causal", {11, 3, 1, 65, false}},
-    {"head 16", {16, 1, 1, 64, true, 1, 33}},
-    {"head 33, norms", {33, 3, 3, 17, true, 1, 16, QkNorm::Head, 8}},
-    {"head 64", {64, 1, 1, 129, true, 1, 64}},
-    {"head 65, not causal", {65, 1, 1, 65, false}},
-    {"head 128", {128, 1, 1, 129, true, 1, 128}},
-    {"head 130", {130, 1, 1, 35, true, 1, 3}},
-    {"head 256, not causal", {256, 1, 1, 16, false}},
-    {"sharp rows", {16, 1, 1, 129, true, 1, 70, QkNorm::Off, 1, 2}},
-};
 
 constexpr Verification kFloat{Rounding::None, PrecisionPolicy::Pure, 0, 0, 3};
 Verification autocast(Rounding to) {
@@ -48,11 +29,11 @@ class CudaTiledAttentionTest : public QObject {
     void cases_data() {
         QTest::addColumn<int>("given");
         QTest::addColumn<int>("rounding");
-        for (int k = 0; k < static_cast<int>(std::size(kCases)); ++k)
+        for (int k = 0; k < static_cast<int>(std::size(kTiledCases)); ++k)
             for (const Rounding to : {Rounding::None, Rounding::Bf16, Rounding::Fp16})
                 // FP16 differs from BF16 in the conversions and one instruction.
                 if (to != Rounding::Fp16 || k % 4 == 1)
-                    QTest::addRow("%s, %s", kCases[k].name,
+                    QTest::addRow("%s, %s", kTiledCases[k].name,
                                   to == Rounding::None   ? "float32"
                                   : to == Rounding::Bf16 ? "bf16"
                                                          : "fp16")
@@ -61,7 +42,7 @@ class CudaTiledAttentionTest : public QObject {
     void cases() {
         QFETCH(int, given);
         QFETCH(int, rounding);
-        const Named& named = kCases[given];
+        const auto& named = kTiledCases[given];
         const auto to = static_cast<Rounding>(rounding);
         const auto call = [&](auto& side) { return all_of(side, named.given); };
         Side<double> exact(cpu_device());

@@ -4,7 +4,7 @@
 #include "tests/backend/operations.h"
 
 // Attention whose maps one side stores and the other makes in tiles: the inputs of one shape, and what its
-// passes write. A side whose operations need no probabilities gets none.
+// passes write. A side whose operations can do without probabilities gets none.
 
 namespace normscope::device_side::operations {
 
@@ -16,10 +16,31 @@ struct TiledCase {
     double scale = 1;    ///< times 1/√d_head
     double size = 1;     ///< of the weights of q and k
     bool whole = false;  ///< directions of small integers
+    bool store = false;  ///< probabilities, on every side
     AttentionShape shape() const {
         return {d_head * heads, heads, kv_heads, n, causal, norm, NormKind::RmsNorm};
     }
     int rows() const { return sequences * n; }
+};
+
+struct NamedTiledCase {
+    const char* name;
+    TiledCase given;
+};
+inline const NamedTiledCase kTiledCases[] = {
+    {"one token", {5, 3, 1, 1, true}},
+    {"head 1", {1, 3, 3, 17, true, 2, 4}},
+    {"head 5, 25 heads in 5 groups", {5, 25, 5, 16, true, 1, 15}},
+    {"head 8", {8, 3, 3, 7, true, 2, 1}},
+    {"head 11, not causal", {11, 3, 1, 65, false}},
+    {"head 16", {16, 1, 1, 64, true, 1, 33}},
+    {"head 33, norms", {33, 3, 3, 17, true, 1, 16, QkNorm::Head, 8}},
+    {"head 64", {64, 1, 1, 129, true, 1, 64}},
+    {"head 65, not causal", {65, 1, 1, 65, false}},
+    {"head 128", {128, 1, 1, 129, true, 1, 128}},
+    {"head 130", {130, 1, 1, 35, true, 1, 3}},
+    {"head 256, not causal", {256, 1, 1, 16, false}},
+    {"sharp rows", {16, 1, 1, 129, true, 1, 70, QkNorm::Off, 1, 2}},
 };
 
 /// A case's tensors on a side, after its forward pass.
@@ -46,7 +67,8 @@ class TiledSetup {
                    s.scalar_in(c.scale / std::sqrt(double(c.d_head)))};
         u = s.in(inputs.empty() ? drawn(area(c.rows(), d), 5, std::sqrt(3.0)) : inputs);
         const std::size_t statistics = area(c.rows(), c.heads);
-        stored = s.ops.needs_probabilities(c.n, c.d_head);
+        // Whatever the length: whether it can do without.
+        stored = c.store || s.ops.needs_probabilities(std::numeric_limits<int>::max(), c.d_head);
         tape = {s.out(area(c.rows(), width)),
                 normed ? s.out(area(c.rows(), d + shape.d_kv())) : nullptr,
                 {s.out(statistics), s.out(statistics)},

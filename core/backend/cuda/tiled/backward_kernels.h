@@ -37,7 +37,7 @@ __device__ inline void gradient_scores(typename Rows::template Block<Tiling<Rows
 /// these roundings: where a row attends to one key, dP and the sum must cancel. One block for each tile of
 /// queries, the longest rows first.
 template <class Rows, int D>
-__global__ void __launch_bounds__((Tiling<Rows, D>::threads))
+__global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::blocks))
     query_gradient_kernel(Sizes s, const float* scale, Packed<typename Rows::Entry> q,
                           Packed<typename Rows::Entry> k, Packed<typename Rows::Entry> v,
                           Packed<typename Rows::Entry> dout, RowSoftmax softmax, float* dots, HeadRows dq) {
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads))
 /// dV = Σ PᵀdO and dK = Σ dSᵀQ over the heads of a group in order, with queries passing in order. One block
 /// for each tile of keys and each `columns` columns; it owns what it writes.
 template <class Rows, int D>
-__global__ void __launch_bounds__((Tiling<Rows, D>::threads))
+__global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::blocks))
     key_gradient_kernel(Sizes s, const float* scale, Packed<typename Rows::Entry> q,
                         Packed<typename Rows::Entry> k, Packed<typename Rows::Entry> v,
                         Packed<typename Rows::Entry> dout, RowSoftmax softmax, const float* dots, HeadRows dk,

@@ -75,6 +75,8 @@ struct Tiling {
     static constexpr bool tensor = sizeof(Entry) == 2;
     static constexpr int warps = !tensor && D == 256 ? 2 : 4;
     static constexpr int own = Rows::kRows * warps, threads = 32 * warps;
+    /// On a multiprocessor, as many as registers allow without spilling: at most 168 a thread, or 255.
+    static constexpr int blocks = D <= 64 ? 3 : 2;
     static constexpr int other = tensor ? (D == 256 ? 16 : 32) : D == 256 ? 8 : D == 128 ? 16 : 32;
     static constexpr int ld = D + Rows::kSpare;
     /// Columns of the gradients of keys and values that one block makes.
