@@ -98,7 +98,7 @@ int run_train(const TrainOptions& options) {
         progress.note(options.out + ": no checkpoint to resume from, starting at step 0");
 
     ThreadPool pool(options.threads);
-    require_memory(recipe, pool.threads());
+    require_memory(recipe, pool.threads(), device_named(options.backend));
     auto built = std::make_unique<Experiment>(recipe, "a", default_run_name(recipe), std::move(corpus),
                                               device_named(options.backend));
     listen_for_signals();

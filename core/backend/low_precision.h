@@ -13,6 +13,10 @@ namespace normscope {
 /// float32's exponents and 8 significant bits; FP16 is IEEE binary16: 11 significant bits, largest 65504,
 /// smallest 2⁻²⁴.
 enum class Rounding { None, Bf16, Fp16 };
+inline Rounding rounding_of(Precision precision) {
+    if (precision == Precision::Bf16) return Rounding::Bf16;
+    return precision == Precision::Fp16 ? Rounding::Fp16 : Rounding::None;
+}
 
 // IEEE 754 rounding float32 → format → float32: to nearest, ties to even; subnormals kept; values half a unit
 // or more beyond the largest become infinite; a NaN stays a (quiet) NaN. Always inlined and without branches,

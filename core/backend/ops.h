@@ -82,8 +82,11 @@ struct AttentionTape {
     T* qkv;  ///< [R, width] as the scores read it: q and k normalised and rotated
     T* qk;   ///< [R, d + d_kv] q and k as projected, where norms read them; else null
     NormStatistics<T> q_norm, k_norm;  ///< [R, heads] and [R, kv_heads], or [R] each (full)
-    T* probabilities;                  ///< [sequences, heads, n, n], zero where masked
-    T* mixed;                          ///< [R, d] heads' outputs, before W^O
+    T* probabilities;  ///< [sequences, heads, n, n], zero where masked; null where row_softmax is not
+    T* mixed;          ///< [R, d] heads' outputs, before W^O
+    /// [sequences, heads, n, 2]: of each row its largest score and 1/Σ exp(scale·(score − largest)), which
+    /// give its probabilities again; null where they are stored.
+    T* row_softmax = nullptr;
 };
 
 /// Accumulators of the parameters' gradients; shapes as the weights'.
@@ -110,6 +113,9 @@ class Ops {
     virtual bool wants_transposed() const = 0;
     /// The preferred number of rows of one forward and backward pass; a smaller shard is one piece.
     virtual int step_rows() const = 0;
+    /// Whether attention with sequences of n tokens and heads of this size needs AttentionTape::probabilities;
+    /// else a tape that nobody reads them from has row_softmax in their place.
+    virtual bool needs_probabilities(int /*n*/, int /*d_head*/) const { return true; }
 
     // --- coefficients (coefficients.h)
 

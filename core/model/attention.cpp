@@ -33,7 +33,8 @@ AttentionTape<T> tape_from(const SublayerTape<T>& tape, const AttentionShape& s,
         from.q_norm = tape.q_norm.from(head ? row * static_cast<std::size_t>(s.heads) : row);
         from.k_norm = tape.k_norm.from(head ? row * static_cast<std::size_t>(s.kv_heads) : row);
     }
-    from.probabilities = tape.probabilities + maps * n * n;
+    if (tape.probabilities) from.probabilities = tape.probabilities + maps * n * n;
+    if (tape.row_softmax) from.row_softmax = tape.row_softmax + 2 * maps * n;
     from.mixed = tape.mixed + row * static_cast<std::size_t>(s.d);
     return from;
 }

@@ -46,7 +46,8 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
             const std::size_t first = static_cast<std::size_t>(all.first_sequence + done) * length;
             const DeviceBatch piece{batch.tokens + first, batch.targets + first, rows.sequences,
                                     batch.length};
-            tape.reserve_scratch(*device_, spec_, rules_, rows.sequences, batch.length, true);
+            tape.reserve_scratch(*device_, spec_, rules_, rows.sequences, batch.length, true,
+                                 p.ops.needs_probabilities(batch.length, spec_.d_head()));
             tape.losses = scratch.losses.data() + first;
             shard_forward(p, piece, rows, tape);
             shard_backward(p, piece, rows, tape, i, gradients, token_factor, nullptr, nullptr);

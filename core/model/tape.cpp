@@ -29,7 +29,7 @@ class Cutter {
 
 template <class T>
 std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<SublayerRule>& rules,
-                    bool for_gradient, T* block) {
+                    bool for_gradient, bool probabilities, T* block) {
     Cutter<T> cut(block);
     const std::size_t R = static_cast<std::size_t>(tape.rows()), d = static_cast<std::size_t>(s.d_model);
     const std::size_t n = static_cast<std::size_t>(tape.length), ff = static_cast<std::size_t>(s.d_ff);
@@ -69,7 +69,11 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
                 t.q_norm = cut.statistics(true, head ? R * static_cast<std::size_t>(s.heads) : R);
                 t.k_norm = cut.statistics(true, head ? R * static_cast<std::size_t>(s.kv_heads) : R);
             }
-            t.probabilities = cut.take(R * static_cast<std::size_t>(s.heads) * n);
+            const std::size_t map_rows = R * static_cast<std::size_t>(s.heads);
+            if (probabilities)
+                t.probabilities = cut.take(map_rows * n);
+            else
+                t.row_softmax = cut.take(2 * map_rows);
             t.mixed = cut.take(R * d);
         } else {
             t.pre = for_gradient && !swiglu ? passing_pre
@@ -89,22 +93,22 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
 
 template <class T>
 void Tape<T>::reserve(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules,
-                      int new_sequences, int new_length, bool for_gradient) {
+                      int new_sequences, int new_length, bool for_gradient, bool probabilities) {
     sequences = new_sequences;
     length = new_length;
     device_ = &device;
-    memory_.resize(device, lay_out<T>(*this, spec, rules, for_gradient, nullptr));
-    lay_out<T>(*this, spec, rules, for_gradient, memory_.data());
+    memory_.resize(device, lay_out<T>(*this, spec, rules, for_gradient, probabilities, nullptr));
+    lay_out<T>(*this, spec, rules, for_gradient, probabilities, memory_.data());
 }
 
 template <class T>
 void Tape<T>::reserve_scratch(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules,
-                              int new_sequences, int new_length, bool for_gradient) {
+                              int new_sequences, int new_length, bool for_gradient, bool probabilities) {
     sequences = new_sequences;
     length = new_length;
     device_ = &device;
-    const std::size_t needed = lay_out<T>(*this, spec, rules, for_gradient, nullptr);
-    lay_out<T>(*this, spec, rules, for_gradient, device.scratch_of<T>(kStepTape, needed));
+    const std::size_t needed = lay_out<T>(*this, spec, rules, for_gradient, probabilities, nullptr);
+    lay_out<T>(*this, spec, rules, for_gradient, probabilities, device.scratch_of<T>(kStepTape, needed));
 }
 
 template struct Tape<float>;

@@ -47,6 +47,10 @@ struct BatchBuffer {
     }
 };
 
+/// Whether a forward pass keeps the probabilities of attention: only where the operations need them
+/// (Ops::needs_probabilities), or always, for who reads them.
+enum class Probabilities { WhereNeeded, Kept };
+
 /// The tape of one sub-layer, for the whole batch. R = B·n rows. Null if unused by the rule.
 template <class T>
 struct SublayerTape {
@@ -64,7 +68,8 @@ struct SublayerTape {
                        /// < stack has them
     T* qk = nullptr;   ///< [R, d + d_kv] q and k as projected, where norms read them
     NormStatistics<T> q_norm{}, k_norm{};  ///< [R, heads] and [R, kv_heads] (qk_norm head) or [R] each (full)
-    T* probabilities = nullptr;  ///< [B, H, n, n], zero where masked
+    T* probabilities = nullptr;  ///< [B, H, n, n], zero where masked; null where row_softmax is not
+    T* row_softmax = nullptr;    ///< [B, H, n, 2] (AttentionTape), where no probabilities are kept
     T* mixed = nullptr;  ///< [R, d] heads' outputs, before W^O
     // feed-forward
     T* pre = nullptr;        ///< [R, feed_forward_width] before the activation; SwiGLU: [gate | up]
@@ -94,12 +99,12 @@ struct Tape {
     int rows() const { return sequences * length; }
     /// Allocates for [sequences, length] tokens of this stack. With `for_gradient` alone, what no backward
     /// pass of parameter gradients reads (f and pre, where neither a norm nor a gate does) has one place for
-    /// all sub-layers.
+    /// all sub-layers. Without `probabilities`, row_softmax is in their place.
     void reserve(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules, int sequences,
-                 int length, bool for_gradient = false);
+                 int length, bool for_gradient = false, bool probabilities = true);
     /// The same in the worker's own memory (Device::scratch), valid until the worker reserves another tape.
     void reserve_scratch(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules,
-                         int sequences, int length, bool for_gradient);
+                         int sequences, int length, bool for_gradient, bool probabilities);
     Device& device() const { return *device_; }
     HostView<T> view(const T* values, std::size_t count) const { return {*device_, values, count}; }
     double mean_loss() const {

@@ -240,9 +240,12 @@ void Transformer<T>::shard_forward(const Pass<T>& p, const DeviceBatch& batch, S
 }
 
 template <class T>
-void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool) const {
+void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool,
+                             Probabilities probabilities) const {
     check(batch);
-    tape.reserve(*device_, spec_, rules_, batch.sequences, batch.length);
+    tape.reserve(*device_, spec_, rules_, batch.sequences, batch.length, false,
+                 probabilities == Probabilities::Kept ||
+                     ops_->needs_probabilities(batch.length, spec_.d_head()));
     const DeviceBatch on_device = tape.batch.upload(*device_, batch);
     upload_numerics(tape.coefficients);
     prepare(tape.coefficients, tape.transposed, pool);

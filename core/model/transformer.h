@@ -93,7 +93,7 @@ class Transformer {
 
     /// Tokens [B, n], n ≤ context, every token below vocab (InputError otherwise). Fills the tape; losses too
     /// when the batch has targets.
-    void forward(const Batch&, Tape<T>&, ThreadPool&) const;
+    void forward(const Batch&, Tape<T>&, ThreadPool&, Probabilities = Probabilities::Kept) const;
 
     /// The layers alone, from the hidden states [length, d] of one sequence on, which the host holds; no
     /// head. length ≤ context.

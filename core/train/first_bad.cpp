@@ -64,6 +64,7 @@ std::optional<Outcome> first_bad_value(const Transformer<T>& model, const Tape<T
             {"attn.qkv", t.qk, R * (d + static_cast<std::size_t>(s.d_kv()))},
             {"attn.qkv", t.qkv, R * (d + 2 * static_cast<std::size_t>(s.d_kv()))},
             {"attn.softmax", t.probabilities, R * H * n},
+            {"attn.softmax", t.row_softmax, 2 * R * H},
             {"attn.mixed", t.mixed, R * d},
             {first, t.pre, R * static_cast<std::size_t>(feed_forward_width(s))},
             {"ffn.activation", t.activated, R * static_cast<std::size_t>(s.d_ff)},

@@ -17,11 +17,6 @@ namespace {
 
 constexpr int kHeldOutBatches = 4;
 
-Rounding rounding_of(Precision precision) {
-    if (precision == Precision::Bf16) return Rounding::Bf16;
-    return precision == Precision::Fp16 ? Rounding::Fp16 : Rounding::None;
-}
-
 }  // namespace
 
 template <class T>
@@ -89,7 +84,7 @@ double Trainer<T>::held_out_loss(ThreadPool& pool) {
     double sum = 0;
     for (int i = 0; i < kHeldOutBatches; ++i) {
         const Batch batch = corpus_->held_out_batch(train_.seed, 1 + i, train_.batch, model_.spec().context);
-        model_.forward(batch, tape_, pool);
+        model_.forward(batch, tape_, pool, Probabilities::WhereNeeded);
         sum += tape_.mean_loss();
     }
     return sum / kHeldOutBatches;
@@ -223,7 +218,7 @@ Outcome Trainer<T>::find_first_bad(ThreadPool& pool) {
     for (int micro = 0; micro < train_.accumulate; ++micro) {
         const bool last = micro + 1 == train_.accumulate;
         model_.forward(corpus_->train_batch(train_.seed, step_, micro, train_.batch, model_.spec().context),
-                       tape_, pool);
+                       tape_, pool, Probabilities::WhereNeeded);
         if (const auto bad =
                 first_bad_value(model_, tape_, last ? gradients_.total().data() : nullptr, step_))
             return *bad;

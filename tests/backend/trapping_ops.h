@@ -38,7 +38,7 @@ class Translator {
     template <class T>
     AttentionTape<T> operator()(const AttentionTape<T>& t) const {
         return {(*this)(t.qkv),           (*this)(t.qk),   (*this)(t.q_norm), (*this)(t.k_norm),
-                (*this)(t.probabilities), (*this)(t.mixed)};
+                (*this)(t.probabilities), (*this)(t.mixed), (*this)(t.row_softmax)};
     }
     template <class T>
     AttentionGradients<T> operator()(const AttentionGradients<T>& g) const {
@@ -67,6 +67,9 @@ class TrappingOps final : public Ops<T> {
 
     bool wants_transposed() const override { return inner_.wants_transposed(); }
     int step_rows() const override { return inner_.step_rows(); }
+    bool needs_probabilities(int n, int d_head) const override {
+        return inner_.needs_probabilities(n, d_head);
+    }
     void pass_coefficients(int sublayers, const CoefficientRule* rules, int d_head, const Numerics* numbers,
                            const T* parameters, PassCoefficients<T>* pass,
                            SublayerCoefficients<T>* out) override {

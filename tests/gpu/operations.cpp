@@ -9,6 +9,7 @@
 #include "core/backend/plugin/load_cuda.h"
 #include "core/stack/error.h"
 #include "tests/backend/attention_operations.h"
+#include "tests/backend/tiled_attention_case.h"
 #include "tests/gpu/grid_device.h"
 
 #include <chrono>
@@ -27,20 +28,27 @@ double allowed(double epsilons) {
     return 4 * epsilons;
 }
 
+/// In units of `unit` where it is not 0, else of T's machine epsilon.
 template <class T, class Call>
-bool passes(Device& gpu, const char* name, double epsilons, const Outputs& reference, const Call& call) {
+bool passes(Device& gpu, const char* name, double multiple, const Outputs& reference, const Call& call,
+            Rounding rounding = Rounding::None, double unit = 0) {
     Outputs runs[2];
     for (Outputs& run : runs) {
-        Side<T> side(gpu);
+        Side<T> side(gpu, rounding, PrecisionPolicy::Autocast);
         run = call(side);
     }
-    const double error = error_of<T>(runs[0], reference);
-    const bool same = same_bits(runs[0], runs[1]), good = same && error <= allowed(epsilons);
+    const double error = error_of<T>(runs[0], reference) *
+                         (unit > 0 ? static_cast<double>(std::numeric_limits<T>::epsilon()) / unit : 1.0);
+    const bool same = same_bits(runs[0], runs[1]), good = same && error <= allowed(multiple);
     std::printf(
-        "{\"operation\": \"%s\", \"type\": \"float%d\", \"error_in_epsilon\": %s%.4g%s, \"allowed\": %g, "
+        "{\"operation\": \"%s\", \"type\": \"%s%d\", \"error_in_epsilon\": %s%.4g%s, \"allowed\": %g, "
         "\"same_bits\": %s, \"passed\": %s}\n",
-        name, static_cast<int>(8 * sizeof(T)), std::isfinite(error) ? "" : "\"", error,
-        std::isfinite(error) ? "" : "\"", allowed(epsilons), same ? "true" : "false",
+        name,
+        rounding == Rounding::None   ? "float"
+        : rounding == Rounding::Bf16 ? "bf16 autocast in float"
+                                     : "fp16 autocast in float",
+        static_cast<int>(8 * sizeof(T)), std::isfinite(error) ? "" : "\"", error,
+        std::isfinite(error) ? "" : "\"", allowed(multiple), same ? "true" : "false",
         good ? "true" : "false");
     std::fflush(stdout);
     return good;
@@ -57,6 +65,18 @@ int check(Device& gpu) {
     };
     operations::all(verify);
     for (const auto& given : operations::kAttentionCases) operations::attention(verify, given);
+    std::vector<operations::NamedTiledCase> tiled(std::begin(operations::kTiledCases),
+                                                  std::end(operations::kTiledCases));
+    tiled.push_back({"1024 tokens, head 64", {64, 1, 1, 1024, true, 1, 512}});
+    for (const auto& [name, given] : tiled) {
+        const auto call = [&shape = given](auto& side) { return operations::all_of(side, shape); };
+        const std::string title = std::string("tiled attention, ") + name;
+        Side<double> side(grid);
+        const Outputs reference = call(side);
+        failures += !passes<float>(gpu, title.c_str(), 20, reference, call);
+        failures += !passes<float>(gpu, title.c_str(), 6, reference, call, Rounding::Bf16, 1.0 / 128);
+        failures += !passes<float>(gpu, title.c_str(), 6, reference, call, Rounding::Fp16, 1.0 / 1024);
+    }
     return failures == 0 ? 0 : 1;
 }
 
@@ -148,6 +168,30 @@ void times(Device& gpu, const char* type) {
             [&] { s.ops.add_squares(count, table, total); });
 }
 
+/// 4 sequences of 1024 tokens, 12 heads of 64: with stored probabilities and in tiles.
+void attention_times(Device& gpu, Rounding rounding, const char* type) {
+    for (const bool store : {true, false}) {
+        Side<float> s(gpu, rounding, PrecisionPolicy::Autocast);
+        operations::TiledCase given{64, 12, 12, 1024, true, 4};
+        given.store = store;
+        operations::TiledSetup<Side<float>> at(s, given);
+        const std::string of = std::string(", 1024 tokens, ") + (store ? "stored " : "tiled ") + type;
+        const std::size_t hidden = area(given.rows(), at.shape.d);
+        float *df = s.in(drawn(hidden, 6)), *du = s.out(hidden);
+        // Of the whole maps; a tile beyond the diagonal costs nothing.
+        const double scores = 4.0 * given.rows() * given.n * at.shape.d,
+                     projections = 8.0 * given.rows() * at.shape.d * at.shape.d;
+        time_of(gpu, ("attention_forward" + of).c_str(), 0, scores + projections,
+                [&] { s.ops.attention_forward(at.shape, given.sequences, at.weights, at.u, at.tape, at.f); });
+        time_of(gpu, ("attention_vjp" + of).c_str(), 0, 2 * (scores + projections), [&] {
+            s.ops.attention_vjp(at.shape, given.sequences, 1, at.weights, at.tape, at.u, df, du, nullptr);
+        });
+        float *tu = s.in(drawn(hidden / 4, 7)), *tf = s.out(hidden / 4);
+        time_of(gpu, ("attention_jvp" + of).c_str(), 0, (2 * scores + projections) / 4,
+                [&] { s.ops.attention_jvp(at.shape, 0, 1, at.weights, at.tape, tu, tf); });
+    }
+}
+
 int run(const std::string& part) {
     const CudaCards& cards = cuda_cards();
     if (cards.count == 0) {
@@ -163,6 +207,9 @@ int run(const std::string& part) {
     if (part != "time") throw InputError("operations", part + " is not known", "card, check, time");
     times<float>(gpu, "float32");
     times<double>(gpu, "float64");
+    attention_times(gpu, Rounding::None, "float32");
+    attention_times(gpu, Rounding::Bf16, "bf16 autocast");
+    attention_times(gpu, Rounding::Fp16, "fp16 autocast");
     return 0;
 }
 

@@ -3,6 +3,8 @@
 // against the CPU. The kernels add in another order than the CPU, so that results agree to a tolerance; other
 // schedules of the grid give the same bits.
 #include "core/backend/cuda/emulated_cuda_device.h"
+#include "core/run/complete.h"
+#include "core/run/memory_need.h"
 #include "tests/run/device_runs.h"
 
 #include <QtTest>
@@ -181,6 +183,53 @@ class CudaDeviceTest : public QObject {
                          qPrintable(QString("%1 and %2").arg(keys).arg(queries)));
             }
         }
+    }
+
+    /// Steps and held-out losses whose tapes have no probabilities: the CPU's, in other bits than with them.
+    void stepsWithoutProbabilities_data() {
+        QTest::addColumn<QString>("row");
+        for (const char* name : {"pre", "llama", "bf16 autocast"}) QTest::newRow(name) << name;
+    }
+    void stepsWithoutProbabilities() {
+        QFETCH(QString, row);
+        const Recipe recipe = short_recipe(row.toStdString());
+        const auto losses = [&](Device& device) {
+            ThreadPool pool(1);
+            Experiment experiment(recipe, "a", "test", nullptr, device);
+            RunData run = experiment.header();
+            while (!experiment.ended()) append(run, experiment.advance(pool));
+            return std::vector<std::vector<double>>{*run.steps.find("loss"), *run.steps.find("val_loss"),
+                                                    *run.steps.find("grad_norm")};
+        };
+        EmulatedCudaDevice tiled(schedule(1, true), 0), stored(schedule(1));
+        const auto there = losses(tiled), with = losses(stored), here = losses(cpu_device());
+        QVERIFY(there != with);
+        for (std::size_t i = 0; i < here.size(); ++i)
+            for (const bool first : {true, false}) {
+                const double found = first ? relative_difference({there[i].at(0)}, {here[i].at(0)})
+                                           : relative_difference(there[i], here[i]);
+                QVERIFY2(found <= tolerance_of_columns(recipe.train.precision, first),
+                         qPrintable(QString("%1: %2").arg(i).arg(found)));
+            }
+    }
+
+    void memoryWithoutProbabilities() {
+        Recipe recipe;
+        recipe.stack.context = 1024;
+        recipe.train.batch = 1;
+        complete_and_validate(recipe);
+        EmulatedCudaDevice device(schedule(1));
+        const double maps = 4.0 * recipe.stack.depth * recipe.stack.heads * 1024;
+        const auto saved = [&] {
+            return memory_need(recipe, 1).activations - memory_need(recipe, 1, device).activations;
+        };
+        QCOMPARE(saved(), maps * (1024 - 2));
+        recipe.train.precision = Precision::Bf16;
+        recipe.train.precision_policy = PrecisionPolicy::Pure;
+        QCOMPARE(saved(), 0.0);
+        recipe.train.precision_policy = PrecisionPolicy::Autocast;
+        QCOMPARE(saved(), maps * (1024 - 2));
+        QVERIFY_EXCEPTION_THROWN(require_memory(MemoryNeed{1e18, 0}, device), InputError);
     }
 
     void schedulesGiveTheSameBits_data() {

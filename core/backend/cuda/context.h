@@ -23,6 +23,7 @@ enum class Work {
     LeftOperand,
     RightOperand,
     GemmResult,
+    Packed,
     Count
 };
 

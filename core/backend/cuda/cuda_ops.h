@@ -3,9 +3,11 @@
 
 #include "core/backend/cuda/context.h"
 #include "core/backend/cuda/gemm.h"
+#include "core/backend/cuda/tiled/tiled_attention.h"
 #include "core/backend/ops.h"
 
 #include <limits>
+#include <type_traits>
 
 namespace normscope::cuda {
 
@@ -18,12 +20,20 @@ namespace normscope::cuda {
 template <class T>
 class CudaOps final : public Ops<T> {
   public:
+    /// Attention over more than `stored_tokens` tokens is tiled where the tape has no probabilities.
     CudaOps(Context& context, GemmLibrary<T>& gemm, Rounding rounding = Rounding::None,
-            PrecisionPolicy policy = PrecisionPolicy::Pure)
-        : context_(context), gemm_(gemm), rounding_(rounding), policy_(policy) {}
+            PrecisionPolicy policy = PrecisionPolicy::Pure, int stored_tokens = kStoredTokens)
+        : context_(context),
+          gemm_(gemm),
+          rounding_(rounding),
+          policy_(policy),
+          stored_tokens_(stored_tokens) {}
 
     bool wants_transposed() const override { return false; }
     int step_rows() const override { return std::numeric_limits<int>::max(); }
+    bool needs_probabilities(int n, int d_head) const override {
+        return n <= stored_tokens_ || !can_tile(d_head);
+    }
     void pass_coefficients(int sublayers, const CoefficientRule* rules, int d_head, const Numerics* numbers,
                            const T* parameters, PassCoefficients<T>* pass,
                            SublayerCoefficients<T>* out) override;
@@ -116,6 +126,21 @@ class CudaOps final : public Ops<T> {
     /// Rotary positions of rows [R, width]; row r is at token first_token + r mod (n − first_token).
     void rotate(const AttentionShape&, int R, int first_token, const T* angles, bool inverse, T* qkv);
     void orthogonalise(int rows, int columns, T* matrix);
+    // Attention between its projections with stored probabilities (stored_attention.h).
+    void stored_forward(const AttentionShape&, int sequences, const AttentionWeights<T>&,
+                        const AttentionTape<T>&);
+    void stored_vjp(const AttentionShape&, int sequences, int directions, const AttentionWeights<T>&,
+                    const AttentionTape<T>&, const T* dmixed, T* dqkv);
+    void stored_jvp(const AttentionShape&, int first_token, int directions, const AttentionWeights<T>&,
+                    const AttentionTape<T>&, const T* tqkv, T* tmixed);
+    /// Attention in tiles is of float32 numbers; where every result is rounded, the probabilities are results
+    /// and are kept.
+    bool can_tile(int d_head) const {
+        return std::is_same_v<T, float> && d_head <= kTiledHead &&
+               (rounding_ == Rounding::None || policy_ == PrecisionPolicy::Autocast);
+    }
+    /// InputError where the tape has neither probabilities nor what tiles need.
+    void require_maps(const AttentionShape&, const AttentionTape<T>&) const;
 
     T* work(Work slot, std::size_t count) {
         return static_cast<T*>(context_.workspace(slot, count * sizeof(T)));
@@ -131,6 +156,7 @@ class CudaOps final : public Ops<T> {
     GemmLibrary<T>& gemm_;
     Rounding rounding_;
     PrecisionPolicy policy_;
+    int stored_tokens_;
 };
 
 }  // namespace normscope::cuda

@@ -25,9 +25,11 @@ constexpr std::size_t kLine = 64;
 /// The operations of one scalar and rounding, with their GEMM.
 template <class T>
 struct Arithmetic {
-    Arithmetic(cuda::Context& context, bool checked, Rounding rounding = Rounding::None,
+    Arithmetic(cuda::Context& context, bool checked, int stored_tokens, Rounding rounding = Rounding::None,
                PrecisionPolicy policy = PrecisionPolicy::Pure)
-        : gemm(checked, rounding, policy), queued(context, gemm), ops(context, queued, rounding, policy) {}
+        : gemm(checked, rounding, policy),
+          queued(context, gemm),
+          ops(context, queued, rounding, policy, stored_tokens) {}
     cuda::HostGemm<T> gemm;
     cuda::QueuedGemm<T> queued;
     cuda::CudaOps<T> ops;
@@ -40,13 +42,13 @@ thread_local std::vector<std::function<void()>>* captured = nullptr;
 }  // namespace
 
 struct EmulatedCudaDevice::State {
-    State(cuda::Context& context, bool checked)
-        : single(context, checked),
-          wide(context, checked),
-          bf16(context, checked, Rounding::Bf16, PrecisionPolicy::Pure),
-          fp16(context, checked, Rounding::Fp16, PrecisionPolicy::Pure),
-          bf16_autocast(context, checked, Rounding::Bf16, PrecisionPolicy::Autocast),
-          fp16_autocast(context, checked, Rounding::Fp16, PrecisionPolicy::Autocast) {}
+    State(cuda::Context& context, bool checked, int stored)
+        : single(context, checked, stored),
+          wide(context, checked, stored),
+          bf16(context, checked, stored, Rounding::Bf16, PrecisionPolicy::Pure),
+          fp16(context, checked, stored, Rounding::Fp16, PrecisionPolicy::Pure),
+          bf16_autocast(context, checked, stored, Rounding::Bf16, PrecisionPolicy::Autocast),
+          fp16_autocast(context, checked, stored, Rounding::Fp16, PrecisionPolicy::Autocast) {}
     Arithmetic<float> single;
     Arithmetic<double> wide;
     Arithmetic<float> bf16, fp16, bf16_autocast, fp16_autocast;
@@ -61,11 +63,12 @@ struct EmulatedCudaDevice::State {
         kept;  ///< scratch memory and workspaces, by thread and slot
 };
 
-EmulatedCudaDevice::EmulatedCudaDevice(const grid::Schedule& schedule) : schedule_(schedule) {
+EmulatedCudaDevice::EmulatedCudaDevice(const grid::Schedule& schedule, int stored_tokens)
+    : schedule_(schedule) {
     // Without instrumented kernels it is not known what they have initialised.
     schedule_.checked = schedule.checked && grid::accesses_checked();
     cuda::Context& context = *this;
-    state_ = std::make_unique<State>(context, schedule_.checked);
+    state_ = std::make_unique<State>(context, schedule_.checked, stored_tokens);
 }
 
 EmulatedCudaDevice::~EmulatedCudaDevice() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend/cuda/context.h"
+#include "core/backend/cuda/tiled/tiled_attention.h"
 #include "core/backend/device.h"
 
 namespace normscope {
@@ -21,7 +22,8 @@ class EmulatedCudaDevice final : public Device, private cuda::Context {
     /// schedule: the order in which the threads of a launch run, and whether accesses are checked, where
     /// kernels are instrumented (not in builds with sanitizers, which check accesses to the host's memory
     /// themselves).
-    explicit EmulatedCudaDevice(const grid::Schedule& schedule);
+    /// stored_tokens: up to which length attention keeps its probabilities.
+    explicit EmulatedCudaDevice(const grid::Schedule& schedule, int stored_tokens = cuda::kStoredTokens);
     ~EmulatedCudaDevice() override;
 
     DeviceCapabilities capabilities() const override;

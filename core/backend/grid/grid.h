@@ -32,9 +32,17 @@ struct Shape {
     std::size_t dynamic_shared = 0;
     Stream stream = nullptr;
 };
+/// Shared memory that a launch may use without the kernel's attribute for more.
+inline constexpr std::size_t kDynamicSharedWithout = 48 * 1024;
 /// The error of the launch itself; what the kernel does is known later.
 template <class... P, class... A>
 cudaError_t launch(const char*, void (*kernel)(P...), const Shape& shape, A... arguments) {
+    if (shape.dynamic_shared > kDynamicSharedWithout)
+        if (const cudaError_t refused =
+                cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(shape.dynamic_shared));
+            refused != cudaSuccess)
+            return refused;
     kernel<<<shape.grid, shape.block, shape.dynamic_shared, shape.stream>>>(static_cast<P>(arguments)...);
     return cudaGetLastError();
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/grid/tensor_core.h"
 
+#include "core/backend/low_precision.h"
+
 #include <bit>
 #include <cstring>
 
@@ -18,6 +20,11 @@ double value_of(MmaFormat format, std::uint16_t bits) {
 }
 std::uint16_t half_of(std::uint32_t pair, int i) {
     return static_cast<std::uint16_t>(pair >> (16 * i));
+}
+
+std::uint32_t bits_of(MmaFormat format, float value) {
+    if (format == MmaFormat::Bf16) return std::bit_cast<std::uint32_t>(round_to_bf16(value)) >> 16;
+    return std::bit_cast<std::uint16_t>(static_cast<Half>(value));
 }
 
 struct Fragments {
@@ -114,6 +121,10 @@ void emulated_mma(MmaFormat format, float (&c)[4], const std::uint32_t (&a)[4], 
 
 void emulated_mma_tf32(float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
     collect_mma(multiply_tf32, c, a, b);
+}
+
+std::uint32_t emulated_pair(MmaFormat format, float low, float high) {
+    return bits_of(format, low) | bits_of(format, high) << 16;
 }
 
 void emulated_ldmatrix(bool transposed, std::uint32_t (&r)[4], const void* row) {

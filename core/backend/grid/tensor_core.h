@@ -65,6 +65,16 @@ __device__ __forceinline__ void ldmatrix_x4(std::uint32_t (&r)[4], const void* r
                      : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                      : "r"(at));
 }
+/// Two values in the format, rounded to nearest, ties to even: `low` in the low half, as in a fragment.
+template <MmaFormat F>
+__device__ __forceinline__ std::uint32_t packed_pair(float low, float high) {
+    std::uint32_t pair;
+    if constexpr (F == MmaFormat::Bf16)
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    else
+        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    return pair;
+}
 /// Begins to copy 16 bytes from global to shared memory, both 16-byte aligned; zeros where not `wanted`
 /// (global is then not read). Unreadable until cp_async_wait and, for other threads, a barrier.
 __device__ __forceinline__ void cp_async16(void* shared, const void* global, bool wanted = true) {
@@ -87,6 +97,7 @@ __device__ __forceinline__ void cp_async_wait() {
 // tensor_core.cpp
 void emulated_mma(MmaFormat format, float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]);
 void emulated_mma_tf32(float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]);
+std::uint32_t emulated_pair(MmaFormat format, float low, float high);
 void emulated_ldmatrix(bool transposed, std::uint32_t (&r)[4], const void* row);
 void cp_async16(void* shared, const void* global, bool wanted = true);
 void cp_async_commit();
@@ -98,6 +109,10 @@ void mma_m16n8k16(float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_
 }
 inline void mma_m16n8k8_tf32(float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
     emulated_mma_tf32(c, a, b);
+}
+template <MmaFormat F>
+std::uint32_t packed_pair(float low, float high) {
+    return emulated_pair(F, low, high);
 }
 template <bool Transposed>
 void ldmatrix_x4(std::uint32_t (&r)[4], const void* row) {

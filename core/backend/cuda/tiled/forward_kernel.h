@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Compiled by nvcc for a GPU, and by the host's compiler for the emulated grid.
+#pragma once
+
+#include "core/backend/cuda/tiled/tiles.h"
+
+namespace normscope::cuda::tiled {
+
+/// softmax(scale·QKᵀ)·V with the softmax built while tiles of keys pass (Dao, "FlashAttention-2", 2023,
+/// algorithm 1): `sum` and `mixed` are those of exp(scale·(score − largest)) with the largest score so far,
+/// and are rescaled when it grows. One block for each tile of queries, the longest rows first.
+template <class Rows, int D>
+__global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::blocks))
+    forward_kernel(Sizes s, const float* scale, Packed<typename Rows::Entry> q,
+                   Packed<typename Rows::Entry> k, Packed<typename Rows::Entry> v, RowSoftmax softmax,
+                   HeadRows out) {
+    using Tile = Tiling<Rows, D>;
+    using Scores = typename Rows::template Block<Tile::other>;
+    constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
+    NORMSCOPE_DYNAMIC_SHARED(typename Rows::Entry, shared);
+    const typename Tile::template Room<1, 2> room{shared};
+    const Place at = place_of_block(s.items, s.heads);
+    const int first = s.padded - (at.tile + 1) * Tile::own, kv = at.head / s.group;
+    if (first >= s.n) return;
+    const int warp_row = static_cast<int>(threadIdx.x / 32u) * Rows::kRows, query = first + warp_row;
+    const int end = s.causal && first + Tile::own < s.n ? first + Tile::own : s.n;
+    const float base2 = *scale * kLog2E;
+
+    begin_tile<Tile, Tile::own>(room.mine(0), q.at(at.item, at.head, first));
+    typename Rows::template Block<D> mixed;
+    float largest[Rows::kRowsOfLane], sum[Rows::kRowsOfLane];
+    NORMSCOPE_UNROLL
+    for (int r = 0; r < Rows::kRowsOfLane; ++r) largest[r] = minus_infinity, sum[r] = 0;
+    for (int key = 0; key < end; key += Tile::other) {
+        begin_tile<Tile, Tile::other>(room.passing(0), k.at(at.item, kv, key));
+        begin_tile<Tile, Tile::other>(room.passing(1), v.at(at.item, kv, key));
+        finish_tiles();
+        __syncthreads();
+        Scores p;
+        Rows::template scores<D>(p, room.mine(0) + warp_row * Tile::ld, room.passing(0), Tile::ld);
+        const bool whole = key + Tile::other <= (s.causal ? (query < s.n ? query + 1 : s.n) : s.n);
+        NORMSCOPE_UNROLL
+        for (int r = 0; r < Rows::kRowsOfLane; ++r) {
+            const int length = s.causal && query + Rows::row(r) < s.n ? query + Rows::row(r) + 1 : s.n;
+            float most = minus_infinity;
+            NORMSCOPE_UNROLL
+            for (int c = 0; c < Scores::kColumns; ++c) {
+                const float score = Rows::rounded_result(p.at[r][c]);
+                p.at[r][c] = whole || key + Rows::column(c) < length ? score : minus_infinity;
+                most = Larger{}(p.at[r][c], most);
+            }
+            most = Larger{}(over_row<Rows>(most, Larger{}), largest[r]);
+            // Of a row whose scores are all −∞ so far: their exponentials are 0.
+            const float subtracted = most == minus_infinity ? 0.0f : most;
+            const float kept =
+                largest[r] == minus_infinity ? 0.0f : std::exp2((largest[r] - subtracted) * base2);
+            largest[r] = most;
+            float added = 0;
+            NORMSCOPE_UNROLL
+            for (int c = 0; c < Scores::kColumns; ++c) {
+                float& entry = p.at[r][c];
+                entry = entry == minus_infinity ? 0.0f : probability(entry, base2, subtracted, 1);
+                added += entry;
+            }
+            sum[r] = sum[r] * kept + over_row<Rows>(added, Plus{});
+            NORMSCOPE_UNROLL
+            for (int c = 0; c < Rows::template Block<D>::kColumns; ++c) mixed.at[r][c] *= kept;
+        }
+        Rows::mix(mixed, p, room.passing(1), Tile::ld, room.scratch_of_warp());
+        __syncthreads();
+    }
+    NORMSCOPE_UNROLL
+    for (int r = 0; r < Rows::kRowsOfLane; ++r) {
+        const float inverse = 1 / sum[r];
+        NORMSCOPE_UNROLL
+        for (int c = 0; c < Rows::template Block<D>::kColumns; ++c) mixed.at[r][c] *= inverse;
+        const int token = query + Rows::row(r);
+        if (token < s.n && Rows::lane() % Rows::kLanesOfRow == 0) {
+            float* const kept = softmax.at(at.item * s.heads + at.head, s.n, token);
+            kept[0] = largest[r];
+            kept[1] = inverse;
+        }
+    }
+    write_rows<Rows, D>(mixed, query, 0, s.n, 0, out, at.item, at.head);
+}
+
+}  // namespace normscope::cuda::tiled

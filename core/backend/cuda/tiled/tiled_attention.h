@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/backend/cuda/context.h"
+#include "core/backend/ops.h"
+
+namespace normscope::cuda {
+
+/// Attention between its projections, in tiles: no map is ever in memory, only the softmax of its rows
+/// (AttentionTape::row_softmax). The scheme is FlashAttention-2's (Dao, 2023): the forward pass builds the
+/// softmax while tiles of keys pass, the backward passes compute the scores again. Every kernel adds in a
+/// fixed order and a block owns what it writes: the same call gives the same bits.
+///
+/// Arithmetic by `rounding`: float32 (fused multiply-adds), or tensor cores with operands in BF16 or FP16 and
+/// sums in float32. The rules of cpu/autocast_kernels.h hold: operands and results of products are rounded to
+/// the format, the softmax and its derivative are float32. It differs from attention with stored
+/// probabilities in this:
+///   - forward: P is rounded before it is divided by the row's sum;
+///   - VJP: the heads of a group are added in float32, and their sum is rounded once;
+///   - JVP: the sum P'V + PV' is rounded once.
+/// A number that is not finite reaches the rows that read it, and, multiplied by a masked zero, other rows of
+/// its sequence and its heads; no others.
+class TiledAttention {
+  public:
+    /// qkv [sequences·n, width] → tape.row_softmax and tape.mixed.
+    virtual void forward(Context&, const AttentionShape&, int sequences, const float* scale,
+                         const AttentionTape<float>&) const = 0;
+    /// dmixed [directions·sequences·n, d] → dqkv [directions·sequences·n, width].
+    virtual void vjp(Context&, const AttentionShape&, int sequences, int directions, const float* scale,
+                     const AttentionTape<float>&, const float* dmixed, float* dqkv) const = 0;
+    /// tqkv [directions·m, width] → tmixed [directions·m, d] of the tokens first_token … n − 1 (m) of one
+    /// sequence; the others do not move.
+    virtual void jvp(Context&, const AttentionShape&, int first_token, int directions, const float* scale,
+                     const AttentionTape<float>&, const float* tqkv, float* tmixed) const = 0;
+
+  protected:
+    ~TiledAttention() = default;  // objects are static
+};
+
+/// Heads of at most this size.
+inline constexpr int kTiledHead = 256;
+/// Sequences of at most this length keep their probabilities, as one tape for probes does: with heads of 64
+/// they are then at most half of the numbers that a layer's tape has besides them (about 14·d a token,
+/// against n·heads), and GEMM of whole maps is faster than tiles of short ones.
+inline constexpr int kStoredTokens = 512;
+
+/// With these operands; None: float32.
+const TiledAttention& tiled_attention(Rounding operands);
+// Of one kind of operands each, with kernels of their own.
+const TiledAttention& tiled_float();
+const TiledAttention& tiled_bf16();
+const TiledAttention& tiled_fp16();
+
+}  // namespace normscope::cuda

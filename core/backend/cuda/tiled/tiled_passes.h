@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Included by tiled_float.cpp, tiled_bf16.cpp and tiled_fp16.cpp: the launches of the kernels.
+#pragma once
+
+#include "core/backend/cuda/tiled/backward_kernels.h"
+#include "core/backend/cuda/tiled/forward_kernel.h"
+#include "core/backend/cuda/tiled/tangent_kernel.h"
+#include "core/backend/cuda/tiled/tiled_attention.h"
+
+#include <algorithm>
+
+namespace normscope::cuda::tiled {
+
+/// The passes with heads padded to D.
+template <class Rows, int D>
+class Passes {
+  public:
+    using Tile = Tiling<Rows, D>;
+    using Entry = typename Rows::Entry;
+
+    Passes(Context& context, const AttentionShape& shape, int sequences, int directions, const float* scale,
+           const AttentionTape<float>& tape)
+        : context_(context), shape_(shape), scale_(scale), tape_(tape) {
+        const int padded = (shape.n + kTokens - 1) / kTokens * kTokens;
+        sizes_ = {shape.n,
+                  padded,
+                  shape.heads,
+                  shape.heads / shape.kv_heads,
+                  shape.d_head(),
+                  sequences,
+                  directions * sequences,
+                  shape.causal};
+    }
+
+    void forward() {
+        take(entries(sizes_.sequences, shape_.heads + 2 * shape_.kv_heads), 0);
+        const auto [q, k, v] = projections(tape_.qkv, sizes_.sequences, 0);
+        run("tiled_forward", forward_kernel<Rows, D>, blocks(sizes_.heads), Tile::threads,
+            Tile::template bytes<1, 2>(), sizes_, scale_, q, k, v, softmax(), outputs(tape_.mixed, 0));
+    }
+
+    void vjp(const float* dmixed, float* dqkv) {
+        const int heads = shape_.heads;
+        const std::size_t dots_count = area(sizes_.items, heads) * static_cast<std::size_t>(sizes_.n);
+        take(entries(sizes_.sequences, heads + 2 * shape_.kv_heads) + entries(sizes_.items, heads),
+             dots_count);
+        const auto [q, k, v] = projections(tape_.qkv, sizes_.sequences, 0);
+        // These rows are only read.
+        const auto dout = packed(outputs(const_cast<float*>(dmixed), 0), sizes_.items, heads);
+        const HeadRows dq = rows(dqkv, 0, 0), dk = rows(dqkv, shape_.d, 0),
+                       dv = rows(dqkv, shape_.d + shape_.d_kv(), 0);
+        run("tiled_query_gradient", query_gradient_kernel<Rows, D>, blocks(heads), Tile::threads,
+            Tile::template bytes<2, 2>(), sizes_, scale_, q, k, v, dout, softmax(), dots_, dq);
+        run("tiled_key_gradient", key_gradient_kernel<Rows, D>, blocks(shape_.kv_heads * (D / Tile::columns)),
+            Tile::threads, Tile::template bytes<2, 2>(3 * Tile::other), sizes_, scale_, q, k, v, dout,
+            softmax(), dots_, dk, dv);
+    }
+
+    /// Directions in groups whose copies fit in memory of bounded size; the results do not depend on it.
+    void jvp(int first_token, const float* tqkv, float* tmixed) {
+        constexpr std::size_t kEntries = std::size_t{1} << 24;
+        const int m = shape_.n - first_token, directions = sizes_.items,
+                  pieces = shape_.heads + 2 * shape_.kv_heads;
+        const int group = static_cast<int>(
+            std::clamp<std::size_t>(kEntries / entries(1, pieces), 1, static_cast<std::size_t>(directions)));
+        take(entries(1, pieces) + entries(group, pieces), 0);
+        const auto [q, k, v] = projections(tape_.qkv, 1, 0);
+        Entry* const tangents = free_;
+        for (int done = 0; done < directions; done += group) {
+            free_ = tangents;
+            Sizes sizes = sizes_;
+            sizes.items = std::min(group, directions - done);
+            const auto [tq, tk, tv] = projections(const_cast<float*>(tqkv) + area(done * m, shape_.width()),
+                                                  sizes.items, first_token);
+            run("tiled_tangent", tangent_kernel<Rows, D>,
+                static_cast<std::size_t>(tiles()) * area(sizes.items, shape_.heads), Tile::threads,
+                Tile::template bytes<2, 2>(), sizes, scale_, q, k, v, tq, tk, tv, softmax(),
+                outputs(tmixed + area(done * m, shape_.d), first_token));
+        }
+    }
+
+  private:
+    struct Projections {
+        Packed<Entry> q, k, v;
+    };
+    static std::size_t area(int a, int b) {
+        return static_cast<std::size_t>(a) * static_cast<std::size_t>(b);
+    }
+    int tiles() const { return sizes_.padded / Tile::own; }
+    std::size_t blocks(int heads) const {
+        return static_cast<std::size_t>(tiles()) * area(sizes_.items, heads);
+    }
+    std::size_t entries(int items, int heads) const { return area(items, heads) * area(sizes_.padded, D); }
+    /// Memory of this call: float32 numbers after the copies, whose count is a multiple of kTokens.
+    void take(std::size_t copies, std::size_t floats) {
+        free_ = static_cast<Entry*>(
+            context_.workspace(Work::Packed, copies * sizeof(Entry) + floats * sizeof(float)));
+        dots_ = reinterpret_cast<float*>(free_ + copies);
+    }
+    RowSoftmax softmax() const { return {tape_.row_softmax}; }
+    /// Heads from a column of rows like qkv's, of the tokens from `first` on.
+    HeadRows rows(float* qkv, int column, int first) const {
+        const auto width = static_cast<std::size_t>(shape_.width());
+        return {qkv + column, width, static_cast<std::size_t>(sizes_.n - first) * width, sizes_.d_head,
+                first};
+    }
+    HeadRows outputs(float* mixed, int first) const {
+        const auto width = static_cast<std::size_t>(shape_.d);
+        return {mixed, width, static_cast<std::size_t>(sizes_.n - first) * width, sizes_.d_head, first};
+    }
+    Packed<Entry> packed(const HeadRows& from, int items, int heads) {
+        const Packed<Entry> to{free_, heads, sizes_.padded, D};
+        free_ += entries(items, heads);
+        run("pack_heads", pack_kernel<Rows, D>,
+            static_cast<std::size_t>(sizes_.padded / kTokens) * area(items, heads), 128, 0, sizes_.n, items,
+            from, to);
+        return to;
+    }
+    Projections projections(float* qkv, int items, int first) {
+        return {packed(rows(qkv, 0, first), items, shape_.heads),
+                packed(rows(qkv, shape_.d, first), items, shape_.kv_heads),
+                packed(rows(qkv, shape_.d + shape_.d_kv(), first), items, shape_.kv_heads)};
+    }
+    template <class... P, class... A>
+    void run(const char* name, void (*kernel)(P...), std::size_t block_count, int threads, std::size_t shared,
+             A... arguments) {
+        launch(context_.queue(), name, kernel,
+               {{static_cast<unsigned>(block_count)}, {static_cast<unsigned>(threads)}, shared},
+               arguments...);
+    }
+
+    Context& context_;
+    const AttentionShape& shape_;
+    const float* scale_;
+    const AttentionTape<float>& tape_;
+    Sizes sizes_{};
+    Entry* free_ = nullptr;
+    float* dots_ = nullptr;
+};
+
+template <class Rows>
+class TiledPasses final : public TiledAttention {
+  public:
+    void forward(Context& context, const AttentionShape& shape, int sequences, const float* scale,
+                 const AttentionTape<float>& tape) const override {
+        sized(shape, [&](auto d) { Passes<Rows, d>(context, shape, sequences, 1, scale, tape).forward(); });
+    }
+    void vjp(Context& context, const AttentionShape& shape, int sequences, int directions, const float* scale,
+             const AttentionTape<float>& tape, const float* dmixed, float* dqkv) const override {
+        sized(shape, [&](auto d) {
+            Passes<Rows, d>(context, shape, sequences, directions, scale, tape).vjp(dmixed, dqkv);
+        });
+    }
+    void jvp(Context& context, const AttentionShape& shape, int first_token, int directions,
+             const float* scale, const AttentionTape<float>& tape, const float* tqkv,
+             float* tmixed) const override {
+        sized(shape, [&](auto d) {
+            Passes<Rows, d>(context, shape, 1, directions, scale, tape).jvp(first_token, tqkv, tmixed);
+        });
+    }
+
+  private:
+    template <class Call>
+    static void sized(const AttentionShape& shape, const Call& call) {
+        const int d = shape.d_head();
+        if (d <= 32) return call(std::integral_constant<int, 32>{});
+        if (d <= 64) return call(std::integral_constant<int, 64>{});
+        if (d <= 128) return call(std::integral_constant<int, 128>{});
+        call(std::integral_constant<int, 256>{});
+    }
+};
+
+}  // namespace normscope::cuda::tiled
