@@ -12,6 +12,7 @@
 
 #include "core/backend/cuda/cuda_ops.h"
 #include "core/backend/cuda/host_gemm.h"
+#include "core/backend/out_of_memory.h"
 
 namespace normscope {
 
@@ -76,10 +77,12 @@ DeviceMemory EmulatedCudaDevice::memory() const {
 
 void* EmulatedCudaDevice::allocate(std::size_t bytes) {
     if (bytes == 0) return nullptr;
+    require_present();
     const auto out_of_memory = [&] {
-        return SystemError("emulated CUDA device: out of memory: " + std::to_string(bytes >> 20) +
+        return OutOfMemory("emulated CUDA device: out of memory: " + std::to_string(bytes >> 20) +
                            " MiB were requested");
     };
+    if (fault_.allocation > 0 && ++allocations_ == fault_.allocation) throw out_of_memory();
     if (schedule_.checked) {
         try {
             return grid::device_memory().allocate(bytes);
@@ -100,15 +103,37 @@ void EmulatedCudaDevice::release(void* block, std::size_t) noexcept {
         std::free(block);
 }
 
+void EmulatedCudaDevice::fail_at(Fault fault) {
+    fault_ = fault;
+    allocations_ = launches_ = 0;
+    lost_ = false;
+}
+
+void EmulatedCudaDevice::require_present() const {
+    if (lost_) throw SystemError("emulated CUDA device: the device is lost");
+}
+
+cuda::Queue EmulatedCudaDevice::queue() const {
+    if (fault_.launch > 0 && ++launches_ == fault_.launch) lost_ = true;
+    require_present();
+    return {schedule_};
+}
+
+void EmulatedCudaDevice::synchronize() {
+    require_present();
+}
 void EmulatedCudaDevice::upload(void* to, const void* from, std::size_t bytes) {
+    require_present();
     if (schedule_.checked) grid::device_memory().host_wrote(to, bytes);
     std::memcpy(to, from, bytes);
 }
 void EmulatedCudaDevice::download(void* to, const void* from, std::size_t bytes) {
+    require_present();
     if (schedule_.checked) grid::device_memory().host_reads(from, bytes, "a copy to the host");
     std::memcpy(to, from, bytes);
 }
 void EmulatedCudaDevice::copy(void* to, const void* from, std::size_t bytes) {
+    require_present();
     if (schedule_.checked) {
         grid::device_memory().host_reads(from, bytes, "a copy within the device");
         grid::device_memory().host_wrote(to, bytes);
@@ -116,6 +141,7 @@ void EmulatedCudaDevice::copy(void* to, const void* from, std::size_t bytes) {
     std::memcpy(to, from, bytes);
 }
 void EmulatedCudaDevice::zero(void* to, std::size_t bytes) {
+    require_present();
     if (schedule_.checked) grid::device_memory().host_wrote(to, bytes);
     std::memset(to, 0, bytes);
 }
@@ -162,7 +188,7 @@ Ops<double>& EmulatedCudaDevice::ops_double() {
     return state_->wide.ops;
 }
 
-Device& emulated_cuda_device() {
+EmulatedCudaDevice& emulated_cuda_device() {
     // Never destroyed: memory of static objects may be released after it.
     static EmulatedCudaDevice& device =
         *new EmulatedCudaDevice({grid::Schedule::Order::Ascending, 1, false});
