@@ -79,7 +79,7 @@ void* EmulatedCudaDevice::allocate(std::size_t bytes) {
     if (bytes == 0) return nullptr;
     require_present();
     const auto out_of_memory = [&] {
-        return OutOfMemory("emulated CUDA device: out of memory: " + std::to_string(bytes >> 20) +
+        return OutOfMemory("emulated CUDA device: out of memory: " + std::to_string((bytes + (1 << 20) - 1) >> 20) +
                            " MiB were requested");
     };
     if (fault_.allocation > 0 && ++allocations_ == fault_.allocation) throw out_of_memory();
@@ -106,7 +106,7 @@ void EmulatedCudaDevice::release(void* block, std::size_t) noexcept {
 void EmulatedCudaDevice::fail_at(Fault fault) {
     fault_ = fault;
     allocations_ = launches_ = 0;
-    lost_ = false;
+    lost_ = fault.lost;
 }
 
 void EmulatedCudaDevice::require_present() const {

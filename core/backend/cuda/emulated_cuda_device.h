@@ -49,6 +49,7 @@ class EmulatedCudaDevice : public Device, private cuda::Context {
     /// thread uses the device.
     struct Fault {
         std::uint64_t allocation = 0, launch = 0;
+        bool lost = false;  ///< already
     };
     void fail_at(Fault fault);
 
