@@ -40,6 +40,7 @@ class Replay {
     /// not match the recipe.
     explicit Replay(ReplayPlan plan, Device& device = cpu_device());
 
+    Device& device() const { return experiment_->device(); }
     std::int64_t steps_done() const { return experiment_->steps_done(); }
     std::int64_t target() const { return plan_.step; }
     bool arrived() const { return steps_done() == plan_.step; }
