@@ -145,7 +145,7 @@ class LabDevicesTest : public QObject {
         QVERIFY(b.find(other)->underWay() && b.lab->playing());
         auto rows = b.run(0).steps.rows();
         QTRY_VERIFY(b.run(0).steps.rows() > rows + 10);
-        QCOMPARE(b.lab->deviceUse().backend, std::string("cpu"));
+        QTRY_COMPARE(b.lab->deviceUse().backend, std::string("cpu"));
         QCOMPARE(b.problems, QStringList());
         // The recording is complete up to the failure.
         const std::string path = b.find(lost)->recording;
@@ -183,12 +183,12 @@ class LabDevicesTest : public QObject {
     /// Both runs of a start on a lost device: the laboratory explores on, and a run without a checkpoint
     /// starts again at step 0.
     void everyRunOfALostDeviceIsReported() {
-        DeviceBench b(20);
+        DeviceBench b(12);  // too few for a verdict
         b.lab->chooseDevice(kEmulated);
-        emulated_cuda_device().fail_at({0, 3000});
+        emulated_cuda_device().fail_at({0, 6000});
         b.lab->play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.lab->failedRuns().size() == 2, 60000);
-        QVERIFY(b.run(0).steps.rows() < 20 && !b.lab->runs()[0].data->steps.step.empty());
+        for (const int i : {0, 1}) QVERIFY(b.run(i).steps.rows() > 0 && b.run(i).steps.rows() < 12);
         QTRY_COMPARE(b.interrupted().size(), 2);  // offered at the next start
         b.lab->addRun(b.lab->runs()[0].recipe);
         QTRY_VERIFY(b.lab->exact() && b.run(2).probes.count("growth"));
@@ -197,7 +197,7 @@ class LabDevicesTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.run(1).outcome.state == RunState::Finished, 20000);
         for (const int i : {0, 1}) {
             QCOMPARE(b.run(i).backend, std::string("cpu"));
-            QCOMPARE(b.run(i).steps.rows(), std::size_t{20});
+            QCOMPARE(b.run(i).steps.rows(), std::size_t{12});
             QCOMPARE(b.run(i).steps.step.front(), 0);
         }
         QTRY_COMPARE(b.interrupted().size(), 0);
