@@ -120,6 +120,7 @@ class LabDevicesTest : public QObject {
         DeviceBench b(100000);
         b.lab->removeRun(1);
         b.lab->commitKey("checkpoint.every", 10);
+        b.lab->commitKey("stack.gpas.enabled", true);  // gates are read from the device for every frame
         b.lab->play();
         QTRY_VERIFY(b.run(0).steps.rows() > 3);
         b.lab->pause();
