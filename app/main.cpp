@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
     cli.add_option("--threads", threads, "Of the engine; 0 = all cores but one")
         ->check(CLI::NonNegativeNumber);
     cli.add_option("--backend", backend,
-                   "Device of trainings: auto, or a word of `normscope-cli devices`; otherwise the one last chosen");
+                   "Device of trainings: auto, or a word of `normscope-cli devices`; else the last choice");
     cli.add_option("--screenshot", screenshot, "Save a screenshot of the window to this PNG and quit");
     cli.add_option("--size", size, "Of the window for --screenshot");
     cli.add_option("--theme", theme, "light or dark, overrides the session")

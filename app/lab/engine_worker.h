@@ -25,8 +25,8 @@ namespace normscope::app {
 /// Exploring is always on the CPU: it follows a drag, and needs no memory of a device that may train.
 ///
 /// Training: each run on the device of its plan. A device that fails ends its runs, each with its outcome; the
-/// others continue. All runs step round-robin, in chunks of about 16 ms, with the event loop in between. Frames are
-/// sent at most every 16 ms and only while fewer than two of them wait to be shown; meanwhile changes are
+/// others continue. All runs step round-robin, in chunks of about 16 ms, with the event loop in between.
+/// Frames are sent at most every 16 ms and only while fewer than two of them wait to be shown; meanwhile changes are
 /// collected in the next. Data to record bypasses the interface, through recordings(): a busy interface does
 /// not delay it.
 ///

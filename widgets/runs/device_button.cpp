@@ -56,11 +56,11 @@ void DeviceButton::setDevices(const std::vector<DeviceEntry>& devices) {
     for (std::size_t i = 0; i < devices_.size(); ++i) {
         const DeviceEntry& device = devices_[i];
         QAction* action = menu()->actions()[static_cast<qsizetype>(i)];
-        const QString text =
-            device.missing.isEmpty()
-                ? device.backend + QStringLiteral("   ") + device.name
-                : device.backend.section(u':', 0, 0).toUpper() + QStringLiteral(": ") + device.missing;
-        action->setText(metrics.elidedText(text, Qt::ElideMiddle, kMostWidth).replace(u'&', QStringLiteral("&&")));
+        const QString text = device.missing.isEmpty() ? device.backend + QStringLiteral("   ") + device.name
+                                                      : device.backend.section(u':', 0, 0).toUpper() +
+                                                            QStringLiteral(": ") + device.missing;
+        action->setText(
+            metrics.elidedText(text, Qt::ElideMiddle, kMostWidth).replace(u'&', QStringLiteral("&&")));
         action->setToolTip(device.note.isEmpty() ? text : text + u'\n' + device.note);
         action->setEnabled(device.missing.isEmpty());
         if (device.missing.isEmpty())
@@ -83,9 +83,10 @@ void DeviceButton::setTraining(bool training) {
 void DeviceButton::showChosen() {
     setText(chosen_);
     setAccessibleDescription(chosen_);
-    setToolTip(training_ ? tr("Device %1: applies at the next start or resumption, a run in training keeps its own")
-                               .arg(chosen_)
-                         : tr("The next training runs on %1").arg(chosen_));
+    setToolTip(training_
+                   ? tr("Device %1: applies at the next start or resumption, a run in training keeps its own")
+                         .arg(chosen_)
+                   : tr("The next training runs on %1").arg(chosen_));
     for (std::size_t i = 0; i < devices_.size(); ++i)
         menu()->actions()[static_cast<qsizetype>(i)]->setChecked(devices_[i].backend == chosen_);
 }
