@@ -4,7 +4,9 @@
 #include "app/screenshot.h"
 #include "app/settings.h"
 #include "core/backend/cpu/kept_memory.h"
+#include "core/backend/devices.h"
 #include "core/session/foreign/guard.h"
+#include "core/stack/error.h"
 
 #include <CLI/CLI.hpp>
 
@@ -81,7 +83,7 @@ int main(int argc, char** argv) {
         return runFigureCommand(argc - 1, argv + 1);
     }
 
-    std::string session, screenshot, size = "1440x900", theme;
+    std::string session, screenshot, size = "1440x900", theme, backend;
     int train = 0, threads = 0;
     double after = 0;
     CLI::App cli{
@@ -91,6 +93,8 @@ int main(int argc, char** argv) {
     cli.add_option("session", session, "A session or recording to open");
     cli.add_option("--threads", threads, "Of the engine; 0 = all cores but one")
         ->check(CLI::NonNegativeNumber);
+    cli.add_option("--backend", backend,
+                   "Device of trainings: auto, or a word of `normscope-cli devices`; else the last choice");
     cli.add_option("--screenshot", screenshot, "Save a screenshot of the window to this PNG and quit");
     cli.add_option("--size", size, "Of the window for --screenshot");
     cli.add_option("--theme", theme, "light or dark, overrides the session")
@@ -107,11 +111,15 @@ int main(int argc, char** argv) {
     ScreenshotOrder order;
     try {
         cli.parse(argc, argv);
+        if (!backend.empty()) normscope::backend_word(backend);
         order = {QString::fromStdString(screenshot), QString::fromStdString(session), sizeOf(size), train,
                  after, step, measure};
     } catch (const CLI::CallForHelp&) {
         std::cout << cli.help();
         return 0;
+    } catch (const normscope::InputError& error) {
+        std::cerr << "normscope: " << error.what() << '\n';
+        return 2;
     } catch (const CLI::ParseError& error) {
         std::string line = error.what();
         std::replace(line.begin(), line.end(), '\n', ' ');
@@ -124,9 +132,10 @@ int main(int argc, char** argv) {
                      "figure for figures\n";
         return 2;
     }
+    if (!screenshot.empty() && backend.empty()) backend = "auto";  // independent of the settings, as the theme
     QApplication app(argc, argv);
     setUp(app);
-    MainWindow window(Settings::recordingsFolder(), threads);
+    MainWindow window(Settings::recordingsFolder(), threads, QString::fromStdString(backend));
     if (!theme.empty())
         window.orderTheme(theme == "dark");
     else if (!screenshot.empty())

@@ -11,11 +11,13 @@
 #include "app/story_strip.h"
 #include "app/window_actions.h"
 #include "core/recipe/presets.h"
+#include "core/run/experiment.h"
 #include "core/stack/warnings.h"
 #include "widgets/panels/run_diff.h"
 #include "widgets/knobs/diff_list.h"
 #include "widgets/knobs/knob_panel.h"
 #include "widgets/knobs/notice_strip.h"
+#include "widgets/runs/device_button.h"
 #include "widgets/runs/run_strip.h"
 #include "widgets/stack/stack_view.h"
 #include "widgets/runs/transport_bar.h"
@@ -82,6 +84,19 @@ widgets::StepLane laneOf(const RunData& run, int index, const std::vector<std::s
     return lane;
 }
 
+/// "71.2 of 79.1 GiB free".
+QString freeText(const DeviceMemory& memory) {
+    constexpr double unit = 1 << 30;
+    return QObject::tr("%1 of %2 GiB free")
+        .arg(static_cast<double>(memory.free) / unit, 0, 'f', 1)
+        .arg(static_cast<double>(memory.total) / unit, 0, 'f', 1);
+}
+
+QString memoryText(const DeviceUse& use) {
+    if (use.memory.total > 0) return freeText(use.memory);
+    return QObject::tr("%1 MiB resident").arg(use.resident >> 20);
+}
+
 double last(const RunData& run, const char* column) {
     const auto* values = run.steps.find(column);
     return values && !values->empty() ? values->back() : std::nan("");
@@ -89,8 +104,13 @@ double last(const RunData& run, const char* column) {
 
 }  // namespace
 
-MainWindow::MainWindow(const QString& recordings_folder, int threads)
-    : lab_(new Lab({threads, recordings_folder}, this)), presets_(namedPresets()) {
+MainWindow::MainWindow(const QString& recordings_folder, int threads, const QString& backend)
+    : lab_(new Lab({threads,
+                    recordings_folder,
+                    {},
+                    (backend.isEmpty() ? Settings().backend() : backend).toStdString()},
+                   this)),
+      presets_(namedPresets()) {
     setObjectName(QStringLiteral("mainWindow"));
     buildLayout();
     connectStrip();
@@ -98,6 +118,8 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads)
     connectStack();
     connectTransport();
     connect(lab_, &Lab::problem, this, [this](const QString& message) { banner_->tell(message); });
+    connect(lab_, &Lab::runsFailed, this, &MainWindow::offerResumption);
+    connect(lab_, &Lab::devicesChanged, this, &MainWindow::showDeviceChoice);
     connect(lab_, &Lab::runsChanged, this, &MainWindow::showRuns);
     connect(lab_, &Lab::noticesChanged, this, &MainWindow::showRuns);
     connect(lab_, &Lab::viewChanged, this, [this] {
@@ -285,7 +307,7 @@ void MainWindow::connectStrip() {
     connect(strip_, &widgets::RunStrip::runMenuRequested, this, [this](const QString& id, const QPoint& at) {
         Q_EMIT strip_->runSelected(id);
         QMenu menu(this);
-        for (const char* name : {"pin", "fork", "removeRun", "copyExperiment", "pasteExperiment"})
+        for (const char* name : {"pin", "fork", "resume", "removeRun", "copyExperiment", "pasteExperiment"})
             menu.addAction(findChild<QAction*>(QLatin1String(name)));
         menu.exec(at);
     });
@@ -346,6 +368,8 @@ void MainWindow::connectTransport() {
     connect(transport_, &widgets::TransportBar::scrubbed, lab_, &Lab::setStep);
     connect(transport_, &widgets::TransportBar::measureHere, lab_, &Lab::measureHere);
     connect(transport_, &widgets::TransportBar::startNewRun, lab_, &Lab::startAsNewRun);
+    connect(transport_->device(), &widgets::DeviceButton::deviceChosen, this, &MainWindow::chooseDevice);
+    connect(transport_->device(), &widgets::DeviceButton::menuOpens, lab_, &Lab::findDevices);
 }
 
 void MainWindow::showRuns() {
@@ -418,6 +442,36 @@ void MainWindow::showTransport() {
     const bool rates = lab_->anyUnderWay() && !lab_->exploring();
     transport_->setRates(rates ? tokens : unknown, rates ? lab_->stepMs() : unknown,
                          rates ? 100 * lab_->probeOverhead() : unknown);
+    const DeviceUse& use = lab_->deviceUse();
+    const bool known = rates && !use.backend.empty();
+    transport_->setDeviceUse(known ? QString::fromStdString(use.backend) : QString(),
+                             known ? memoryText(use) : QString());
+    transport_->device()->setTraining(lab_->anyUnderWay());
+}
+
+void MainWindow::showDeviceChoice() {
+    std::vector<widgets::DeviceEntry> entries;
+    for (const KnownDevice& device : lab_->devices()) {
+        const std::string name = device.backend == "cpu" ? cpu_name() : device.name;
+        entries.push_back({QString::fromStdString(device.backend),
+                           QString::fromStdString(name) + QStringLiteral(" · ") + freeText(device.memory),
+                           QString::fromStdString(device.missing),
+                           device.backend.rfind("cuda", 0) == 0 && device.backend != "cuda-emulated"
+                               ? tr("The CUDA plug-in: %1").arg(QLatin1String(kCudaPluginTested))
+                               : QString()});
+    }
+    transport_->device()->setDevices(entries);
+    transport_->device()->setChosen(QString::fromStdString(lab_->backend()));
+}
+
+void MainWindow::offerResumption() {
+    std::vector<std::string> ids;
+    QStringList lines;
+    for (const auto& [id, line] : lab_->failedRuns()) {
+        ids.push_back(id);
+        lines << line;
+    }
+    banner_->tell(lines.join(u'\n'), {{tr("Resume on cpu"), [this, ids] { lab_->resumeRuns(ids, "cpu"); }}});
 }
 
 void MainWindow::showStackColours() {

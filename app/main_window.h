@@ -31,8 +31,9 @@ class StoryStrip;
 class MainWindow : public QMainWindow {
     Q_OBJECT
   public:
-    /// `recordings_folder`: where runs are recorded live; `threads` of the engine, 0 = all cores but one.
-    MainWindow(const QString& recordings_folder, int threads);
+    /// `recordings_folder`: where runs are recorded live; `threads` of the engine, 0 = all cores but one;
+    /// `backend`: the device of trainings, empty = that of the settings.
+    MainWindow(const QString& recordings_folder, int threads, const QString& backend = {});
     ~MainWindow() override;
 
     Lab* lab() const { return lab_; }
@@ -80,6 +81,11 @@ class MainWindow : public QMainWindow {
     void focusCurrent();
     void leaveFocus();
     void addComparison();
+    void chooseDevice(const QString& backend);
+    /// Opens the menu of devices.
+    void showDevices();
+    /// Continues the selected run, which failed or was stopped, on the chosen device.
+    void resumeSelected();
 
   public:
     // Called from the panels' menus; the commands use the current panel.
@@ -104,6 +110,8 @@ class MainWindow : public QMainWindow {
     void showKnobs();
     void showNotices();
     void showTransport();
+    void showDeviceChoice();
+    void offerResumption();
     void showStackColours();
     void showTitle();
     void afterOpening(const OpenedSessionPtr& opened);

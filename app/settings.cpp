@@ -30,6 +30,13 @@ void Settings::setDark(bool dark) {
     settings_.setValue(QStringLiteral("dark"), dark);
 }
 
+QString Settings::backend() const {
+    return settings_.value(QStringLiteral("backend"), QStringLiteral("auto")).toString();
+}
+void Settings::setBackend(const QString& backend) {
+    settings_.setValue(QStringLiteral("backend"), backend);
+}
+
 QString Settings::lastFolder() const {
     return settings_.value(QStringLiteral("folder"), QDir::homePath()).toString();
 }

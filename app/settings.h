@@ -14,6 +14,9 @@ class Settings {
     void addRecentFile(const QString& path);
     bool dark() const;
     void setDark(bool dark);
+    /// The device of trainings (core/backend/devices.h): as chosen, "auto" before.
+    QString backend() const;
+    void setBackend(const QString& backend);
     QString lastFolder() const;
     void setLastFolder(const QString& folder);
     /// Interrupted recordings that are not to be offered again.

@@ -37,6 +37,9 @@ void addWindowActions(MainWindow& window) {
     add("stop", tr("Stop training"), {QKeySequence(QStringLiteral("Ctrl+."))}, [lab] { lab->stop(); });
     add("startAsNewRun", tr("Start as new run"), {QKeySequence(QStringLiteral("Ctrl+Return"))},
         [lab] { lab->startAsNewRun(); });
+    add("resume", tr("Resume the selected run, which failed or was stopped, on the chosen device"), {},
+        [w] { w->resumeSelected(); });
+    add("device", tr("Choose the device of the next training"), {}, [w] { w->showDevices(); });
     add("firstStep", tr("Show the first step (Home)"), {}, [lab] { lab->setStep(0); });
     add("newestStep", tr("Show the newest step (End)"), {}, [lab] { lab->setStep(Lab::kNewest); });
     add("previousStep", tr("Show the previous step"), {QKeySequence(QStringLiteral(","))},

@@ -12,6 +12,7 @@
 #include "app/window_actions.h"
 #include "app/window_view.h"
 #include "widgets/export/csv.h"
+#include "widgets/runs/device_button.h"
 #include "widgets/runs/run_strip.h"
 #include "widgets/stack/stack_view.h"
 #include "widgets/runs/transport_bar.h"
@@ -291,6 +292,24 @@ void MainWindow::leaveFocus() {
 
 void MainWindow::addComparison() {
     lab_->addRun(lab_->selected().recipe);
+}
+
+void MainWindow::chooseDevice(const QString& backend) {
+    lab_->chooseDevice(backend);
+    Settings().setBackend(QString::fromStdString(lab_->backend()));
+}
+
+void MainWindow::showDevices() {
+    if (transport_->isVisible()) transport_->device()->showMenu();
+}
+
+void MainWindow::resumeSelected() {
+    const LabRun& run = lab_->selected();
+    if (run.resumable())
+        lab_->resumeRuns({run.id});
+    else
+        banner_->tell(tr("%1 can be resumed after it was stopped or failed")
+                          .arg(QString::fromStdString(run.data->name)));
 }
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {

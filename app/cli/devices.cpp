@@ -17,6 +17,7 @@ void add_devices(CLI::App& program, Task& task) {
                       << " threads; precision fp32, fp64; bf16, fp16 emulated\n";
             for (const auto& [word, line] : other_devices())
                 std::cout << std::left << std::setw(5) << word << " " << line << "\n";
+            std::cout << "the CUDA plug-in: " << kCudaPluginTested << "\n";
             return kDone;
         };
     });

@@ -98,7 +98,7 @@ ProbedBatch batch_of(const ProbeOptions& options, const Subject& subject) {
 UpdateNorms next_update(const Subject& subject, Device& device, ThreadPool& pool) {
     Recipe recipe = subject.recipe;
     auto corpus = complete_and_validate(recipe);
-    require_memory(recipe, pool.threads(), device);
+    require_device(recipe, pool.threads(), device);
     Experiment experiment(recipe, "a", "probed", std::move(corpus), device);
     if (subject.checkpoint)
         experiment.restore(*subject.checkpoint);

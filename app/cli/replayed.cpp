@@ -64,9 +64,12 @@ RunCheckpoint run_at_step(const std::string& path, const std::string& id, std::i
     }
     const std::int64_t begin = from ? from->step : 0;
     try {
-        Replay replay({std::move(run), std::move(from), step, {}});
+        Device& device = replay_device(run);
+        const std::string elsewhere = change_of_device(run, device.capabilities().backend);
+        Replay replay({std::move(run), std::move(from), step, {}}, device);
         while (!replay.arrived()) replay.advance(pool);
-        std::cout << path << ": replayed from step " << begin << " to " << step << std::endl;
+        std::cout << path << ": replayed from step " << begin << " to " << step << elsewhere
+                  << std::endl;
         return at_checkpoint(replay.checkpoint(), path);
     } catch (const InputError& error) {
         throw InputError(path + ": " + error.what());

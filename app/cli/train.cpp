@@ -98,16 +98,22 @@ int run_train(const TrainOptions& options) {
         progress.note(options.out + ": no checkpoint to resume from, starting at step 0");
 
     ThreadPool pool(options.threads);
-    require_memory(recipe, pool.threads(), device_named(options.backend));
-    auto built = std::make_unique<Experiment>(recipe, "a", default_run_name(recipe), std::move(corpus),
-                                              device_named(options.backend));
+    Device& device = device_named(options.backend);
+    require_device(recipe, pool.threads(), device);
+    auto built =
+        std::make_unique<Experiment>(recipe, "a", default_run_name(recipe), std::move(corpus), device);
     listen_for_signals();
     RunStart start;
     std::shared_ptr<const RunData> header;
     if (goes_on) {
         start.checkpoint = std::make_shared<const Checkpoint>(std::move(*resumed->checkpoint));
+        start.events.push_back({start.checkpoint->step, "resume",
+                                "from the checkpoint of this step" +
+                                    change_of_device(resumed->history, device.capabilities().backend)});
+        const RunData now = built->header();
+        resumed->history.backend = now.backend;
+        resumed->history.device = now.device;
         header = start.history = std::make_shared<const RunData>(std::move(resumed->history));
-        start.events.push_back({start.checkpoint->step, "resume", "from the checkpoint of this step"});
     } else {
         // Checkpoints of an earlier run must not be mistaken for this one's.
         CheckpointPair(options.out).remove();
@@ -131,6 +137,10 @@ int run_train(const TrainOptions& options) {
         recording.close();
     } catch (const std::exception& error) {
         if (!run.error()) recording.abandon({RunState::Failed, experiment.steps_done(), error.what(), -1});
+        if (run.error() && !device.capabilities().host_readable &&
+            !dynamic_cast<const InputError*>(&error))
+            throw SystemError(options.out + ": failed at step " + std::to_string(run.outcome().step) + ": " +
+                              error.what() + "; --resume --backend cpu continues");
         throw;
     }
     const Outcome outcome = run.outcome();

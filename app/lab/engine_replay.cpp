@@ -63,7 +63,7 @@ void EngineWorker::advanceReplay() {
     const auto end = Clock::now() + kSlice;
     const ReplayPlan& plan = measuring_.runs.front().replay;
     const QString id = QString::fromStdString(plan.header.id);
-    if (!replay_) replay_ = std::make_unique<Replay>(plan);
+    if (!replay_) replay_ = std::make_unique<Replay>(plan, replay_device(plan.header));
     while (!replay_->arrived() && !cancel_measuring_ && Clock::now() < end) replay_->advance(pool_);
     if (!replay_->arrived()) {
         Q_EMIT replayed(measuring_.token, id, replay_->steps_done());
@@ -71,7 +71,16 @@ void EngineWorker::advanceReplay() {
     }
     auto results =
         std::make_shared<const std::vector<ProbeResult>>(replay_->measure(pool_, &cancel_measuring_));
-    Q_EMIT measured(measuring_.token, id, results, {});
+    const std::string backend = replay_->device().capabilities().backend;
+    const bool elsewhere = !change_of_device(plan.header, backend).empty();
+    Q_EMIT measured(measuring_.token, id, results,
+                    elsewhere ? tr("%1 was recorded on %2, which is not available: step %3 is replayed on %4, "
+                                   "with its rounding")
+                                    .arg(QString::fromStdString(plan.header.name),
+                                         QString::fromStdString(plan.header.backend))
+                                    .arg(plan.step)
+                                    .arg(QString::fromStdString(backend))
+                              : QString());
     measuring_.runs.erase(measuring_.runs.begin());
     replay_.reset();
 }

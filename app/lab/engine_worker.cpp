@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/engine_worker.h"
 
+#include "core/backend/cpu/kept_memory.h"
 #include "core/recipe/hot_knobs.h"
 #include "core/run/checkpoint_memory.h"
 #include "core/run/memory_need.h"
@@ -12,6 +13,7 @@
 
 #include <QTimer>
 #include <algorithm>
+#include <map>
 
 namespace normscope::app {
 
@@ -22,15 +24,22 @@ using namespace std::chrono_literals;
 constexpr auto kChunk = 16ms;
 constexpr auto kFrameInterval = 16ms;
 constexpr auto kCheckpointInterval = 10s;
+constexpr auto kDeviceUseInterval = 500ms;
 constexpr int kFramesWaiting = 2;
 
 double milliseconds(std::chrono::steady_clock::duration d) {
     return std::chrono::duration<double, std::milli>(d).count();
 }
 
-/// The warnings about the weights; those about the stack are known to the caller.
+/// The warnings about the weights; those about the stack are known to the caller. None from a device that does
+/// not answer: the run's next step reports that.
 std::vector<std::string> gateWarnings(const Experiment& experiment) {
-    std::vector<std::string> lines = experiment.warnings();
+    std::vector<std::string> lines;
+    try {
+        lines = experiment.warnings();
+    } catch (const SystemError&) {
+        return {};
+    }
     const std::vector<std::string> of_stack = warnings(experiment.recipe().stack);
     std::erase_if(lines, [&](const std::string& line) {
         return std::find(of_stack.begin(), of_stack.end(), line) != of_stack.end();
@@ -40,11 +49,14 @@ std::vector<std::string> gateWarnings(const Experiment& experiment) {
 
 /// The experiment of a completed recipe, with the weights of its plan.
 std::unique_ptr<Experiment> built(const Recipe& recipe, const RunPlan& plan,
-                                  std::shared_ptr<const Corpus> corpus, int threads) {
-    require_memory(recipe, threads);
-    auto experiment = std::make_unique<Experiment>(recipe, plan.id, plan.name, std::move(corpus));
+                                  std::shared_ptr<const Corpus> corpus, Device& device) {
+    auto experiment = std::make_unique<Experiment>(recipe, plan.id, plan.name, std::move(corpus), device);
     if (plan.weights && !plan.start) experiment->load_weights(plan.weights->tensors, plan.weights->source);
     return experiment;
+}
+
+Device& deviceOf(const RunPlan& plan) {
+    return plan.backend.empty() ? cpu_device() : device_named(plan.backend);
 }
 
 /// Drops checkpoints of a waiting frame: keeps those most useful to a replay or a fork.
@@ -72,6 +84,7 @@ RunData withHistory(RunData header, const RunData& history) {
 
 EngineWorker::EngineWorker(int threads, QObject* parent) : QObject(parent), pool_(threads) {
     qRegisterMetaType<FramePtr>();
+    qRegisterMetaType<DevicesPtr>();
     qRegisterMetaType<CheckpointPtr>();
     qRegisterMetaType<ProbeResultsPtr>();
 }
@@ -83,6 +96,16 @@ void EngineWorker::shutDown() {
     cancel_ = true;
     cancel_measuring_ = true;
     recordings_->stop_waiting();
+}
+
+void EngineWorker::findDevices() {
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            if (!shutting_down_)
+                Q_EMIT devicesFound(std::make_shared<const std::vector<KnownDevice>>(known_devices()));
+        },
+        Qt::QueuedConnection);
 }
 
 // --- exploring
@@ -135,8 +158,9 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
                 next.back().experiment->set_knobs(hot_knobs(plan.recipe));
             } else {
                 auto corpus = complete_and_validate(recipe, &corpora_);
-                next.push_back({plan.id, initial, built(recipe, plan, std::move(corpus), pool_.threads()),
-                                plan.weights});
+                require_memory(recipe, pool_.threads());
+                next.push_back(
+                    {plan.id, initial, built(recipe, plan, std::move(corpus), cpu_device()), plan.weights});
             }
         } catch (const InputError& error) {
             frame.rejected = error.what();
@@ -199,12 +223,15 @@ void EngineWorker::train(std::uint64_t token, std::vector<RunPlan> runs) {
 EngineWorker::Trained::Trained(EngineWorker& owner, RunPlan& plan)
     : engine(owner), id(plan.id), token(plan.training) {
     auto corpus = complete_and_validate(plan.recipe, &owner.corpora_);
-    auto experiment = built(plan.recipe, plan, std::move(corpus), owner.pool_.threads());
+    auto experiment = built(plan.recipe, plan, std::move(corpus), deviceOf(plan));
     RunData header = experiment->header();
     if (plan.history) header = withHistory(std::move(header), *plan.history);
     header.outcome = {RunState::Running, -1, "", -1};
     RunStart begins{plan.start, plan.history, plan.knobs, {}, plan.weights && !plan.start};
-    if (plan.start) begins.events.push_back({plan.start->step, "resume", "from the checkpoint"});
+    if (plan.start) {
+        const std::string elsewhere = plan.history ? change_of_device(*plan.history, header.backend) : "";
+        begins.events.push_back({plan.start->step, "resume", "from the checkpoint" + elsewhere});
+    }
     if (begins.given_weights) begins.events.push_back(weightsEvent(*plan.weights));
     pending.id = id;
     pending.training = token;
@@ -249,6 +276,14 @@ void EngineWorker::start(std::uint64_t token, std::vector<RunPlan> plans) {
     malloc_trim(0);  // returns the replaced runs' tens of megabytes, which the allocator would keep
 #endif
     try {
+        // What is free is measured before any of them allocates.
+        std::map<const Device*, double> promised;
+        for (RunPlan& plan : plans) {
+            complete_and_validate(plan.recipe, &corpora_);
+            const Device& device = deviceOf(plan);
+            const double others = promised[&device];
+            promised[&device] += require_device(plan.recipe, pool_.threads(), device, others);
+        }
         std::vector<std::unique_ptr<Trained>> started;
         for (RunPlan& plan : plans) started.push_back(std::make_unique<Trained>(*this, plan));
         for (std::size_t i = 0; i < started.size(); ++i) {
@@ -279,6 +314,7 @@ void EngineWorker::chunk() {
     while (running && !shutting_down_ && (!paused_ || single_steps_ > 0) && Clock::now() < end)
         running = advanceOne();
     sendTrainFrame(!running || (paused_ && single_steps_ == 0));
+    dropFailed();
     if (running) scheduleChunk();
 }
 
@@ -299,17 +335,48 @@ bool EngineWorker::allEnded() const {
     return std::all_of(trained_.begin(), trained_.end(), [](const auto& run) { return run->ended(); });
 }
 
+/// Failed runs that have been reported: the others may need the memory of their device.
+void EngineWorker::dropFailed() {
+    std::erase_if(trained_, [](const auto& trained) {
+        return trained->run->outcome().state == RunState::Failed && trained->reported();
+    });
+}
+
+/// A few times a second: the text of it is read, and a query of a card takes microseconds.
+const DeviceUse& EngineWorker::deviceUse() {
+    const auto now = Clock::now();
+    if (now - last_device_use_ < kDeviceUseInterval) return device_use_;
+    last_device_use_ = now;
+    device_use_ = {{}, {}, resident_memory()};
+    std::vector<const Device*> seen;
+    for (const auto& trained : trained_) {
+        const Device& device = trained->run->experiment().device();
+        if (trained->ended() || std::count(seen.begin(), seen.end(), &device)) continue;
+        seen.push_back(&device);
+        const DeviceCapabilities can = device.capabilities();
+        device_use_.backend += (device_use_.backend.empty() ? "" : ", ") + can.backend;
+        if (can.host_readable || device_use_.memory.total > 0) continue;
+        try {
+            device_use_.memory = device.memory();
+        } catch (const SystemError&) {
+            // Lost: its runs report it.
+        }
+    }
+    return device_use_;
+}
+
 void EngineWorker::sendTrainFrame(bool always) {
     if (!always && (Clock::now() - last_frame_ < kFrameInterval || frames_waiting_ >= kFramesWaiting)) return;
     Frame frame;
     frame.kind = Frame::Kind::Train;
     frame.complete = allEnded();
+    frame.device = deviceUse();
     for (const auto& trained : trained_) {
         const Experiment& experiment = trained->run->experiment();
         RunFrame& pending = trained->pending;
         frame.ms += trained->ended() ? 0 : experiment.last_step_seconds() * 1e3;
         frame.probe_overhead = std::max(frame.probe_overhead, experiment.probe_overhead());
-        if (!pending.header && pending.delta.empty() && pending.checkpoints.empty()) continue;
+        if (trained->reported()) continue;
         pending.gate_warnings = gateWarnings(experiment);
         frame.runs.push_back(std::exchange(pending, RunFrame{trained->id}));
         pending.training = trained->token;

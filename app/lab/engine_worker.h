@@ -22,8 +22,11 @@ namespace normscope::app {
 /// and the next request cancels them. A recipe that cannot be built is rejected in the first frame, and the
 /// other runs are still measured.
 ///
-/// Training: all runs step round-robin, in chunks of about 16 ms, with the event loop in between. Frames are
-/// sent at most every 16 ms and only while fewer than two of them wait to be shown; meanwhile changes are
+/// Exploring is always on the CPU: it follows a drag, and needs no memory of a device that may train.
+///
+/// Training: each run on the device of its plan. A device that fails ends its runs, each with its outcome; the
+/// others continue. All runs step round-robin, in chunks of about 16 ms, with the event loop in between.
+/// Frames are sent at most every 16 ms and only while fewer than two of them wait to be shown; meanwhile changes are
 /// collected in the next. Data to record bypasses the interface, through recordings(): a busy interface does
 /// not delay it.
 ///
@@ -36,6 +39,8 @@ class EngineWorker : public QObject {
     explicit EngineWorker(int threads, QObject* parent = nullptr);
     ~EngineWorker() override;
 
+    /// Lists the devices, in devicesFound(): the first call loads the CUDA plug-in.
+    void findDevices();
     void explore(ExploreRequest request);
     /// Adds runs to those in training, all or none.
     void train(std::uint64_t token, std::vector<RunPlan> runs);
@@ -59,12 +64,13 @@ class EngineWorker : public QObject {
     void shutDown();
 
   Q_SIGNALS:
+    void devicesFound(const normscope::app::DevicesPtr& devices);
     void frameReady(const normscope::app::FramePtr& frame);
     /// A request to explore or train failed: one line.
     void rejected(quint64 generation, const QString& message);
     void startRejected(quint64 token, const QString& message);
     /// Of a MeasureRequest: progress of a run's replay; the results, run by run (`failed`: the reason, in one
-    /// line).
+    /// line; with results a remark on them).
     void replayed(quint64 token, const QString& id, qint64 steps_done);
     void measured(quint64 token, const QString& id, const normscope::app::ProbeResultsPtr& results,
                   const QString& failed);
@@ -85,6 +91,10 @@ class EngineWorker : public QObject {
         void add(const RunDelta& delta) override;
         void save(const CheckpointPtr& checkpoint) override;
         bool ended() const { return run->ended(); }
+        /// Nothing of it waits for the next frame.
+        bool reported() const {
+            return !pending.header && pending.delta.empty() && pending.checkpoints.empty();
+        }
 
         EngineWorker& engine;
         std::string id;
@@ -112,6 +122,8 @@ class EngineWorker : public QObject {
     void replaySlice();
     void advanceReplay();
     void sendTrainFrame(bool always);
+    void dropFailed();
+    const DeviceUse& deviceUse();
     bool allEnded() const;
 
     ThreadPool pool_;
@@ -133,7 +145,8 @@ class EngineWorker : public QObject {
     MeasureRequest measuring_;        ///< its first run is the current one
     std::unique_ptr<Replay> replay_;  ///< null: not built yet
     bool replay_scheduled_ = false;
-    Clock::time_point last_frame_{};
+    Clock::time_point last_frame_{}, last_device_use_{};
+    DeviceUse device_use_;
 };
 
 }  // namespace normscope::app

@@ -18,6 +18,7 @@ struct Changes {
     bool notices = false;  ///< rejections and warnings
     bool results = false;  ///< rows, samples or events of a training
     QStringList problems;  ///< to be reported, one line each
+    bool failures = false;  ///< a run has failed
 };
 
 /// Requests measurements of the current recipes and applies the replies to the runs. While a request waits

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/lab/start_weights.h"
+#include "core/backend/devices.h"
 #include "core/run/experiment.h"
 
 #include <QMetaType>
@@ -32,6 +33,13 @@ struct RunFrame {
     std::uint64_t training = 0;
 };
 
+/// The devices of the runs in training, and their memory.
+struct DeviceUse {
+    std::string backend;       ///< the words, "cuda, cpu"; empty: no run trains
+    DeviceMemory memory;       ///< of the first one that is not the CPU; 0 where there is none
+    std::size_t resident = 0;  ///< of the program in the machine's memory
+};
+
 /// One reply of the engine, immutable. It has the generation of its request; the receiver drops it if it has
 /// made a newer request.
 struct Frame {
@@ -43,6 +51,7 @@ struct Frame {
     bool complete = false;  ///< explore: the last frame of its request; train: every run has ended
     double ms = 0;  ///< explore: since the request was started; train: of the last step of all runs together
     double probe_overhead = 0;  ///< train: share of the training time
+    DeviceUse device = {};      ///< train
     std::uint64_t number = 0;  ///< of all frames of an engine, from 1 on: they are applied in this order
 };
 using FramePtr = std::shared_ptr<const Frame>;
@@ -58,6 +67,7 @@ struct RunPlan {
     StartWeightsPtr weights = {};   ///< null: drawn from the seed; ignored with a checkpoint
     std::uint64_t training = 0;     ///< the start number of its frames
     std::string recording = {};     ///< the file that it continues; empty: a new one
+    std::string backend = {};       ///< the word of the device that it trains on; empty: the CPU
 };
 
 /// Measure the initial state of these runs.
@@ -67,6 +77,7 @@ struct ExploreRequest {
     std::vector<std::string> probes;  ///< those shown
 };
 
+using DevicesPtr = std::shared_ptr<const std::vector<KnownDevice>>;
 using RunDataPtr = std::shared_ptr<const RunData>;
 using RunDeltaPtr = std::shared_ptr<const RunDelta>;
 using CheckpointPtr = std::shared_ptr<const Checkpoint>;
@@ -74,6 +85,7 @@ using CheckpointPtr = std::shared_ptr<const Checkpoint>;
 }  // namespace normscope::app
 
 Q_DECLARE_METATYPE(normscope::app::FramePtr)
+Q_DECLARE_METATYPE(normscope::app::DevicesPtr)
 Q_DECLARE_METATYPE(normscope::app::RunDataPtr)
 Q_DECLARE_METATYPE(normscope::app::RunDeltaPtr)
 Q_DECLARE_METATYPE(normscope::app::CheckpointPtr)

@@ -83,8 +83,9 @@ void IoWorker::begin(const RunDataPtr& header, const std::string& path) {
         lose(id, tr("%1: the folder of recordings cannot be made").arg(folder_));
         return;
     }
-    recordings_[id] =
-        std::make_unique<Recording>(path.empty() ? newPath(header->id).toStdString() : path, header);
+    const std::string file = path.empty() ? newPath(header->id).toStdString() : path;
+    recordings_[id] = std::make_unique<Recording>(file, header);
+    Q_EMIT recordingBegun(id, QString::fromStdString(file));
     if (!heartbeat_->isActive()) heartbeat_->start();
 }
 
@@ -152,7 +153,9 @@ void IoWorker::findInterrupted() {
             const std::vector<RunHead> heads = heads_of(file.filePath().toStdString());
             if (heads.size() != 1) continue;
             const RunHead& head = heads.front();
-            if (head.outcome.state == RunState::Interrupted && head.last_step >= 0)
+            const bool unfinished =
+                head.outcome.state == RunState::Interrupted || head.outcome.state == RunState::Failed;
+            if (unfinished && head.last_step >= 0)
                 found.append({file.filePath(), QString::fromStdString(head.name), head.last_step});
             else if (head.outcome.state != RunState::Running && head.outcome.state != RunState::Paused)
                 ended.push_back({file.filePath(), file.size(), file.lastModified()});

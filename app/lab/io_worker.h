@@ -20,7 +20,7 @@ class QTimer;
 
 namespace normscope::app {
 
-/// An unfinished run of another process in the folder of recordings.
+/// An unfinished run of another process in the folder of recordings: interrupted or failed.
 struct InterruptedRun {
     QString path, name;
     qint64 step = -1;  ///< the last recorded one
@@ -80,6 +80,8 @@ class IoWorker : public QObject {
 
   Q_SIGNALS:
     void problem(const QString& message);
+    /// A recording begins in this file.
+    void recordingBegun(const QString& id, const QString& path);
     /// The run continues without being recorded: "not recorded: …", one line.
     void notRecorded(const QString& id, const QString& line);
     void sessionSaved(quint64 token, const QString& path);

@@ -35,11 +35,13 @@ Lab::Lab(Options options, QObject* parent)
     : QObject(parent),
       deliver_(options.deliver ? std::move(options.deliver)
                                : [](const std::function<void()>& reply) { reply(); }),
+      backend_(std::move(options.backend)),
       io_("files", options.recordings_folder),
       engine_("engine", engineThreads(options.threads)) {
     undo_.setUndoLimit(kUndoLimit);
     connect(&undo_, &QUndoStack::indexChanged, this, [this] { files_.edited(); });
     connectReplies();
+    findDevices();
     now_.runs = defaultRuns();
     for (const LabRun& run : now_.runs) used_ids_.insert(run.id);
     nameUntrained(now_);
@@ -66,6 +68,7 @@ void Lab::connectReplies() {
         engine_->frameShown();
         deliver_([this, frame] { takeFrame(frame); });
     });
+    on(engine, &EngineWorker::devicesFound, &Lab::takeDevices);
     on(engine, &EngineWorker::rejected, &Lab::takeRejected);
     on(engine, &EngineWorker::startRejected, &Lab::takeStartRejected);
     on(engine, &EngineWorker::replayed, &Lab::takeReplayed);
@@ -78,6 +81,7 @@ void Lab::connectReplies() {
                 io->record(held);
             });
     on(io, &IoWorker::notRecorded, &Lab::takeNotRecorded);
+    on(io, &IoWorker::recordingBegun, &Lab::takeRecordingBegun);
     on(io, &IoWorker::sessionSaved, &Lab::takeSaved);
     connect(io, &IoWorker::savingFailed, this, [this](quint64 token) {
         deliver_([this, token] {
@@ -209,6 +213,8 @@ qint64 Lab::lastStep() const {
 }
 
 void Lab::begin(std::vector<RunPlan> plans) {
+    for (RunPlan& plan : plans)
+        if (plan.backend.empty()) plan.backend = backend_;
     const std::uint64_t token = training_.begin(now_, plans);
     for (const RunPlan& plan : plans) used_ids_.insert(plan.id);
     step_ = kNewest;
@@ -299,6 +305,7 @@ void Lab::takeInOrder(const FramePtr& frame) {
 void Lab::tell(const Changes& changes) {
     if (changes.results) files_.recorded();
     if (changes.runs) Q_EMIT runsChanged();
+    if (changes.failures) Q_EMIT runsFailed();
     if (changes.notices) Q_EMIT noticesChanged();
     for (const QString& line : changes.problems) Q_EMIT problem(line);
     Q_EMIT trainingChanged();

@@ -35,6 +35,8 @@ class Lab : public QObject {
         /// How a reply of the engine or the files is applied; empty: directly. Tests apply replies late,
         /// twice, or in another order.
         std::function<void(std::function<void()>)> deliver = {};
+        /// The device of trainings (core/backend/devices.h); the CPU where it is not available.
+        std::string backend = "cpu";
     };
     explicit Lab(Options options, QObject* parent = nullptr);
     ~Lab() override;
@@ -84,6 +86,17 @@ class Lab : public QObject {
     /// For ChangeRuns.
     void restoreRuns(const std::vector<LabRun>& runs);
 
+    // --- devices
+    /// Those of this build and machine, best first; empty until they are found (devicesChanged).
+    const std::vector<KnownDevice>& devices() const { return devices_; }
+    /// The word of the device that the next start, fork or resumption trains on; a run in training keeps its
+    /// own. "auto" until the devices are found.
+    const std::string& backend() const { return backend_; }
+    /// Ignored where it is not available.
+    void chooseDevice(const QString& backend);
+    /// Measures their free memory again.
+    void findDevices() { engine_->findDevices(); }
+
     // --- training
     bool exploring() const;  ///< no run is trained
     bool playing() const { return training_.playing(); }
@@ -97,6 +110,11 @@ class Lab : public QObject {
     void singleStep();
     void stop();
     void startAsNewRun();
+    /// Continues runs that failed or were interrupted from their newest checkpoints, without one from step 0,
+    /// each in its recording; on that device, empty: the chosen one.
+    void resumeRuns(const std::vector<std::string>& ids, const std::string& backend = {});
+    /// Ids of the runs that failed, and a line on each.
+    std::vector<std::pair<std::string, QString>> failedRuns() const;
 
     // --- view
     qint64 step() const { return step_; }  ///< scrubbed step; kNewest follows the run
@@ -113,6 +131,7 @@ class Lab : public QObject {
 
     double stepMs() const { return training_.stepMs(); }
     double probeOverhead() const { return training_.probeOverhead(); }
+    const DeviceUse& deviceUse() const { return training_.deviceUse(); }
     bool exact() const { return exploration_.exact(); }  ///< no requested measurement is running
 
     // --- measuring a step that was not sampled
@@ -157,6 +176,8 @@ class Lab : public QObject {
     void measuringChanged();
     void noticesChanged();  ///< a run's rejection, its gate warnings, or that it is not recorded
     void problem(const QString& message);
+    void devicesChanged();  ///< found, chosen, or their memory
+    void runsFailed();      ///< failedRuns() has one more
     void sessionSaved(const QString& path, quint64 token);
     void savingFailed(quint64 token);
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
@@ -171,6 +192,9 @@ class Lab : public QObject {
     void takeRejected(quint64 generation, const QString& message);
     void takeStartRejected(quint64 token, const QString& message);
     void takeNotRecorded(const QString& id, const QString& line);
+    void takeDevices(const DevicesPtr& devices);
+    void takeRecordingBegun(const QString& id, const QString& path);
+    void takeResumption(quint64 token, const CheckpointPtr& checkpoint);
     void takeSaved(quint64 token, const QString& path);
     void takeOpened(quint64 token, const OpenedSessionPtr& opened);
     void takeRecovered(quint64 token, const QList<RecoveredRun>& recovered);
@@ -199,6 +223,8 @@ class Lab : public QObject {
     void endMeasuring();
 
     std::function<void(std::function<void()>)> deliver_;
+    std::vector<KnownDevice> devices_;
+    std::string backend_;
     Comparison now_;
     Exploration exploration_;
     Training training_;
@@ -220,6 +246,10 @@ class Lab : public QObject {
         LabRun run;
     };
     std::map<quint64, Fork> forks_;  ///< by token; each waits for its checkpoint
+    struct Resumption {
+        std::string id, backend;
+    };
+    std::map<quint64, Resumption> resumptions_;  ///< the same
     quint64 fork_token_ = 0;
     bool resume_when_recovered_ = false;
     std::map<std::uint64_t, FramePtr> early_;  ///< frames that arrived before an earlier one

@@ -59,6 +59,7 @@ void Lab::replaceRuns(std::vector<LabRun> runs) {
     undo_.clear();
     ghosts_.clear();
     forks_.clear();
+    resumptions_.clear();
     files_.newSession();
     if (std::exchange(drag_, std::nullopt)) Q_EMIT draggingChanged(false);
     now_.runs = std::move(runs);
@@ -155,6 +156,7 @@ void Lab::forkSelected() {
     LabRun fork = run;
     fork.id = newId();
     fork.training = 0;
+    fork.recording.clear();
     fork.data = std::make_shared<RunData>(*run.data);
     fork.data->id = fork.id;
     fork.data->name = default_run_name(fork.recipe) + ", fork at " + std::to_string(best->step);
@@ -165,6 +167,7 @@ void Lab::forkSelected() {
 }
 
 void Lab::takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint) {
+    if (resumptions_.count(token)) return takeResumption(token, checkpoint);
     auto waiting = forks_.extract(token);
     if (!waiting || !checkpoint) return;  // of another session, or unreadable
     auto& [parent, run] = waiting.mapped();

@@ -39,6 +39,8 @@ RunData headerOf(const RunData& run) {
     header.id = run.id;
     header.name = run.name;
     header.recipe = run.recipe;
+    header.backend = run.backend;
+    header.device = run.device;
     header.events = run.events;
     return header;
 }

@@ -42,6 +42,9 @@ struct LabRun {
     /// The reason why training is no longer recorded: "not recorded: …", one line; empty = recorded.
     std::string not_recorded = {};
 
+    /// The file that its training is recorded in; empty: none yet.
+    std::string recording = {};
+
     /// The training start of `data`; frames of others are ignored. 0: none.
     std::uint64_t training = 0;
 
@@ -49,6 +52,11 @@ struct LabRun {
     /// Training has begun and not ended.
     bool underWay() const {
         return data->outcome.state == RunState::Running || data->outcome.state == RunState::Paused;
+    }
+    /// It ended before its last step, by hand or by an error, and can be resumed.
+    bool resumable() const {
+        return !pinned && (data->outcome.state == RunState::Failed ||
+                           (data->outcome.state == RunState::Interrupted && trained()));
     }
     /// Its data belong to `live`, independent of its knobs.
     bool committed() const { return trained() || underWay(); }

@@ -99,6 +99,7 @@ void Training::takeRun(const RunFrame& part, LabRun& run, const std::vector<std:
     if (!part.delta.steps.empty() || part.delta.outcome) changes.panels.insert(QStringLiteral("training"));
     if (!part.delta.outcome) return;
     changes.runs = true;
+    changes.failures |= part.delta.outcome->state == RunState::Failed;
     for (const ProbeInfo& probe : probe_registry()) changes.panels.insert(QLatin1String(probe.id));
 }
 
@@ -117,6 +118,7 @@ Changes Training::take(const Frame& frame, Comparison& now, const std::vector<st
     if (any) {
         step_ms_ = frame.ms;
         probe_overhead_ = frame.probe_overhead;
+        device_use_ = frame.device;
     }
     // The frame covers only what the engine trains; a pending start may not have reached it yet.
     if (frame.complete && !now.anyUnderWay()) playing_ = false;

@@ -27,6 +27,7 @@ class Training {
     void setPlaying(bool playing) { playing_ = playing; }
     double stepMs() const { return step_ms_; }
     double probeOverhead() const { return probe_overhead_; }
+    const DeviceUse& deviceUse() const { return device_use_; }
 
   private:
     void takeRun(const RunFrame& part, LabRun& run, const std::vector<std::string>& shown,
@@ -35,6 +36,7 @@ class Training {
     std::uint64_t token_ = 0;
     bool playing_ = false;
     double step_ms_ = 0, probe_overhead_ = 0;
+    DeviceUse device_use_;
 };
 
 }  // namespace normscope::app

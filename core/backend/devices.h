@@ -14,8 +14,26 @@ namespace normscope {
 /// has, for any other; SystemError where a card is there but cannot be opened.
 Device& device_named(const std::string& backend);
 
+/// The word of that device, without opening it: of `auto` that of the best one. The same InputError.
+std::string backend_word(const std::string& backend);
+
+/// One device of this machine, or what is missing for one.
+struct KnownDevice {
+    std::string backend;  ///< the word
+    std::string name;     ///< display name; empty where it is not available
+    DeviceMemory memory;  ///< now; 0 where it is not available
+    std::string missing;  ///< why it is not available, in one line; empty where it is
+};
+
+/// Every device of this build, best first. The cards are not opened.
+std::vector<KnownDevice> known_devices();
+
 /// The word and a line on each device that is there besides the CPU; for `cuda` a line on what is missing
 /// where there is no card.
 std::vector<std::pair<std::string, std::string>> other_devices();
+
+/// How far the CUDA plug-in is tested: for `devices` and the window.
+inline constexpr const char* kCudaPluginTested =
+    "compiled, executed on the emulated grid, not run on a card";
 
 }  // namespace normscope

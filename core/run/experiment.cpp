@@ -65,8 +65,7 @@ RunData Experiment::header() const {
     run.id = id_;
     run.name = name_;
     run.recipe = recipe_;
-    const DeviceCapabilities device =
-        with(trainer_, [](const auto& t) { return t.model().device().capabilities(); });
+    const DeviceCapabilities device = this->device().capabilities();
     run.backend = device.backend;
     run.device = device.backend == "cpu" ? cpu_name() : device.name;
     run.seed = recipe_.train.seed;
@@ -79,6 +78,9 @@ RunData Experiment::header() const {
     return run;
 }
 
+Device& Experiment::device() const {
+    return with(trainer_, [](const auto& t) -> Device& { return t.model().device(); });
+}
 std::int64_t Experiment::steps_done() const {
     return with(trainer_, [](auto& t) { return t.steps_done(); });
 }
@@ -363,6 +365,11 @@ std::string default_run_name(const Recipe& recipe) {
     if (recipe.stack.residual_step != 1) name += " Δt " + short_number(recipe.stack.residual_step);
     if (recipe.stack.temperature != 1) name += " τ " + short_number(recipe.stack.temperature);
     return name;
+}
+
+std::string change_of_device(const RunData& history, const std::string& backend) {
+    if (history.backend.empty() || history.backend == backend) return {};
+    return ", on " + backend + " instead of " + history.backend;
 }
 
 std::string cpu_name() {

@@ -53,6 +53,7 @@ class Experiment {
     /// Identity, recipe, floors and state; no steps, no samples.
     RunData header() const;
 
+    Device& device() const;
     std::int64_t steps_done() const;
     const Outcome& outcome() const;
     bool ended() const;
@@ -123,6 +124,9 @@ RecordingSchema recording_schema(const RunData& history);
 
 /// "Pre-LN", "Pre-LN + GPAS" or "Post-LN Δt 0.2": the scheme's title and what is unusual about it.
 std::string default_run_name(const Recipe& recipe);
+
+/// For the event of a run that continues: ", on cpu instead of cuda"; empty where its device is the same.
+std::string change_of_device(const RunData& history, const std::string& backend);
 
 /// The processor's name and instruction set, for a run's `device`.
 std::string cpu_name();

@@ -4,11 +4,11 @@
 #include "core/model/parameters.h"
 #include "core/run/probe_steps.h"
 #include "core/stack/error.h"
+#include "core/stack/fields.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <string>
-
 namespace normscope {
 
 namespace {
@@ -16,6 +16,16 @@ namespace {
 std::string gigabytes(double bytes) {
     char text[32];
     std::snprintf(text, sizeof text, "%.1f GB", bytes / 1e9);
+    return text;
+}
+
+std::string binary_size(double bytes) {
+    char text[32];
+    constexpr double mebi = 1 << 20, gibi = 1 << 30;
+    if (bytes < gibi / 10)
+        std::snprintf(text, sizeof text, "%.1f MiB", bytes / mebi);
+    else
+        std::snprintf(text, sizeof text, "%.1f GiB", bytes / gibi);
     return text;
 }
 
@@ -78,6 +88,63 @@ void require_memory(const MemoryNeed& need, Device& device) {
             " parameters, " + gigabytes(need.activations) + " activations)",
         std::string("up to the ") + (device.capabilities().host_readable ? "machine" : "device") + "'s " +
             gigabytes(memory));
+}
+
+int largest_batch(const Recipe& recipe, int threads, Device& device, double bytes) {
+    Recipe other = recipe;
+    const auto fits = [&](int batch) {
+        other.train.batch = batch;
+        return memory_need(other, threads, device).total() <= bytes;
+    };
+    int fitting = 0, failing = recipe.train.batch + 1;
+    while (failing - fitting > 1) {
+        const int middle = fitting + (failing - fitting) / 2;
+        (fits(middle) ? fitting : failing) = middle;
+    }
+    return fitting;
+}
+
+std::string memory_line(const Recipe& recipe, int threads, Device& device, double available) {
+    const double free = std::max(0.0, available);
+    const int batch = largest_batch(recipe, threads, device, free);
+    return "needs " + binary_size(memory_need(recipe, threads, device).total()) + ", " + binary_size(free) +
+           " are free on " + device.capabilities().backend +
+           (batch > 0 ? "; batch " + std::to_string(batch) + " would fit" : "; not even batch 1 would fit");
+}
+
+std::string out_of_memory_line(const Recipe& recipe, int threads, Device& device) {
+    const MemoryNeed need = memory_need(recipe, threads, device);
+    const auto free = static_cast<double>(device.memory().free);
+    // A pass that fails has its weights, gradients and moments already.
+    const int batch = largest_batch(recipe, threads, device, free + need.parameters);
+    return "the run needs at least " + binary_size(need.total()) + ", " + binary_size(free) +
+           " are free on " + device.capabilities().backend +
+           (batch == 0                   ? "; not even batch 1 would fit"
+            : batch < recipe.train.batch ? "; batch " + std::to_string(batch) + " would fit"
+            : recipe.train.batch > 1     ? "; a smaller batch needs less"
+                                         : "");
+}
+
+double require_device(const Recipe& recipe, int threads, Device& device, double promised) {
+    const DeviceCapabilities can = device.capabilities();
+    const Precision precision = recipe.train.precision;
+    if ((precision == Precision::Fp64 && !can.float64) ||
+        ((precision == Precision::Bf16 || precision == Precision::Fp16) && !can.emulated))
+        throw InputError(
+            "precision",
+            std::string(word_of(precision)) + " is not supported by " + can.backend + " (" + can.name + ")",
+            std::string("fp32") + (can.float64 ? ", fp64" : "") + (can.emulated ? ", bf16, fp16" : ""));
+    const double need = memory_need(recipe, threads, device).total();
+    if (can.host_readable) {
+        require_memory(recipe, threads);
+        return need;
+    }
+    const double available = static_cast<double>(device.memory().free) - promised;
+    if (need > available)
+        throw InputError(
+            memory_line(recipe, threads, device, available) +
+            (promised > 0 ? " (" + binary_size(promised) + " are for the runs that start with it)" : ""));
+    return need;
 }
 
 }  // namespace normscope

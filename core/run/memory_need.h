@@ -5,6 +5,7 @@
 #include "core/recipe/recipe.h"
 
 #include <cstddef>
+#include <string>
 
 namespace normscope {
 
@@ -15,8 +16,8 @@ struct MemoryNeed {
     double total() const { return parameters + activations; }
 };
 
-/// On this device with that many threads, each processing a shard of the batch. The maximum over the passes of
-/// training and the probes.
+/// On this device with that many threads, each processing a shard of the batch as the device cuts it. The
+/// maximum over the passes of training and the probes.
 MemoryNeed memory_need(const Recipe& recipe, int threads, Device& device = cpu_device());
 
 /// Of one forward and one backward pass over given tokens (evaluate()), with numbers of `scalar` bytes.
@@ -26,5 +27,21 @@ MemoryNeed evaluation_memory_need(const StackSpec& stack, int sequences, int len
 /// needs more than the device has, with both numbers.
 void require_memory(const Recipe& recipe, int threads, Device& device = cpu_device());
 void require_memory(const MemoryNeed& need, Device& device = cpu_device());
+
+/// The largest batch of the recipe whose need is at most `bytes`; 0 where not even one sequence fits.
+int largest_batch(const Recipe& recipe, int threads, Device& device, double bytes);
+
+/// "needs 3.1 GiB, 2.0 GiB are free on cuda; batch 4 would fit", for a recipe that may use `available` bytes.
+std::string memory_line(const Recipe& recipe, int threads, Device& device, double available);
+
+/// Of a run that ran out of memory and is still allocated: what it needs at least, what is free, and the
+/// batch that would fit by memory_need(), which does not count everything. SystemError where the device is
+/// lost.
+std::string out_of_memory_line(const Recipe& recipe, int threads, Device& device);
+
+/// What a completed recipe requires of a device before a run of it starts: its number format, and memory. On
+/// the CPU the machine's, as above; on others what is free now, less `promised`: the need of other runs that
+/// start with it and have not allocated yet. InputError in one line. Returns the need in bytes.
+double require_device(const Recipe& recipe, int threads, Device& device, double promised = 0);
 
 }  // namespace normscope

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/backend/devices.h"
 #include "core/run/watched_step.h"
 #include "core/stack/error.h"
 
@@ -63,7 +64,13 @@ std::string replay_obstacle(const std::vector<RunEvent>& events, const Checkpoin
     return {};
 }
 
-Replay::Replay(ReplayPlan plan) : plan_(std::move(plan)) {
+Device& replay_device(const RunData& run) {
+    for (const KnownDevice& known : known_devices())
+        if (known.missing.empty() && known.backend == run.backend) return device_named(run.backend);
+    return cpu_device();
+}
+
+Replay::Replay(ReplayPlan plan, Device& device) : plan_(std::move(plan)) {
     const std::string where = "run " + plan_.header.id;
     const std::string obstacle = replay_obstacle(plan_.header.events, plan_.checkpoint.get(), plan_.step);
     if (!obstacle.empty())
@@ -75,7 +82,8 @@ Replay::Replay(ReplayPlan plan) : plan_(std::move(plan)) {
     auto corpus = complete_and_validate(recipe);
     recipe_ = recipe;
     recipe.probes.clear();  // nothing is measured in between
-    experiment_ = std::make_unique<Experiment>(recipe, plan_.header.id, plan_.header.name, std::move(corpus));
+    experiment_ = std::make_unique<Experiment>(recipe, plan_.header.id, plan_.header.name, std::move(corpus),
+                                               device);
     if (plan_.checkpoint) experiment_->restore(*plan_.checkpoint);
     plan_.checkpoint.reset();
 }

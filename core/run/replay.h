@@ -26,6 +26,10 @@ struct ReplayPlan {
 std::string replay_obstacle(const std::vector<RunEvent>& events, const Checkpoint* checkpoint,
                             std::int64_t step);
 
+/// The device that a run was recorded on, whose bits a replay repeats; the CPU where this machine does not
+/// have it. SystemError where a card is there but cannot be opened.
+Device& replay_device(const RunData& run);
+
 /// Trains a run again up to a step, without its probes, and measures there. Steps are identical (same
 /// weights, batches, loss scale and skipped updates), so on the same kind of processor the results are, bit
 /// for bit, those of the run at that step (except cost_ms). One thread drives it; it may be destroyed between
@@ -34,8 +38,9 @@ class Replay {
   public:
     /// Throws InputError with replay_obstacle()'s line, for an unknown probe, and for a checkpoint that does
     /// not match the recipe.
-    explicit Replay(ReplayPlan plan);
+    explicit Replay(ReplayPlan plan, Device& device = cpu_device());
 
+    Device& device() const { return experiment_->device(); }
     std::int64_t steps_done() const { return experiment_->steps_done(); }
     std::int64_t target() const { return plan_.step; }
     bool arrived() const { return steps_done() == plan_.step; }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/run.h"
 
+#include "core/backend/out_of_memory.h"
+#include "core/run/memory_need.h"
+
 #include <utility>
 
 namespace normscope {
@@ -45,17 +48,31 @@ Run::Run(std::unique_ptr<Experiment> experiment, RunStart start, RunSink& sink, 
     merge(first_, moved);
 }
 
+/// The outcome and event of the exception that is being handled.
+RunDelta Run::failed(const std::exception& error, const std::string& more) {
+    const std::string text = error.what() + (more.empty() ? "" : "; " + more);
+    error_ = more.empty() ? std::current_exception() : std::make_exception_ptr(OutOfMemory(text));
+    const auto step = experiment_->steps_done();
+    RunDelta delta;
+    delta.outcome = Outcome{RunState::Failed, step, text, -1};
+    delta.events.push_back({step, "outcome", "failed: " + text});
+    return delta;
+}
+
 template <class Compute>
-RunDelta Run::computed(Compute&& compute) {
+RunDelta Run::computed(int threads, Compute&& compute) {
     try {
         return compute();
+    } catch (const OutOfMemory& error) {
+        std::string what_fits;
+        try {
+            what_fits = out_of_memory_line(experiment_->recipe(), threads, experiment_->device());
+        } catch (const SystemError&) {
+            // The device does not answer any more: the first error is reported.
+        }
+        return failed(error, what_fits);
     } catch (const std::exception& error) {
-        error_ = std::current_exception();
-        RunDelta delta;
-        const auto step = experiment_->steps_done();
-        delta.outcome = Outcome{RunState::Failed, step, error.what(), -1};
-        delta.events.push_back({step, "outcome", std::string("failed: ") + error.what()});
-        return delta;
+        return failed(error, "");
     }
 }
 
@@ -74,10 +91,11 @@ void Run::advance(ThreadPool& pool) {
     if (knobs_moved_ && Clock::now() - knob_checkpoint_ >= kKnobInterval) {
         knob_checkpoint_ = Clock::now();
         save();
+        if (ended()) return;
     }
     const TrainSpec& train = experiment_->recipe().train;
     put(computed(
-        [&] { return train.steps > 0 ? experiment_->advance(pool) : first_samples(*experiment_, pool); }));
+        pool.threads(), [&] { return train.steps > 0 ? experiment_->advance(pool) : first_samples(*experiment_, pool); }));
     if (outcome_.state == RunState::Failed) return;  // its weights are not those of any step
     const bool due = train.checkpoint_every > 0 ? experiment_->steps_done() % train.checkpoint_every == 0
                                                 : Clock::now() - last_checkpoint_ >= interval_;
@@ -86,7 +104,7 @@ void Run::advance(ThreadPool& pool) {
 
 void Run::set_knobs(const HotKnobs& knobs) {
     if (ended()) return;
-    const RunDelta delta = computed([&] { return experiment_->set_knobs(knobs); });
+    const RunDelta delta = computed(1, [&] { return experiment_->set_knobs(knobs); });
     knobs_moved_ |= !delta.empty();
     put(delta);
 }
@@ -95,7 +113,15 @@ void Run::save() {
     // Also on failure: the next attempt is not at the next step.
     last_checkpoint_ = Clock::now();
     knobs_moved_ = false;
-    sink_.save(std::make_shared<const Checkpoint>(experiment_->checkpoint()));
+    std::shared_ptr<const Checkpoint> checkpoint;
+    try {
+        checkpoint = std::make_shared<const Checkpoint>(experiment_->checkpoint());
+    } catch (const OutOfMemory&) {
+        throw;
+    } catch (const SystemError& error) {
+        return put(failed(error, ""));
+    }
+    sink_.save(checkpoint);
 }
 
 void Run::interrupt(const std::string& text, const std::string& why) {
@@ -110,7 +136,7 @@ void Run::interrupt(const std::string& text, const std::string& why) {
         put(delta);
         throw;
     }
-    put(delta);
+    if (!ended()) put(delta);
 }
 
 }  // namespace normscope

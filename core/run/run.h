@@ -38,8 +38,9 @@ struct RunStart {
 /// step after a hot knob moved (at most every 250 ms: a replay cannot cross that), and on request.
 ///
 /// Exceptions of the sink, and of a checkpoint that does not fit into memory, propagate. The run is valid
-/// afterwards and may continue without a recording. Exceptions of training end the run as failed and do not
-/// propagate; see error().
+/// afterwards and may continue without a recording. Exceptions of training, and of a device from which no
+/// checkpoint can be read, end the run as failed and do not propagate; see error(). Out of memory, the
+/// outcome's text has what the run needs and what would fit.
 class Run {
   public:
     using Clock = std::chrono::steady_clock;
@@ -67,7 +68,8 @@ class Run {
 
   private:
     template <class Compute>
-    RunDelta computed(Compute&& compute);
+    RunDelta computed(int threads, Compute&& compute);
+    RunDelta failed(const std::exception& error, const std::string& more);
     void put(const RunDelta& delta);
 
     std::unique_ptr<Experiment> experiment_;

@@ -135,6 +135,10 @@ class ProgramTest : public QObject {
                                << "damaged so that it makes the HDF5 library crash";
         QTest::newRow("unknown flag") << base + QStringList{"--frobnicate"} << "frobnicate";
         QTest::newRow("window flag") << QStringList{"--frobnicate"} << "frobnicate";
+        QTest::newRow("device") << QStringList{"--backend", "tpu"}
+                                << "--backend: tpu is not available in this build, allowed: auto, cpu";
+        QTest::newRow("missing device") << QStringList{"--backend", "cuda"}
+                                        << "cuda is not available: NORMSCOPE_CUDA_PLUGIN is empty, allowed: auto";
         QTest::newRow("window size") << QStringList{"--size", "12"} << "--size";
     }
     void wrongInputIsOneLineAndCodeTwo() {

@@ -2,6 +2,7 @@
 #include "widgets/runs/transport_bar.h"
 
 #include "widgets/plots/number_text.h"
+#include "widgets/runs/device_button.h"
 #include "widgets/plots/glyph.h"
 
 #include <QHBoxLayout>
@@ -53,6 +54,8 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
     rates_->setFont(small);
     line->addSpacing(8);
     line->addWidget(rates_);
+    device_ = new DeviceButton(this);
+    line->addWidget(device_);
     measure_ = new QPushButton(tr("Measure"), this);
     measure_->setObjectName(QStringLiteral("measureHere"));
     measure_->setAccessibleName(tr("Measure at this step"));
@@ -80,7 +83,9 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
 
     // Sized for large values, so that the scrubber keeps its length.
     setRates(9999999, 99999, 9999);
-    rates_->setFixedWidth(rates_->fontMetrics().size(0, rates_text_).width() + 4);
+    setDeviceUse(QStringLiteral("cuda-emulated"), QStringLiteral("999.9 of 999.9 GiB free"));
+    rates_->setFixedWidth(rates_->fontMetrics().size(0, ratesText()).width() + 4);
+    setDeviceUse({}, {});
     const double unknown = std::numeric_limits<double>::quiet_NaN();
     setRates(unknown, unknown, unknown);
     setRange(-1, 0);
@@ -144,12 +149,25 @@ void TransportBar::setRates(double tokens_per_s, double step_ms, double probe_pe
     showRates();
 }
 
+void TransportBar::setDeviceUse(const QString& device, const QString& memory) {
+    device_text_ = device;
+    memory_text_ = memory;
+    showRates();
+}
+
+QString TransportBar::ratesText() const {
+    QString text = rates_text_;
+    if (!device_text_.isEmpty()) text.prepend(device_text_ + QStringLiteral(" · "));
+    if (!memory_text_.isEmpty()) text += u'\n' + memory_text_;
+    return text;
+}
+
 void TransportBar::showRates() {
-    QStringList lines = (status_.isEmpty() ? rates_text_ : status_).split(u'\n');
+    QStringList lines = (status_.isEmpty() ? ratesText() : status_).split(u'\n');
     for (QString& line : lines)
         line = rates_->fontMetrics().elidedText(line, Qt::ElideRight, rates_->maximumWidth());
     rates_->setText(lines.join(u'\n'));
-    rates_->setAccessibleDescription(status_.isEmpty() ? rates_text_ : status_);
+    rates_->setAccessibleDescription(status_.isEmpty() ? ratesText() : status_);
 }
 
 void TransportBar::setPreviewPending(bool pending) {

@@ -11,6 +11,7 @@ class QSpinBox;
 
 namespace normscope::widgets {
 
+class DeviceButton;
 class GlyphButton;
 
 /// The bottom bar: run, pause, step, scrub. Space plays and pauses from anywhere in the window.
@@ -37,10 +38,13 @@ class TransportBar : public QWidget {
     /// Tokens per second, milliseconds per step, and the probes' share of the step time in percent; NaN where
     /// unknown.
     void setRates(double tokens_per_s, double step_ms, double probe_percent);
+    /// Where the runs in training compute, and the memory there ("71.2 of 79.1 GiB free"); empty = none.
+    void setDeviceUse(const QString& device, const QString& memory);
     /// Shown after a structural knob was moved during training: starts the previewed stack as a new run.
     void setPreviewPending(bool pending);
 
     StepScrubber* scrubber() const { return scrubber_; }
+    DeviceButton* device() const { return device_; }
 
   Q_SIGNALS:
     void play();
@@ -56,6 +60,7 @@ class TransportBar : public QWidget {
     void scrubTo(qint64 step);
     void showButtons();
     void showRates();
+    QString ratesText() const;
 
     GlyphButton *first_, *back_, *play_, *forward_, *last_;
     StepScrubber* scrubber_;
@@ -64,7 +69,8 @@ class TransportBar : public QWidget {
     QLabel* rates_;
     QPushButton* measure_;
     QPushButton* new_run_;
-    QString rates_text_, status_;
+    DeviceButton* device_;
+    QString rates_text_, device_text_, memory_text_, status_;
     bool playing_ = false;
 };
 

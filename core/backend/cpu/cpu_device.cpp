@@ -5,7 +5,7 @@
 #include "core/backend/cpu/emulated_ops.h"
 #include "core/backend/cpu/large_pages.h"
 #include "core/backend/cpu/thread_pool.h"
-#include "core/stack/error.h"
+#include "core/backend/out_of_memory.h"
 
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ struct FreeBlock {
 
 void* aligned_block(std::size_t bytes) {
     void* block = std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
-    if (!block) throw SystemError("out of memory: " + std::to_string(bytes >> 20) + " MiB were asked for");
+    if (!block) throw OutOfMemory("out of memory: " + std::to_string(bytes >> 20) + " MiB were asked for");
     wish_large_pages(block, bytes);
     return block;
 }

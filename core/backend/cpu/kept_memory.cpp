@@ -2,6 +2,9 @@
 #include "core/backend/cpu/kept_memory.h"
 
 #include <cstdlib>  // defines __GLIBC__
+#include <fstream>
+
+#include <unistd.h>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -14,6 +17,13 @@ void keep_freed_memory() {
     mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the largest value that is accepted
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
 #endif
+}
+
+std::size_t resident_memory() {
+    std::ifstream statm("/proc/self/statm");
+    std::size_t size = 0, resident = 0;
+    if (!(statm >> size >> resident)) return 0;
+    return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace normscope

@@ -16,17 +16,22 @@ namespace normscope::cuda {
 /// The graph of the emulated device: captured calls, with their arguments of then.
 class CapturedCalls final : public Graph {
   public:
-    /// moves: counts the blocks of scratch memory that moved.
-    explicit CapturedCalls(const std::atomic<std::uint64_t>& moves) : moves_(moves), at_(moves) {}
+    /// moves: counts the blocks of scratch memory that moved. before: called before each of the calls.
+    CapturedCalls(const std::atomic<std::uint64_t>& moves, std::function<void()> before)
+        : moves_(moves), at_(moves), before_(std::move(before)) {}
     std::vector<std::function<void()>>& calls() { return calls_; }
     bool valid() const override { return moves_ == at_; }
     void launch() override {
-        for (const auto& call : calls_) call();
+        for (const auto& call : calls_) {
+            before_();
+            call();
+        }
     }
 
   private:
     const std::atomic<std::uint64_t>& moves_;
     std::uint64_t at_;
+    std::function<void()> before_;
     std::vector<std::function<void()>> calls_;
 };
 

@@ -4,6 +4,7 @@
 #include "core/backend/cuda/captured_calls.h"
 #include "core/backend/cuda/cuda_ops.h"
 #include "core/backend/cuda/host_gemm.h"
+#include "core/backend/out_of_memory.h"
 
 #include <unistd.h>
 
@@ -90,10 +91,12 @@ DeviceMemory EmulatedCudaDevice::memory() const {
 void* EmulatedCudaDevice::allocate(std::size_t bytes) {
     if (bytes == 0) return nullptr;
     not_captured("allocate");
+    require_present();
     const auto out_of_memory = [&] {
-        return SystemError("emulated CUDA device: out of memory: " + std::to_string(bytes >> 20) +
-                           " MiB were requested");
+        return OutOfMemory("emulated CUDA device: out of memory: " +
+                           std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB were requested");
     };
+    if (fault_.allocation > 0 && ++allocations_ == fault_.allocation) throw out_of_memory();
     if (schedule_.checked) {
         try {
             return grid::device_memory().allocate(bytes);
@@ -114,13 +117,33 @@ void EmulatedCudaDevice::release(void* block, std::size_t) noexcept {
         std::free(block);
 }
 
+void EmulatedCudaDevice::fail_at(Fault fault) {
+    fault_ = fault;
+    allocations_ = launches_ = 0;
+    lost_ = fault.lost;
+}
+
+void EmulatedCudaDevice::require_present() const {
+    if (lost_) throw SystemError("emulated CUDA device: the device is lost");
+}
+
+void EmulatedCudaDevice::count_launch() const {
+    if (fault_.launch > 0 && ++launches_ == fault_.launch) lost_ = true;
+    require_present();
+}
+
+void EmulatedCudaDevice::synchronize() {
+    require_present();
+}
 void EmulatedCudaDevice::upload(void* to, const void* from, std::size_t bytes) {
     not_captured("upload");
+    require_present();
     if (schedule_.checked) grid::device_memory().host_wrote(to, bytes);
     std::memcpy(to, from, bytes);
 }
 void EmulatedCudaDevice::download(void* to, const void* from, std::size_t bytes) {
     not_captured("download");
+    require_present();
     if (schedule_.checked) grid::device_memory().host_reads(from, bytes, "a copy to the host");
     std::memcpy(to, from, bytes);
 }
@@ -160,11 +183,13 @@ void* EmulatedCudaDevice::workspace(cuda::Work slot, std::size_t bytes) {
 }
 
 cuda::Queue EmulatedCudaDevice::queue() const {
-    return {schedule_, capturing == this ? captured : nullptr};
+    if (capturing == this) return {schedule_, captured};
+    count_launch();
+    return {schedule_};
 }
 
 std::unique_ptr<Graph> EmulatedCudaDevice::capture(const std::function<void()>& calls) {
-    auto graph = std::make_unique<cuda::CapturedCalls>(state_->moves);
+    auto graph = std::make_unique<cuda::CapturedCalls>(state_->moves, [this] { count_launch(); });
     const std::unique_ptr<const void*, void (*)(const void**)> until_the_end(
         &capturing, [](const void** device) { *device = nullptr; });
     capturing = this;
@@ -203,7 +228,7 @@ Ops<double>& EmulatedCudaDevice::ops_double() {
     return state_->wide.ops;
 }
 
-Device& emulated_cuda_device() {
+EmulatedCudaDevice& emulated_cuda_device() {
     // Never destroyed: memory of static objects may be released after it.
     static EmulatedCudaDevice& device = *new EmulatedCudaDevice({grid::Schedule::Order::Ascending, 1, false});
     return device;

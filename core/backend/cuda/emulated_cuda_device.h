@@ -5,6 +5,9 @@
 #include "core/backend/cuda/tiled/tiled_attention.h"
 #include "core/backend/device.h"
 
+#include <atomic>
+#include <cstdint>
+
 namespace normscope {
 
 /// A CUDA device without a GPU: the kernels of cuda/ on the emulated grid (grid/emulator.h), GEMM by the CPU.
@@ -17,7 +20,7 @@ namespace normscope {
 /// must not read either.
 ///
 /// For one device at a time in checked mode; threads as Device.
-class EmulatedCudaDevice final : public Device, private cuda::Context {
+class EmulatedCudaDevice : public Device, private cuda::Context {
   public:
     /// schedule: the order in which the threads of a launch run, and whether accesses are checked, where
     /// kernels are instrumented (not in builds with sanitizers, which check accesses to the host's memory
@@ -34,7 +37,7 @@ class EmulatedCudaDevice final : public Device, private cuda::Context {
     void download(void* to, const void* from, std::size_t bytes) override;
     void copy(void* to, const void* from, std::size_t bytes) override;
     void zero(void* to, std::size_t bytes) override;
-    void synchronize() override {}
+    void synchronize() override;
     void* scratch(int slot, std::size_t bytes) override;
     int shards(int sequences) const override;
     void run(ThreadPool& pool, int count, const std::function<void(int)>& piece) override;
@@ -44,18 +47,35 @@ class EmulatedCudaDevice final : public Device, private cuda::Context {
     Ops<float>& ops_float(Rounding rounding, PrecisionPolicy policy) override;
     Ops<double>& ops_double() override;
 
+    /// For tests of runs on a device that fails. Counted from fail_at() on, 0 = never: the allocation of this
+    /// number throws OutOfMemory, that one alone; at the launch of this number the device is lost, which its
+    /// every later call except release() reports as SystemError until the next fail_at(). Not while another
+    /// thread uses the device.
+    struct Fault {
+        std::uint64_t allocation = 0, launch = 0;
+        bool lost = false;  ///< already
+    };
+    void fail_at(Fault fault);
+
   private:
     cuda::Queue queue() const override;
     /// std::logic_error where the calling thread captures a graph.
     void not_captured(const char* call) const;
+    void require_present() const;
+    /// Before each launch.
+    void count_launch() const;
     void* workspace(cuda::Work slot, std::size_t bytes) override;
 
     struct State;
     grid::Schedule schedule_;
+    Fault fault_;
+    std::atomic<std::uint64_t> allocations_{0};
+    mutable std::atomic<std::uint64_t> launches_{0};
+    mutable std::atomic<bool> lost_{false};
     std::unique_ptr<State> state_;
 };
 
 /// The process' emulated device, unchecked.
-Device& emulated_cuda_device();
+EmulatedCudaDevice& emulated_cuda_device();
 
 }  // namespace normscope

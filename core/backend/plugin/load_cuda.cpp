@@ -79,9 +79,14 @@ const CudaCards& cuda_cards() {
     return cards;
 }
 
-std::string card_line(const CudaCards& cards, int card) {
+CudaCard describe_card(const CudaCards& cards, int card) {
     CudaCard found{};
     if (cards.plugin->describe(card, &found) != 0) throw failed(cards, card);
+    return found;
+}
+
+std::string card_line(const CudaCards& cards, int card) {
+    const CudaCard found = describe_card(cards, card);
     constexpr double gib = 1 << 30;
     char text[512];
     std::snprintf(text, sizeof text, "%s, compute capability %d.%d, %.1f of %.1f GiB free, driver CUDA %d.%d",

@@ -26,6 +26,9 @@ CudaCards load_cuda(const std::vector<std::string>& paths);
 /// Of cuda_plugin_paths(), loaded by the first call.
 const CudaCards& cuda_cards();
 
+/// SystemError where the card does not answer, as card_line().
+CudaCard describe_card(const CudaCards& cards, int card);
+
 /// "NVIDIA …, compute capability 9.0, 77 of 79 GiB free, CUDA 13.0". SystemError where the card does not
 /// answer.
 std::string card_line(const CudaCards& cards, int card);

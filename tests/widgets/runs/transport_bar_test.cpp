@@ -158,6 +158,24 @@ class TransportBarTest : public QObject {
         QVERIFY(found);
     }
 
+    /// Whole, also where the values are long, and the scrubber keeps its length.
+    void theDeviceAndItsMemoryAreNextToTheSpeed() {
+        Bench b;
+        const int length = b.bar.scrubber()->width();
+        b.bar.setRates(1234567, 1234, 56);
+        b.bar.setDeviceUse("cuda-emulated", "199.9 of 200.1 GiB free");
+        QStringList lines;
+        for (const auto* label : b.bar.findChildren<QLabel*>())
+            if (label->accessibleName() == u"Speed") lines = label->text().split('\n');
+        QCOMPARE(lines.size(), 3);
+        QCOMPARE(lines[0], "cuda-emulated · " + QLocale().toString(1234567) + " tokens/s");
+        QCOMPARE(lines[2], QStringLiteral("199.9 of 200.1 GiB free"));
+        QCOMPARE(b.bar.scrubber()->width(), length);
+        for (const auto* label : b.bar.findChildren<QLabel*>())
+            if (label->accessibleName() == u"Speed")
+                QVERIFY(label->sizeHint().width() <= label->width() && label->sizeHint().height() <= 56);
+    }
+
     void marksAreDrawnInTheirRunsColour() {
         Bench b;
         const QImage bare = b.bar.scrubber()->grab().toImage();

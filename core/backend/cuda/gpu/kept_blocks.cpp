@@ -2,7 +2,7 @@
 #include "core/backend/cuda/gpu/kept_blocks.h"
 
 #include "core/backend/cuda/gpu/check.h"
-#include "core/stack/error.h"
+#include "core/backend/out_of_memory.h"
 
 namespace normscope::cuda {
 
@@ -39,7 +39,7 @@ void* KeptBlocks::allocate(std::size_t bytes) {
         cudaGetLastError();
         std::size_t free = 0, total = 0;
         check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-        throw SystemError(device_ + ": out of memory: " + mebibytes(bytes) + " were requested, " +
+        throw OutOfMemory(device_ + ": out of memory: " + mebibytes(bytes) + " were requested, " +
                           mebibytes(free) + " of " + mebibytes(total) + " are free");
     }
     check(error, "cudaMalloc");

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/runs/device_button.h"
+
+#include <QActionGroup>
+#include <QFontMetrics>
+#include <QMenu>
+#include <algorithm>
+
+namespace normscope::widgets {
+
+namespace {
+
+constexpr int kMostWidth = 460;  // of a menu's text: a reason may name a long path, whole in its tooltip
+constexpr int kFrame = 30;       // arrow and margins
+
+}  // namespace
+
+DeviceButton::DeviceButton(QWidget* parent) : QToolButton(parent) {
+    setObjectName(QStringLiteral("device"));
+    setAccessibleName(tr("Device of the next training"));
+    setToolButtonStyle(Qt::ToolButtonTextOnly);
+    setPopupMode(QToolButton::InstantPopup);
+    setFocusPolicy(Qt::TabFocus);
+    auto* menu = new QMenu(this);
+    menu->setObjectName(QStringLiteral("deviceMenu"));
+    menu->setToolTipsVisible(true);
+    setMenu(menu);
+    connect(menu, &QMenu::aboutToShow, this, &DeviceButton::menuOpens);
+    setChosen(QStringLiteral("cpu"));
+    setDevices({});
+}
+
+void DeviceButton::setDevices(const std::vector<DeviceEntry>& devices) {
+    if (devices == devices_ && !devices.empty()) return;
+    // Only texts changed: the menu may be open.
+    const bool same = devices.size() == devices_.size() &&
+                      std::equal(devices.begin(), devices.end(), devices_.begin(),
+                                 [](const auto& a, const auto& b) { return a.backend == b.backend; });
+    devices_ = devices;
+    if (!same) {
+        delete menu()->findChild<QActionGroup*>();
+        menu()->clear();
+        auto* group = new QActionGroup(menu());
+        for (const DeviceEntry& device : devices_) {
+            QAction* action = menu()->addAction(QString());
+            action->setCheckable(true);
+            group->addAction(action);
+            connect(action, &QAction::triggered, this, [this, backend = device.backend] {
+                showChosen();  // until the choice is confirmed by setChosen()
+                Q_EMIT deviceChosen(backend);
+            });
+        }
+    }
+    const QFontMetrics metrics(menu()->font());
+    int width = QFontMetrics(font()).horizontalAdvance(QStringLiteral("cuda:1"));
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+        const DeviceEntry& device = devices_[i];
+        QAction* action = menu()->actions()[static_cast<qsizetype>(i)];
+        const QString text = device.missing.isEmpty() ? device.backend + QStringLiteral("   ") + device.name
+                                                      : device.backend.section(u':', 0, 0).toUpper() +
+                                                            QStringLiteral(": ") + device.missing;
+        action->setText(
+            metrics.elidedText(text, Qt::ElideMiddle, kMostWidth).replace(u'&', QStringLiteral("&&")));
+        action->setToolTip(device.note.isEmpty() ? text : text + u'\n' + device.note);
+        action->setEnabled(device.missing.isEmpty());
+        if (device.missing.isEmpty())
+            width = std::max(width, QFontMetrics(font()).horizontalAdvance(device.backend));
+    }
+    setFixedWidth(width + kFrame);
+    showChosen();
+}
+
+void DeviceButton::setChosen(const QString& backend) {
+    chosen_ = backend;
+    showChosen();
+}
+
+void DeviceButton::setTraining(bool training) {
+    training_ = training;
+    showChosen();
+}
+
+void DeviceButton::showChosen() {
+    setText(chosen_);
+    setAccessibleDescription(chosen_);
+    setToolTip(training_
+                   ? tr("Device %1: applies at the next start or resumption, a run in training keeps its own")
+                         .arg(chosen_)
+                   : tr("The next training runs on %1").arg(chosen_));
+    for (std::size_t i = 0; i < devices_.size(); ++i)
+        menu()->actions()[static_cast<qsizetype>(i)]->setChecked(devices_[i].backend == chosen_);
+}
+
+}  // namespace normscope::widgets

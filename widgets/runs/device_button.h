@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QString>
+#include <QToolButton>
+#include <vector>
+
+namespace normscope::widgets {
+
+/// One row of the menu.
+struct DeviceEntry {
+    QString backend;  ///< the word: "cuda:1"
+    QString name;     ///< and its memory: "NVIDIA H100 80GB HBM3 · 77.1 of 79.2 GiB free"
+    QString missing;  ///< why it cannot be chosen, in one line; empty where it can
+    QString note;     ///< a second line of its tooltip
+    bool operator==(const DeviceEntry&) const = default;
+};
+
+/// The device of the next training: a button with its word, and a menu of all devices. Those that are not
+/// available are disabled, with the reason.
+class DeviceButton : public QToolButton {
+    Q_OBJECT
+  public:
+    explicit DeviceButton(QWidget* parent = nullptr);
+
+    // The setters send no signal.
+    void setDevices(const std::vector<DeviceEntry>& devices);
+    void setChosen(const QString& backend);
+    QString chosen() const { return chosen_; }
+    /// A run is training: a choice acts on the next one.
+    void setTraining(bool training);
+
+  Q_SIGNALS:
+    void deviceChosen(const QString& backend);
+    void menuOpens();  ///< its texts may be updated while it is open
+
+  private:
+    void showChosen();
+
+    std::vector<DeviceEntry> devices_;
+    QString chosen_;
+    bool training_ = false;
+};
+
+}  // namespace normscope::widgets
