@@ -19,6 +19,7 @@ struct Row {
     Device& (*open)(int index);
     std::string (*missing)();        ///< why the count is 0
     std::string (*line)(int index);  ///< for `devices`; null for the CPU, which has a line of its own
+    Formats (*formats)(int index);
 };
 
 std::string nothing() {
@@ -29,11 +30,13 @@ std::string nothing() {
 constexpr Row kDevices[] = {
     {"cuda", [] { return cuda_cards().count; },
      [](int card) -> Device& { return open_card(cuda_cards(), card); }, [] { return cuda_cards().missing; },
-     [](int card) { return card_line(cuda_cards(), card); }},
-    {"cpu", [] { return 1; }, [](int) -> Device& { return cpu_device(); }, nothing, nullptr},
+     [](int card) { return card_line(cuda_cards(), card); },
+     [](int card) { return formats_of_card(cuda_cards(), card); }},
+    {"cpu", [] { return 1; }, [](int) -> Device& { return cpu_device(); }, nothing, nullptr, nullptr},
 #if defined(NORMSCOPE_EMULATED_CUDA)
     {"cuda-emulated", [] { return 1; }, [](int) -> Device& { return emulated_cuda_device(); }, nothing,
-     [](int) { return emulated_cuda_device().capabilities().name; }},
+     [](int) { return emulated_cuda_device().capabilities().name; },
+     [](int) { return emulated_cuda_device().capabilities().formats; }},
 #endif
 };
 
@@ -68,7 +71,7 @@ std::vector<std::pair<std::string, std::string>> other_devices() {
     for (const Row& row : kDevices) {
         if (!row.line) continue;
         for (int i = 0; i < row.count(); ++i)
-            lines.emplace_back(word(row, i), row.line(i) + "; precision fp32, fp64; bf16, fp16 emulated");
+            lines.emplace_back(word(row, i), row.line(i) + "; " + precision_line(row.formats(i)));
         if (row.count() == 0) lines.emplace_back(row.backend, "not available: " + row.missing());
     }
     return lines;

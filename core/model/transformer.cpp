@@ -145,7 +145,8 @@ Pass<T> Transformer<T>::pass(const Buffer<T>& transposed, const Coefficients<T>&
 template <class T>
 void Transformer<T>::set_rounding(Rounding rounding, PrecisionPolicy policy) {
     if (!std::is_same_v<T, float> && rounding != Rounding::None)
-        throw InputError("precision", "float64 cannot emulate BF16 or FP16", "float32");
+        throw InputError("precision", "float64 cannot emulate a short format", "float32");
+    if (rounding == Rounding::Tf32) policy = PrecisionPolicy::Autocast;
     ops_ = &device_->ops<T>(rounding, policy);
     rounding_ = rounding;
     policy_ = policy;

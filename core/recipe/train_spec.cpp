@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/train_spec.h"
 
-#include <algorithm>
-
 #include "core/stack/error.h"
 
 namespace normscope {
@@ -56,18 +54,12 @@ void list_fields(Fields& f, TrainSpec& s) {
 }
 
 std::span<const Precision> cpu_precisions() {
-    static constexpr Precision kCan[] = {Precision::Fp32, Precision::Bf16, Precision::Fp16, Precision::Fp64};
+    static constexpr Precision kCan[] = {Precision::Fp32, Precision::Tf32, Precision::Bf16, Precision::Fp16,
+                                         Precision::Fp64};
     return kCan;
 }
 
 void validate(const TrainSpec& s) {
-    const auto can = cpu_precisions();
-    if (std::find(can.begin(), can.end(), s.precision) == can.end()) {
-        std::string allowed;
-        for (const Precision p : can) allowed += (allowed.empty() ? "" : ", ") + std::string(word_of(p));
-        throw InputError("precision", std::string(word_of(s.precision)) + " is not available on the CPU",
-                         allowed);
-    }
     if (s.data.source == DataSource::Text && s.data.path.empty())
         throw InputError("data.path", "is missing", "the path of a file, with data.source text");
 }

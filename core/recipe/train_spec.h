@@ -52,7 +52,7 @@ struct TrainSpec {
 
 void list_fields(Fields& fields, TrainSpec& spec);
 
-/// What the CPU computes in; every other precision is rejected by validate().
+/// What the CPU computes in. A device that lacks a precision rejects it (Device::ops_float).
 std::span<const Precision> cpu_precisions();
 
 /// Throws InputError for an unsupported value, naming the key and what is allowed.

@@ -20,6 +20,7 @@ enum StepNumber : std::size_t { kClip, kLossScale, kClipFactor, kStepNumbers };
 
 Rounding rounding_of(Precision precision) {
     if (precision == Precision::Bf16) return Rounding::Bf16;
+    if (precision == Precision::Tf32) return Rounding::Tf32;
     return precision == Precision::Fp16 ? Rounding::Fp16 : Rounding::None;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// BF16 and FP16 on the emulated CUDA device: which results are rounded, and to what (cuda_verify.h).
+// TF32, BF16 and FP16 on the emulated CUDA device: which results are rounded, and to what (cuda_verify.h).
 #include "tests/backend/cuda_verify.h"
 
 using namespace normscope;
@@ -18,6 +18,7 @@ class CudaFormatsTest : public QObject {
         QTest::newRow("fp16") << static_cast<int>(Rounding::Fp16) << pure;
         QTest::newRow("bf16 autocast") << static_cast<int>(Rounding::Bf16) << autocast;
         QTest::newRow("fp16 autocast") << static_cast<int>(Rounding::Fp16) << autocast;
+        QTest::newRow("tf32") << static_cast<int>(Rounding::Tf32) << autocast;
     }
     /// Against the CPU's emulated operations: a sum in another order may round to the format's next value.
     /// Which results are rounded is the same.

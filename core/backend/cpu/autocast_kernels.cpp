@@ -50,6 +50,8 @@ const RowKernels<float>& autocast_kernels(Rounding to) {
             return table<Rounding::Bf16>();
         case Rounding::Fp16:
             return table<Rounding::Fp16>();
+        case Rounding::Tf32:
+            break;
     }
     return row_kernels<float>();
 }

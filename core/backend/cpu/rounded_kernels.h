@@ -5,7 +5,7 @@
 
 namespace normscope {
 
-/// The row kernels of an emulated precision, Bf16 or Fp16: each calls the float32 kernel of this processor
+/// The row kernels of an emulated precision, Bf16 or Fp16 (of Tf32 those of float32): each calls the float32 kernel of this processor
 /// and rounds its results to the format. Inside a kernel values stay float32, as in the accumulators of
 /// hardware.
 ///

@@ -173,6 +173,8 @@ struct RowKernelSet {
             for (std::size_t i = 0; i < count; ++i) x[i] = round_to_bf16(x[i]);
         else if (to == Rounding::Fp16)
             for (std::size_t i = 0; i < count; ++i) x[i] = round_to_fp16(x[i]);
+        else if (to == Rounding::Tf32)
+            for (std::size_t i = 0; i < count; ++i) x[i] = round_to_tf32(x[i]);
     }
 
     static constexpr RowKernels<T> table{

@@ -12,6 +12,7 @@
 
 #include "core/backend/cuda/cuda_ops.h"
 #include "core/backend/cuda/host_gemm.h"
+#include "core/backend/cuda/rounding_gemm.h"
 
 namespace normscope {
 
@@ -19,14 +20,19 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 
-/// The operations of one scalar and rounding, with their GEMM.
+/// The operations of one scalar, with their GEMM: as on a card, with the host's GEMM for cuBLAS'.
 template <class T>
-struct Arithmetic {
-    Arithmetic(cuda::Context& context, bool checked, Rounding rounding = Rounding::None,
-              PrecisionPolicy policy = PrecisionPolicy::Pure)
-        : gemm(checked, rounding, policy), ops(context, gemm, rounding, policy) {}
+struct Exact {
+    Exact(cuda::Context& context, bool checked, Rounding operands = Rounding::None)
+        : gemm(checked, operands, PrecisionPolicy::Autocast), ops(context, gemm) {}
     cuda::HostGemm<T> gemm;
     cuda::CudaOps<T> ops;
+};
+struct Rounded {
+    Rounded(cuda::Context& context, cuda::ShortGemmLibrary& library, Rounding rounding, PrecisionPolicy policy)
+        : gemm(context, library, rounding, policy), ops(context, gemm, rounding, policy) {}
+    cuda::RoundingGemm gemm;
+    cuda::CudaOps<float> ops;
 };
 
 }  // namespace
@@ -34,14 +40,17 @@ struct Arithmetic {
 struct EmulatedCudaDevice::State {
     State(cuda::Context& context, bool checked)
         : single(context, checked),
+          tf32(context, checked, Rounding::Tf32),
           wide(context, checked),
-          bf16(context, checked, Rounding::Bf16, PrecisionPolicy::Pure),
-          fp16(context, checked, Rounding::Fp16, PrecisionPolicy::Pure),
-          bf16_autocast(context, checked, Rounding::Bf16, PrecisionPolicy::Autocast),
-          fp16_autocast(context, checked, Rounding::Fp16, PrecisionPolicy::Autocast) {}
-    Arithmetic<float> single;
-    Arithmetic<double> wide;
-    Arithmetic<float> bf16, fp16, bf16_autocast, fp16_autocast;
+          short_gemm(checked),
+          bf16(context, short_gemm, Rounding::Bf16, PrecisionPolicy::Pure),
+          fp16(context, short_gemm, Rounding::Fp16, PrecisionPolicy::Pure),
+          bf16_autocast(context, short_gemm, Rounding::Bf16, PrecisionPolicy::Autocast),
+          fp16_autocast(context, short_gemm, Rounding::Fp16, PrecisionPolicy::Autocast) {}
+    Exact<float> single, tf32;
+    Exact<double> wide;
+    cuda::HostShortGemm short_gemm;
+    Rounded bf16, fp16, bf16_autocast, fp16_autocast;
 
     struct Kept {
         void* block = nullptr;
@@ -63,7 +72,7 @@ EmulatedCudaDevice::~EmulatedCudaDevice() {
 }
 
 DeviceCapabilities EmulatedCudaDevice::capabilities() const {
-    return {"cuda-emulated", "CUDA on the emulated grid", false, true, true};
+    return {"cuda-emulated", "CUDA on the emulated grid", false, kEmulatedFormats};
 }
 
 DeviceMemory EmulatedCudaDevice::memory() const {
@@ -155,6 +164,8 @@ Ops<float>& EmulatedCudaDevice::ops_float(Rounding rounding, PrecisionPolicy pol
             return pure ? state_->bf16.ops : state_->bf16_autocast.ops;
         case Rounding::Fp16:
             return pure ? state_->fp16.ops : state_->fp16_autocast.ops;
+        case Rounding::Tf32:
+            return state_->tf32.ops;
     }
     return state_->single.ops;
 }

@@ -5,6 +5,7 @@
 
 #include "core/backend/cuda/gemm.h"
 #include "core/backend/cuda/impl/each.h"
+#include "core/backend/cuda/short_format.h"
 
 namespace normscope::cuda {
 
@@ -21,13 +22,15 @@ StridedPlace place_in(const Operand<P>& m, int rows, int columns) {
     return {width, static_cast<std::size_t>(rows) * width, static_cast<std::size_t>(m.ld), m.stride};
 }
 
-/// A dense rounded copy.
-struct CopyRounded {
-    StridedPlace place;
+/// A copy in 16 bits.
+struct ToShort {
+    StridedPlace at, to_at;
     Rounding to;
     const float* from;
-    float* dense;
-    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const { dense[i] = rounded(to, from[place.of(i)]); }
+    std::uint16_t* copy;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        copy[to_at.of(i)] = to_16_bits(to, from[at.of(i)]);
+    }
 };
 struct RoundStrided {
     StridedPlace place;
@@ -46,6 +49,18 @@ struct AddRounded {
     float* x;
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
         x[place.of(i)] = beta * x[place.of(i)] + rounded(to, dense[i]);
+    }
+};
+/// A bias on rows of `columns`. Pure: y is rounded, then the sum. Else the bias is rounded, then the sum.
+struct AddBiasRounded {
+    std::size_t columns;
+    Rounding to;
+    bool pure;
+    const float* bias;
+    float* y;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        const float b = bias[i % columns];
+        y[i] = rounded(to, pure ? rounded(to, y[i]) + b : y[i] + rounded(to, b));
     }
 };
 /// x = beta·x, with beta 0 without reading x.

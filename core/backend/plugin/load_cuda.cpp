@@ -30,6 +30,12 @@ SystemError failed(const CudaCards& cards, int card) {
     return SystemError("cuda:" + std::to_string(card) + ": " + cards.plugin->last_error());
 }
 
+CudaCard described(const CudaCards& cards, int card) {
+    CudaCard found{};
+    if (cards.plugin->describe(card, &found) != 0) throw failed(cards, card);
+    return found;
+}
+
 }  // namespace
 
 std::vector<std::string> cuda_plugin_paths() {
@@ -80,14 +86,17 @@ const CudaCards& cuda_cards() {
 }
 
 std::string card_line(const CudaCards& cards, int card) {
-    CudaCard found{};
-    if (cards.plugin->describe(card, &found) != 0) throw failed(cards, card);
+    const CudaCard found = described(cards, card);
     constexpr double gib = 1 << 30;
     char text[512];
     std::snprintf(text, sizeof text, "%s, compute capability %d.%d, %.1f of %.1f GiB free, driver CUDA %d.%d",
                   found.name, found.major, found.minor, static_cast<double>(found.free) / gib,
                   static_cast<double>(found.total) / gib, found.driver / 1000, found.driver % 1000 / 10);
     return text;
+}
+
+Formats formats_of_card(const CudaCards& cards, int card) {
+    return card_formats(described(cards, card).major);
 }
 
 Device& open_card(const CudaCards& cards, int card) {
