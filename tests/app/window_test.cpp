@@ -82,14 +82,14 @@ class WindowTest : public QObject {
         warnings_.reset();
     }
 
-    void whatThisMachineCannotDoIsGrey() {
+    void everyPrecisionCanBeChosen() {
         WindowBench b;
         auto* knob =
             qobject_cast<widgets::ChoiceKnob*>(b.find<widgets::KnobPanel>("knobPanel")->row("precision"));
         for (int i = 0; i < knob->box()->count(); ++i) {
             const bool enabled =
                 knob->box()->model()->flags(knob->box()->model()->index(i, 0)) & Qt::ItemIsEnabled;
-            QCOMPARE(enabled, knob->box()->itemData(i).toString() != u"tf32");
+            QVERIFY2(enabled, qPrintable(knob->box()->itemData(i).toString()));
         }
     }
 

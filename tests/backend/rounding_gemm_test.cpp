@@ -7,6 +7,7 @@
 #include "core/backend/cuda/host_gemm.h"
 #include "core/backend/cuda/short_format.h"
 #include "tests/backend/operations.h"
+#include "tests/gpu/gemm_formats.h"
 
 #include <QtTest>
 
@@ -213,6 +214,21 @@ class RoundingGemmTest : public QObject {
             s.ops.linear(1, 1, 5, s.in({60000, 60000, 1, -60000, -60000}),
                          {s.in({1, 1, 1, 1, 1}), nullptr, nullptr}, y);
             QCOMPARE(s.read(y, 1).at(0), 1.0);
+        }
+    }
+
+    /// What a card must pass.
+    void checksOfACard() {
+        EmulatedCudaDevice grid(schedule());
+        for (Device* device : {static_cast<Device*>(&grid), &cpu_device()}) {
+            int calls = 0;
+            gpu_test::check_gemm_formats(*device, [&](const std::string& name, const auto& format,
+                                                      double error, double allowed, bool same_bits) {
+                ++calls;
+                QVERIFY2(same_bits && error <= allowed,
+                         qPrintable(QString("%1 %2: %3 units").arg(name.c_str(), format.name).arg(error)));
+            });
+            QCOMPARE(calls, 54);
         }
     }
 

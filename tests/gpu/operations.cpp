@@ -2,13 +2,13 @@
 // operations card | check | time: on the first CUDA card, one JSON object a line. Built and run by
 // tests/gpu/run.
 //   card   its line; exit status 3, with one line on stderr, where there is none
-//   check  every operation in float32 and float64 against the emulated grid in float64; exit status 1 for an
-//   error
-//          above its bound or for other bits in a second call
+//   check  every operation in float32 and float64 against the emulated grid in float64, GEMM in each format
+//          (gemm_formats.h); exit status 1 for an error above its bound or for other bits in a second call
 //   time   milliseconds an operation
 #include "core/backend/plugin/load_cuda.h"
 #include "core/stack/error.h"
 #include "tests/backend/attention_operations.h"
+#include "tests/gpu/gemm_formats.h"
 #include "tests/gpu/grid_device.h"
 
 #include <chrono>
@@ -27,6 +27,17 @@ double allowed(double multiple) {
     return multiple == 0 ? 0 : 4 * multiple;
 }
 
+bool report(const char* name, const char* type, double error, double most, bool same) {
+    const bool good = same && error <= most;
+    std::printf(
+        "{\"operation\": \"%s\", \"type\": \"%s\", \"error_in_epsilon\": %s%.4g%s, \"allowed\": %g, "
+        "\"same_bits\": %s, \"passed\": %s}\n",
+        name, type, std::isfinite(error) ? "" : "\"", error, std::isfinite(error) ? "" : "\"", most,
+        same ? "true" : "false", good ? "true" : "false");
+    std::fflush(stdout);
+    return good;
+}
+
 template <class T, class Call>
 bool passes(Device& gpu, const char* name, double multiple, const Outputs& reference, const Call& call) {
     Outputs runs[2];
@@ -34,16 +45,8 @@ bool passes(Device& gpu, const char* name, double multiple, const Outputs& refer
         Side<T> side(gpu);
         run = call(side);
     }
-    const double error = error_of<T>(runs[0], reference);
-    const bool same = same_bits(runs[0], runs[1]), good = same && error <= allowed(multiple);
-    std::printf(
-        "{\"operation\": \"%s\", \"type\": \"float%d\", \"error_in_epsilon\": %s%.4g%s, \"allowed\": %g, "
-        "\"same_bits\": %s, \"passed\": %s}\n",
-        name, static_cast<int>(8 * sizeof(T)), std::isfinite(error) ? "" : "\"", error,
-        std::isfinite(error) ? "" : "\"", allowed(multiple), same ? "true" : "false",
-        good ? "true" : "false");
-    std::fflush(stdout);
-    return good;
+    return report(name, sizeof(T) == 4 ? "float32" : "float64", error_of<T>(runs[0], reference),
+                  allowed(multiple), same_bits(runs[0], runs[1]));
 }
 
 int check(Device& gpu) {
@@ -57,6 +60,10 @@ int check(Device& gpu) {
     };
     operations::all(verify);
     for (const auto& given : operations::kAttentionCases) operations::attention(verify, given);
+    gpu_test::check_gemm_formats(gpu, [&](const std::string& name, const gpu_test::GemmFormat& format,
+                                          double error, double most, bool same) {
+        failures += !report(name.c_str(), format.name, error, most, same);
+    });
     return failures == 0 ? 0 : 1;
 }
 
@@ -148,6 +155,18 @@ void times(Device& gpu, const char* type) {
             [&] { s.ops.add_squares(count, table, total); });
 }
 
+/// GEMM with 4096 rows, columns and terms, with the conversion of operands and the rounding of results.
+void gemm_times(Device& gpu) {
+    constexpr int size = 4096;
+    for (const gpu_test::GemmFormat& format : gpu_test::kGemmFormats) {
+        Side<float> s(gpu, format.rounding, PrecisionPolicy::Autocast);
+        const auto *x = s.in(drawn(area(size, size), 1)), *W = s.in(drawn(area(size, size), 2));
+        float* y = s.out(area(size, size));
+        time_of(gpu, (std::string("linear 4096x4096x4096 ") + format.name).c_str(), 0, 2.0 * size * size * size,
+                [&] { s.ops.linear(size, size, size, x, {W, nullptr, nullptr}, y); });
+    }
+}
+
 int run(const std::string& part) {
     const CudaCards& cards = cuda_cards();
     if (cards.count == 0) {
@@ -163,6 +182,7 @@ int run(const std::string& part) {
     if (part != "time") throw InputError("operations", part + " is not known", "card, check, time");
     times<float>(gpu, "float32");
     times<double>(gpu, "float64");
+    gemm_times(gpu);
     return 0;
 }
 

@@ -35,7 +35,7 @@ class PrecisionTest : public QObject {
   private Q_SLOTS:
     void resumesBitForBit_data() {
         QTest::addColumn<QString>("keys");
-        for (const char* precision : {"fp32", "bf16", "fp16", "fp64"})
+        for (const char* precision : {"fp32", "tf32", "bf16", "fp16", "fp64"})
             for (const char* kind : {"adamw", "adam", "sgd", "muon"})
                 QTest::addRow("%s %s", precision, kind)
                     << QString(R"("precision": "%1", "optimizer": {"kind": "%2"})").arg(precision, kind);
@@ -80,6 +80,9 @@ class PrecisionTest : public QObject {
         QCOMPARE(trained(R"("precision": "bf16")", 1),
                  trained(R"("precision": "bf16", "precision_policy": "pure")", 1));
         QCOMPARE(trained(R"("precision": "fp32")", 1), trained(R"("precision": "fp32", )" + autocast, 1));
+        const auto tf32 = trained(R"("precision": "tf32")", 1);
+        QCOMPARE(tf32, trained(R"("precision": "tf32", )" + autocast, 2));
+        QVERIFY(!(tf32 == trained(R"("precision": "fp32")", 1)));
         QVERIFY_EXCEPTION_THROWN(small_recipe(R"("precision_policy": "mixed")"), InputError);
     }
 

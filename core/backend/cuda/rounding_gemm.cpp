@@ -19,14 +19,12 @@ Operand<const std::uint16_t> RoundingGemm::short_copy(Work slot, const Operand<c
                                                       int columns, int batch) {
     constexpr int row = ShortGemmLibrary::kRow;
     const int ld = (columns + row - 1) / row * row, copies = of.stride == 0 ? 1 : batch;
-    const std::size_t count = entries(rows, columns, copies);
-    if (count == 0) return {nullptr, ld};
+    if (entries(rows, columns, copies) == 0) return {nullptr, ld};
     const std::size_t bytes = entries(rows, ld, copies) * sizeof(std::uint16_t);
     const Operand<std::uint16_t> copy{static_cast<std::uint16_t*>(context_.workspace(slot, bytes)), ld,
                                       copies == 1 ? 0 : entries(rows, ld)};
-    each_in(
-        context_.queue(), "gemm_operand", count,
-        ToShort{place_in(of, rows, columns), place_in(copy, rows, columns), rounding_, of.data, copy.data});
+    each_entry(context_.queue(), "gemm_operand", rows, columns, copies,
+               ToShort{place_in(of), place_in(copy), rounding_, of.data, copy.data});
     return {copy.data, copy.ld, copy.stride};
 }
 
@@ -46,33 +44,32 @@ Gemm<float, std::uint16_t> RoundingGemm::with_short_operands(const Gemm<float>& 
 }
 
 void RoundingGemm::multiply(const Gemm<float>& g) {
-    const std::size_t count = entries(g.M, g.N, g.batch);
-    if (count == 0) return;
-    const StridedPlace place = place_in(g.C, g.M, g.N);
+    if (g.M == 0 || g.N == 0 || g.batch == 0) return;
+    const Queue queue = context_.queue();
     auto low = with_short_operands(g);
     if (pure_ || g.beta == 0) {
         library_.multiply(rounding_, low);
-        return each_in(context_.queue(), "gemm_round", count, RoundStrided{place, rounding_, g.C.data});
+        return each_entry(queue, "gemm_round", g.M, g.N, g.batch,
+                          RoundStrided{place_in(g.C), rounding_, g.C.data});
     }
     low.beta = 0;
-    low.C = {static_cast<float*>(context_.workspace(Work::GemmResult, count * sizeof(float))), g.N,
-             entries(g.M, g.N)};
+    const std::size_t bytes = entries(g.M, g.N, g.batch) * sizeof(float);
+    low.C = {static_cast<float*>(context_.workspace(Work::GemmResult, bytes)), g.N, entries(g.M, g.N)};
     library_.multiply(rounding_, low);
-    each_in(context_.queue(), "gemm_add", count, AddRounded{place, rounding_, g.beta, low.C.data, g.C.data});
+    each_entry(queue, "gemm_add", g.M, g.N, g.batch,
+               AddRounded{place_in(low.C), place_in(g.C), rounding_, g.beta, low.C.data, g.C.data});
 }
 
 void RoundingGemm::linear(int R, int out, int in, const float* x, const float* weight, const float* bias,
                           float* y) {
-    const std::size_t count = entries(R, out);
-    if (count == 0) return;
+    if (R == 0 || out == 0) return;
     const Gemm<float> g{Form::Nt, R, out, in, {x, in}, {weight, in}, {y, out}};
+    const Queue queue = context_.queue();
     library_.multiply(rounding_, with_short_operands(g));
     if (!bias)
-        return each_in(context_.queue(), "gemm_round", count,
-                       RoundStrided{place_in(g.C, R, out), rounding_, y});
+        return each_entry(queue, "gemm_round", R, out, 1, RoundStrided{place_in(g.C), rounding_, y});
     // Not by the GEMM's epilogue, since y is read for rounding anyway.
-    each_in(context_.queue(), "gemm_bias", count,
-            AddBiasRounded{static_cast<std::size_t>(out), rounding_, pure_, bias, y});
+    each_entry(queue, "gemm_bias", R, out, 1, AddBiasRounded{place_in(g.C), rounding_, pure_, bias, y});
 }
 
 }  // namespace normscope::cuda

@@ -42,12 +42,9 @@ bool run(LtPlans& plans, LtType type, const Gemm<T, In>& g, const T* bias) {
 template <class T, class In>
 void multiply_by(LtPlans& plans, LtType type, const Queue& queue, const Gemm<T, In>& g) {
     if (g.M == 0 || g.N == 0 || g.batch == 0) return;
-    if (g.K == 0) {
-        const std::size_t count =
-            static_cast<std::size_t>(g.M) * static_cast<std::size_t>(g.N) * static_cast<std::size_t>(g.batch);
-        return each_in(queue, "gemm_empty", count,
-                       ScaleStrided<T>{place_in(g.C, g.M, g.N), g.beta, g.C.data});
-    }
+    if (g.K == 0)
+        return each_entry(queue, "gemm_empty", g.M, g.N, g.batch,
+                          ScaleStrided<T>{place_in(g.C), g.beta, g.C.data});
     if (!run<T>(plans, type, g, nullptr))
         throw SystemError("cuBLASLt has no algorithm for a GEMM in " + std::string(word_of(type)) + " of M " +
                           std::to_string(g.M) + ", N " + std::to_string(g.N) + ", K " + std::to_string(g.K));
@@ -70,9 +67,7 @@ void LtGemm<T>::linear(int R, int out, int in, const T* x, const T* weight, cons
     const Queue queue = context_.queue();
     if (bias && in > 0 && aligned && run(plans_, type_, g, bias)) return;
     multiply(g);
-    if (bias)
-        each_in(queue, "add_bias", static_cast<std::size_t>(R) * static_cast<std::size_t>(out),
-                AddBias<T>{static_cast<std::size_t>(out), bias, y});
+    if (bias) each_entry(queue, "add_bias", R, out, 1, AddBias<T>{place_in(g.C), bias, y});
 }
 
 template class LtGemm<float>;
