@@ -232,6 +232,24 @@ class RoundingGemmTest : public QObject {
         }
     }
 
+    /// TF32 has no policies.
+    void tf32IgnoresThePolicy() {
+        EmulatedCudaDevice device(schedule());
+        cuda::HostGemm<float> pure(schedule().checked, Rounding::Tf32, PrecisionPolicy::Pure),
+            autocast(schedule().checked, Rounding::Tf32, PrecisionPolicy::Autocast), plain(schedule().checked);
+        for (const float beta : {0.0f, 1.0f}) {
+            const auto result = [&](cuda::GemmLibrary<float>& with) {
+                Side<float> s(device);
+                const float *A = s.in(drawn(area(5, 9), 1)), *B = s.in(drawn(area(9, 7), 2));
+                float* C = s.in(drawn(area(5, 7), 3));
+                with.multiply({cuda::Form::Nn, 5, 7, 9, {A, 9}, {B, 7}, {C, 7}, 1, 1, beta});
+                return s.read(C, area(5, 7));
+            };
+            QCOMPARE(result(pure), result(autocast));
+            QVERIFY(result(pure) != result(plain));
+        }
+    }
+
     /// A product of two TF32 values is exact in float32; nothing but the operands is rounded.
     void tf32() {
         EmulatedCudaDevice grid(schedule());
