@@ -210,7 +210,7 @@ class RoundingGemmTest : public QObject {
         for (const Rounding to : {Rounding::Fp16, Rounding::Bf16}) {
             Side<float> s(device, to, PrecisionPolicy::Autocast);
             float* y = s.out(1);
-            // 2·60000 overflows FP16, and 1 is lost beside it in either format.
+            // 2·60000 overflows FP16, and 60000 + 1 is no value of either format.
             s.ops.linear(1, 1, 5, s.in({60000, 60000, 1, -60000, -60000}),
                          {s.in({1, 1, 1, 1, 1}), nullptr, nullptr}, y);
             QCOMPARE(s.read(y, 1).at(0), 1.0);

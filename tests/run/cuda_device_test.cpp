@@ -63,7 +63,7 @@ double tolerance(Precision precision, bool trained, const std::string& probe, co
         return probe == "growth" || probe == "gradients" ? (trained ? 0.3 : 0.03) : -1;
     // The gradient of a key's bias is zero but for round-off, and AdamW scales it up to a step of size lr.
     if (array == "max_logit" || array == "update_ratio") return 1e-2;
-    // An operand beside a tie may be rounded to either side, and AdamW's first steps follow the sign.
+    // An operand next to a tie may be rounded to either side, and AdamW's first steps follow the sign.
     return precision == Precision::Tf32 && trained ? 1e-2 : 2e-4;
 }
 

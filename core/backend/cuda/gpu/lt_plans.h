@@ -17,8 +17,7 @@ namespace normscope::cuda {
 /// in float32 under any reduction scheme.
 ///   Float32  true float32 (CUBLAS_COMPUTE_32F)
 ///   Tf32     float32 operands, which cuBLAS may convert to TF32 (CUBLAS_COMPUTE_32F_FAST_TF32): how it
-///            rounds them is not documented, and tensor cores ignore a TF32 operand's low 13 bits (PTX ISA,
-///            "mma")
+///            rounds them is not documented
 ///   Bf16, Fp16  operands in 16 bits, their products exact in float32
 enum class LtType { Float64, Float32, Tf32, Bf16, Fp16 };
 /// As in messages: "bf16".
