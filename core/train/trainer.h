@@ -56,8 +56,8 @@ struct TrainerState {
 /// bf16 and fp16 are mixed precision (Transformer::set_rounding). Under the pure policy the trainer holds a
 /// float32 master copy of the weights, which the optimizer updates and checkpoints store; the model's passes
 /// read that copy rounded to the format, and round the result of every operation. Under autocast the model's
-/// weights are float32 and rounded at each GEMM. fp16 scales the loss under both (LossScaler). tf32 rounds the
-/// operands of GEMM, whatever the policy.
+/// weights are float32 and rounded at each GEMM. fp16 scales the loss under both (LossScaler). tf32 rounds
+/// the operands of GEMM, whatever the policy.
 template <class T>
 class Trainer {
   public:

@@ -33,9 +33,10 @@ class FormatsTest : public QObject {
         }
         QCOMPARE(line(card_formats(7), Rounding::None), "");
         QCOMPARE(line(card_formats(7), Rounding::Fp16), "");
-        QCOMPARE(line(card_formats(7), Rounding::Bf16),
-                 "precision: bf16 is not available on Old card (compute capability 7.5), allowed: fp32, fp64, "
-                 "fp16");
+        QCOMPARE(
+            line(card_formats(7), Rounding::Bf16),
+            "precision: bf16 is not available on Old card (compute capability 7.5), allowed: fp32, fp64, "
+            "fp16");
         QVERIFY(line(card_formats(7), Rounding::Tf32).starts_with("precision: tf32 is not available"));
     }
 };

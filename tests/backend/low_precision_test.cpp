@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rounding to BF16 and FP16 is IEEE's for every one of the 2^32 floats; to TF32 with ties away from zero. The expected values come from the
-// formats' definition alone: all representable magnitudes in order, written with ldexp; between two
-// neighbours everything below the midpoint belongs to the lower, everything above to the upper, and the
-// midpoint itself to the even one (under TF32 to the upper one). Floats of one sign are ordered as their bits, so each half of such a gap
-// is a range of bits with one expected value.
+// Rounding to BF16 and FP16 is IEEE's for every one of the 2^32 floats; to TF32 with ties away from zero. The
+// expected values come from the formats' definition alone: all representable magnitudes in order, written
+// with ldexp; between two neighbours everything below the midpoint belongs to the lower, everything above to
+// the upper, and the midpoint itself to the even one (under TF32 to the upper one). Floats of one sign are
+// ordered as their bits, so each half of such a gap is a range of bits with one expected value.
 #include "core/backend/low_precision.h"
 
 #include <QtTest>
@@ -60,8 +60,7 @@ std::vector<Range> ranges(const Format& f) {
         const double midpoint = (values[i] + values[i + 1]) / 2;  // exact, and a float
         const bool to_upper = !f.ties_to_even || (i + 1) % 2 == 0;
         const bool last = i + 2 == values.size();
-        all.push_back(
-            {bits_of(midpoint) + (to_upper ? 0 : 1), last ? kInfinity : bits_of(values[i + 1])});
+        all.push_back({bits_of(midpoint) + (to_upper ? 0 : 1), last ? kInfinity : bits_of(values[i + 1])});
     }
     return all;
 }

@@ -57,9 +57,10 @@ bool same(const std::vector<double>& a, const std::vector<double>& b) {
 const std::vector<double> kEdges = [] {
     std::vector<double> edges;
     for (const float magnitude :
-         {0.0f, 1.0f, 0.1f, 65504.0f, 0x1.ffdffep15f, 65520.0f, 70000.0f, 0x1p-14f, 0x1.ff8p-15f, 0x1p-24f,
-          0x1p-25f, 0x1.000002p-25f, 0x1.8p-24f, 0x1p-45f, 0x1p-126f, 0x1p-149f, 0x1.fep127f,
-          std::numeric_limits<float>::max(), 0x1.01p0f, 0x1.03p0f, 0x1.002p0f, 0x1.006p0f, kInfinity, kNan})
+         {0.0f,       1.0f,      0.1f,         65504.0f,   0x1.ffdffep15f, 65520.0f,
+          70000.0f,   0x1p-14f,  0x1.ff8p-15f, 0x1p-24f,   0x1p-25f,       0x1.000002p-25f,
+          0x1.8p-24f, 0x1p-45f,  0x1p-126f,    0x1p-149f,  0x1.fep127f,    std::numeric_limits<float>::max(),
+          0x1.01p0f,  0x1.03p0f, 0x1.002p0f,   0x1.006p0f, kInfinity,      kNan})
         for (const float sign : {1.0f, -1.0f}) edges.push_back(static_cast<double>(sign * magnitude));
     return edges;
 }();
@@ -88,8 +89,8 @@ class RoundingGemmTest : public QObject {
             for (std::uint32_t stored = 0; stored < 0x10000u; ++stored) {
                 const int exponent = static_cast<int>((stored & 0x7fffu) >> significand);
                 const int rest = static_cast<int>(stored) & ((1 << significand) - 1);
-                const auto found = static_cast<double>(
-                    cuda::from_16_bits(format, static_cast<std::uint16_t>(stored)));
+                const auto found =
+                    static_cast<double>(cuda::from_16_bits(format, static_cast<std::uint16_t>(stored)));
                 double expected = std::ldexp((exponent ? 1 << significand : 0) + rest,
                                              std::max(exponent, 1) - bias - significand);
                 if (exponent == 2 * bias + 1) expected = rest ? kNan : kInfinity;
@@ -236,7 +237,8 @@ class RoundingGemmTest : public QObject {
     void tf32IgnoresThePolicy() {
         EmulatedCudaDevice device(schedule());
         cuda::HostGemm<float> pure(schedule().checked, Rounding::Tf32, PrecisionPolicy::Pure),
-            autocast(schedule().checked, Rounding::Tf32, PrecisionPolicy::Autocast), plain(schedule().checked);
+            autocast(schedule().checked, Rounding::Tf32, PrecisionPolicy::Autocast),
+            plain(schedule().checked);
         for (const float beta : {0.0f, 1.0f}) {
             const auto result = [&](cuda::GemmLibrary<float>& with) {
                 Side<float> s(device);
@@ -285,14 +287,16 @@ class RoundingGemmTest : public QObject {
                         for (int c = 0; c < N; ++c) {
                             double sum = bias[std::size_t(c)];
                             for (int k = 0; k < K; ++k)
-                                sum += a_low[area(r, K) + std::size_t(k)] * b_low[area(c, K) + std::size_t(k)];
+                                sum +=
+                                    a_low[area(r, K) + std::size_t(k)] * b_low[area(c, K) + std::size_t(k)];
                             QVERIFY(std::abs(sum - forward[area(r, N) + std::size_t(c)]) < 4e-6);
                         }
                     for (int r = 0; r < N; ++r)
                         for (int c = 0; c < K; ++c) {
                             double sum = start[area(r, K) + std::size_t(c)];
                             for (int k = 0; k < M; ++k)
-                                sum += dy_low[area(k, N) + std::size_t(r)] * a_low[area(k, K) + std::size_t(c)];
+                                sum +=
+                                    dy_low[area(k, N) + std::size_t(r)] * a_low[area(k, K) + std::size_t(c)];
                             QVERIFY(std::abs(sum - gradient[area(r, K) + std::size_t(c)]) < 4e-6);
                         }
                 }

@@ -21,9 +21,9 @@ struct GemmFormat {
 /// not round them; two operands that lose less than a unit each, and their sum. BF16, FP16: the reference
 /// rounds the operands; the result is the nearest or, by the order of sums, its neighbour.
 inline constexpr std::array<GemmFormat, 4> kGemmFormats{{{"fp32", Rounding::None, 0x1p-23, 64},
-                                                        {"tf32", Rounding::Tf32, 0x1p-10, 4},
-                                                        {"bf16", Rounding::Bf16, 0x1p-7, 1},
-                                                        {"fp16", Rounding::Fp16, 0x1p-10, 1}}};
+                                                         {"tf32", Rounding::Tf32, 0x1p-10, 4},
+                                                         {"bf16", Rounding::Bf16, 0x1p-7, 1},
+                                                         {"fp16", Rounding::Fp16, 0x1p-10, 1}}};
 
 inline std::vector<double> to_format(Rounding to, std::vector<double> values) {
     for (double& v : values) v = static_cast<double>(rounded(to, static_cast<float>(v)));
@@ -47,7 +47,8 @@ inline std::vector<double> product(int M, int N, int K, const std::vector<double
         for (int c = 0; c < N; ++c) {
             double sum = 0;
             for (int k = 0; k < K; ++k)
-                sum += a[area(r, K) + static_cast<std::size_t>(k)] * b[area(c, K) + static_cast<std::size_t>(k)];
+                sum +=
+                    a[area(r, K) + static_cast<std::size_t>(k)] * b[area(c, K) + static_cast<std::size_t>(k)];
             result.push_back(sum);
         }
     return result;
@@ -72,10 +73,11 @@ void check_gemm_formats(Device& gpu, const Report& report) {
             report(name, format, error, allowed, same_bits(runs[0], runs[1]));
         };
         for (const Size s : {Size{7, 13, 1}, Size{33, 65, 33}, Size{65, 33, 65}, Size{1, 129, 257}}) {
-            const std::string of = " " + std::to_string(s.M) + "x" + std::to_string(s.N) + "x" +
-                                   std::to_string(s.K);
-            const auto x = drawn(area(s.M, s.K), 1), w = drawn(area(s.N, s.K), 2), dy = drawn(area(s.M, s.N), 3),
-                       bias = drawn(static_cast<std::size_t>(s.N), 4), start = drawn(area(s.N, s.K), 5);
+            const std::string of =
+                " " + std::to_string(s.M) + "x" + std::to_string(s.N) + "x" + std::to_string(s.K);
+            const auto x = drawn(area(s.M, s.K), 1), w = drawn(area(s.N, s.K), 2),
+                       dy = drawn(area(s.M, s.N), 3), bias = drawn(static_cast<std::size_t>(s.N), 4),
+                       start = drawn(area(s.N, s.K), 5);
             const auto low_x = to_format(results, x), low_w = to_format(results, w),
                        low_dy = to_format(results, dy), low_bias = to_format(results, bias);
             auto y = product(s.M, s.N, s.K, low_x, low_w);
@@ -113,10 +115,10 @@ void check_gemm_formats(Device& gpu, const Report& report) {
         // The ends of FP16, with products that float32 holds exactly: no sum, no tolerance.
         if (results == Rounding::None) continue;
         std::vector<double> edges;
-        for (const double v : {0.0, 1.0, 0.1, 65504.0, 65519.0, 65520.0, 70000.0, 0x1p-14, 0x1.ff8p-15, 0x1p-24,
-                               0x1p-25, 0x1.8p-24, 0x1.01p0, 0x1.03p0,
-                               double(std::numeric_limits<float>::infinity()),
-                               double(std::numeric_limits<float>::quiet_NaN())})
+        for (const double v :
+             {0.0, 1.0, 0.1, 65504.0, 65519.0, 65520.0, 70000.0, 0x1p-14, 0x1.ff8p-15, 0x1p-24, 0x1p-25,
+              0x1.8p-24, 0x1.01p0, 0x1.03p0, double(std::numeric_limits<float>::infinity()),
+              double(std::numeric_limits<float>::quiet_NaN())})
             for (const double sign : {1.0, -1.0}) edges.push_back(sign * v);
         const int count = static_cast<int>(edges.size());
         const auto low = to_format(results, edges);

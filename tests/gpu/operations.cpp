@@ -60,10 +60,9 @@ int check(Device& gpu) {
     };
     operations::all(verify);
     for (const auto& given : operations::kAttentionCases) operations::attention(verify, given);
-    gpu_test::check_gemm_formats(gpu, [&](const std::string& name, const gpu_test::GemmFormat& format,
-                                          double error, double most, bool same) {
-        failures += !report(name.c_str(), format.name, error, most, same);
-    });
+    gpu_test::check_gemm_formats(
+        gpu, [&](const std::string& name, const gpu_test::GemmFormat& format, double error, double most,
+                 bool same) { failures += !report(name.c_str(), format.name, error, most, same); });
     return failures == 0 ? 0 : 1;
 }
 
@@ -162,8 +161,10 @@ void gemm_times(Device& gpu) {
         Side<float> s(gpu, format.rounding, PrecisionPolicy::Autocast);
         const auto *x = s.in(drawn(area(size, size), 1)), *W = s.in(drawn(area(size, size), 2));
         float* y = s.out(area(size, size));
-        time_of(gpu, (std::string("linear 4096x4096x4096 ") + format.name).c_str(), 0, 2.0 * size * size * size,
-                [&] { s.ops.linear(size, size, size, x, {W, nullptr, nullptr}, y); });
+        time_of(gpu, (std::string("linear 4096x4096x4096 ") + format.name).c_str(), 0,
+                2.0 * size * size * size, [&] {
+                    s.ops.linear(size, size, size, x, {W, nullptr, nullptr}, y);
+                });
     }
 }
 

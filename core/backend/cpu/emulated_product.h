@@ -18,8 +18,8 @@ void emulated_product(Rounding rounding, PrecisionPolicy policy, Product form, i
 
 /// A linear layer in an emulated format: y[R, out] = x[R, in]·Wᵀ + bias. Pure: the product is rounded, then
 /// the sum. Autocast: x, W and the bias are rounded, and their sum once, as torch.nn.functional.linear does.
-/// TF32: x and W are rounded. `transposed` is Wᵀ [in, out], under autocast and TF32 already rounded, or null: then `weight` is read, W [out, in].
-/// `bias` [out] or null.
+/// TF32: x and W are rounded. `transposed` is Wᵀ [in, out], under autocast and TF32 already rounded, or null:
+/// then `weight` is read, W [out, in]. `bias` [out] or null.
 void emulated_linear(Rounding rounding, PrecisionPolicy policy, int R, int out, int in, const float* x,
                      const float* transposed, const float* weight, const float* bias, float* y);
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cuda/emulated_cuda_device.h"
 
+#include "core/backend/cuda/cuda_ops.h"
+#include "core/backend/cuda/host_gemm.h"
+#include "core/backend/cuda/rounding_gemm.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,10 +13,6 @@
 #include <map>
 #include <mutex>
 #include <thread>
-
-#include "core/backend/cuda/cuda_ops.h"
-#include "core/backend/cuda/host_gemm.h"
-#include "core/backend/cuda/rounding_gemm.h"
 
 namespace normscope {
 
@@ -29,7 +29,8 @@ struct Exact {
     cuda::CudaOps<T> ops;
 };
 struct Rounded {
-    Rounded(cuda::Context& context, cuda::ShortGemmLibrary& library, Rounding rounding, PrecisionPolicy policy)
+    Rounded(cuda::Context& context, cuda::ShortGemmLibrary& library, Rounding rounding,
+            PrecisionPolicy policy)
         : gemm(context, library, rounding, policy), ops(context, gemm, rounding, policy) {}
     cuda::RoundingGemm gemm;
     cuda::CudaOps<float> ops;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cuda/host_gemm.h"
 
-#include <vector>
-
 #include "core/backend/cpu/autocast_kernels.h"
 #include "core/backend/cpu/rounded_kernels.h"
 #include "core/backend/cuda/short_format.h"
 #include "core/backend/grid/emulator.h"
+
+#include <vector>
 
 namespace normscope::cuda {
 
@@ -70,8 +70,9 @@ void widen(Rounding format, int rows, int columns, const std::uint16_t* x, int l
     to.clear();
     for (int r = 0; r < rows; ++r)
         for (int c = 0; c < columns; ++c)
-            to.push_back(from_16_bits(format, x[static_cast<std::size_t>(r) * static_cast<std::size_t>(ld) +
-                                                static_cast<std::size_t>(c)]));
+            to.push_back(from_16_bits(
+                format,
+                x[static_cast<std::size_t>(r) * static_cast<std::size_t>(ld) + static_cast<std::size_t>(c)]));
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 namespace normscope::cuda {
 
-/// GEMM of the emulated device: the CPU's (cpu/matmul.h), on the calling thread. With a rounding, the rules of
-/// cpu/emulated_product.h; for TF32 this is what cuBLAS does with CUBLAS_COMPUTE_32F_FAST_TF32.
+/// GEMM of the emulated device: the CPU's (cpu/matmul.h), on the calling thread. With a rounding, the rules
+/// of cpu/emulated_product.h; for TF32 this is what cuBLAS does with CUBLAS_COMPUTE_32F_FAST_TF32.
 template <class T>
 class HostGemm final : public GemmLibrary<T> {
   public:

@@ -30,17 +30,16 @@ Operand<const std::uint16_t> RoundingGemm::short_copy(Work slot, const Operand<c
 
 Gemm<float, std::uint16_t> RoundingGemm::with_short_operands(const Gemm<float>& g) {
     const bool a_transposed = g.form == Form::Tn, b_transposed = g.form == Form::Nt;
-    return {
-        g.form,
-        g.M,
-        g.N,
-        g.K,
-        short_copy(Work::LeftOperand, g.A, a_transposed ? g.K : g.M, a_transposed ? g.M : g.K, g.batch),
-        short_copy(Work::RightOperand, g.B, b_transposed ? g.N : g.K, b_transposed ? g.K : g.N, g.batch),
-        g.C,
-        g.batch,
-        g.alpha,
-        g.beta};
+    return {g.form,
+            g.M,
+            g.N,
+            g.K,
+            short_copy(Work::LeftOperand, g.A, a_transposed ? g.K : g.M, a_transposed ? g.M : g.K, g.batch),
+            short_copy(Work::RightOperand, g.B, b_transposed ? g.N : g.K, b_transposed ? g.K : g.N, g.batch),
+            g.C,
+            g.batch,
+            g.alpha,
+            g.beta};
 }
 
 void RoundingGemm::multiply(const Gemm<float>& g) {
@@ -66,8 +65,7 @@ void RoundingGemm::linear(int R, int out, int in, const float* x, const float* w
     const Gemm<float> g{Form::Nt, R, out, in, {x, in}, {weight, in}, {y, out}};
     const Queue queue = context_.queue();
     library_.multiply(rounding_, with_short_operands(g));
-    if (!bias)
-        return each_entry(queue, "gemm_round", R, out, 1, RoundStrided{place_in(g.C), rounding_, y});
+    if (!bias) return each_entry(queue, "gemm_round", R, out, 1, RoundStrided{place_in(g.C), rounding_, y});
     // Not by the GEMM's epilogue, since y is read for rounding anyway.
     each_entry(queue, "gemm_bias", R, out, 1, AddBiasRounded{place_in(g.C), rounding_, pure_, bias, y});
 }

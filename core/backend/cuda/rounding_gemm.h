@@ -17,10 +17,7 @@ class RoundingGemm final : public GemmLibrary<float> {
   public:
     /// rounding: Bf16 or Fp16. `library` and `context` outlive this.
     RoundingGemm(Context& context, ShortGemmLibrary& library, Rounding rounding, PrecisionPolicy policy)
-        : context_(context),
-          library_(library),
-          rounding_(rounding),
-          pure_(policy == PrecisionPolicy::Pure) {}
+        : context_(context), library_(library), rounding_(rounding), pure_(policy == PrecisionPolicy::Pure) {}
     void multiply(const Gemm<float>&) override;
     void linear(int R, int out, int in, const float* x, const float* weight, const float* bias,
                 float* y) override;

@@ -90,8 +90,8 @@ struct AddBias {
 
 inline constexpr unsigned kRowsPerThread = 4;
 
-/// body(entry) for matrices of this many rows, all_rows in total. A warp is along a row, as far as that is long
-/// enough.
+/// body(entry) for matrices of this many rows, all_rows in total. A warp is along a row, as far as that is
+/// long enough.
 template <class Body>
 __global__ void entries_kernel(unsigned rows, unsigned all_rows, unsigned columns, Body body) {
     for (unsigned k = 0; k < kRowsPerThread; ++k) {
@@ -112,8 +112,8 @@ void each_entry(const Queue& queue, const char* name, int rows, int columns, int
     while (along < width && along < kThreads / 2) along *= 2;
     const unsigned across = std::min(kThreads / along, blocks_for(all_rows, kRowsPerThread));
     launch(queue, name, entries_kernel<Body>,
-           grid::Shape{{blocks_for(all_rows, across * kRowsPerThread)}, {along, across}}, height, all_rows, width,
-           body);
+           grid::Shape{{blocks_for(all_rows, across * kRowsPerThread)}, {along, across}}, height, all_rows,
+           width, body);
 }
 
 }  // namespace normscope::cuda

@@ -29,8 +29,8 @@ inline constexpr std::size_t kLtVector = 16;
 /// One matrix of a call as cuBLASLt sees it, column-major.
 struct LtMatrix {
     int rows, columns, ld;
-    /// Of the batch, in entries. 0: the same matrix for all, which cuBLAS allows for A and B, not for D (cuBLAS
-    /// documentation, "cublas<t>gemmStridedBatched()").
+    /// Of the batch, in entries. 0: the same matrix for all, which cuBLAS allows for A and B, not for D
+    /// (cuBLAS documentation, "cublas<t>gemmStridedBatched()").
     std::int64_t stride;
     /// A power of two that divides the addresses of all matrices, at most kLtVector.
     std::uint32_t alignment;
