@@ -13,8 +13,8 @@ namespace normscope::app {
 void add_devices(CLI::App& program, Task& task) {
     program.add_subcommand("devices", "what can run here")->callback([&task] {
         task = [] {
-            std::cout << "cpu   " << cpu_name() << ", " << std::thread::hardware_concurrency()
-                      << " threads; precision fp32, fp64; bf16, fp16 emulated\n";
+            std::cout << "cpu   " << cpu_name() << ", " << std::thread::hardware_concurrency() << " threads; "
+                      << precision_line(cpu_device().capabilities().formats) << "\n";
             for (const auto& [word, line] : other_devices())
                 std::cout << std::left << std::setw(5) << word << " " << line << "\n";
             std::cout << "the CUDA plug-in: " << kCudaPluginTested << "\n";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/backend/formats.h"
 #include "core/backend/low_precision.h"
 
 #include <cstddef>
@@ -20,8 +21,7 @@ struct DeviceCapabilities {
     std::string backend;         ///< the word of devices.h: "cpu"
     std::string name;            ///< display name
     bool host_readable = false;  ///< host code may dereference its addresses: views are then free
-    bool float64 = false;        ///< has Ops<double>
-    bool emulated = false;       ///< has Ops that round to BF16 and FP16 (low_precision.h)
+    Formats formats;             ///< what Ops it has; fp64 is Ops<double>
 };
 
 /// In bytes.
@@ -93,8 +93,8 @@ class Device {
         return nullptr;
     }
 
-    /// The operations in this scalar; float64 has no rounding. InputError where the device has no such
-    /// arithmetic. Their lifetime is the device's.
+    /// The operations in this scalar; float64 has no rounding, and TF32 has one policy (low_precision.h).
+    /// InputError where the device has no such arithmetic. Their lifetime is the device's.
     virtual Ops<float>& ops_float(Rounding rounding, PrecisionPolicy policy) = 0;
     virtual Ops<double>& ops_double() = 0;
 

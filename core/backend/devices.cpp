@@ -22,6 +22,7 @@ struct Row {
     std::string (*missing)();  ///< why the count is 0
     std::pair<std::string, DeviceMemory> (*name)(int index);
     std::string (*line)(int index);  ///< for `devices`; null for the CPU, which has a line of its own
+    Formats (*formats)(int index);
 };
 
 std::string nothing() {
@@ -42,13 +43,15 @@ std::pair<std::string, DeviceMemory> name_of(OpenDevice&& device) {
 constexpr Row kDevices[] = {
     {"cuda", [] { return cuda_cards().count; },
      [](int card) -> Device& { return open_card(cuda_cards(), card); }, [] { return cuda_cards().missing; },
-     card_name, [](int card) { return card_line(cuda_cards(), card); }},
+     card_name, [](int card) { return card_line(cuda_cards(), card); },
+     [](int card) { return formats_of_card(cuda_cards(), card); }},
     {"cpu", [] { return 1; }, [](int) -> Device& { return cpu_device(); }, nothing,
-     [](int) { return name_of(cpu_device()); }, nullptr},
+     [](int) { return name_of(cpu_device()); }, nullptr, nullptr},
 #if defined(NORMSCOPE_EMULATED_CUDA)
     {"cuda-emulated", [] { return 1; }, [](int) -> Device& { return emulated_cuda_device(); }, nothing,
      [](int) { return name_of(emulated_cuda_device()); },
-     [](int) { return emulated_cuda_device().capabilities().name; }},
+     [](int) { return emulated_cuda_device().capabilities().name; },
+     [](int) { return emulated_cuda_device().capabilities().formats; }},
 #endif
 };
 
@@ -110,7 +113,7 @@ std::vector<std::pair<std::string, std::string>> other_devices() {
     for (const Row& row : kDevices) {
         if (!row.line) continue;
         for (int i = 0; i < row.count(); ++i)
-            lines.emplace_back(word(row, i), row.line(i) + "; precision fp32, fp64; bf16, fp16 emulated");
+            lines.emplace_back(word(row, i), row.line(i) + "; " + precision_line(row.formats(i)));
         if (row.count() == 0) lines.emplace_back(row.backend, "not available: " + row.missing());
     }
     return lines;

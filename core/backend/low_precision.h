@@ -11,16 +11,19 @@ namespace normscope {
 
 /// Emulated short formats: stored as float32, restricted to values of the format. BF16 has
 /// float32's exponents and 8 significant bits; FP16 is IEEE binary16: 11 significant bits, largest 65504,
-/// smallest 2⁻²⁴.
-enum class Rounding { None, Bf16, Fp16 };
+/// smallest 2⁻²⁴; TF32 has float32's exponents and 11 significant bits, and is a format of GEMM's operands
+/// alone.
+enum class Rounding { None, Bf16, Fp16, Tf32 };
 inline Rounding rounding_of(Precision precision) {
     if (precision == Precision::Bf16) return Rounding::Bf16;
+    if (precision == Precision::Tf32) return Rounding::Tf32;
     return precision == Precision::Fp16 ? Rounding::Fp16 : Rounding::None;
 }
 
 // IEEE 754 rounding float32 → format → float32: to nearest, ties to even; subnormals kept; values half a unit
-// or more beyond the largest become infinite; a NaN stays a (quiet) NaN. Always inlined and without branches,
-// so that loops vectorise in each instruction set's file.
+// or more beyond the largest become infinite; a NaN stays a (quiet) NaN. TF32: the same with ties away from
+// zero, which is PTX's cvt.rna.tf32.f32. Always inlined and without branches, so that loops vectorise in each
+// instruction set's file.
 
 NORMSCOPE_SHARED_CODE inline __attribute__((always_inline)) std::uint32_t float_bits(float x) {
 #if defined(__CUDA_ARCH__)
@@ -59,9 +62,24 @@ NORMSCOPE_SHARED_CODE inline __attribute__((always_inline)) float round_to_fp16(
     return float_from_bits(sign | (magnitude > 0x7f800000u ? quiet : finite));
 }
 
+NORMSCOPE_SHARED_CODE inline __attribute__((always_inline)) float round_to_tf32(float x) {
+    const auto bits = float_bits(x);
+    const std::uint32_t quiet = bits | 0x00400000u;
+    const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
+    return float_from_bits((nan ? quiet : bits + 0x1000u) & 0xffffe000u);
+}
+
 /// One value; `None` does not change it.
 NORMSCOPE_SHARED_CODE inline float rounded(Rounding to, float x) {
-    return to == Rounding::Bf16 ? round_to_bf16(x) : to == Rounding::Fp16 ? round_to_fp16(x) : x;
+    return to == Rounding::Bf16   ? round_to_bf16(x)
+           : to == Rounding::Fp16 ? round_to_fp16(x)
+           : to == Rounding::Tf32 ? round_to_tf32(x)
+                                  : x;
+}
+
+/// The format of the results of a GEMM whose operands are in `operands`.
+constexpr Rounding result_rounding(Rounding operands) {
+    return operands == Rounding::Tf32 ? Rounding::None : operands;
 }
 
 }  // namespace normscope

@@ -145,7 +145,8 @@ Pass<T> Transformer<T>::pass(const Buffer<T>& transposed, const Coefficients<T>&
 template <class T>
 void Transformer<T>::set_rounding(Rounding rounding, PrecisionPolicy policy) {
     if (!std::is_same_v<T, float> && rounding != Rounding::None)
-        throw InputError("precision", "float64 cannot emulate BF16 or FP16", "float32");
+        throw InputError("precision", "float64 cannot emulate a short format", "float32");
+    if (rounding == Rounding::Tf32) policy = PrecisionPolicy::Autocast;
     ops_ = &device_->ops<T>(rounding, policy);
     rounding_ = rounding;
     policy_ = policy;
@@ -243,9 +244,9 @@ template <class T>
 void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool,
                              Probabilities probabilities) const {
     check(batch);
-    tape.reserve(*device_, spec_, rules_, batch.sequences, batch.length, false,
-                 probabilities == Probabilities::Kept ||
-                     ops_->needs_probabilities(batch.length, spec_.d_head()));
+    tape.reserve(
+        *device_, spec_, rules_, batch.sequences, batch.length, false,
+        probabilities == Probabilities::Kept || ops_->needs_probabilities(batch.length, spec_.d_head()));
     const DeviceBatch on_device = tape.batch.upload(*device_, batch);
     upload_numerics(tape.coefficients);
     prepare(tape.coefficients, tape.transposed, pool);
@@ -330,7 +331,8 @@ void Transformer<T>::clear(Gradients<T>& gradients, int sequences) const {
 template <class T>
 void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch& batch, Shard rows,
                                     const Tape<T>& tape, int index, Gradients<T>& gradients,
-                                    const T* token_factor, const NormOutputGradients<T>* noted, BackwardRecord<T>* record) const {
+                                    const T* token_factor, const NormOutputGradients<T>* noted,
+                                    BackwardRecord<T>* record) const {
     const auto at = static_cast<std::size_t>(index), states = rules_.size() + 1;
     const std::size_t first = static_cast<std::size_t>(rows.first_sequence) * batch.length * spec_.d_model;
     const std::size_t count = static_cast<std::size_t>(rows.sequences) * batch.length * spec_.d_model;

@@ -82,7 +82,9 @@ class Transformer {
     /// float32. Pure: the result of every operation (each product, each row kernel, a residual sum, an
     /// embedding's sum) is rounded to the format; rounded_kernels.h lists what is not rounded. Autocast: GEMM
     /// has rounded operands and results, and of the rest only what autocast_kernels.h lists is rounded;
-    /// weights are float32 and rounded at the GEMM. Transformer<float> only (InputError).
+    /// weights are float32 and rounded at the GEMM. TF32: GEMM has rounded operands, and nothing else is
+    /// rounded; policy() is then Autocast. InputError for Transformer<double>, or where the device lacks the
+    /// format.
     void set_rounding(Rounding rounding, PrecisionPolicy policy = PrecisionPolicy::Pure);
     Rounding rounding() const { return rounding_; }
     PrecisionPolicy policy() const { return policy_; }

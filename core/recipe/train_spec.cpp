@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/train_spec.h"
 
-#include <algorithm>
-
 #include "core/stack/error.h"
 
 namespace normscope {
@@ -15,10 +13,22 @@ constexpr const char* kPolicies[] = {"pure", "autocast"};
 constexpr int kManySteps = 1'000'000'000;
 }  // namespace
 
-template <> std::span<const char* const> words_of<OptimizerKind>() { return kOptimizers; }
-template <> std::span<const char* const> words_of<LearningRateSchedule>() { return kSchedules; }
-template <> std::span<const char* const> words_of<Precision>() { return kPrecisions; }
-template <> std::span<const char* const> words_of<PrecisionPolicy>() { return kPolicies; }
+template <>
+std::span<const char* const> words_of<OptimizerKind>() {
+    return kOptimizers;
+}
+template <>
+std::span<const char* const> words_of<LearningRateSchedule>() {
+    return kSchedules;
+}
+template <>
+std::span<const char* const> words_of<Precision>() {
+    return kPrecisions;
+}
+template <>
+std::span<const char* const> words_of<PrecisionPolicy>() {
+    return kPolicies;
+}
 
 void list_fields(Fields& f, TrainSpec& s) {
     f.group("data", [&] {
@@ -56,18 +66,12 @@ void list_fields(Fields& f, TrainSpec& s) {
 }
 
 std::span<const Precision> cpu_precisions() {
-    static constexpr Precision kCan[] = {Precision::Fp32, Precision::Bf16, Precision::Fp16, Precision::Fp64};
+    static constexpr Precision kCan[] = {Precision::Fp32, Precision::Tf32, Precision::Bf16, Precision::Fp16,
+                                         Precision::Fp64};
     return kCan;
 }
 
 void validate(const TrainSpec& s) {
-    const auto can = cpu_precisions();
-    if (std::find(can.begin(), can.end(), s.precision) == can.end()) {
-        std::string allowed;
-        for (const Precision p : can) allowed += (allowed.empty() ? "" : ", ") + std::string(word_of(p));
-        throw InputError("precision", std::string(word_of(s.precision)) + " is not available on the CPU",
-                         allowed);
-    }
     if (s.data.source == DataSource::Text && s.data.path.empty())
         throw InputError("data.path", "is missing", "the path of a file, with data.source text");
 }

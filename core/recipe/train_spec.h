@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cstdint>
-
 #include "core/recipe/data_spec.h"
 #include "core/recipe/precision.h"
 #include "core/stack/fields.h"
+
+#include <cstdint>
 
 namespace normscope {
 
@@ -24,9 +24,9 @@ struct OptimizerSpec {
 
 struct ScheduleSpec {
     LearningRateSchedule lr = LearningRateSchedule::Cosine;
-    int warmup = 0;          ///< steps of linear warm-up
+    int warmup = 0;                 ///< steps of linear warm-up
     bool warmup_from_zero = false;  ///< the first step's rate is 0, as in [G]; else that of nanoGPT
-    double min_ratio = 0.1;  ///< last learning rate over the peak
+    double min_ratio = 0.1;         ///< last learning rate over the peak
     double temperature_from = 1.0;
     int temperature_warmup = 0;  ///< steps from temperature_from to the stack's τ ([E] §7)
     bool operator==(const ScheduleSpec&) const = default;
@@ -52,7 +52,7 @@ struct TrainSpec {
 
 void list_fields(Fields& fields, TrainSpec& spec);
 
-/// What the CPU computes in; every other precision is rejected by validate().
+/// What the CPU computes in. A device that lacks a precision rejects it (Device::ops_float).
 std::span<const Precision> cpu_precisions();
 
 /// Throws InputError for an unsupported value, naming the key and what is allowed.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/memory_need.h"
 
+#include "core/backend/ops.h"
 #include "core/model/parameters.h"
 #include "core/run/probe_steps.h"
 #include "core/stack/error.h"
@@ -127,13 +128,7 @@ std::string out_of_memory_line(const Recipe& recipe, int threads, Device& device
 
 double require_device(const Recipe& recipe, int threads, Device& device, double promised) {
     const DeviceCapabilities can = device.capabilities();
-    const Precision precision = recipe.train.precision;
-    if ((precision == Precision::Fp64 && !can.float64) ||
-        ((precision == Precision::Bf16 || precision == Precision::Fp16) && !can.emulated))
-        throw InputError(
-            "precision",
-            std::string(word_of(precision)) + " is not supported by " + can.backend + " (" + can.name + ")",
-            std::string("fp32") + (can.float64 ? ", fp64" : "") + (can.emulated ? ", bf16, fp16" : ""));
+    require_precision(can.formats, recipe.train.precision, can.backend + " (" + can.name + ")");
     const double need = memory_need(recipe, threads, device).total();
     if (can.host_readable) {
         require_memory(recipe, threads);

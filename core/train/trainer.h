@@ -56,7 +56,8 @@ struct TrainerState {
 /// bf16 and fp16 are mixed precision (Transformer::set_rounding). Under the pure policy the trainer holds a
 /// float32 master copy of the weights, which the optimizer updates and checkpoints store; the model's passes
 /// read that copy rounded to the format, and round the result of every operation. Under autocast the model's
-/// weights are float32 and rounded at each GEMM. fp16 scales the loss under both (LossScale).
+/// weights are float32 and rounded at each GEMM. fp16 scales the loss under both (LossScale). tf32 rounds
+/// the operands of GEMM, whatever the policy.
 ///
 /// The host gives a step its batches and knobs and reads its report; between them the device runs alone
 /// (device_step). A device with graphs captures that in the second step and launches

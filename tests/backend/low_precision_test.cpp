@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rounding to BF16 and FP16 is IEEE's for every one of the 2^32 floats. The expected values come from the
-// formats' definition alone: all representable magnitudes in order, written with ldexp; between two
-// neighbours everything below the midpoint belongs to the lower, everything above to the upper, and the
-// midpoint itself to the even one. Floats of one sign are ordered as their bits, so each half of such a gap
-// is a range of bits with one expected value.
+// Rounding to BF16 and FP16 is IEEE's for every one of the 2^32 floats; to TF32 with ties away from zero. The
+// expected values come from the formats' definition alone: all representable magnitudes in order, written
+// with ldexp; between two neighbours everything below the midpoint belongs to the lower, everything above to
+// the upper, and the midpoint itself to the even one (under TF32 to the upper one). Floats of one sign are
+// ordered as their bits, so each half of such a gap is a range of bits with one expected value.
 #include "core/backend/low_precision.h"
+
+#include "core/backend/cpu/row_kernels.h"
+#include "core/backend/cpu/thread_pool.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -12,9 +15,6 @@
 #include <limits>
 #include <mutex>
 #include <vector>
-
-#include "core/backend/cpu/row_kernels.h"
-#include "core/backend/cpu/thread_pool.h"
 
 using namespace normscope;
 
@@ -27,8 +27,10 @@ struct Format {
     int significand_bits;  ///< stored ones
     int smallest_exponent;
     int largest_exponent;
+    bool ties_to_even = true;
 };
-constexpr Format kFormats[] = {{Rounding::Bf16, 7, -126, 127}, {Rounding::Fp16, 10, -14, 15}};
+constexpr Format kFormats[] = {
+    {Rounding::Bf16, 7, -126, 127}, {Rounding::Fp16, 10, -14, 15}, {Rounding::Tf32, 10, -126, 127, false}};
 
 /// Every finite magnitude of the format, ascending, then the one after the largest, which represents
 /// infinity.
@@ -56,10 +58,9 @@ std::vector<Range> ranges(const Format& f) {
     std::vector<Range> all{{0, 0}};
     for (std::size_t i = 0; i + 1 < values.size(); ++i) {
         const double midpoint = (values[i] + values[i + 1]) / 2;  // exact, and a float
-        const bool upper_is_even = (i + 1) % 2 == 0;
+        const bool to_upper = !f.ties_to_even || (i + 1) % 2 == 0;
         const bool last = i + 2 == values.size();
-        all.push_back(
-            {bits_of(midpoint) + (upper_is_even ? 0 : 1), last ? kInfinity : bits_of(values[i + 1])});
+        all.push_back({bits_of(midpoint) + (to_upper ? 0 : 1), last ? kInfinity : bits_of(values[i + 1])});
     }
     return all;
 }
@@ -98,6 +99,7 @@ class LowPrecisionTest : public QObject {
         QTest::addColumn<int>("format");
         QTest::addRow("bf16") << 0;
         QTest::addRow("fp16") << 1;
+        QTest::addRow("tf32") << 2;
     }
     /// 2^32 − 2^24 + 2 numbers, infinities included.
     void everyNumber() {
@@ -169,6 +171,10 @@ class LowPrecisionTest : public QObject {
         QCOMPARE(rounded(Rounding::Bf16, 0.1f), 0.10009765625f);
         QCOMPARE(rounded(Rounding::Bf16, std::numeric_limits<float>::max()),
                  std::numeric_limits<float>::infinity());
+        QCOMPARE(rounded(Rounding::Tf32, 0.1f), 0.0999755859375f);
+        QCOMPARE(rounded(Rounding::Tf32, 0x1.002p0f), 0x1.004p0f);
+        QCOMPARE(rounded(Rounding::Tf32, -0x1.002p0f), -0x1.004p0f);
+        QCOMPARE(rounded(Rounding::Tf32, 0x1.001ffep0f), 1.0f);
         QVERIFY(std::signbit(rounded(Rounding::Fp16, -1e-30f)));
         QCOMPARE(rounded(Rounding::None, 0.1f), 0.1f);
     }

@@ -41,7 +41,7 @@ struct TrappingDevice::State {
     std::mutex mutex;
     std::map<std::size_t, std::size_t> free{{0, kReserved}};  ///< begin, size
     std::size_t in_use = 0;
-    std::vector<std::unique_ptr<Ops<float>>> single;  ///< none, bf16, fp16; then under autocast
+    std::vector<std::unique_ptr<Ops<float>>> single;  ///< one for each rounding; then under autocast
     std::unique_ptr<Ops<double>> wide;
 };
 
@@ -50,7 +50,7 @@ TrappingDevice::TrappingDevice() : state_(std::make_unique<State>()) {
     state_->id = made++;
     Device& cpu = cpu_device();
     for (const PrecisionPolicy policy : {PrecisionPolicy::Pure, PrecisionPolicy::Autocast})
-        for (const Rounding rounding : {Rounding::None, Rounding::Bf16, Rounding::Fp16})
+        for (const Rounding rounding : {Rounding::None, Rounding::Bf16, Rounding::Fp16, Rounding::Tf32})
             state_->single.push_back(std::make_unique<TrappingOps<float>>(
                 *this, cpu.ops<float>(rounding, policy), state_->operations));
     state_->wide = std::make_unique<TrappingOps<double>>(*this, cpu.ops<double>(), state_->operations);
@@ -62,7 +62,7 @@ TrappingDevice::~TrappingDevice() {
 }
 
 DeviceCapabilities TrappingDevice::capabilities() const {
-    return {"trapping", "trapping device", false, true, true};
+    return {"trapping", "trapping device", false, kEmulatedFormats};
 }
 DeviceMemory TrappingDevice::memory() const {
     return {kReserved, kReserved - in_use()};
@@ -140,7 +140,7 @@ void TrappingDevice::run_ranges(ThreadPool& pool, int count, const std::function
 }
 
 Ops<float>& TrappingDevice::ops_float(Rounding rounding, PrecisionPolicy policy) {
-    const std::size_t of_policy = policy == PrecisionPolicy::Autocast ? 3 : 0;
+    const std::size_t of_policy = policy == PrecisionPolicy::Autocast ? 4 : 0;
     return *state_->single[of_policy + static_cast<std::size_t>(rounding)];
 }
 Ops<double>& TrappingDevice::ops_double() {

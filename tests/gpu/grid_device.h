@@ -55,7 +55,7 @@ class GridDevice final : public Device, private cuda::Context {
     ~GridDevice() override {
         for (const auto& [slot, kept] : kept_) std::free(kept.first);
     }
-    DeviceCapabilities capabilities() const override { return {"grid", "emulated grid", false, true, false}; }
+    DeviceCapabilities capabilities() const override { return {"grid", "emulated grid", false, {}}; }
     DeviceMemory memory() const override { return {}; }
     void* allocate(std::size_t bytes) override {
         void* block = bytes == 0 ? nullptr : std::aligned_alloc(64, (bytes + 63) / 64 * 64);

@@ -2,14 +2,14 @@
 // operations card | check | time: on the first CUDA card, one JSON object a line. Built and run by
 // tests/gpu/run.
 //   card   its line; exit status 3, with one line on stderr, where there is none
-//   check  every operation in float32 and float64 against the emulated grid in float64; exit status 1 for an
-//   error
-//          above its bound or for other bits in a second call
+//   check  every operation in float32 and float64 against the emulated grid in float64, GEMM in each format
+//          (gemm_formats.h); exit status 1 for an error above its bound or for other bits in a second call
 //   time   milliseconds an operation
 #include "core/backend/plugin/load_cuda.h"
 #include "core/stack/error.h"
 #include "tests/backend/attention_operations.h"
 #include "tests/backend/tiled_attention_case.h"
+#include "tests/gpu/gemm_formats.h"
 #include "tests/gpu/grid_device.h"
 
 #include <chrono>
@@ -28,6 +28,17 @@ double allowed(double epsilons) {
     return 4 * epsilons;
 }
 
+bool report(const char* name, const char* type, double error, double most, bool same) {
+    const bool good = same && error <= most;
+    std::printf(
+        "{\"operation\": \"%s\", \"type\": \"%s\", \"error_in_epsilon\": %s%.4g%s, \"allowed\": %g, "
+        "\"same_bits\": %s, \"passed\": %s}\n",
+        name, type, std::isfinite(error) ? "" : "\"", error, std::isfinite(error) ? "" : "\"", most,
+        same ? "true" : "false", good ? "true" : "false");
+    std::fflush(stdout);
+    return good;
+}
+
 /// In units of `unit` where it is not 0, else of T's machine epsilon.
 template <class T, class Call>
 bool passes(Device& gpu, const char* name, double multiple, const Outputs& reference, const Call& call,
@@ -39,19 +50,11 @@ bool passes(Device& gpu, const char* name, double multiple, const Outputs& refer
     }
     const double error = error_of<T>(runs[0], reference) *
                          (unit > 0 ? static_cast<double>(std::numeric_limits<T>::epsilon()) / unit : 1.0);
-    const bool same = same_bits(runs[0], runs[1]), good = same && error <= allowed(multiple);
-    std::printf(
-        "{\"operation\": \"%s\", \"type\": \"%s%d\", \"error_in_epsilon\": %s%.4g%s, \"allowed\": %g, "
-        "\"same_bits\": %s, \"passed\": %s}\n",
-        name,
-        rounding == Rounding::None   ? "float"
-        : rounding == Rounding::Bf16 ? "bf16 autocast in float"
-                                     : "fp16 autocast in float",
-        static_cast<int>(8 * sizeof(T)), std::isfinite(error) ? "" : "\"", error,
-        std::isfinite(error) ? "" : "\"", allowed(multiple), same ? "true" : "false",
-        good ? "true" : "false");
-    std::fflush(stdout);
-    return good;
+    const std::string type = std::string(rounding == Rounding::None   ? "float"
+                                         : rounding == Rounding::Bf16 ? "bf16 autocast in float"
+                                                                      : "fp16 autocast in float") +
+                             std::to_string(8 * sizeof(T));
+    return report(name, type.c_str(), error, allowed(multiple), same_bits(runs[0], runs[1]));
 }
 
 int check(Device& gpu) {
@@ -77,6 +80,9 @@ int check(Device& gpu) {
         failures += !passes<float>(gpu, title.c_str(), 6, reference, call, Rounding::Bf16, 1.0 / 128);
         failures += !passes<float>(gpu, title.c_str(), 6, reference, call, Rounding::Fp16, 1.0 / 1024);
     }
+    gpu_test::check_gemm_formats(
+        gpu, [&](const std::string& name, const gpu_test::GemmFormat& format, double error, double most,
+                 bool same) { failures += !report(name.c_str(), format.name, error, most, same); });
     return failures == 0 ? 0 : 1;
 }
 
@@ -192,6 +198,20 @@ void attention_times(Device& gpu, Rounding rounding, const char* type) {
     }
 }
 
+/// GEMM with 4096 rows, columns and terms, with the conversion of operands and the rounding of results.
+void gemm_times(Device& gpu) {
+    constexpr int size = 4096;
+    for (const gpu_test::GemmFormat& format : gpu_test::kGemmFormats) {
+        Side<float> s(gpu, format.rounding, PrecisionPolicy::Autocast);
+        const auto *x = s.in(drawn(area(size, size), 1)), *W = s.in(drawn(area(size, size), 2));
+        float* y = s.out(area(size, size));
+        time_of(gpu, (std::string("linear 4096x4096x4096 ") + format.name).c_str(), 0,
+                2.0 * size * size * size, [&] {
+                    s.ops.linear(size, size, size, x, {W, nullptr, nullptr}, y);
+                });
+    }
+}
+
 int run(const std::string& part) {
     const CudaCards& cards = cuda_cards();
     if (cards.count == 0) {
@@ -210,6 +230,7 @@ int run(const std::string& part) {
     attention_times(gpu, Rounding::None, "float32");
     attention_times(gpu, Rounding::Bf16, "bf16 autocast");
     attention_times(gpu, Rounding::Fp16, "fp16 autocast");
+    gemm_times(gpu);
     return 0;
 }
 

@@ -2,8 +2,8 @@
 #include "core/recipe/recipe.h"
 
 #include "core/probe/registry.h"
-#include "core/run/experiment.h"
 #include "core/recipe/presets.h"
+#include "core/run/experiment.h"
 #include "core/stack/error.h"
 
 #include <nlohmann/json.hpp>
@@ -187,8 +187,8 @@ class RecipeTest : public QObject {
         keys("no file", R"("data": {"source": "text", "path": "/no/such/file"})", "/no/such/file: ");
         keys("odd head under rope", R"("stack": {"block": "llama", "heads": 64})",
              "stack.position: rope rotates pairs, but the head width is odd (1)");
-        keys("precision of GPUs", R"("precision": "tf32")",
-             "precision: tf32 is not available on the CPU, allowed: fp32, bf16, fp16, fp64");
+        keys("no precision", R"("precision": "fp8")",
+             "precision: \"fp8\" is not known, allowed: fp32, tf32, bf16, fp16, fp64");
     }
     void errors() {
         QFETCH(QString, text);

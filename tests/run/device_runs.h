@@ -44,6 +44,7 @@ inline const std::map<std::string, std::vector<std::string>> kRows = {
       "stack.branch_scale=scalar", "stack.scheme=peri"}},
     {"frozen gate", {"stack.gpas.enabled=true", "stack.gpas.learnable=false"}},
     {"float64", {"precision=fp64", "stack.scheme=peri", "stack.gpas.enabled=true"}},
+    {"tf32", {"precision=tf32", "stack.block=llama", "accumulate=2"}},
     {"bf16", {"precision=bf16", "stack.gpas.enabled=true"}},
     {"bf16 llama", {"precision=bf16", "stack.block=llama", "stack.scheme=post", "stack.kv_heads=2"}},
     {"bf16 autocast", {"precision=bf16", "precision_policy=autocast", "stack.qk_norm=head"}},

@@ -19,10 +19,10 @@ namespace {
 class SmallCard final : public EmulatedCudaDevice {
   public:
     SmallCard() : EmulatedCudaDevice({grid::Schedule::Order::Ascending, 1, false}) {}
-    DeviceCapabilities capabilities() const override { return {"cuda", "Small card", false, float64, true}; }
+    DeviceCapabilities capabilities() const override { return {"cuda", "Small card", false, formats}; }
     DeviceMemory memory() const override { return {2 * free, free}; }
     std::size_t free = std::size_t{1} << 30;
-    bool float64 = true;
+    Formats formats = kEmulatedFormats;
 };
 
 /// With a probe that allocates at each of its samples: training itself allocates in its first step alone.
@@ -96,8 +96,7 @@ class FailingDeviceTest : public QObject {
 
         QCOMPARE(on_card.run->outcome().state, RunState::Failed);
         QVERIFY(on_card.run->error());
-        QVERIFY2(on_card.text().contains(line) && !on_card.text().contains('\n'),
-                 qPrintable(on_card.text()));
+        QVERIFY2(on_card.text().contains(line) && !on_card.text().contains('\n'), qPrintable(on_card.text()));
         const auto& rows = on_card.sink.all.steps;
         QVERIFY(rows.size() >= 5 && rows.size() < 12);
         for (std::size_t i = 0; i < rows.size(); ++i) QCOMPARE(rows[i].step, static_cast<std::int64_t>(i));
@@ -198,9 +197,9 @@ class FailingDeviceTest : public QObject {
         recipe.train.precision = Precision::Fp64;
         SmallCard card;
         require_device(recipe, 1, card);
-        card.float64 = false;
+        card.formats = {Arithmetic::Missing, Arithmetic::Missing, Arithmetic::Native, Arithmetic::Emulated};
         QCOMPARE(QString(rejection_of(recipe, card).what()),
-                 QString("precision: fp64 is not supported by cuda (Small card), allowed: fp32, bf16, fp16"));
+                 QString("precision: fp64 is not available on cuda (Small card), allowed: fp32, bf16, fp16"));
     }
 };
 

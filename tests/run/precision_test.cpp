@@ -2,12 +2,11 @@
 // Runs in emulated precision and with every optimizer: watched by every probe, cut and resumed through a
 // checkpoint file.
 #include "core/run/experiment.h"
+#include "core/stack/error.h"
 
 #include <QtTest>
 #include <algorithm>
 #include <cmath>
-
-#include "core/stack/error.h"
 
 using namespace normscope;
 
@@ -15,14 +14,17 @@ namespace {
 
 Recipe small_recipe(const std::string& keys) {
     Recipe recipe = parse_recipe(R"({"format": "normscope-recipe", "version": 1, "batch": 3, "steps": 12,
-        "stack": {"depth": 3, "d_model": 16, "heads": 2, "context": 24}, )" + keys + "}",
+        "stack": {"depth": 3, "d_model": 16, "heads": 2, "context": 24}, )" +
+                                     keys + "}",
                                  "test");
     complete_and_validate(recipe);
     for (ProbePlan& plan : recipe.probes) plan.every = 4;
     return recipe;
 }
 
-Experiment started(const Recipe& recipe) { return Experiment(recipe, "a", "test"); }
+Experiment started(const Recipe& recipe) {
+    return Experiment(recipe, "a", "test");
+}
 
 const NamedArray& array(const RunData& run, const char* probe, const char* name) {
     return *run.probes.at(probe).front().find(name);
@@ -35,7 +37,7 @@ class PrecisionTest : public QObject {
   private Q_SLOTS:
     void resumesBitForBit_data() {
         QTest::addColumn<QString>("keys");
-        for (const char* precision : {"fp32", "bf16", "fp16", "fp64"})
+        for (const char* precision : {"fp32", "tf32", "bf16", "fp16", "fp64"})
             for (const char* kind : {"adamw", "adam", "sgd", "muon"})
                 QTest::addRow("%s %s", precision, kind)
                     << QString(R"("precision": "%1", "optimizer": {"kind": "%2"})").arg(precision, kind);
@@ -80,6 +82,9 @@ class PrecisionTest : public QObject {
         QCOMPARE(trained(R"("precision": "bf16")", 1),
                  trained(R"("precision": "bf16", "precision_policy": "pure")", 1));
         QCOMPARE(trained(R"("precision": "fp32")", 1), trained(R"("precision": "fp32", )" + autocast, 1));
+        const auto tf32 = trained(R"("precision": "tf32")", 1);
+        QCOMPARE(tf32, trained(R"("precision": "tf32", )" + autocast, 2));
+        QVERIFY(!(tf32 == trained(R"("precision": "fp32")", 1)));
         QVERIFY_EXCEPTION_THROWN(small_recipe(R"("precision_policy": "mixed")"), InputError);
     }
 

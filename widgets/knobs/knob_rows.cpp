@@ -177,7 +177,8 @@ const KnobSpec kTable[] = {
      T("AdamW: decoupled decay. Adam: decay in the gradient ([G]). SGD with momentum β₁.\n"
        "Muon: orthogonalised momentum on the blocks' matrices, AdamW elsewhere.")},
     {Training, "precision", T("Precision"), T("precision"),
-     T("The arithmetic of training. BF16 and FP16 are emulated; the next knob selects what they round.")},
+     T("The arithmetic of training. TF32 rounds the operands of matmuls to 11 significant bits.\n"
+       "BF16 and FP16 round results too, as the next knob selects. On the CPU the three are emulated.")},
     {Training, "precision_policy", T("Rounded"), T("precision policy"),
      T("Of BF16 and FP16. Pure: weights and the result of every operation are rounded ([B]).\n"
        "Autocast, as in PyTorch: matmuls and activations are rounded; weights, norms, softmax and\n"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/autocast_kernels.h"
 
-#include <vector>
-
 #include "core/backend/cpu/rounded_kernels.h"
+
+#include <vector>
 
 namespace normscope {
 
@@ -50,6 +50,8 @@ const RowKernels<float>& autocast_kernels(Rounding to) {
             return table<Rounding::Bf16>();
         case Rounding::Fp16:
             return table<Rounding::Fp16>();
+        case Rounding::Tf32:
+            break;
     }
     return row_kernels<float>();
 }

@@ -7,7 +7,8 @@ namespace normscope {
 
 /// The row kernels of an emulated format under PrecisionPolicy::Autocast, which is PyTorch's torch.autocast
 /// with the list of operations that it runs on a GPU (PyTorch documentation, "Automatic mixed precision",
-/// CUDA op-specific behaviour). `to` is Bf16 or Fp16.
+/// CUDA op-specific behaviour). `to` is Bf16 or Fp16; Tf32 rounds in GEMM alone, so its kernels are those of
+/// float32.
 ///
 /// Rounded, since they work elementwise on the rounded result of a product and PyTorch keeps its type:
 /// activation, multiply (an activation's derivative), SwiGLU and the soft cap of the logits, forward and

@@ -19,8 +19,7 @@ namespace normscope {
 namespace {
 
 constexpr std::size_t kLine = 64;
-constexpr int kShards =
-    4;  // more rarely find free cores, and each costs a copy of the gradients
+constexpr int kShards = 4;  // more rarely find free cores, and each costs a copy of the gradients
 
 struct FreeBlock {
     void operator()(void* block) const { std::free(block); }
@@ -41,13 +40,14 @@ struct CpuDevice::AllOps {
     EmulatedOps bf16{Rounding::Bf16, PrecisionPolicy::Pure}, fp16{Rounding::Fp16, PrecisionPolicy::Pure};
     EmulatedOps bf16_autocast{Rounding::Bf16, PrecisionPolicy::Autocast},
         fp16_autocast{Rounding::Fp16, PrecisionPolicy::Autocast};
+    EmulatedOps tf32{Rounding::Tf32, PrecisionPolicy::Autocast};
 };
 
 CpuDevice::CpuDevice() : ops_(std::make_unique<AllOps>()) {}
 CpuDevice::~CpuDevice() = default;
 
 DeviceCapabilities CpuDevice::capabilities() const {
-    return {"cpu", "CPU", true, true, true};
+    return {"cpu", "CPU", true, kEmulatedFormats};
 }
 
 DeviceMemory CpuDevice::memory() const {
@@ -111,6 +111,8 @@ Ops<float>& CpuDevice::ops_float(Rounding rounding, PrecisionPolicy policy) {
             return pure ? ops_->bf16 : ops_->bf16_autocast;
         case Rounding::Fp16:
             return pure ? ops_->fp16 : ops_->fp16_autocast;
+        case Rounding::Tf32:
+            return ops_->tf32;
     }
     return ops_->single;
 }

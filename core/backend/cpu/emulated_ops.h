@@ -9,6 +9,7 @@ namespace normscope {
 /// storage and accumulation in float32. A decorator one level below Ops, of the kernels inside operations:
 /// attention is one operation, and the format rounds the results inside it. Pure: see rounded_kernels.h and
 /// emulated_product.h. Autocast: autocast_kernels.h; weights are read as float32 and rounded at the product.
+/// TF32 has one policy, Autocast, and rounds at products alone.
 class EmulatedOps final : public CpuOps<float> {
   public:
     EmulatedOps(Rounding rounding, PrecisionPolicy policy);
@@ -18,7 +19,7 @@ class EmulatedOps final : public CpuOps<float> {
     /// A token's sum over its rows is one operation: accumulated in float32, then rounded.
     void embedding_vjp(int sequences, int length, int d, const std::int32_t* tokens, const float* dx,
                        int vocab, float* dtable, int context, float* dpositions) override;
-    /// Under autocast a weight is rounded where GEMM reads it.
+    /// Under autocast a weight is rounded where GEMM reads it, so its transpose is rounded here.
     void transpose_weight(int out, int in, const float* weight, float* transposed) override;
     void round_weights(std::size_t count, float* weights) override;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/emulated_product.h"
 
-#include <algorithm>
-#include <vector>
-
 #include "core/backend/cpu/matmul.h"
 #include "core/backend/cpu/row_kernels.h"
+
+#include <algorithm>
+#include <vector>
 
 namespace normscope {
 
@@ -37,8 +37,7 @@ void round_rows(Rounding to, int rows, int columns, float* x, int ld) {
 const float* rounded_copy(Rounding to, int rows, int columns, const float* x, int ld,
                           std::vector<float>& buffer) {
     buffer.resize(area(rows, columns));
-    for (int i = 0; i < rows; ++i)
-        std::copy_n(x + area(i, ld), columns, buffer.data() + area(i, columns));
+    for (int i = 0; i < rows; ++i) std::copy_n(x + area(i, ld), columns, buffer.data() + area(i, columns));
     row_kernels<float>().round(to, buffer.size(), buffer.data());
     return buffer.data();
 }
@@ -50,7 +49,7 @@ thread_local std::vector<float> left, right, result;
 void emulated_product(Rounding rounding, PrecisionPolicy policy, Product form, int M, int N, int K,
                       float alpha, const float* A, int lda, const float* B, int ldb, float beta, float* C,
                       int ldc) {
-    if (policy == PrecisionPolicy::Pure) {
+    if (policy == PrecisionPolicy::Pure && rounding != Rounding::Tf32) {
         multiply(form, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
         return round_rows(rounding, M, N, C, ldc);
     }
@@ -58,6 +57,8 @@ void emulated_product(Rounding rounding, PrecisionPolicy policy, Product form, i
     const int A_width = A_transposed ? M : K, B_width = B_transposed ? K : N;
     const float* a = rounded_copy(rounding, A_transposed ? K : M, A_width, A, lda, left);
     const float* b = rounded_copy(rounding, B_transposed ? N : K, B_width, B, ldb, right);
+    if (rounding == Rounding::Tf32)
+        return multiply(form, M, N, K, alpha, a, A_width, b, B_width, beta, C, ldc);
     if (beta == 0) {
         multiply(form, M, N, K, alpha, a, A_width, b, B_width, 0, C, ldc);
         return round_rows(rounding, M, N, C, ldc);
@@ -74,7 +75,7 @@ void emulated_product(Rounding rounding, PrecisionPolicy policy, Product form, i
 
 void emulated_linear(Rounding rounding, PrecisionPolicy policy, int R, int out, int in, const float* x,
                      const float* transposed, const float* weight, const float* bias, float* y) {
-    const bool pure = policy == PrecisionPolicy::Pure;
+    const bool tf32 = rounding == Rounding::Tf32, pure = policy == PrecisionPolicy::Pure && !tf32;
     const float* rows = pure ? x : rounded_copy(rounding, R, in, x, in, left);
     if (transposed)
         multiply(Product::Nn, R, out, in, 1, rows, in, transposed, out, 0, y, out);
@@ -82,10 +83,11 @@ void emulated_linear(Rounding rounding, PrecisionPolicy policy, int R, int out, 
         multiply(Product::Nt, R, out, in, 1, rows, in,
                  pure ? weight : rounded_copy(rounding, out, in, weight, in, right), in, 0, y, out);
     const RowKernels<float>& kernels = row_kernels<float>();
-    if (pure || !bias) kernels.round(rounding, area(R, out), y);
+    const Rounding result = result_rounding(rounding);
+    if (pure || !bias) kernels.round(result, area(R, out), y);
     if (!bias) return;
-    kernels.add_bias(R, out, pure ? bias : rounded_copy(rounding, 1, out, bias, out, right), y);
-    kernels.round(rounding, area(R, out), y);
+    kernels.add_bias(R, out, pure || tf32 ? bias : rounded_copy(rounding, 1, out, bias, out, right), y);
+    kernels.round(result, area(R, out), y);
 }
 
 }  // namespace normscope

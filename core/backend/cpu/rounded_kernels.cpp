@@ -153,6 +153,8 @@ const RowKernels<float>& rounded_kernels(Rounding to) {
             return RoundedKernels<Rounding::Bf16>::table;
         case Rounding::Fp16:
             return RoundedKernels<Rounding::Fp16>::table;
+        case Rounding::Tf32:
+            break;
     }
     return row_kernels<float>();
 }

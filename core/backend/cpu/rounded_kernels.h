@@ -5,9 +5,9 @@
 
 namespace normscope {
 
-/// The row kernels of an emulated precision, Bf16 or Fp16: each calls the float32 kernel of this processor
-/// and rounds its results to the format. Inside a kernel values stay float32, as in the accumulators of
-/// hardware.
+/// The row kernels of an emulated precision, Bf16 or Fp16 (of Tf32 those of float32): each calls the float32
+/// kernel of this processor and rounds its results to the format. Inside a kernel values stay float32, as in
+/// the accumulators of hardware.
 ///
 /// Not rounded: a norm's statistics, which belong to the operation; the losses, which are only reported; the
 /// cosines and sines of rotary positions, which are constants; dot, whose results are gradients of scalars

@@ -29,8 +29,10 @@ struct RowKernelSet {
     static void norm_forward(NormKind kind, int rows, int d, const T* x, T eps, const T* gamma, const T* beta,
                              T scale, NormStatistics<T> s, T* y) {
         switch (kind) {
-            case NormKind::LayerNorm: return norm_forward_as<true>(rows, d, x, eps, gamma, beta, scale, s, y);
-            case NormKind::RmsNorm: return norm_forward_as<false>(rows, d, x, eps, gamma, beta, scale, s, y);
+            case NormKind::LayerNorm:
+                return norm_forward_as<true>(rows, d, x, eps, gamma, beta, scale, s, y);
+            case NormKind::RmsNorm:
+                return norm_forward_as<false>(rows, d, x, eps, gamma, beta, scale, s, y);
         }
     }
 
@@ -67,8 +69,10 @@ struct RowKernelSet {
     static void norm_tangent(NormKind kind, int rows, int d, const T* x, NormStatistics<T> s, const T* gamma,
                              const T* tx, T scale, T* ty) {
         switch (kind) {
-            case NormKind::LayerNorm: return norm_tangent_as<true>(rows, d, x, s, gamma, tx, scale, ty);
-            case NormKind::RmsNorm: return norm_tangent_as<false>(rows, d, x, s, gamma, tx, scale, ty);
+            case NormKind::LayerNorm:
+                return norm_tangent_as<true>(rows, d, x, s, gamma, tx, scale, ty);
+            case NormKind::RmsNorm:
+                return norm_tangent_as<false>(rows, d, x, s, gamma, tx, scale, ty);
         }
     }
 
@@ -95,11 +99,15 @@ struct RowKernelSet {
     }
     static void activation(Activation kind, std::size_t count, const T* h, T* a, T* slope) {
         switch (kind) {
-            case Activation::GeluTanh: return activation_as<Activation::GeluTanh>(count, h, a, slope);
-            case Activation::GeluErf: return activation_as<Activation::GeluErf>(count, h, a, slope);
-            case Activation::Relu: return activation_as<Activation::Relu>(count, h, a, slope);
+            case Activation::GeluTanh:
+                return activation_as<Activation::GeluTanh>(count, h, a, slope);
+            case Activation::GeluErf:
+                return activation_as<Activation::GeluErf>(count, h, a, slope);
+            case Activation::Relu:
+                return activation_as<Activation::Relu>(count, h, a, slope);
             case Activation::Silu:
-            case Activation::SwiGlu: return activation_as<Activation::Silu>(count, h, a, slope);
+            case Activation::SwiGlu:
+                return activation_as<Activation::Silu>(count, h, a, slope);
         }
     }
     static void multiply(std::size_t count, const T* x, const T* y, T* out) {
@@ -173,6 +181,8 @@ struct RowKernelSet {
             for (std::size_t i = 0; i < count; ++i) x[i] = round_to_bf16(x[i]);
         else if (to == Rounding::Fp16)
             for (std::size_t i = 0; i < count; ++i) x[i] = round_to_fp16(x[i]);
+        else if (to == Rounding::Tf32)
+            for (std::size_t i = 0; i < count; ++i) x[i] = round_to_tf32(x[i]);
     }
 
     static constexpr RowKernels<T> table{

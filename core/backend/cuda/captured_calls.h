@@ -52,4 +52,17 @@ class QueuedGemm final : public GemmLibrary<T> {
     GemmLibrary<T>& library_;
 };
 
+/// The same for operands in 16 bits.
+class QueuedShortGemm final : public ShortGemmLibrary {
+  public:
+    QueuedShortGemm(Context& context, ShortGemmLibrary& library) : context_(context), library_(library) {}
+    void multiply(Rounding format, const Gemm<float, std::uint16_t>& g) override {
+        context_.queue().submit([this, format, g] { library_.multiply(format, g); });
+    }
+
+  private:
+    Context& context_;
+    ShortGemmLibrary& library_;
+};
+
 }  // namespace normscope::cuda

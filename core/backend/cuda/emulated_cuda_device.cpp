@@ -4,6 +4,7 @@
 #include "core/backend/cuda/captured_calls.h"
 #include "core/backend/cuda/cuda_ops.h"
 #include "core/backend/cuda/host_gemm.h"
+#include "core/backend/cuda/rounding_gemm.h"
 #include "core/backend/out_of_memory.h"
 
 #include <unistd.h>
@@ -23,17 +24,23 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 
-/// The operations of one scalar and rounding, with their GEMM.
+/// The operations of one scalar, with their GEMM: as on a card, with the host's GEMM for cuBLAS'.
 template <class T>
-struct Arithmetic {
-    Arithmetic(cuda::Context& context, bool checked, int stored_tokens, Rounding rounding = Rounding::None,
-               PrecisionPolicy policy = PrecisionPolicy::Pure)
-        : gemm(checked, rounding, policy),
+struct Exact {
+    Exact(cuda::Context& context, bool checked, int stored_tokens, Rounding operands = Rounding::None)
+        : gemm(checked, operands, PrecisionPolicy::Autocast),
           queued(context, gemm),
-          ops(context, queued, rounding, policy, stored_tokens) {}
+          ops(context, queued, Rounding::None, PrecisionPolicy::Pure, stored_tokens) {}
     cuda::HostGemm<T> gemm;
     cuda::QueuedGemm<T> queued;
     cuda::CudaOps<T> ops;
+};
+struct Rounded {
+    Rounded(cuda::Context& context, cuda::ShortGemmLibrary& library, Rounding rounding,
+            PrecisionPolicy policy, int stored_tokens)
+        : gemm(context, library, rounding, policy), ops(context, gemm, rounding, policy, stored_tokens) {}
+    cuda::RoundingGemm gemm;
+    cuda::CudaOps<float> ops;
 };
 
 /// The device whose graph the calling thread captures, and its calls.
@@ -45,14 +52,19 @@ thread_local std::vector<std::function<void()>>* captured = nullptr;
 struct EmulatedCudaDevice::State {
     State(cuda::Context& context, bool checked, int stored)
         : single(context, checked, stored),
+          tf32(context, checked, stored, Rounding::Tf32),
           wide(context, checked, stored),
-          bf16(context, checked, stored, Rounding::Bf16, PrecisionPolicy::Pure),
-          fp16(context, checked, stored, Rounding::Fp16, PrecisionPolicy::Pure),
-          bf16_autocast(context, checked, stored, Rounding::Bf16, PrecisionPolicy::Autocast),
-          fp16_autocast(context, checked, stored, Rounding::Fp16, PrecisionPolicy::Autocast) {}
-    Arithmetic<float> single;
-    Arithmetic<double> wide;
-    Arithmetic<float> bf16, fp16, bf16_autocast, fp16_autocast;
+          host_short_gemm(checked),
+          short_gemm(context, host_short_gemm),
+          bf16(context, short_gemm, Rounding::Bf16, PrecisionPolicy::Pure, stored),
+          fp16(context, short_gemm, Rounding::Fp16, PrecisionPolicy::Pure, stored),
+          bf16_autocast(context, short_gemm, Rounding::Bf16, PrecisionPolicy::Autocast, stored),
+          fp16_autocast(context, short_gemm, Rounding::Fp16, PrecisionPolicy::Autocast, stored) {}
+    Exact<float> single, tf32;
+    Exact<double> wide;
+    cuda::HostShortGemm host_short_gemm;
+    cuda::QueuedShortGemm short_gemm;
+    Rounded bf16, fp16, bf16_autocast, fp16_autocast;
 
     struct Kept {
         void* block = nullptr;
@@ -77,7 +89,7 @@ EmulatedCudaDevice::~EmulatedCudaDevice() {
 }
 
 DeviceCapabilities EmulatedCudaDevice::capabilities() const {
-    return {"cuda-emulated", "CUDA on the emulated grid", false, true, true};
+    return {"cuda-emulated", "CUDA on the emulated grid", false, kEmulatedFormats};
 }
 
 DeviceMemory EmulatedCudaDevice::memory() const {
@@ -221,6 +233,8 @@ Ops<float>& EmulatedCudaDevice::ops_float(Rounding rounding, PrecisionPolicy pol
             return pure ? state_->bf16.ops : state_->bf16_autocast.ops;
         case Rounding::Fp16:
             return pure ? state_->fp16.ops : state_->fp16_autocast.ops;
+        case Rounding::Tf32:
+            return state_->tf32.ops;
     }
     return state_->single.ops;
 }

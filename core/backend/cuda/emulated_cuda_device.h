@@ -12,7 +12,8 @@ namespace normscope {
 
 /// A CUDA device without a GPU: the kernels of cuda/ on the emulated grid (grid/emulator.h), GEMM by the CPU.
 /// One stream: every call is done when it returns. A batch is one shard; pieces run in order on the calling
-/// thread. BF16 and FP16 are emulated, as on the CPU.
+/// thread. TF32, BF16 and FP16 are emulated: the kernels of a card, which convert operands to BF16 and FP16,
+/// with float32 GEMM on the host.
 ///
 /// Checked, its memory is that of the emulated grid (grid::device_memory(), one for the process), and
 /// launches, GEMMs and copies throw grid::GridFault for races, accesses out of bounds and reads of

@@ -4,6 +4,7 @@
 #include "core/backend/ops.h"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace normscope::cuda {
 
@@ -18,12 +19,13 @@ struct Operand {
     std::size_t stride = 0;
 };
 
-/// C[M, N] = alpha·op(A)·op(B) + beta·C, `batch` times. With beta 0 C is not read. K is what is summed over.
-template <class T>
+/// C[M, N] = alpha·op(A)·op(B) + beta·C, `batch` times, A and B stored as In. With beta 0 C is not read. K is
+/// what is summed over.
+template <class T, class In = T>
 struct Gemm {
     Form form;
     int M, N, K;
-    Operand<const T> A, B;
+    Operand<const In> A, B;
     Operand<T> C;
     int batch = 1;
     T alpha = 1, beta = 0;
@@ -40,6 +42,18 @@ class GemmLibrary {
     virtual void multiply(const Gemm<T>&) = 0;
     /// y[R, out] = x[R, in]·Wᵀ + bias, bias [out] or null.
     virtual void linear(int R, int out, int in, const T* x, const T* weight, const T* bias, T* y) = 0;
+};
+
+/// GEMM of operands in BF16 or FP16, 16 bits each (short_format.h), as on tensor cores: products are exact,
+/// sums and C are float32. Otherwise as GemmLibrary.
+class ShortGemmLibrary {
+  public:
+    /// Rows of operands begin at multiples of this many entries, which is 16 bytes.
+    static constexpr int kRow = 8;
+
+    virtual ~ShortGemmLibrary() = default;
+    /// format: Bf16 or Fp16, of A and B.
+    virtual void multiply(Rounding format, const Gemm<float, std::uint16_t>&) = 0;
 };
 
 }  // namespace normscope::cuda

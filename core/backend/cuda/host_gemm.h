@@ -7,7 +7,7 @@
 namespace normscope::cuda {
 
 /// GEMM of the emulated device: the CPU's (cpu/matmul.h), on the calling thread. With a rounding, the rules
-/// of cpu/emulated_product.h.
+/// of cpu/emulated_product.h; for TF32 this is what cuBLAS does with CUBLAS_COMPUTE_32F_FAST_TF32.
 template <class T>
 class HostGemm final : public GemmLibrary<T> {
   public:
@@ -19,10 +19,17 @@ class HostGemm final : public GemmLibrary<T> {
     void linear(int R, int out, int in, const T* x, const T* weight, const T* bias, T* y) override;
 
   private:
-    void reads(int rows, int columns, const T* x, int ld, const char* what) const;
-    void writes(int rows, int columns, T* x, int ld) const;
-
     CpuKernels<T> kernels_;
+    bool checked_;
+};
+
+/// The same for operands in 16 bits: they are converted to float32, which is exact, and multiplied.
+class HostShortGemm final : public ShortGemmLibrary {
+  public:
+    explicit HostShortGemm(bool checked) : checked_(checked) {}
+    void multiply(Rounding format, const Gemm<float, std::uint16_t>&) override;
+
+  private:
     bool checked_;
 };
 

@@ -15,61 +15,59 @@ std::size_t entries(int rows, int columns, int batch = 1) {
 
 }  // namespace
 
-float* RoundingGemm::work(Work slot, std::size_t count) {
-    return static_cast<float*>(context_.workspace(slot, count * sizeof(float)));
+Operand<const std::uint16_t> RoundingGemm::short_copy(Work slot, const Operand<const float>& of, int rows,
+                                                      int columns, int batch) {
+    constexpr int row = ShortGemmLibrary::kRow;
+    const int ld = (columns + row - 1) / row * row, copies = of.stride == 0 ? 1 : batch;
+    if (entries(rows, columns, copies) == 0) return {nullptr, ld};
+    const std::size_t bytes = entries(rows, ld, copies) * sizeof(std::uint16_t);
+    const Operand<std::uint16_t> copy{static_cast<std::uint16_t*>(context_.workspace(slot, bytes)), ld,
+                                      copies == 1 ? 0 : entries(rows, ld)};
+    each_entry(context_.queue(), "gemm_operand", rows, columns, copies,
+               ToShort{place_in(of), place_in(copy), rounding_, of.data, copy.data});
+    return {copy.data, copy.ld, copy.stride};
 }
 
-Operand<const float> RoundingGemm::rounded_copy(Work slot, const Operand<const float>& of, int rows,
-                                                int columns, int batch) {
-    const int copies = of.stride == 0 ? 1 : batch;
-    const std::size_t count = entries(rows, columns, copies);
-    if (count == 0) return of;
-    float* dense = work(slot, count);
-    each_in(context_.queue(), "gemm_operand", count,
-            CopyRounded{place_in(of, rows, columns), rounding_, of.data, dense});
-    return {dense, columns, copies == 1 ? 0 : entries(rows, columns)};
+Gemm<float, std::uint16_t> RoundingGemm::with_short_operands(const Gemm<float>& g) {
+    const bool a_transposed = g.form == Form::Tn, b_transposed = g.form == Form::Nt;
+    return {g.form,
+            g.M,
+            g.N,
+            g.K,
+            short_copy(Work::LeftOperand, g.A, a_transposed ? g.K : g.M, a_transposed ? g.M : g.K, g.batch),
+            short_copy(Work::RightOperand, g.B, b_transposed ? g.N : g.K, b_transposed ? g.K : g.N, g.batch),
+            g.C,
+            g.batch,
+            g.alpha,
+            g.beta};
 }
 
 void RoundingGemm::multiply(const Gemm<float>& g) {
-    const std::size_t count = entries(g.M, g.N, g.batch);
-    const StridedPlace place = place_in(g.C, g.M, g.N);
-    if (pure_) {
-        plain_.multiply(g);
-        return each_in(context_.queue(), "gemm_round", count, RoundStrided{place, rounding_, g.C.data});
+    if (g.M == 0 || g.N == 0 || g.batch == 0) return;
+    const Queue queue = context_.queue();
+    auto low = with_short_operands(g);
+    if (pure_ || g.beta == 0) {
+        library_.multiply(rounding_, low);
+        return each_entry(queue, "gemm_round", g.M, g.N, g.batch,
+                          RoundStrided{place_in(g.C), rounding_, g.C.data});
     }
-    const bool a_transposed = g.form == Form::Tn, b_transposed = g.form == Form::Nt;
-    Gemm<float> low = g;
-    low.A = rounded_copy(Work::LeftOperand, g.A, a_transposed ? g.K : g.M, a_transposed ? g.M : g.K, g.batch);
-    low.B =
-        rounded_copy(Work::RightOperand, g.B, b_transposed ? g.N : g.K, b_transposed ? g.K : g.N, g.batch);
     low.beta = 0;
-    if (g.beta == 0) {
-        plain_.multiply(low);
-        return each_in(context_.queue(), "gemm_round", count, RoundStrided{place, rounding_, g.C.data});
-    }
-    low.C = {work(Work::GemmResult, count), g.N, entries(g.M, g.N)};
-    plain_.multiply(low);
-    each_in(context_.queue(), "gemm_add", count, AddRounded{place, rounding_, g.beta, low.C.data, g.C.data});
+    const std::size_t bytes = entries(g.M, g.N, g.batch) * sizeof(float);
+    low.C = {static_cast<float*>(context_.workspace(Work::GemmResult, bytes)), g.N, entries(g.M, g.N)};
+    library_.multiply(rounding_, low);
+    each_entry(queue, "gemm_add", g.M, g.N, g.batch,
+               AddRounded{place_in(low.C), place_in(g.C), rounding_, g.beta, low.C.data, g.C.data});
 }
 
 void RoundingGemm::linear(int R, int out, int in, const float* x, const float* weight, const float* bias,
                           float* y) {
-    const std::size_t count = entries(R, out);
-    const Operand<float> result{y, out};
-    const RoundStrided round{place_in(result, R, out), rounding_, y};
-    if (pure_) {
-        // The product is a result, and its sum with the bias is one.
-        plain_.linear(R, out, in, x, weight, nullptr, y);
-        each_in(context_.queue(), "gemm_round", count, round);
-        if (!bias) return;
-        each_in(context_.queue(), "add_bias", count, AddBias<float>{static_cast<std::size_t>(out), bias, y});
-        return each_in(context_.queue(), "gemm_round", count, round);
-    }
-    const auto rows = rounded_copy(Work::LeftOperand, {x, in}, R, in, 1);
-    const auto columns = rounded_copy(Work::RightOperand, {weight, in}, out, in, 1);
-    const float* low_bias = bias ? rounded_copy(Work::GemmResult, {bias, out}, 1, out, 1).data : nullptr;
-    plain_.linear(R, out, in, rows.data, columns.data, low_bias, y);
-    each_in(context_.queue(), "gemm_round", count, round);
+    if (R == 0 || out == 0) return;
+    const Gemm<float> g{Form::Nt, R, out, in, {x, in}, {weight, in}, {y, out}};
+    const Queue queue = context_.queue();
+    library_.multiply(rounding_, with_short_operands(g));
+    if (!bias) return each_entry(queue, "gemm_round", R, out, 1, RoundStrided{place_in(g.C), rounding_, y});
+    // Not by the GEMM's epilogue, since y is read for rounding anyway.
+    each_entry(queue, "gemm_bias", R, out, 1, AddBiasRounded{place_in(g.C), rounding_, pure_, bias, y});
 }
 
 }  // namespace normscope::cuda

@@ -5,47 +5,68 @@
 
 #include "core/backend/cuda/gemm.h"
 #include "core/backend/cuda/impl/each.h"
+#include "core/backend/cuda/short_format.h"
 
 namespace normscope::cuda {
 
-/// Entry i of `batch` matrices with rows of `columns`, counted densely.
+/// An entry of a batch of matrices.
+struct Entry {
+    unsigned matrix, row, column;
+};
+/// Where entries are.
 struct StridedPlace {
-    std::size_t columns, area, ld, stride;
-    NORMSCOPE_SHARED_CODE std::size_t of(std::size_t i) const {
-        return i / area * stride + i % area / columns * ld + i % columns;
+    std::size_t ld, stride;
+    NORMSCOPE_SHARED_CODE std::size_t of(const Entry& e) const {
+        return e.matrix * stride + e.row * ld + e.column;
     }
 };
 template <class P>
-StridedPlace place_in(const Operand<P>& m, int rows, int columns) {
-    const auto width = static_cast<std::size_t>(columns);
-    return {width, static_cast<std::size_t>(rows) * width, static_cast<std::size_t>(m.ld), m.stride};
+StridedPlace place_in(const Operand<P>& m) {
+    return {static_cast<std::size_t>(m.ld), m.stride};
 }
 
-/// A dense rounded copy.
-struct CopyRounded {
-    StridedPlace place;
+/// A copy in 16 bits.
+struct ToShort {
+    StridedPlace at, to_at;
     Rounding to;
     const float* from;
-    float* dense;
-    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const { dense[i] = rounded(to, from[place.of(i)]); }
+    std::uint16_t* copy;
+    NORMSCOPE_SHARED_CODE void operator()(const Entry& e) const {
+        copy[to_at.of(e)] = to_16_bits(to, from[at.of(e)]);
+    }
 };
 struct RoundStrided {
     StridedPlace place;
     Rounding to;
     float* x;
-    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
-        x[place.of(i)] = rounded(to, x[place.of(i)]);
+    NORMSCOPE_SHARED_CODE void operator()(const Entry& e) const {
+        const std::size_t i = place.of(e);
+        x[i] = rounded(to, x[i]);
     }
 };
-/// x = beta·x + rounded(dense).
+/// x = beta·x + rounded(product).
 struct AddRounded {
-    StridedPlace place;
+    StridedPlace product_at, place;
     Rounding to;
     float beta;
-    const float* dense;
+    const float* product;
     float* x;
-    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
-        x[place.of(i)] = beta * x[place.of(i)] + rounded(to, dense[i]);
+    NORMSCOPE_SHARED_CODE void operator()(const Entry& e) const {
+        const std::size_t i = place.of(e);
+        x[i] = beta * x[i] + rounded(to, product[product_at.of(e)]);
+    }
+};
+/// A bias on each row. Pure: y is rounded, then the sum. Else the bias is rounded, then the sum.
+struct AddBiasRounded {
+    StridedPlace place;
+    Rounding to;
+    bool pure;
+    const float* bias;
+    float* y;
+    NORMSCOPE_SHARED_CODE void operator()(const Entry& e) const {
+        const std::size_t i = place.of(e);
+        const float b = bias[e.column];
+        y[i] = rounded(to, pure ? rounded(to, y[i]) + b : y[i] + rounded(to, b));
     }
 };
 /// x = beta·x, with beta 0 without reading x.
@@ -54,26 +75,45 @@ struct ScaleStrided {
     StridedPlace place;
     T beta;
     T* x;
-    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
-        T& entry = x[place.of(i)];
+    NORMSCOPE_SHARED_CODE void operator()(const Entry& e) const {
+        T& entry = x[place.of(e)];
         entry = beta == T(0) ? T(0) : beta * entry;
     }
 };
-/// A bias on rows of `columns`.
 template <class T>
 struct AddBias {
-    std::size_t columns;
+    StridedPlace place;
     const T* bias;
     T* y;
-    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const { y[i] += bias[i % columns]; }
+    NORMSCOPE_SHARED_CODE void operator()(const Entry& e) const { y[place.of(e)] += bias[e.column]; }
 };
 
-/// body(i) for i = 0 … count − 1 in this queue.
+inline constexpr unsigned kRowsPerThread = 4;
+
+/// body(entry) for matrices of this many rows, all_rows in total. A warp is along a row, as far as that is
+/// long enough.
 template <class Body>
-void each_in(const Queue& queue, const char* name, std::size_t count, Body body) {
-    if (count == 0) return;
-    launch(queue, name, each_kernel<Body>,
-           grid::Shape{{blocks_for(count, kThreads * kEntriesPerThread)}, {kThreads}}, count, body);
+__global__ void entries_kernel(unsigned rows, unsigned all_rows, unsigned columns, Body body) {
+    for (unsigned k = 0; k < kRowsPerThread; ++k) {
+        const unsigned at = (blockIdx.x * kRowsPerThread + k) * blockDim.y + threadIdx.y;
+        if (at >= all_rows) return;
+        const unsigned matrix = at / rows, row = at % rows;
+        for (unsigned c = threadIdx.x; c < columns; c += blockDim.x) body(Entry{matrix, row, c});
+    }
+}
+
+/// body(entry) for each of `batch` matrices [rows, columns] in this queue.
+template <class Body>
+void each_entry(const Queue& queue, const char* name, int rows, int columns, int batch, Body body) {
+    if (rows == 0 || columns == 0 || batch == 0) return;
+    const unsigned height = static_cast<unsigned>(rows), width = static_cast<unsigned>(columns),
+                   all_rows = height * static_cast<unsigned>(batch);
+    unsigned along = 1;
+    while (along < width && along < kThreads / 2) along *= 2;
+    const unsigned across = std::min(kThreads / along, blocks_for(all_rows, kRowsPerThread));
+    launch(queue, name, entries_kernel<Body>,
+           grid::Shape{{blocks_for(all_rows, across * kRowsPerThread)}, {along, across}}, height, all_rows,
+           width, body);
 }
 
 }  // namespace normscope::cuda

@@ -95,6 +95,10 @@ std::string card_line(const CudaCards& cards, int card) {
     return text;
 }
 
+Formats formats_of_card(const CudaCards& cards, int card) {
+    return card_formats(describe_card(cards, card).major);
+}
+
 Device& open_card(const CudaCards& cards, int card) {
     Device* device = cards.plugin->open(card);
     if (!device) throw failed(cards, card);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/backend/formats.h"
 #include "core/backend/plugin/cuda_plugin.h"
 
 #include <string>
@@ -32,6 +33,8 @@ CudaCard describe_card(const CudaCards& cards, int card);
 /// "NVIDIA …, compute capability 9.0, 77 of 79 GiB free, CUDA 13.0". SystemError where the card does not
 /// answer.
 std::string card_line(const CudaCards& cards, int card);
+/// By its compute capability. SystemError as above.
+Formats formats_of_card(const CudaCards& cards, int card);
 /// SystemError where the card cannot be opened.
 Device& open_card(const CudaCards& cards, int card);
 

@@ -31,7 +31,9 @@ class Card final : public EmulatedCudaDevice {
         if (words >> kind >> number) (kind == "launch" ? fault.launch : fault.allocation) = number;
         fail_at(fault);
     }
-    DeviceCapabilities capabilities() const override { return {"cuda", "Emulated card", false, true, true}; }
+    DeviceCapabilities capabilities() const override {
+        return {"cuda", "Emulated card", false, kEmulatedFormats};
+    }
     DeviceMemory memory() const override { return {kTotal, free_bytes()}; }
 };
 

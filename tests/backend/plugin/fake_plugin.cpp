@@ -11,7 +11,7 @@ namespace {
 
 class FullDevice final : public Device {
   public:
-    DeviceCapabilities capabilities() const override { return {"cuda", "Fake card", false, true, true}; }
+    DeviceCapabilities capabilities() const override { return {"cuda", "Fake card", false, card_formats(9)}; }
     DeviceMemory memory() const override { return {std::size_t{8} << 30, std::size_t{6} << 30}; }
     void* allocate(std::size_t) override {
         throw SystemError("Fake card: out of memory: 3 MiB were requested");

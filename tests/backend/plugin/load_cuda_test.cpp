@@ -38,7 +38,7 @@ class LoadCudaTest : public QObject {
         QCOMPARE(missing({"/nowhere/a.so"}), "/nowhere/a.so does not exist");
         QCOMPARE(missing({""}), "NORMSCOPE_CUDA_PLUGIN is empty");
         QCOMPARE(missing({OLD_ABI}),
-                 OLD_ABI " is of another version of Normscope (its interface is not number 1)");
+                 OLD_ABI " is of another version of Normscope (its interface is not number 2)");
         QCOMPARE(missing({NO_CARD}), "no NVIDIA card");
         QCOMPARE(missing({"/nowhere/a.so", FAULTY}), "the fake card has a fault");
         const std::string text = path("text.so").toStdString();
@@ -68,6 +68,9 @@ class LoadCudaTest : public QObject {
         QCOMPARE(QString::fromStdString(card_line(cards, 1)),
                  "Fake card, compute capability 9.0, 6.0 of 8.0 GiB free, driver CUDA 13.2");
         QVERIFY_THROWS_EXCEPTION(SystemError, card_line(cards, 2));
+        QCOMPARE(QString::fromStdString(precision_line(formats_of_card(cards, 1))),
+                 "precision fp32, fp64, tf32, bf16, fp16");
+        QVERIFY_THROWS_EXCEPTION(SystemError, formats_of_card(cards, 2));
         QVERIFY_THROWS_EXCEPTION(SystemError, open_card(cards, 1));
     }
 
@@ -120,6 +123,8 @@ class LoadCudaTest : public QObject {
         const QString two = lines(TWO_CARDS);
         QVERIFY(two.contains("\ncuda  Fake card, compute capability 9.0, 6.0 of 8.0 GiB free"));
         QVERIFY(two.contains("\ncuda:1 Fake card, "));
+        QVERIFY(two.contains("driver CUDA 13.2; precision fp32, fp64, tf32, bf16, fp16\n"));
+        QVERIFY(two.contains("threads; precision fp32, fp64; tf32, bf16, fp16 emulated\n"));
         qputenv("NORMSCOPE_CUDA_PLUGIN", "");
     }
 

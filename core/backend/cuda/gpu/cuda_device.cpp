@@ -23,13 +23,13 @@ namespace {
 /// The operations of one scalar, with their GEMM.
 template <class T>
 struct Exact {
-    Exact(Context& context, LtPlans& plans) : gemm(context, plans), ops(context, gemm) {}
+    Exact(Context& context, LtPlans& plans, LtType type) : gemm(context, plans, type), ops(context, gemm) {}
     LtGemm<T> gemm;
     CudaOps<T> ops;
 };
 struct Rounded {
-    Rounded(Context& context, GemmLibrary<float>& plain, Rounding rounding, PrecisionPolicy policy)
-        : gemm(context, plain, rounding, policy), ops(context, gemm, rounding, policy) {}
+    Rounded(Context& context, ShortGemmLibrary& library, Rounding rounding, PrecisionPolicy policy)
+        : gemm(context, library, rounding, policy), ops(context, gemm, rounding, policy) {}
     RoundingGemm gemm;
     CudaOps<float> ops;
 };
@@ -63,12 +63,14 @@ struct CudaDevice::State {
     State(Context& context, const std::string& device)
         : blocks(device, total_memory() / 4),
           copies(stream.at),
-          single(context, plans),
-          wide(context, plans),
-          bf16(context, single.gemm, Rounding::Bf16, PrecisionPolicy::Pure),
-          fp16(context, single.gemm, Rounding::Fp16, PrecisionPolicy::Pure),
-          bf16_autocast(context, single.gemm, Rounding::Bf16, PrecisionPolicy::Autocast),
-          fp16_autocast(context, single.gemm, Rounding::Fp16, PrecisionPolicy::Autocast) {}
+          single(context, plans, LtType::Float32),
+          tf32(context, plans, LtType::Tf32),
+          wide(context, plans, LtType::Float64),
+          short_gemm(context, plans),
+          bf16(context, short_gemm, Rounding::Bf16, PrecisionPolicy::Pure),
+          fp16(context, short_gemm, Rounding::Fp16, PrecisionPolicy::Pure),
+          bf16_autocast(context, short_gemm, Rounding::Bf16, PrecisionPolicy::Autocast),
+          fp16_autocast(context, short_gemm, Rounding::Fp16, PrecisionPolicy::Autocast) {}
     Stream stream;
     Stream captured;  ///< of the thread that captures a graph
     std::mutex capture_mutex;
@@ -76,8 +78,9 @@ struct CudaDevice::State {
     KeptBlocks blocks;
     PinnedCopies copies;
     LtPlans plans;
-    Exact<float> single;
+    Exact<float> single, tf32;
     Exact<double> wide;
+    LtShortGemm short_gemm;
     Rounded bf16, fp16, bf16_autocast, fp16_autocast;
 
     struct Kept {
@@ -91,7 +94,11 @@ struct CudaDevice::State {
 
 CudaDevice::CudaDevice(int card) : card_(card) {
     select();
-    name_ = properties(card).name;
+    const cudaDeviceProp found = properties(card);
+    name_ = found.name;
+    formats_ = card_formats(found.major);
+    described_ = name_ + " (compute capability " + std::to_string(found.major) + "." +
+                 std::to_string(found.minor) + ")";
     Context& context = *this;
     state_ = std::make_unique<State>(context, "CUDA device " + std::to_string(card) + " (" + name_ + ")");
 }
@@ -106,7 +113,7 @@ void CudaDevice::select() const {
 }
 
 DeviceCapabilities CudaDevice::capabilities() const {
-    return {"cuda", name_, false, true, true};
+    return {"cuda", name_, false, formats_};
 }
 
 DeviceMemory CudaDevice::memory() const {
@@ -193,6 +200,7 @@ void CudaDevice::run_ranges(ThreadPool&, int count, const std::function<void(int
 }
 
 Ops<float>& CudaDevice::ops_float(Rounding rounding, PrecisionPolicy policy) {
+    require_format(formats_, rounding, described_);
     const bool pure = policy == PrecisionPolicy::Pure;
     switch (rounding) {
         case Rounding::None:
@@ -201,6 +209,8 @@ Ops<float>& CudaDevice::ops_float(Rounding rounding, PrecisionPolicy policy) {
             return pure ? state_->bf16.ops : state_->bf16_autocast.ops;
         case Rounding::Fp16:
             return pure ? state_->fp16.ops : state_->fp16_autocast.ops;
+        case Rounding::Tf32:
+            return state_->tf32.ops;
     }
     return state_->single.ops;
 }

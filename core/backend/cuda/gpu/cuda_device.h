@@ -10,8 +10,9 @@
 namespace normscope::cuda {
 
 /// One NVIDIA GPU: the kernels of cuda/, GEMM by cuBLASLt, one stream. A batch is one shard; pieces run in
-/// order on the calling thread. float32 is true float32 (no TF32); BF16 and FP16 are emulated, as on the CPU.
-/// A call returns before it is done, so an error of a kernel is thrown by a later call: check(), check.h.
+/// order on the calling thread. float32 is true float32 (no TF32); under TF32, BF16 and FP16 tensor cores
+/// multiply, and all else is float32, rounded as on the CPU. A call returns before it is done, so an error of
+/// a kernel is thrown by a later call: check(), check.h.
 class CudaDevice final : public Device, private Context {
   public:
     /// SystemError where the card cannot be used or cuBLASLt is missing.
@@ -47,7 +48,8 @@ class CudaDevice final : public Device, private Context {
 
     struct State;
     int card_;
-    std::string name_;
+    std::string name_, described_;
+    Formats formats_;
     std::unique_ptr<State> state_;
 };
 

@@ -7,19 +7,30 @@
 
 namespace normscope::cuda {
 
-/// GEMM by cuBLASLt, in float32 (no TF32) or float64. The same call gives the same bits: an algorithm is
+/// GEMM by cuBLASLt, in float32, TF32 or float64. The same call gives the same bits: an algorithm is
 /// chosen once per shape and alignment, and cuBLAS adds in a fixed order on one stream (cuBLAS documentation,
 /// "Results Reproducibility"). That a row's result does not depend on the number of rows cannot be promised.
 template <class T>
 class LtGemm final : public GemmLibrary<T> {
   public:
-    LtGemm(Context& context, LtPlans& plans) : context_(context), plans_(plans) {}
+    /// type: Float64 for double; Float32 or Tf32 for float.
+    LtGemm(Context& context, LtPlans& plans, LtType type) : context_(context), plans_(plans), type_(type) {}
     void multiply(const Gemm<T>&) override;
     void linear(int R, int out, int in, const T* x, const T* weight, const T* bias, T* y) override;
 
   private:
-    bool run(const Gemm<T>& g, const T* bias);
+    Context& context_;
+    LtPlans& plans_;
+    LtType type_;
+};
 
+/// GEMM by cuBLASLt on tensor cores, operands in BF16 or FP16.
+class LtShortGemm final : public ShortGemmLibrary {
+  public:
+    LtShortGemm(Context& context, LtPlans& plans) : context_(context), plans_(plans) {}
+    void multiply(Rounding format, const Gemm<float, std::uint16_t>&) override;
+
+  private:
     Context& context_;
     LtPlans& plans_;
 };

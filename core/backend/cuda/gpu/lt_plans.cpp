@@ -8,6 +8,26 @@ namespace normscope::cuda {
 
 namespace {
 
+struct Types {
+    cudaDataType_t operands, result;
+    cublasComputeType_t compute;
+};
+Types types_of(LtType type) {
+    switch (type) {
+        case LtType::Float64:
+            return {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
+        case LtType::Float32:
+            break;
+        case LtType::Tf32:
+            return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
+        case LtType::Bf16:
+            return {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+        case LtType::Fp16:
+            return {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    }
+    return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+}
+
 struct Preference {
     Preference() { check(cublas_lt().preference_create(&at), "preference"); }
     ~Preference() { cublas_lt().preference_destroy(at); }
@@ -36,6 +56,11 @@ cublasLtMatrixLayout_t layout(const LtMatrix& m, cudaDataType_t type, int batch)
 
 }  // namespace
 
+const char* word_of(LtType type) {
+    constexpr const char* words[] = {"fp64", "fp32", "tf32", "bf16", "fp16"};
+    return words[static_cast<int>(type)];
+}
+
 LtPlan::LtPlan(cublasLtHandle_t handle, const LtShape& shape, std::size_t workspace) {
     try {
         make(shape);
@@ -61,19 +86,21 @@ LtPlan::LtPlan(cublasLtHandle_t handle, const LtShape& shape, std::size_t worksp
 }
 
 void LtPlan::make(const LtShape& s) {
-    const cudaDataType_t type = s.float64 ? CUDA_R_64F : CUDA_R_32F;
-    // True float32: TF32 would be CUBLAS_COMPUTE_32F_FAST_TF32.
-    const cublasComputeType_t compute = s.float64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
-    check(cublas_lt().desc_create(&product_, compute, type), "descriptor");
+    const Types types = types_of(s.type);
+    check(cublas_lt().desc_create(&product_, types.compute, types.result), "descriptor");
     const auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
         check(cublas_lt().desc_set(product_, attribute, &value, sizeof value), "descriptor");
     };
     set(CUBLASLT_MATMUL_DESC_TRANSA, s.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, s.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
-    if (s.bias) set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    A_ = layout(s.A, type, s.batch);
-    B_ = layout(s.B, type, s.batch);
-    D_ = layout(s.D, type, s.batch);
+    if (s.bias) {
+        set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+        // The heuristic reads no bias, but takes its alignment from the address (cublasLt.h).
+        set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<const void*>(kLtVector));
+    }
+    A_ = layout(s.A, types.operands, s.batch);
+    B_ = layout(s.B, types.operands, s.batch);
+    D_ = layout(s.D, types.result, s.batch);
 }
 
 LtPlan::~LtPlan() {

@@ -4,6 +4,7 @@
 #include "core/backend/cuda/gpu/cublas_lt.h"
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <map>
@@ -11,17 +12,35 @@
 
 namespace normscope::cuda {
 
+/// The types of a product. D, alpha and beta are float32 but for Float64, and so are sums and a bias, whose
+/// type is that of D (cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE); parts of a sum over K are then added
+/// in float32 under any reduction scheme.
+///   Float32  true float32 (CUBLAS_COMPUTE_32F)
+///   Tf32     float32 operands, which cuBLAS may convert to TF32 (CUBLAS_COMPUTE_32F_FAST_TF32): how it
+///            rounds them is not documented
+///   Bf16, Fp16  operands in 16 bits, their products exact in float32
+enum class LtType { Float64, Float32, Tf32, Bf16, Fp16 };
+/// As in messages: "bf16".
+const char* word_of(LtType type);
+
+/// Bytes of the widest load; larger alignments of operands choose nothing else.
+inline constexpr std::size_t kLtVector = 16;
+
 /// One matrix of a call as cuBLASLt sees it, column-major.
 struct LtMatrix {
     int rows, columns, ld;
-    std::int64_t stride;      ///< of the batch, in entries; 0: the same matrix for all
-    std::uint32_t alignment;  ///< a power of two that divides the addresses of all matrices, at most 16
+    /// Of the batch, in entries. 0: the same matrix for all, which cuBLAS allows for A and B, not for D
+    /// (cuBLAS documentation, "cublas<t>gemmStridedBatched()").
+    std::int64_t stride;
+    /// A power of two that divides the addresses of all matrices, at most kLtVector.
+    std::uint32_t alignment;
     auto operator<=>(const LtMatrix&) const = default;
 };
 
-/// D = alpha·op(A)·op(B) + beta·D, in the type's own arithmetic.
+/// D = alpha·op(A)·op(B) + beta·D. A bias is at a multiple of kLtVector.
 struct LtShape {
-    bool float64, a_transposed, b_transposed, bias;
+    LtType type;
+    bool a_transposed, b_transposed, bias;
     int batch;
     LtMatrix A, B, D;
     auto operator<=>(const LtShape&) const = default;
@@ -38,7 +57,7 @@ class LtPlan {
     LtPlan& operator=(const LtPlan&) = delete;
 
     bool has_algorithm() const { return found_; }
-    /// alpha and beta point to values of the shape's type on the host; bias is null without one.
+    /// alpha and beta point to values of D's type on the host; bias is null without one.
     void run(cublasLtHandle_t handle, const void* alpha, const void* A, const void* B, const void* beta,
              void* D, const void* bias, void* workspace, std::size_t workspace_bytes,
              cudaStream_t stream) const;
