@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/memory_need.h"
 
+#include "core/backend/ops.h"
 #include "core/model/parameters.h"
 #include "core/run/probe_steps.h"
 #include "core/stack/error.h"
