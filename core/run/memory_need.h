@@ -15,8 +15,8 @@ struct MemoryNeed {
     double total() const { return parameters + activations; }
 };
 
-/// On this device with that many threads, each processing a shard of the batch. The maximum over the passes of
-/// training and the probes.
+/// On this device with that many threads, each processing a shard of the batch. The maximum over the passes
+/// of training and the probes.
 MemoryNeed memory_need(const Recipe& recipe, int threads, Device& device = cpu_device());
 
 /// Of one forward and one backward pass over given tokens (evaluate()), with numbers of `scalar` bytes.
