@@ -91,10 +91,8 @@ void CudaOps<T>::normalise_qk(const AttentionShape& shape, int sequences, const 
 template <class T>
 void CudaOps<T>::require_maps(const AttentionShape& shape, const AttentionTape<T>& tape) const {
     if (tape.probabilities || (tape.row_softmax && can_tile(shape.d_head()))) return;
-    const std::string most = std::to_string(kTiledHead);
-    throw InputError("attention needs its probabilities: tiles are of float32 or under autocast, with heads of "
-                     "at most " +
-                     most);
+    const std::string limit = "tiles are of float32 or autocast, heads of at most ";
+    throw InputError("attention needs its probabilities: " + limit + std::to_string(kTiledHead));
 }
 
 template <class T>
