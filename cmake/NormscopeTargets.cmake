@@ -105,3 +105,20 @@ function(normscope_test name)
     set_tests_properties(${name} PROPERTIES TIMEOUT 300)
   endif()
 endfunction()
+
+# normscope_emulated_test(<name> …): a normscope_test with kernels on the emulated grid, of the label `emulated`: `ctest -L
+# emulated` runs them all. Not with ThreadSanitizer, which does not know the grid's fibers.
+function(normscope_emulated_test name)
+  if(NORMSCOPE_SANITIZE MATCHES thread)
+    return()
+  endif()
+  normscope_test(${name} ${ARGN})
+  file(RELATIVE_PATH room ${CMAKE_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR})
+  string(REPLACE "/" "_" room ${room})
+  set_property(TEST ${room}_${name} APPEND PROPERTY LABELS emulated)
+  if(NORMSCOPE_SANITIZE MATCHES address)
+    # AddressSanitizer would make a second stack for every thread of every launch: forty times slower.
+    set_property(TEST ${room}_${name} PROPERTY ENVIRONMENT_MODIFICATION
+                 "ASAN_OPTIONS=string_append::detect_stack_use_after_return=0")
+  endif()
+endfunction()

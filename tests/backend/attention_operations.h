@@ -3,6 +3,8 @@
 
 #include "tests/backend/operations.h"
 
+#include <set>
+
 // Attention, as operations.h.
 
 namespace normscope::device_side::operations {
@@ -11,6 +13,8 @@ struct AttentionOptions {
     int heads, kv_heads;
     QkNorm norm;
     bool rotary, causal, bias;
+    int width = 36, tokens = 35, sequences = 2;
+    NormKind kind = NormKind::RmsNorm;
 };
 struct AttentionCase {
     const char* name;
@@ -22,17 +26,26 @@ inline constexpr AttentionCase kAttentionCases[] = {
     {"groups, rotary", {6, 2, QkNorm::Off, true, true, false}},
     {"norms by head", {6, 3, QkNorm::Head, true, true, false}},
     {"norms over all heads", {2, 1, QkNorm::Full, false, true, true}},
+    // One token, a few, more than four warps of keys; 1, 3 and 25 heads with one key each, in groups, and one
+    // for all.
+    {"1 head, 1 token", {1, 1, QkNorm::Off, false, true, true, 33, 1, 1}},
+    {"1 head, 7 tokens", {1, 1, QkNorm::Full, false, true, true, 65, 7, 2, NormKind::LayerNorm}},
+    {"1 head, 129 tokens", {1, 1, QkNorm::Off, false, true, true, 33, 129, 1}},
+    {"3 heads, 1 token", {3, 1, QkNorm::Head, false, true, true, 33, 1, 3}},
+    {"3 heads, 129 tokens, one key", {3, 1, QkNorm::Off, false, false, false, 33, 129, 2}},
+    {"25 heads, 7 tokens", {25, 25, QkNorm::Off, true, true, true, 50, 7, 2}},
+    {"25 heads, 7 tokens, groups of 5", {25, 5, QkNorm::Head, true, true, false, 100, 7, 2}},
+    {"25 heads, 129 tokens, one key", {25, 1, QkNorm::Off, false, true, true, 75, 129, 1}},
 };
 
 template <class Verify>
 void attention(const Verify& verify, const AttentionCase& given) {
-    const auto [heads, kv_heads, norm, rotary, causal, bias] = given.options;
-    constexpr int width = 36, tokens = 35, sequences = 2;
-    const AttentionShape shape{width, heads, kv_heads, tokens, causal, norm, NormKind::RmsNorm};
+    const auto [heads, kv_heads, norm, rotary, causal, bias, width, tokens, sequences, kind] = given.options;
+    const AttentionShape shape{width, heads, kv_heads, tokens, causal, norm, kind};
     const bool normed = shape.qk_norm != QkNorm::Off, by_head = shape.qk_norm == QkNorm::Head;
     const int rows = sequences * tokens;
-    const std::size_t hidden = area(rows, width), q_width = by_head ? shape.d_head() : width,
-                      k_width = by_head ? shape.d_head() : shape.d_kv();
+    const std::size_t hidden = area(rows, width), q_width = area(1, by_head ? shape.d_head() : width),
+                      k_width = area(1, by_head ? shape.d_head() : shape.d_kv());
     const auto weights_of = [&](auto& s) {
         using T = typename std::decay_t<decltype(s)>::scalar;
         std::vector<double> angles;
@@ -62,7 +75,7 @@ void attention(const Verify& verify, const AttentionCase& given) {
                                 s.out(hidden)};
     };
     const std::vector<double> u = drawn(hidden, 7);
-    verify("attention_forward", 8, [&](auto& s) {
+    verify("attention_forward", {8, 3}, [&](auto& s) {
         const auto tape = tape_of(s);
         auto* f = s.out(hidden);
         s.ops.attention_forward(shape, sequences, weights_of(s), s.in(u), tape, f);
@@ -72,45 +85,51 @@ void attention(const Verify& verify, const AttentionCase& given) {
             {"mixed", s.read(tape.mixed, hidden)},
             {"qkv", s.read(tape.qkv, area(rows, shape.width()))}};
     });
+    enum class Of { Projections, Norms };
+    const auto vjp = [&](int directions, bool fresh, Of of) {
+        return [=, &u](auto& s) {
+            using T = typename std::decay_t<decltype(s)>::scalar;
+            const auto w = weights_of(s);
+            const auto tape = tape_of(s);
+            const std::size_t count = hidden * static_cast<std::size_t>(directions);
+            auto* at = s.in(u);
+            s.ops.attention_forward(shape, sequences, w, at, tape, s.out(hidden));
+            const std::size_t qkv = area(shape.width(), width), o = area(width, width);
+            const auto sums = [&](bool there, std::size_t size) -> T* {
+                return there ? s.in(drawn(size, 11)) : nullptr;
+            };
+            const auto matrix = [&](std::size_t size) -> T* {
+                return fresh ? s.out(size) : s.in(drawn(size, 12));
+            };
+            AttentionGradients<T> g{matrix(qkv),
+                                    sums(bias, area(shape.width(), 1)),
+                                    matrix(o),
+                                    sums(bias, width),
+                                    sums(normed, q_width),
+                                    sums(normed, k_width),
+                                    fresh};
+            auto* du = s.out(count);
+            s.ops.attention_vjp(shape, sequences, directions, w, tape, at, s.in(drawn(count, 8)), du,
+                                directions == 1 ? &g : nullptr);
+            if (of == Of::Norms)
+                return Outputs{{"q_norm", s.read(g.q_norm, q_width)}, {"k_norm", s.read(g.k_norm, k_width)}};
+            Outputs all{{"du", s.read(du, count)}};
+            if (directions > 1) return all;
+            all.push_back({"wqkv", s.read(g.wqkv, qkv)});
+            all.push_back({"wo", s.read(g.wo, o)});
+            if (bias) all.push_back({"bqkv", s.read(g.bqkv, area(shape.width(), 1))});
+            if (bias) all.push_back({"bo", s.read(g.bo, width)});
+            return all;
+        };
+    };
     for (const int directions : {1, 3})
         for (const bool fresh : {false, true})
-            verify("attention_vjp", 16, [&](auto& s) {
-                using T = typename std::decay_t<decltype(s)>::scalar;
-                const auto w = weights_of(s);
-                const auto tape = tape_of(s);
-                const std::size_t count = hidden * static_cast<std::size_t>(directions);
-                auto* at = s.in(u);
-                s.ops.attention_forward(shape, sequences, w, at, tape, s.out(hidden));
-                const std::size_t qkv = area(shape.width(), width), o = area(width, width);
-                const auto sums = [&](bool there, std::size_t size) -> T* {
-                    return there ? s.in(drawn(size, 11)) : nullptr;
-                };
-                const auto matrix = [&](std::size_t size) -> T* {
-                    return fresh ? s.out(size) : s.in(drawn(size, 12));
-                };
-                AttentionGradients<T> g{matrix(qkv),
-                                        sums(bias, area(shape.width(), 1)),
-                                        matrix(o),
-                                        sums(bias, width),
-                                        sums(normed, q_width),
-                                        sums(normed, k_width),
-                                        fresh};
-                auto* du = s.out(count);
-                s.ops.attention_vjp(shape, sequences, directions, w, tape, at, s.in(drawn(count, 8)), du,
-                                    directions == 1 ? &g : nullptr);
-                Outputs all{{"du", s.read(du, count)}};
-                if (directions > 1) return all;
-                all.push_back({"wqkv", s.read(g.wqkv, qkv)});
-                all.push_back({"wo", s.read(g.wo, o)});
-                if (bias) all.push_back({"bqkv", s.read(g.bqkv, area(shape.width(), 1))});
-                if (bias) all.push_back({"bo", s.read(g.bo, width)});
-                if (normed) all.push_back({"q_norm", s.read(g.q_norm, q_width)});
-                if (normed) all.push_back({"k_norm", s.read(g.k_norm, k_width)});
-                return all;
-            });
-    for (const int first_token : {0, 20, tokens - 1}) {
+            verify("attention_vjp", {16, 4}, vjp(directions, fresh, Of::Projections));
+    // The CPU rounds these sums after every row.
+    if (normed) verify("attention_vjp of norms", {16, 12}, vjp(1, true, Of::Norms));
+    for (const int first_token : std::set<int>{0, tokens / 2, tokens - 1}) {
         if (!causal && first_token > 0) continue;
-        verify("attention_jvp", 16, [&](auto& s) {
+        verify("attention_jvp", {16, 4}, [&](auto& s) {
             const auto w = weights_of(s);
             const auto tape = tape_of(s);
             s.ops.attention_forward(shape, 1, w, s.in(u), tape, s.out(hidden));

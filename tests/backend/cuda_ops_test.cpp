@@ -12,12 +12,9 @@ class CudaOpsTest : public QObject {
   private Q_SLOTS:
     void coefficients() { operations::coefficients(verify); }
 
-    void memory() { operations::memory(verify); }
-
-    void linearLayers() { operations::linear_layers(verify); }
-
     /// The bits of a row do not depend on the number of rows.
     void rowsAreIndependent() {
+        constexpr int R = 77, d = 37;
         const auto rows_of = [&]<class T>(int count, T) {
             EmulatedCudaDevice device({grid::Schedule::Order::Drawn, 1, true});
             Side<T> s(device);
@@ -34,26 +31,16 @@ class CudaOpsTest : public QObject {
         QVERIFY(rows_of(R, double()) == rows_of(1, double()));
     }
 
-    void columns() { operations::columns(verify); }
-
-    void norms_data() {
-        QTest::addColumn<int>("kind");
-        QTest::addColumn<bool>("full");
-        for (const NormKind kind : {NormKind::LayerNorm, NormKind::RmsNorm})
-            for (const bool full : {false, true})
-                QTest::addRow("%s %d", norm_kind_row(kind).word, full) << static_cast<int>(kind) << full;
+    void operationsOfAPass_data() {
+        QTest::addColumn<int>("size");
+        int k = 0;
+        for (const Sizes& size : kTableSizes)
+            QTest::addRow("%d x %d x %d", size.sequences, size.tokens, size.d) << k++;
     }
-    void norms() {
-        QFETCH(int, kind);
-        QFETCH(bool, full);
-        operations::norms(verify, static_cast<NormKind>(kind), full);
+    void operationsOfAPass() {
+        QFETCH(int, size);
+        operations::of_a_pass(verify, kTableSizes[size]);
     }
-
-    void elementwise() { operations::elementwise(verify); }
-
-    void embeddings() { operations::embeddings(verify); }
-
-    void crossEntropy() { operations::cross_entropy(verify); }
 
     void reductions() { operations::reductions(verify); }
 
@@ -72,6 +59,8 @@ class CudaOpsTest : public QObject {
     }
 
     void muon() { operations::muon(verify); }
+
+    void cleanupTestCase() { error_table().print(); }
 };
 
 QTEST_GUILESS_MAIN(CudaOpsTest)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Attention in tiles on the emulated CUDA device (cuda_verify.h), against the CPU's with stored
+// Attention in tiles on the emulated CUDA device (tiled_verify.h), against the CPU's with stored
 // probabilities.
-#include "tests/backend/cuda_verify.h"
 #include "tests/backend/tiled_attention_case.h"
+#include "tests/backend/tiled_verify.h"
 
 using namespace normscope;
 using namespace normscope::device_side;

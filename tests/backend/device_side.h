@@ -24,7 +24,12 @@ class Side {
     using scalar = T;
     explicit Side(Device& device, Rounding rounding = Rounding::None,
                   PrecisionPolicy policy = PrecisionPolicy::Pure)
-        : ops(device.ops<T>(rounding, policy)), device_(device) {}
+        : ops(device.ops<T>(rounding, policy)), device_(device), inputs_(rounding) {}
+    /// In float64 with inputs rounded to a format: the reference of operations in it.
+    struct Reference {
+        Rounding inputs;
+    };
+    Side(Device& device, Reference of) : ops(device.ops<T>()), device_(device), inputs_(of.inputs) {}
     ~Side() {
         for (const auto& [block, bytes] : blocks_) device_.release(block, bytes);
     }
@@ -41,7 +46,13 @@ class Side {
         device_.upload(block, values.data(), values.size() * sizeof(V));
         return block;
     }
-    T* in(const std::vector<double>& values) { return of(std::vector<T>(values.begin(), values.end())); }
+    /// Rounded to the format of the operations.
+    T* in(const std::vector<double>& values) {
+        std::vector<T> inputs(values.begin(), values.end());
+        if (inputs_ != Rounding::None)
+            for (T& v : inputs) v = static_cast<T>(rounded(inputs_, static_cast<float>(v)));
+        return of(inputs);
+    }
     T* scalar_in(double value) { return in({value}); }
     double* number(double value) { return of(std::vector<double>{value}); }
     /// Not initialised.
@@ -67,6 +78,7 @@ class Side {
 
   private:
     Device& device_;
+    Rounding inputs_;
     std::vector<std::pair<void*, std::size_t>> blocks_;
 };
 

@@ -24,8 +24,8 @@ constexpr int kNoCard = 3;
 
 /// The bounds of operations.h are of the host's exp and log, which are rounded better than a GPU's (CUDA C++
 /// Programming Guide, "Mathematical Functions": up to 2 ulp in float32), and of GEMM in one order.
-double allowed(double multiple) {
-    return multiple == 0 ? 0 : 4 * multiple;
+double allowed(double epsilons) {
+    return 4 * epsilons;
 }
 
 /// In units of `unit` where it is not 0, else of T's machine epsilon.
@@ -57,11 +57,11 @@ bool passes(Device& gpu, const char* name, double multiple, const Outputs& refer
 int check(Device& gpu) {
     int failures = 0;
     gpu_test::GridDevice grid;
-    const auto verify = [&](const char* name, double multiple, auto&& call) {
+    const auto verify = [&](const char* name, const Allowed& bound, auto&& call) {
         Side<double> side(grid);
         const Outputs reference = call(side);
-        failures += !passes<float>(gpu, name, multiple, reference, call);
-        failures += !passes<double>(gpu, name, multiple, reference, call);
+        failures += !passes<float>(gpu, name, bound.epsilons, reference, call);
+        failures += !passes<double>(gpu, name, bound.epsilons, reference, call);
     };
     operations::all(verify);
     for (const auto& given : operations::kAttentionCases) operations::attention(verify, given);

@@ -6,6 +6,18 @@ in `wrong`, $M is the condition "this fault is switched on" and $R the right tex
 The list may name engine files by patterns that a rewrite changes: the script fails where one is not found.
 """
 
+# Of a warp: the lanes' values by shuffles, which do not order their accesses to memory.
+UNORDERED_MAX = """const T largest = [&]() -> T {
+        if constexpr (L::size == 32) {
+            if ($M) {
+                auto v = m;
+                for (int step = 16; step > 0; step /= 2) v = L::larger(v, __shfl_xor_sync(0xffffffffu, v, step));
+                return v;
+            }
+        }
+        return L::max(m);
+    }();"""
+
 FAULTS = [
     # --- theory
     ("theory", "the closed form of θ loses its factor 4", "softmax_sensitivity.cpp", "4 * (largest / sum)", "($M ? 2 : 4) * (largest / sum)", ["theory_softmax_sensitivity"]),
@@ -122,4 +134,32 @@ FAULTS = [
     ("cli", "a session of several runs is overwritten", "run_file.cpp", "if (runs.size() > 1)", "if (!$M && runs.size() > 1)", ["cli_bad_input", "cli_commands", "cli_resume"]),
     ("cli", "JSON progress leaves the probes out", "progress.cpp", "for (const ProbeResult& probe : delta.probes)", "if (!$M) for (const ProbeResult& probe : delta.probes)", ["cli_"]),
     ("cli", "the newest checkpoint is the oldest one", "replayed.cpp", "(!best || found.step > best->step)", "(!best || (found.step > best->step) != $M)", ["cli_"]),
+
+    # --- kernels of the CUDA device
+    ("cuda", "a bias is added one column off", "strided.h", "y[i] += bias[i % columns];", "y[i] += bias[(i + ($M ? 1 : 0)) % columns];", ["backend_rounding_gemm"]),
+    ("cuda", "q, k and v without their bias", "attention.h", "u, w.qkv.weight, w.qkv.bias, tape.qkv", "u, w.qkv.weight, $M ? nullptr : w.qkv.bias, tape.qkv", ["backend_cuda_attention"]),
+    ("cuda", "the last entry of a row's tail is lost", "warp.h", "return lane() < t.count ? p[lane()] : T(0);", "return lane() < t.count - ($M ? 1 : 0) ? p[lane()] : T(0);", ["backend_cuda_ops"]),
+    ("cuda", "the scores' scale is doubled", "attention.h", "row::softmax<Warp<T>>(s, length, *scale);", "row::softmax<Warp<T>>(s, length, ($M ? 2 : 1) * *scale);", ["backend_cuda_attention"]),
+    ("cuda", "a query head reads another group's key", "attention.h", "std::size_t k(int h) const { return static_cast<std::size_t>(d + h / group * dh); }", "std::size_t k(int h) const { return static_cast<std::size_t>(d + ($M ? h % (heads / group) : h / group) * dh); }", ["backend_cuda_attention"]),
+    ("cuda", "the mask lets one later token through", "attention.h", "return causal ? first + i % rows + 1 : n;", "return causal ? std::min(n, first + i % rows + ($M ? 2 : 1)) : n;", ["backend_cuda_attention"]),
+    ("cuda", "sums over rows miss the last column", "columns.h", "if (column >= d) return;", "if (column >= d - ($M ? 1 : 0)) return;", ["backend_cuda_ops"]),
+    ("cuda", "rstd without ε", "norm.h", "row::norm_statistics<Warp<T>, Centred>(x.at(i), x.d, *eps, mean, rstd);", "row::norm_statistics<Warp<T>, Centred>(x.at(i), x.d, $M ? T(0) : *eps, mean, rstd);", ["backend_cuda_ops"]),
+    ("cuda", "a reduction drops its last chunk", "reduction.h", "i < chunks; i += kThreads", "i < chunks - ($M && chunks > 1 ? 1 : 0); i += kThreads", ["backend_cuda_ops"]),
+    ("cuda", "a sum over rows drops its last chunk", "columns.h", "for (int k = 0; k < chunks; ++k)", "for (int k = 0; k < chunks - ($M && chunks > 1 ? 1 : 0); ++k)", ["backend_cuda_ops"]),
+    ("cuda", "AdamW takes the second moment for the first", "optimizer.h", "row::adamw<Serial<T>>(1, step, p + i, g + i, m + i, v + i);", "row::adamw<Serial<T>>(1, step, p + i, g + i, $M ? v + i : m + i, v + i);", ["backend_cuda_ops"]),
+    ("cuda", "the last head of a group replaces the sum of its gradients", "attention.h", "const T kept = h % s.group == 0 ?", "const T kept = h % s.group == 0 || $M ?", ["backend_cuda_attention"]),
+    ("cuda", "every head's gradient is projected at the first map", "attention.h", "static_cast<std::size_t>(i / map.rows % maps)", "static_cast<std::size_t>($M ? 0 : i / map.rows % maps)", ["backend_cuda_attention"]),
+    ("cuda", "the second direction reads the first one's gradient", "attention.h", "const T* dout = dmixed + static_cast<std::size_t>(k * sequences)", "const T* dout = dmixed + static_cast<std::size_t>(($M ? 0 : k) * sequences)", ["backend_cuda_attention"]),
+    ("cuda", "the moved keys' scores are added at the first token", "attention.h", "{map.data + first_token, n, entries}", "{map.data + ($M ? 0 : first_token), n, entries}", ["backend_cuda_attention"]),
+    ("cuda", "gradients are rotated forward", "attention.h", "rotate(shape, R, 0, w.angles, true, dqkv)", "rotate(shape, R, 0, w.angles, !$M, dqkv)", ["backend_cuda_attention"]),
+    ("cuda", "the gradient of logits forgets its scale", "loss.h", "dlogits ? value_of(scale) : T(1)", "dlogits && !$M ? value_of(scale) : T(1)", ["backend_cuda_ops"]),
+    ("cuda", "a position's gradient is of the first sequence", "loss.h", "b < sequences; ++b) sum +=", "b < ($M ? 1 : sequences); ++b) sum +=", ["backend_cuda_ops"]),
+    ("cuda", "more than 16 shards forget those before", "reduction.h", "if (s > 0) some.at[some.count++] = total;", "if (s > 0 && !$M) some.at[some.count++] = total;", ["backend_cuda_ops"]),
+    ("cuda", "probabilities are not rounded", "attention.h", "round_pure(area(rows, n), tape.probabilities);", "if (!$M) round_pure(area(rows, n), tape.probabilities);", ["backend_cuda_formats"]),
+    ("cuda", "a bias gradient takes attention's workspace", "columns.h", "work(Work::ColumnSums, width)", "work($M ? Work::Gradient : Work::ColumnSums, width)", ["backend_cuda_formats"]),
+    # Removed barriers and lanes that leave early: found by the emulated grid, not by a number.
+    ("cuda", "no barrier between a block's warps and their sum", "reduction.h", "__syncthreads();", "if (!$M) __syncthreads();", ["backend_cuda_ops"]),
+    ("cuda", "a softmax is stored before all lanes have read its first score", "softmax.h", "const T largest = L::max(m);", UNORDERED_MAX, ["backend_cuda_attention"]),
+    ("cuda", "logits are overwritten before all lanes have read the target's", "cross_entropy.h", "const T largest = L::max(m);", UNORDERED_MAX, ["backend_cuda_ops"]),
+    ("cuda", "lanes decide alone whether a token came before", "loss.h", "if (__any_sync(0xffffffffu, same)) return;", "if ($M ? same : __any_sync(0xffffffffu, same)) return;", ["backend_cuda_ops"]),
 ]

@@ -68,6 +68,16 @@ inline std::vector<std::string> all_probes() {
     return ids;
 }
 
+/// A tensor of a checkpoint, in float64.
+inline std::vector<double> stored_values(const StoredTensor& tensor) {
+    const auto read = [&]<class T>(T) {
+        std::vector<T> stored(tensor.bytes.size() / sizeof(T));
+        std::memcpy(stored.data(), tensor.bytes.data(), tensor.bytes.size());
+        return std::vector<double>(stored.begin(), stored.end());
+    };
+    return tensor.type == StoredType::Float64 ? read(double()) : read(float());
+}
+
 inline bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }

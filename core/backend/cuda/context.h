@@ -12,7 +12,7 @@ namespace normscope::cuda {
 enum class Work {
     Reduction,
     Columns,
-    RoundedSums,
+    ColumnSums,
     Gradient,
     Mixed,
     Scores,

@@ -127,14 +127,16 @@ std::string CheckedMemory::access(const void* address, std::size_t bytes, bool w
         if (c.written && !atomics && !ordered(c.writer, now, seen))
             return std::string(write ? "writes" : "reads") + " what " + who(c.writer) +
                    " wrote without a barrier between";
-        if (write && c.read && !atomics && !ordered(c.reader, now, seen))
-            return "writes what " + who(c.reader) + " read without a barrier between";
+        for (const AccessTime& reader : {c.reader, c.other_reader})
+            if (write && c.read && !atomics && !ordered(reader, now, seen))
+                return "writes what " + who(reader) + " read without a barrier between";
         if (write) {
             c.writer = now;
             c.written = true;
             c.state = State::Initialised;
             c.atomic = atomic;
         } else {
+            if (c.reader.thread != now.thread || c.reader.block != now.block) c.other_reader = c.reader;
             c.reader = now;
             c.read = true;
         }

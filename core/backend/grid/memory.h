@@ -29,8 +29,9 @@ struct AccessTime {
 /// Memory that kernels may use, and for each two bytes of it (neighbouring BF16 are two cells) whether they
 /// are allocated and initialised, their last writer and last reader. Finds accesses out of bounds,
 /// reads of uninitialised memory, and races: two accesses of the same bytes, one of them a write, that no
-/// barrier, __syncwarp or fence with an atomic orders. Of several readers only the last is stored, so a race
-/// can escape one schedule; other seeds find it.
+/// barrier, __syncwarp or fence with an atomic orders. Of several readers only the last two threads are
+/// stored (the writer often reads what it overwrites), so a race can escape one schedule; other seeds find
+/// it.
 class CheckedMemory {
   public:
     explicit CheckedMemory(std::size_t bytes);
@@ -67,6 +68,7 @@ class CheckedMemory {
     enum class State : std::uint8_t { Free, Allocated, Initialised };
     struct Cell {
         AccessTime writer, reader;
+        AccessTime other_reader;  ///< the last one that was not `reader`'s thread
         State state = State::Free;
         bool read = false, written = false, atomic = false;
     };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cmath>
-
 #include "core/backend/lanes.h"
 #include "core/stack/stack_spec.h"
+
+#include <cmath>
 
 namespace normscope::row {
 
@@ -22,7 +22,8 @@ NORMSCOPE_SHARED_CODE inline __attribute__((always_inline)) ActivationAt<L> acti
     const T one = 1;
     const auto logistic = [one](auto v) { return one / (one + L::exp(-v)); };
     if constexpr (A == Activation::Relu) {
-        return {L::larger(h, L::all(0)), L::map(h, [](T v) { return v > T(0) ? T(1) : T(0); })};
+        // In this order a NaN stays one.
+        return {L::larger(L::all(0), h), L::map(h, [](T v) { return v > T(0) ? T(1) : T(0); })};
     } else if constexpr (A == Activation::Silu) {
         const auto s = logistic(h);
         return {h * s, s * (one + h * (one - s))};

@@ -209,6 +209,15 @@ class EmulatorTest : public QObject {
         }
     }
 
+    /// Also where the writer itself was the last to read.
+    void aWriterHasOtherReaders() {
+        Array<float> x(std::vector<float>{3}), out(32);
+        QCOMPARE(fault_of(1, [&] { copy_and_double(Fault::None, x, out); }), QString());
+        QCOMPARE(x.values(), std::vector<float>{6});
+        QCOMPARE(out.values(), std::vector<float>(32, 3));
+        always("without a barrier", [&] { copy_and_double(Fault::MissingWarpSync, x, out); });
+    }
+
     void blocksAreOrderedByFenceAndAtomic() {
         always("without a barrier", [] { sum_in_order(Fault::MissingFence); });
     }

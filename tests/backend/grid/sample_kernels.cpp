@@ -123,6 +123,12 @@ __global__ void reverse_kernel(Fault fault, const float* x, float* out) {
     out[threadIdx.x] = buffer[31 - threadIdx.x];
 }
 
+__global__ void copy_and_double_kernel(Fault fault, float* x, float* out) {
+    out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, x[0], 1);  // all have read, but shuffles order nothing
+    if (fault != Fault::MissingWarpSync) __syncwarp();
+    if (threadIdx.x == 17) x[0] *= 2;
+}
+
 __global__ void doubled_kernel(float* x, int n) {
     const unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
@@ -174,6 +180,10 @@ void gemm_tf32(const float* A, const float* B, float* C) {
 
 void reverse(Fault fault, const float* x, float* out) {
     launch("reverse", reverse_kernel, Shape{{1}, {32}, 32 * sizeof(float)}, fault, x, out);
+}
+
+void copy_and_double(Fault fault, float* x, float* out) {
+    launch("copy_and_double", copy_and_double_kernel, Shape{{1}, {32}}, fault, x, out);
 }
 
 void doubled(float* x, int n) {

@@ -39,6 +39,8 @@ void gemm(Fault, bool bf16, const std::uint16_t* A, const std::uint16_t* B, int 
 void gemm_tf32(const float* A, const float* B, float* C);
 /// Reverses 32 numbers within one warp through shared memory.
 void reverse(Fault, const float* x, float* out);
+/// Every lane copies x[0] to out[32]; then one doubles it, which reads it once more.
+void copy_and_double(Fault, float* x, float* out);
 /// x[i] = 2·x[i] on a 3-D grid of 3-D blocks.
 void doubled(float* x, int n);
 /// More threads or shared memory than a block may have.

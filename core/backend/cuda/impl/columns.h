@@ -106,7 +106,7 @@ void CudaOps<T>::column_sums(int R, int d, const T* x, T* sums) {
         return round_pure(width, sums);
     }
     // Autocast: the rounded sum of rounded rows, added in float32.
-    T* low = work(Work::RoundedSums, width);  // x may be in Work::Gradient
+    T* low = work(Work::ColumnSums, width);  // attention's bias gradient passes x in Work::Gradient
     each("column_sums", width, Fill<T>{low, T(0)});
     add_columns("column_sums", R, d, ColumnEntry<T>{width, rounding_, x}, low);
     round_low(width, low);
