@@ -114,7 +114,7 @@ class Ops {
     /// The preferred number of rows of one forward and backward pass; a smaller shard is one piece.
     virtual int step_rows() const = 0;
     /// Whether attention with sequences of n tokens and heads of this size needs
-    /// AttentionTape::probabilities; else a tape from which nobody reads them has row_softmax in their place.
+    /// AttentionTape::probabilities; else a tape from which they are not read has row_softmax in their place.
     virtual bool needs_probabilities(int /*n*/, int /*d_head*/) const { return true; }
 
     // --- coefficients (coefficients.h)
