@@ -113,8 +113,8 @@ class Ops {
     virtual bool wants_transposed() const = 0;
     /// The preferred number of rows of one forward and backward pass; a smaller shard is one piece.
     virtual int step_rows() const = 0;
-    /// Whether attention with sequences of n tokens and heads of this size needs AttentionTape::probabilities;
-    /// else a tape that nobody reads them from has row_softmax in their place.
+    /// Whether attention with sequences of n tokens and heads of this size needs
+    /// AttentionTape::probabilities; else a tape from which they are not read has row_softmax in their place.
     virtual bool needs_probabilities(int /*n*/, int /*d_head*/) const { return true; }
 
     // --- coefficients (coefficients.h)

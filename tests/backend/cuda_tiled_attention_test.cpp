@@ -171,7 +171,7 @@ class CudaTiledAttentionTest : public QObject {
     }
 
     /// Heads that have no tiles, and arithmetic that rounds every result, need probabilities; a tape without
-    /// is refused.
+    /// is rejected.
     void whatNeedsProbabilities() {
         EmulatedCudaDevice device({grid::Schedule::Order::Drawn, 1, true});
         Ops<float>& single = device.ops<float>();

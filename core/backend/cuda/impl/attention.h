@@ -91,9 +91,8 @@ void CudaOps<T>::normalise_qk(const AttentionShape& shape, int sequences, const 
 template <class T>
 void CudaOps<T>::require_maps(const AttentionShape& shape, const AttentionTape<T>& tape) const {
     if (tape.probabilities || (tape.row_softmax && can_tile(shape.d_head()))) return;
-    throw InputError("attention needs its probabilities: it is tiled in float32 or with autocast, heads of at "
-                     "most " +
-                     std::to_string(kTiledHead));
+    const std::string limit = "tiles are of float32 or autocast, heads of at most ";
+    throw InputError("attention needs its probabilities: " + limit + std::to_string(kTiledHead));
 }
 
 template <class T>

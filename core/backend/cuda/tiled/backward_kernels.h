@@ -44,7 +44,7 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     using Tile = Tiling<Rows, D>;
     using Scores = typename Rows::template Block<Tile::other>;
     NORMSCOPE_DYNAMIC_SHARED(typename Rows::Entry, shared);
-    const typename Tile::template Room<2, 2> room{shared};
+    const typename Tile::template SharedTiles<2, 2> tiles{shared};
     const Place at = place_of_block(s.items, s.heads);
     const int first = s.padded - (at.tile + 1) * Tile::own, kv = at.head / s.group,
               sequence = at.item % s.sequences;
@@ -53,8 +53,8 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     const int end = s.causal && first + Tile::own < s.n ? first + Tile::own : s.n;
     const float factor = *scale, base2 = factor * kLog2E;
 
-    begin_tile<Tile, Tile::own>(room.mine(0), q.at(sequence, at.head, first));
-    begin_tile<Tile, Tile::own>(room.mine(1), dout.at(at.item, at.head, first));
+    begin_tile<Tile, Tile::own>(tiles.mine(0), q.at(sequence, at.head, first));
+    begin_tile<Tile, Tile::own>(tiles.mine(1), dout.at(at.item, at.head, first));
     float largest[Rows::kRowsOfLane], inverse[Rows::kRowsOfLane], dot[Rows::kRowsOfLane];
     NORMSCOPE_UNROLL
     for (int r = 0; r < Rows::kRowsOfLane; ++r) {
@@ -65,12 +65,12 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
         dot[r] = 0;
     }
     const auto scores = [&](Scores& p, Scores& dp, int key) {
-        begin_tile<Tile, Tile::other>(room.passing(0), k.at(sequence, kv, key));
-        begin_tile<Tile, Tile::other>(room.passing(1), v.at(sequence, kv, key));
+        begin_tile<Tile, Tile::other>(tiles.passing(0), k.at(sequence, kv, key));
+        begin_tile<Tile, Tile::other>(tiles.passing(1), v.at(sequence, kv, key));
         finish_tiles();
         __syncthreads();
-        gradient_scores<Rows, D>(p, dp, room.mine(0) + warp_row * Tile::ld,
-                                 room.mine(1) + warp_row * Tile::ld, room.passing(0), room.passing(1), key,
+        gradient_scores<Rows, D>(p, dp, tiles.mine(0) + warp_row * Tile::ld,
+                                 tiles.mine(1) + warp_row * Tile::ld, tiles.passing(0), tiles.passing(1), key,
                                  query, s, base2, largest, inverse);
     };
     for (int key = 0; key < end; key += Tile::other) {
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
             for (int c = 0; c < Scores::kColumns; ++c)
                 ds.at[r][c] = p.at[r][c] == 0 ? 0.0f : p.at[r][c] * (ds.at[r][c] - dot[r]) * factor;
         }
-        Rows::mix(gradient, ds, room.passing(0), Tile::ld, room.scratch_of_warp());
+        Rows::mix(gradient, ds, tiles.passing(0), Tile::ld, tiles.scratch_of_warp());
         __syncthreads();
     }
     write_rows<Rows, D>(gradient, query, 0, s.n, 0, dq, at.item, at.head);
@@ -119,8 +119,8 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     using Sums = typename Rows::template Block<Tile::columns>;
     constexpr int parts = D / Tile::columns;
     NORMSCOPE_DYNAMIC_SHARED(typename Rows::Entry, shared);
-    const typename Tile::template Room<2, 2> room{shared};
-    float* const rows = room.after_scratch();  // largest, inverse, dot of the passing queries
+    const typename Tile::template SharedTiles<2, 2> tiles{shared};
+    float* const rows = tiles.after_scratch();  // largest, inverse, dot of the passing queries
     const Place at = place_of_block(s.items, s.heads / s.group * parts);
     const int kv = at.head / parts, first_column = at.head % parts * Tile::columns,
               sequence = at.item % s.sequences, first = at.tile * Tile::own;
@@ -128,13 +128,13 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     const int warp_row = static_cast<int>(threadIdx.x / 32u) * Rows::kRows, key = first + warp_row;
     const float factor = *scale, base2 = factor * kLog2E;
 
-    begin_tile<Tile, Tile::own>(room.mine(0), k.at(sequence, kv, first));
-    begin_tile<Tile, Tile::own>(room.mine(1), v.at(sequence, kv, first));
+    begin_tile<Tile, Tile::own>(tiles.mine(0), k.at(sequence, kv, first));
+    begin_tile<Tile, Tile::own>(tiles.mine(1), v.at(sequence, kv, first));
     Sums values, keys;
     for (int h = kv * s.group; h < (kv + 1) * s.group; ++h)
         for (int query = s.causal ? first : 0; query < s.n; query += Tile::other) {
-            begin_tile<Tile, Tile::other>(room.passing(0), q.at(sequence, h, query));
-            begin_tile<Tile, Tile::other>(room.passing(1), dout.at(at.item, h, query));
+            begin_tile<Tile, Tile::other>(tiles.passing(0), q.at(sequence, h, query));
+            begin_tile<Tile, Tile::other>(tiles.passing(1), dout.at(at.item, h, query));
             for (int i = static_cast<int>(threadIdx.x); i < Tile::other && query + i < s.n;
                  i += Tile::threads) {
                 const int token = query + i;
@@ -146,8 +146,8 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
             finish_tiles();
             __syncthreads();
             Scores p, ds;
-            Rows::template scores<D>(p, room.mine(0) + warp_row * Tile::ld, room.passing(0), Tile::ld);
-            Rows::template scores<D>(ds, room.mine(1) + warp_row * Tile::ld, room.passing(1), Tile::ld);
+            Rows::template scores<D>(p, tiles.mine(0) + warp_row * Tile::ld, tiles.passing(0), Tile::ld);
+            Rows::template scores<D>(ds, tiles.mine(1) + warp_row * Tile::ld, tiles.passing(1), Tile::ld);
             NORMSCOPE_UNROLL
             for (int c = 0; c < Scores::kColumns; ++c) {
                 const int i = Rows::column(c), token = query + i;
@@ -164,8 +164,8 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
                     ds.at[r][c] = read ? slope : 0.0f;
                 }
             }
-            Rows::mix(values, p, room.passing(1) + first_column, Tile::ld, room.scratch_of_warp());
-            Rows::mix(keys, ds, room.passing(0) + first_column, Tile::ld, room.scratch_of_warp());
+            Rows::mix(values, p, tiles.passing(1) + first_column, Tile::ld, tiles.scratch_of_warp());
+            Rows::mix(keys, ds, tiles.passing(0) + first_column, Tile::ld, tiles.scratch_of_warp());
             __syncthreads();
         }
     write_rows<Rows, Tile::columns>(values, key, 0, s.n, first_column, dv, at.item, kv);

@@ -18,7 +18,7 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     using Scores = typename Rows::template Block<Tile::other>;
     constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
     NORMSCOPE_DYNAMIC_SHARED(typename Rows::Entry, shared);
-    const typename Tile::template Room<1, 2> room{shared};
+    const typename Tile::template SharedTiles<1, 2> tiles{shared};
     const Place at = place_of_block(s.items, s.heads);
     const int first = s.padded - (at.tile + 1) * Tile::own, kv = at.head / s.group;
     if (first >= s.n) return;
@@ -26,18 +26,18 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     const int end = s.causal && first + Tile::own < s.n ? first + Tile::own : s.n;
     const float base2 = *scale * kLog2E;
 
-    begin_tile<Tile, Tile::own>(room.mine(0), q.at(at.item, at.head, first));
+    begin_tile<Tile, Tile::own>(tiles.mine(0), q.at(at.item, at.head, first));
     typename Rows::template Block<D> mixed;
     float largest[Rows::kRowsOfLane], sum[Rows::kRowsOfLane];
     NORMSCOPE_UNROLL
     for (int r = 0; r < Rows::kRowsOfLane; ++r) largest[r] = minus_infinity, sum[r] = 0;
     for (int key = 0; key < end; key += Tile::other) {
-        begin_tile<Tile, Tile::other>(room.passing(0), k.at(at.item, kv, key));
-        begin_tile<Tile, Tile::other>(room.passing(1), v.at(at.item, kv, key));
+        begin_tile<Tile, Tile::other>(tiles.passing(0), k.at(at.item, kv, key));
+        begin_tile<Tile, Tile::other>(tiles.passing(1), v.at(at.item, kv, key));
         finish_tiles();
         __syncthreads();
         Scores p;
-        Rows::template scores<D>(p, room.mine(0) + warp_row * Tile::ld, room.passing(0), Tile::ld);
+        Rows::template scores<D>(p, tiles.mine(0) + warp_row * Tile::ld, tiles.passing(0), Tile::ld);
         const bool whole = key + Tile::other <= (s.causal ? (query < s.n ? query + 1 : s.n) : s.n);
         NORMSCOPE_UNROLL
         for (int r = 0; r < Rows::kRowsOfLane; ++r) {
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
             NORMSCOPE_UNROLL
             for (int c = 0; c < Rows::template Block<D>::kColumns; ++c) mixed.at[r][c] *= kept;
         }
-        Rows::mix(mixed, p, room.passing(1), Tile::ld, room.scratch_of_warp());
+        Rows::mix(mixed, p, tiles.passing(1), Tile::ld, tiles.scratch_of_warp());
         __syncthreads();
     }
     NORMSCOPE_UNROLL

@@ -51,7 +51,7 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     using Tile = Tiling<Rows, D>;
     using Scores = typename Rows::template Block<Tile::other>;
     NORMSCOPE_DYNAMIC_SHARED(typename Rows::Entry, shared);
-    const typename Tile::template Room<2, 2> room{shared};
+    const typename Tile::template SharedTiles<2, 2> tiles{shared};
     const Place at = place_of_block(s.items, s.heads);
     const int first = s.padded - (at.tile + 1) * Tile::own, kv = at.head / s.group;
     if (first >= s.n || first + Tile::own <= out.first) return;
@@ -59,8 +59,8 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     const int end = s.causal && first + Tile::own < s.n ? first + Tile::own : s.n;
     const float factor = *scale, base2 = factor * kLog2E;
 
-    begin_tile<Tile, Tile::own>(room.mine(0), q.at(0, at.head, first));
-    begin_tile<Tile, Tile::own>(room.mine(1), tq.at(at.item, at.head, first));
+    begin_tile<Tile, Tile::own>(tiles.mine(0), q.at(0, at.head, first));
+    begin_tile<Tile, Tile::own>(tiles.mine(1), tq.at(at.item, at.head, first));
     float largest[Rows::kRowsOfLane], inverse[Rows::kRowsOfLane], mean[Rows::kRowsOfLane];
     NORMSCOPE_UNROLL
     for (int r = 0; r < Rows::kRowsOfLane; ++r) {
@@ -71,12 +71,13 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
         mean[r] = 0;
     }
     const auto scores = [&](Scores& p, Scores& ts, int key) {
-        begin_tile<Tile, Tile::other>(room.passing(0), k.at(0, kv, key));
-        begin_tile<Tile, Tile::other>(room.passing(1), tk.at(at.item, kv, key));
+        begin_tile<Tile, Tile::other>(tiles.passing(0), k.at(0, kv, key));
+        begin_tile<Tile, Tile::other>(tiles.passing(1), tk.at(at.item, kv, key));
         finish_tiles();
         __syncthreads();
-        tangent_scores<Rows, D>(p, ts, room.mine(0) + warp_row * Tile::ld, room.mine(1) + warp_row * Tile::ld,
-                                room.passing(0), room.passing(1), key, query, s, base2, largest, inverse);
+        tangent_scores<Rows, D>(p, ts, tiles.mine(0) + warp_row * Tile::ld,
+                                tiles.mine(1) + warp_row * Tile::ld, tiles.passing(0), tiles.passing(1), key,
+                                query, s, base2, largest, inverse);
         __syncthreads();
     };
     for (int key = 0; key < end; key += Tile::other) {
@@ -94,8 +95,8 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     for (int key = 0; key < end; key += Tile::other) {
         Scores p, ts;
         scores(p, ts, key);
-        begin_tile<Tile, Tile::other>(room.passing(0), v.at(0, kv, key));
-        begin_tile<Tile, Tile::other>(room.passing(1), tv.at(at.item, kv, key));
+        begin_tile<Tile, Tile::other>(tiles.passing(0), v.at(0, kv, key));
+        begin_tile<Tile, Tile::other>(tiles.passing(1), tv.at(at.item, kv, key));
         finish_tiles();
         __syncthreads();
         NORMSCOPE_UNROLL
@@ -104,8 +105,8 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
             for (int c = 0; c < Scores::kColumns; ++c)
                 ts.at[r][c] = p.at[r][c] == 0 ? 0.0f : p.at[r][c] * (ts.at[r][c] - mean[r]) * factor;
         }
-        Rows::mix(mixed, ts, room.passing(0), Tile::ld, room.scratch_of_warp());
-        Rows::mix(mixed, p, room.passing(1), Tile::ld, room.scratch_of_warp());
+        Rows::mix(mixed, ts, tiles.passing(0), Tile::ld, tiles.scratch_of_warp());
+        Rows::mix(mixed, p, tiles.passing(1), Tile::ld, tiles.scratch_of_warp());
         __syncthreads();
     }
     write_rows<Rows, D>(mixed, query, out.first, s.n, 0, out, at.item, at.head);

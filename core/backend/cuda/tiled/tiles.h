@@ -90,7 +90,7 @@ struct Tiling {
     }
     /// The shared memory of a block: `Own` and `Other` tiles, then the warps' scratch, then other floats.
     template <int Own, int Other>
-    struct Room {
+    struct SharedTiles {
         Entry* begin;
         __device__ Entry* mine(int i) const { return begin + i * own_entries; }
         __device__ Entry* passing(int i) const { return begin + Own * own_entries + i * other_entries; }
