@@ -111,7 +111,7 @@ class Trainer {
     T* weights() { return master_.empty() ? model_.parameters().data() : master_.data(); }
     /// The batches and knobs of the step.
     void upload_inputs(double lr);
-    /// The device's copy of what the host knows: loss scale, updates, losses of the verdict.
+    /// The device's copy of the host's values: loss scale, updates, losses of the verdict.
     void upload_control();
     /// Passes, gradient, judgement and update: calls of the device alone.
     void device_step(ThreadPool&);

@@ -166,7 +166,7 @@ class StepGraphTest : public QObject {
         QCOMPARE(on_device->outcome().text, on_cpu->outcome().text);
     }
 
-    /// Finite losses far above the first one for 50 steps: the device leaves out the update of the same step
+    /// Finite losses far above the first one for 50 steps: the device skips the update of the same step
     /// at which the verdict ends the run.
     void aDivergenceByLossesIsThatOfTheVerdict() {
         TrainSpec train;
@@ -221,13 +221,13 @@ class StepGraphTest : public QObject {
         auto device = new_device();
         Buffer<float> x;
         x.upload(device, {1, 2, 3});
-        const auto refused = [&](const std::function<void()>& calls) {
+        const auto rejected = [&](const std::function<void()>& calls) {
             QVERIFY_EXCEPTION_THROWN(device.capture(calls), std::logic_error);
             QCOMPARE(x.values().size(), std::size_t{3});  // the capture has ended
         };
-        refused([&] { x.values(); });
-        refused([&] { x.upload(device, {4, 5, 6}); });
-        refused([&] { Buffer<float> another(device, 3); });
+        rejected([&] { x.values(); });
+        rejected([&] { x.upload(device, {4, 5, 6}); });
+        rejected([&] { Buffer<float> another(device, 3); });
     }
 };
 
