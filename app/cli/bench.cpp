@@ -4,8 +4,8 @@
 #include "core/backend/cpu/block_lanczos.h"
 #include "core/backend/cpu/row_kernels.h"
 #include "core/backend/devices.h"
-#include "core/probe/spectra/jacobian_map.h"
 #include "core/model/initial_weights.h"
+#include "core/probe/spectra/jacobian_map.h"
 #include "core/run/experiment.h"
 #include "core/stack/error.h"
 #include "core/theory/softmax_sensitivity.h"
@@ -50,7 +50,8 @@ class Report {
         if (json) return;
         std::cout << cpu_name() << ", " << threads << " threads; medians\n";
         if (device_.backend != "cpu")
-            std::cout << "steps, singular values and probes on " << device_.backend << ": " << device_.name << "\n";
+            std::cout << "steps, singular values and probes on " << device_.backend << ": " << device_.name
+                      << "\n";
     }
     /// Measures and prints a line, if selected; `milliseconds` returns the time of one iteration over
     /// `amount` items (tokens, rows).
@@ -59,7 +60,8 @@ class Report {
         if (what.find(only_) == std::string::npos) return;
         const double ms = milliseconds();
         if (json_) {
-            nlohmann::ordered_json line{{"what", what}, {"ms", ms}, {"threads", threads_}, {"backend", device_.backend}};
+            nlohmann::ordered_json line{
+                {"what", what}, {"ms", ms}, {"threads", threads_}, {"backend", device_.backend}};
             if (amount > 0) line[std::string(unit) + "_per_s"] = amount / ms * 1e3;
             std::cout << line.dump() << std::endl;
             return;
@@ -79,8 +81,8 @@ class Report {
 };
 
 double step_ms(const Recipe& recipe, Device& device, ThreadPool& pool) {
-    const auto trainer =
-        make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context), device);
+    const auto trainer = make_trainer(recipe.stack, recipe.train,
+                                      make_corpus(recipe.train.data, recipe.stack.context), device);
     return median_of(
         [&] { return std::visit([&](const auto& t) { return t->step(pool).seconds; }, trainer) * 1e3; });
 }
@@ -103,8 +105,8 @@ double initial_weights_ms() {
 double spectrum_ms(Device& device, ThreadPool& pool) {
     const Recipe recipe =
         load_recipe("pre-ln", {"stack.depth=6", "stack.d_model=64", "stack.context=16", "batch=1"});
-    const auto trainer =
-        make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack.context), device);
+    const auto trainer = make_trainer(recipe.stack, recipe.train,
+                                      make_corpus(recipe.train.data, recipe.stack.context), device);
     return std::visit(
         [&](const auto& t) {
             using Scalar = typename std::decay_t<decltype(*t)>::Scalar;
@@ -159,8 +161,9 @@ int run_bench(const BenchOptions& options) {
     const auto bench_step = [&](const std::string& what, std::vector<std::string> settings) {
         settings.insert(settings.end(), long_run.begin(), long_run.end());
         const Recipe recipe = load_recipe("pre-ln", settings);
-        report.add(what, [&] { return step_ms(recipe, device, pool); },
-                   static_cast<double>(recipe.train.batch) * recipe.stack.context);
+        report.add(
+            what, [&] { return step_ms(recipe, device, pool); },
+            static_cast<double>(recipe.train.batch) * recipe.stack.context);
     };
     // The first four are in tests/bench/peer.py too.
     const auto shape = [](int depth, int width, int heads, int context, int batch) {
@@ -200,7 +203,8 @@ int run_bench(const BenchOptions& options) {
     report.add("top-16 singular values, n·d 1024, 6 layers", [&] { return spectrum_ms(device, pool); });
     for (const int length : {128, 1024}) {
         const std::string rows = ", rows of " + std::to_string(length);
-        report.add("theta float32" + rows, [&] { return theta_ms<float>(length, pool); }, kThetaRows, "rows");
+        report.add(
+            "theta float32" + rows, [&] { return theta_ms<float>(length, pool); }, kThetaRows, "rows");
         report.add(
             "theta float64" + rows, [&] { return theta_ms<double>(length, pool); }, kThetaRows, "rows");
     }

@@ -17,6 +17,7 @@ const TiledAttention& tiled_float() {
 const TiledAttention& tiled_attention(Rounding operands) {
     switch (operands) {
         case Rounding::None:
+        case Rounding::Tf32:  // float32: more exact than TF32's operands
             break;
         case Rounding::Bf16:
             return tiled_bf16();
