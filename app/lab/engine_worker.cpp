@@ -280,7 +280,7 @@ void EngineWorker::start(std::uint64_t token, std::vector<RunPlan> plans) {
         std::map<const Device*, double> promised;
         for (RunPlan& plan : plans) {
             complete_and_validate(plan.recipe, &corpora_);
-            const Device& device = deviceOf(plan);
+            Device& device = deviceOf(plan);
             const double others = promised[&device];
             promised[&device] += require_device(plan.recipe, pool_.threads(), device, others);
         }

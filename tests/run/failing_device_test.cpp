@@ -62,7 +62,7 @@ std::vector<double> losses_from(const Recipe& recipe, const Checkpoint& checkpoi
     return sink.losses();
 }
 
-InputError rejection_of(const Recipe& recipe, const Device& device, double promised = 0) {
+InputError rejection_of(const Recipe& recipe, Device& device, double promised = 0) {
     try {
         require_device(recipe, 1, device, promised);
     } catch (const InputError& error) {
