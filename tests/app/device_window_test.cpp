@@ -131,7 +131,7 @@ class DeviceWindowTest : public QObject {
         DeviceBench b;
         b.makeSmall(12);  // too few for a verdict
         b.entry("cuda-emulated")->trigger();
-        emulated_cuda_device().fail_at({0, 12000});
+        emulated_cuda_device().fail_at({0, 20000});
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.lab().failedRuns().size() == 2, 60000);
         QTRY_VERIFY(b.window->banner()->message().count("the device is lost") == 2);

@@ -258,6 +258,10 @@ class RoundingGemmTest : public QObject {
         for (Device* device : {static_cast<Device*>(&grid), &cpu_device()})
             for (const PrecisionPolicy policy : {PrecisionPolicy::Pure, PrecisionPolicy::Autocast}) {
                 Side<float> s(*device, Rounding::Tf32, policy);
+                // Not rounded, as Side::in() would.
+                const auto plain_in = [&](const std::vector<double>& values) {
+                    return s.of(std::vector<float>(values.begin(), values.end()));
+                };
                 const std::vector<double> finite = [] {
                     std::vector<double> values{0x1.002p0, 0x1.006p0, 0x1.0062p0, -0x1.002p0, 0.1};
                     for (const double v : drawn(28, 1)) values.push_back(v);
@@ -265,7 +269,7 @@ class RoundingGemmTest : public QObject {
                 }();
                 const int count = static_cast<int>(finite.size());
                 float* y = s.out(area(count, count));
-                s.ops.linear(count, count, 1, s.in(finite), {s.in(finite), nullptr, nullptr}, y);
+                s.ops.linear(count, count, 1, plain_in(finite), {plain_in(finite), nullptr, nullptr}, y);
                 const auto products = s.read(y, area(count, count));
                 const auto low = in_format(Rounding::Tf32, finite);
                 for (std::size_t i = 0; i < low.size(); ++i)
@@ -279,9 +283,9 @@ class RoundingGemmTest : public QObject {
                                dy = drawn(area(M, N), 5), start = drawn(area(N, K), 6);
                     const auto a_low = in_format(Rounding::Tf32, a), b_low = in_format(Rounding::Tf32, b),
                                dy_low = in_format(Rounding::Tf32, dy);
-                    float *out = s.out(area(M, N)), *dW = s.in(start);
-                    s.ops.linear(M, N, K, s.in(a), {s.in(b), nullptr, s.in(bias)}, out);
-                    s.ops.linear_weight_gradient(M, N, K, s.in(dy), s.in(a), false, dW);
+                    float *out = s.out(area(M, N)), *dW = plain_in(start);
+                    s.ops.linear(M, N, K, plain_in(a), {plain_in(b), nullptr, plain_in(bias)}, out);
+                    s.ops.linear_weight_gradient(M, N, K, plain_in(dy), plain_in(a), false, dW);
                     const auto forward = s.read(out, area(M, N)), gradient = s.read(dW, area(N, K));
                     for (int r = 0; r < M; ++r)
                         for (int c = 0; c < N; ++c) {

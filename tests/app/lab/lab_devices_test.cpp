@@ -127,7 +127,7 @@ class LabDevicesTest : public QObject {
         QTRY_VERIFY(!b.lab->runs()[0].checkpoints.empty());
         b.lab->play();
         b.lab->chooseDevice(kEmulated);
-        emulated_cuda_device().fail_at({0, 6000});
+        emulated_cuda_device().fail_at({0, 10000});
         QSignalSpy failures(b.lab.get(), &Lab::runsFailed);
         b.lab->forkSelected();
         QTRY_COMPARE(b.lab->runs().size(), 2u);
@@ -186,10 +186,12 @@ class LabDevicesTest : public QObject {
     void everyRunOfALostDeviceIsReported() {
         DeviceBench b(12);  // too few for a verdict
         b.lab->chooseDevice(kEmulated);
-        emulated_cuda_device().fail_at({0, 6000});
+        emulated_cuda_device().fail_at({0, 10000});
         b.lab->play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.lab->failedRuns().size() == 2, 60000);
-        for (const int i : {0, 1}) QVERIFY(b.run(i).steps.rows() > 0 && b.run(i).steps.rows() < 12);
+        for (const int i : {0, 1})
+            QVERIFY2(b.run(i).steps.rows() > 0 && b.run(i).steps.rows() < 12,
+                     qPrintable(QString("run %1: %2 steps").arg(i).arg(b.run(i).steps.rows())));
         QTRY_COMPARE(b.interrupted().size(), 2);  // offered at the next start
         b.lab->addRun(b.lab->runs()[0].recipe);
         QTRY_VERIFY(b.lab->exact() && b.run(2).probes.count("growth"));

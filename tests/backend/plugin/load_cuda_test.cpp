@@ -38,7 +38,8 @@ class LoadCudaTest : public QObject {
         QCOMPARE(missing({"/nowhere/a.so"}), "/nowhere/a.so does not exist");
         QCOMPARE(missing({""}), "NORMSCOPE_CUDA_PLUGIN is empty");
         QCOMPARE(missing({OLD_ABI}),
-                 OLD_ABI " is of another version of Normscope (its interface is not number 2)");
+                 QString(OLD_ABI " is of another version of Normscope (its interface is not number %1)")
+                     .arg(kCudaPluginAbi));
         QCOMPARE(missing({NO_CARD}), "no NVIDIA card");
         QCOMPARE(missing({"/nowhere/a.so", FAULTY}), "the fake card has a fault");
         const std::string text = path("text.so").toStdString();
