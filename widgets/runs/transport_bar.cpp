@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/runs/transport_bar.h"
 
+#include "widgets/plots/glyph.h"
 #include "widgets/plots/number_text.h"
 #include "widgets/runs/device_button.h"
-#include "widgets/plots/glyph.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -142,10 +142,13 @@ void TransportBar::setRates(double tokens_per_s, double step_ms, double probe_pe
     };
     const QString tokens =
         number(tokens_per_s, [](double v) { return QLocale().toString(std::round(v), 'f', 0); });
-    const QString ms = number(step_ms, [](double v) { return numberText(v, 3); });
+    const bool seconds = std::isfinite(step_ms) && step_ms >= 1000;
+    const QString step =
+        (seconds ? tr("%1 s/step") : tr("%1 ms/step"))
+            .arg(number(seconds ? step_ms / 1000 : step_ms, [](double v) { return numberText(v, 3); }));
     const QString percent =
         number(probe_percent, [](double v) { return QString::number(v, 'f', v < 9.95 ? 1 : 0); });
-    rates_text_ = tr("%1 tokens/s\n%2 ms/step · probes %3 %").arg(tokens, ms, percent);
+    rates_text_ = tr("%1 tokens/s\n%2 · probes %3 %").arg(tokens, step, percent);
     showRates();
 }
 

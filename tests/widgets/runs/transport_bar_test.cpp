@@ -169,6 +169,7 @@ class TransportBarTest : public QObject {
             if (label->accessibleName() == u"Speed") lines = label->text().split('\n');
         QCOMPARE(lines.size(), 3);
         QCOMPARE(lines[0], "cuda-emulated · " + QLocale().toString(1234567) + " tokens/s");
+        QCOMPARE(lines[1], QStringLiteral("1.23 s/step · probes 56 %"));
         QCOMPARE(lines[2], QStringLiteral("199.9 of 200.1 GiB free"));
         QCOMPARE(b.bar.scrubber()->width(), length);
         for (const auto* label : b.bar.findChildren<QLabel*>())
