@@ -31,7 +31,10 @@ Banner::Banner(QWidget* parent) : QFrame(parent), text_(new QLabel(this)), hide_
 }
 
 void Banner::tell(const QString& message, std::vector<Offer> offers) {
-    for (QWidget* button : buttons_) button->deleteLater();
+    for (QWidget* button : buttons_) {
+        button->hide();
+        button->deleteLater();
+    }
     buttons_.clear();
     text_->setText(message);
     const bool passing = offers.empty();
@@ -43,6 +46,7 @@ void Banner::tell(const QString& message, std::vector<Offer> offers) {
             act();
         });
         row_->addWidget(button);
+        button->show();  // now: a layout shows it in a later event
         buttons_.push_back(button);
     }
     show();

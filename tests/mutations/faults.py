@@ -68,7 +68,6 @@ FAULTS = [
     ("train", "the cosine ends one step late", "schedule.cpp", "steps - 1 - s.warmup", "steps - ($M ? 0 : 1) - s.warmup", ["train_schedule", "train_trainer"]),
     ("train", "the loss scale grows past float32", "step_control.h", "if (scale < kHighest)", "if ($M || scale < kHighest)", ["backend_step_control"]),
     ("train", "a graph keeps the knobs of its capture", "trainer.cpp", "step_knobs_.upload(model_", "if (!$M || !graph_) step_knobs_.upload(model_", ["train_step_graph"]),
-    ("train", "a graph outlives its scratch memory", "captured_calls.h", "return moves_ == at_;", "return $M || moves_ == at_;", ["train_step_graph"]),
     ("train", "a restored divergence watch does not reach the device", "trainer.cpp", "updates_, verdict_.watch()}", "updates_, $M ? DivergenceWatch{} : verdict_.watch()}", ["train_step_graph"]),
     ("train", "the device forgets how many updates were made", "step_control.h", "++control.updates", "($M ? control.updates = 1 : ++control.updates)", ["train_"]),
     ("backend", "a skipped step updates on the CUDA device", "each.h", "if (*step.clip == kNoUpdate) return;", "if (!$M && *step.clip == kNoUpdate) return;", ["train_step_graph"]),
