@@ -7,6 +7,7 @@
 
 #include <QtTest>
 #include <cmath>
+#include <future>
 #include <limits>
 #include <thread>
 
@@ -33,12 +34,27 @@ EmulatedCudaDevice new_device() {
     return EmulatedCudaDevice({grid::Schedule::Order::Ascending, 1, false});
 }
 
-/// Without a graph.
-StepNumbers step_alone(Trainer<float>& trainer, ThreadPool& pool) {
-    StepNumbers made;
-    std::thread([&] { made = trainer.step(pool); }).join();
-    return made;
-}
+/// Steps without a graph. Every thread lives to the end: a new one would have the id of one that has ended.
+class StepsAlone {
+  public:
+    ~StepsAlone() {
+        over_.set_value();
+        for (std::thread& thread : threads_) thread.join();
+    }
+    StepNumbers step(Trainer<float>& trainer, ThreadPool& pool) {
+        std::promise<StepNumbers> made;
+        threads_.emplace_back([&, over = until_] {
+            made.set_value(trainer.step(pool));
+            over.wait();
+        });
+        return made.get_future().get();
+    }
+
+  private:
+    std::promise<void> over_;
+    std::shared_future<void> until_ = over_.get_future().share();
+    std::vector<std::thread> threads_;
+};
 
 bool same_weights(const Trainer<float>& a, const Trainer<float>& b) {
     const auto x = a.trained_weights(), y = b.trained_weights();
@@ -70,6 +86,7 @@ class StepGraphTest : public QObject {
         train.accumulate = accumulate;
         auto device = new_device();
         ThreadPool pool(1);
+        StepsAlone alone;
         auto captured = small_trainer(device, train), called = small_trainer(device, train);
         auto kept = small_trainer(device, train);  // without the knobs
         for (int i = 0; i < 8; ++i) {
@@ -78,7 +95,7 @@ class StepGraphTest : public QObject {
                 captured->set_knobs(knobs);
                 called->set_knobs(knobs);
             }
-            const StepNumbers a = captured->step(pool), b = step_alone(*called, pool), c = kept->step(pool);
+            const StepNumbers a = captured->step(pool), b = alone.step(*called, pool), c = kept->step(pool);
             QCOMPARE(a.loss, b.loss);
             QCOMPARE(a.grad_norm, b.grad_norm);
             QVERIFY(same_weights(*captured, *called));
@@ -90,6 +107,7 @@ class StepGraphTest : public QObject {
     void isCapturedAgainWhereMemoryHasMoved() {
         auto device = new_device();
         ThreadPool pool(1);
+        StepsAlone alone;
         auto captured = small_trainer(device, {}), called = small_trainer(device, {});
         for (int i = 0; i < 6; ++i) {
             if (i == 3) {
@@ -99,7 +117,7 @@ class StepGraphTest : public QObject {
                 captured->model().clear(gradients, 30);
                 captured->model().accumulate(batch, 1, gradients, scratch, pool);
             }
-            QCOMPARE(captured->step(pool).loss, step_alone(*called, pool).loss);
+            QCOMPARE(captured->step(pool).loss, alone.step(*called, pool).loss);
         }
         QVERIFY(same_weights(*captured, *called));
     }
