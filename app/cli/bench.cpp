@@ -4,9 +4,11 @@
 #include "core/backend/cpu/block_lanczos.h"
 #include "core/backend/cpu/row_kernels.h"
 #include "core/backend/devices.h"
+#include "core/backend/out_of_memory.h"
 #include "core/model/initial_weights.h"
 #include "core/probe/spectra/jacobian_map.h"
 #include "core/run/experiment.h"
+#include "core/run/memory_need.h"
 #include "core/stack/error.h"
 #include "core/theory/softmax_sensitivity.h"
 #include "core/train/data/corpus.h"
@@ -53,12 +55,19 @@ class Report {
             std::cout << "steps, singular values and probes on " << device_.backend << ": " << device_.name
                       << "\n";
     }
-    /// Measures and prints a line, if selected; `milliseconds` returns the time of one iteration over
-    /// `amount` items (tokens, rows).
+    /// Measures and prints a line, if selected, or why it is skipped; `milliseconds` returns the time of one
+    /// iteration over `amount` items (tokens, rows).
     void add(const std::string& what, const std::function<double()>& milliseconds, double amount = 0,
              const char* unit = "tokens") {
         if (what.find(only_) == std::string::npos) return;
-        const double ms = milliseconds();
+        double ms = 0;
+        try {
+            ms = milliseconds();
+        } catch (const InputError& error) {
+            return skip(what, error.what());
+        } catch (const OutOfMemory& error) {
+            return skip(what, error.what());
+        }
         if (json_) {
             nlohmann::ordered_json line{
                 {"what", what}, {"ms", ms}, {"threads", threads_}, {"backend", device_.backend}};
@@ -74,6 +83,14 @@ class Report {
     }
 
   private:
+    /// The device has not the memory or the format.
+    void skip(const std::string& what, const std::string& why) const {
+        if (json_)
+            std::cout << nlohmann::ordered_json{{"what", what}, {"skipped", why}}.dump() << std::endl;
+        else
+            std::cout << what << ": skipped: " << why << std::endl;
+    }
+
     bool json_;
     DeviceCapabilities device_;
     int threads_;
@@ -83,8 +100,19 @@ class Report {
 double step_ms(const Recipe& recipe, Device& device, ThreadPool& pool) {
     const auto trainer = make_trainer(recipe.stack, recipe.train,
                                       make_corpus(recipe.train.data, recipe.stack.context), device);
-    return median_of(
-        [&] { return std::visit([&](const auto& t) { return t->step(pool).seconds; }, trainer) * 1e3; });
+    const auto ms = [&](std::int64_t steps) {
+        return std::visit(
+            [&](const auto& t) {
+                double seconds = 0;
+                for (const StepNumbers& now : t->steps(pool, steps)) seconds += now.seconds;
+                return seconds / static_cast<double>(steps) * 1e3;
+            },
+            trainer);
+    };
+    if (device.capabilities().host_readable) return median_of([&] { return ms(1); });
+    ms(2);  // the first steps allocate
+    const std::int64_t steps = steps_of_a_call(ms(1) / 1e3);
+    return median_of([&] { return ms(steps); });
 }
 
 /// Time to draw the initial weights of a layer of width 768, per million entries.
@@ -162,7 +190,11 @@ int run_bench(const BenchOptions& options) {
         settings.insert(settings.end(), long_run.begin(), long_run.end());
         const Recipe recipe = load_recipe("pre-ln", settings);
         report.add(
-            what, [&] { return step_ms(recipe, device, pool); },
+            what,
+            [&] {
+                require_device(recipe, pool.threads(), device);
+                return step_ms(recipe, device, pool);
+            },
             static_cast<double>(recipe.train.batch) * recipe.stack.context);
     };
     // The first four are in tests/bench/peer.py too.

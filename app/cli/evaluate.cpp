@@ -34,7 +34,7 @@ int run_evaluate(const EvaluateOptions& options) {
     warner.show(warnings(recipe.stack));
     warner.show(gate_warnings(model));
     const Batch batch = read_batch(options.tokens, recipe.stack);
-    require_memory(evaluation_memory_need(recipe.stack, batch.sequences, batch.length, sizeof(T)));
+    require_memory(evaluation_memory_need(recipe.stack, batch.sequences, batch.length, sizeof(T)), device);
     ThreadPool pool(options.threads);
     const Evaluation result = evaluate(recipe, model, batch, options.parts, pool);
     write_named_arrays(options.out, result.arrays);

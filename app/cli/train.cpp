@@ -65,7 +65,7 @@ int exit_code(RunState state) {
 void drive(Run& run, ThreadPool& pool) {
     run.begin();
     do {
-        run.advance(pool);
+        run.advance(pool, run.experiment().steps_a_call());
         if (stop_signal != 0) {
             const std::string why = stop_signal == SIGINT ? "stopped by SIGINT" : "stopped by SIGTERM";
             run.interrupt(why, why);

@@ -13,6 +13,7 @@
 
 #include <QTimer>
 #include <algorithm>
+#include <limits>
 #include <map>
 
 namespace normscope::app {
@@ -31,8 +32,8 @@ double milliseconds(std::chrono::steady_clock::duration d) {
     return std::chrono::duration<double, std::milli>(d).count();
 }
 
-/// The warnings about the weights; those about the stack are known to the caller. None from a device that does
-/// not answer: the run's next step reports that.
+/// The warnings about the weights; those about the stack are known to the caller. None from a device that
+/// does not answer: the run's next step reports that.
 std::vector<std::string> gateWarnings(const Experiment& experiment) {
     std::vector<std::string> lines;
     try {
@@ -318,13 +319,26 @@ void EngineWorker::chunk() {
     if (running) scheduleChunk();
 }
 
-/// One step of the next run; false when all have ended.
+/// As many steps of each run: one, or what the slowest device is best given at once.
+std::int64_t EngineWorker::stepsARound() const {
+    std::int64_t steps = std::numeric_limits<std::int64_t>::max();
+    for (const auto& trained : trained_)
+        if (!trained->ended()) steps = std::min(steps, trained->run->experiment().steps_a_call());
+    return single_steps_ > 0 ? 1 : steps;
+}
+
+/// The steps of a round of the next run; false when all have ended.
 bool EngineWorker::advanceOne() {
     for (std::size_t tried = 0; tried < trained_.size(); ++tried) {
-        Trained& trained = *trained_[turn_ % trained_.size()];
-        turn_ = (turn_ + 1) % trained_.size();
+        turn_ %= trained_.size();
+        if (turn_ == 0) steps_a_round_ = stepsARound();
+        Trained& trained = *trained_[turn_++];
         if (trained.ended()) continue;
-        drive(trained, [this](Run& run) { run.advance(pool_); });
+        const auto steps_done = [&] { return trained.run->experiment().steps_done(); };
+        const std::int64_t end = steps_done() + steps_a_round_;
+        do {
+            drive(trained, [&](Run& run) { run.advance(pool_, end - steps_done()); });
+        } while (!trained.ended() && steps_done() < end && !shutting_down_);
         if (single_steps_ > 0) --single_steps_;
         return true;
     }

@@ -24,11 +24,11 @@ namespace normscope::app {
 ///
 /// Exploring is always on the CPU: it follows a drag, and needs no memory of a device that may train.
 ///
-/// Training: each run on the device of its plan. A device that fails ends its runs, each with its outcome; the
-/// others continue. All runs step round-robin, in chunks of about 16 ms, with the event loop in between.
-/// Frames are sent at most every 16 ms and only while fewer than two of them wait to be shown; meanwhile changes are
-/// collected in the next. Data to record bypasses the interface, through recordings(): a busy interface does
-/// not delay it.
+/// Training: each run on the device of its plan. A device that fails ends its runs, each with its outcome;
+/// the others continue. All runs step round-robin, in chunks of about 16 ms, with the event loop in between.
+/// Frames are sent at most every 16 ms and only while fewer than two of them wait to be shown; meanwhile
+/// changes are collected in the next. Data to record bypasses the interface, through recordings(): a busy
+/// interface does not delay it.
 ///
 /// Measuring afterwards: runs are replayed in separate experiments, in slices of about 16 ms between those of
 /// the training, which is slowed down but not changed.
@@ -114,6 +114,7 @@ class EngineWorker : public QObject {
     void scheduleChunk();
     void chunk();
     bool advanceOne();
+    std::int64_t stepsARound() const;
     template <class Work>
     void drive(Trained& trained, Work&& work);
     void wakeRecorder(bool first);
@@ -129,7 +130,7 @@ class EngineWorker : public QObject {
     ThreadPool pool_;
     Corpora corpora_;
     std::mutex mutex_;
-    std::optional<ExploreRequest> request_;  ///< guarded by mutex_
+    std::optional<ExploreRequest> request_;          ///< guarded by mutex_
     std::optional<MeasureRequest> measure_request_;  ///< guarded by mutex_
     std::atomic<bool> cancel_{false}, shutting_down_{false};
     std::atomic<bool> cancel_measuring_{false};  ///< a newer request exists
@@ -138,10 +139,11 @@ class EngineWorker : public QObject {
     std::vector<Explored> explored_;
     std::vector<std::unique_ptr<Trained>> trained_;
     std::shared_ptr<RecordingQueue> recordings_ = std::make_shared<RecordingQueue>();
-    std::size_t turn_ = 0;  ///< the run of the next step
+    std::size_t turn_ = 0;  ///< the run of the next steps
+    std::int64_t steps_a_round_ = 1;
     std::uint64_t frame_number_ = 0;
     bool paused_ = false, chunk_scheduled_ = false;
-    int single_steps_ = 0;  ///< remaining advances while paused
+    int single_steps_ = 0;            ///< remaining advances while paused
     MeasureRequest measuring_;        ///< its first run is the current one
     std::unique_ptr<Replay> replay_;  ///< null: not built yet
     bool replay_scheduled_ = false;

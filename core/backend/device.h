@@ -40,6 +40,15 @@ class Graph {
     virtual void launch() = 0;
 };
 
+/// Values that are copied to the host in order with a device's calls, without waiting for them. A device
+/// outlives these.
+class Readback {
+  public:
+    virtual ~Readback() = default;
+    /// Waits for the copy. The values are valid as long as this object. SystemError where the device is lost.
+    virtual const void* wait() = 0;
+};
+
 /// Storage of tensors and execution of passes: memory, copies, and sharding of a batch. The operations are in
 /// Ops (ops.h), one per scalar and precision.
 ///
@@ -65,6 +74,9 @@ class Device {
     virtual void release(void* block, std::size_t bytes) noexcept = 0;
     virtual void upload(void* to, const void* from, std::size_t bytes) = 0;
     virtual void download(void* to, const void* from, std::size_t bytes) = 0;
+    /// A copy of the values at `from` after the calls so far; returns before it is done, where the device
+    /// can (here it cannot).
+    virtual std::unique_ptr<Readback> read(const void* from, std::size_t bytes);
     /// Within the device.
     virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
     virtual void zero(void* to, std::size_t bytes) = 0;
@@ -105,6 +117,17 @@ class Device {
         return static_cast<T*>(scratch(slot, count * sizeof(T)));
     }
 };
+
+inline std::unique_ptr<Readback> Device::read(const void* from, std::size_t bytes) {
+    struct Done final : Readback {
+        explicit Done(std::size_t bytes) : values(bytes) {}
+        const void* wait() override { return values.data(); }
+        std::vector<std::byte> values;
+    };
+    auto copy = std::make_unique<Done>(bytes);
+    if (bytes > 0) download(copy->values.data(), from, bytes);
+    return copy;
+}
 
 template <>
 inline Ops<float>& Device::ops<float>(Rounding rounding, PrecisionPolicy policy) {

@@ -109,6 +109,7 @@ struct StepKnobs {
 struct StepControl {
     LossScale loss_scale;
     std::int64_t updates = 0;  ///< of the optimizer so far
+    std::int64_t stopped = 0;  ///< not 0 after a step that was Bad or Diverged, until the host resets it
     DivergenceWatch watch;
 };
 
@@ -117,6 +118,7 @@ enum class StepEvent : std::int64_t {  // as wide as its neighbours in StepRepor
     Skipped,   ///< the scaled gradient overflowed: no update, half the scale
     Bad,       ///< the loss or the gradient is not finite: no update
     Diverged,  ///< by DivergenceWatch: no update
+    Stopped,   ///< launched before the host knew that an earlier step was Bad or Diverged: changes nothing
 };
 
 /// The results of a step that the host reads.
@@ -181,6 +183,12 @@ NORMSCOPE_SHARED_CODE inline void judge_step(const StepRule& rule, const StepKno
                                              OptimizerNumbers& numbers, double& clip) {
     const bool finite_loss = report.loss - report.loss == 0, finite_norm = norm - norm == 0;
     report.grad_norm = norm;
+    clip = kNoUpdate;
+    if (control.stopped != 0) {
+        report.event = StepEvent::Stopped;
+        report.after = control.loss_scale;
+        return;
+    }
     const bool overflowed = rule.scales_loss && finite_loss && !finite_norm;
     if (rule.scales_loss && finite_loss) control.loss_scale.update(overflowed);
     if (!finite_loss || (!finite_norm && !(overflowed && !control.loss_scale.exhausted())))
@@ -190,7 +198,7 @@ NORMSCOPE_SHARED_CODE inline void judge_step(const StepRule& rule, const StepKno
     else
         report.event = overflowed ? StepEvent::Skipped : StepEvent::Updated;
     report.after = control.loss_scale;
-    clip = kNoUpdate;
+    control.stopped = report.event == StepEvent::Bad || report.event == StepEvent::Diverged;
     if (report.event != StepEvent::Updated) return;
     numbers = optimizer_numbers(rule, knobs.lr, knobs.weight_decay, ++control.updates);
     clip = clip_factor(norm, knobs.clip);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/experiment.h"
 
+#include "core/backend/cpu/row_kernels.h"
+#include "core/model/gate_warnings.h"
+#include "core/run/evaluation.h"
+#include "core/run/probe_steps.h"
+#include "core/run/watched_step.h"
+#include "core/stack/error.h"
+#include "core/stack/warnings.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <set>
-
-#include "core/backend/cpu/row_kernels.h"
-#include "core/run/evaluation.h"
-#include "core/run/watched_step.h"
-#include "core/model/gate_warnings.h"
-#include "core/run/probe_steps.h"
-#include "core/stack/error.h"
-#include "core/stack/warnings.h"
+#include <utility>
 
 namespace normscope {
 
@@ -22,6 +23,9 @@ namespace {
 /// A larger tape is freed after each sample: on wide stacks, which are sampled rarely, it would be most of
 /// the memory.
 constexpr std::size_t kKeptTape = std::size_t{256} << 20;
+
+constexpr double kCallSeconds = 0.008;
+constexpr double kMostSteps = 16;
 
 /// Calls f with the trainer of whichever precision.
 template <class F>
@@ -133,37 +137,22 @@ ProbeResult Experiment::measure(const std::string& probe, ThreadPool& pool, cons
     return result;
 }
 
-RunDelta Experiment::advance(ThreadPool& pool) {
-    RunDelta delta;
-    const std::int64_t step = steps_done();
+std::vector<std::string> Experiment::due_at(std::int64_t step) const {
     std::vector<std::string> due;
     for (std::size_t i = 0; i < recipe_.probes.size(); ++i)
         if (probe_steps_[i].contains(step)) due.push_back(recipe_.probes[i].id);
-    double probe_ms = 0;
-    const auto keep = [&](ProbeResult result) {
-        probe_ms += result.cost_ms;
-        delta.probes.push_back(std::move(result));
-    };
-    std::vector<std::string> of_weights = due;
-    const bool watched = std::erase(of_weights, kUpdatesProbe) > 0;
-    measure(of_weights, pool, nullptr, keep);
+    return due;
+}
 
-    const RunState before = outcome().state;
-    StepNumbers now =
-        with(trainer_, [&](auto& t) { return watched ? watched_step(t, pool, keep) : t.step(pool); });
+std::int64_t Experiment::steps_a_call() const {
+    if (device().capabilities().host_readable) return 1;
+    return last_step_seconds_ > 0 ? steps_of_a_call(last_step_seconds_) : 1;
+}
+
+void Experiment::add_step(RunDelta& delta, StepNumbers now, double probe_ms) {
     training_seconds_ += now.seconds;
     last_step_seconds_ = now.seconds;
     flight_.add(now.step, std::move(now.hidden_rms), std::move(now.hidden_gradient));
-    // The last step was not known in advance: the remaining probes are measured now, on the final weights.
-    if (outcome().state == RunState::Diverged) {
-        std::vector<std::string> missed;
-        for (const auto& plan : recipe_.probes)
-            if (std::find(due.begin(), due.end(), plan.id) == due.end()) missed.push_back(plan.id);
-        const bool no_update = std::erase(missed, kUpdatesProbe) > 0;
-        measure(missed, pool, nullptr, keep);
-        if (no_update) with(trainer_, [&](auto& t) { keep(left_out_update(t, step)); });
-    }
-    probe_seconds_ += probe_ms / 1e3;
     const double tokens =
         static_cast<double>(recipe_.train.batch) * recipe_.train.accumulate * recipe_.stack.context;
     delta.steps.push_back({now.step,
@@ -184,11 +173,53 @@ RunDelta Experiment::advance(ThreadPool& pool) {
              "gradient overflows FP16 at loss scale " + short_number(now.loss_scale) + ": update left out"});
     if (const auto spike = spikes_.add(now.loss, now.grad_norm))
         delta.events.push_back({now.step, "spike", *spike});
+}
+
+RunDelta Experiment::advance(ThreadPool& pool, std::int64_t at_most) {
+    RunDelta delta;
+    const std::int64_t first = steps_done();
+    const std::vector<std::string> due = due_at(first);
+    double probe_ms = 0;
+    const auto keep = [&](ProbeResult result) {
+        probe_ms += result.cost_ms;
+        delta.probes.push_back(std::move(result));
+    };
+    std::vector<std::string> of_weights = due;
+    const bool watched = std::erase(of_weights, kUpdatesProbe) > 0;
+    measure(of_weights, pool, nullptr, keep);
+
+    std::int64_t count = 1;
+    const auto measured = [&](std::int64_t step) {
+        const std::int64_t every = recipe_.train.validate_every;
+        return (every > 0 && step % every == 0) || !due_at(step).empty();
+    };
+    while (count < at_most && !watched && !measured(first + count)) ++count;
+    const RunState before = outcome().state;
+    std::vector<StepNumbers> made = with(trainer_, [&](auto& t) {
+        return watched ? std::vector{watched_step(t, pool, keep)} : t.steps(pool, count);
+    });
+    const std::int64_t last = made.back().step;
+    const double first_ms = std::exchange(probe_ms, 0);
+    // The last step was not known in advance: the remaining probes are measured now, on the final weights.
+    if (outcome().state == RunState::Diverged) {
+        std::vector<std::string> missed;
+        for (const auto& plan : recipe_.probes)
+            if (last > first || std::find(due.begin(), due.end(), plan.id) == due.end())
+                missed.push_back(plan.id);
+        const bool no_update = std::erase(missed, kUpdatesProbe) > 0;
+        measure(missed, pool, nullptr, keep);
+        if (no_update) with(trainer_, [&](auto& t) { keep(left_out_update(t, last)); });
+    }
+    probe_seconds_ += (first_ms + probe_ms) / 1e3;
+    for (StepNumbers& now : made) {
+        const double ms = (now.step == first ? first_ms : 0) + (now.step == last ? probe_ms : 0);
+        add_step(delta, std::move(now), ms);
+    }
     if (outcome().state != before) {
         delta.outcome = outcome();
         if (ended()) {
             const std::string why = outcome().text.empty() ? "" : ": " + outcome().text;
-            delta.events.push_back({now.step, "outcome", run_state_word(outcome().state) + why});
+            delta.events.push_back({last, "outcome", run_state_word(outcome().state) + why});
         }
     }
     complete(delta);
@@ -231,8 +262,10 @@ template <class T>
 std::vector<StoredTensor> stored(const ParameterTable& table, std::span<const T> arena) {
     std::vector<StoredTensor> tensors;
     for (const TensorInfo& t : table.tensors()) {
-        StoredTensor stored{t.name, {t.shape.begin(), t.shape.end()},
-                            sizeof(T) == 4 ? StoredType::Float32 : StoredType::Float64, {}};
+        StoredTensor stored{t.name,
+                            {t.shape.begin(), t.shape.end()},
+                            sizeof(T) == 4 ? StoredType::Float32 : StoredType::Float64,
+                            {}};
         stored.bytes.resize(t.count * sizeof(T));
         std::memcpy(stored.bytes.data(), arena.data() + t.offset, stored.bytes.size());
         tensors.push_back(std::move(stored));
@@ -365,6 +398,10 @@ std::string default_run_name(const Recipe& recipe) {
     if (recipe.stack.residual_step != 1) name += " Δt " + short_number(recipe.stack.residual_step);
     if (recipe.stack.temperature != 1) name += " τ " + short_number(recipe.stack.temperature);
     return name;
+}
+
+std::int64_t steps_of_a_call(double step_seconds) {
+    return static_cast<std::int64_t>(std::clamp(std::round(kCallSeconds / step_seconds), 1.0, kMostSteps));
 }
 
 std::string change_of_device(const RunData& history, const std::string& backend) {

@@ -1,6 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/probe/probe_input.h"
+#include "core/probe/registry.h"
+#include "core/probe/step_list.h"
+#include "core/recipe/hot_knobs.h"
+#include "core/recipe/recipe.h"
+#include "core/run/complete.h"
+#include "core/run/flight_recorder.h"
+#include "core/run/known_series.h"
+#include "core/session/checkpoint.h"
+#include "core/session/recorder.h"
+#include "core/session/run_data.h"
+#include "core/train/spike.h"
+#include "core/train/trainer.h"
+
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -8,20 +22,6 @@
 #include <string>
 #include <tuple>
 #include <vector>
-
-#include "core/probe/probe_input.h"
-#include "core/probe/registry.h"
-#include "core/probe/step_list.h"
-#include "core/run/flight_recorder.h"
-#include "core/run/known_series.h"
-#include "core/recipe/hot_knobs.h"
-#include "core/recipe/recipe.h"
-#include "core/run/complete.h"
-#include "core/session/checkpoint.h"
-#include "core/session/recorder.h"
-#include "core/session/run_data.h"
-#include "core/train/spike.h"
-#include "core/train/trainer.h"
 
 namespace normscope {
 
@@ -69,9 +69,12 @@ class Experiment {
     void measure(const std::vector<std::string>& probes, ThreadPool& pool, const std::atomic<bool>* cancel,
                  const std::function<void(ProbeResult)>& done);
 
-    /// The probes that are due at this step (probe_steps), then the step. The delta carries both, and where
+    /// The probes that are due at this step (probe_steps), then the step, and up to `at_most` steps in all
+    /// before the next one where anything is measured (Trainer::steps). The delta carries both, and where
     /// anything happened (an event, the end) the steps of the flight recorder that were not written yet.
-    RunDelta advance(ThreadPool& pool);
+    RunDelta advance(ThreadPool& pool, std::int64_t at_most = 1);
+    /// For advance(): 1 where a step ends with its call (CPU), else steps_of_a_call().
+    std::int64_t steps_a_call() const;
 
     HotKnobs knobs() const;
     /// Takes effect at the next step (or measurement); the event names the changes.
@@ -97,6 +100,10 @@ class Experiment {
     static std::vector<std::string> columns(Precision precision);
 
   private:
+    /// The probes of the recipe that are due at a step.
+    std::vector<std::string> due_at(std::int64_t step) const;
+    /// The row and events of a step.
+    void add_step(RunDelta& delta, StepNumbers now, double probe_ms);
     /// Adds the flight recorder's steps to a delta with events, and converts all to the known series.
     void complete(RunDelta& delta);
 
@@ -124,6 +131,10 @@ RecordingSchema recording_schema(const RunData& history);
 
 /// "Pre-LN", "Pre-LN + GPAS" or "Post-LN Δt 0.2": the scheme's title and what is unusual about it.
 std::string default_run_name(const Recipe& recipe);
+
+/// How many steps of this duration a device that runs alone is given at once: about 8 ms, which is short
+/// enough for a frame, and at most 16, so many that the wait at their end does not count.
+std::int64_t steps_of_a_call(double step_seconds);
 
 /// For the event of a run that continues: ", on cpu instead of cuda"; empty where its device is the same.
 std::string change_of_device(const RunData& history, const std::string& backend);

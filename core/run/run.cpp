@@ -4,6 +4,7 @@
 #include "core/backend/out_of_memory.h"
 #include "core/run/memory_need.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace normscope {
@@ -86,7 +87,7 @@ void Run::begin() {
     if (given_weights_) save();
 }
 
-void Run::advance(ThreadPool& pool) {
+void Run::advance(ThreadPool& pool, std::int64_t at_most) {
     if (ended()) return;
     if (knobs_moved_ && Clock::now() - knob_checkpoint_ >= kKnobInterval) {
         knob_checkpoint_ = Clock::now();
@@ -94,8 +95,12 @@ void Run::advance(ThreadPool& pool) {
         if (ended()) return;
     }
     const TrainSpec& train = experiment_->recipe().train;
-    put(computed(
-        pool.threads(), [&] { return train.steps > 0 ? experiment_->advance(pool) : first_samples(*experiment_, pool); }));
+    if (train.checkpoint_every > 0)  // none is missed
+        at_most =
+            std::min(at_most, train.checkpoint_every - experiment_->steps_done() % train.checkpoint_every);
+    put(computed(pool.threads(), [&] {
+        return train.steps > 0 ? experiment_->advance(pool, at_most) : first_samples(*experiment_, pool);
+    }));
     if (outcome_.state == RunState::Failed) return;  // its weights are not those of any step
     const bool due = train.checkpoint_every > 0 ? experiment_->steps_done() % train.checkpoint_every == 0
                                                 : Clock::now() - last_checkpoint_ >= interval_;

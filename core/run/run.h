@@ -50,8 +50,9 @@ class Run {
     Run(std::unique_ptr<Experiment> experiment, RunStart start, RunSink& sink, Clock::duration interval);
 
     void begin();
-    /// The samples that are due and one step; of a run of no steps the first samples and its end.
-    void advance(ThreadPool& pool);
+    /// The samples that are due and a step, or up to `at_most` (Experiment::advance); of a run of no steps
+    /// the first samples and its end.
+    void advance(ThreadPool& pool, std::int64_t at_most = 1);
     /// Takes effect at the next step.
     void set_knobs(const HotKnobs& knobs);
     /// A checkpoint now.

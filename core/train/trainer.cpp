@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <limits>
 
 namespace normscope {
@@ -16,6 +17,11 @@ namespace normscope {
 namespace {
 
 constexpr int kHeldOutBatches = 4;
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 }  // namespace
 
@@ -57,7 +63,11 @@ void Trainer<T>::publish_weights() {
 
 template <class T>
 void Trainer<T>::prepare_numerics() {
-    model_.numerics = {knobs_.residual_step, temperature(train_.schedule, knobs_.temperature, step_),
+    prepare_numerics(step_);
+}
+template <class T>
+void Trainer<T>::prepare_numerics(std::int64_t step) {
+    model_.numerics = {knobs_.residual_step, temperature(train_.schedule, knobs_.temperature, step),
                        knobs_.eps};
 }
 
@@ -91,13 +101,12 @@ double Trainer<T>::held_out_loss(ThreadPool& pool) {
 }
 
 template <class T>
-void Trainer<T>::read_hidden_states(StepNumbers& now) const {
+void Trainer<T>::read_hidden_states(const double* squares, StepNumbers& now) const {
     const std::size_t states = model_.rules().size() + 1;
     const double numbers =
         static_cast<double>(train_.batch) * train_.accumulate * model_.spec().context * model_.spec().d_model;
     now.hidden_rms.assign(states, 0);
     now.hidden_gradient.assign(states, 0);
-    const HostView<double> squares(gradients_.hidden_squares);
     for (std::size_t k = 0; k < states; ++k) {
         for (std::size_t i = 0; i < gradients_.shards.size();
              ++i) {  // in order: the same bits on any number of threads
@@ -111,16 +120,16 @@ void Trainer<T>::read_hidden_states(StepNumbers& now) const {
 
 template <class T>
 void Trainer<T>::upload_control() {
-    const StepControl control{loss_scale_, updates_, verdict_.watch()};
+    const StepControl control{loss_scale_, updates_, 0, verdict_.watch()};
     control_.upload(model_.device(), &control, 1);
 }
 
 template <class T>
-void Trainer<T>::upload_inputs(double lr) {
+void Trainer<T>::upload_inputs(std::int64_t step, double lr) {
     std::vector<Batch> batches;
     for (int micro = 0; micro < train_.accumulate; ++micro)
         batches.push_back(
-            corpus_->train_batch(train_.seed, step_, micro, train_.batch, model_.spec().context));
+            corpus_->train_batch(train_.seed, step, micro, train_.batch, model_.spec().context));
     model_.upload_step(batches, scratch_);
     const StepKnobs knobs{lr, knobs_.weight_decay, knobs_.clip};
     step_knobs_.upload(model_.device(), &knobs, 1);
@@ -174,29 +183,44 @@ void Trainer<T>::run_step(ThreadPool& pool) {
 }
 
 template <class T>
-StepNumbers Trainer<T>::step(ThreadPool& pool) {
-    outcome_.state = RunState::Running;
-    prepare_numerics();
-    StepNumbers now;
-    now.step = step_;
-    now.val_loss = std::numeric_limits<double>::quiet_NaN();
-    const bool last = step_ + 1 >= train_.steps;
-    if (train_.validate_every > 0 && (step_ % train_.validate_every == 0 || last))
-        now.val_loss = held_out_loss(pool);
-
-    const auto start = std::chrono::steady_clock::now();
-    now.lr = learning_rate(train_.schedule, knobs_.lr, step_, train_.steps);
-    now.temperature = model_.numerics.temperature;
-    upload_inputs(now.lr);
+void Trainer<T>::enqueue(Launched& launched, ThreadPool& pool) {
+    prepare_numerics(launched.numbers.step);
+    upload_inputs(launched.numbers.step, launched.numbers.lr);
     run_step(pool);
+    Device& device = model_.device();
+    launched.report = device.read(report_.data(), sizeof(StepReport));
+    const Buffer<double>& squares = gradients_.hidden_squares;
+    launched.hidden_squares = device.read(squares.data(), squares.size() * sizeof(double));
+}
 
-    const StepReport report = HostView<StepReport>(report_)[0];
+template <class T>
+typename Trainer<T>::Launched Trainer<T>::launch(std::int64_t step, ThreadPool& pool) {
+    prepare_numerics(step);
+    Launched launched;
+    StepNumbers& now = launched.numbers;
+    now.step = step;
+    now.val_loss = std::numeric_limits<double>::quiet_NaN();
+    now.lr = learning_rate(train_.schedule, knobs_.lr, step, train_.steps);
+    now.temperature = model_.numerics.temperature;
+    if (train_.validate_every > 0 && (step % train_.validate_every == 0 || step + 1 >= train_.steps)) {
+        const auto start = Clock::now();
+        now.val_loss = held_out_loss(pool);
+        launched.held_out_seconds = seconds_since(start);
+    }
+    enqueue(launched, pool);
+    return launched;
+}
+
+template <class T>
+bool Trainer<T>::finish(Launched& launched, ThreadPool& pool) {
+    StepNumbers& now = launched.numbers;
+    const auto& report = *static_cast<const StepReport*>(launched.report->wait());
     now.loss = report.loss;
     now.grad_norm = report.grad_norm;
     now.loss_scale = report.loss_scale;
     now.overflowed = rule_.scales_loss && std::isfinite(now.loss) && !std::isfinite(now.grad_norm);
     loss_scale_ = report.after;
-    read_hidden_states(now);
+    read_hidden_states(static_cast<const double*>(launched.hidden_squares->wait()), now);
     now.gradient_ratio = gradient_ratio(now.hidden_gradient);
 
     if (report.event == StepEvent::Bad) {
@@ -205,11 +229,45 @@ StepNumbers Trainer<T>::step(ThreadPool& pool) {
         outcome_ = *diverged;
     } else {
         if (report.event == StepEvent::Updated) ++updates_;
-        if (last) outcome_ = verdict_.at_end(step_);
+        if (step_ + 1 >= train_.steps) outcome_ = verdict_.at_end(step_);
         ++step_;
     }
-    now.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return now;
+    return !ended();
+}
+
+template <class T>
+std::vector<StepNumbers> Trainer<T>::steps(ThreadPool& pool, std::int64_t count) {
+    if (ended()) upload_control();  // of a device that has stopped
+    outcome_.state = RunState::Running;
+    const int ahead = model_.device().capabilities().host_readable ? 0 : kAhead;
+    const std::int64_t end = std::max(step_ + 1, std::min<std::int64_t>(step_ + count, train_.steps));
+    std::deque<Launched> launched;
+    std::vector<StepNumbers> done;
+    auto start = Clock::now();
+    double held_out_seconds = 0;
+    for (std::int64_t next = step_; step_ < end;) {
+        for (; next < end && next <= step_ + ahead; ++next) {
+            launched.push_back(launch(next, pool));
+            held_out_seconds += launched.back().held_out_seconds;
+        }
+        Launched now = std::move(launched.front());
+        launched.pop_front();
+        const auto event = static_cast<const StepReport*>(now.report->wait())->event;
+        if (!launched.empty() && (event == StepEvent::Bad || event == StepEvent::Diverged)) {
+            // Gradients and numerics are those of the steps launched since: the step is repeated, which gives
+            // the same bits, and is the last one in the queue.
+            launched.clear();
+            upload_control();
+            enqueue(now, pool);
+        }
+        const bool continues = finish(now, pool);
+        now.numbers.seconds = seconds_since(start) - held_out_seconds;
+        start = Clock::now();
+        held_out_seconds = 0;
+        done.push_back(std::move(now.numbers));
+        if (!continues) break;
+    }
+    return done;
 }
 
 template <class T>

@@ -61,7 +61,8 @@ struct TrainerState {
 ///
 /// The host gives a step its batches and knobs and reads its report; between them the device runs alone
 /// (device_step). A device with graphs captures that in the second step and launches
-/// the graph from then on: knobs are values in its memory.
+/// the graph from then on: knobs are values in its memory. In steps() the device is given the next steps
+/// before the report of an earlier one has arrived.
 template <class T>
 class Trainer {
   public:
@@ -85,7 +86,12 @@ class Trainer {
 
     /// One step; sets the outcome when the run ends with it. On divergence the update is skipped: the
     /// parameters remain those of the step's loss, and steps_done() is not advanced.
-    StepNumbers step(ThreadPool&);
+    StepNumbers step(ThreadPool& pool) { return steps(pool, 1).front(); }
+    /// At least one step, and more up to `count` until the run ends: the same numbers as of as many calls of
+    /// step(). Meanwhile the host does not wait for a device of its own: up to kAhead steps more are launched
+    /// before a report is read. Those after the end of the run change nothing (StepEvent::Stopped).
+    std::vector<StepNumbers> steps(ThreadPool& pool, std::int64_t count);
+    static constexpr int kAhead = 2;
 
     /// The weights that the optimizer updates, for the host; in emulated precision the float32 copy.
     HostView<T> trained_weights() const {
@@ -104,13 +110,27 @@ class Trainer {
     Batch probe_batch(int sequences, int length) const;
 
   private:
+    /// A step in the device's queue: its inputs' numbers, and its results.
+    struct Launched {
+        StepNumbers numbers;
+        std::unique_ptr<Readback> report, hidden_squares;
+        double held_out_seconds = 0;
+    };
+    /// The held-out loss where it is due, and the step.
+    Launched launch(std::int64_t step, ThreadPool&);
+    /// Puts the step into the device's queue.
+    void enqueue(Launched&, ThreadPool&);
+    /// Waits for the results of a step, the next one of this trainer; true where the run continues.
+    bool finish(Launched&, ThreadPool&);
+
     double held_out_loss(ThreadPool&);
-    /// Reads the hidden states' sums of the step's passes, without the loss scale.
-    void read_hidden_states(StepNumbers&) const;
+    /// From the sums of the step's passes, without the loss scale.
+    void read_hidden_states(const double* squares, StepNumbers&) const;
+    void prepare_numerics(std::int64_t step);
     /// The weights that the optimizer updates, in device memory.
     T* weights() { return master_.empty() ? model_.parameters().data() : master_.data(); }
-    /// The batches and knobs of the step.
-    void upload_inputs(double lr);
+    /// The batches and knobs of a step.
+    void upload_inputs(std::int64_t step, double lr);
     /// The device's copy of the host's values: loss scale, updates, losses of the verdict.
     void upload_control();
     /// Passes, gradient, judgement and update: calls of the device alone.

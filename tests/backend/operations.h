@@ -406,13 +406,15 @@ void step_control(const Verify& verify) {
     for (const bool scales : {false, true})
         for (const double clip : {0.0, 0.5})
             for (const double loss : {2.0, inf, std::nan("")})
-                for (const double norm : {3.0, inf, std::nan("")})
-                    verify("judge_step", 4, [&](auto& s) {
+                for (const auto& [norm, stopped] :
+                     {std::pair{3.0, 0}, std::pair{inf, 0}, std::pair{std::nan(""), 0}, std::pair{3.0, 1}})
+                    verify("judge_step", 4, [&, norm = norm, stopped = stopped](auto& s) {
                         using T = typename std::decay_t<decltype(s)>::scalar;
                         const StepRule rule{0.9, 0.95, 1e-8, 1.5, scales};
                         StepControl before;
                         before.loss_scale = {8, LossScale::kInterval - 1};
                         before.updates = 3;
+                        before.stopped = stopped;
                         for (int i = 0; i < 70; ++i) before.watch.add(i < 30 ? 0.1 : 4.0, 1.5);
                         auto* control = s.of(std::vector<StepControl>{before});
                         auto* factors = s.of(std::vector<LossFactors<T>>{{0, 0}});
@@ -434,7 +436,7 @@ void step_control(const Verify& verify) {
                                        {"scale", {r.loss_scale, r.after.scale, c.loss_scale.scale}},
                                        {"counts",
                                         {double(c.loss_scale.good_steps), double(c.updates),
-                                         double(c.watch.above), double(c.watch.seen)}},
+                                         double(c.watch.above), double(c.watch.seen), double(c.stopped)}},
                                        {"event", {double(r.event)}},
                                        {"numbers", s.read(&numbers->lr, 7)},
                                        {"clip", s.read(factor, 1)}};

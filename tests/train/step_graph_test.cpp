@@ -7,6 +7,7 @@
 
 #include <QtTest>
 #include <cmath>
+#include <cstring>
 #include <future>
 #include <limits>
 #include <thread>
@@ -56,6 +57,39 @@ class StepsAlone {
     std::vector<std::thread> threads_;
 };
 
+/// Writes down when results are asked for ("read"), waited for ("wait 0"), or copied at once ("copy").
+class WatchedDevice final : public EmulatedCudaDevice {
+  public:
+    WatchedDevice() : EmulatedCudaDevice({grid::Schedule::Order::Ascending, 1, false}) {}
+    void download(void* to, const void* from, std::size_t bytes) override {
+        calls << "copy";
+        EmulatedCudaDevice::download(to, from, bytes);
+    }
+    std::unique_ptr<Readback> read(const void* from, std::size_t bytes) override {
+        if (bytes != sizeof(StepReport)) return std::make_unique<Later>(*this, from, bytes, -1);
+        calls << QString("read %1").arg(steps);
+        return std::make_unique<Later>(*this, from, bytes, steps++);
+    }
+    QStringList calls;
+    int steps = 0;
+
+  private:
+    struct Later final : Readback {
+        Later(WatchedDevice& device, const void* from, std::size_t bytes, int step)
+            : owner(device), number(step), values(bytes) {
+            owner.EmulatedCudaDevice::download(values.data(), from, bytes);
+        }
+        const void* wait() override {
+            if (number >= 0 && !std::exchange(waited, true)) owner.calls << QString("wait %1").arg(number);
+            return values.data();
+        }
+        WatchedDevice& owner;
+        int number;
+        bool waited = false;
+        std::vector<std::byte> values;
+    };
+};
+
 bool same_weights(const Trainer<float>& a, const Trainer<float>& b) {
     const auto x = a.trained_weights(), y = b.trained_weights();
     return std::equal(x.begin(), x.end(), y.begin(), y.end());
@@ -101,6 +135,158 @@ class StepGraphTest : public QObject {
             QVERIFY(same_weights(*captured, *called));
             QCOMPARE(same_weights(*captured, *kept), i < 4);
         }
+    }
+
+    /// The host waits for a step's results when the next two are in the device's queue, and copies nothing
+    /// else meanwhile.
+    void resultsAreReadWhileLaterStepsRun() {
+        WatchedDevice device;
+        ThreadPool pool(1);
+        TrainSpec train;
+        train.validate_every = 0;
+        auto trainer = small_trainer(device, train);
+        trainer->steps(pool, 2);
+        device.calls.clear();
+        device.steps = 0;
+        QCOMPARE(trainer->steps(pool, 5).size(), std::size_t{5});
+        QCOMPARE(device.calls, (QStringList{"read 0", "read 1", "read 2", "wait 0", "read 3", "wait 1",
+                                            "read 4", "wait 2", "wait 3", "wait 4"}));
+    }
+
+    /// Several steps of one call are those of as many calls: numbers, temperatures of a warm-up, held-out
+    /// losses, rates, weights and the end.
+    void severalStepsAreThoseOfAsManyCalls() {
+        for (const Precision precision : {Precision::Fp32, Precision::Fp16}) {
+            TrainSpec train;
+            train.precision = precision;
+            train.steps = 11;
+            train.validate_every = 4;
+            train.schedule.temperature_from = 2;
+            train.schedule.temperature_warmup = 6;
+            auto device = new_device();
+            ThreadPool pool(1);
+            auto together = small_trainer(device, train), one = small_trainer(device, train);
+            for (const int count : {1, 4, 100}) {
+                for (const StepNumbers& a : together->steps(pool, count)) {
+                    const StepNumbers b = one->step(pool);
+                    QCOMPARE(a.step, b.step);
+                    QCOMPARE(a.loss, b.loss);
+                    QCOMPARE(std::isnan(a.val_loss), std::isnan(b.val_loss));
+                    if (!std::isnan(b.val_loss)) QCOMPARE(a.val_loss, b.val_loss);
+                    QCOMPARE(a.grad_norm, b.grad_norm);
+                    QCOMPARE(a.gradient_ratio, b.gradient_ratio);
+                    QVERIFY(a.hidden_rms == b.hidden_rms && a.hidden_gradient == b.hidden_gradient);
+                    QCOMPARE(a.lr, b.lr);
+                    QCOMPARE(a.temperature, b.temperature);
+                    QCOMPARE(a.loss_scale, b.loss_scale);
+                }
+                QCOMPARE(together->steps_done(), one->steps_done());
+                QVERIFY(same_weights(*together, *one));
+            }
+            QCOMPARE(together->steps_done(), 11);
+            QCOMPARE(together->outcome().state, one->outcome().state);
+        }
+    }
+
+    /// A gradient that is not finite while the next steps are in the queue already: the words, the weights,
+    /// the moments and the loss scale are those of a run step by step.
+    void stepsAfterADivergenceChangeNothing_data() {
+        QTest::addColumn<int>("precision");
+        QTest::addColumn<double>("lr");
+        QTest::newRow("fp32, loss") << int(Precision::Fp32) << 1e30;
+        QTest::newRow("fp16, exhausted") << int(Precision::Fp16) << 1e30;
+    }
+    void stepsAfterADivergenceChangeNothing() {
+        QFETCH(int, precision);
+        QFETCH(double, lr);
+        TrainSpec train;
+        train.precision = static_cast<Precision>(precision);
+        train.schedule.temperature_from = 2;
+        train.schedule.temperature_warmup = 20;
+        auto device = new_device();
+        ThreadPool pool(1);
+        auto together = small_trainer(device, train), one = small_trainer(device, train);
+        HotKnobs knobs = one->knobs();
+        knobs.lr = lr;
+        for (auto* trainer : {together.get(), one.get()}) {
+            trainer->step(pool);
+            trainer->set_knobs(knobs);
+        }
+        StepNumbers last;
+        while (!one->ended()) last = one->step(pool);
+        const std::vector<StepNumbers> made = together->steps(pool, 100);
+        QCOMPARE(one->outcome().state, RunState::Diverged);
+        QVERIFY2(last.step < 18, "no step was in the queue");
+        QCOMPARE(made.back().step, last.step);
+        QCOMPARE(together->outcome().text, one->outcome().text);
+        QCOMPARE(together->steps_done(), one->steps_done());
+        const TrainerState<float> a = together->save(), b = one->save();
+        const auto same = [](const std::vector<float>& x, const std::vector<float>& y) {
+            return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
+        };
+        QVERIFY(same(a.parameters, b.parameters) && same(a.moment1, b.moment1) && same(a.moment2, b.moment2));
+        QCOMPARE(a.optimizer_steps, b.optimizer_steps);
+        QVERIFY(a.loss_scale == b.loss_scale);
+        QVERIFY(made.back().hidden_gradient.size() == last.hidden_gradient.size());
+        for (std::size_t k = 0; k < last.hidden_rms.size(); ++k)
+            QVERIFY(made.back().hidden_rms[k] == last.hidden_rms[k] || std::isnan(last.hidden_rms[k]));
+    }
+
+    /// A token of step 5's batch, and of none of the next two steps', which are in the queue already and
+    /// would be good: where its embedding is not finite, and where its gradient alone is not (in FP16 at the
+    /// smallest loss scale, where a norm has zeros before it).
+    void goodStepsAfterADivergenceChangeNothing_data() {
+        QTest::addColumn<int>("precision");
+        QTest::newRow("forward pass") << int(Precision::Fp32);
+        QTest::newRow("gradient") << int(Precision::Fp16);
+    }
+    void goodStepsAfterADivergenceChangeNothing() {
+        QFETCH(int, precision);
+        TrainSpec train;
+        train.precision = static_cast<Precision>(precision);
+        auto device = new_device();
+        ThreadPool pool(1);
+        auto together = small_trainer(device, train), one = small_trainer(device, train);
+        const StackSpec& stack = one->model().spec();
+        const auto corpus = make_corpus(one->spec().data, stack.context);
+        const auto has = [&](std::int64_t step, int token) {
+            const Batch batch =
+                corpus->train_batch(one->spec().seed, step, 0, one->spec().batch, stack.context);
+            return std::count(batch.tokens.begin(), batch.tokens.end(), token) > 0;
+        };
+        int token = 0;
+        while (token < stack.vocab && !(has(5, token) && !has(6, token) && !has(7, token))) ++token;
+        QVERIFY2(token < stack.vocab, "no such token");
+        for (auto* trainer : {together.get(), one.get()}) {
+            for (int i = 0; i < 5; ++i) trainer->step(pool);
+            TrainerState<float> state = trainer->save();
+            const auto fill = [&](const char* tensor, int row, std::size_t count, float value) {
+                const std::size_t at =
+                    trainer->model().table().find(tensor)->offset +
+                    static_cast<std::size_t>(row) * static_cast<std::size_t>(stack.d_model);
+                std::fill_n(state.parameters.begin() + static_cast<std::ptrdiff_t>(at), count, value);
+            };
+            const auto width = static_cast<std::size_t>(stack.d_model);
+            if (train.precision == Precision::Fp32) {
+                fill("tok_emb", token, width, std::numeric_limits<float>::infinity());
+            } else {
+                fill("tok_emb", token, width, 0);
+                fill("pos_emb", 0, width * static_cast<std::size_t>(stack.context), 0);
+                state.knobs.eps = 1e-24;
+                state.loss_scale = {LossScale::kLowest, 0};
+            }
+            trainer->restore(state);
+        }
+        one->step(pool);
+        QCOMPARE(one->outcome().state, RunState::Diverged);
+        QCOMPARE(one->outcome().text.find("gradient of") != std::string::npos,
+                 train.precision == Precision::Fp16);
+        QCOMPARE(together->steps(pool, 10).size(), std::size_t{1});
+        QCOMPARE(together->steps_done(), 5);
+        QCOMPARE(together->outcome().text, one->outcome().text);
+        const TrainerState<float> a = together->save(), b = one->save();
+        QVERIFY(a.parameters == b.parameters && a.moment1 == b.moment1 && a.moment2 == b.moment2);
+        QCOMPARE(a.optimizer_steps, b.optimizer_steps);
     }
 
     /// A probe of a larger batch takes more scratch memory, which moves.

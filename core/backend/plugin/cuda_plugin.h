@@ -13,7 +13,7 @@ class Device;
 // SystemError are caught by the program (the typeinfo of both is compared by name).
 
 /// Increased with every change of the structs below, of Device (device.h) or of Ops (ops.h).
-inline constexpr int kCudaPluginAbi = 3;
+inline constexpr int kCudaPluginAbi = 4;
 
 /// One card.
 struct CudaCard {

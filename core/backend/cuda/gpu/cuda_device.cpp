@@ -143,6 +143,12 @@ void CudaDevice::download(void* to, const void* from, std::size_t bytes) {
     select();
     state_->copies.download(to, from, bytes);
 }
+std::unique_ptr<Readback> CudaDevice::read(const void* from, std::size_t bytes) {
+    not_captured("read");
+    select();
+    auto read = state_->copies.read(from, bytes);
+    return read ? std::move(read) : Device::read(from, bytes);
+}
 void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
     if (bytes == 0) return;
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, queue().stream), "copy");

@@ -26,6 +26,7 @@ class CudaDevice final : public Device, private Context {
     void release(void* block, std::size_t bytes) noexcept override;
     void upload(void* to, const void* from, std::size_t bytes) override;
     void download(void* to, const void* from, std::size_t bytes) override;
+    std::unique_ptr<Readback> read(const void* from, std::size_t bytes) override;
     void copy(void* to, const void* from, std::size_t bytes) override;
     void zero(void* to, std::size_t bytes) override;
     void synchronize() override;
