@@ -133,7 +133,7 @@ class DeviceWindowTest : public QObject {
         b.entry("cuda-emulated")->trigger();
         emulated_cuda_device().fail_at({0, 20000});
         b.lab().play();
-        QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.lab().failedRuns().size() == 2, 60000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.lab().failedRuns().size() == 2, 600000);
         QTRY_VERIFY(b.window->banner()->message().count("the device is lost") == 2);
         b.keepScreenshot("lost");
         QPushButton* resume = nullptr;

@@ -84,7 +84,10 @@ double tolerance_of_columns(Precision precision, bool first) {
         case Precision::Fp64:
             return 1e-9;
         case Precision::Fp32:
-            return 1e-5;
+            // Adam divides a gradient by its own size, so that the rounding of a small one moves a weight: a
+            // gradient's norm under deepnorm is 1.1e-5 apart after four steps where the compiler contracts
+            // nothing.
+            return first ? 1e-6 : 3e-5;
         case Precision::Tf32:
             return first ? 1e-4 : 3e-3;
         default:
