@@ -62,9 +62,12 @@ class OutcomesTest : public QObject {
                      run.steps.step.back() - static_cast<std::int64_t>(back));
         if (state == "diverged") {
             QVERIFY(run.outcome.step > 0);
-            QVERIFY2(run.outcome.text.find("inf") != std::string::npos ||
-                         run.outcome.text.find("nan") != std::string::npos,
-                     run.outcome.text.c_str());
+            // Which rule ends it first depends on roundings, and these on the instruction set: a value that
+            // is not finite, or losses far above the first for 50 steps.
+            const QString text = QString::fromStdString(run.outcome.text);
+            QVERIFY2(text.contains("inf") || text.contains("nan") ||
+                         (text.contains("median of 20 losses") && text.endsWith("for 50 steps")),
+                     qPrintable(text));
             for (const auto& [id, samples] : run.probes) QCOMPARE(samples.back().step, run.outcome.step);
         } else {
             QCOMPARE(run.steps.rows(), std::size_t{200});
