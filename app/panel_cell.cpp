@@ -92,10 +92,16 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     connect(plot_, &widgets::PlotView::helpRequested, this, &PanelCell::helpRequested);
     connect(plot_, &widgets::PlotView::viewStateChanged, this,
             [this] { views_[panel_] = plot_->viewState(); });
-    connect(plot_, &widgets::PlotView::cellClicked, this,
-            [this](int row_index, int column_index, int) { lab_.selectLayer(row_index, column_index); });
+    connect(plot_, &widgets::PlotView::cellClicked, this, &PanelCell::showCell);
     fillPanelMenu();
     fillOptionsMenu();
+}
+
+void PanelCell::showCell(int row_index, int column_index, int plot) {
+    const widgets::HeatMap& map = plot_->figure()->plots[static_cast<std::size_t>(plot)].maps.front();
+    if (map.column_steps.empty()) return lab_.selectLayer(row_index, column_index);
+    const std::int64_t step = map.column_steps[static_cast<std::size_t>(column_index)];
+    if (step >= 0) lab_.setStep(step);
 }
 
 void PanelCell::fillPanelMenu() {

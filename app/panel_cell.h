@@ -53,6 +53,8 @@ class PanelCell : public QFrame {
 
   private:
     void elideSubtitle();
+    /// Of a heat map: selects its layer and head, or shows its step.
+    void showCell(int row_index, int column_index, int plot);
     void fillPanelMenu();
     void fillOptionsMenu();
 

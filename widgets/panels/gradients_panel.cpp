@@ -10,15 +10,7 @@
 
 namespace normscope::widgets {
 
-namespace {
-
-struct Quantity {
-    QString name;     ///< on the axis
-    QString formula;
-    const char* of;   ///< in a sentence
-};
-
-Quantity quantityOf(const std::string& option) {
+GradientQuantity gradientQuantity(const std::string& option) {
     if (option == "hidden")
         return {"‖∂L/∂h‖", "‖∂L/∂h_k‖_F over the held-out batch, L the mean cross-entropy", "gradient"};
     if (option == "scaled")
@@ -41,14 +33,23 @@ Quantity quantityOf(const std::string& option) {
             "gradient"};
 }
 
-std::optional<Profile> profileOf(const ProbeResult& sample, const std::string& quantity) {
+std::optional<Profile> gradientProfile(const ProbeResult& sample, const std::string& quantity) {
     return quantity == "params" ? sublayerProfile(sample, quantity) : hiddenProfile(sample, quantity);
 }
+
+void nameGradientSource(Figure& figure) {
+    figure.source = "Emadi, Theorems 5.4 and 5.5; GPAS, Section 5.3";
+    figure.erratum =
+        "Emadi, Theorem 5.5 (ii) names only the direction 1 as lost in a LayerNorm; the normalised vector is "
+        "lost too.";
+}
+
+namespace {
 
 /// Layer 1 over layer D of the shown quantity; of the parameters, the norm over a layer's attention and FFN
 /// tensors.
 std::optional<double> ratioOf(const ProbeResult& sample, const std::string& quantity) {
-    const auto p = profileOf(sample, quantity);
+    const auto p = gradientProfile(sample, quantity);
     if (!p || p->depth < 2) return std::nullopt;
     const std::size_t n = p->y.size();
     if (quantity == "params") return std::hypot(p->y[0], p->y[1]) / std::hypot(p->y[n - 2], p->y[n - 1]);
@@ -73,21 +74,18 @@ Figure buildGradients(const PanelInput& input) {
     const PanelInfo panel = gradientsPanel();
     const PanelOptions options = resolveOptions(panel, input.options);
     const std::string& quantity = options.at("quantity");
-    const Quantity shown_quantity = quantityOf(quantity);
+    const GradientQuantity shown_quantity = gradientQuantity(quantity);
 
     Figure figure = startFigure(panel);
     figure.quantity = shown_quantity.name;
     figure.formula = shown_quantity.formula;
-    figure.source = "Emadi, Theorems 5.4 and 5.5; GPAS, Section 5.3";
-    figure.erratum =
-        "Emadi, Theorem 5.5 (ii) names only the direction 1 as lost in a LayerNorm; the normalised vector is "
-        "lost too.";
+    nameGradientSource(figure);
 
     if (quantity == "factors") {
         drawGradientFactors(figure, input);
         return figure;
     }
-    const ProfileOf profile = [&](const ProbeResult& sample) { return profileOf(sample, quantity); };
+    const ProfileOf profile = [&](const ProbeResult& sample) { return gradientProfile(sample, quantity); };
     if (options.at("x") == "step") {
         drawOverSteps(figure, input, panel.probes.front(), profile);
         return figure;
@@ -102,8 +100,7 @@ Figure buildGradients(const PanelInput& input) {
         const QString name = nameOf(*shown.run);
         const int depth = profile(*shown.sample)->depth;
         figure.plots.front().chips.push_back(
-            {Chip::Edge::TopRight,
-             QString("%1, layer 1 ÷ %2: %3").arg(name).arg(depth).arg(brief(*ratio)),
+            {Chip::Edge::TopRight, QString("%1, layer 1 ÷ %2: %3").arg(name).arg(depth).arg(brief(*ratio)),
              Role{Role::Kind::Run, shown.index, 0}});
         parts << QString("%1: %2 changes by a factor of %3 from layer %4 to 1")
                      .arg(name, shown_quantity.of, brief(*ratio))

@@ -3,6 +3,7 @@
 
 #include "core/stack/error.h"
 #include "widgets/panels/attention_panel.h"
+#include "widgets/panels/gradient_map_panel.h"
 #include "widgets/panels/gradients_panel.h"
 #include "widgets/panels/growth_panel.h"
 #include "widgets/panels/jacobian_panel.h"
@@ -31,7 +32,8 @@ const std::vector<PanelInfo>& panels() {
         spectraPanel(),    //
         mismatchPanel(),   //
         residualPanel(),   //
-        updatesPanel(),
+        updatesPanel(),    //
+        gradientMapPanel(),
     };
     return all;
 }

@@ -126,6 +126,8 @@ struct HeatMap {
     double low = 0, high = 1;       ///< the colour scale, the same across runs
     QString scale_label;            ///< "log₁₀(1 − θ)"
     int selected_row = -1, selected_column = -1;
+    std::vector<std::int64_t>
+        column_steps;  ///< the step of each column, −1 for none; empty where columns are not steps
     std::optional<std::int64_t> step = {};
 };
 

@@ -9,8 +9,7 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr std::size_t kMostCurves =
-    8;  // above this (layers over steps) only the nearest is shown
+constexpr std::size_t kMostCurves = 8;  // above this (layers over steps) only the nearest is shown
 
 /// All x of a plot that something is drawn at, sorted.
 std::vector<double> positions(const Plot& plot) {
@@ -89,9 +88,12 @@ bool stepsDiffer(const std::vector<Plot>& plots) {
     return differ;
 }
 
+/// "layer 3" for a number, "emb" for a name.
 QString cellName(const QStringList& names, int index, const QString& axis) {
-    if (index < names.size()) return names[index];
-    return (axis.isEmpty() ? QString() : axis + u' ') + QString::number(index + 1);
+    const QString name = index < names.size() ? names[index] : QString::number(index + 1);
+    bool is_number = false;
+    name.toLongLong(&is_number);
+    return is_number && !axis.isEmpty() ? axis + u' ' + name : name;
 }
 
 struct Value {
@@ -132,9 +134,9 @@ std::vector<HoverLine> cellLines(const Figure& figure, const HoverPoint& point) 
                                   static_cast<std::size_t>(point.column);
             if (i >= source.size()) continue;
             values.push_back({m.name, m.role, source[i], m.step});
-            lines.push_back({m.name + QStringLiteral("  ") + withUnit(source[i], figure.unit) +
-                                 ownStep(m.step, differ),
-                             m.role});
+            lines.push_back(
+                {m.name + QStringLiteral("  ") + withUnit(source[i], figure.unit) + ownStep(m.step, differ),
+                 m.role});
         }
     }
     addRatios(values, lines);
@@ -245,9 +247,9 @@ std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point)
     }
     for (const auto& stems : plot.stems) {
         if (const auto value = valueIn(stems.x, stems.y, point.x)) {
-            lines.push_back({stems.name + QStringLiteral("  ") + withUnit(*value, unit) +
-                                 ownStep(stems.step, differ),
-                             stems.role});
+            lines.push_back(
+                {stems.name + QStringLiteral("  ") + withUnit(*value, unit) + ownStep(stems.step, differ),
+                 stems.role});
             values.push_back({stems.name, stems.role, *value, stems.step});
         }
     }
