@@ -131,7 +131,7 @@ class GradientMapPanelTest : public QObject {
         QVERIFY2(lines.at(2).text.contains("2000"), qPrintable(lines.at(2).text));
     }
 
-    void withoutSamplesItSaysWhy() {
+    void withoutSamplesItStatesWhy() {
         const RunData none = syn::run("A"), some = measuredAt("B", {0});
         QVERIFY(built({&none}).plots.empty());
         QVERIFY(!built({&none}).empty_text.isEmpty());
