@@ -19,8 +19,12 @@ void listen_for_signals() {
     sigaction(SIGTERM, &action, nullptr);
 }
 
-int stop_signal() { return received; }
+int stop_signal() {
+    return received;
+}
 
-const char* stopped_by() { return received == SIGTERM ? "stopped by SIGTERM" : "stopped by SIGINT"; }
+const char* stopped_by() {
+    return received == SIGTERM ? "stopped by SIGTERM" : "stopped by SIGINT";
+}
 
 }  // namespace normscope::app

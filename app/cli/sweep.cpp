@@ -4,6 +4,7 @@
 #include "app/cli/command.h"
 #include "app/cli/stop_signal.h"
 #include "core/backend/devices.h"
+#include "core/recipe/recipe_text.h"
 #include "core/run/sweep_folder.h"
 #include "core/run/sweep_map.h"
 #include "core/run/sweep_merge.h"
@@ -26,17 +27,20 @@ struct SweepArguments {
 };
 
 constexpr const char* kHelp =
-    "trains every combination of the values of some keys with every seed\n"
     "  DIR/sweep.json     the whole specification\n"
-    "  DIR/results.csv    a row a run: its values, seed, state, steps, final_loss (mean of the last 20 training\n"
+    "  DIR/results.csv    a row a run: its values, seed, state, steps, final_loss (mean of the last 20 "
+    "training\n"
     "                     losses), best_loss (lowest mean of 20 in a row), diverged_at, seconds, recording\n"
     "  DIR/runs/*.h5      the recordings\n"
-    "VALUES: a list (post,pre,peri), log:1e-4:1e-1:8 or lin:0:1:5 (first, last, count). Each run is what `train\n"
+    "VALUES: a list (post,pre,peri), log:1e-4:1e-1:8 or lin:0:1:5 (first, last, count). Each run is what "
+    "`train\n"
     "RECIPE --set KEY=VALUE …` gives: stack.scheme in a grid changes the scheme alone, the initialisation\n"
     "(stack.init) stays that of RECIPE, not that of the scheme's preset.\n"
     "The same command again resumes: runs with a result are not trained again, an interrupted one continues\n"
-    "from its checkpoint, a failed one is tried again. A run that diverges, stalls or fails is a row. All columns\n"
-    "but `seconds`, which is measured, are the same bytes for any --jobs, --threads, shards and interruptions;\n"
+    "from its checkpoint, a failed one is tried again. A run that diverges, stalls or fails is a row. All "
+    "columns\n"
+    "but `seconds`, which is measured, are the same bytes for any --jobs, --threads, shards and "
+    "interruptions;\n"
     "--untimed leaves `seconds` empty, and the whole file is. Exit code 0: every row is there.";
 
 std::string duration_text(double seconds) {
@@ -61,7 +65,8 @@ class Lines final : public SweepWatcher {
     explicit Lines(std::string folder) : folder_(std::move(folder)) {}
     void begun(const SweepCount& count) override {
         std::cout << folder_ << ": " << count.total << " runs"
-                  << (count.ended > 0 ? ", " + std::to_string(count.ended) + " of them done" : "") << std::endl;
+                  << (count.ended > 0 ? ", " + std::to_string(count.ended) + " of them done" : "")
+                  << std::endl;
     }
     void ended(const SweepRun& run, const SweepRow& row, const Outcome& outcome,
                const SweepCount& count) override {
@@ -70,7 +75,8 @@ class Lines final : public SweepWatcher {
         if (row.diverged_at) std::cout << " at step " << *row.diverged_at;
         if (row.final_loss) std::cout << ", loss " << loss_text(*row.final_loss);
         if (row.seconds) std::cout << ", " << duration_text(*row.seconds);
-        if (count.ended < count.total) std::cout << "; about " << duration_text(count.remaining_seconds) << " left";
+        if (count.ended < count.total)
+            std::cout << "; about " << duration_text(count.remaining_seconds) << " left";
         std::cout << std::endl;
         if (row.state == RunState::Failed) complain(folder_ + "/" + run.recording + ": " + outcome.text);
     }
@@ -103,19 +109,20 @@ void print_best(const SweepResults& results) {
     for (std::size_t i = 0; i < spec.grid.size(); ++i)
         if (i != key) others.push_back(i);
     std::cout << "best " << spec.grid[key].key << " by the median of final_loss over "
-              << (spec.seeds.size() == 1 ? "one seed" : std::to_string(spec.seeds.size()) + " seeds") << ":\n";
+              << (spec.seeds.size() == 1 ? "one seed" : std::to_string(spec.seeds.size()) + " seeds")
+              << ":\n";
     for (const BestValue& best : best_values(results, key)) {
         const std::string where = values_text(spec, others, best.others);
-        std::cout << "  " << where << (where.empty() ? "" : ": ") << spec.grid[key].values[best.value] << ", loss "
-                  << loss_text(*best.cell.median_loss) << " (" << best.cell.outcomes_text() << "; of all its "
-                  << best.all.runs.size() << ": " << best.all.outcomes_text() << ")\n";
+        std::cout << "  " << where << (where.empty() ? "" : ": ") << spec.grid[key].values[best.value]
+                  << ", loss " << loss_text(*best.cell.median_loss) << " (" << best.cell.outcomes_text()
+                  << "; of all its " << best.all.runs.size() << ": " << best.all.outcomes_text() << ")\n";
     }
 }
 
 void print_end(const SweepResults& results, const std::string& folder) {
     const SweepCell all = sweep_cells(results, {}).front();
-    std::cout << results.rows.size() << " of " << results.runs.size() << " runs: " << all.outcomes_text() << " -> "
-              << folder << "/results.csv\n";
+    std::cout << results.rows.size() << " of " << results.runs.size() << " runs: " << all.outcomes_text()
+              << " -> " << folder << "/results.csv\n";
     print_best(results);
 }
 
@@ -130,8 +137,8 @@ int merge(const SweepArguments& arguments) {
     for (const std::size_t run : merged.missing)
         std::cout << "missing: " << settings_text(merged.results.spec, merged.results.runs[run]) << "\n";
     complain(arguments.out + ": " + std::to_string(merged.missing.size()) + " of " +
-             std::to_string(merged.results.runs.size()) + " runs are missing: " +
-             settings_text(merged.results.spec, first) +
+             std::to_string(merged.results.runs.size()) +
+             " runs are missing: " + settings_text(merged.results.spec, first) +
              (more > 0 ? " and " + std::to_string(more) + " more" : "") + "; sweep --out " + arguments.out +
              " trains them");
     return kFailed;
@@ -164,9 +171,9 @@ int sweep(const SweepArguments& arguments) {
     const SweepSpec spec = spec_of(arguments);
     Device& device = device_named(arguments.backend);
     if (arguments.jobs > 1 && !device.capabilities().host_readable)
-        throw InputError("--jobs", std::to_string(arguments.jobs) + " runs at a time on " +
-                                       device.capabilities().backend,
-                         "1; several cards: a shard on each (--shard, --backend cuda:1)");
+        throw InputError(
+            "--jobs", std::to_string(arguments.jobs) + " runs at a time on " + device.capabilities().backend,
+            "1; several cards: a shard on each (--shard, --backend cuda:1)");
     SweepOptions options;
     options.folder = arguments.out;
     if (!arguments.shard.empty()) options.shard = parse_shard(arguments.shard);
@@ -191,7 +198,9 @@ int sweep(const SweepArguments& arguments) {
 
 void add_sweep(CLI::App& program, Task& task) {
     auto arguments = std::make_shared<SweepArguments>();
-    auto* command = program.add_subcommand("sweep", kHelp);
+    auto* command = program.add_subcommand(
+        "sweep", "trains every combination of the values of some keys with every seed");
+    command->footer(kHelp);
     const auto repeated = [&](const char* name, std::vector<std::string>& values, const char* text) {
         command->add_option(name, values, text)
             ->expected(1)

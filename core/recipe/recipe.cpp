@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/recipe/presets.h"
+#include "core/recipe/recipe_text.h"
 #include "core/stack/error.h"
 #include "core/stack/json_fields.h"
 

@@ -47,10 +47,6 @@ std::string recipe_json(const Recipe& recipe, int indent = 2);
 std::string with_settings(const std::string& json_text, const std::vector<std::string>& settings,
                           const std::string& where);
 
-/// The JSON text of a recipe's file, or of a preset, with settings. Throws InputError where there is no such
-/// file, and where it is not JSON.
-std::string recipe_text(const std::string& file_or_preset, const std::vector<std::string>& settings = {});
-
 /// A recipe's file, or a preset's name, with settings; neither completed nor validated as a whole
 /// (core/run/complete.h).
 Recipe read_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings = {});

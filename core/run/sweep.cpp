@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/sweep.h"
 
+#include "core/backend/cpu/thread_pool.h"
+#include "core/run/complete.h"
+#include "core/run/memory_need.h"
+#include "core/run/sweep_folder.h"
+#include "core/stack/error.h"
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -10,12 +16,6 @@
 #include <memory>
 #include <mutex>
 #include <thread>
-
-#include "core/backend/cpu/thread_pool.h"
-#include "core/run/complete.h"
-#include "core/run/memory_need.h"
-#include "core/run/sweep_folder.h"
-#include "core/stack/error.h"
 
 namespace normscope {
 
@@ -86,11 +86,9 @@ class Sweep {
         for (const SweepRun& run : runs_) {
             Recipe recipe = recipe_of(spec_, run);
             std::shared_ptr<const Corpus> corpus = complete_and_validate(recipe, &corpora_);
-            std::string damage;
             std::optional<SweepRow> row;
-            options_.files([&] { row = folder_.ended(run, recipe, options_.keep_weights, damage); });
+            options_.files([&] { row = folder_.ended(run, recipe, options_.keep_weights); });
             kept_ = std::move(corpus);  // shared by the next one
-            if (!damage.empty()) watcher_.note(damage + "; trained again");
             if (row)
                 rows_.emplace(run.index, std::move(*row));
             else if (options_.shard.has(run.index))
@@ -132,7 +130,7 @@ class Sweep {
     /// The next run; waits while it does not fit into memory with those in progress. Null: no more.
     const SweepRun* next(Recipe& recipe, std::shared_ptr<const Corpus>& corpus, double& need, int threads) {
         std::unique_lock lock(mutex_);
-        if (stopping() || pending_.empty()) return nullptr;
+        if (pending_.empty() || stopping()) return nullptr;
         const SweepRun* run = pending_.front();
         pending_.erase(pending_.begin());
         recipe = recipe_of(spec_, *run);

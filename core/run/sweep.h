@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <string>
-
 #include "core/backend/device.h"
 #include "core/run/sweep_results.h"
 #include "core/run/sweep_work.h"
+
+#include <cstddef>
+#include <functional>
+#include <string>
 
 namespace normscope {
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/sweep_axis.h"
 
+#include "core/stack/error.h"
+
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <optional>
-
-#include "core/stack/error.h"
 
 namespace normscope {
 
@@ -20,7 +21,8 @@ namespace {
 std::optional<double> finite_number(const std::string& text) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+        return std::nullopt;
     return value;
 }
 
@@ -86,7 +88,8 @@ std::vector<std::string> range_values(const std::string& where, const std::strin
     if (!count) reject("\"" + parts[3] + "\" is no count");
     if (*count < 2) reject("the range is empty: " + parts[3] + " values");
     if (*count > kMostSweepRuns)
-        throw InputError(where, parts[3] + " values are too many", "at most " + std::to_string(kMostSweepRuns));
+        throw InputError(where, parts[3] + " values are too many",
+                         "at most " + std::to_string(kMostSweepRuns));
     if (*first == *last) reject("the range is empty: both ends are " + parts[1]);
     if (log && (*first <= 0 || *last <= 0)) reject("an end of the range is not positive");
     std::vector<std::string> values;

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/sweep_folder.h"
 
+#include "core/run/run_file.h"
+#include "core/session/replacing_file.h"
+#include "core/session/session.h"
+#include "core/stack/error.h"
+
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -10,11 +15,6 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-
-#include "core/run/run_file.h"
-#include "core/session/replacing_file.h"
-#include "core/session/session.h"
-#include "core/stack/error.h"
 
 namespace normscope {
 
@@ -113,21 +113,17 @@ void SweepFolder::lock() {
     throw SystemError(file + ": cannot be locked: " + std::strerror(reason));
 }
 
-std::optional<SweepRow> SweepFolder::ended(const SweepRun& run, const Recipe& recipe, bool keeps_weights,
-                                           std::string& damage) const {
+std::optional<SweepRow> SweepFolder::ended(const SweepRun& run, const Recipe& recipe,
+                                           bool keeps_weights) const {
     const std::string file = recording(run);
     if (!is_recorded(file)) return std::nullopt;
     Session session;
     try {
         session = open_session(file);
-    } catch (const InputError& error) {
-        damage = error.what();
-        return std::nullopt;
+    } catch (const InputError&) {
+        return std::nullopt;  // damaged; train_recorded() reports why
     }
-    if (session.runs.size() != 1) {
-        damage = file + ": holds " + std::to_string(session.runs.size()) + " runs, not one";
-        return std::nullopt;
-    }
+    if (session.runs.size() != 1) return std::nullopt;
     const RunData& recorded = session.runs.front();
     require_same_recipe(recorded.recipe, recipe, file);
     const RunState state = recorded.outcome.state;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/run/sweep_results.h"
+
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "core/run/sweep_results.h"
 
 namespace normscope {
 
@@ -25,10 +25,9 @@ class SweepFolder {
     std::string recording(const SweepRun& run) const { return path_ + "/" + run.recording; }
 
     /// The row of a run that has ended, from its recording; what a killed process left to do is done.
-    /// Nullopt where there is none, where it was interrupted or failed, and where it is damaged (then
-    /// `damage` has the reason): the run is to be trained. Throws InputError where it holds another recipe.
-    std::optional<SweepRow> ended(const SweepRun& run, const Recipe& recipe, bool keeps_weights,
-                                  std::string& damage) const;
+    /// Nullopt where there is none, where it was interrupted or failed, and where it is damaged: the run is
+    /// to be trained. Throws InputError where it holds another recipe.
+    std::optional<SweepRow> ended(const SweepRun& run, const Recipe& recipe, bool keeps_weights) const;
 
     /// Replaces results.csv atomically. Returns false where the file is already this text. Throws
     /// SystemError.

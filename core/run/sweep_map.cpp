@@ -91,7 +91,8 @@ std::vector<BestValue> best_values(const SweepResults& results, std::size_t key)
             if (!lowest || *median_loss < *cells[*lowest].median_loss) lowest = i;
         }
         if (lowest)
-            best.push_back({groups[group].values, cells[*lowest].values.back(), cells[*lowest], groups[group]});
+            best.push_back(
+                {groups[group].values, cells[*lowest].values.back(), cells[*lowest], groups[group]});
     }
     return best;
 }

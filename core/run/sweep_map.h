@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/run/sweep_results.h"
+
 #include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "core/run/sweep_results.h"
 
 namespace normscope {
 

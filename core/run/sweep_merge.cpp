@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/sweep_merge.h"
 
-#include <cmath>
-#include <filesystem>
-#include <map>
-
 #include "core/run/sweep_folder.h"
 #include "core/session/replacing_file.h"
 #include "core/stack/error.h"
+
+#include <cmath>
+#include <filesystem>
+#include <map>
 
 namespace normscope {
 
@@ -68,9 +68,10 @@ SweepMerge merge_sweeps(const std::vector<std::string>& folders, const std::stri
             if (known == found.end() || known->second.row.state == RunState::Failed)
                 found[row.run] = {std::move(row), folder};
             else if (row.state != RunState::Failed && !agree(known->second.row, row))
-                throw InputError(folder + "/results.csv",
-                                 settings_text(spec, run) + " has other results than in " + known->second.folder,
-                                 "shards of one sweep, trained on one kind of device");
+                throw InputError(
+                    folder + "/results.csv",
+                    settings_text(spec, run) + " has other results than in " + known->second.folder,
+                    "shards of one sweep, trained on one kind of device");
         }
         runs = std::move(results.runs);
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/run/sweep_results.h"
+
 #include <cstddef>
 #include <string>
 #include <vector>
-
-#include "core/run/sweep_results.h"
 
 namespace normscope {
 

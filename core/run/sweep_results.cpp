@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/sweep_results.h"
 
+#include "core/run/sweep_folder.h"
+#include "core/stack/error.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <map>
 
-#include "core/run/sweep_folder.h"
-#include "core/stack/error.h"
-
 namespace normscope {
 
 namespace {
 
-const std::vector<std::string> kColumns{"seed",        "state",   "steps",    "final_loss", "best_loss",
-                                        "diverged_at", "seconds", "recording"};
+const std::vector<std::string> kColumns{"seed",      "state",       "steps",   "final_loss",
+                                        "best_loss", "diverged_at", "seconds", "recording"};
 
 /// The lowest mean of `window` losses in a row; NaN where none is finite.
 double lowest_mean(const std::vector<double>& losses, std::size_t window) {
@@ -121,9 +121,9 @@ std::optional<Number> optional_of(const std::string& text, const std::string& wh
 }  // namespace
 
 SweepRow sweep_row(const SweepRun& run, const RunData& recorded) {
-    SweepRow row{run.index, recorded.outcome.state, static_cast<std::int64_t>(recorded.steps.rows()),
-                 {},        {},                     {},
-                 {},        run.recording};
+    SweepRow row{
+        run.index, recorded.outcome.state, static_cast<std::int64_t>(recorded.steps.rows()), {}, {}, {},
+        {},        run.recording};
     if (const auto* losses = recorded.steps.find("loss"); losses && !losses->empty()) {
         const std::size_t window = std::min(kLossWindow, losses->size());
         double sum = 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/run/sweep_spec.h"
+#include "core/session/run_data.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "core/run/sweep_spec.h"
-#include "core/session/run_data.h"
 
 namespace normscope {
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/sweep_spec.h"
 
-#include <algorithm>
-#include <charconv>
-#include <cctype>
-#include <nlohmann/json.hpp>
-
 #include "core/recipe/keys.h"
 #include "core/run/complete.h"
 #include "core/run/experiment.h"
 #include "core/run/probe_steps.h"
 #include "core/stack/error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
 
 namespace normscope {
 
@@ -23,7 +24,9 @@ constexpr const char* kFormat = "normscope-sweep";
 constexpr int kVersion = 1;
 constexpr std::size_t kLongestName = 120;
 
-std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+std::string last_part(const std::string& key) {
+    return key.substr(key.rfind('.') + 1);
+}
 
 /// Letters, digits, ".", "-" and "+" only, for a file's name.
 std::string file_word(const std::string& text) {
@@ -181,13 +184,10 @@ std::string sweep_json(const SweepSpec& spec) {
         }
         grid.push_back({{"key", axis.key}, {"values", std::move(values)}});
     }
-    const ordered_json out{{"format", kFormat},
-                           {"version", kVersion},
-                           {"app_version", NORMSCOPE_VERSION},
-                           {"recipe", std::move(recipe)},
-                           {"grid", std::move(grid)},
-                           {"seeds", spec.seeds},
-                           {"runs", spec.runs()}};
+    const ordered_json out{
+        {"format", kFormat},           {"version", kVersion},     {"app_version", NORMSCOPE_VERSION},
+        {"recipe", std::move(recipe)}, {"grid", std::move(grid)}, {"seeds", spec.seeds},
+        {"runs", spec.runs()}};
     return out.dump(2) + "\n";
 }
 
@@ -199,10 +199,16 @@ SweepSpec parse_sweep(const std::string& text, const std::string& where) {
         throw InputError(where + ": version", object.value("version", json()).dump() + " is not known", "1");
     try {
         // In the order of the file, as sweep_json writes it.
-        SweepSpec spec{ordered_json::parse(text).at("recipe").dump(), {}, object.at("seeds")};
+        SweepSpec spec{ordered_json::parse(text).at("recipe").dump(), {}, {}};
+        for (const json& seed : object.at("seeds")) {
+            if (!seed.is_number_unsigned())
+                throw InputError("seeds: damaged: " + seed.dump() + " is no seed");
+            spec.seeds.push_back(seed.get<std::uint64_t>());
+        }
         for (const json& entry : object.at("grid")) {
-            SweepAxis axis{entry.at("key"), {}};
-            for (const json& value : entry.at("values")) axis.values.push_back(sweep_value_text(value.dump()));
+            SweepAxis axis{entry.at("key").get<std::string>(), {}};
+            for (const json& value : entry.at("values"))
+                axis.values.push_back(sweep_value_text(value.dump()));
             spec.grid.push_back(std::move(axis));
         }
         expand_sweep(spec);
@@ -226,7 +232,8 @@ std::string sweep_difference(const SweepSpec& stored, const SweepSpec& other) {
     };
     for (const auto* values : {&ours, &theirs})
         for (const auto& [key, value] : *values) {
-            if (std::any_of(other.grid.begin(), other.grid.end(), [&](const auto& a) { return a.key == key; }))
+            if (std::any_of(other.grid.begin(), other.grid.end(),
+                            [&](const auto& a) { return a.key == key; }))
                 continue;  // replaced by the grid
             const std::string here = value_of(ours, key), there = value_of(theirs, key);
             if (key != "seed" && here != there)
@@ -235,7 +242,8 @@ std::string sweep_difference(const SweepSpec& stored, const SweepSpec& other) {
     for (std::size_t i = 0; i < std::max(stored.grid.size(), other.grid.size()); ++i) {
         const std::string there = i < stored.grid.size() ? axis_text(stored.grid[i]) : "nothing";
         const std::string here = i < other.grid.size() ? axis_text(other.grid[i]) : "nothing";
-        if (here != there) return "--grid " + here + " differs from the " + there + " of the sweep in this folder";
+        if (here != there)
+            return "--grid " + here + " differs from the " + there + " of the sweep in this folder";
     }
     if (stored.seeds != other.seeds)
         return "seeds " + seeds_text(other.seeds) + " differ from the " + seeds_text(stored.seeds) +

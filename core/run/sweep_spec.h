@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "core/recipe/recipe.h"
 #include "core/run/corpora.h"
 #include "core/run/sweep_axis.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace normscope {
 
@@ -15,7 +15,7 @@ namespace normscope {
 /// with every seed. `sweep.json` in a sweep's folder is this.
 struct SweepSpec {
     /// The JSON text of a recipe, not completed: a key that it does not have follows the others (d_ff with
-    /// d_model). recipe_text() gives it.
+    /// d_model). recipe_text (recipe_text.h) gives it.
     std::string recipe;
     std::vector<SweepAxis> grid;
     std::vector<std::uint64_t> seeds;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/sweep_work.h"
 
-#include <chrono>
-#include <exception>
-#include <optional>
-#include <utility>
-
 #include "core/run/memory_need.h"
 #include "core/run/recording.h"
 #include "core/run/run_file.h"
 #include "core/run/sweep_folder.h"
 #include "core/session/recovery.h"
 #include "core/stack/error.h"
+
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <utility>
 
 namespace normscope {
 

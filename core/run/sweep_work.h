@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/run/run.h"
+#include "core/session/run_data.h"
+
 #include <functional>
 #include <memory>
 #include <string>
-
-#include "core/run/run.h"
-#include "core/session/run_data.h"
 
 namespace normscope {
 
@@ -25,9 +25,9 @@ struct RecordedRun {
 /// What became of it.
 struct RecordedEnd {
     Outcome outcome;
-    RunData recorded;          ///< without rows where nothing was recorded
+    RunData recorded;  ///< without rows where nothing was recorded
     bool has_recording = false;
-    std::string note;          ///< why it did not continue from what there was; empty: no reason to tell
+    std::string note;  ///< why it did not continue from what there was; empty: no reason to tell
 };
 
 /// Trains one run to its end, or until `stop` returns true: it is then interrupted with a checkpoint and

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A sweep's results: the row of a recorded run, results.csv and its damages, cells and best values.
-#include "core/run/sweep_map.h"
 #include "core/run/sweep_results.h"
 
+#include "core/recipe/recipe_text.h"
+#include "core/run/sweep_map.h"
 #include "core/stack/error.h"
 
 #include <QtTest>
@@ -85,12 +86,13 @@ class SweepResultsTest : public QObject {
         failed.final_loss = failed.best_loss = std::nullopt;
         failed.steps = 0;
         const std::string csv = results_csv(made.spec, made.runs, {second, first, failed}, true);
-        QCOMPARE(QString::fromStdString(csv),
-                 QString("optimizer.betas,seed,state,steps,final_loss,best_loss,diverged_at,seconds,recording\n"
-                         "\"[0.9,0.95]\",42,finished,30,0.3333333333333333,0.3333333333333333,,1.235,"
-                         "runs/001_betas--0.9-0.95-_seed-42.h5\n"
-                         "\"[0.8,0.9]\",42,failed,0,,,,,\n"
-                         "\"[0.8,0.9]\",43,diverged,30,nan,inf,29,,\n"));
+        QCOMPARE(
+            QString::fromStdString(csv),
+            QString("optimizer.betas,seed,state,steps,final_loss,best_loss,diverged_at,seconds,recording\n"
+                    "\"[0.9,0.95]\",42,finished,30,0.3333333333333333,0.3333333333333333,,1.235,"
+                    "runs/001_betas--0.9-0.95-_seed-42.h5\n"
+                    "\"[0.8,0.9]\",42,failed,0,,,,,\n"
+                    "\"[0.8,0.9]\",43,diverged,30,nan,inf,29,,\n"));
         const std::vector<SweepRow> back = parse_results(made.spec, made.runs, csv, "R");
         QCOMPARE(back.size(), std::size_t(3));
         QCOMPARE(*back[0].final_loss, 1.0 / 3);  // the same double
@@ -124,9 +126,10 @@ class SweepResultsTest : public QObject {
         QFETCH(QString, to);
         QFETCH(QString, message);
         const SweepResults made = results({"stack.scheme=post,pre"}, {42, 43});
-        QString csv = "stack.scheme,seed,state,steps,final_loss,best_loss,diverged_at,seconds,recording\n"
-                      "post,42,finished,30,0.5,0.5,,,RECORDING\n"
-                      "post,43,stalled,30,0.5,0.5,,,x.h5\n";
+        QString csv =
+            "stack.scheme,seed,state,steps,final_loss,best_loss,diverged_at,seconds,recording\n"
+            "post,42,finished,30,0.5,0.5,,,RECORDING\n"
+            "post,43,stalled,30,0.5,0.5,,,x.h5\n";
         QVERIFY(csv.contains(from));
         csv.replace(csv.indexOf(from), from.size(), to);
         csv.replace("RECORDING", QString::fromStdString(made.runs[0].recording));

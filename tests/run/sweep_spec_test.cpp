@@ -3,6 +3,7 @@
 #include "core/run/sweep_spec.h"
 
 #include "core/recipe/keys.h"
+#include "core/recipe/recipe_text.h"
 #include "core/stack/error.h"
 
 #include <QtTest>
@@ -61,7 +62,9 @@ class SweepSpecTest : public QObject {
     void rejectedValues_data() {
         QTest::addColumn<QString>("text");
         QTest::addColumn<QString>("message");
-        const auto row = [](const char* text, const char* message) { QTest::newRow(text) << text << message; };
+        const auto row = [](const char* text, const char* message) {
+            QTest::newRow(text) << text << message;
+        };
         row("stack.depth", "--grid stack.depth: has no values, allowed: KEY=VALUES");
         row("=3", "--grid =3: has no values");
         row("stack.depth=", "has no values");
@@ -149,12 +152,14 @@ class SweepSpecTest : public QObject {
         const auto error = [&](std::vector<const char*> axes) {
             return rejected([&] { expand_sweep(spec(std::move(axes))); });
         };
-        QVERIFY2(error({"stack.dpeth=2,4"}).startsWith("--grid stack.dpeth: unknown key, allowed: stack.block"),
-                 qPrintable(error({"stack.dpeth=2,4"})));
+        QVERIFY2(
+            error({"stack.dpeth=2,4"}).startsWith("--grid stack.dpeth: unknown key, allowed: stack.block"),
+            qPrintable(error({"stack.dpeth=2,4"})));
         QVERIFY(error({"nonsense=1,2"}).contains("--grid nonsense: unknown key, allowed: batch"));
         QVERIFY(error({"seed=1,2"}).contains("--seeds FIRST:LAST"));
         QVERIFY(error({"stack.depth=1,2", "stack.depth=3,4"}).contains("--grid stack.depth: is given twice"));
-        QVERIFY(error({"optimizer.lr=lin:1:2:1000", "stack.residual_step=lin:0:1:1000"}).contains("too many runs"));
+        QVERIFY(error({"optimizer.lr=lin:1:2:1000", "stack.residual_step=lin:0:1:1000"})
+                    .contains("too many runs"));
         SweepSpec huge = spec({});
         for (int i = 0; i < 40; ++i)
             huge.grid.push_back({"stack.depth", std::vector<std::string>(60'000, "1")});
@@ -194,10 +199,12 @@ class SweepSpecTest : public QObject {
 
         QVERIFY(rejected([] { parse_sweep("{", "S"); }).startsWith("S: not valid JSON"));
         QVERIFY(rejected([] { parse_sweep("[1]", "S"); }).startsWith("S: not a sweep"));
-        QVERIFY(rejected([] { parse_sweep(R"({"format": "normscope-sweep", "version": 2})", "S"); })
-                    .startsWith("S: version: 2 is not known"));
-        QVERIFY(rejected([] { parse_sweep(R"({"format": "normscope-sweep", "version": 1})", "S"); })
-                    .startsWith("S: damaged"));
+        QVERIFY(rejected([] {
+                    parse_sweep(R"({"format": "normscope-sweep", "version": 2})", "S");
+                }).startsWith("S: version: 2 is not known"));
+        QVERIFY(rejected([] {
+                    parse_sweep(R"({"format": "normscope-sweep", "version": 1})", "S");
+                }).startsWith("S: damaged"));
         for (std::size_t cut = 0; cut + 2 < text.size(); cut += 7)
             QVERIFY(rejected([&] { parse_sweep(text.substr(0, cut), "S"); }) != "accepted");
     }
@@ -217,7 +224,8 @@ class SweepSpecTest : public QObject {
         QVERIFY(!sweep_difference(sweep, other).empty() && !sweep_difference(other, sweep).empty());
         other = sweep;
         other.seeds = {43};
-        QVERIFY(QString::fromStdString(sweep_difference(sweep, other)).startsWith("seeds 43 differ from the 42"));
+        QVERIFY(
+            QString::fromStdString(sweep_difference(sweep, other)).startsWith("seeds 43 differ from the 42"));
     }
 
     void shards() {
