@@ -168,6 +168,8 @@ std::vector<SweepRow> parse_results(const SweepSpec& spec, const std::vector<Swe
         const auto keys = static_cast<std::ptrdiff_t>(spec.grid.size() + 1);
         const auto run = by_fields.find({fields.begin(), fields.begin() + keys});
         if (run == by_fields.end()) throw InputError(at + ": is no run of this sweep");
+        if (seen[run->second->index]) throw InputError(at + ": the run has two rows");
+        seen[run->second->index] = true;
         const std::string* rest = fields.data() + keys;
         SweepRow row{run->second->index,
                      run_state_from_word(rest[0]),
@@ -179,8 +181,6 @@ std::vector<SweepRow> parse_results(const SweepSpec& spec, const std::vector<Swe
                      rest[6]};
         if (!row.recording.empty() && row.recording != run->second->recording)
             throw InputError(at + ": recording: \"" + row.recording + "\" is not " + run->second->recording);
-        if (seen[row.run]) throw InputError(at + ": the run has two rows");
-        seen[row.run] = true;
         rows.push_back(std::move(row));
     }
     std::sort(rows.begin(), rows.end(), [](const SweepRow& a, const SweepRow& b) { return a.run < b.run; });
