@@ -19,6 +19,7 @@ using Task = std::function<int()>;
 void add_devices(CLI::App& program, Task& task);
 void add_presets(CLI::App& program, Task& task);
 void add_train(CLI::App& program, Task& task);
+void add_sweep(CLI::App& program, Task& task);
 void add_probe(CLI::App& program, Task& task);
 void add_probes(CLI::App& program, Task& task);
 void add_evaluate(CLI::App& program, Task& task);

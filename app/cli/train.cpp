@@ -2,17 +2,16 @@
 #include "app/cli/command.h"
 #include "app/cli/files.h"
 #include "app/cli/progress.h"
-#include "app/cli/run_file.h"
+#include "app/cli/stop_signal.h"
 #include "app/cli/warn.h"
 #include "core/backend/devices.h"
 #include "core/run/memory_need.h"
 #include "core/run/recording.h"
+#include "core/run/run_file.h"
 #include "core/session/named_arrays.h"
 #include "core/stack/error.h"
 
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <memory>
 
 namespace normscope::app {
@@ -29,17 +28,6 @@ struct TrainOptions {
     int steps = -1, threads = 0;
     bool resume = false, json = false;
 };
-
-volatile std::sig_atomic_t stop_signal = 0;
-
-/// The first SIGINT or SIGTERM ends the run cleanly, a second one kills the program.
-void listen_for_signals() {
-    struct sigaction action {};
-    action.sa_handler = [](int signal) { stop_signal = signal; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-}
 
 /// The files of a run and its progress output.
 class Outlet final : public RunSink {
@@ -66,10 +54,7 @@ void drive(Run& run, ThreadPool& pool) {
     run.begin();
     do {
         run.advance(pool, run.experiment().steps_a_call());
-        if (stop_signal != 0) {
-            const std::string why = stop_signal == SIGINT ? "stopped by SIGINT" : "stopped by SIGTERM";
-            run.interrupt(why, why);
-        }
+        if (stop_signal() != 0) run.interrupt(stopped_by(), stopped_by());
     } while (!run.ended());
     if (run.error()) std::rethrow_exception(run.error());
 }

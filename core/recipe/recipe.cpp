@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/recipe/presets.h"
+#include "core/recipe/recipe_text.h"
 #include "core/stack/error.h"
 #include "core/stack/json_fields.h"
 
@@ -121,10 +122,14 @@ Recipe without_planned_steps(Recipe recipe) {
     return recipe;
 }
 
-Recipe read_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings) {
+std::string recipe_text(const std::string& file_or_preset, const std::vector<std::string>& settings) {
     const Preset* preset = find_preset(file_or_preset);
     const std::string text = preset ? preset->json : read_text(file_or_preset);
-    return parse_recipe(with_settings(text, settings, file_or_preset), file_or_preset);
+    return with_settings(text, settings, file_or_preset);
+}
+
+Recipe read_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings) {
+    return parse_recipe(recipe_text(file_or_preset, settings), file_or_preset);
 }
 
 }  // namespace normscope

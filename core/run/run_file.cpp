@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/cli/run_file.h"
+#include "core/run/run_file.h"
 
 #include "core/recipe/keys.h"
 #include "core/run/resume.h"
@@ -11,13 +11,11 @@
 #include <algorithm>
 #include <filesystem>
 
-namespace normscope::app {
+namespace normscope {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-bool is_there(const std::string& path) {
+bool is_recorded(const std::string& path) {
     std::error_code error;
     return fs::exists(path, error) && !fs::is_empty(path, error);
 }
@@ -44,10 +42,8 @@ void require_same_recipe(const RunRecipe& there, const Recipe& recipe, const std
             reject(key, "the recorded " + value_text(value) + " is not in this recipe");
 }
 
-}  // namespace
-
 void require_replaceable(const std::string& path) {
-    if (!is_there(path)) return;
+    if (!is_recorded(path)) return;
     const auto runs = summarize_session(path);
     if (runs.size() > 1)
         throw InputError(path,
@@ -68,7 +64,7 @@ void save_as_session(const std::string& path, const std::string& view_json, std:
 }
 
 std::optional<Resumption> find_resumption(const std::string& path, const Recipe& recipe) {
-    if (!is_there(path)) return std::nullopt;
+    if (!is_recorded(path)) return std::nullopt;
     Session session = open_session(path);
     if (session.runs.size() != 1)
         throw InputError(path, "holds " + std::to_string(session.runs.size()) + " runs",
@@ -94,4 +90,4 @@ std::optional<Resumption> find_resumption(const std::string& path, const Recipe&
     return found;
 }
 
-}  // namespace normscope::app
+}  // namespace normscope

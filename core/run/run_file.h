@@ -8,11 +8,18 @@
 #include <optional>
 #include <string>
 
-namespace normscope::app {
+namespace normscope {
 
 /// Throws InputError where `path` holds something that a new run must not replace: a file that is not ours, a
 /// session of several runs, a run that another process is recording.
 void require_replaceable(const std::string& path);
+
+/// Whether there is a file at `path` that is not empty.
+bool is_recorded(const std::string& path);
+
+/// Throws InputError naming the first key in which the recorded recipe differs; `path` begins the message.
+/// Planned steps are not compared.
+void require_same_recipe(const RunRecipe& recorded, const Recipe& recipe, const std::string& path);
 
 /// The state from which a stopped run resumes.
 struct Resumption {
@@ -31,4 +38,4 @@ void save_as_session(const std::string& path, const std::string& view_json, std:
 /// which the recipes differ.
 std::optional<Resumption> find_resumption(const std::string& path, const Recipe& recipe);
 
-}  // namespace normscope::app
+}  // namespace normscope

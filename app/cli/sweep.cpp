@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/sweep.h"
+
+#include "app/cli/command.h"
+#include "app/cli/stop_signal.h"
+#include "core/backend/devices.h"
+#include "core/recipe/recipe_text.h"
+#include "core/run/sweep_folder.h"
+#include "core/run/sweep_map.h"
+#include "core/run/sweep_merge.h"
+#include "core/stack/error.h"
+
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+namespace normscope::app {
+
+namespace {
+
+struct SweepArguments {
+    std::string recipe, out, seeds, shard, backend = "auto";
+    std::vector<std::string> grid, settings, merge;
+    int trials = 0, steps = -1, jobs = 0, threads = 0;
+    bool untimed = false, weights = false;
+};
+
+constexpr const char* kHelp =
+    "  DIR/sweep.json     the whole specification\n"
+    "  DIR/results.csv    a row a run: its values, seed, state, steps, final_loss (mean of the last 20 "
+    "training\n"
+    "                     losses), best_loss (lowest mean of 20 in a row), diverged_at, seconds, recording\n"
+    "  DIR/runs/*.h5      the recordings\n"
+    "VALUES: a list (post,pre,peri), log:1e-4:1e-1:8 or lin:0:1:5 (first, last, count). Each run is what "
+    "`train\n"
+    "RECIPE --set KEY=VALUE …` gives: stack.scheme in a grid changes the scheme alone, the initialisation\n"
+    "(stack.init) stays that of RECIPE, not that of the scheme's preset.\n"
+    "The same command again resumes: runs with a result are not trained again, an interrupted one continues\n"
+    "from its checkpoint, a failed one is tried again. A run that diverges, stalls or fails is a row. All "
+    "columns\n"
+    "but `seconds`, which is measured, are the same bytes for any --jobs, --threads, shards and "
+    "interruptions;\n"
+    "--untimed leaves `seconds` empty, and the whole file is. Exit code 0: every row is there.";
+
+std::string duration_text(double seconds) {
+    char text[64];
+    if (seconds < 90)
+        std::snprintf(text, sizeof text, "%.0f s", seconds);
+    else if (seconds < 90 * 60)
+        std::snprintf(text, sizeof text, "%.0f min", seconds / 60);
+    else
+        std::snprintf(text, sizeof text, "%.1f h", seconds / 3600);
+    return text;
+}
+
+std::string loss_text(double loss) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g", loss);
+    return std::isnan(loss) ? "nan" : text;
+}
+
+class Lines final : public SweepWatcher {
+  public:
+    explicit Lines(std::string folder) : folder_(std::move(folder)) {}
+    void begun(const SweepCount& count) override {
+        std::cout << folder_ << ": " << count.total << " runs"
+                  << (count.ended > 0 ? ", " + std::to_string(count.ended) + " of them done" : "")
+                  << std::endl;
+    }
+    void ended(const SweepRun& run, const SweepRow& row, const Outcome& outcome,
+               const SweepCount& count) override {
+        std::cout << "[" << count.ended << "/" << count.total << "] " << run.name << ": "
+                  << run_state_word(row.state);
+        if (row.diverged_at) std::cout << " at step " << *row.diverged_at;
+        if (row.final_loss) std::cout << ", loss " << loss_text(*row.final_loss);
+        if (row.seconds) std::cout << ", " << duration_text(*row.seconds);
+        if (count.ended < count.total)
+            std::cout << "; about " << duration_text(count.remaining_seconds) << " left";
+        std::cout << std::endl;
+        if (row.state == RunState::Failed) complain(folder_ + "/" + run.recording + ": " + outcome.text);
+    }
+    void note(const std::string& line) override { std::cout << line << std::endl; }
+
+  private:
+    std::string folder_;
+};
+
+/// "post" or "stack.block=llama post": without the key where there is one.
+std::string values_text(const SweepSpec& spec, const std::vector<std::size_t>& keys,
+                        const std::vector<std::size_t>& values) {
+    std::string text;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        const SweepAxis& axis = spec.grid[keys[i]];
+        text += (i > 0 ? " " : "") + axis.key + "=" + axis.values[values[i]];
+    }
+    return text;
+}
+
+/// The best learning rate, or the best value of the last key, for each combination of the others.
+void print_best(const SweepResults& results) {
+    const SweepSpec& spec = results.spec;
+    if (spec.grid.empty()) return;
+    std::size_t key = spec.grid.size() - 1;
+    for (std::size_t i = 0; i < spec.grid.size(); ++i)
+        if (spec.grid[i].key == "optimizer.lr") key = i;
+    if (spec.grid[key].values.size() < 2) return;
+    std::vector<std::size_t> others;
+    for (std::size_t i = 0; i < spec.grid.size(); ++i)
+        if (i != key) others.push_back(i);
+    std::cout << "best " << spec.grid[key].key << " by the median of final_loss over "
+              << (spec.seeds.size() == 1 ? "one seed" : std::to_string(spec.seeds.size()) + " seeds")
+              << ":\n";
+    for (const BestValue& best : best_values(results, key)) {
+        const std::string where = values_text(spec, others, best.others);
+        std::cout << "  " << where << (where.empty() ? "" : ": ") << spec.grid[key].values[best.value]
+                  << ", loss " << loss_text(*best.cell.median_loss) << " (" << best.cell.outcomes_text()
+                  << "; of all its " << best.all.runs.size() << ": " << best.all.outcomes_text() << ")\n";
+    }
+}
+
+void print_end(const SweepResults& results, const std::string& folder) {
+    const SweepCell all = sweep_cells(results, {}).front();
+    std::cout << results.rows.size() << " of " << results.runs.size() << " runs: " << all.outcomes_text()
+              << " -> " << folder << "/results.csv\n";
+    print_best(results);
+}
+
+int merge(const SweepArguments& arguments) {
+    if (!arguments.recipe.empty() || !arguments.grid.empty())
+        throw InputError("--merge", "is combined with a recipe or a grid", "--merge DIR… --out DIR alone");
+    const SweepMerge merged = merge_sweeps(arguments.merge, arguments.out);
+    print_end(merged.results, arguments.out);
+    if (merged.missing.empty()) return kDone;
+    const SweepRun& first = merged.results.runs[merged.missing.front()];
+    const std::size_t more = merged.missing.size() - 1;
+    for (const std::size_t run : merged.missing)
+        std::cout << "missing: " << settings_text(merged.results.spec, merged.results.runs[run]) << "\n";
+    complain(arguments.out + ": " + std::to_string(merged.missing.size()) + " of " +
+             std::to_string(merged.results.runs.size()) +
+             " runs are missing: " + settings_text(merged.results.spec, first) +
+             (more > 0 ? " and " + std::to_string(more) + " more" : "") + "; sweep --out " + arguments.out +
+             " trains them");
+    return kFailed;
+}
+
+SweepSpec spec_of(const SweepArguments& arguments) {
+    if (arguments.recipe.empty()) {
+        if (!arguments.grid.empty() || !arguments.settings.empty() || !arguments.seeds.empty() ||
+            arguments.trials > 0 || arguments.steps >= 0)
+            throw InputError("RECIPE is required", "without it only the sweep in --out continues",
+                             "sweep RECIPE --grid … --out DIR");
+        return read_sweep_spec(arguments.out);
+    }
+    std::vector<std::string> settings = arguments.settings;
+    if (arguments.steps >= 0) settings.push_back("steps=" + std::to_string(arguments.steps));
+    SweepSpec spec{recipe_text(arguments.recipe, settings), {}, {}};
+    const Recipe base = parse_recipe(spec.recipe, arguments.recipe);
+    for (const std::string& axis : arguments.grid) spec.grid.push_back(parse_sweep_axis(axis));
+    if (!arguments.seeds.empty())
+        spec.seeds = parse_seeds(arguments.seeds);
+    else
+        for (int i = 0; i < std::max(1, arguments.trials); ++i)
+            spec.seeds.push_back(base.train.seed + static_cast<std::uint64_t>(i));
+    return spec;
+}
+
+int sweep(const SweepArguments& arguments) {
+    if (!arguments.merge.empty()) return merge(arguments);
+    require_backend(arguments.backend);
+    const SweepSpec spec = spec_of(arguments);
+    Device& device = device_named(arguments.backend);
+    if (arguments.jobs > 1 && !device.capabilities().host_readable)
+        throw InputError(
+            "--jobs", std::to_string(arguments.jobs) + " runs at a time on " + device.capabilities().backend,
+            "1; several cards: a shard on each (--shard, --backend cuda:1)");
+    SweepOptions options;
+    options.folder = arguments.out;
+    if (!arguments.shard.empty()) options.shard = parse_shard(arguments.shard);
+    options.jobs = arguments.jobs;
+    options.threads = arguments.threads;
+    options.timed = !arguments.untimed;
+    options.keep_weights = arguments.weights;
+    options.stop = [] { return stop_signal() != 0; };
+    listen_for_signals();
+    Lines lines(arguments.out);
+    const SweepEnd end = run_sweep(spec, device, options, lines);
+    if (end.count.ended < end.count.total) {
+        complain(arguments.out + ": " + stopped_by() + ", " + std::to_string(end.count.ended) + " of " +
+                 std::to_string(end.count.total) + " runs ended; the same command resumes");
+        return kFailed;
+    }
+    print_end({spec, expand_sweep(spec), end.rows}, arguments.out);
+    return kDone;
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& program, Task& task) {
+    auto arguments = std::make_shared<SweepArguments>();
+    auto* command = program.add_subcommand(
+        "sweep", "trains every combination of the values of some keys with every seed");
+    command->footer(kHelp);
+    const auto repeated = [&](const char* name, std::vector<std::string>& values, const char* text) {
+        command->add_option(name, values, text)
+            ->expected(1)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    };
+    command->add_option("RECIPE", arguments->recipe,
+                        "a recipe's path or a preset's name; without it the sweep in --out continues");
+    command->add_option("--out", arguments->out, "folder of the sweep")->required();
+    repeated("--grid", arguments->grid, "KEY=VALUES, a key that varies; repeat for more keys");
+    auto* trials = command->add_option("--trials", arguments->trials,
+                                       "number of seeds, counted up from the recipe's (default 1)");
+    trials->check(CLI::Range(1, 100'000));
+    command->add_option("--seeds", arguments->seeds, "seeds FIRST:LAST, both included")->excludes(trials);
+    repeated("--set", arguments->settings, "KEY=VALUE of the recipe, for all runs");
+    command->add_option("--steps", arguments->steps, "steps of each run, also the length of the schedule")
+        ->check(CLI::Range(0, 1'000'000'000));
+    command->add_option("--shard", arguments->shard, "I/N: every N-th run from the I-th, for N machines");
+    command->add_option("--jobs", arguments->jobs, "runs at a time; 0: as many as there are threads")
+        ->check(CLI::Range(0, 1024));
+    add_backend_option(*command, arguments->backend);
+    add_threads_option(*command, arguments->threads);
+    command->add_flag("--untimed", arguments->untimed, "leave the measured column `seconds` empty");
+    command->add_flag("--weights", arguments->weights, "keep each run's last checkpoint in its session");
+    command->add_option("--merge", arguments->merge, "folders of shards, put together in --out")
+        ->expected(1, 10'000);
+    command->callback([arguments, &task] { task = [arguments] { return sweep(*arguments); }; });
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/run/sweep_results.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace normscope {
+
+struct SweepMerge {
+    SweepResults results;              ///< of the merged folder
+    std::vector<std::size_t> missing;  ///< runs that no folder has
+};
+
+/// Puts the rows and recordings of folders of one sweep into `out`, a new folder or one of the same sweep,
+/// whose own rows count too. A recording is linked, or copied where that cannot be; a row is taken as it is
+/// written. Throws InputError for a folder of another sweep (naming the difference), a damaged results.csv, a
+/// run that two folders have with different results, and a recording that is not there; SystemError where a
+/// file cannot be written. Nothing is written before all folders were read.
+SweepMerge merge_sweeps(const std::vector<std::string>& folders, const std::string& out);
+
+}  // namespace normscope
