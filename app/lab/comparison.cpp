@@ -99,13 +99,13 @@ Comparison withPinned(Comparison now, const std::string& id) {
     copy.recording.clear();
     copy.data = std::make_shared<RunData>(*copy.data);
     copy.data->id = id;
-    copy.data->name += " (pinned)";
+    copy.data->name += " (reference)";
     if (copy.underWay())
-        copy.data->outcome = {RunState::Interrupted, copy.lastStep(), "pinned while it trained", -1};
+        copy.data->outcome = {RunState::Interrupted, copy.lastStep(), "duplicated while it trained", -1};
     copy.recipe = copy.live;
     copy.preview.reset();
     copy.pinned = true;
-    now.runs.insert(now.runs.begin() + now.selected + 1, std::move(copy));
+    now.runs.push_back(std::move(copy));  // the colours go by the place: the others keep theirs
     return now;
 }
 

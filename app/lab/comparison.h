@@ -45,7 +45,7 @@ Comparison withKey(Comparison now, const RunIds& targets, const QString& key, co
 Comparison withKeyOf(Comparison now, const RunIds& targets, const QString& key, const Recipe& from);
 /// A recipe for the selected run. A trained or pinned run keeps its data, and the recipe requires a new run.
 Comparison withRecipe(Comparison now, const Recipe& recipe);
-/// Adds an unchanging copy of the selected run, ignored by knobs and training.
+/// Adds an unchanging copy of the selected run after all others, ignored by knobs and training.
 Comparison withPinned(Comparison now, const std::string& id);
 
 /// The runs of an undo entry: knobs, pins and weights are those of `then`, later recordings are kept.

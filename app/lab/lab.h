@@ -4,10 +4,11 @@
 #include "app/lab/comparison.h"
 #include "app/lab/engine_worker.h"
 #include "app/lab/exploration.h"
-#include "app/lab/io_worker.h"
 #include "app/lab/figure_key.h"
+#include "app/lab/io_worker.h"
 #include "app/lab/session_files.h"
 #include "app/lab/training.h"
+#include "app/lab/training_time.h"
 #include "app/lab/worker_thread.h"
 #include "widgets/panels/panel.h"
 #include "widgets/stack/norm_override.h"
@@ -210,6 +211,8 @@ class Lab : public QObject {
     void commit(Comparison after, const QString& text);
     /// Stops the training of those of these runs that are not in `after`.
     std::vector<LabRun> letGo(std::vector<LabRun> before, const Comparison& after);
+    void nameGhosts(const QString& key);
+    void clearGhosts();
     std::vector<LabRun> beforeDrag(std::vector<LabRun> runs) const;
     void applyRecipes();
     void requestExplore();
@@ -228,6 +231,7 @@ class Lab : public QObject {
     Comparison now_;
     Exploration exploration_;
     Training training_;
+    TrainingTime training_time_;
     SessionFiles files_;
     int selected_layer_ = -1, selected_head_ = -1;
     qint64 step_ = kNewest;
@@ -239,7 +243,9 @@ class Lab : public QObject {
         RunIds targets;
     };
     std::optional<Drag> drag_;
+    /// The data before the last knob was moved, until the next edit, and the knob's old value: "Δt 1".
     std::map<std::string, std::shared_ptr<const RunData>> ghosts_;
+    QString ghost_name_;
     std::set<std::string> used_ids_;  ///< ids are never reused: recordings and undo entries refer to them
     struct Fork {
         std::string parent;

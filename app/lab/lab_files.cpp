@@ -57,7 +57,7 @@ void Lab::replaceRuns(std::vector<LabRun> runs) {
     if (anyUnderWay()) stop();
     endMeasuring();
     undo_.clear();
-    ghosts_.clear();
+    clearGhosts();
     forks_.clear();
     resumptions_.clear();
     files_.newSession();

@@ -62,6 +62,10 @@ struct LabRun {
     bool committed() const { return trained() || underWay(); }
     /// Its knobs differ from those it was trained with.
     bool asksForANewRun() const { return committed() && !pinned && !same_recipe(recipe, live); }
+    /// Its text is to come from a file that is not chosen yet: it is neither measured nor trained.
+    bool awaitsFile() const {
+        return recipe.train.data.source == DataSource::Text && recipe.train.data.path.empty();
+    }
     /// The last recorded step; -1 before.
     std::int64_t lastStep() const { return trained() ? data->steps.step.back() : -1; }
 };

@@ -6,12 +6,15 @@
 #include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_panel.h"
 #include "widgets/knobs/knob_slider.h"
+#include "widgets/knobs/notice_strip.h"
 #include "widgets/runs/run_strip.h"
 #include "widgets/stack/stack_view.h"
 #include "window_bench.h"
 
 #include <QAction>
 #include <QComboBox>
+#include <QFile>
+#include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
 #include <QTextEdit>
@@ -144,6 +147,64 @@ class WindowKeysTest : public QObject {
             QVERIFY2(!button->accessibleName().isEmpty() || !button->text().isEmpty(),
                      qPrintable(button->objectName()));
         }
+    }
+
+    /// "Text file" asks for the file; until then nothing fails, and training says what it waits for.
+    void aTextFileIsAskedFor() {
+        WindowBench b;
+        b.makeSmall(4);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        auto* knobs = b.find<widgets::KnobPanel>("knobPanel");
+        QComboBox* box = qobject_cast<widgets::ChoiceKnob*>(knobs->row("data.source"))->box();
+        box->setCurrentIndex(box->findData("text"));
+        Q_EMIT box->activated(box->currentIndex());
+        auto* dialog = b.find<QFileDialog>("fileDialog");
+        QVERIFY(dialog && dialog->isVisible());
+        QTest::qWait(200);
+        const auto& chips = b.find<widgets::RunStrip>("runStrip")->chips();
+        for (const auto* chip : chips) QCOMPARE(chip->run().state, RunState::Prepared);
+        QVERIFY(b.window->banner()->message().isEmpty());
+        QVERIFY(knobs->notices()->warnings().value(0).startsWith("Choose a text file"));
+        QTest::keyClick(b.window.get(), Qt::Key_Space);
+        QVERIFY2(b.window->banner()->message().startsWith("Choose a text file"),
+                 qPrintable(b.window->banner()->message()));
+        const QString path = b.folder.filePath("text.txt");
+        QFile text(path);
+        QVERIFY(text.open(QIODevice::WriteOnly));
+        for (int i = 0; i < 200; ++i) text.write("the quick brown fox jumps over the lazy dog. ");
+        text.close();
+        Q_EMIT dialog->fileSelected(path);
+        dialog->close();
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact() && b.lab().runs()[1].recipe.stack.vocab == 256, 20000);
+        QVERIFY(knobs->notices()->warnings().isEmpty());
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+        QCOMPARE(b.run(1).outcome.state, RunState::Finished);
+    }
+
+    /// Two names of one placement: the window says that the runs are the same.
+    void runsThatAreTheSameAreNamed() {
+        WindowBench b;
+        b.makeSmall(4);
+        b.lab().commitKey("stack.scheme", "peri");
+        b.lab().selectRun(1);
+        b.lab().commitKey("stack.scheme", "sandwich");
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        auto* knobs = b.find<widgets::KnobPanel>("knobPanel");
+        QVERIFY2(
+            knobs->notices()->warnings().value(0).contains("Sandwich-LN and Peri-LN place the same norms"),
+            qPrintable(knobs->notices()->warnings().join('|')));
+        b.lab().setLinked(false);
+        b.lab().commitKey("stack.depth", 4);
+        QVERIFY(!knobs->notices()->warnings().join('|').contains("the same norms"));
+    }
+
+    void aSessionHasAFileName() {
+        WindowBench b;
+        QCOMPARE(sessionFileName(b.lab()), QString("Pre-LN - Post-LN.h5"));
+        for (int i = 0; i < 3; ++i) b.lab().addRun(b.lab().selected().recipe);
+        QVERIFY2(sessionFileName(b.lab()).endsWith(" - 2 more.h5"), qPrintable(sessionFileName(b.lab())));
+        for (const QChar c : sessionFileName(b.lab())) QVERIFY(!QString("/\\:*?\"<>|").contains(c));
     }
 };
 

@@ -85,7 +85,12 @@ QString choiceTip(const QString& key, const QString& word) {
     QString text = lineOf(0);
     if (const QString last = lineOf(StackSpec().depth - 1); last != text)
         text += QCoreApplication::translate("KnobTable", " in the first layers, %1 in the last").arg(last);
-    return QStringLiteral("%1   %2").arg(text, QString::fromUtf8(scheme_row(*scheme).source));
+    text = QStringLiteral("%1   %2").arg(text, QString::fromUtf8(scheme_row(*scheme).source));
+    for (std::size_t i = 0; i < words_of<Scheme>().size(); ++i)
+        if (const auto other = static_cast<Scheme>(i); other != *scheme && same_placement(other, *scheme))
+            text += u'\n' + QCoreApplication::translate("KnobTable", "The same norms as %1")
+                                .arg(QString::fromUtf8(scheme_row(other).title));
+    return text;
 }
 
 QString sectionTitle(KnobSection section) {

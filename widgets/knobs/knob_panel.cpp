@@ -21,6 +21,8 @@
 namespace normscope::widgets {
 namespace {
 
+constexpr int kFoldHeight = 27;
+
 QString translated(const char* text) {
     return QCoreApplication::translate("KnobTable", text);
 }
@@ -52,17 +54,17 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
 
     auto* column = new QWidget;
     auto* lines = new QVBoxLayout(column);
-    lines->setContentsMargins(8, 2, 6, 6);
-    lines->setSpacing(3);
-    // Above the scroll area: warnings stay visible.
+    lines->setContentsMargins(4, 2, 4, 6);
+    lines->setSpacing(0);
+    // Below the scroll area: warnings stay visible and move no knob.
     notices_ = new NoticeStrip(this);
     differences_ = new DiffList(column);
     for (const KnobSpec& spec : knobTable()) {
         rows_.push_back(makeRow(spec));
         if (spec.section == KnobSection::InSight) lines->addWidget(rows_.back().widget);
     }
-    lines->addWidget(differences_);
     for (int section = 1; section < kKnobSections; ++section) makeFold(KnobSection(section), lines);
+    lines->addWidget(differences_);
     lines->addStretch(1);
 
     auto* scroll = new QScrollArea(this);
@@ -75,8 +77,8 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
     outer->setContentsMargins(0, 0, 0, 0);
     outer->setSpacing(0);
     outer->addLayout(heading);
-    outer->addWidget(notices_);
     outer->addWidget(scroll, 1);
+    outer->addWidget(notices_);
     setAccessibleName(tr("Knobs"));
     setRecipe({}, {});
 }
@@ -88,10 +90,12 @@ void KnobPanel::makeFold(KnobSection section, QVBoxLayout* column) {
     fold.title->setAutoRaise(true);
     fold.title->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     fold.title->setFocusPolicy(Qt::TabFocus);
+    fold.title->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);  // the whole header opens it
+    fold.title->setFixedHeight(kFoldHeight);
     fold.body = new QWidget;
     auto* lines = new QVBoxLayout(fold.body);
     lines->setContentsMargins(0, 0, 0, 4);
-    lines->setSpacing(3);
+    lines->setSpacing(0);
     for (const Row& row : rows_)
         if (row.spec->section == section) lines->addWidget(row.widget);
     column->addWidget(fold.title);
@@ -187,7 +191,8 @@ void KnobPanel::setRecipe(const Recipe& shown, const Recipe& defaults) {
     defaults_ = recipeValues(defaults);
     for (Row& row : rows_) {
         row.show(values_.value(row.key), defaults_.value(row.key));
-        if (row.spec->applies) row.widget->setVisible(row.spec->applies(shown));
+        // Greyed out rather than hidden: another run or scheme moves no knob.
+        if (row.spec->applies) row.widget->setEnabled(row.spec->applies(shown));
     }
     differences_->setRecipe(shown);
     showFoldTitles();
@@ -243,7 +248,7 @@ void KnobPanel::showFoldTitles() {
         int changed = 0;
         bool differs = false;
         for (const Row& row : rows_) {
-            if (static_cast<int>(row.spec->section) != section || row.widget->isHidden()) continue;
+            if (static_cast<int>(row.spec->section) != section || !row.widget->isEnabledTo(this)) continue;
             changed += row.widget->isChanged();
             differs |= row.widget->isDiffering();
         }

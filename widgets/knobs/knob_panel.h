@@ -22,9 +22,9 @@ class KnobRow;
 class NoticeStrip;
 
 /// The column of knobs: one row per entry of knobTable(), the most used always visible, the others in a fold
-/// per section, and only those that have an effect in the shown recipe. Notices are placed above them, the
-/// differences from a preset after the visible knobs. Shows a recipe and emits requested changes; changes
-/// nothing itself.
+/// per section; those without an effect in the shown recipe are greyed out. The differences from a preset and
+/// the notices are placed below them, where they move no knob. Shows a recipe and emits requested changes;
+/// changes nothing itself.
 class KnobPanel : public QWidget {
     Q_OBJECT
   public:

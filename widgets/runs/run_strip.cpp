@@ -6,9 +6,40 @@
 #include <QHBoxLayout>
 #include <QMenu>
 #include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QShortcut>
+#include <QWheelEvent>
 
 namespace normscope::widgets {
+
+namespace {
+
+/// A row that scrolls by the wheel and by what gets the focus, without a scroll bar. As wide as its content
+/// where there is space.
+class ScrolledRow : public QScrollArea {
+  public:
+    explicit ScrolledRow(QWidget* parent) : QScrollArea(parent) {
+        setFrameShape(QFrame::NoFrame);
+        setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+        setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+        setWidgetResizable(true);
+        setFocusPolicy(Qt::NoFocus);
+        setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Expanding);
+    }
+    QSize sizeHint() const override { return widget() ? widget()->sizeHint() : QSize(0, 0); }
+    QSize minimumSizeHint() const override { return {120, 0}; }
+
+  protected:
+    void wheelEvent(QWheelEvent* event) override {
+        const QPoint turned = event->angleDelta();
+        QScrollBar* bar = horizontalScrollBar();
+        bar->setValue(bar->value() - (turned.x() != 0 ? turned.x() : turned.y()));
+        event->accept();
+    }
+};
+
+}  // namespace
 
 RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
     setFixedHeight(kHeight);
@@ -16,9 +47,13 @@ RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
     auto* line = new QHBoxLayout(this);
     line->setContentsMargins(8, 4, 8, 4);
     line->setSpacing(6);
-    runs_ = new QHBoxLayout;
+    scroll_ = new ScrolledRow(this);
+    auto* row = new QWidget;
+    runs_ = new QHBoxLayout(row);
+    runs_->setContentsMargins(0, 0, 0, 0);
     runs_->setSpacing(6);
-    line->addLayout(runs_);
+    scroll_->setWidget(row);
+    line->addWidget(scroll_);
 
     const auto button = [&](const QString& text, const QString& tip) {
         auto* made = new QPushButton(text, this);
@@ -28,7 +63,7 @@ RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
         line->addWidget(made);
         return made;
     };
-    connect(button(tr("+ compare"), tr("Add a run to compare")), &QPushButton::clicked, this,
+    connect(button(tr("+ Compare"), tr("Add a run to the comparison")), &QPushButton::clicked, this,
             &RunStrip::compareRequested);
     line->addStretch(1);
     const auto menu = [&](const QString& text, const QString& tip, void (RunStrip::*chosen)(const QString&)) {
@@ -39,11 +74,10 @@ RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
         return made;
     };
     stories_ = menu(tr("Stories"), tr("A comparison, explained step by step"), &RunStrip::storyChosen);
-    presets_ =
-        menu(tr("Presets"), tr("Start from a recipe that comes with the program"), &RunStrip::presetChosen);
+    presets_ = menu(tr("Presets"), tr("Replace the selected run by a preset"), &RunStrip::presetChosen);
 
-    auto* search = new GlyphButton(Glyph::Search, tr("Search commands (Ctrl+K)"), this);
-    auto* theme = new GlyphButton(Glyph::Theme, tr("Light or dark"), this);
+    auto* search = new GlyphButton(Glyph::Search, tr("Find anything (Ctrl+K)"), this);
+    auto* theme = new GlyphButton(Glyph::Theme, tr("Light or dark theme"), this);
     for (GlyphButton* made : {search, theme}) {
         made->setFixedSize(30, 30);
         line->addWidget(made);
@@ -60,7 +94,7 @@ void RunStrip::setRuns(const std::vector<RunLabel>& runs) {
         chips_.pop_back();
     }
     while (chips_.size() < runs.size()) {
-        auto* chip = new RunChip(this);
+        auto* chip = new RunChip;
         chip->setContextMenuPolicy(Qt::CustomContextMenu);
         connect(chip, &QAbstractButton::clicked, this, [this, chip] {
             setSelected(chip->run().id);
@@ -73,10 +107,15 @@ void RunStrip::setRuns(const std::vector<RunLabel>& runs) {
         chips_.push_back(chip);
     }
     for (std::size_t i = 0; i < runs.size(); ++i) chips_[i]->setRun(runs[i]);
+    scroll_->updateGeometry();
 }
 
 void RunStrip::setSelected(const QString& id) {
-    for (RunChip* chip : chips_) chip->setChecked(chip->run().id == id);
+    for (RunChip* chip : chips_) {
+        const bool chosen = chip->run().id == id;
+        if (chosen && !chip->isChecked()) scroll_->ensureWidgetVisible(chip, 8, 0);
+        chip->setChecked(chosen);
+    }
 }
 
 namespace {

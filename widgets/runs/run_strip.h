@@ -8,11 +8,13 @@
 
 class QHBoxLayout;
 class QMenu;
+class QScrollArea;
 class QToolButton;
 
 namespace normscope::widgets {
 
-/// The top strip: the runs, "+ compare", presets, command search, light and dark.
+/// The top strip: the runs, which scroll where they do not fit, "+ Compare", presets, command search, light
+/// and dark.
 class RunStrip : public QWidget {
     Q_OBJECT
   public:
@@ -39,6 +41,7 @@ class RunStrip : public QWidget {
 
   private:
     std::vector<RunChip*> chips_;
+    QScrollArea* scroll_;
     QHBoxLayout* runs_;
     QMenu* presets_;
     QMenu* stories_;

@@ -123,6 +123,28 @@ class RunStripTest : public QObject {
         QCOMPARE(outcomeWord(RunState::Collapsed), "collapsed");
     }
 
+    /// Five runs and more keep their names: they scroll.
+    void everyChipHasSpaceForItsName() {
+        Bench b;
+        std::vector<RunLabel> many;
+        for (int i = 0; i < 9; ++i)
+            many.push_back(
+                {QString::number(i), "Post-LN", i, "seed 4" + QString::number(i), RunState::Finished, ""});
+        b.strip.setRuns(many);
+        b.strip.resize(900, RunStrip::kHeight);
+        QCoreApplication::processEvents();
+        for (const RunChip* chip : b.strip.chips())
+            QVERIFY2(chip->width() >= 120, qPrintable(chip->run().id));
+        const auto shown = [&](int i) {
+            return !b.strip.chips()[static_cast<std::size_t>(i)]->visibleRegion().isEmpty();
+        };
+        QVERIFY(shown(0) && !shown(8));
+        b.strip.setSelected("8");
+        QVERIFY(shown(8));
+        b.strip.setSelected("0");
+        QVERIFY(shown(0));
+    }
+
     void manyRunsInANarrowWindowStayInside() {
         Bench b;
         std::vector<RunLabel> many;
