@@ -274,9 +274,15 @@ void MainWindow::connectStrip() {
     connect(strip_, &widgets::RunStrip::runMenuRequested, this, [this](const QString& id, const QPoint& at) {
         Q_EMIT strip_->runSelected(id);
         QMenu menu(this);
-        for (const char* name : {"pin", "fork", "resume", "removeRun", "copyExperiment", "pasteExperiment"})
+        for (const char* name :
+             {"pin", "fork", "resume", "rename", "removeRun", "copyExperiment", "pasteExperiment"})
             menu.addAction(findChild<QAction*>(QLatin1String(name)));
         menu.exec(at);
+    });
+    connect(strip_, &widgets::RunStrip::runRenamed, this, [this](const QString& id, const QString& name) {
+        for (std::size_t i = 0; i < lab_->runs().size(); ++i)
+            if (QString::fromStdString(lab_->runs()[i].id) == id)
+                return lab_->renameRun(static_cast<int>(i), name);
     });
     connect(strip_, &widgets::RunStrip::compareRequested, this, &MainWindow::addComparison);
     connect(strip_, &widgets::RunStrip::presetChosen, lab_, &Lab::loadPreset);

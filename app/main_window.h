@@ -92,6 +92,8 @@ class MainWindow : public QMainWindow {
     void chooseDevice(const QString& backend);
     /// Opens the menu of devices.
     void showDevices();
+    /// Edits the name of the selected run in its chip.
+    void renameSelected();
     /// Continues the selected run, which failed or was stopped, on the chosen device.
     void resumeSelected();
 

@@ -48,6 +48,7 @@ void addWindowActions(MainWindow& window) {
     add("fork", tr("Fork from this step"), {Qt::Key_K}, [lab] { lab->forkSelected(); });
     add("compare", tr("Compare with another run"), {QKeySequence(QStringLiteral("Ctrl+="))},
         [w] { w->addComparison(); });
+    add("rename", tr("Rename the selected run"), {Qt::Key_F2}, [w] { w->renameSelected(); });
     add("removeRun", tr("Remove the selected run"), {QKeySequence(QStringLiteral("Ctrl+Backspace"))},
         [lab] { lab->removeRun(lab->selectedRun()); });
     add("nextRun", tr("Select the next run"), {QKeySequence(QStringLiteral("Ctrl+R"))},

@@ -311,6 +311,10 @@ void MainWindow::showDevices() {
     if (transport_->isVisible()) transport_->device()->showMenu();
 }
 
+void MainWindow::renameSelected() {
+    strip_->editName(QString::fromStdString(lab_->selected().id));
+}
+
 void MainWindow::resumeSelected() {
     const LabRun& run = lab_->selected();
     if (run.resumable())

@@ -6,6 +6,7 @@
 #include "app/settings.h"
 #include "core/stack/warnings.h"
 #include "widgets/knobs/knob_panel.h"
+#include "widgets/knobs/knob_table.h"
 #include "widgets/knobs/notice_strip.h"
 #include "widgets/runs/device_button.h"
 #include "widgets/runs/transport_bar.h"
@@ -29,7 +30,7 @@ QString identicalTo(const Lab& lab, const LabRun& run) {
             continue;
         Recipe renamed = other.recipe;
         renamed.stack.scheme = run.recipe.stack.scheme;
-        if (same_placement(other.recipe.stack.scheme, run.recipe.stack.scheme) &&
+        if (widgets::sameNorms(other.recipe.stack.scheme, run.recipe.stack.scheme) &&
             same_recipe(renamed, run.recipe))
             return MainWindow::tr("%1 and %2 place the same norms: these two runs are the same")
                 .arg(QString::fromUtf8(scheme_row(run.recipe.stack.scheme).title),

@@ -63,6 +63,9 @@ std::string nameOf(const Comparison& now, Recipe recipe);
 /// Names untrained runs after their recipes, each differently.
 void nameUntrained(Comparison& now);
 
+/// One run under another name, made different from the others'; an empty one gives it back its own.
+Comparison withName(Comparison now, int index, const std::string& name);
+
 /// The run as one that was stopped by hand at its last row.
 LabRun stopped(LabRun run);
 

@@ -63,6 +63,8 @@ class Lab : public QObject {
     /// Adds a run that starts from another program's model (safetensors, llm.c or llama2.c) and selects it.
     void importModel(const QString& path);
     void removeRun(int index);
+    /// Names a run; an empty name gives it back the one after its recipe. Undoable.
+    void renameRun(int index, const QString& name);
     /// Replaces the selected run by a preset.
     void loadPreset(const QString& name);
     /// Replaces the selected run by a recipe (completed and validated); a trained run shows it as a preview,
@@ -160,6 +162,7 @@ class Lab : public QObject {
     struct RunKnobs {
         Recipe recipe, live;
         bool pinned = false;
+        std::string name = {};  ///< given; empty: named after its recipe
     };
     void setKnobRecipes(const std::map<std::string, RunKnobs>& knobs);
 

@@ -98,6 +98,16 @@ void Lab::setLayers(const std::vector<LayerOverride>& layers, const QString& tex
     commit(std::move(after), text);
 }
 
+void Lab::renameRun(int index, const QString& name) {
+    if (index < 0 || index >= static_cast<int>(now_.runs.size())) return;
+    const QString given = name.simplified();
+    const LabRun& run = now_.runs[static_cast<std::size_t>(index)];
+    if (given == QString::fromStdString(run.data->name) || (given.isEmpty() && run.given_name.empty()))
+        return;
+    commit(withName(now_, index, given.toStdString()),
+           tr("rename %1").arg(QString::fromStdString(run.data->name)));
+}
+
 void Lab::resetKey(const QString& key, const Recipe& from) {
     try {
         commit(withKeyOf(now_, targetsOf(now_, key), key, from),

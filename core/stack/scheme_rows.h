@@ -16,10 +16,6 @@ struct NormPlaces {
     bool in, out, post, v = false;
 };
 
-inline constexpr bool operator==(const NormPlaces& a, const NormPlaces& b) {
-    return a.in == b.in && a.out == b.out && a.post == b.post && a.v == b.v;
-}
-
 /// The source of the shortcut: the stream x, or x₀, the embedding (not computed yet).
 enum class ResidualSource { Stream, Embedding };
 
@@ -77,16 +73,6 @@ static_assert(
 
 inline const SchemeRow& scheme_row(Scheme scheme) {
     return scheme_rows::kAll[static_cast<std::size_t>(scheme)];
-}
-
-/// Whether two schemes are the same map under two names (Peri-LN and Sandwich-LN). Custom, Mix-LN and LNS are
-/// none but themselves.
-inline bool same_placement(Scheme a, Scheme b) {
-    if (a == b) return true;
-    const auto named = [](Scheme s) { return s != Scheme::Custom && s != Scheme::Mix && s != Scheme::Lns; };
-    const SchemeRow &p = scheme_row(a), &q = scheme_row(b);
-    return named(a) && named(b) && p.attn == q.attn && p.ffn == q.ffn && p.shortcut == q.shortcut &&
-           p.s_in == q.s_in && p.final_norm == q.final_norm && p.residual == q.residual;
 }
 
 }  // namespace normscope

@@ -50,6 +50,9 @@ KnobScale knobScale(const KnobSpec& spec, const Recipe& recipe);
 /// The display text of a word: "Pre-LN" for scheme pre.
 QString choiceTitle(const QString& key, const QString& word);
 
+/// Whether two schemes are one map under two names (Peri-LN and Sandwich-LN).
+bool sameNorms(Scheme a, Scheme b);
+
 /// The tooltip of a word: a scheme's sub-layer with its source. May be empty.
 QString choiceTip(const QString& key, const QString& word);
 

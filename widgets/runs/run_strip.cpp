@@ -4,6 +4,8 @@
 #include "widgets/plots/glyph.h"
 
 #include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
 #include <QScrollArea>
@@ -115,6 +117,56 @@ void RunStrip::setSelected(const QString& id) {
         const bool chosen = chip->run().id == id;
         if (chosen && !chip->isChecked()) scroll_->ensureWidgetVisible(chip, 8, 0);
         chip->setChecked(chosen);
+    }
+}
+
+namespace {
+
+/// Closes on Esc and when it loses the focus.
+class NameField : public QLineEdit {
+  public:
+    using QLineEdit::QLineEdit;
+
+  protected:
+    bool event(QEvent* event) override {
+        // Esc and Space are the window's elsewhere.
+        if (event->type() == QEvent::ShortcutOverride) {
+            event->accept();
+            return true;
+        }
+        return QLineEdit::event(event);
+    }
+    void keyPressEvent(QKeyEvent* event) override {
+        if (event->key() == Qt::Key_Escape)
+            deleteLater();
+        else
+            QLineEdit::keyPressEvent(event);
+    }
+    void focusOutEvent(QFocusEvent* event) override {
+        QLineEdit::focusOutEvent(event);
+        if (event->reason() != Qt::PopupFocusReason && event->reason() != Qt::ActiveWindowFocusReason)
+            deleteLater();
+    }
+};
+
+}  // namespace
+
+void RunStrip::editName(const QString& id) {
+    for (RunChip* chip : chips_) {
+        if (chip->run().id != id) continue;
+        scroll_->ensureWidgetVisible(chip, 8, 0);
+        auto* field = new NameField(chip->run().name, chip);
+        field->setObjectName(QStringLiteral("runName"));
+        field->setAccessibleName(tr("Name of the run; empty for the name after its recipe"));
+        field->setGeometry(chip->rect());
+        connect(field, &QLineEdit::returnPressed, this, [this, field, id] {
+            const QString name = field->text();
+            field->deleteLater();
+            Q_EMIT runRenamed(id, name);
+        });
+        field->selectAll();
+        field->show();
+        field->setFocus();
     }
 }
 

@@ -50,6 +50,30 @@ class LabEditsTest : public QObject {
         QCOMPARE(b.rms(2), b.rms(0));
     }
 
+    void aRunIsRenamedAndItsNameStays() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        b.lab->renameRun(0, "  my   run ");
+        QCOMPARE(b.run(0).name, std::string("my run"));
+        b.lab->renameRun(1, "my run");
+        QCOMPARE(b.run(1).name, std::string("my run · 2"));
+        b.lab->undoStack()->undo();
+        QCOMPARE(b.run(1).name, std::string("Post-LN"));
+        b.lab->commitKey("stack.residual_step", 0.5);
+        QTRY_VERIFY(b.measured());
+        QCOMPARE(b.run(0).name, std::string("my run"));
+        b.lab->play();
+        QTRY_VERIFY(b.ended() && b.run(0).steps.rows() == 6);
+        QCOMPARE(b.run(0).name, std::string("my run"));
+        b.lab->renameRun(1, "other");  // a trained one
+        QCOMPARE(b.run(1).name, std::string("other"));
+        b.lab->undoStack()->undo();
+        QCOMPARE(b.run(1).name, std::string("Post-LN"));
+        QCOMPARE(b.run(1).steps.rows(), 6u);
+        b.lab->renameRun(0, "");
+        QCOMPARE(b.problems, QStringList());
+    }
+
     /// The curve of the old value stays, with its name, until the next edit.
     void theGhostStaysUntilTheNextEdit() {
         Bench b;

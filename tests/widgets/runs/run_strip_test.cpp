@@ -4,6 +4,7 @@
 #include "tests/widgets/quiet.h"
 #include "widgets/plots/glyph.h"
 
+#include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
 #include <QSet>
@@ -121,6 +122,25 @@ class RunStripTest : public QObject {
         QCOMPARE(glyphs.size(), 7);
         QCOMPARE(words.size(), 7);
         QCOMPARE(outcomeWord(RunState::Collapsed), "collapsed");
+    }
+
+    void aNameIsEditedInItsChip() {
+        Bench b;
+        QSignalSpy renamed(&b.strip, &RunStrip::runRenamed);
+        const auto field = [&] { return b.strip.findChild<QLineEdit*>("runName"); };
+        b.strip.editName("b");
+        QVERIFY(field());
+        QCOMPARE(field()->text(), QStringLiteral("Post-LN"));
+        QTest::keyClicks(field(), "a b");
+        QTest::keyClick(field(), Qt::Key_Escape);
+        QTRY_VERIFY(!field());
+        QCOMPARE(renamed.count(), 0);
+        b.strip.editName("b");
+        QTest::keyClicks(field(), "a b");
+        QTest::keyClick(field(), Qt::Key_Return);
+        QTRY_VERIFY(!field());
+        QCOMPARE(renamed.count(), 1);
+        QCOMPARE(renamed[0], QList<QVariant>({"b", "a b"}));
     }
 
     /// Five runs and more keep their names: they scroll.
