@@ -320,7 +320,7 @@ void MainWindow::resumeSelected() {
     if (run.resumable())
         lab_->resumeRuns({run.id});
     else
-        banner_->tell(tr("%1 can be resumed after it was stopped or failed")
+        banner_->tell(tr("%1 can be resumed only after it was stopped or failed")
                           .arg(QString::fromStdString(run.data->name)));
 }
 

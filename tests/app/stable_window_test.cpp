@@ -18,11 +18,11 @@ using normscope::test::WindowBench;
 
 namespace {
 
-using Frame = std::map<std::string, QRect>;
+using Places = std::map<std::string, QRect>;
 
 /// Where every visible knob, plot and bar lies in the window.
-Frame frameOf(const WindowBench& b) {
-    Frame frame;
+Places placesOf(const WindowBench& b) {
+    Places frame;
     const auto add = [&](const QString& name, const QWidget* widget) {
         if (widget && widget->isVisible())
             frame[name.toStdString()] = QRect(widget->mapTo(b.window.get(), QPoint(0, 0)), widget->size());
@@ -38,7 +38,7 @@ Frame frameOf(const WindowBench& b) {
 }
 
 /// The first difference, in words; empty if there is none.
-QString moved(const Frame& before, const Frame& after) {
+QString moved(const Places& before, const Places& after) {
     for (const auto& [name, rect] : before) {
         const auto now = after.find(name);
         if (now == after.end()) return QString::fromStdString(name) + " is gone";
@@ -89,11 +89,11 @@ class StableWindowTest : public QObject {
         b.window->resize(size);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         settle();
-        const Frame start = frameOf(b);
+        const Places start = placesOf(b);
         QVERIFY(start.size() > 12);
         const auto unmoved = [&](const char* what) {
             settle();
-            const QString difference = moved(start, frameOf(b));
+            const QString difference = moved(start, placesOf(b));
             if (!difference.isEmpty()) qWarning("%s: %s", what, qPrintable(difference));
             return difference.isEmpty();
         };
@@ -119,7 +119,7 @@ class StableWindowTest : public QObject {
         b.lab().commitKey("stack.depth", 12);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         settle();
-        const Frame start = frameOf(b);
+        const Places start = placesOf(b);
         auto* depth =
             qobject_cast<widgets::Knob*>(b.find<widgets::KnobPanel>("knobPanel")->row("stack.depth"));
         widgets::KnobSlider* slider = depth->slider();
@@ -132,13 +132,13 @@ class StableWindowTest : public QObject {
             QCoreApplication::sendEvent(slider, &move);
             QTest::qWait(20);
             depths.insert(b.lab().runs()[0].recipe.stack.depth);
-            const QString difference = moved(start, frameOf(b));
+            const QString difference = moved(start, placesOf(b));
             QVERIFY2(difference.isEmpty(), qPrintable(difference));
         }
         QTest::mouseRelease(slider, Qt::LeftButton, Qt::ShiftModifier, from + QPoint(40, 0));
         QVERIFY(depths.size() > 5);
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact(), 30000);
-        const QString difference = moved(start, frameOf(b));
+        const QString difference = moved(start, placesOf(b));
         QVERIFY2(difference.isEmpty(), qPrintable(difference));
     }
 
@@ -147,18 +147,18 @@ class StableWindowTest : public QObject {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         settle();
-        const Frame start = frameOf(b);
+        const Places start = placesOf(b);
         b.window->banner()->tell(QStringLiteral("Saved /home/a/session.h5"));
         QVERIFY(b.window->banner()->isVisible());
         settle();
-        QVERIFY2(moved(start, frameOf(b)).isEmpty(), qPrintable(moved(start, frameOf(b))));
+        QVERIFY2(moved(start, placesOf(b)).isEmpty(), qPrintable(moved(start, placesOf(b))));
         QVERIFY(b.window->banner()->height() > 16);
         QVERIFY(b.window->rect().contains(
             QRect(b.window->banner()->mapTo(b.window.get(), QPoint(0, 0)), b.window->banner()->size())));
         b.keepScreenshot("toast");
         b.window->explainCurrent();
         settle();
-        QVERIFY2(moved(start, frameOf(b)).isEmpty(), qPrintable(moved(start, frameOf(b))));
+        QVERIFY2(moved(start, placesOf(b)).isEmpty(), qPrintable(moved(start, placesOf(b))));
         b.keepScreenshot("help");
     }
 
@@ -167,12 +167,12 @@ class StableWindowTest : public QObject {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         settle();
-        const Frame start = frameOf(b);
+        const Places start = placesOf(b);
         b.lab().commitKey("stack.scheme", "lns");
         b.lab().commitKey("stack.init.rule", "gpt2");
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact(), 20000);
         settle();
-        QVERIFY2(moved(start, frameOf(b)).isEmpty(), qPrintable(moved(start, frameOf(b))));
+        QVERIFY2(moved(start, placesOf(b)).isEmpty(), qPrintable(moved(start, placesOf(b))));
     }
 };
 
