@@ -12,7 +12,7 @@ namespace normscope::app {
 
 namespace {
 constexpr int kShownMs = 6000;
-constexpr int kMostWidth = 720, kMargin = 16;
+constexpr int kMostWidth = 720, kLeastText = 120, kMargin = 16;
 }  // namespace
 
 Banner::Banner(QWidget* over, QWidget* parent)
@@ -73,8 +73,13 @@ bool Banner::eventFilter(QObject* watched, QEvent* event) {
 void Banner::place() {
     const QRect area(over_->mapTo(parentWidget(), QPoint(0, 0)), over_->size());
     const int most = std::max(1, std::min(kMostWidth, area.width() - 2 * kMargin));
+    // The buttons beside the text, which is on one line where it fits.
+    const QMargins margins = layout()->contentsMargins();
+    int beside = margins.left() + margins.right() + 2 * frameWidth();
+    for (const QWidget* button : buttons_) beside += button->sizeHint().width() + layout()->spacing();
+    const int line = text_->fontMetrics().size(0, text_->text()).width() + 8;
+    const int width = std::min(most, std::max(line, kLeastText) + beside);
     layout()->activate();
-    const int width = std::min(most, layout()->sizeHint().width());
     const int wanted =
         layout()->hasHeightForWidth() ? layout()->heightForWidth(width) : layout()->sizeHint().height();
     const int height = std::min(wanted, area.height());

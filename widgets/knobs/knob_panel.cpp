@@ -3,15 +3,16 @@
 
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/diff_list.h"
-#include "widgets/plots/glyph.h"
 #include "widgets/knobs/knob.h"
 #include "widgets/knobs/notice_strip.h"
 #include "widgets/knobs/path_knob.h"
 #include "widgets/knobs/recipe_keys.h"
+#include "widgets/plots/glyph.h"
 
 #include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPainter>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSignalBlocker>
@@ -25,6 +26,52 @@ constexpr int kFoldHeight = 27;
 
 QString translated(const char* text) {
     return QCoreApplication::translate("KnobTable", text);
+}
+
+/// The header of a fold: its title, and at the right end what its most asked knobs are set to.
+class FoldTitle : public QToolButton {
+  public:
+    using QToolButton::QToolButton;
+    void setSummary(const QString& summary) {
+        summary_ = summary;
+        setAccessibleDescription(summary);
+        update();
+    }
+
+  protected:
+    void paintEvent(QPaintEvent* event) override {
+        QToolButton::paintEvent(event);
+        constexpr int kArrow = 24, kMargin = 6;
+        const int left = kArrow + fontMetrics().horizontalAdvance(text()) + 2 * kMargin;
+        const QRect space(left, 0, width() - kMargin - left, height());
+        if (fontMetrics().horizontalAdvance(summary_) > space.width()) return;
+        QPainter painter(this);
+        painter.setPen(palette().color(QPalette::PlaceholderText));
+        painter.drawText(space, Qt::AlignRight | Qt::AlignVCenter, summary_);
+    }
+
+  private:
+    QString summary_;
+};
+
+QString summaryOf(KnobSection section, const Recipe& r, const QHash<QString, QVariant>& values) {
+    const auto word = [&](const char* key) {
+        return choiceTitle(QLatin1String(key), values.value(QLatin1String(key)).toString());
+    };
+    switch (section) {
+        case KnobSection::Block:
+            return KnobPanel::tr("%1 tokens · %2 heads").arg(r.stack.context).arg(r.stack.heads);
+        case KnobSection::Residual:
+            return word("stack.norm.kind");
+        case KnobSection::Init:
+            return word("stack.init.rule");
+        case KnobSection::Gpas:
+            return word("stack.gpas.enabled").toLower();
+        case KnobSection::Training:
+            return word("optimizer.kind") + QStringLiteral(" · ") + word("precision");
+        default:
+            return {};
+    }
 }
 
 /// A number in the type of its key.
@@ -85,7 +132,7 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
 
 void KnobPanel::makeFold(KnobSection section, QVBoxLayout* column) {
     Fold& fold = folds_[static_cast<std::size_t>(section)];
-    fold.title = new QToolButton;
+    fold.title = new FoldTitle;
     fold.title->setCheckable(true);
     fold.title->setAutoRaise(true);
     fold.title->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
@@ -256,7 +303,9 @@ void KnobPanel::showFoldTitles() {
         QString title = sectionTitle(KnobSection(section));
         if (changed > 0) title += tr(" (%n changed)", nullptr, changed);
         if (differs) title += QStringLiteral("  ≠");
-        folds_[static_cast<std::size_t>(section)].title->setText(title);
+        auto* header = static_cast<FoldTitle*>(folds_[static_cast<std::size_t>(section)].title);
+        header->setText(title);
+        header->setSummary(summaryOf(KnobSection(section), shown_, values_));
     }
 }
 

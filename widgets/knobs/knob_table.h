@@ -35,7 +35,7 @@ struct KnobSpec {
     const char* name;      ///< for screen readers and messages: "residual step"
     const char* tip;       ///< what it does, with its formula and source
     KnobRange range = {};  ///< numbers only
-    /// Whether the key has an effect in this recipe; null = always. Other knobs are hidden.
+    /// Whether the key has an effect in this recipe; null = always. Else the knob is greyed out.
     bool (*applies)(const Recipe&) = nullptr;
 };
 

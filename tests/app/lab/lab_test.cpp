@@ -220,7 +220,7 @@ class LabTest : public QObject {
             QVERIFY2(sameBits(samples[1], *wanted.sample_of(probe, 17)), probe);
         }
         QCOMPARE(b.figure("growth").subtitle, "at step 17");
-        QCOMPARE(b.lab->measureObstacle(), "Every shown panel has its samples of this step");
+        QCOMPARE(b.lab->measureObstacle(), "Every panel shown is measured at this step");
         QCOMPARE(b.problems, QStringList());
 
         const QString path = b.folder.filePath("measured.h5");
