@@ -291,11 +291,15 @@ void MainWindow::connectStrip() {
     connect(strip_, &widgets::RunStrip::themeToggled, this, &MainWindow::toggleTheme);
 }
 
+QString storyTitle(const Preset& story) {
+    return QString::fromStdString(nlohmann::json::parse(story.json).value("title", story.name));
+}
+
 void MainWindow::connectStories() {
     QStringList names, titles;
     for (const Preset& story : stories()) {
         names << QString::fromLatin1(story.name);
-        titles << QString::fromStdString(nlohmann::json::parse(story.json).value("title", story.name));
+        titles << storyTitle(story);
     }
     strip_->setStories(names, titles);
     connect(strip_, &widgets::RunStrip::storyChosen, this, &MainWindow::tellStory);

@@ -9,6 +9,10 @@
 #include <functional>
 #include <map>
 
+namespace normscope {
+struct Preset;
+}
+
 namespace normscope::widgets {
 class KnobPanel;
 class RunStrip;
@@ -29,6 +33,9 @@ class StoryStrip;
 
 /// "71.2 of 79.1 GiB free".
 QString freeMemoryText(const DeviceMemory& memory);
+
+/// The title that its file gives a story.
+QString storyTitle(const Preset& story);
 
 /// A file name for the session of these runs: "Pre-LN - Post-LN.h5".
 QString sessionFileName(const Lab& lab);

@@ -12,7 +12,12 @@
 #include "app/side_rail.h"
 #include "app/window_actions.h"
 #include "app/window_view.h"
+#include "core/recipe/presets.h"
 #include "widgets/export/csv.h"
+#include "widgets/knobs/knob_panel.h"
+#include "widgets/knobs/knob_row.h"
+#include "widgets/knobs/knob_table.h"
+#include "widgets/panels/panel_registry.h"
 #include "widgets/runs/device_button.h"
 #include "widgets/runs/run_strip.h"
 #include "widgets/runs/transport_bar.h"
@@ -170,7 +175,24 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 // --- commands
 
 void MainWindow::searchCommands() {
-    auto* search = new CommandSearch(actions(), this);
+    std::vector<SearchEntry> entries;
+    for (const widgets::KnobSpec& spec : widgets::knobTable()) {
+        const QString key = QString::fromUtf8(spec.key);
+        const widgets::KnobRow* row = knobs_->row(key);
+        if (row->isEnabledTo(knobs_))
+            entries.push_back({tr("Knob: %1 (%2)").arg(row->label(), row->accessibleName()),
+                               [this, key] { knobs_->reveal(key); }});
+    }
+    for (const widgets::PanelInfo& info : widgets::panels())
+        entries.push_back(
+            {tr("Panel: %1").arg(info.title), [this, id = info.id] { grid_->currentCell()->setPanel(id); }});
+    for (const widgets::NamedRecipe& preset : presets_)
+        entries.push_back(
+            {tr("Preset: %1").arg(preset.title), [this, name = preset.name] { lab_->loadPreset(name); }});
+    for (const Preset& story : stories())
+        entries.push_back({tr("Story: %1").arg(storyTitle(story)),
+                           [this, name = QString::fromLatin1(story.name)] { tellStory(name); }});
+    auto* search = new CommandSearch(actions(), std::move(entries), this);
     search->move(mapToGlobal(QPoint((width() - search->width()) / 2, strip_->height() + 8)));
     search->show();
 }

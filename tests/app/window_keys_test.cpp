@@ -149,6 +149,30 @@ class WindowKeysTest : public QObject {
         }
     }
 
+    /// Ctrl+K finds knobs, panels and presets too.
+    void everythingIsFoundByTyping() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        const auto choose = [&](const char* words) {
+            QTest::keyClick(b.window.get(), Qt::Key_K, Qt::ControlModifier);
+            auto* search = b.find<QWidget>("commandSearch");
+            QTest::keyClicks(search->findChild<QLineEdit*>("commandInput"), words);
+            QTest::keyClick(search->findChild<QLineEdit*>("commandInput"), Qt::Key_Return);
+            QTRY_VERIFY(!b.find<QWidget>("commandSearch"));
+            b.window->activateWindow();
+            QVERIFY(QTest::qWaitForWindowActive(b.window.get()));
+        };
+        choose("knob weight decay");
+        auto* knobs = b.find<widgets::KnobPanel>("knobPanel");
+        QWidget* row = knobs->row("optimizer.weight_decay");
+        QVERIFY(!row->visibleRegion().isEmpty() && row->isAncestorOf(QApplication::focusWidget()));
+        b.cell("growth")->plot()->setFocus();
+        choose("panel tokens");
+        QVERIFY(b.cell("tokens") && !b.cell("growth"));
+        choose("preset deepnorm");
+        QCOMPARE(b.lab().runs()[0].recipe.stack.scheme, Scheme::DeepNorm);
+    }
+
     /// "Text file" asks for the file; until then nothing fails, and training says what it waits for.
     void aTextFileIsAskedFor() {
         WindowBench b;

@@ -114,17 +114,17 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
     lines->addWidget(differences_);
     lines->addStretch(1);
 
-    auto* scroll = new QScrollArea(this);
-    scroll->setWidget(column);
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setFocusPolicy(Qt::NoFocus);
+    scroll_ = new QScrollArea(this);
+    scroll_->setWidget(column);
+    scroll_->setWidgetResizable(true);
+    scroll_->setFrameShape(QFrame::NoFrame);
+    scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll_->setFocusPolicy(Qt::NoFocus);
     auto* outer = new QVBoxLayout(this);
     outer->setContentsMargins(0, 0, 0, 0);
     outer->setSpacing(0);
     outer->addLayout(heading);
-    outer->addWidget(scroll, 1);
+    outer->addWidget(scroll_, 1);
     outer->addWidget(notices_);
     setAccessibleName(tr("Knobs"));
     setRecipe({}, {});
@@ -283,6 +283,17 @@ void KnobPanel::setSectionShown(KnobSection section, bool shown) {
 
 void KnobPanel::setAllShown(bool shown) {
     for (int section = 1; section < kKnobSections; ++section) setSectionShown(KnobSection(section), shown);
+}
+
+void KnobPanel::reveal(const QString& key) {
+    for (const Row& row : rows_) {
+        if (row.key != key) continue;
+        setSectionShown(row.spec->section, true);
+        layout()->activate();
+        QCoreApplication::sendPostedEvents(scroll_->widget(), QEvent::LayoutRequest);
+        row.widget->editor()->setFocus(Qt::ShortcutFocusReason);
+        scroll_->ensureWidgetVisible(row.widget);
+    }
 }
 
 KnobRow* KnobPanel::row(const QString& key) const {

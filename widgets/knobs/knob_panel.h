@@ -11,6 +11,7 @@
 #include <functional>
 #include <vector>
 
+class QScrollArea;
 class QToolButton;
 class QVBoxLayout;
 
@@ -43,6 +44,8 @@ class KnobPanel : public QWidget {
     /// Opens or closes a fold, or all of them.
     void setSectionShown(KnobSection section, bool shown);
     void setAllShown(bool shown);
+    /// Opens the fold of a key's knob, scrolls to it and gives it the focus.
+    void reveal(const QString& key);
     /// The row of a key, or nullptr: for tests, presentation strips and stories.
     KnobRow* row(const QString& key) const;
     NoticeStrip* notices() const { return notices_; }
@@ -75,6 +78,7 @@ class KnobPanel : public QWidget {
     Recipe shown_;
     QHash<QString, QVariant> values_, defaults_;
     GlyphButton* link_;
+    QScrollArea* scroll_;
     NoticeStrip* notices_;
     DiffList* differences_;
     struct Fold {

@@ -25,6 +25,7 @@ class KnobRow : public QWidget {
     bool isDiffering() const;
     bool isChanged() const;  ///< the value is not the default: dot and reset button are shown
     QString label() const;
+    QWidget* editor() const { return editor_; }
 
   Q_SIGNALS:
     void resetRequested();
