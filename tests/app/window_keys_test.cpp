@@ -189,7 +189,7 @@ class WindowKeysTest : public QObject {
         for (const auto* chip : chips) QCOMPARE(chip->run().state, RunState::Prepared);
         QVERIFY(b.window->banner()->message().isEmpty());
         QVERIFY(knobs->notices()->warnings().value(0).startsWith("Choose a text file"));
-        QTest::keyClick(b.window.get(), Qt::Key_Space);
+        b.lab().togglePlay();
         QVERIFY2(b.window->banner()->message().startsWith("Choose a text file"),
                  qPrintable(b.window->banner()->message()));
         const QString path = b.folder.filePath("text.txt");
