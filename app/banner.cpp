@@ -73,12 +73,12 @@ bool Banner::eventFilter(QObject* watched, QEvent* event) {
 void Banner::place() {
     const QRect area(over_->mapTo(parentWidget(), QPoint(0, 0)), over_->size());
     const int most = std::max(1, std::min(kMostWidth, area.width() - 2 * kMargin));
-    // The buttons beside the text, which is on one line where it fits.
+    // The buttons are next to the text, which is on one line where it fits.
     const QMargins margins = layout()->contentsMargins();
-    int beside = margins.left() + margins.right() + 2 * frameWidth();
-    for (const QWidget* button : buttons_) beside += button->sizeHint().width() + layout()->spacing();
+    int others = margins.left() + margins.right() + 2 * frameWidth();
+    for (const QWidget* button : buttons_) others += button->sizeHint().width() + layout()->spacing();
     const int line = text_->fontMetrics().size(0, text_->text()).width() + 8;
-    const int width = std::min(most, std::max(line, kLeastText) + beside);
+    const int width = std::min(most, std::max(line, kLeastText) + others);
     layout()->activate();
     const int wanted =
         layout()->hasHeightForWidth() ? layout()->heightForWidth(width) : layout()->sizeHint().height();

@@ -45,7 +45,7 @@ struct LabRun {
     /// The file that its training is recorded in; empty: none yet.
     std::string recording = {};
 
-    /// As a person named it; empty: named after its recipe. `drawn_name` is the one that it had before.
+    /// Given by the user; empty: named after its recipe. `drawn_name` is the one that it had before.
     std::string given_name = {}, drawn_name = {};
 
     /// The training start of `data`; frames of others are ignored. 0: none.

@@ -92,7 +92,7 @@ bool Verdict::collapsed(const Window& now) const {
 
 namespace {
 
-/// "0.009", "9 × 10¹⁷": powers as a person writes them.
+/// "0.009", "9 × 10¹⁷".
 std::string ratio_text(double ratio) {
     const std::string text = line("%.2g", ratio);
     const std::size_t e = text.find('e');
