@@ -93,7 +93,7 @@ class WindowKeysTest : public QObject {
         QCOMPARE(b.lab().undoStack()->count(), 0);
     }
 
-    void aPausedRunSaysSo() {
+    void aPausedRunIsShownAsPaused() {
         WindowBench b;
         b.makeSmall(100000);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
@@ -173,7 +173,7 @@ class WindowKeysTest : public QObject {
         QCOMPARE(b.lab().runs()[0].recipe.stack.scheme, Scheme::DeepNorm);
     }
 
-    /// "Text file" asks for the file; until then nothing fails, and training says what it waits for.
+    /// "Text file" asks for the file; until then nothing fails, and training names what it waits for.
     void aTextFileIsAskedFor() {
         WindowBench b;
         b.makeSmall(4);
@@ -206,7 +206,7 @@ class WindowKeysTest : public QObject {
         QCOMPARE(b.run(1).outcome.state, RunState::Finished);
     }
 
-    /// Two names of one placement: the window says that the runs are the same.
+    /// Two names of one placement: a notice states that the runs are the same.
     void runsThatAreTheSameAreNamed() {
         WindowBench b;
         b.makeSmall(4);

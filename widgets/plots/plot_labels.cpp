@@ -243,7 +243,7 @@ void addFrameMarks(const Plot& plot, const RenderStyle& style, const QRectF& lan
             {{QLineF(lane.bottomLeft(), lane.bottomRight())}, style.theme.grid, style.thin, {}});
     }
     // A run's marks lie in its row of the lane. Under a plot without one, several runs can mark the same x:
-    // the later ones move aside. A mark that its neighbour covers is left out: elsewhere it would be
+    // the later ones move aside. A mark that its neighbour covers is omitted: elsewhere it would be
     // another's.
     const std::vector<int> runs = runsInLane(plot);
     std::vector<std::pair<double, QRectF>> taken;

@@ -34,9 +34,9 @@ class ScrolledRow : public QScrollArea {
 
   protected:
     void wheelEvent(QWheelEvent* event) override {
-        const QPoint turned = event->angleDelta();
+        const QPoint wheel = event->angleDelta();
         QScrollBar* bar = horizontalScrollBar();
-        bar->setValue(bar->value() - (turned.x() != 0 ? turned.x() : turned.y()));
+        bar->setValue(bar->value() - (wheel.x() != 0 ? wheel.x() : wheel.y()));
         event->accept();
     }
 };

@@ -81,7 +81,7 @@ void NormChip::paintEvent(QPaintEvent*) {
     painter.setPen(isChecked() ? textOn(fill) : theme.muted);
     painter.drawText(rect(), Qt::AlignCenter, text());
     if (overridden_) {
-        // A dot, as beside a changed knob.
+        // A dot, as at a changed knob.
         painter.setPen(QPen(theme.background, 1));
         painter.setBrush(theme.text);
         painter.drawEllipse(QPointF(width() - 4, 4), 3.5, 3.5);

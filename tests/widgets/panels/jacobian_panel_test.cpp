@@ -289,8 +289,8 @@ class JacobianPanelTest : public QObject {
         }
     }
 
-    /// Four runs and more: each count stands under its own layer, in its run's row.
-    void everyCountStandsUnderItsLayer() {
+    /// Four runs and more: each count is placed under its own layer, in its run's row.
+    void everyCountIsUnderItsLayer() {
         constexpr int kLayers = 12, kRuns = 5;
         std::vector<RunData> runs;
         for (int r = 0; r < kRuns; ++r) {
