@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/stack/scheme_rows.h"
 #include "widgets/knobs/knob_scale.h"
 
 #include <span>
