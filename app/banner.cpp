@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/banner.h"
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QTimer>
+#include <algorithm>
 
 namespace normscope::app {
 
 namespace {
-constexpr int kShownMs = 8000;
-}
+constexpr int kShownMs = 6000;
+constexpr int kMostWidth = 720, kLeastText = 120, kMargin = 16;
+}  // namespace
 
-Banner::Banner(QWidget* parent) : QFrame(parent), text_(new QLabel(this)), hide_later_(new QTimer(this)) {
+Banner::Banner(QWidget* over, QWidget* parent)
+    : QFrame(parent), over_(over), text_(new QLabel(this)), hide_later_(new QTimer(this)) {
     setObjectName(QStringLiteral("banner"));
-    setFrameShape(QFrame::StyledPanel);
+    setFrameShape(QFrame::Box);
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::ToolTipBase);
+    over_->installEventFilter(this);
     text_->setObjectName(QStringLiteral("bannerText"));
     text_->setWordWrap(true);
     text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -49,11 +54,36 @@ void Banner::tell(const QString& message, std::vector<Offer> offers) {
         button->show();  // now: a layout shows it in a later event
         buttons_.push_back(button);
     }
+    place();
     show();
+    raise();
     if (passing)
         hide_later_->start();
     else
         hide_later_->stop();
+}
+
+bool Banner::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == over_ && isVisible() && (event->type() == QEvent::Resize || event->type() == QEvent::Move))
+        place();
+    return QFrame::eventFilter(watched, event);
+}
+
+/// At the lower end of the area, as wide as its text needs.
+void Banner::place() {
+    const QRect area(over_->mapTo(parentWidget(), QPoint(0, 0)), over_->size());
+    const int most = std::max(1, std::min(kMostWidth, area.width() - 2 * kMargin));
+    // The buttons are next to the text, which is on one line where it fits.
+    const QMargins margins = layout()->contentsMargins();
+    int others = margins.left() + margins.right() + 2 * frameWidth();
+    for (const QWidget* button : buttons_) others += button->sizeHint().width() + layout()->spacing();
+    const int line = text_->fontMetrics().size(0, text_->text()).width() + 8;
+    const int width = std::min(most, std::max(line, kLeastText) + others);
+    layout()->activate();
+    const int wanted =
+        layout()->hasHeightForWidth() ? layout()->heightForWidth(width) : layout()->sizeHint().height();
+    const int height = std::min(wanted, area.height());
+    setGeometry(area.left() + (area.width() - width) / 2, area.bottom() - kMargin - height, width, height);
 }
 
 QString Banner::message() const {

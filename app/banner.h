@@ -12,11 +12,13 @@ class QTimer;
 
 namespace normscope::app {
 
-/// A message line above the panels with buttons for possible actions; never modal.
+/// A message with buttons for possible actions; never modal. It lies over the lower end of an area, in no
+/// layout: it shifts nothing.
 class Banner : public QFrame {
     Q_OBJECT
   public:
-    explicit Banner(QWidget* parent = nullptr);
+    /// `parent` contains `over`, directly or not.
+    Banner(QWidget* over, QWidget* parent);
 
     using Offer = std::pair<QString, std::function<void()>>;
     /// Shows a message; each offer is a button that also closes the banner. Without offers it closes after a
@@ -24,7 +26,13 @@ class Banner : public QFrame {
     void tell(const QString& message, std::vector<Offer> offers = {});
     QString message() const;
 
+  protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
   private:
+    void place();
+
+    QWidget* over_;
     QLabel* text_;
     QHBoxLayout* row_;
     std::vector<QWidget*> buttons_;

@@ -5,8 +5,11 @@
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QPointer>
 #include <QTimer>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <iterator>
 
 namespace normscope::app {
 
@@ -21,14 +24,12 @@ QString textOf(const QAction* action) {
 
 }  // namespace
 
-CommandSearch::CommandSearch(const QList<QAction*>& actions, QWidget* parent)
-    : QDialog(parent, Qt::Popup),
-      actions_(actions),
-      input_(new QLineEdit(this)),
-      list_(new QListWidget(this)) {
+CommandSearch::CommandSearch(const QList<QAction*>& actions, std::vector<SearchEntry> entries,
+                             QWidget* parent)
+    : QDialog(parent, Qt::Popup), input_(new QLineEdit(this)), list_(new QListWidget(this)) {
     setObjectName(QStringLiteral("commandSearch"));
     setAttribute(Qt::WA_DeleteOnClose);
-    input_->setPlaceholderText(tr("Type a command"));
+    input_->setPlaceholderText(tr("Find a command, a knob, a panel, a preset"));
     input_->setAccessibleName(tr("Command"));
     input_->setObjectName(QStringLiteral("commandInput"));
     list_->setObjectName(QStringLiteral("commandList"));
@@ -42,6 +43,12 @@ CommandSearch::CommandSearch(const QList<QAction*>& actions, QWidget* parent)
     connect(input_, &QLineEdit::textChanged, this, &CommandSearch::filter);
     connect(input_, &QLineEdit::returnPressed, this, &CommandSearch::runCurrent);
     connect(list_, &QListWidget::itemClicked, this, &CommandSearch::runCurrent);
+    for (QAction* action : actions)
+        if (action->isEnabled() && !action->text().isEmpty())
+            all_.push_back({textOf(action), [action = QPointer(action)] {
+                                if (action) action->trigger();
+                            }});
+    std::move(entries.begin(), entries.end(), std::back_inserter(all_));
     filter({});
     input_->setFocus();
 }
@@ -49,17 +56,16 @@ CommandSearch::CommandSearch(const QList<QAction*>& actions, QWidget* parent)
 void CommandSearch::filter(const QString& typed) {
     list_->clear();
     const QStringList words = typed.split(QLatin1Char(' '), Qt::SkipEmptyParts);
-    for (QAction* action : actions_) {
-        const QString text = textOf(action);
-        const bool all = std::all_of(words.begin(), words.end(), [&](const QString& word) {
-            return text.contains(word, Qt::CaseInsensitive);
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+        const bool found = std::all_of(words.begin(), words.end(), [&](const QString& word) {
+            return all_[i].text.contains(word, Qt::CaseInsensitive);
         });
-        if (!all || !action->isEnabled() || text.isEmpty()) continue;
-        auto* item = new QListWidgetItem(text, list_);
-        item->setData(Qt::UserRole, QVariant::fromValue<QObject*>(action));
+        if (!found) continue;
+        auto* item = new QListWidgetItem(all_[i].text, list_);
+        item->setData(Qt::UserRole, static_cast<qulonglong>(i));
     }
     if (list_->count() == 0) {
-        auto* nothing = new QListWidgetItem(tr("No command has these words"), list_);
+        auto* nothing = new QListWidgetItem(tr("Nothing has these words"), list_);
         nothing->setFlags(Qt::NoItemFlags);
     }
     list_->setCurrentRow(0);
@@ -68,11 +74,11 @@ void CommandSearch::filter(const QString& typed) {
 void CommandSearch::runCurrent() {
     QListWidgetItem* item = list_->currentItem();
     if (!item) return;
-    auto* action = qobject_cast<QAction*>(item->data(Qt::UserRole).value<QObject*>());
-    if (!action) return;
+    if (!(item->flags() & Qt::ItemIsEnabled)) return;
+    const SearchEntry entry = all_[item->data(Qt::UserRole).toULongLong()];
     close();
     // After the popup is closed: a command may open a dialog.
-    QTimer::singleShot(0, action, &QAction::trigger);
+    QTimer::singleShot(0, parentWidget(), entry.run);
 }
 
 bool CommandSearch::eventFilter(QObject* watched, QEvent* event) {

@@ -3,6 +3,8 @@
 
 #include <QDialog>
 #include <QList>
+#include <functional>
+#include <vector>
 
 class QAction;
 class QLineEdit;
@@ -10,12 +12,19 @@ class QListWidget;
 
 namespace normscope::app {
 
-/// Ctrl+K: type a few letters, Enter runs the first command that contains them all. Also the shortcut sheet
+/// Something else that Ctrl+K finds: a knob, a panel, a preset.
+struct SearchEntry {
+    QString text;
+    std::function<void()> run;
+};
+
+/// Ctrl+K: type a few letters, Enter runs the first entry that contains them all. Also the shortcut sheet
 /// (Ctrl+/): all commands with their keys.
 class CommandSearch : public QDialog {
     Q_OBJECT
   public:
-    CommandSearch(const QList<QAction*>& actions, QWidget* parent);
+    /// The commands come first, then the entries.
+    CommandSearch(const QList<QAction*>& actions, std::vector<SearchEntry> entries, QWidget* parent);
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -24,7 +33,7 @@ class CommandSearch : public QDialog {
     void filter(const QString& typed);
     void runCurrent();
 
-    QList<QAction*> actions_;
+    std::vector<SearchEntry> all_;
     QLineEdit* input_;
     QListWidget* list_;
 };

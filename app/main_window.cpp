@@ -3,6 +3,7 @@
 
 #include "app/banner.h"
 #include "app/findings_band.h"
+#include "app/help_drawer.h"
 #include "app/lab/lab.h"
 #include "app/palette.h"
 #include "app/panel_grid.h"
@@ -13,14 +14,14 @@
 #include "core/recipe/presets.h"
 #include "core/run/experiment.h"
 #include "core/stack/warnings.h"
-#include "widgets/panels/run_diff.h"
 #include "widgets/knobs/diff_list.h"
 #include "widgets/knobs/knob_panel.h"
-#include "widgets/knobs/notice_strip.h"
+#include "widgets/knobs/path_knob.h"
+#include "widgets/panels/run_diff.h"
 #include "widgets/runs/device_button.h"
 #include "widgets/runs/run_strip.h"
-#include "widgets/stack/stack_view.h"
 #include "widgets/runs/transport_bar.h"
+#include "widgets/stack/stack_view.h"
 
 #include <nlohmann/json.hpp>
 
@@ -84,16 +85,8 @@ widgets::StepLane laneOf(const RunData& run, int index, const std::vector<std::s
     return lane;
 }
 
-/// "71.2 of 79.1 GiB free".
-QString freeText(const DeviceMemory& memory) {
-    constexpr double unit = 1 << 30;
-    return QObject::tr("%1 of %2 GiB free")
-        .arg(static_cast<double>(memory.free) / unit, 0, 'f', 1)
-        .arg(static_cast<double>(memory.total) / unit, 0, 'f', 1);
-}
-
 QString memoryText(const DeviceUse& use) {
-    if (use.memory.total > 0) return freeText(use.memory);
+    if (use.memory.total > 0) return freeMemoryText(use.memory);
     return QObject::tr("%1 MiB resident").arg(use.resident >> 20);
 }
 
@@ -150,33 +143,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
         if (auto waiting = after_saving_.extract(token)) waiting.mapped()();
     });
     connect(lab_, &Lab::savingFailed, this, [this](quint64 token) { after_saving_.erase(token); });
-    connect(lab_, &Lab::interruptedFound, this, [this](const QList<InterruptedRun>& found) {
-        const QStringList dismissed = Settings().dismissedRecordings();
-        QStringList paths, names;
-        for (const InterruptedRun& run : found) {
-            if (dismissed.contains(run.path)) continue;
-            paths << run.path;
-            names << tr("%1 at step %2").arg(run.name).arg(run.step);
-        }
-        if (paths.isEmpty()) return;
-        const auto settled = [paths] { Settings().dismissRecordings(paths); };
-        banner_->tell(tr("Not finished when the program ended: %1").arg(names.join(QStringLiteral(", "))),
-                      {{tr("Resume"),
-                        [this, paths, settled] {
-                            leaving(tr("Resume"), [this, paths, settled] {
-                                settled();
-                                lab_->resume(paths);
-                            });
-                        }},
-                       {tr("Open"),
-                        [this, paths, settled] {
-                            leaving(tr("Open"), [this, paths, settled] {
-                                settled();
-                                lab_->reopen(paths);
-                            });
-                        }},
-                       {tr("Do not offer again"), settled}});
-    });
+    connect(lab_, &Lab::interruptedFound, this, &MainWindow::offerInterruptedRuns);
     connect(lab_->undoStack(), &QUndoStack::cleanChanged, this, &MainWindow::showTitle);
     addWindowActions(*this);
     setDark(Settings().dark());
@@ -207,7 +174,8 @@ void MainWindow::buildLayout() {
     rail_ = new SideRail(*lab_, this);
     rail_->setFixedWidth(kRailWidth);
     rail_->hide();
-    banner_ = new Banner(this);
+    banner_ = new Banner(grid_, this);
+    help_ = new HelpDrawer(grid_, this);
 
     auto* knob_scroll = new QScrollArea(this);
     knob_scroll->setWidget(knobs_);
@@ -218,13 +186,12 @@ void MainWindow::buildLayout() {
     auto* left = new QVBoxLayout(left_);
     left->setContentsMargins(8, 6, 0, 0);
     left->setSpacing(0);
-    left->addWidget(stack_, 1);
+    left->addWidget(stack_);
     left->addWidget(knob_scroll, 1);
 
     auto* centre = new QVBoxLayout;
     centre->setContentsMargins(0, 0, 0, 0);
     centre->setSpacing(0);
-    centre->addWidget(banner_);
     story_ = new StoryStrip(this);
     centre->addWidget(story_);
     findings_ = new FindingsBand(*lab_, this);
@@ -307,9 +274,15 @@ void MainWindow::connectStrip() {
     connect(strip_, &widgets::RunStrip::runMenuRequested, this, [this](const QString& id, const QPoint& at) {
         Q_EMIT strip_->runSelected(id);
         QMenu menu(this);
-        for (const char* name : {"pin", "fork", "resume", "removeRun", "copyExperiment", "pasteExperiment"})
+        for (const char* name :
+             {"pin", "fork", "resume", "rename", "removeRun", "copyExperiment", "pasteExperiment"})
             menu.addAction(findChild<QAction*>(QLatin1String(name)));
         menu.exec(at);
+    });
+    connect(strip_, &widgets::RunStrip::runRenamed, this, [this](const QString& id, const QString& name) {
+        for (std::size_t i = 0; i < lab_->runs().size(); ++i)
+            if (QString::fromStdString(lab_->runs()[i].id) == id)
+                return lab_->renameRun(static_cast<int>(i), name);
     });
     connect(strip_, &widgets::RunStrip::compareRequested, this, &MainWindow::addComparison);
     connect(strip_, &widgets::RunStrip::presetChosen, lab_, &Lab::loadPreset);
@@ -318,11 +291,15 @@ void MainWindow::connectStrip() {
     connect(strip_, &widgets::RunStrip::themeToggled, this, &MainWindow::toggleTheme);
 }
 
+QString storyTitle(const Preset& story) {
+    return QString::fromStdString(nlohmann::json::parse(story.json).value("title", story.name));
+}
+
 void MainWindow::connectStories() {
     QStringList names, titles;
     for (const Preset& story : stories()) {
         names << QString::fromLatin1(story.name);
-        titles << QString::fromStdString(nlohmann::json::parse(story.json).value("title", story.name));
+        titles << storyTitle(story);
     }
     strip_->setStories(names, titles);
     connect(strip_, &widgets::RunStrip::storyChosen, this, &MainWindow::tellStory);
@@ -342,9 +319,12 @@ void MainWindow::tellStory(const QString& name) {
 void MainWindow::connectKnobs() {
     connect(knobs_, &widgets::KnobPanel::keyDragStarted, lab_, &Lab::beginDrag);
     connect(knobs_, &widgets::KnobPanel::keyChanging, lab_, &Lab::dragKey);
-    connect(
-        knobs_, &widgets::KnobPanel::keyCommitted, this,
-        [this](const QString& key, const QVariant&, const QVariant& value) { lab_->commitKey(key, value); });
+    connect(knobs_, &widgets::KnobPanel::keyCommitted, this,
+            [this](const QString& key, const QVariant&, const QVariant& value) {
+                lab_->commitKey(key, value);
+                if (key == u"data.source" && lab_->selected().awaitsFile())
+                    qobject_cast<widgets::PathKnob*>(knobs_->row(QStringLiteral("data.path")))->ask();
+            });
     connect(knobs_, &widgets::KnobPanel::linkToggled, lab_, &Lab::setLinked);
     knobs_->differences()->setPresets(presets_);
     QStringList precisions;
@@ -405,15 +385,6 @@ void MainWindow::showKnobs() {
     showNotices();
 }
 
-void MainWindow::showNotices() {
-    const LabRun& run = lab_->selected();
-    QStringList warned;
-    if (!run.not_recorded.empty()) warned << QString::fromStdString(run.not_recorded);
-    for (const std::string& line : warnings(run.recipe.stack)) warned << QString::fromStdString(line);
-    for (const std::string& line : run.gate_warnings) warned << QString::fromStdString(line);
-    knobs_->notices()->setNotices(QString::fromStdString(run.rejection), warned);
-}
-
 void MainWindow::showTransport() {
     std::vector<widgets::StepMark> marks;
     std::vector<widgets::StepLane> lanes;
@@ -447,31 +418,6 @@ void MainWindow::showTransport() {
     transport_->setDeviceUse(known ? QString::fromStdString(use.backend) : QString(),
                              known ? memoryText(use) : QString());
     transport_->device()->setTraining(lab_->anyUnderWay());
-}
-
-void MainWindow::showDeviceChoice() {
-    std::vector<widgets::DeviceEntry> entries;
-    for (const KnownDevice& device : lab_->devices()) {
-        const std::string name = device.backend == "cpu" ? cpu_name() : device.name;
-        entries.push_back({QString::fromStdString(device.backend),
-                           QString::fromStdString(name) + QStringLiteral(" · ") + freeText(device.memory),
-                           QString::fromStdString(device.missing),
-                           device.backend.rfind("cuda", 0) == 0 && device.backend != "cuda-emulated"
-                               ? tr("The CUDA plug-in: %1").arg(QLatin1String(kCudaPluginTested))
-                               : QString()});
-    }
-    transport_->device()->setDevices(entries);
-    transport_->device()->setChosen(QString::fromStdString(lab_->backend()));
-}
-
-void MainWindow::offerResumption() {
-    std::vector<std::string> ids;
-    QStringList lines;
-    for (const auto& [id, line] : lab_->failedRuns()) {
-        ids.push_back(id);
-        lines << line;
-    }
-    banner_->tell(lines.join(u'\n'), {{tr("Resume on cpu"), [this, ids] { lab_->resumeRuns(ids, "cpu"); }}});
 }
 
 void MainWindow::showStackColours() {

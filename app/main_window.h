@@ -9,6 +9,10 @@
 #include <functional>
 #include <map>
 
+namespace normscope {
+struct Preset;
+}
+
 namespace normscope::widgets {
 class KnobPanel;
 class RunStrip;
@@ -20,11 +24,21 @@ namespace normscope::app {
 
 class Banner;
 class FindingsBand;
+class HelpDrawer;
 class Lab;
 class PanelCell;
 class PanelGrid;
 class SideRail;
 class StoryStrip;
+
+/// "71.2 of 79.1 GiB free".
+QString freeMemoryText(const DeviceMemory& memory);
+
+/// The title that its file gives a story.
+QString storyTitle(const Preset& story);
+
+/// A file name for the session of these runs: "Pre-LN - Post-LN.h5".
+QString sessionFileName(const Lab& lab);
 
 /// The one window. Connects the signals of the widgets to the lab and those of the lab to the widgets;
 /// contains no logic.
@@ -38,6 +52,7 @@ class MainWindow : public QMainWindow {
 
     Lab* lab() const { return lab_; }
     PanelGrid* grid() const { return grid_; }
+    HelpDrawer* help() const { return help_; }
     Banner* banner() const { return banner_; }
     StoryStrip* story() const { return story_; }
     /// Loads the runs of a story (its file name) into the comparison and shows its first sentence.
@@ -84,6 +99,8 @@ class MainWindow : public QMainWindow {
     void chooseDevice(const QString& backend);
     /// Opens the menu of devices.
     void showDevices();
+    /// Edits the name of the selected run in its chip.
+    void renameSelected();
     /// Continues the selected run, which failed or was stopped, on the chosen device.
     void resumeSelected();
 
@@ -112,6 +129,7 @@ class MainWindow : public QMainWindow {
     void showTransport();
     void showDeviceChoice();
     void offerResumption();
+    void offerInterruptedRuns(const QList<InterruptedRun>& found);
     void showStackColours();
     void showTitle();
     void afterOpening(const OpenedSessionPtr& opened);
@@ -130,6 +148,7 @@ class MainWindow : public QMainWindow {
     widgets::TransportBar* transport_;
     SideRail* rail_;
     Banner* banner_;
+    HelpDrawer* help_;
     StoryStrip* story_;
     FindingsBand* findings_;
     QWidget* left_;

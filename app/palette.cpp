@@ -16,12 +16,14 @@ QPalette windowPalette(bool dark) {
         palette.setColor(role, theme.text);
     palette.setColor(QPalette::Base, theme.background);
     palette.setColor(QPalette::AlternateBase, window);
-    palette.setColor(QPalette::ToolTipBase, dark ? button : QColor(0xff, 0xff, 0xf0));
+    palette.setColor(QPalette::ToolTipBase, dark ? button : theme.background);
     palette.setColor(QPalette::PlaceholderText, theme.muted);
-    const QColor accent = dark ? QColor(0x3d, 0x7e, 0xd0) : QColor(0x1f, 0x66, 0xc1);
-    palette.setColor(QPalette::Highlight, accent);
-    palette.setColor(QPalette::HighlightedText, Qt::white);
-    palette.setColor(QPalette::Link, dark ? QColor(0x7f, 0xb4, 0xff) : accent);
+    // Controls are neutral: hue belongs to the runs.
+    const QColor solid = dark ? QColor(0xd9, 0xdc, 0xe0) : QColor(0x2b, 0x2f, 0x34);
+    palette.setColor(QPalette::Highlight, solid);
+    palette.setColor(QPalette::HighlightedText, dark ? QColor(0x14, 0x16, 0x18) : QColor(Qt::white));
+    palette.setColor(QPalette::Link, theme.text);
+    palette.setColor(QPalette::LinkVisited, theme.text);
     for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
         palette.setColor(QPalette::Disabled, role, theme.muted);
     return palette;

@@ -72,7 +72,7 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     save_menu->addAction(tr("Copy figure"), this, &PanelCell::copyRequested);
     auto* help = headerButton(header_, QStringLiteral("?"), tr("Formula, source and erratum"), "panelHelp");
     connect(help, &QToolButton::clicked, this, &PanelCell::helpRequested);
-    auto* expand = glyphButton(header_, Glyph::Expand, tr("Fill the centre (F)"), "panelExpand");
+    auto* expand = glyphButton(header_, Glyph::Expand, tr("Maximise (F)"), "panelExpand");
     connect(expand, &QToolButton::clicked, this, &PanelCell::focusRequested);
 
     auto* row = new QHBoxLayout(header_);

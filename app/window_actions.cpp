@@ -37,20 +37,18 @@ void addWindowActions(MainWindow& window) {
     add("stop", tr("Stop training"), {QKeySequence(QStringLiteral("Ctrl+."))}, [lab] { lab->stop(); });
     add("startAsNewRun", tr("Start as new run"), {QKeySequence(QStringLiteral("Ctrl+Return"))},
         [lab] { lab->startAsNewRun(); });
-    add("resume", tr("Resume the selected run, which failed or was stopped, on the chosen device"), {},
-        [w] { w->resumeSelected(); });
-    add("device", tr("Choose the device of the next training"), {}, [w] { w->showDevices(); });
+    add("resume", tr("Resume the selected run on the chosen device"), {}, [w] { w->resumeSelected(); });
+    add("device", tr("Choose the training device"), {}, [w] { w->showDevices(); });
     add("firstStep", tr("Show the first step (Home)"), {}, [lab] { lab->setStep(0); });
     add("newestStep", tr("Show the newest step (End)"), {}, [lab] { lab->setStep(Lab::kNewest); });
     add("previousStep", tr("Show the previous step"), {QKeySequence(QStringLiteral(","))},
         [lab] { lab->setStep(std::min(lab->step(), lab->lastStep()) - 1); });
-    add("measureHere", tr("Measure at this step: replay from the nearest checkpoint; again: cancel"),
-        {Qt::Key_M}, [lab] { lab->measureHere(); });
-    add("pin", tr("Pin a copy of the selected run"), {Qt::Key_B}, [lab] { lab->pinSelected(); });
-    add("fork", tr("Fork the selected run here, with the current knobs"), {Qt::Key_K},
-        [lab] { lab->forkSelected(); });
+    add("measureHere", tr("Measure at this step, or cancel it"), {Qt::Key_M}, [lab] { lab->measureHere(); });
+    add("pin", tr("Duplicate as reference"), {Qt::Key_B}, [lab] { lab->pinSelected(); });
+    add("fork", tr("Fork from this step"), {Qt::Key_K}, [lab] { lab->forkSelected(); });
     add("compare", tr("Compare with another run"), {QKeySequence(QStringLiteral("Ctrl+="))},
         [w] { w->addComparison(); });
+    add("rename", tr("Rename the selected run"), {Qt::Key_F2}, [w] { w->renameSelected(); });
     add("removeRun", tr("Remove the selected run"), {QKeySequence(QStringLiteral("Ctrl+Backspace"))},
         [lab] { lab->removeRun(lab->selectedRun()); });
     add("nextRun", tr("Select the next run"), {QKeySequence(QStringLiteral("Ctrl+R"))},
@@ -75,26 +73,27 @@ void addWindowActions(MainWindow& window) {
         [w] { w->saveAs(); });
     add("export", tr("Export the figure…"), {QKeySequence(QStringLiteral("Ctrl+E"))},
         [w] { w->exportCurrent(); });
-    add("csv", tr("Save what the panel shows as CSV…"), {QKeySequence(QStringLiteral("Ctrl+Shift+E"))},
+    add("csv", tr("Save the panel's data as CSV…"), {QKeySequence(QStringLiteral("Ctrl+Shift+E"))},
         [w] { w->saveCsv(); });
     add("copyFigure", tr("Copy figure"), {QKeySequence(QStringLiteral("Ctrl+Shift+C"))},
         [w] { w->copyFigure(); });
     add("copyExperiment", tr("Copy experiment (recipe as JSON)"),
         {QKeySequence(QStringLiteral("Ctrl+Shift+J"))}, [w] { w->copyExperiment(); });
-    add("pasteExperiment", tr("Paste experiment (a recipe as JSON) into the selected run"),
+    add("pasteExperiment", tr("Paste experiment into the selected run"),
         {QKeySequence(QStringLiteral("Ctrl+Shift+V"))}, [w] { w->pasteExperiment(); });
-    add("search", tr("Search commands"), {QKeySequence(QStringLiteral("Ctrl+K"))},
+    add("search", tr("Find anything"), {QKeySequence(QStringLiteral("Ctrl+K"))},
         [w] { w->searchCommands(); });
     add("shortcuts", tr("All commands and their keys"), {QKeySequence(QStringLiteral("Ctrl+/"))},
         [w] { w->showShortcuts(); });
-    add("explain", tr("Explain the panel: formula, source, erratum"), {QKeySequence(QStringLiteral("F1"))},
+    add("explain", tr("Help on the panel: formula, source, erratum"), {Qt::Key_Question, Qt::Key_F1},
         [w] { w->explainCurrent(); });
-    add("focus", tr("Panel fills the centre"), {Qt::Key_F}, [w] { w->focusCurrent(); });
-    add("leaveFocus", tr("Back to all panels"), {Qt::Key_Escape}, [w] { w->leaveFocus(); });
+    add("focus", tr("Maximise the panel"), {Qt::Key_F}, [w] { w->focusCurrent(); });
+    add("leaveFocus", tr("Close the help, or show all panels"), {Qt::Key_Escape}, [w] { w->leaveFocus(); });
     add("presentation", tr("Presentation mode"), {Qt::Key_F11}, [w] { w->togglePresentation(); });
-    add("rail", tr("Right rail and third column"), {QKeySequence(QStringLiteral("F9"))},
+    add("rail", tr("Show or hide the third column"), {QKeySequence(QStringLiteral("F9"))},
         [w] { w->toggleRail(); });
-    add("theme", tr("Light or dark"), {QKeySequence(QStringLiteral("Ctrl+T"))}, [w] { w->toggleTheme(); });
+    add("theme", tr("Light or dark theme"), {QKeySequence(QStringLiteral("Ctrl+T"))},
+        [w] { w->toggleTheme(); });
     add("quit", tr("Quit"), {QKeySequence::Quit}, [w] { w->close(); });
     updateRecentFiles(window);
 }

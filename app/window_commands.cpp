@@ -4,6 +4,7 @@
 #include "app/command_search.h"
 #include "app/export_dialog.h"
 #include "app/findings_band.h"
+#include "app/help_drawer.h"
 #include "app/lab/lab.h"
 #include "app/main_window.h"
 #include "app/panel_grid.h"
@@ -11,11 +12,16 @@
 #include "app/side_rail.h"
 #include "app/window_actions.h"
 #include "app/window_view.h"
+#include "core/recipe/presets.h"
 #include "widgets/export/csv.h"
+#include "widgets/knobs/knob_panel.h"
+#include "widgets/knobs/knob_row.h"
+#include "widgets/knobs/knob_table.h"
+#include "widgets/panels/panel_registry.h"
 #include "widgets/runs/device_button.h"
 #include "widgets/runs/run_strip.h"
-#include "widgets/stack/stack_view.h"
 #include "widgets/runs/transport_bar.h"
+#include "widgets/stack/stack_view.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -26,6 +32,7 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
+#include <QRegularExpression>
 
 namespace normscope::app {
 
@@ -34,10 +41,11 @@ namespace {
 const QString kSessionFilter = QStringLiteral("Normscope sessions (*.h5)");
 
 /// Empty if cancelled.
-QString askWhereToSave(QWidget* parent) {
+QString askWhereToSave(QWidget* parent, const QString& name) {
     Settings settings;
-    QString path = QFileDialog::getSaveFileName(parent, MainWindow::tr("Save the session"),
-                                                settings.lastFolder(), kSessionFilter);
+    const QString proposal = QDir(settings.lastFolder()).filePath(name);
+    QString path =
+        QFileDialog::getSaveFileName(parent, MainWindow::tr("Save the session"), proposal, kSessionFilter);
     if (path.isEmpty()) return {};
     if (QFileInfo(path).suffix().isEmpty()) path += QStringLiteral(".h5");
     settings.setLastFolder(QFileInfo(path).absolutePath());
@@ -45,6 +53,18 @@ QString askWhereToSave(QWidget* parent) {
 }
 
 }  // namespace
+
+QString sessionFileName(const Lab& lab) {
+    QStringList names;
+    for (const LabRun& run : lab.runs()) names << QString::fromStdString(run.data->name);
+    constexpr qsizetype kMost = 3;
+    const qsizetype left = names.size() - kMost;
+    if (left > 0) names = names.mid(0, kMost) << MainWindow::tr("%1 more").arg(left);
+    QString name = names.join(QStringLiteral(" - "));
+    static const QRegularExpression unfit(QStringLiteral("[/\\\\:*?\"<>|\\x00-\\x1f]+"));
+    name.replace(unfit, QStringLiteral("-"));
+    return name.left(120).trimmed() + QStringLiteral(".h5");
+}
 
 // --- files
 
@@ -78,7 +98,7 @@ void MainWindow::save() {
 }
 
 void MainWindow::saveAs() {
-    const QString path = askWhereToSave(this);
+    const QString path = askWhereToSave(this, sessionFileName(*lab_));
     if (!path.isEmpty()) saveSession(path);
 }
 
@@ -134,7 +154,8 @@ void MainWindow::leaving(const QString& title, std::function<void()> then) {
 }
 
 void MainWindow::saveAndThen(std::function<void()> then) {
-    const QString path = session_path_.isEmpty() ? askWhereToSave(this) : session_path_;
+    const QString path =
+        session_path_.isEmpty() ? askWhereToSave(this, sessionFileName(*lab_)) : session_path_;
     if (!path.isEmpty()) after_saving_[saveSession(path)] = std::move(then);
 }
 
@@ -154,7 +175,24 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 // --- commands
 
 void MainWindow::searchCommands() {
-    auto* search = new CommandSearch(actions(), this);
+    std::vector<SearchEntry> entries;
+    for (const widgets::KnobSpec& spec : widgets::knobTable()) {
+        const QString key = QString::fromUtf8(spec.key);
+        const widgets::KnobRow* row = knobs_->row(key);
+        if (row->isEnabledTo(knobs_))
+            entries.push_back({tr("Knob: %1 (%2)").arg(row->label(), row->accessibleName()),
+                               [this, key] { knobs_->reveal(key); }});
+    }
+    for (const widgets::PanelInfo& info : widgets::panels())
+        entries.push_back(
+            {tr("Panel: %1").arg(info.title), [this, id = info.id] { grid_->currentCell()->setPanel(id); }});
+    for (const widgets::NamedRecipe& preset : presets_)
+        entries.push_back(
+            {tr("Preset: %1").arg(preset.title), [this, name = preset.name] { lab_->loadPreset(name); }});
+    for (const Preset& story : stories())
+        entries.push_back({tr("Story: %1").arg(storyTitle(story)),
+                           [this, name = QString::fromLatin1(story.name)] { tellStory(name); }});
+    auto* search = new CommandSearch(actions(), std::move(entries), this);
     search->move(mapToGlobal(QPoint((width() - search->width()) / 2, strip_->height() + 8)));
     search->show();
 }
@@ -238,17 +276,7 @@ void MainWindow::explainCurrent() {
 }
 
 void MainWindow::explain(const PanelCell& cell) {
-    const widgets::Figure& figure = *cell.plot()->figure();
-    QStringList lines{figure.quantity +
-                      (figure.unit.isEmpty() ? QString() : QStringLiteral(" [%1]").arg(figure.unit))};
-    lines << figure.formula;
-    if (!figure.source.isEmpty()) lines << tr("Source: %1").arg(figure.source);
-    if (!figure.erratum.isEmpty()) lines << tr("Erratum: %1").arg(figure.erratum);
-    lines << figure.summary;
-    lines.removeAll(QString());
-    banner_->tell(
-        lines.join(QLatin1Char('\n')),
-        {{tr("Copy"), [lines] { QApplication::clipboard()->setText(lines.join(QLatin1Char('\n'))); }}});
+    help_->explain(*cell.plot()->figure());
 }
 
 void MainWindow::toggleTheme() {
@@ -282,7 +310,9 @@ void MainWindow::focusCurrent() {
 }
 
 void MainWindow::leaveFocus() {
-    if (banner_->isVisible())
+    if (help_->isVisible())
+        help_->hide();
+    else if (banner_->isVisible())
         banner_->hide();
     else if (presenting_)
         togglePresentation();
@@ -303,12 +333,16 @@ void MainWindow::showDevices() {
     if (transport_->isVisible()) transport_->device()->showMenu();
 }
 
+void MainWindow::renameSelected() {
+    strip_->editName(QString::fromStdString(lab_->selected().id));
+}
+
 void MainWindow::resumeSelected() {
     const LabRun& run = lab_->selected();
     if (run.resumable())
         lab_->resumeRuns({run.id});
     else
-        banner_->tell(tr("%1 can be resumed after it was stopped or failed")
+        banner_->tell(tr("%1 can be resumed only after it was stopped or failed")
                           .arg(QString::fromStdString(run.data->name)));
 }
 

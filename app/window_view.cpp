@@ -74,7 +74,8 @@ std::string viewJson(const MainWindow& window) {
     for (const LabRun& run : lab.runs())
         view["knobs"][run.id] = {{"recipe", json::parse(recipe_json(run.recipe, -1))},
                                  {"live", json::parse(recipe_json(run.live, -1))},
-                                 {"pinned", run.pinned}};
+                                 {"pinned", run.pinned},
+                                 {"name", run.given_name}};
     return view.dump();
 }
 
@@ -99,7 +100,7 @@ void applyViewJson(MainWindow& window, const std::string& text) {
         for (const auto& [id, k] : view.at("knobs").items())
             knobs[id] = {parse_recipe(k.at("recipe").dump(), "/view: knobs of run " + id),
                          parse_recipe(k.at("live").dump(), "/view: knobs of run " + id),
-                         k.at("pinned").get<bool>()};
+                         k.at("pinned").get<bool>(), k.value("name", std::string())};
         lab.setKnobRecipes(knobs);
         lab.selectRun(view.at("run").get<int>());
         lab.selectLayer(view.at("layer").get<int>(), view.at("head").get<int>());

@@ -21,6 +21,16 @@ auto* found(Runs& runs, const std::string& id) {
     return run == runs.end() ? nullptr : &*run;
 }
 
+/// The name of a trained or pinned run; the others are named by nameUntrained().
+void showName(LabRun& run) {
+    if (!run.committed() && !run.pinned) return;
+    if (run.drawn_name.empty()) run.drawn_name = run.data->name;
+    const std::string& name = run.given_name.empty() ? run.drawn_name : run.given_name;
+    if (run.data->name == name) return;
+    run.data = std::make_shared<RunData>(*run.data);  // an undo entry may hold the old one
+    run.data->name = name;
+}
+
 }  // namespace
 
 const LabRun* Comparison::find(const std::string& id) const {
@@ -99,13 +109,13 @@ Comparison withPinned(Comparison now, const std::string& id) {
     copy.recording.clear();
     copy.data = std::make_shared<RunData>(*copy.data);
     copy.data->id = id;
-    copy.data->name += " (pinned)";
+    copy.data->name += " (reference)";
     if (copy.underWay())
-        copy.data->outcome = {RunState::Interrupted, copy.lastStep(), "pinned while it trained", -1};
+        copy.data->outcome = {RunState::Interrupted, copy.lastStep(), "duplicated while it trained", -1};
     copy.recipe = copy.live;
     copy.preview.reset();
     copy.pinned = true;
-    now.runs.insert(now.runs.begin() + now.selected + 1, std::move(copy));
+    now.runs.push_back(std::move(copy));  // the colours go by the place: the others keep theirs
     return now;
 }
 
@@ -115,6 +125,8 @@ Comparison restored(const Comparison& now, std::vector<LabRun> then) {
             const LabRun before = std::move(run);
             run = *present;
             run.recipe = before.recipe;
+            run.given_name = before.given_name;
+            if (!run.drawn_name.empty()) showName(run);
             run.pinned = before.pinned;
             run.weights = before.weights;
         }
@@ -158,13 +170,29 @@ void nameUntrained(Comparison& now) {
         if (run.committed() || run.pinned) taken.insert(run.data->name);
     for (LabRun& run : now.runs) {
         if (run.committed() || run.pinned) continue;
-        const std::string base = run.weights ? run.weights->name : nameOf(now, run.recipe);
+        const std::string base = !run.given_name.empty() ? run.given_name
+                                 : run.weights           ? run.weights->name
+                                                         : nameOf(now, run.recipe);
         std::string name = base;
         for (int n = 2; !taken.insert(name).second; ++n) name = base + " · " + std::to_string(n);
         if (run.data->name == name) continue;
         run.data = std::make_shared<RunData>(*run.data);  // a ghost or an undo entry may hold the old one
         run.data->name = name;
     }
+}
+
+Comparison withName(Comparison now, int index, const std::string& name) {
+    LabRun& run = now.runs[static_cast<std::size_t>(index)];
+    const auto taken = [&](const std::string& wanted) {
+        return std::any_of(now.runs.begin(), now.runs.end(), [&](const LabRun& other) {
+            return other.id != run.id && other.data->name == wanted;
+        });
+    };
+    run.given_name = name;
+    for (int n = 2; !name.empty() && taken(run.given_name); ++n)
+        run.given_name = name + " · " + std::to_string(n);
+    showName(run);
+    return now;
 }
 
 LabRun stopped(LabRun run) {

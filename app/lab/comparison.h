@@ -45,7 +45,7 @@ Comparison withKey(Comparison now, const RunIds& targets, const QString& key, co
 Comparison withKeyOf(Comparison now, const RunIds& targets, const QString& key, const Recipe& from);
 /// A recipe for the selected run. A trained or pinned run keeps its data, and the recipe requires a new run.
 Comparison withRecipe(Comparison now, const Recipe& recipe);
-/// Adds an unchanging copy of the selected run, ignored by knobs and training.
+/// Adds an unchanging copy of the selected run after all others, ignored by knobs and training.
 Comparison withPinned(Comparison now, const std::string& id);
 
 /// The runs of an undo entry: knobs, pins and weights are those of `then`, later recordings are kept.
@@ -62,6 +62,9 @@ NewRuns asNewRuns(Comparison now, const std::function<std::string()>& new_id);
 std::string nameOf(const Comparison& now, Recipe recipe);
 /// Names untrained runs after their recipes, each differently.
 void nameUntrained(Comparison& now);
+
+/// One run under another name, made different from the others'; an empty one gives it back its own.
+Comparison withName(Comparison now, int index, const std::string& name);
 
 /// The run as one that was stopped by hand at its last row.
 LabRun stopped(LabRun run);

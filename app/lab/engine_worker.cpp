@@ -48,6 +48,21 @@ std::vector<std::string> gateWarnings(const Experiment& experiment) {
     return lines;
 }
 
+/// What the measurement of step 0 depends on, hot knobs set aside. The schedule's length and form come into
+/// play after it; of what the step itself does, only the updates are measured.
+Recipe stepZero(const Recipe& recipe, const std::vector<std::string>& probes) {
+    Recipe initial = initial_state(recipe);
+    if (std::count(probes.begin(), probes.end(), "updates")) return initial;
+    const Recipe defaults;
+    const double temperature_from = initial.train.schedule.temperature_from;
+    const int temperature_warmup = initial.train.schedule.temperature_warmup;
+    initial.train.steps = defaults.train.steps;
+    initial.train.schedule = defaults.train.schedule;
+    initial.train.schedule.temperature_from = temperature_from;
+    initial.train.schedule.temperature_warmup = temperature_warmup;
+    return initial;
+}
+
 /// The experiment of a completed recipe, with the weights of its plan.
 std::unique_ptr<Experiment> built(const Recipe& recipe, const RunPlan& plan,
                                   std::shared_ptr<const Corpus> corpus, Device& device) {
@@ -143,7 +158,7 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
     std::vector<Explored> next;
     for (const RunPlan& plan : request.runs) {
         RunFrame frame{plan.id};
-        const Recipe initial = initial_state(plan.recipe);
+        const Recipe initial = stepZero(plan.recipe, request.probes);
         const auto same = std::find_if(explored_.begin(), explored_.end(), [&](const Explored& e) {
             return e.experiment && e.id == plan.id && e.initial == initial && e.weights == plan.weights;
         });

@@ -81,7 +81,7 @@ class EngineWorker : public QObject {
     using Clock = std::chrono::steady_clock;
     struct Explored {
         std::string id;
-        Recipe initial;  ///< initial_state() of its plan
+        Recipe initial;  ///< what its measurement depends on
         std::unique_ptr<Experiment> experiment;
         StartWeightsPtr weights;
     };

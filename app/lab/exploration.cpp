@@ -18,7 +18,7 @@ RunPlan planOf(const LabRun& run) {
 bool Exploration::setProbes(const std::vector<std::string>& probes, const Comparison& now) {
     probes_ = probes;
     return std::any_of(now.runs.begin(), now.runs.end(), [&](const LabRun& run) {
-        if (run.committed() || run.pinned) return false;
+        if (run.committed() || run.pinned || run.awaitsFile()) return false;
         return std::any_of(probes.begin(), probes.end(),
                            [&](const std::string& probe) { return !run.data->probes.count(probe); });
     });
@@ -32,7 +32,7 @@ std::optional<ExploreRequest> Exploration::request(const Comparison& now) {
     }
     ExploreRequest request{++generation_, {}, probes_};
     for (const LabRun& run : now.runs) {
-        if (run.pinned || (run.committed() && !run.asksForANewRun())) continue;
+        if (run.pinned || run.awaitsFile() || (run.committed() && !run.asksForANewRun())) continue;
         request.runs.push_back(planOf(run));
         if (run.committed()) request.runs.back().name = nameOf(now, run.recipe);
     }

@@ -3,7 +3,6 @@
 
 #include "app/commands/change_runs.h"
 #include "core/backend/cpu/default_threads.h"
-#include "core/probe/operations.h"
 #include "core/probe/registry.h"
 #include "core/run/complete.h"
 #include "widgets/panels/panel_registry.h"
@@ -140,6 +139,7 @@ void Lab::commit(Comparison after, const QString& text) {
             if (const LabRun* now = now_.find(run.id); now && !same_recipe(now->recipe, run.recipe))
                 drag_->before[run.id] = run.recipe;
     }
+    if (!drag_) clearGhosts();
     std::vector<LabRun> before = letGo(now_.runs, after);
     now_ = std::move(after);
     undo_.push(new ChangeRuns(*this, beforeDrag(std::move(before)), beforeDrag(now_.runs), text));
@@ -148,6 +148,7 @@ void Lab::commit(Comparison after, const QString& text) {
 }
 
 void Lab::restoreRuns(const std::vector<LabRun>& runs) {
+    if (!drag_) clearGhosts();
     Comparison after = restored(now_, runs);
     letGo(now_.runs, after);
     now_ = std::move(after);
@@ -197,7 +198,7 @@ void Lab::useRecipe(const Recipe& recipe, const QString& text) {
 }
 
 void Lab::pinSelected() {
-    commit(withPinned(now_, newId()), tr("pin"));
+    commit(withPinned(now_, newId()), tr("duplicate as reference"));
 }
 
 // --- training
@@ -217,6 +218,7 @@ void Lab::begin(std::vector<RunPlan> plans) {
         if (plan.backend.empty()) plan.backend = backend_;
     const std::uint64_t token = training_.begin(now_, plans);
     for (const RunPlan& plan : plans) used_ids_.insert(plan.id);
+    clearGhosts();
     step_ = kNewest;
     engine_->train(token, std::move(plans));
     Q_EMIT runsChanged();
@@ -229,24 +231,31 @@ void Lab::play() {
         training_.setPlaying(true);
         step_ = kNewest;
         engine_->setPaused(false);
+        Q_EMIT runsChanged();  // running again
         Q_EMIT trainingChanged();
         return;
     }
     std::vector<RunPlan> plans;
-    for (const LabRun& run : now_.runs)
+    for (const LabRun& run : now_.runs) {
+        if (run.awaitsFile() && !run.pinned) {
+            Q_EMIT problem(tr("Choose a text file for %1 first").arg(QString::fromStdString(run.data->name)));
+            return;
+        }
         if (!run.trained() && !run.pinned) plans.push_back(planOf(run));
+    }
     if (!plans.empty())
         begin(std::move(plans));
     else if (changesPending())
         startAsNewRun();
     else
-        Q_EMIT problem(tr("Every run has ended: move a knob and start it as a new run, or fork one (K)"));
+        Q_EMIT problem(tr("Every run has ended: change a knob and start a new run, or fork one (K)"));
 }
 
 void Lab::pause() {
     if (!playing()) return;
     training_.setPlaying(false);
     engine_->setPaused(true);
+    Q_EMIT runsChanged();  // paused
     Q_EMIT trainingChanged();
 }
 
@@ -262,6 +271,7 @@ void Lab::singleStep() {
     training_.setPlaying(false);
     step_ = kNewest;
     engine_->singleStep();
+    Q_EMIT runsChanged();  // paused
     Q_EMIT trainingChanged();
 }
 
@@ -298,6 +308,7 @@ void Lab::takeInOrder(const FramePtr& frame) {
     if (explored && !exploration_.answers(*frame)) return;
     tell(explored ? exploration_.take(*frame, now_)
                   : training_.take(*frame, now_, exploration_.probes(), exploration_.generation()));
+    for (const LabRun& run : now_.runs) training_time_.note(run);
     Q_EMIT frameTaken(frame);
     if (exploration_.again()) requestExplore();
 }
@@ -352,26 +363,22 @@ void Lab::selectLayer(int layer, int head) {
 }
 
 QString Lab::hint() const {
+    std::vector<const LabRun*> untrained;
+    for (const LabRun& run : now_.runs)
+        if (!run.trained() && !run.pinned) untrained.push_back(&run);
+    if (untrained.empty()) return {};
     double seconds = 0;
-    int untrained = 0;
-    for (const LabRun& run : now_.runs) {
-        if (run.trained() || run.pinned) continue;
-        ++untrained;
-        const TrainSpec& train = run.recipe.train;
-        // The two cheap probes are charged most of a forward and backward pass over the probe batch, which
-        // holds up to eight sequences; a step takes a whole batch.
-        for (const char* probe : {"growth", "gradients"})
-            if (const ProbeResult* sample = run.data->sample_at(probe, 0))
-                seconds += sample->cost_ms / 1e3 * train.steps * train.accumulate * train.batch /
-                           std::min(train.batch * train.accumulate, kProbeSequences);
+    bool one_length = true;
+    for (const LabRun* run : untrained) {
+        seconds += training_time_.seconds(run->recipe);
+        one_length &= run->recipe.train.steps == untrained.front()->recipe.train.steps;
     }
-    if (untrained == 0) return {};
-    const QString who = untrained == 1   ? tr("Space trains it")
-                        : untrained == 2 ? tr("Space trains both")
-                                         : tr("Space trains all");
-    return seconds > 0
-               ? tr("%1, about %2 s").arg(who).arg(std::max(1, static_cast<int>(std::lround(seconds))))
-               : who;
+    QString text = untrained.size() == 1   ? tr("Press Space to train it")
+                   : untrained.size() == 2 ? tr("Press Space to train both runs")
+                                           : tr("Press Space to train all runs");
+    if (one_length) text += tr(": %1 steps").arg(untrained.front()->recipe.train.steps);
+    if (const QString about = durationText(seconds); !about.isEmpty()) text += tr(", about %1").arg(about);
+    return text;
 }
 
 widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::PanelOptions& options) const {
@@ -390,6 +397,7 @@ widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::Pan
         input.draft.push_back(measured_here && outdated);
         input.awaited.push_back(!exact() && measured_here && run.rejection.empty());
     }
+    input.ghost_name = ghost_name_;
     input.step = step_;
     input.exploring = exploring();
     input.hint = hint();

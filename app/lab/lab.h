@@ -4,10 +4,11 @@
 #include "app/lab/comparison.h"
 #include "app/lab/engine_worker.h"
 #include "app/lab/exploration.h"
-#include "app/lab/io_worker.h"
 #include "app/lab/figure_key.h"
+#include "app/lab/io_worker.h"
 #include "app/lab/session_files.h"
 #include "app/lab/training.h"
+#include "app/lab/training_time.h"
 #include "app/lab/worker_thread.h"
 #include "widgets/panels/panel.h"
 #include "widgets/stack/norm_override.h"
@@ -62,6 +63,8 @@ class Lab : public QObject {
     /// Adds a run that starts from another program's model (safetensors, llm.c or llama2.c) and selects it.
     void importModel(const QString& path);
     void removeRun(int index);
+    /// Names a run; an empty name gives it back the one after its recipe. Undoable.
+    void renameRun(int index, const QString& name);
     /// Replaces the selected run by a preset.
     void loadPreset(const QString& name);
     /// Replaces the selected run by a recipe (completed and validated); a trained run shows it as a preview,
@@ -159,6 +162,7 @@ class Lab : public QObject {
     struct RunKnobs {
         Recipe recipe, live;
         bool pinned = false;
+        std::string name = {};  ///< given; empty: named after its recipe
     };
     void setKnobRecipes(const std::map<std::string, RunKnobs>& knobs);
 
@@ -210,6 +214,8 @@ class Lab : public QObject {
     void commit(Comparison after, const QString& text);
     /// Stops the training of those of these runs that are not in `after`.
     std::vector<LabRun> letGo(std::vector<LabRun> before, const Comparison& after);
+    void nameGhosts(const QString& key);
+    void clearGhosts();
     std::vector<LabRun> beforeDrag(std::vector<LabRun> runs) const;
     void applyRecipes();
     void requestExplore();
@@ -228,6 +234,7 @@ class Lab : public QObject {
     Comparison now_;
     Exploration exploration_;
     Training training_;
+    TrainingTime training_time_;
     SessionFiles files_;
     int selected_layer_ = -1, selected_head_ = -1;
     qint64 step_ = kNewest;
@@ -239,7 +246,9 @@ class Lab : public QObject {
         RunIds targets;
     };
     std::optional<Drag> drag_;
+    /// The data before the last knob was moved, until the next edit, and the knob's old value: "Δt 1".
     std::map<std::string, std::shared_ptr<const RunData>> ghosts_;
+    QString ghost_name_;
     std::set<std::string> used_ids_;  ///< ids are never reused: recordings and undo entries refer to them
     struct Fork {
         std::string parent;

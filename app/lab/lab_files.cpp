@@ -57,7 +57,7 @@ void Lab::replaceRuns(std::vector<LabRun> runs) {
     if (anyUnderWay()) stop();
     endMeasuring();
     undo_.clear();
-    ghosts_.clear();
+    clearGhosts();
     forks_.clear();
     resumptions_.clear();
     files_.newSession();
@@ -90,7 +90,9 @@ void Lab::setKnobRecipes(const std::map<std::string, RunKnobs>& knobs) {
             run->recipe = k.recipe;
             run->live = k.live;
             run->pinned = k.pinned;
+            run->given_name = k.name;
         }
+    nameUntrained(now_);
     if (changesPending()) requestExplore();
     Q_EMIT runsChanged();
     Q_EMIT trainingChanged();

@@ -3,13 +3,14 @@
 #include "app/commands/change_runs.h"
 #include "app/lab/lab.h"
 #include "core/recipe/hot_knobs.h"
+#include "widgets/knobs/recipe_diff.h"
 
 namespace normscope::app {
 
 void Lab::beginDrag() {
     if (drag_) return;
     drag_.emplace();
-    ghosts_.clear();
+    clearGhosts();
     for (const LabRun& run : now_.runs) {
         drag_->before[run.id] = run.recipe;
         if (!run.committed()) ghosts_[run.id] = run.data;
@@ -33,14 +34,30 @@ void Lab::dragKey(const QString& key, const QVariant& value) {
         Q_EMIT problem(QString::fromUtf8(error.what()));
         return;
     }
+    nameGhosts(key);
     applyRecipes();
+}
+
+/// "Δt 1": the old value, of the first run that the knob changes.
+void Lab::nameGhosts(const QString& key) {
+    if (!ghost_name_.isEmpty()) return;
+    for (const LabRun& run : now_.runs) {
+        if (!drag_->targets.count(run.id)) continue;
+        for (const auto& changed : widgets::recipeDifferences(drag_->before.at(run.id), run.recipe))
+            if (changed.key == key) ghost_name_ = changed.label + u' ' + changed.base;
+        if (!ghost_name_.isEmpty()) return;
+    }
+}
+
+void Lab::clearGhosts() {
+    ghosts_.clear();
+    ghost_name_.clear();
 }
 
 void Lab::commitKey(const QString& key, const QVariant& value) {
     dragKey(key, value);
     const std::vector<LabRun> before = beforeDrag(now_.runs);
     drag_.reset();
-    ghosts_.clear();
     bool changed = false;
     for (std::size_t i = 0; i < before.size(); ++i)
         changed |= !same_recipe(before[i].recipe, now_.runs[i].recipe);
@@ -49,6 +66,8 @@ void Lab::commitKey(const QString& key, const QVariant& value) {
                                                                   : value.toString();
         undo_.push(new ChangeRuns(*this, before, now_.runs,
                                   key.section(QLatin1Char('.'), -1) + QLatin1Char(' ') + shown));
+    } else {
+        clearGhosts();  // else the old curves stay until the next edit
     }
     Q_EMIT draggingChanged(false);
     Q_EMIT viewChanged();
@@ -77,6 +96,16 @@ void Lab::setLayers(const std::vector<LayerOverride>& layers, const QString& tex
     Comparison after = now_;
     after.runs[static_cast<std::size_t>(after.selected)].recipe.stack.layers = layers;
     commit(std::move(after), text);
+}
+
+void Lab::renameRun(int index, const QString& name) {
+    if (index < 0 || index >= static_cast<int>(now_.runs.size())) return;
+    const QString given = name.simplified();
+    const LabRun& run = now_.runs[static_cast<std::size_t>(index)];
+    if (given == QString::fromStdString(run.data->name) || (given.isEmpty() && run.given_name.empty()))
+        return;
+    commit(withName(now_, index, given.toStdString()),
+           tr("rename %1").arg(QString::fromStdString(run.data->name)));
 }
 
 void Lab::resetKey(const QString& key, const Recipe& from) {

@@ -87,7 +87,7 @@ QString Lab::measureObstacle() const {
     if (exploring()) return tr("Nothing is recorded yet");
     QStringList why_not;
     if (!lacking(why_not).empty()) return {};
-    return why_not.isEmpty() ? tr("Every shown panel has its samples of this step")
+    return why_not.isEmpty() ? tr("Every panel shown is measured at this step")
                              : why_not.join(QStringLiteral("; "));
 }
 

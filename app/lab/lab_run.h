@@ -45,6 +45,9 @@ struct LabRun {
     /// The file that its training is recorded in; empty: none yet.
     std::string recording = {};
 
+    /// Given by the user; empty: named after its recipe. `drawn_name` is the one that it had before.
+    std::string given_name = {}, drawn_name = {};
+
     /// The training start of `data`; frames of others are ignored. 0: none.
     std::uint64_t training = 0;
 
@@ -62,6 +65,10 @@ struct LabRun {
     bool committed() const { return trained() || underWay(); }
     /// Its knobs differ from those it was trained with.
     bool asksForANewRun() const { return committed() && !pinned && !same_recipe(recipe, live); }
+    /// Its text is to come from a file that is not chosen yet: it is neither measured nor trained.
+    bool awaitsFile() const {
+        return recipe.train.data.source == DataSource::Text && recipe.train.data.path.empty();
+    }
     /// The last recorded step; -1 before.
     std::int64_t lastStep() const { return trained() ? data->steps.step.back() : -1; }
 };

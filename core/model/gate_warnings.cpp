@@ -17,9 +17,9 @@ std::vector<std::string> gate_warnings(const Transformer<T>& model) {
         const double scale = 1 - gate_activation(model.spec().gpas.activation, g);
         if (scale > 0) continue;
         char text[160];
-        std::snprintf(text, sizeof text, "blocks.%zu.gate is %.4g: its forward scale 1 − act(g) is %.4g, %s",
-                      l, g, scale,
-                      scale < 0 ? "which changes the sign" : "which erases what it is applied to");
+        std::snprintf(text, sizeof text,
+                      "layer %zu: the gate is %.4g, its forward scale 1 − act(g) is %.4g, %s", l + 1, g,
+                      scale, scale < 0 ? "which changes the sign" : "which erases what it is applied to");
         lines.push_back(text);
     }
     return lines;

@@ -27,8 +27,12 @@ class Search {
 
 Outcome diverged(std::int64_t step, int layer, const std::string& operation, double value) {
     std::string where;
-    if (layer >= 0) where.append("L").append(std::to_string(layer + 1)).append(" ");
-    where.append(operation);
+    if (layer >= 0) where.append("layer ").append(std::to_string(layer + 1)).append(" ");
+    // Tensors count layers from 0, texts from 1.
+    const std::string block = "blocks." + std::to_string(layer) + ".";
+    const std::size_t at = operation.find(block);
+    where.append(at == std::string::npos ? operation
+                                         : operation.substr(0, at) + operation.substr(at + block.size()));
     const std::string what = std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
     return {RunState::Diverged, step, "step " + std::to_string(step) + " · " + where + " · " + what, layer};
 }

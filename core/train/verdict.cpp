@@ -90,13 +90,29 @@ bool Verdict::collapsed(const Window& now) const {
            lost > (1 - kUnigramShare) * unigram_entropy_ && lost > 6 * std::hypot(now.error, best_error_);
 }
 
+namespace {
+
+/// "0.009", "9 × 10¹⁷".
+std::string ratio_text(double ratio) {
+    const std::string text = line("%.2g", ratio);
+    const std::size_t e = text.find('e');
+    if (e == std::string::npos) return text;
+    static constexpr const char* kRaised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+    const int exponent = std::stoi(text.substr(e + 1));
+    std::string power = exponent < 0 ? "⁻" : "";
+    for (const char digit : std::to_string(std::abs(exponent))) power += kRaised[digit - '0'];
+    return text.substr(0, e) + " × 10" + power;
+}
+
+}  // namespace
+
 std::string Verdict::gradient_words() const {
     if (ratios_.empty()) return "gradient ratio unknown";
     const double ratio = median_of(ratios_);
     const char* word = ratio < kVanishing   ? "vanishing"
                        : ratio > kExploding ? "exploding"
                                             : "neither vanishing nor exploding";
-    return line("gradients %s, first/last %.2g", word, ratio);
+    return line("gradients %s, layer 1 ÷ last layer: %s", word, ratio_text(ratio).c_str());
 }
 
 std::string Verdict::stalled_text(const Window& now) const {

@@ -263,7 +263,7 @@ class SchemeOraclesTest : public QObject {
         model.parameters()[model.table().attention[3].gate] = 1.2f;
         const auto lines = gate_warnings(model);
         QCOMPARE(lines.size(), std::size_t(1));
-        QVERIFY2(lines[0].starts_with("blocks.1.gate is 1.3: its forward scale 1 − act(g) is -0.02"),
+        QVERIFY2(lines[0].starts_with("layer 2: the gate is 1.3, its forward scale 1 − act(g) is -0.02"),
                  lines[0].c_str());
     }
 };

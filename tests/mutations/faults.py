@@ -112,7 +112,7 @@ FAULTS = [
     ("widgets", "the growth class sees every sub-layer", "growth_panel.cpp", "k < states.size(); k += 2) layers.push_back", "k < states.size(); k += $M ? 1 : 2) layers.push_back", ["widgets_panels_growth"]),
 
     # --- app
-    ("app", "ghosts stay after a drag", "lab_knobs.cpp", "drag_.reset();\n    ghosts_.clear();", "drag_.reset();\n    if (!$M) ghosts_.clear();", ["app_lab_lab", "app_window"]),
+    ("app", "ghosts survive the next edit", "lab.cpp", "if (!drag_) clearGhosts();\n    std::vector<LabRun> before", "if (!drag_ && !$M) clearGhosts();\n    std::vector<LabRun> before", ["app_lab_lab_edits"]),
     ("recipe", "an override at index = depth survives", "keys.cpp", "return o.index >= changed.stack.depth;", "return o.index >= changed.stack.depth + ($M ? 1 : 0);", ["recipe_", "app_lab_lab"]),
     ("app", "a linked edit reaches a pinned run", "comparison.cpp", "if (!run.pinned && (!own ||", "if (($M || !run.pinned) && (!own ||", ["app_lab"]),
     ("app", "a new run forgets its imported weights", "comparison.cpp", "fresh.weights = run.weights;", "if (!$M) fresh.weights = run.weights;", ["app_lab"]),

@@ -14,19 +14,19 @@ class FirstBadTest : public QObject {
         QTest::addColumn<QString>("tensor");
         QTest::addColumn<QString>("text");
         QTest::newRow("qkv") << false << "blocks.1.attn.wk"
-                             << "step 3 · L2 attn.qkv · ";
+                             << "step 3 · layer 2 attn.qkv · ";
         QTest::newRow("w1") << false << "blocks.0.ffn.w1"
-                            << "step 3 · L1 ffn.w1 · ";
+                            << "step 3 · layer 1 ffn.w1 · ";
         QTest::newRow("w2") << false << "blocks.0.ffn.w2"
-                            << "step 3 · L1 ffn.w2 · ";
+                            << "step 3 · layer 1 ffn.w2 · ";
         QTest::newRow("normalised keys") << true << "blocks.1.attn.wk"
-                                         << "step 3 · L2 attn.qkv · ";
+                                         << "step 3 · layer 2 attn.qkv · ";
         QTest::newRow("gate") << true << "blocks.0.ffn.w_gate"
-                              << "step 3 · L1 ffn.w_gate/w_up · ";
+                              << "step 3 · layer 1 ffn.w_gate/w_up · ";
         QTest::newRow("up") << true << "blocks.0.ffn.w_up"
-                            << "step 3 · L1 ffn.w_gate/w_up · ";
+                            << "step 3 · layer 1 ffn.w_gate/w_up · ";
         QTest::newRow("down") << true << "blocks.1.ffn.w_down"
-                              << "step 3 · L2 ffn.w_down · ";
+                              << "step 3 · layer 2 ffn.w_down · ";
         QTest::newRow("embedding norm") << true << "emb_norm.weight"
                                         << "step 3 · emb_norm · ";
     }

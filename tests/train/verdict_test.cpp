@@ -30,10 +30,12 @@ class VerdictTest : public QObject {
         QTest::addColumn<double>("loss");
         QTest::addColumn<double>("ratio");
         QTest::addColumn<QString>("gradients");
-        QTest::newRow("vanishing") << kUnigram * 1.02 << 9e-3 << "gradients vanishing, first/last 0.009";
+        QTest::newRow("vanishing") << kUnigram * 1.02 << 9e-3
+                                   << "gradients vanishing, layer 1 ÷ last layer: 0.009";
         QTest::newRow("healthy") << kUnigram << 4.0
-                                 << "gradients neither vanishing nor exploding, first/last 4";
-        QTest::newRow("exploding") << kUnigram << 9e17 << "gradients exploding, first/last 9e+17";
+                                 << "gradients neither vanishing nor exploding, layer 1 ÷ last layer: 4";
+        QTest::newRow("exploding") << kUnigram << 9e17
+                                   << "gradients exploding, layer 1 ÷ last layer: 9 × 10¹⁷";
         QTest::newRow("not finite") << kUnigram << double(NAN) << "gradient ratio unknown";
         QTest::newRow("just above the border") << kUnigram * 0.9701 << 1.0 << "neither";
         QTest::newRow("untrained, above ln V") << kLnV + 0.5 << 1.0 << "neither";

@@ -2,18 +2,26 @@
 #include "widgets/knobs/choice_knob.h"
 
 #include <QComboBox>
+#include <QKeyEvent>
 #include <QStandardItemModel>
 #include <QWheelEvent>
 
 namespace normscope::widgets {
 namespace {
 
-/// A combo box that ignores the wheel unless it has the focus.
+/// A combo box that ignores the wheel unless it has the focus, and Home and End, which show the first and
+/// the newest step.
 class CalmBox : public QComboBox {
   public:
     using QComboBox::QComboBox;
 
   protected:
+    void keyPressEvent(QKeyEvent* event) override {
+        if (event->key() == Qt::Key_Home || event->key() == Qt::Key_End)
+            event->ignore();
+        else
+            QComboBox::keyPressEvent(event);
+    }
     void wheelEvent(QWheelEvent* event) override {
         if (hasFocus())
             QComboBox::wheelEvent(event);
@@ -29,8 +37,9 @@ ChoiceKnob::ChoiceKnob(const QString& label, const QString& name, const QStringL
     : KnobRow(label, name, parent), box_(new CalmBox(this)) {
     for (qsizetype i = 0; i < words.size(); ++i) box_->addItem(titles.at(i), words.at(i));
     box_->setFocusPolicy(Qt::StrongFocus);
-    box_->setFixedWidth(kChoiceWidth);
-    setEditor(box_);
+    box_->setMinimumWidth(60);
+    box_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);  // a long word does not widen the column
+    setEditor(box_, true);
     connect(box_, &QComboBox::activated, this, [this] {
         const QString old_word = value_, word = box_->currentData().toString();
         if (word == old_word) return;

@@ -74,6 +74,18 @@ QString choiceTitle(const QString& key, const QString& word) {
     return word.left(1).toUpper() + word.mid(1);
 }
 
+bool sameNorms(Scheme a, Scheme b) {
+    if (a == b) return true;
+    const auto special = [](Scheme s) { return s == Scheme::Custom || s == Scheme::Mix || s == Scheme::Lns; };
+    if (special(a) || special(b)) return false;
+    const auto same = [](const NormPlaces& x, const NormPlaces& y) {
+        return x.in == y.in && x.out == y.out && x.post == y.post && x.v == y.v;
+    };
+    const SchemeRow &p = scheme_row(a), &q = scheme_row(b);
+    return same(p.attn, q.attn) && same(p.ffn, q.ffn) && p.shortcut == q.shortcut && p.s_in == q.s_in &&
+           p.final_norm == q.final_norm && p.residual == q.residual;
+}
+
 QString choiceTip(const QString& key, const QString& word) {
     const auto scheme = schemeOf(key, word);
     if (!scheme) return {};
@@ -85,7 +97,12 @@ QString choiceTip(const QString& key, const QString& word) {
     QString text = lineOf(0);
     if (const QString last = lineOf(StackSpec().depth - 1); last != text)
         text += QCoreApplication::translate("KnobTable", " in the first layers, %1 in the last").arg(last);
-    return QStringLiteral("%1   %2").arg(text, QString::fromUtf8(scheme_row(*scheme).source));
+    text = QStringLiteral("%1   %2").arg(text, QString::fromUtf8(scheme_row(*scheme).source));
+    for (std::size_t i = 0; i < words_of<Scheme>().size(); ++i)
+        if (const auto other = static_cast<Scheme>(i); other != *scheme && sameNorms(other, *scheme))
+            text += u'\n' + QCoreApplication::translate("KnobTable", "The same norms as %1")
+                                .arg(QString::fromUtf8(scheme_row(other).title));
+    return text;
 }
 
 QString sectionTitle(KnobSection section) {

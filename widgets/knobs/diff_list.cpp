@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/knobs/diff_list.h"
 
-#include <QHBoxLayout>
 #include <QMenu>
 #include <QPainter>
 #include <QPushButton>
@@ -24,7 +23,7 @@ class DiffRow : public QPushButton {
         setFocusPolicy(Qt::TabFocus);
         setCursor(Qt::PointingHandCursor);
         setAccessibleName(DiffList::tr("Reset %1").arg(line_));
-        setToolTip(DiffList::tr("%1: %2 → %3\nClick: back to %2")
+        setToolTip(DiffList::tr("%1: %2 → %3\nClick to reset it to %2")
                        .arg(difference.key, difference.base, difference.now));
     }
     QSize sizeHint() const override { return {60, fontMetrics().height() + 4}; }
@@ -56,19 +55,15 @@ DiffList::DiffList(QWidget* parent) : QWidget(parent) {
     title_->setFocusPolicy(Qt::TabFocus);
     connect(title_, &QToolButton::toggled, this, &DiffList::setListShown);
     choose_ = new QToolButton(this);
-    choose_->setText(tr("vs…"));
-    choose_->setToolTip(tr("Choose the preset to compare with"));
+    choose_->setText(tr("Compare with preset…"));
+    choose_->setToolTip(tr("Compare the knobs with a preset"));
     choose_->setAccessibleName(choose_->toolTip());
     choose_->setAutoRaise(true);
     choose_->setFocusPolicy(Qt::TabFocus);
     menu_ = new QMenu(choose_);
     connect(choose_, &QToolButton::clicked, this,
             [this] { menu_->popup(choose_->mapToGlobal(QPoint(0, choose_->height()))); });
-    auto* heading = new QHBoxLayout;
-    heading->setSpacing(0);
     title_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
-    heading->addWidget(title_, 1);
-    heading->addWidget(choose_);
     list_ = new QWidget(this);
     rows_ = new QVBoxLayout(list_);
     rows_->setContentsMargins(0, 0, 0, 0);
@@ -76,15 +71,16 @@ DiffList::DiffList(QWidget* parent) : QWidget(parent) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
-    column->addLayout(heading);
+    column->addWidget(title_);
     column->addWidget(list_);
+    column->addWidget(choose_, 0, Qt::AlignLeft);
     setListShown(false);
 }
 
 void DiffList::setPresets(std::vector<NamedRecipe> presets) {
     presets_ = std::move(presets);
     menu_->clear();
-    menu_->addAction(tr("The nearest preset"), this, [this] { setBase({}); });
+    menu_->addAction(tr("Nearest preset"), this, [this] { setBase({}); });
     menu_->addSeparator();
     for (const NamedRecipe& preset : presets_)
         menu_->addAction(preset.title, this, [this, name = preset.name] { setBase(name); });
@@ -126,7 +122,7 @@ void DiffList::showTitle() {
     const QString preset = presets_[static_cast<std::size_t>(base_)].title;
     const QString count = differences_.empty() ? QString() : QStringLiteral(" (%1)").arg(differences_.size());
     const QString text =
-        differences_.empty() ? tr("As preset %1").arg(preset) : tr("Differs from %1").arg(preset);
+        differences_.empty() ? tr("Matches preset %1").arg(preset) : tr("Differs from preset %1").arg(preset);
     // A long preset name is elided, the count is not.
     constexpr int kArrow = 28;
     const int space = title_->width() - kArrow - fontMetrics().horizontalAdvance(count);

@@ -135,11 +135,11 @@ void Knob::check() {
 }
 
 void Knob::colourField() {
-    // Rejected values in the colour of bad values, unusual ones in the second run's amber.
+    // Rejected values in the colour of bad values, unusual ones muted: hue belongs to the runs.
     const Theme theme = themeOf(palette());
     QPalette colours;
     if (verdict_ != Verdict::Usual)
-        colours.setColor(QPalette::Text, verdict_ == Verdict::Rejected ? theme.bad : theme.run(1));
+        colours.setColor(QPalette::Text, verdict_ == Verdict::Rejected ? theme.bad : theme.muted);
     field_->setPalette(colours);
 }
 

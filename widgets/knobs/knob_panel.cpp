@@ -3,15 +3,16 @@
 
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/diff_list.h"
-#include "widgets/plots/glyph.h"
 #include "widgets/knobs/knob.h"
 #include "widgets/knobs/notice_strip.h"
 #include "widgets/knobs/path_knob.h"
 #include "widgets/knobs/recipe_keys.h"
+#include "widgets/plots/glyph.h"
 
 #include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPainter>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSignalBlocker>
@@ -21,8 +22,56 @@
 namespace normscope::widgets {
 namespace {
 
+constexpr int kFoldHeight = 27;
+
 QString translated(const char* text) {
     return QCoreApplication::translate("KnobTable", text);
+}
+
+/// The header of a fold: its title, and at the right end what its most asked knobs are set to.
+class FoldTitle : public QToolButton {
+  public:
+    using QToolButton::QToolButton;
+    void setSummary(const QString& summary) {
+        summary_ = summary;
+        setAccessibleDescription(summary);
+        update();
+    }
+
+  protected:
+    void paintEvent(QPaintEvent* event) override {
+        QToolButton::paintEvent(event);
+        constexpr int kArrow = 24, kMargin = 6;
+        const int left = kArrow + fontMetrics().horizontalAdvance(text()) + 2 * kMargin;
+        const QRect space(left, 0, width() - kMargin - left, height());
+        if (fontMetrics().horizontalAdvance(summary_) > space.width()) return;
+        QPainter painter(this);
+        painter.setPen(palette().color(QPalette::PlaceholderText));
+        painter.drawText(space, Qt::AlignRight | Qt::AlignVCenter, summary_);
+    }
+
+  private:
+    QString summary_;
+};
+
+QString summaryOf(KnobSection section, const Recipe& r, const QHash<QString, QVariant>& values) {
+    const auto word = [&](const char* key) {
+        return choiceTitle(QLatin1String(key), values.value(QLatin1String(key)).toString());
+    };
+    switch (section) {
+        case KnobSection::Block:
+            return KnobPanel::tr("%1 tokens · %2 heads").arg(r.stack.context).arg(r.stack.heads);
+        case KnobSection::Residual:
+            return word("stack.norm.kind");
+        case KnobSection::Init:
+            return word("stack.init.rule");
+        case KnobSection::Gpas:
+            return word("stack.gpas.enabled").toLower();
+        case KnobSection::Training:
+            return word("optimizer.kind") + QStringLiteral(" · ") + word("precision");
+        default:
+            return {};
+    }
 }
 
 /// A number in the type of its key.
@@ -52,46 +101,48 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
 
     auto* column = new QWidget;
     auto* lines = new QVBoxLayout(column);
-    lines->setContentsMargins(8, 2, 6, 6);
-    lines->setSpacing(3);
-    // Above the scroll area: warnings stay visible.
+    lines->setContentsMargins(4, 2, 4, 6);
+    lines->setSpacing(0);
+    // Below the scroll area: warnings stay visible and move no knob.
     notices_ = new NoticeStrip(this);
     differences_ = new DiffList(column);
     for (const KnobSpec& spec : knobTable()) {
         rows_.push_back(makeRow(spec));
         if (spec.section == KnobSection::InSight) lines->addWidget(rows_.back().widget);
     }
-    lines->addWidget(differences_);
     for (int section = 1; section < kKnobSections; ++section) makeFold(KnobSection(section), lines);
+    lines->addWidget(differences_);
     lines->addStretch(1);
 
-    auto* scroll = new QScrollArea(this);
-    scroll->setWidget(column);
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setFocusPolicy(Qt::NoFocus);
+    scroll_ = new QScrollArea(this);
+    scroll_->setWidget(column);
+    scroll_->setWidgetResizable(true);
+    scroll_->setFrameShape(QFrame::NoFrame);
+    scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll_->setFocusPolicy(Qt::NoFocus);
     auto* outer = new QVBoxLayout(this);
     outer->setContentsMargins(0, 0, 0, 0);
     outer->setSpacing(0);
     outer->addLayout(heading);
+    outer->addWidget(scroll_, 1);
     outer->addWidget(notices_);
-    outer->addWidget(scroll, 1);
     setAccessibleName(tr("Knobs"));
     setRecipe({}, {});
 }
 
 void KnobPanel::makeFold(KnobSection section, QVBoxLayout* column) {
     Fold& fold = folds_[static_cast<std::size_t>(section)];
-    fold.title = new QToolButton;
+    fold.title = new FoldTitle;
     fold.title->setCheckable(true);
     fold.title->setAutoRaise(true);
     fold.title->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     fold.title->setFocusPolicy(Qt::TabFocus);
+    fold.title->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);  // the whole header opens it
+    fold.title->setFixedHeight(kFoldHeight);
     fold.body = new QWidget;
     auto* lines = new QVBoxLayout(fold.body);
     lines->setContentsMargins(0, 0, 0, 4);
-    lines->setSpacing(3);
+    lines->setSpacing(0);
     for (const Row& row : rows_)
         if (row.spec->section == section) lines->addWidget(row.widget);
     column->addWidget(fold.title);
@@ -187,7 +238,8 @@ void KnobPanel::setRecipe(const Recipe& shown, const Recipe& defaults) {
     defaults_ = recipeValues(defaults);
     for (Row& row : rows_) {
         row.show(values_.value(row.key), defaults_.value(row.key));
-        if (row.spec->applies) row.widget->setVisible(row.spec->applies(shown));
+        // Greyed out rather than hidden: another run or scheme moves no knob.
+        if (row.spec->applies) row.widget->setEnabled(row.spec->applies(shown));
     }
     differences_->setRecipe(shown);
     showFoldTitles();
@@ -233,6 +285,17 @@ void KnobPanel::setAllShown(bool shown) {
     for (int section = 1; section < kKnobSections; ++section) setSectionShown(KnobSection(section), shown);
 }
 
+void KnobPanel::reveal(const QString& key) {
+    for (const Row& row : rows_) {
+        if (row.key != key) continue;
+        setSectionShown(row.spec->section, true);
+        layout()->activate();
+        QCoreApplication::sendPostedEvents(scroll_->widget(), QEvent::LayoutRequest);
+        row.widget->editor()->setFocus(Qt::ShortcutFocusReason);
+        scroll_->ensureWidgetVisible(row.widget);
+    }
+}
+
 KnobRow* KnobPanel::row(const QString& key) const {
     const auto it = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.key == key; });
     return it == rows_.end() ? nullptr : it->widget;
@@ -243,7 +306,7 @@ void KnobPanel::showFoldTitles() {
         int changed = 0;
         bool differs = false;
         for (const Row& row : rows_) {
-            if (static_cast<int>(row.spec->section) != section || row.widget->isHidden()) continue;
+            if (static_cast<int>(row.spec->section) != section || !row.widget->isEnabledTo(this)) continue;
             changed += row.widget->isChanged();
             differs |= row.widget->isDiffering();
         }
@@ -251,7 +314,9 @@ void KnobPanel::showFoldTitles() {
         QString title = sectionTitle(KnobSection(section));
         if (changed > 0) title += tr(" (%n changed)", nullptr, changed);
         if (differs) title += QStringLiteral("  ≠");
-        folds_[static_cast<std::size_t>(section)].title->setText(title);
+        auto* header = static_cast<FoldTitle*>(folds_[static_cast<std::size_t>(section)].title);
+        header->setText(title);
+        header->setSummary(summaryOf(KnobSection(section), shown_, values_));
     }
 }
 

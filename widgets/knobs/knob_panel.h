@@ -11,6 +11,7 @@
 #include <functional>
 #include <vector>
 
+class QScrollArea;
 class QToolButton;
 class QVBoxLayout;
 
@@ -22,9 +23,9 @@ class KnobRow;
 class NoticeStrip;
 
 /// The column of knobs: one row per entry of knobTable(), the most used always visible, the others in a fold
-/// per section, and only those that have an effect in the shown recipe. Notices are placed above them, the
-/// differences from a preset after the visible knobs. Shows a recipe and emits requested changes; changes
-/// nothing itself.
+/// per section; those without an effect in the shown recipe are greyed out. The differences from a preset and
+/// the notices are placed below them, where they move no knob. Shows a recipe and emits requested changes;
+/// changes nothing itself.
 class KnobPanel : public QWidget {
     Q_OBJECT
   public:
@@ -43,6 +44,8 @@ class KnobPanel : public QWidget {
     /// Opens or closes a fold, or all of them.
     void setSectionShown(KnobSection section, bool shown);
     void setAllShown(bool shown);
+    /// Opens the fold of a key's knob, scrolls to it and gives it the focus.
+    void reveal(const QString& key);
     /// The row of a key, or nullptr: for tests, presentation strips and stories.
     KnobRow* row(const QString& key) const;
     NoticeStrip* notices() const { return notices_; }
@@ -75,6 +78,7 @@ class KnobPanel : public QWidget {
     Recipe shown_;
     QHash<QString, QVariant> values_, defaults_;
     GlyphButton* link_;
+    QScrollArea* scroll_;
     NoticeStrip* notices_;
     DiffList* differences_;
     struct Fold {

@@ -6,10 +6,11 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
-#include <QVBoxLayout>
 
 namespace normscope::widgets {
 namespace {
+
+constexpr int kLabelWidth = 104;
 
 /// Keeps its space while hidden, so that rows do not move.
 void keepPlace(QWidget* widget) {
@@ -33,20 +34,25 @@ class RestartMark : public QWidget {
 
 KnobRow::KnobRow(const QString& label, const QString& name, QWidget* parent) : QWidget(parent) {
     setAccessibleName(name);
-    dot_ = new QLabel(QStringLiteral("●"), this);
-    dot_->setFixedWidth(10);
+    setFixedHeight(kHeight);
+    // The left part has one width in every row, so that the sliders lie below each other.
+    auto* left = new QWidget(this);
+    left->setFixedWidth(kLabelWidth);
+    dot_ = new QLabel(QStringLiteral("●"), left);
+    dot_->setFixedWidth(11);
     QFont small = dot_->font();
     small.setPixelSize(8);
     dot_->setFont(small);
-    dot_->setForegroundRole(QPalette::Link);
+    dot_->setForegroundRole(QPalette::PlaceholderText);
     dot_->setAccessibleName(tr("changed from its default"));
-    label_ = new QLabel(label, this);
-    restart_ = new RestartMark(this);
+    label_ = new QLabel(label, left);
+    restart_ = new RestartMark(left);
     restart_->setToolTip(tr("A change starts a new run"));
     restart_->setVisible(false);
-    differs_ = new QLabel(QStringLiteral("≠"), this);
+    differs_ = new QLabel(QStringLiteral("≠"), left);
+    differs_->setFixedWidth(11);
     differs_->setAccessibleName(tr("differs"));
-    differs_->setToolTip(tr("Differs: the compared runs do not agree. A change sets all that are linked."));
+    differs_->setToolTip(tr("The compared runs differ here. A change sets all that are linked."));
     QFont bold = differs_->font();
     bold.setBold(true);
     differs_->setFont(bold);
@@ -56,18 +62,19 @@ KnobRow::KnobRow(const QString& label, const QString& name, QWidget* parent) : Q
     keepPlace(reset_);
     connect(reset_, &QToolButton::clicked, this, &KnobRow::resetRequested);
 
-    line_ = new QHBoxLayout;
+    auto* marks = new QHBoxLayout(left);
+    marks->setContentsMargins(0, 0, 0, 0);
+    marks->setSpacing(2);
+    marks->addWidget(dot_);
+    marks->addWidget(differs_);
+    marks->addWidget(label_);
+    marks->addWidget(restart_);
+    marks->addStretch(1);
+    line_ = new QHBoxLayout(this);
+    line_->setContentsMargins(0, 0, 0, 0);
     line_->setSpacing(3);
-    line_->addWidget(dot_);
-    line_->addWidget(label_);
-    line_->addWidget(restart_);
-    line_->addWidget(differs_);
-    line_->addStretch(1);
+    line_->addWidget(left);
     line_->addWidget(reset_);
-    lines_ = new QVBoxLayout(this);
-    lines_->setContentsMargins(0, 0, 0, 0);
-    lines_->setSpacing(0);
-    lines_->addLayout(line_);
     keepPlace(dot_);
     setChanged(false);
 }
@@ -78,6 +85,7 @@ void KnobRow::setRestarts(bool restarts) {
 
 void KnobRow::setDiffering(bool differing) {
     differs_->setVisible(differing);
+    showMarks();
 }
 
 bool KnobRow::isDiffering() const {
@@ -85,7 +93,7 @@ bool KnobRow::isDiffering() const {
 }
 
 bool KnobRow::isChanged() const {
-    return !dot_->isHidden();
+    return !reset_->isHidden();
 }
 
 QString KnobRow::label() const {
@@ -93,19 +101,29 @@ QString KnobRow::label() const {
 }
 
 void KnobRow::setChanged(bool changed) {
-    dot_->setVisible(changed);
     reset_->setVisible(changed);
+    showMarks();
 }
 
-void KnobRow::setEditor(QWidget* editor) {
+/// ≠ takes the place of the dot: the label does not move.
+void KnobRow::showMarks() {
+    const bool differs = isDiffering();
+    QSizePolicy policy = dot_->sizePolicy();
+    policy.setRetainSizeWhenHidden(!differs);
+    dot_->setSizePolicy(policy);
+    dot_->setVisible(isChanged() && !differs);
+}
+
+void KnobRow::setEditor(QWidget* editor, bool wide) {
     editor->setAccessibleName(accessibleName());
     label_->setBuddy(editor);
-    line_->insertWidget(line_->indexOf(reset_), editor);
+    line_->insertWidget(line_->indexOf(reset_), editor, wide ? 1 : 0);
+    editor_ = editor;
 }
 
 void KnobRow::setBody(QWidget* body) {
     body->setAccessibleName(accessibleName());
-    lines_->addWidget(body);
+    line_->insertWidget(line_->indexOf(editor_), body, 1);
 }
 
 }  // namespace normscope::widgets

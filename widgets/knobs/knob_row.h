@@ -5,20 +5,18 @@
 
 class QHBoxLayout;
 class QLabel;
-class QVBoxLayout;
 
 namespace normscope::widgets {
 
 class GlyphButton;
 
-/// Width of the editors of words, in pixels.
-inline constexpr int kChoiceWidth = 116;
-
-/// The parts common to every knob: label, a dot and a reset button where it differs from the default, ⟳ where
-/// a change restarts a run, and ≠ where the compared runs differ.
+/// The parts common to every knob, on one line: label, a dot and a reset button where it differs from the
+/// default, ⟳ where a change restarts a run, and ≠ where the compared runs differ. No part moves another.
 class KnobRow : public QWidget {
     Q_OBJECT
   public:
+    static constexpr int kHeight = 28;
+
     /// `name` is the accessible name, e.g. "residual step"; `label` the text in the row, e.g. "Δt".
     KnobRow(const QString& label, const QString& name, QWidget* parent = nullptr);
 
@@ -27,26 +25,29 @@ class KnobRow : public QWidget {
     bool isDiffering() const;
     bool isChanged() const;  ///< the value is not the default: dot and reset button are shown
     QString label() const;
+    QWidget* editor() const { return editor_; }
 
   Q_SIGNALS:
     void resetRequested();
 
   protected:
     void setChanged(bool changed);
-    /// The editor at the right end of the first line; it gets the row's accessible name, and the focus on
-    /// clicks on the label.
-    void setEditor(QWidget* editor);
-    /// A second line.
+    /// The editor at the right end; it gets the row's accessible name, and the focus on clicks on the label.
+    /// `wide`: it takes all the space right of the label.
+    void setEditor(QWidget* editor, bool wide = false);
+    /// Between label and editor; after setEditor().
     void setBody(QWidget* body);
 
   private:
+    void showMarks();
+
     QLabel* dot_;
     QLabel* label_;
     QWidget* restart_;
     QLabel* differs_;
     GlyphButton* reset_;
     QHBoxLayout* line_;
-    QVBoxLayout* lines_;
+    QWidget* editor_ = nullptr;
 };
 
 }  // namespace normscope::widgets

@@ -51,15 +51,6 @@ const KnobSpec kTable[] = {
      T("Where the norms are placed; one form for all ([G] §2, [K] §3):\n"
        "x' = N_post(a·x + Δt·b·N_out(f(s·N_in(x))))\nCustom starts with no norm: switch them in the stack "
        "above.")},
-    {InSight, "stack.mix_post_fraction", T("Post share"), T("share of Post-LN layers"),
-     T("Mix-LN: the first ⌊share·N⌋ layers are Post-LN, the others Pre-LN ([G] §2 after Mix-LN, which "
-       "takes 1/4)."),
-     {Linear, 0, 1, false, {0.25, 0.5}}, mixes},
-    {InSight, "stack.lns_form", T("LNS form"), T("form of the LNS factor"),
-     T("LNS scales the input norm by 1/√ℓ ([G] eq. 3), ℓ the layer from 1.\n"
-       "Factor: a fixed multiplier. Gain: γ starts at 1/√ℓ and is trained. Both have the same first "
-       "forward pass."),
-     {}, scalesByLayer},
     {InSight, "stack.depth", T("Depth"), T("depth"),
      T("Layers N; each is attention, then feed-forward."),
      {Integer, 1, 48, false, {6, 12, 24}}},
@@ -135,6 +126,15 @@ const KnobSpec kTable[] = {
     {Residual, "stack.branch_scale_init", T("λ at start"), T("initial branch scale"),
      T("λ of step 0: ReZero and SkipInit start at 0, LayerScale at 1e-4 … 0.1."),
      {Log, 1e-6, 2, true, {1e-4, 0.1, 1}}, scalesBranch},
+    {Residual, "stack.mix_post_fraction", T("Post share"), T("share of Post-LN layers"),
+     T("Mix-LN: the first ⌊share·N⌋ layers are Post-LN, the others Pre-LN ([G] §2 after Mix-LN, which "
+       "takes 1/4)."),
+     {Linear, 0, 1, false, {0.25, 0.5}}, mixes},
+    {Residual, "stack.lns_form", T("LNS form"), T("form of the LNS factor"),
+     T("LNS scales the input norm by 1/√ℓ ([G] eq. 3), ℓ the layer from 1.\n"
+       "Factor: a fixed multiplier. Gain: γ starts at 1/√ℓ and is trained. Both have the same first "
+       "forward pass."),
+     {}, scalesByLayer},
 
     {Init, "stack.init.rule", T("Init"), T("initialisation"),
      T("How the weights are drawn.\nLab: std 1/√d for every matrix. GPT-2: std, outputs / √(2N). Plain: "

@@ -186,11 +186,7 @@ void KnobSlider::keyPressEvent(QKeyEvent* event) {
             return commit(paged(scale_, value_, 1));
         case Qt::Key_PageDown:
             return commit(paged(scale_, value_, -1));
-        case Qt::Key_Home:
-            return commit(valueAt(scale_, 0));
-        case Qt::Key_End:
-            return commit(valueAt(scale_, 1));
-        default:
+        default:  // Home and End too: they show the first and the newest step
             QWidget::keyPressEvent(event);
     }
 }

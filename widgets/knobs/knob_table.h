@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/stack/scheme_rows.h"
 #include "widgets/knobs/knob_scale.h"
 
 #include <span>
@@ -35,7 +36,7 @@ struct KnobSpec {
     const char* name;      ///< for screen readers and messages: "residual step"
     const char* tip;       ///< what it does, with its formula and source
     KnobRange range = {};  ///< numbers only
-    /// Whether the key has an effect in this recipe; null = always. Other knobs are hidden.
+    /// Whether the key has an effect in this recipe; null = always. Else the knob is greyed out.
     bool (*applies)(const Recipe&) = nullptr;
 };
 
@@ -49,6 +50,9 @@ KnobScale knobScale(const KnobSpec& spec, const Recipe& recipe);
 
 /// The display text of a word: "Pre-LN" for scheme pre.
 QString choiceTitle(const QString& key, const QString& word);
+
+/// Whether two schemes are one map under two names (Peri-LN and Sandwich-LN).
+bool sameNorms(Scheme a, Scheme b);
 
 /// The tooltip of a word: a scheme's sub-layer with its source. May be empty.
 QString choiceTip(const QString& key, const QString& word);

@@ -100,7 +100,7 @@ void NoticeStrip::paintEvent(QPaintEvent*) {
         const int height = rowHeight(line, width());
         if (all.contains(line))  // the last may be the count of the rest
             paintGlyph(painter, QRectF(8, y + 1, kGlyph, kGlyph), rejected ? Glyph::Cross : Glyph::Bang,
-                       rejected ? theme.bad : theme.run(1));
+                       rejected ? theme.bad : theme.text);
         painter.setPen(theme.text);
         const QRect text(kLeft, y, width() - kLeft - kRight, height);
         if (isChecked())

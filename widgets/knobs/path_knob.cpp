@@ -7,10 +7,14 @@
 
 namespace normscope::widgets {
 
+namespace {
+constexpr int kTextWidth = 110;
+}
+
 PathKnob::PathKnob(const QString& label, const QString& name, QWidget* parent)
     : KnobRow(label, name, parent), button_(new QPushButton(this)) {
-    button_->setFixedWidth(kChoiceWidth);
-    setEditor(button_);
+    button_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+    setEditor(button_, true);
     connect(button_, &QPushButton::clicked, this, &PathKnob::ask);
     setValue(QString());
 }
@@ -18,7 +22,7 @@ PathKnob::PathKnob(const QString& label, const QString& name, QWidget* parent)
 void PathKnob::setValue(const QString& path) {
     value_ = path;
     const QString shown = path.isEmpty() ? tr("Choose…") : QFileInfo(path).fileName();
-    button_->setText(button_->fontMetrics().elidedText(shown, Qt::ElideMiddle, kChoiceWidth - 16));
+    button_->setText(button_->fontMetrics().elidedText(shown, Qt::ElideMiddle, kTextWidth));
     button_->setToolTip(path);
     setChanged(value_ != default_);
 }
@@ -29,11 +33,19 @@ void PathKnob::setDefaultValue(const QString& path) {
 }
 
 void PathKnob::ask() {
-    const QString path = QFileDialog::getOpenFileName(this, tr("Text to train on"), value_);
-    if (path.isEmpty() || path == value_) return;
-    const QString old_path = value_;
-    setValue(path);
-    Q_EMIT valueCommitted(old_path, path);
+    if (auto* open = window()->findChild<QFileDialog*>(QStringLiteral("fileDialog")))
+        return open->activateWindow();
+    auto* dialog = new QFileDialog(window(), tr("Choose a text file"), value_);
+    dialog->setObjectName(QStringLiteral("fileDialog"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::ExistingFile);
+    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+        if (path.isEmpty() || path == value_) return;
+        const QString old_path = value_;
+        setValue(path);
+        Q_EMIT valueCommitted(old_path, path);
+    });
+    dialog->open();
 }
 
 }  // namespace normscope::widgets

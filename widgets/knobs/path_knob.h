@@ -16,13 +16,13 @@ class PathKnob : public KnobRow {
     void setValue(const QString& path);
     void setDefaultValue(const QString& path);
     QString value() const { return value_; }
+    /// Opens the dialog (object name "fileDialog"); a chosen file is committed.
+    void ask();
 
   Q_SIGNALS:
     void valueCommitted(const QString& old_path, const QString& new_path);
 
   private:
-    void ask();
-
     QPushButton* button_;
     QString value_, default_;
 };

@@ -56,7 +56,7 @@ std::optional<Plot> ratioStrip(const Plot& plot) {
     for (const Curve& curve : plot.curves) {
         if (!comparable(curve) || curve.role.run == 0 || curve.step != base->step) continue;
         Curve ratio;
-        ratio.name = curve.name + " / " + base->name;
+        ratio.name = curve.name + " ÷ " + base->name;
         ratio.role = curve.role;
         ratio.kind = curve.kind;
         ratio.step = curve.step;
@@ -75,7 +75,7 @@ std::optional<Plot> ratioStrip(const Plot& plot) {
     if (strip.curves.empty()) return std::nullopt;
 
     strip.x = plot.x;
-    strip.y.label = strip.curves.size() == 1 ? strip.curves.front().name : "/ " + base->name;
+    strip.y.label = strip.curves.size() == 1 ? strip.curves.front().name : "Ratio to " + base->name;
     strip.y.scale = Scale::Log;
     strip.y.ticks = stripTicks(span);
     span = std::pow(span, 1.05);  // 5 % margin on the log axis

@@ -111,7 +111,7 @@ Figure buildGrowth(const PanelInput& input) {
     const bool relative = options.at("normalise") == "on";
 
     Figure figure = startFigure(panel);
-    figure.quantity = relative ? quantity.name + " ÷ X₀" : quantity.name;
+    figure.quantity = relative ? quantity.name + " relative to the embedding" : quantity.name;
     figure.formula = quantity.formula;
     const bool uniform = options.at("bound") == "uniform";
     if (!quantity.bound.empty())

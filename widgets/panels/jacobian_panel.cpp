@@ -48,14 +48,15 @@ Band bandOf(const QString& name, const Role& role, const std::vector<double>& x,
     return band;
 }
 
-/// The null counts, one mark per row; runs are placed side by side within a row.
+constexpr int kMostNullRows = 6;  // more would leave no space for the fans
+
+/// The null counts, one mark per block, in the lane's row of the run.
 void addNullCounts(Plot& plot, const std::vector<double>& x, const std::vector<Spectrum>& spectra,
-                   const ShownSample& shown, std::size_t runs) {
-    const double spacing = x.size() > 1 ? x[1] - x[0] : 1;
-    const double shift = (shown.index - (double(runs) - 1) / 2) * 0.3 * spacing / double(runs);
+                   const ShownSample& shown) {
+    if (shown.index >= kMostNullRows) return;
     for (std::size_t i = 0; i < x.size(); ++i)
         if (const QString glyph = glyphOf(spectra[i]); !glyph.isEmpty())
-            plot.frame_marks.push_back({x[i] + shift, glyph, runRole(shown.index)});
+            plot.frame_marks.push_back({x[i], glyph, runRole(shown.index)});
 }
 
 /// Recordings of earlier versions lack counts.
@@ -120,7 +121,7 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
             plot.bands.push_back(bandOf(name + " min–max", role, median.x, *spectra, 0, 1, 0.12));
             plot.bands.push_back(bandOf(name + " 5–95 %", role, median.x, *spectra, 0.05, 0.95, 0.25));
             if (block == "last") {
-                addNullCounts(plot, median.x, *spectra, shown, input.runs.size());
+                addNullCounts(plot, median.x, *spectra, shown);
                 sayNotCounted(plot, *spectra, shown);
             }
             parts << spoken(shown, *spectra);
@@ -137,6 +138,9 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
     plot.x = depthAxis(depth);
     plot.y = sigmaAxis(figure, block);
     plot.lane_label = "0";
+    if (block == "last" && input.runs.size() > std::size_t(kMostNullRows))
+        plot.chips.push_back(
+            {Chip::Edge::BottomLeft, QString("nulls of the first %1 runs").arg(kMostNullRows), {}});
     plot.references.push_back({Qt::Horizontal, 1, "σ = 1"});
     markBadLayers(plot, input);
     nameDepths(figure, depth, 1);

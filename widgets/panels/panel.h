@@ -21,7 +21,8 @@ using PanelOptions = std::map<std::string, std::string>;
 struct PanelInput {
     std::vector<const RunData*> runs;  ///< drawn as run 0, 1, …; none is null
     std::vector<const RunData*>
-        ghosts;  ///< the old state of run i while a knob is dragged: grey; null = none
+        ghosts;               ///< the state of run i before the last knob was moved: grey; null = none
+    QString ghost_name = {};  ///< of the knob's old value: "Δt 1"; empty = not named
     std::vector<const RunData*>
         previews;               ///< run i at step 0 after a structural change: dotted; null = none
     std::vector<bool> draft;    ///< run i is a first estimate; shorter than runs = exact

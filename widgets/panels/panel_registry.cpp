@@ -47,8 +47,24 @@ const PanelInfo& panelInfo(const std::string& id) {
     throw InputError("panel", "unknown id '" + id + "'", known);
 }
 
+namespace {
+
+/// The name at the first of them; the others are of the same value.
+void nameGhosts(Figure& figure, const QString& name) {
+    if (figure.plots.empty() || name.isEmpty()) return;
+    for (Curve& curve : figure.plots.front().curves)
+        if (curve.kind == LineKind::Ghost) {
+            curve.name = name;
+            curve.label_at_end = true;
+            return;
+        }
+}
+
+}  // namespace
+
 Figure buildPanel(const std::string& id, const PanelInput& input) {
     Figure figure = panelInfo(id).build(input);
+    nameGhosts(figure, input.ghost_name);
     for (const RunData* run : input.runs) figure.run_names << nameOf(*run);
     return figure;
 }

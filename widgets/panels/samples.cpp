@@ -67,9 +67,9 @@ QString reason(const PanelInput& input, std::size_t index, const std::string& pr
     const RunData& run = *input.runs[index];
     const auto found = run.probes.find(probe);
     if (found == run.probes.end() || found->second.empty())
-        return (index < input.awaited.size() && input.awaited[index] ? QString("%1 is being measured …")
-                                                                     : QString("%1 was not measured"))
-            .arg(QString::fromStdString(probe));
+        return index < input.awaited.size() && input.awaited[index]
+                   ? QString("being measured …")
+                   : QString("not measured yet, M measures it at this step");
     const std::int64_t step = input.shownStep();
     const ProbeResult* sample =
         followsNewest(input) ? &found->second.back() : run.sample_of(probe, step);

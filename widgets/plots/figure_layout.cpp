@@ -156,7 +156,7 @@ class Layouter {
             around.top = 1.4 * row_;  // a tick label at the upper end of the axis extends half above it
         else
             around.top = row_ / 2;
-        if (!plot.lane_label.isEmpty()) around.lane = row_ + 2 * unit_;
+        if (!plot.lane_label.isEmpty()) around.lane = laneRows(plot) * row_ + 2 * unit_;
         around.bottom = around.lane + (around.x_labels ? row_ + 5 * unit_ : 4 * unit_);
         if (around.x_labels && !plot.x.label.isEmpty()) around.bottom += row_;
         around.right = 12 * unit_;

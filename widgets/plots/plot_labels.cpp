@@ -219,6 +219,15 @@ void addChips(const Plot& plot, const RenderStyle& style, const LabelSpace& spac
     }
 }
 
+/// The runs with marks, ascending: the rows of the lane.
+std::vector<int> runsInLane(const Plot& plot) {
+    std::vector<int> runs;
+    for (const auto& mark : plot.frame_marks) runs.push_back(mark.role.run);
+    std::sort(runs.begin(), runs.end());
+    runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
+    return runs;
+}
+
 void addFrameMarks(const Plot& plot, const RenderStyle& style, const QRectF& lane, PlotLayout& layout) {
     const double height = textSize(QStringLiteral("X"), Font::Small, style).height();
     if (!lane.isNull()) {
@@ -233,18 +242,28 @@ void addFrameMarks(const Plot& plot, const RenderStyle& style, const QRectF& lan
         layout.under.push_back(
             {{QLineF(lane.bottomLeft(), lane.bottomRight())}, style.theme.grid, style.thin, {}});
     }
-    // Several runs can mark the same x: the later ones move aside.
-    std::vector<QRectF> taken;
+    // A run's marks lie in its row of the lane. Under a plot without one, several runs can mark the same x:
+    // the later ones move aside. A mark that its neighbour covers is omitted: elsewhere it would be
+    // another's.
+    const std::vector<int> runs = runsInLane(plot);
+    std::vector<std::pair<double, QRectF>> taken;
     for (const auto& mark : plot.frame_marks) {
         const double x = layout.x.toPixel(mark.x);
         if (!(x >= layout.area.left() - 0.5 && x <= layout.area.right() + 0.5)) continue;
         const double width = textSize(mark.glyph, Font::Small, style).width() + 2 * style.unit;
-        const double top = lane.isNull() ? layout.area.bottom() - height : lane.center().y() - height / 2;
+        const double row =
+            static_cast<double>(std::find(runs.begin(), runs.end(), mark.role.run) - runs.begin());
+        const double top = lane.isNull()
+                               ? layout.area.bottom() - height
+                               : lane.center().y() + (row - static_cast<double>(runs.size()) / 2) * height;
         QRectF rect(x - width / 2, top, width, height);
-        while (std::any_of(taken.begin(), taken.end(), [&](const QRectF& r) { return r.intersects(rect); })) {
+        const auto covers = [&](const auto& other) { return other.second.intersects(rect); };
+        auto other = std::find_if(taken.begin(), taken.end(), covers);
+        for (; other != taken.end() && other->first == x;
+             other = std::find_if(taken.begin(), taken.end(), covers))
             rect.translate(width, 0);
-        }
-        taken.push_back(rect);
+        if (other != taken.end()) continue;
+        taken.emplace_back(x, rect);
         layout.texts.push_back(
             {rect, Qt::AlignCenter, mark.glyph, style.theme.colour(mark.role), Font::Small, {}});
     }
@@ -278,6 +297,10 @@ double endLabelWidth(const Plot& plot, const RenderStyle& style) {
     }
     for (const auto& plateau : plot.plateaus) add(plateau.label);
     return widest;
+}
+
+int laneRows(const Plot& plot) {
+    return std::max(1, static_cast<int>(runsInLane(plot).size()));
 }
 
 void addLabels(const Plot& plot, const RenderStyle& style, const LabelSpace& space, PlotLayout& layout) {

@@ -15,6 +15,9 @@ QSizeF textSize(const QString& text, TextShape::Font font, const RenderStyle& st
 double endLabelWidth(const Plot& plot, const RenderStyle& style);
 
 /// Free space around a plot area for labels.
+/// Rows of the lane under a plot: one for each run that has marks in it; at least one.
+int laneRows(const Plot& plot);
+
 struct LabelSpace {
     double right = 0;                       ///< right end of the space for curve names
     QRectF lane;                            ///< lane under the plot area; null = none

@@ -12,7 +12,7 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr int kPad = 8, kGap = 6, kSwatch = 24, kGlyph = 12;
+constexpr int kPad = 8, kGap = 6, kSwatch = 22, kGlyph = 12, kLeast = 120, kMost = 360;
 
 QFont bold(QFont font) {
     font.setBold(true);
@@ -46,11 +46,11 @@ QSize RunChip::sizeHint() const {
     if (!run_.differs.isEmpty()) width += kGap + plain.horizontalAdvance(run_.differs);
     width += 2 * kGap + kGlyph + 4 + plain.horizontalAdvance(outcomeWord(run_.state)) + 2;
     width += 4;  // advances are rounded, a text that just fits must not be elided
-    return {std::min(width, 360), 30};
+    return {std::clamp(width, kLeast, kMost), 30};
 }
 
 QSize RunChip::minimumSizeHint() const {
-    return {std::min(sizeHint().width(), 2 * kPad + kSwatch + kGap + 30 + 2 * kGap + kGlyph), 30};
+    return {kLeast, 30};
 }
 
 bool RunChip::event(QEvent* event) {
@@ -67,8 +67,8 @@ void RunChip::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
     const QRectF box = QRectF(rect()).adjusted(1, 1, -1, -1);
-    painter.setPen(QPen(isChecked() || hasFocus() ? colour : theme.grid, hasFocus() ? 2 : 1));
-    painter.setBrush(blend(theme.background, colour, isChecked() ? 0.14 : underMouse() ? 0.08 : 0.0));
+    painter.setPen(QPen(isChecked() || hasFocus() ? theme.text : theme.grid, hasFocus() ? 2 : 1.5));
+    painter.setBrush(blend(theme.background, theme.text, !isChecked() && underMouse() ? 0.06 : 0.0));
     painter.drawRoundedRect(box, 5, 5);
 
     const double middle = box.center().y();
@@ -83,7 +83,7 @@ void RunChip::paintEvent(QPaintEvent*) {
     // The outcome's glyph is always shown, its word where the name still fits.
     const QString word = outcomeWord(run_.state);
     const int word_width = plain.horizontalAdvance(word) + 2;
-    if (right - left - word_width - kGlyph - 2 * kGap > 50) {
+    if (right - left - word_width - kGlyph - 2 * kGap - 4 >= heavy.horizontalAdvance(run_.name)) {
         right -= word_width;
         painter.setPen(theme.text);
         painter.drawText(QRect(right, 0, word_width, height()), Qt::AlignVCenter | Qt::AlignLeft, word);
@@ -92,7 +92,7 @@ void RunChip::paintEvent(QPaintEvent*) {
     right -= kGlyph;
     paintGlyph(painter, QRectF(right, middle - kGlyph / 2.0, kGlyph, kGlyph), outcomeGlyph(run_.state),
                colour);
-    right -= 2 * kGap;
+    right -= kGap;
 
     painter.setPen(theme.text);
     painter.setFont(bold(font()));

@@ -8,11 +8,13 @@
 
 class QHBoxLayout;
 class QMenu;
+class QScrollArea;
 class QToolButton;
 
 namespace normscope::widgets {
 
-/// The top strip: the runs, "+ compare", presets, command search, light and dark.
+/// The top strip: the runs, which scroll where they do not fit, "+ Compare", presets, command search, light
+/// and dark.
 class RunStrip : public QWidget {
     Q_OBJECT
   public:
@@ -26,11 +28,14 @@ class RunStrip : public QWidget {
     /// Preset names and their display texts, in the same order.
     void setPresets(const QStringList& names, const QStringList& titles);
     void setStories(const QStringList& names, const QStringList& titles);
+    /// Opens a field over a run's chip; Enter sends runRenamed(), Esc and another click close it.
+    void editName(const QString& id);
     const std::vector<RunChip*>& chips() const { return chips_; }
 
   Q_SIGNALS:
     void runSelected(const QString& id);
     void runMenuRequested(const QString& id, const QPoint& global);  ///< right click or the menu key
+    void runRenamed(const QString& id, const QString& name);         ///< an empty name: its own again
     void compareRequested();
     void presetChosen(const QString& name);
     void storyChosen(const QString& name);
@@ -39,6 +44,7 @@ class RunStrip : public QWidget {
 
   private:
     std::vector<RunChip*> chips_;
+    QScrollArea* scroll_;
     QHBoxLayout* runs_;
     QMenu* presets_;
     QMenu* stories_;

@@ -17,7 +17,8 @@ namespace normscope::widgets {
 namespace {
 
 constexpr double kMargin = 12;
-constexpr double kTop = 16;      // for the step number and the outcomes
+constexpr double kTop = 16;        // for the step number and the events
+constexpr double kLeastGlyph = 5;  // in a thinner lane an outcome has no glyph
 constexpr double kBottom = 3;    // and below the lanes
 constexpr double kMostLane = 9;  // of a lane's height
 constexpr int kPage = 8;         // measured steps
@@ -174,6 +175,17 @@ QRectF StepScrubber::laneRect(std::size_t lane) const {
     return {kMargin, top, width() - 2 * kMargin, each};
 }
 
+QRectF StepScrubber::outcomeRect(const StepMark& mark) const {
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        if (lanes_[i].run != mark.run) continue;
+        const QRectF lane = laneRect(i);
+        const double side = std::min(lane.height(), kMargin - 2);
+        if (side < kLeastGlyph) return {};
+        return {xOf(mark.step) + 1, lane.center().y() - side / 2, side, side};
+    }
+    return {};
+}
+
 void StepScrubber::paintLanes(QPainter& painter) const {
     const Theme theme = themeOf(palette());
     const auto bar = [&](const QRectF& lane, qint64 end, const QColor& colour) {
@@ -210,8 +222,9 @@ void StepScrubber::paintEvent(QPaintEvent*) {
         if (mark.state == RunState::Running) {
             painter.setPen(QPen(colour, 1.5));
             painter.drawLine(QPointF(x, kTop - 5), QPointF(x, kTop));
-        } else {
-            paintGlyph(painter, QRectF(x - 6, 1, 12, 12), outcomeGlyph(mark.state), colour);
+        } else if (const QRectF glyph = outcomeRect(mark); !glyph.isEmpty()) {
+            painter.fillRect(glyph, palette().color(QPalette::Window));
+            paintGlyph(painter, glyph, outcomeGlyph(mark.state), colour);
         }
     }
     // The playhead and its step number, inside the widget and clear of the outcomes' glyphs.

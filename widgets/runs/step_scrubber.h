@@ -52,6 +52,10 @@ class StepScrubber : public QWidget {
     /// Whether every run that has recorded the step was measured there by every panel shown.
     bool measuredByAll(qint64 step) const;
 
+    /// Where the glyph of an outcome is drawn: after the end of its run's lane, so that two runs that end at
+    /// one step do not cover each other. Empty without a lane, or in one that is too thin.
+    QRectF outcomeRect(const StepMark& mark) const;
+
     QSize sizeHint() const override { return {400, 46}; }
     QSize minimumSizeHint() const override { return {120, 46}; }
 

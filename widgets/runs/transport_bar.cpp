@@ -31,7 +31,7 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
     };
     first_ = button(Glyph::First, tr("First step"), 30);
     back_ = button(Glyph::Back, tr("Previous measured step (Shift+← on the time line: one step)"), 30);
-    play_ = button(Glyph::Play, tr("Play (Space)"), 40);
+    play_ = button(Glyph::Play, tr("Train (Space)"), 40);
     forward_ = button(Glyph::Forward, tr("Next measured step; at the end, train one step"), 30);
     last_ = button(Glyph::Last, tr("Newest step"), 30);
     scrubber_ = new StepScrubber(this);
@@ -132,7 +132,8 @@ void TransportBar::setMeasuring(const QString& status) {
 
 void TransportBar::setPlaying(bool playing) {
     playing_ = playing;
-    play_->setGlyph(playing ? Glyph::Pause : Glyph::Play, playing ? tr("Pause (Space)") : tr("Play (Space)"));
+    play_->setGlyph(playing ? Glyph::Pause : Glyph::Play,
+                    playing ? tr("Pause (Space)") : tr("Train (Space)"));
     showButtons();
 }
 

@@ -74,15 +74,16 @@ void NormChip::paintEvent(QPaintEvent*) {
     }
     painter.drawRoundedRect(box, 4, 4);
     if (overridden_) {
-        painter.setPen(QPen(theme.run(1), 1.5));
+        painter.setPen(QPen(isChecked() ? theme.muted : theme.text, 1.5));
         painter.setBrush(Qt::NoBrush);
         painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
     }
     painter.setPen(isChecked() ? textOn(fill) : theme.muted);
     painter.drawText(rect(), Qt::AlignCenter, text());
     if (overridden_) {
+        // A dot, as at a changed knob.
         painter.setPen(QPen(theme.background, 1));
-        painter.setBrush(theme.run(1));
+        painter.setBrush(theme.text);
         painter.drawEllipse(QPointF(width() - 4, 4), 3.5, 3.5);
     }
 }

@@ -14,18 +14,40 @@ constexpr double kGap = 3;      // between parts
 constexpr double kMargin = 6;   // left and right of everything
 constexpr double kNumber = 32;  // left of the boxes: colour strip and layer number
 
-bool isFull(int layer, int depth, int selected) {
-    return depth <= StackLayout::kFullLayers || layer == 0 || layer == depth - 1 ||
-           std::abs(layer - selected) <= 1;
+/// The layers drawn in full, and the height of a thin row.
+struct Division {
+    std::vector<bool> full;
+    double thin = StackLayout::kThin;
+};
+
+Division divide(int depth, int selected, bool ends, double space) {
+    Division division{std::vector<bool>(static_cast<std::size_t>(depth), depth <= StackLayout::kFullLayers)};
+    if (depth <= StackLayout::kFullLayers) return division;
+    const int middle = std::clamp(selected, 1, depth - 2);
+    for (int layer = middle - 1; layer <= middle + 1; ++layer)
+        division.full[static_cast<std::size_t>(layer)] = true;
+    if (ends) division.full.front() = division.full.back() = true;
+    int thin = 0, parts = 0;
+    for (std::size_t i = 0; i < division.full.size(); ++i) {
+        thin += !division.full[i];
+        parts += division.full[i] || i == 0 || division.full[i - 1];
+        space -= division.full[i] ? 2 * StackLayout::kLine : 0;
+    }
+    space -= parts * kGap;
+    division.thin = std::min(StackLayout::kThin, space / std::max(1, thin));
+    return division;
 }
 
 }  // namespace
 
 StackLayout layoutStack(int depth, int selected, double width, bool final_norm) {
     StackLayout layout;
-    int thin_layers = 0;
-    for (int layer = 0; layer < depth; ++layer) thin_layers += !isFull(layer, depth, selected);
-    if (thin_layers > 0) layout.thin = std::min(StackLayout::kThin, StackLayout::kThinTotal / thin_layers);
+    const int ends = final_norm ? 3 : 2;
+    const double space = StackLayout::kHeight - ends * kEnd - (ends - 1) * kGap;
+    Division division = divide(depth, selected, true, space);
+    if (division.thin < StackLayout::kThin) division = divide(depth, selected, false, space);
+    layout.thin = division.thin;
+    const auto full = [&](int layer) { return division.full[static_cast<std::size_t>(layer)]; };
 
     double y = 0;
     const auto add = [&](Kind kind, int first, int last, double height) {
@@ -35,17 +57,19 @@ StackLayout layoutStack(int depth, int selected, double width, bool final_norm) 
     add(Kind::Head, -1, -1, kEnd);
     if (final_norm) add(Kind::FinalNorm, -1, -1, kEnd);
     for (int layer = depth - 1; layer >= 0;) {
-        if (isFull(layer, depth, selected)) {
+        if (full(layer)) {
             add(Kind::Layer, layer, layer, 2 * StackLayout::kLine);
             --layer;
             continue;
         }
         const int last = layer;
-        while (!isFull(layer, depth, selected)) --layer;
+        while (layer >= 0 && !full(layer)) --layer;
         add(Kind::Thin, layer + 1, last, (last - layer) * layout.thin);
     }
     add(Kind::Embedding, -1, -1, kEnd);
-    layout.height = y - kGap;
+    // The embedding stays at the bottom: a deeper stack grows upwards.
+    const double down = StackLayout::kHeight - (y - kGap);
+    for (StackLayout::Part& part : layout.parts) part.rect.translate(0, down);
     return layout;
 }
 

@@ -8,13 +8,15 @@
 
 namespace normscope::widgets {
 
-/// The geometry of a stack in pixels, output on top. Up to kFullLayers layers all are drawn in full; above,
-/// only the first, the selected ± 1 and the last, and the others as thin rows.
+/// The geometry of a stack in pixels, output on top. Its height is the same for every stack, so that a depth
+/// that is dragged moves nothing around it. Up to kFullLayers layers all are drawn in full; above, only the
+/// selected one and its neighbours, with the first and the last where the others keep kThin, and the others
+/// as thin rows.
 struct StackLayout {
-    static constexpr int kFullLayers = 8;
-    static constexpr double kLine = 21;        ///< height of one sub-layer
-    static constexpr double kThin = 6;         ///< height of a thin row, as long as they fit in kThinTotal
-    static constexpr double kThinTotal = 240;  ///< all thin rows together never take more
+    static constexpr int kFullLayers = 6;
+    static constexpr double kLine = 21;     ///< height of one sub-layer
+    static constexpr double kThin = 6;      ///< height of a thin row, as long as they fit
+    static constexpr double kHeight = 346;  ///< of everything
 
     struct Part {
         enum class Kind { Head, FinalNorm, Layer, Thin, Embedding };
@@ -23,7 +25,7 @@ struct StackLayout {
         QRectF rect;
     };
     std::vector<Part> parts;  ///< from the top
-    double height = 0;
+    double height = kHeight;
     double thin = kThin;  ///< height of one layer in Thin parts; under 2, rows share pixels
 
     /// The layer at a height, or −1.

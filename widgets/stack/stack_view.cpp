@@ -118,8 +118,8 @@ NormChip* StackView::chip(int layer, Sublayer kind, NormPlace place) const {
 }
 
 QSize StackView::sizeHint() const {
-    return {256, static_cast<int>(std::ceil(
-                     layout_.height + kKeyHeight))};  // independent of values: the knobs below do not move
+    // Of every stack, with values or without: the knobs below do not move.
+    return {256, static_cast<int>(std::ceil(StackLayout::kHeight + kKeyHeight))};
 }
 
 QSize StackView::minimumSizeHint() const {

@@ -103,7 +103,7 @@ void StackView::paintLayer(QPainter& painter, int layer) const {
         QRectF circle(0, 0, 13, 13);
         circle.moveCenter(boxes.sum.center());
         const RuleOverride by_hand = overrideOf(spec_, layer, kind);
-        if (by_hand.a || by_hand.b) painter.setPen(QPen(theme.run(1), 2));
+        if (by_hand.a || by_hand.b) painter.setPen(QPen(theme.text, 2));
         painter.drawEllipse(circle);
         painter.setPen(QPen(theme.text, 1));
         const QPointF c = circle.center();
@@ -143,7 +143,7 @@ void StackView::paintThin(QPainter& painter, const StackLayout::Part& part) cons
         // Overrides are marked also where the chips are not shown.
         if (std::any_of(spec_.layers.begin(), spec_.layers.end(),
                         [&](const LayerOverride& o) { return o.index >= first && o.index <= last; }))
-            painter.fillRect(QRectF(right - 8, top, 8, height), theme.run(1));
+            painter.fillRect(QRectF(right - 8, top, 8, height), theme.text);
     }
     if (hovered_ >= part.first && hovered_ <= part.last) {
         painter.setPen(QPen(theme.text, 1));

@@ -104,6 +104,44 @@ class EngineWorkerTest : public QObject {
         QCOMPARE(b.frames.back()->runs[0].header->recipe.text(), recipe_json(recipe, -1));
     }
 
+    /// The length and the form of the schedule come after step 0: a drag of them builds no weights. A stack
+    /// that was kept does not see that its start weights have changed since.
+    void theLengthOfTheScheduleBuildsNothing() {
+        Recipe recipe = smallRecipe();
+        Recipe completed = recipe;
+        complete_and_validate(completed);
+        const auto weights = std::make_shared<StartWeights>(
+            StartWeights{"w", "w.h5", Experiment(completed, "w", "w").checkpoint().params});
+        Bench b;
+        std::uint64_t generation = 0;
+        std::vector<std::string> probes{"growth"};
+        const auto measured = [&] {
+            RunPlan plan{"a", "A", recipe, {}, {}, {}};
+            plan.weights = weights;
+            b.engine->explore({++generation, {plan}, probes});
+            if (!QTest::qWaitFor([&] { return b.completed() && b.frames.back()->generation == generation; },
+                                 20000))
+                throw std::runtime_error("no answer");
+            Recipe now = recipe;
+            complete_and_validate(now);
+            if (b.together("a").recipe.text() != recipe_json(now, -1)) throw std::runtime_error("old recipe");
+            return bits(b.together("a"), "growth", "rms");
+        };
+        const auto first = measured();
+        for (StoredTensor& tensor : weights->tensors)
+            if (tensor.name == "tok_emb")
+                for (std::size_t at = 0; at < tensor.bytes.size() / 2; ++at) tensor.bytes[at] = std::byte{0};
+        for (const int steps : {7, 400, 10}) {
+            recipe.train.steps = steps;
+            QCOMPARE(measured(), first);
+        }
+        recipe.train.schedule.warmup = 5;
+        recipe.train.schedule.lr = LearningRateSchedule::Linear;
+        QCOMPARE(measured(), first);
+        recipe.train.batch = 4;  // other batches
+        QVERIFY(measured() != first);
+    }
+
     void aRecipeThatCannotBeBuiltIsRejectedInOneLine() {
         Bench b;
         Recipe recipe = smallRecipe();

@@ -93,14 +93,14 @@ class LabRunsTest : public QObject {
         b.lab->pinSelected();
         b.lab->commitKey("stack.temperature", 2.0);
         QCOMPARE(b.lab->runs()[0].recipe.stack.temperature, 2.0);
-        QCOMPARE(b.lab->runs()[1].recipe.stack.temperature, 1.0);
-        QCOMPARE(b.lab->runs()[2].recipe.stack.temperature, 2.0);
-        b.lab->selectRun(1);
+        QCOMPARE(b.lab->runs()[1].recipe.stack.temperature, 2.0);
+        QCOMPARE(b.lab->runs()[2].recipe.stack.temperature, 1.0);
+        b.lab->selectRun(2);
         b.lab->commitKey("stack.temperature", 3.0);
         b.lab->setLinked(false);
         b.lab->commitKey("stack.residual_step", 0.5);
-        QCOMPARE(b.lab->runs()[1].recipe.stack.temperature, 1.0);
-        QCOMPARE(b.lab->runs()[1].recipe.stack.residual_step, 1.0);
+        QCOMPARE(b.lab->runs()[2].recipe.stack.temperature, 1.0);
+        QCOMPARE(b.lab->runs()[2].recipe.stack.residual_step, 1.0);
     }
 
     void aDepthDragDownAndUpKeepsTheOverrides() {
@@ -122,13 +122,13 @@ class LabRunsTest : public QObject {
         QCOMPARE(b.lab->runs()[0].recipe.stack.layers.size(), 1u);
     }
 
-    void ghostsLeaveWithTheDrag() {
+    void ghostsLeaveWithADragThatEndsWhereItBegan() {
         Bench b;
         QTRY_VERIFY(b.measured());
         b.lab->beginDrag();
         b.lab->dragKey("stack.temperature", 2.0);
         QVERIFY(b.lab->panelInput("growth", {}).ghosts[0] && b.lab->panelInput("growth", {}).ghosts[1]);
-        b.lab->commitKey("stack.temperature", 2.0);
+        b.lab->commitKey("stack.temperature", 1.0);
         const auto ghosts = b.lab->panelInput("growth", {}).ghosts;
         QVERIFY(!ghosts[0] && !ghosts[1]);
     }

@@ -66,7 +66,9 @@ class KnobPanelTest : public QObject {
             QVERIFY2(row, spec.key);
             QVERIFY2(!row->toolTip().isEmpty() && !row->accessibleName().isEmpty(), spec.key);
             const bool applies = !spec.applies || spec.applies(Recipe{});
-            QVERIFY2(row->isVisible() == (spec.section == KnobSection::InSight && applies), spec.key);
+            QVERIFY2(row->isVisible() == (spec.section == KnobSection::InSight), spec.key);
+            QVERIFY2(row->isEnabled() == applies, spec.key);
+            QCOMPARE(row->height(), KnobRow::kHeight);
         }
         b.panel.setSectionShown(KnobSection::Training, true);
         QVERIFY(b.panel.row("optimizer.clip")->isVisible());
@@ -85,32 +87,39 @@ class KnobPanelTest : public QObject {
         }
         QCOMPARE(titles, QStringList({"No norm", "Post-LN", "Pre-LN", "Peri-LN", "Sandwich-LN", "DeepNorm",
                                       "Mix-LN", "LNS", "Output-LN", "Custom"}));
-        QVERIFY(box->itemData(box->findData("post"), Qt::ToolTipRole).toString().contains("N_post(x + "));
+        const auto tip = [&](const char* word) {
+            return box->itemData(box->findData(word), Qt::ToolTipRole).toString();
+        };
+        QVERIFY(tip("post").contains("N_post(x + "));
+        QVERIFY(tip("peri").contains("The same norms as Sandwich-LN"));
+        QVERIFY(tip("sandwich").contains("The same norms as Peri-LN"));
+        for (const char* word : {"pre", "post", "deepnorm", "mix", "lns", "output", "none", "custom"})
+            QVERIFY2(!tip(word).contains("same norms"), word);
     }
 
-    void aKnobIsShownOnlyWhereItsKeyDoesSomething() {
+    void aKnobIsGreyedOutWhereItsKeyDoesNothing() {
         Bench b;
         b.panel.setAllShown(true);
-        const auto shownWith = [&](const char* key, const char* other, const QVariant& value) {
+        const auto enabledWith = [&](const char* key, const char* other, const QVariant& value) {
             Recipe recipe;
             setRecipeKey(recipe, other, value);
             b.panel.setRecipe(recipe, {});
-            return b.panel.row(key)->isVisible();
+            return b.panel.row(key)->isEnabled();
         };
-        QVERIFY(!shownWith("stack.mix_post_fraction", "stack.scheme", "lns"));
-        QVERIFY(shownWith("stack.mix_post_fraction", "stack.scheme", "mix"));
-        QVERIFY(shownWith("stack.lns_form", "stack.scheme", "lns"));
-        QVERIFY(!shownWith("stack.rope_base", "stack.position", "none"));
-        QVERIFY(shownWith("stack.rope_base", "stack.block", "llama"));
-        QVERIFY(!shownWith("stack.branch_scale_init", "stack.branch_scale", "none"));
-        QVERIFY(shownWith("stack.branch_scale_init", "stack.branch_scale", "channel"));
-        QVERIFY(!shownWith("stack.gpas.site", "stack.gpas.enabled", false));
-        QVERIFY(shownWith("stack.gpas.site", "stack.gpas.enabled", true));
-        QVERIFY(shownWith("stack.gpas.clip", "stack.gpas.enabled", true));
-        QVERIFY(!shownWith("stack.init.std", "stack.init.rule", "lab"));
-        QVERIFY(shownWith("stack.init.std", "stack.init.rule", "plain"));
-        QVERIFY(!shownWith("stack.init.path_maps", "stack.init.rule", "plain"));
-        QVERIFY(shownWith("stack.init.path_maps", "stack.init.rule", "path_length"));
+        QVERIFY(!enabledWith("stack.mix_post_fraction", "stack.scheme", "lns"));
+        QVERIFY(enabledWith("stack.mix_post_fraction", "stack.scheme", "mix"));
+        QVERIFY(enabledWith("stack.lns_form", "stack.scheme", "lns"));
+        QVERIFY(!enabledWith("stack.rope_base", "stack.position", "none"));
+        QVERIFY(enabledWith("stack.rope_base", "stack.block", "llama"));
+        QVERIFY(!enabledWith("stack.branch_scale_init", "stack.branch_scale", "none"));
+        QVERIFY(enabledWith("stack.branch_scale_init", "stack.branch_scale", "channel"));
+        QVERIFY(!enabledWith("stack.gpas.site", "stack.gpas.enabled", false));
+        QVERIFY(enabledWith("stack.gpas.site", "stack.gpas.enabled", true));
+        QVERIFY(enabledWith("stack.gpas.clip", "stack.gpas.enabled", true));
+        QVERIFY(!enabledWith("stack.init.std", "stack.init.rule", "lab"));
+        QVERIFY(enabledWith("stack.init.std", "stack.init.rule", "plain"));
+        QVERIFY(!enabledWith("stack.init.path_maps", "stack.init.rule", "plain"));
+        QVERIFY(enabledWith("stack.init.path_maps", "stack.init.rule", "path_length"));
     }
 
     void aFoldTitleCountsHiddenChanges() {
@@ -149,7 +158,8 @@ class KnobPanelTest : public QObject {
         NoticeStrip* strip = b.panel.notices();
         QStringList many;
         for (int l = 0; l < 24; ++l)
-            many << QString("blocks.%1.gate is 3: its forward scale 1 − act(g) is -2, which flips the sign")
+            many << QString(
+                        "layer %1: the gate is 3, its forward scale 1 − act(g) is -2, which flips the sign")
                         .arg(l);
         strip->setNotices({}, many);
         QTRY_VERIFY(strip->isVisible() && strip->height() > 0);
@@ -158,7 +168,7 @@ class KnobPanelTest : public QObject {
         QTest::mouseClick(strip, Qt::LeftButton);
         QTRY_VERIFY(strip->height() > 80);
         QVERIFY(strip->height() < b.panel.height() / 2);
-        QVERIFY(strip->toolTip().contains("blocks.23.gate"));
+        QVERIFY(strip->toolTip().contains("layer 23"));
     }
 
     void whatDiffersFromThePreset() {
@@ -175,7 +185,7 @@ class KnobPanelTest : public QObject {
         QCOMPARE(list->base(), 1);  // the nearest
         QCOMPARE(list->differences(),
                  std::vector<KeyDifference>({{"stack.residual_step", "Δt", "1", "0.2"}}));
-        QCOMPARE(b.panel.findChild<QToolButton*>("diffTitle")->text(), "Differs from Pre-LN (1)");
+        QCOMPARE(b.panel.findChild<QToolButton*>("diffTitle")->text(), "Differs from preset Pre-LN (1)");
         QTest::mouseClick(b.panel.findChild<QToolButton*>("diffTitle"), Qt::LeftButton);
         QSignalSpy reset(list, &DiffList::keyResetRequested);
         auto* row = list->findChild<QPushButton*>("stack.residual_step");
@@ -278,12 +288,12 @@ class KnobPanelTest : public QObject {
     void onlyATextHasAFile() {
         Bench b;
         b.panel.setAllShown(true);
-        QVERIFY(!b.panel.row("data.path")->isVisible());
+        QVERIFY(!b.panel.row("data.path")->isEnabled());
         Recipe recipe;
         recipe.train.data.source = DataSource::Text;
         recipe.train.data.path = "/books/moby-dick.txt";
         b.panel.setRecipe(recipe, {});
-        QVERIFY(b.panel.row("data.path")->isVisible());
+        QVERIFY(b.panel.row("data.path")->isEnabled());
         QCOMPARE(qobject_cast<PathKnob*>(b.panel.row("data.path"))->value(),
                  QStringLiteral("/books/moby-dick.txt"));
     }
@@ -311,6 +321,48 @@ class KnobPanelTest : public QObject {
                              label->text().size() < 2,
                          qPrintable(row->label() + u' ' + label->text()));
         }
+    }
+
+    /// The whole header of a fold opens it, not its text alone.
+    void aFoldOpensOnItsWholeHeader() {
+        Bench b;
+        KnobRow* row = b.panel.row("stack.heads");
+        QVERIFY(!row->isVisible());
+        for (QToolButton* button : b.panel.findChildren<QToolButton*>()) {
+            if (!button->text().startsWith("Block")) continue;
+            QVERIFY(button->width() > b.panel.width() - 40);
+            QTest::mouseClick(button, Qt::LeftButton, {}, QPoint(button->width() - 4, button->height() / 2));
+        }
+        QVERIFY(row->isVisible());
+    }
+
+    /// Marks, warnings and what does not apply move no row.
+    void rowsKeepTheirPlace() {
+        Bench b;
+        b.panel.setAllShown(true);
+        QCoreApplication::processEvents();
+        const auto places = [&] {
+            QCoreApplication::processEvents();
+            std::vector<QRect> all;
+            for (const KnobSpec& spec : knobTable()) {
+                KnobRow* row = b.panel.row(QString::fromUtf8(spec.key));
+                for (QWidget* part : row->findChildren<QWidget*>())
+                    if (part->isVisible() && part->focusPolicy() != Qt::NoFocus &&
+                        !part->inherits("QToolButton"))
+                        all.push_back({part->mapTo(&b.panel, QPoint(0, 0)), part->size()});
+            }
+            return all;
+        };
+        const auto before = places();
+        Recipe other;
+        other.stack.scheme = Scheme::Mix;
+        other.stack.residual_step = 0.2;
+        other.stack.gpas.enabled = true;
+        other.stack.init.rule = InitRule::PathLength;
+        b.panel.setRecipe(other, {});
+        b.panel.setCompared({Recipe{}, other});
+        b.panel.notices()->setNotices("stack.heads: 5 does not divide 64", {"a warning"});
+        QVERIFY(places() == before);
     }
 };
 

@@ -31,7 +31,7 @@ class KnobTest : public QObject {
         Bench() {
             knob.setDefaultValue(1);
             knob.setValue(1);
-            knob.resize(260, 50);
+            knob.resize(260, 28);
             knob.show();
             QVERIFY(QTest::qWaitForWindowActive(&knob));
         }
@@ -143,16 +143,14 @@ class KnobTest : public QObject {
         b.slider()->setFocus();
         QTest::keyClick(b.slider(), Qt::Key_PageDown);
         QCOMPARE(b.knob.value(), 0.1);
-        QTest::keyClick(b.slider(), Qt::Key_Home);
-        QCOMPARE(b.knob.value(), 0.01);
+        QTest::keyClick(b.slider(), Qt::Key_Home);  // the window's: the first and the newest step
         QTest::keyClick(b.slider(), Qt::Key_End);
-        QCOMPARE(b.knob.value(), 2.0);
-        QTest::keyClick(b.slider(), Qt::Key_End);  // nothing new
-        QCOMPARE(b.committed.count(), 3);
+        QCOMPARE(b.knob.value(), 0.1);
+        QCOMPARE(b.committed.count(), 1);
         QTest::keyClick(b.slider(), Qt::Key_Left);
-        QVERIFY(b.knob.value() < 2);
+        QVERIFY(b.knob.value() < 0.1);
         QTest::keyClick(b.slider(), Qt::Key_Right);
-        QCOMPARE(b.knob.value(), 2.0);
+        QCOMPARE(b.knob.value(), 0.1);
         QCOMPARE(b.changing.count(), 0);
     }
 

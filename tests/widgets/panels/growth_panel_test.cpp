@@ -109,7 +109,7 @@ class GrowthPanelTest : public QObject {
         const Plot& strip = f.plots[1];
         QVERIFY(strip.height_share < 0.3);
         QCOMPARE(strip.y.scale, Scale::Log);
-        QCOMPARE(strip.y.label, "B / A");
+        QCOMPARE(strip.y.label, "B ÷ A");
         QCOMPARE(strip.curves.size(), 1u);
         QCOMPARE(strip.curves[0].role.run, 1);
         QCOMPARE(strip.curves[0].y, std::vector<double>({4, 2, 1, 0.5, 0.25}));
@@ -204,7 +204,7 @@ class GrowthPanelTest : public QObject {
         const Figure f = buildGrowth(input);
         QCOMPARE(f.plots[0].curves[0].y, std::vector<double>({1, 2, 4, 8, 16}));
         QCOMPARE(curve(f.plots[0], "A bound")->y, std::vector<double>({2, 4, 8, 16, 32}));
-        QVERIFY(f.quantity.contains("÷ X₀"));
+        QVERIFY(f.quantity.contains("relative to the embedding"));
         RunData zero = grown("Z", 2, 0, 1, kNaN);
         input.runs = {&zero};
         const Figure undefined = buildGrowth(input);
@@ -439,7 +439,7 @@ class GrowthPanelTest : public QObject {
         input.runs = {&bare};
         Figure f = buildGrowth(input);
         QVERIFY(f.plots.empty());
-        QCOMPARE(f.empty_text, "Bare: growth was not measured");
+        QCOMPARE(f.empty_text, "Bare: not measured yet, M measures it at this step");
         input.runs = {&a};
         input.step = 5;
         QCOMPARE(buildGrowth(input).empty_text, "A: not measured at step 5 · nearest 10");
@@ -448,7 +448,7 @@ class GrowthPanelTest : public QObject {
         f = buildGrowth(input);
         QVERIFY(f.empty_text.isEmpty());
         QCOMPARE(f.plots[0].curves.size(), 1u);
-        QVERIFY(chipTexts(f.plots[0]).contains("Bare: growth was not measured"));
+        QVERIFY(chipTexts(f.plots[0]).contains("Bare: not measured yet, M measures it at this step"));
         input.runs = {};
         QCOMPARE(buildGrowth(input).empty_text, "No run to show");
     }

@@ -2,6 +2,7 @@
 #include "widgets/panels/jacobian_panel.h"
 
 #include "tests/widgets/panels/synthetic_run.h"
+#include "widgets/plots/figure_layout.h"
 
 #include <QtTest>
 #include <cmath>
@@ -81,7 +82,7 @@ class JacobianPanelTest : public QObject {
         }
         QCOMPARE(plot.bands[2].low, std::vector<double>({3, 30}));  // B: 3, 4, 5 remain
         QCOMPARE(plot.curves[1].y, std::vector<double>({4, 40}));
-        QCOMPARE(f.plots[1].y.label, "median B / A");
+        QCOMPARE(f.plots[1].y.label, "median B ÷ A");
         QVERIFY(std::abs(f.plots[1].curves[0].y[0] - 4.0 / 3) < 1e-12);
         QVERIFY(f.summary.contains("B: σ from 3 to 50, 4 exact nulls"));
     }
@@ -284,8 +285,43 @@ class JacobianPanelTest : public QObject {
         input.runs = {&a};
         for (const char* view : {"fan", "ridges", "end_to_end"}) {
             input.options = {{"view", view}};
-            QCOMPARE(buildJacobian(input).empty_text, "A: jacobian was not measured");
+            QCOMPARE(buildJacobian(input).empty_text, "A: not measured yet, M measures it at this step");
         }
+    }
+
+    /// Four runs and more: each count is placed under its own layer, in its run's row.
+    void everyCountIsUnderItsLayer() {
+        constexpr int kLayers = 12, kRuns = 5;
+        std::vector<RunData> runs;
+        for (int r = 0; r < kRuns; ++r) {
+            RunData run = syn::run(QString("run %1").arg(r).toStdString());
+            const auto sv = syn::values(5 * kLayers, [](int i) { return 6.0 - i % 5; });
+            syn::add(run, "jacobian", 0,
+                     {syn::array("layer_sv", {kLayers, 5}, sv),
+                      syn::vector("layer_exact_nulls", std::vector<double>(kLayers, r + 1))});
+            runs.push_back(std::move(run));
+        }
+        PanelInput input;
+        for (const RunData& run : runs) input.runs.push_back(&run);
+        const Figure f = buildJacobian(input);
+        const RenderStyle style = screenStyle(Theme::make(Theme::Kind::Light));
+        const FigureLayout drawn = layoutFigure(f, {560, 330}, style);
+        const PlotLayout& plot = drawn.plots[0];
+        std::vector<QRectF> rects;
+        for (int r = 0; r < kRuns; ++r)
+            for (int layer = 1; layer <= kLayers; ++layer) {
+                int found = 0;
+                for (const TextShape& text : plot.texts) {
+                    if (text.text != QString::number(r + 1) || text.rect.top() < plot.area.bottom() - 1)
+                        continue;
+                    if (text.colour != style.theme.run(r)) continue;
+                    if (std::abs(text.rect.center().x() - plot.x.toPixel(layer)) > 1) continue;
+                    ++found;
+                    for (const QRectF& other : rects) QVERIFY(!other.intersects(text.rect));
+                    rects.push_back(text.rect);
+                }
+                QVERIFY2(found == 1, qPrintable(QString("run %1, layer %2").arg(r).arg(layer)));
+            }
     }
 };
 

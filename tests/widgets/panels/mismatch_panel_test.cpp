@@ -115,7 +115,7 @@ class MismatchPanelTest : public QObject {
         syn::add(half, "mismatch", 0, {syn::vector("bf16_hidden", {1e-3, 2e-3, 3e-3})});
         PanelInput input;
         input.runs = {&bare};
-        QVERIFY(buildMismatch(input).empty_text.contains("mismatch was not measured"));
+        QVERIFY(buildMismatch(input).empty_text.contains("not measured yet"));
         input.runs = {&half};
         QVERIFY(buildMismatch(input).plots.front().chips.empty());  // no logits, no chip
         input.options = {{"format", "fp16"}};

@@ -115,14 +115,14 @@ class SpectraPanelTest : public QObject {
 
     void saysWhatIsMissing() {
         const RunData a = measured("A", 3, 1), bare = syn::run("Bare");
-        QVERIFY(build({&bare}, "layers").empty_text.contains("Bare: spectra was not measured"));
+        QVERIFY(build({&bare}, "layers").empty_text.contains("Bare: not measured yet"));
         const Figure f = build({&a, &bare}, "layers");
         QCOMPARE(f.plots.front().curves.size(), 1u);
-        QVERIFY(chipTexts(f).contains("Bare: spectra was not measured"));
+        QVERIFY(chipTexts(f).contains("Bare: not measured yet"));
         PanelInput waits;
         waits.runs = {&bare};
         waits.awaited = {true};
-        QCOMPARE(buildSpectra(waits).empty_text, "Bare: spectra is being measured …");
+        QCOMPARE(buildSpectra(waits).empty_text, "Bare: being measured …");
         RunData half = syn::run("Half");
         syn::add(half, "spectra", 0, {syn::array("layer_top", {2, 1}, {1, kNaN})});
         QVERIFY(build({&half}, "lyapunov").empty_text.contains("lacks this quantity"));

@@ -167,7 +167,8 @@ class ThetaPanelTest : public QObject {
 
     void aRunWithoutSamplesIsNamed() {
         const RunData a = withTheta("A"), bare = syn::run("bare");
-        QVERIFY(chips(built({&a, &bare}).plots.at(0)).contains("bare: theta was not measured"));
+        QVERIFY(chips(built({&a, &bare}).plots.at(0))
+                    .contains("bare: not measured yet, M measures it at this step"));
     }
 };
 

@@ -78,7 +78,7 @@ class TokensPanelTest : public QObject {
         const RunData bare = syn::run("Bare");
         PanelInput input;
         input.runs = {&bare};
-        QCOMPARE(buildTokens(input).empty_text, "Bare: tokens was not measured");
+        QCOMPARE(buildTokens(input).empty_text, "Bare: not measured yet, M measures it at this step");
     }
 };
 

@@ -4,6 +4,7 @@
 #include "tests/widgets/quiet.h"
 #include "widgets/plots/glyph.h"
 
+#include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
 #include <QSet>
@@ -121,6 +122,47 @@ class RunStripTest : public QObject {
         QCOMPARE(glyphs.size(), 7);
         QCOMPARE(words.size(), 7);
         QCOMPARE(outcomeWord(RunState::Collapsed), "collapsed");
+    }
+
+    void aNameIsEditedInItsChip() {
+        Bench b;
+        QSignalSpy renamed(&b.strip, &RunStrip::runRenamed);
+        const auto field = [&] { return b.strip.findChild<QLineEdit*>("runName"); };
+        b.strip.editName("b");
+        QVERIFY(field());
+        QCOMPARE(field()->text(), QStringLiteral("Post-LN"));
+        QTest::keyClicks(field(), "a b");
+        QTest::keyClick(field(), Qt::Key_Escape);
+        QTRY_VERIFY(!field());
+        QCOMPARE(renamed.count(), 0);
+        b.strip.editName("b");
+        QTest::keyClicks(field(), "a b");
+        QTest::keyClick(field(), Qt::Key_Return);
+        QTRY_VERIFY(!field());
+        QCOMPARE(renamed.count(), 1);
+        QCOMPARE(renamed[0], QList<QVariant>({"b", "a b"}));
+    }
+
+    /// Five runs and more keep their names: they scroll.
+    void everyChipHasSpaceForItsName() {
+        Bench b;
+        std::vector<RunLabel> many;
+        for (int i = 0; i < 9; ++i)
+            many.push_back(
+                {QString::number(i), "Post-LN", i, "seed 4" + QString::number(i), RunState::Finished, ""});
+        b.strip.setRuns(many);
+        b.strip.resize(900, RunStrip::kHeight);
+        QCoreApplication::processEvents();
+        for (const RunChip* chip : b.strip.chips())
+            QVERIFY2(chip->width() >= 120, qPrintable(chip->run().id));
+        const auto shown = [&](int i) {
+            return !b.strip.chips()[static_cast<std::size_t>(i)]->visibleRegion().isEmpty();
+        };
+        QVERIFY(shown(0) && !shown(8));
+        b.strip.setSelected("8");
+        QVERIFY(shown(8));
+        b.strip.setSelected("0");
+        QVERIFY(shown(0));
     }
 
     void manyRunsInANarrowWindowStayInside() {

@@ -60,6 +60,25 @@ class StepScrubberTest : public QObject {
         QCOMPARE(scrubber.step(), 40);
     }
 
+    /// Runs that end at the same step: each glyph lies in its run's lane.
+    void outcomesOfOneStepDoNotOverlap() {
+        StepScrubber scrubber;
+        scrubber.resize(400, 46);
+        scrubber.setRange(100, 100);
+        std::vector<StepLane> lanes;
+        for (int i = 0; i < 5; ++i) lanes.push_back({"run", i, 100, {0, 100}, {0, 100}});
+        scrubber.setLanes(lanes);
+        std::vector<QRectF> drawn;
+        for (int i = 0; i < 5; ++i) {
+            const QRectF glyph = scrubber.outcomeRect({100, i, RunState::Finished, ""});
+            QVERIFY(!glyph.isEmpty());
+            QVERIFY(QRectF(scrubber.rect()).contains(glyph));
+            for (const QRectF& other : drawn) QVERIFY(!other.intersects(glyph));
+            drawn.push_back(glyph);
+        }
+        QVERIFY(scrubber.outcomeRect({100, 7, RunState::Finished, ""}).isEmpty());  // no such lane
+    }
+
     void measuredByAllSkipsRunsThatHaveNotRecordedTheStep() {
         StepScrubber scrubber;
         scrubber.setRange(40, 100);

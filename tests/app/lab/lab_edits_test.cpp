@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What an edit leaves on screen: colours, the old curve, the time that a training will take.
+#include "core/session/session.h"
+#include "lab_bench.h"
+
+#include <QFile>
+#include <QRegularExpression>
+
+using namespace normscope;
+using namespace normscope::app;
+using Bench = normscope::test::LabBench;
+
+namespace {
+
+void writeText(const QString& path) {
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    for (int i = 0; i < 200; ++i) file.write("the quick brown fox jumps over the lazy dog. ");
+}
+
+std::vector<std::string> ids(const Bench& b) {
+    std::vector<std::string> all;
+    for (const LabRun& run : b.lab->runs()) all.push_back(run.id);
+    return all;
+}
+
+/// The number of seconds that the hint names; −1 if it names none.
+double hinted(const QString& hint) {
+    static const QRegularExpression about(QStringLiteral("about ([0-9]+) (s|min|h)"));
+    const auto match = about.match(hint);
+    if (!match.hasMatch()) return -1;
+    const QString unit = match.captured(2);
+    return match.captured(1).toDouble() * (unit == u"s" ? 1 : unit == u"min" ? 60 : 3600);
+}
+
+}  // namespace
+
+class LabEditsTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    /// Colour and dash are by the place of a run: those that exist keep theirs.
+    void aReferenceTakesNoOtherRunsColour() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        const auto before = ids(b);
+        b.lab->pinSelected();
+        QCOMPARE(b.lab->runs().size(), 3u);
+        for (std::size_t i = 0; i < before.size(); ++i) QCOMPARE(b.lab->runs()[i].id, before[i]);
+        QVERIFY(b.lab->runs()[2].pinned);
+        QCOMPARE(b.rms(2), b.rms(0));
+    }
+
+    void aRunIsRenamedAndItsNameStays() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        b.lab->renameRun(0, "  my   run ");
+        QCOMPARE(b.run(0).name, std::string("my run"));
+        b.lab->renameRun(1, "my run");
+        QCOMPARE(b.run(1).name, std::string("my run · 2"));
+        b.lab->undoStack()->undo();
+        QCOMPARE(b.run(1).name, std::string("Post-LN"));
+        b.lab->commitKey("stack.residual_step", 0.5);
+        QTRY_VERIFY(b.measured());
+        QCOMPARE(b.run(0).name, std::string("my run"));
+        b.lab->play();
+        QTRY_VERIFY(b.ended() && b.run(0).steps.rows() == 6);
+        QCOMPARE(b.run(0).name, std::string("my run"));
+        b.lab->renameRun(1, "other");  // a trained one
+        QCOMPARE(b.run(1).name, std::string("other"));
+        b.lab->undoStack()->undo();
+        QCOMPARE(b.run(1).name, std::string("Post-LN"));
+        QCOMPARE(b.run(1).steps.rows(), 6u);
+        b.lab->renameRun(0, "");
+        QCOMPARE(b.problems, QStringList());
+    }
+
+    /// The curve of the old value stays, with its name, until the next edit.
+    void theGhostStaysUntilTheNextEdit() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        const auto old = b.rms(0);
+        b.lab->beginDrag();
+        b.lab->dragKey("stack.residual_step", 0.5);
+        b.lab->commitKey("stack.residual_step", 0.2);
+        QTRY_VERIFY(b.measured() && b.rms(0) != old);
+        const auto ghosts = [&] { return b.lab->panelInput("growth", {}).ghosts; };
+        QVERIFY(ghosts()[0] && ghosts()[1]);
+        QCOMPARE(ghosts()[0]->probes.at("growth").back().find("rms")->data, old);
+        QStringList named;
+        for (const auto& curve : b.figure("growth").plots[0].curves)
+            if (curve.kind == widgets::LineKind::Ghost && curve.label_at_end) named << curve.name;
+        QCOMPARE(named, QStringList("Δt 1"));
+        b.lab->selectLayer(1);
+        QVERIFY(ghosts()[0]);  // no edit
+        b.lab->setNorm(0, Sublayer::Attention, widgets::NormPlace::Out, true, false);
+        QVERIFY(!ghosts()[0] && !ghosts()[1]);
+        b.lab->beginDrag();
+        b.lab->commitKey("stack.residual_step", 0.2);  // back at the old value: no edit, no ghost
+        QVERIFY(!ghosts()[0] && !ghosts()[1]);
+    }
+
+    /// The same comparison takes about the same time, whatever the machine did while a probe was measured.
+    void theHintOfTheTimeDoesNotJump() {
+        Bench b(200);
+        QTRY_VERIFY(b.measured());
+        const auto hint = [&] { return b.lab->panelInput("training", {}).hint; };
+        std::vector<double> all{hinted(hint())};
+        for (int i = 0; i < 6; ++i) {
+            // A slow measurement, as where another program has the cores.
+            b.lab->commitKey("stack.residual_step", i % 2 ? 1.0 : 0.9);
+            QTRY_VERIFY(b.measured());
+            for (int run : {0, 1})
+                for (const char* probe : {"growth", "gradients"})
+                    const_cast<RunData&>(b.run(run)).probes.at(probe).back().cost_ms *= i % 2 ? 3.6 : 1;
+            all.push_back(hinted(hint()));
+        }
+        const auto [low, high] = std::minmax_element(all.begin(), all.end());
+        QVERIFY2(*low > 0 && *high <= all.front(), qPrintable(QString("%1 to %2").arg(*low).arg(*high)));
+    }
+
+    /// Of several measurements of the same sizes the fastest counts; a training that ran counts more.
+    void theFastestMeasurementCounts() {
+        const auto measured = [](double ms) {
+            LabRun run = makeRun("a", load_recipe("pre-ln"));
+            for (const char* probe : {"growth", "gradients"}) {
+                ProbeResult sample;
+                sample.probe = probe;
+                sample.cost_ms = ms;
+                run.data->probes[probe] = {sample};
+            }
+            return run;
+        };
+        TrainingTime time;
+        QCOMPARE(time.seconds(measured(40).recipe), 0.0);
+        time.note(measured(310));
+        const double first = time.seconds(measured(1).recipe);
+        time.note(measured(85));
+        const double second = time.seconds(measured(1).recipe);
+        QVERIFY(std::abs(first / second - 310.0 / 85) < 1e-9);
+        time.note(measured(310));
+        QCOMPARE(time.seconds(measured(1).recipe), second);
+        QVERIFY(std::abs(second - 200 * 2 * 0.085) < 1e-9);  // 200 steps of eight sequences
+        QCOMPARE(durationText(second), QString("35 s"));
+        QCOMPARE(durationText(3479), QString("58 min"));
+        QCOMPARE(durationText(0.2), QString("1 s"));
+        QCOMPARE(durationText(20000), QString("6 h"));
+        QCOMPARE(durationText(0), QString());
+        LabRun ran = measured(310);
+        ran.data->outcome.state = RunState::Finished;
+        ran.data->steps.names = {"tokens_per_s"};
+        ran.data->steps.step = {0, 1, 2};
+        ran.data->steps.columns = {{51200, 51200, 51200}};
+        time.note(ran);
+        QVERIFY(std::abs(time.seconds(ran.recipe) - 2) < 1e-9);  // 512 tokens a step
+    }
+
+    void longTimesAreInMinutes() {
+        Bench b(2000000);
+        QTRY_VERIFY(b.measured());
+        const QString hint = b.lab->panelInput("training", {}).hint;
+        QVERIFY2(!hint.contains(QRegularExpression("about [0-9]{3,} s")), qPrintable(hint));
+        QVERIFY2(hint.contains(QRegularExpression("about [0-9]+ (min|h)")), qPrintable(hint));
+    }
+
+    /// The text of a session's run was moved away: the fork ends at once, with one line.
+    void aForkWithoutItsTextEnds() {
+        Bench b(100000);
+        const QString text = b.folder.filePath("text.txt"), saved = b.folder.filePath("s.h5");
+        writeText(text);
+        b.lab->removeRun(1);
+        Recipe recipe = b.lab->runs()[0].recipe;
+        recipe.train.data.source = DataSource::Text;
+        recipe.train.data.path = text.toStdString();
+        recipe.stack.vocab = 0;
+        b.lab->useRecipe(recipe, "text");
+        QTRY_VERIFY(b.measured());
+        b.lab->play();
+        QTRY_VERIFY(b.run(0).steps.rows() > 3);
+        b.lab->stop();
+        QTRY_VERIFY(b.ended() && !b.lab->runs()[0].checkpoints.empty());
+        QSignalSpy done(b.lab.get(), &Lab::sessionSaved);
+        b.lab->saveSession(saved, "");
+        QTRY_COMPARE_WITH_TIMEOUT(done.count(), 1, 20000);
+        QVERIFY(QFile::remove(text));
+        b.open(6);  // another process has no copy of the text
+        QSignalSpy opened(b.lab.get(), &Lab::sessionOpened);
+        b.lab->openSession(saved);
+        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
+        b.problems.clear();
+        b.lab->forkSelected();
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab->runs().size(), 2u, 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+        QVERIFY(b.run(1).outcome.state != RunState::Running);
+        QCOMPARE(b.problems.size(), 1);
+        QVERIFY2(b.problems[0].contains("text.txt") && !b.problems[0].contains('\n'),
+                 qPrintable(b.problems[0]));
+    }
+
+    /// "Text file" without a file asks for one; no run fails.
+    void aSourceWithoutAFileAsksForOne() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        b.problems.clear();
+        b.lab->commitKey("data.source", "text");
+        QTest::qWait(300);
+        for (const LabRun& run : b.lab->runs()) QVERIFY2(run.rejection.empty(), run.rejection.c_str());
+        QCOMPARE(b.problems, QStringList());
+        const QString text = b.folder.filePath("text.txt");
+        writeText(text);
+        b.lab->commitKey("data.path", text);
+        QTRY_VERIFY(b.measured() && b.lab->runs()[1].recipe.stack.vocab == 256);
+        for (const LabRun& run : b.lab->runs()) QVERIFY2(run.rejection.empty(), run.rejection.c_str());
+    }
+};
+
+QTEST_MAIN(LabEditsTest)
+#include "lab_edits_test.moc"
