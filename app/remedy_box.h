@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QWidget>
+#include <string>
 #include <vector>
 
 class QLabel;

@@ -49,6 +49,9 @@ void addWindowActions(MainWindow& window) {
     add("pin", tr("Pin a copy of the selected run"), {Qt::Key_B}, [lab] { lab->pinSelected(); });
     add("fork", tr("Fork the selected run here, with the current knobs"), {Qt::Key_K},
         [lab] { lab->forkSelected(); });
+    add("tryRemedies", tr("Try the remedies of the failed run, from step 0"), {}, [lab] {
+        if (const RemedyTrials* trials = lab->remedyTrials()) lab->tryRemedies(trials->shown());
+    });
     add("compare", tr("Compare with another run"), {QKeySequence(QStringLiteral("Ctrl+="))},
         [w] { w->addComparison(); });
     add("removeRun", tr("Remove the selected run"), {QKeySequence(QStringLiteral("Ctrl+Backspace"))},
