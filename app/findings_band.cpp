@@ -10,7 +10,9 @@
 #include <algorithm>
 
 #include "app/lab/lab.h"
+#include "app/remedy_box.h"
 #include "core/findings/findings.h"
+#include "core/findings/headline.h"
 #include "widgets/plots/theme.h"
 #include "widgets/plots/palette_theme.h"
 
@@ -19,6 +21,7 @@ namespace normscope::app {
 namespace {
 
 constexpr int kMostColumns = 3;
+constexpr int kTwoColumnsFrom = 900;  // width of the band, with remedies
 constexpr int kInterval = 200;  // ms between updates
 
 /// Whether a finding is shown in the band: the others are in the right rail.
@@ -34,14 +37,48 @@ bool hasDepartures(const std::vector<Finding>& found) {
                        [](const Finding& f) { return f.kind == FindingKind::Departures; });
 }
 
-/// Indices of the runs shown: the first ones, the last one replaced by the selected run where it is not among
-/// them.
-std::vector<int> shownRuns(const Lab& lab) {
+/// Indices of the runs shown: the first ones, the last one replaced by the run that `must` be shown where it is
+/// not among them.
+std::vector<int> shownRuns(const Lab& lab, int most, int must) {
     std::vector<int> shown;
-    for (int i = 0; i < std::min<int>(kMostColumns, static_cast<int>(lab.runs().size())); ++i)
-        shown.push_back(i);
-    if (lab.selectedRun() >= kMostColumns) shown.back() = lab.selectedRun();
+    for (int i = 0; i < std::min<int>(most, static_cast<int>(lab.runs().size())); ++i) shown.push_back(i);
+    if (must >= most) shown.back() = must;
     return shown;
+}
+
+/// The run whose remedies are shown; else the selected one.
+int runToShow(const Lab& lab) {
+    const RemedyTrials* trials = lab.remedyTrials();
+    for (std::size_t i = 0; trials && i < lab.runs().size(); ++i)
+        if (lab.runs()[i].id == trials->run) return static_cast<int>(i);
+    return lab.selectedRun();
+}
+
+/// The headline of a run that failed at or before the shown step; empty otherwise.
+Headline headlineOf(const RunData& run, qint64 step) {
+    return run.outcome.step <= step ? headline(run) : Headline{};
+}
+
+/// As much of a headline as fits, as HTML.
+QString fitting(const QString& name, const Headline& failed, const QColor& colour, const QLabel& label) {
+    QTextDocument page;
+    page.setDefaultFont(label.font());
+    page.setDocumentMargin(0);
+    page.setTextWidth(label.width());
+    QString html;
+    for (const int lines : {2, 1, 0}) {
+        html = QStringLiteral("<div style='font-size: 14px; font-weight: 600'>%1</div>")
+                   .arg(QString::fromStdString(failed.title).toHtmlEscaped());
+        QStringList sentences;
+        if (lines > 0 && !failed.measured.empty()) sentences << QString::fromStdString(failed.measured);
+        if (lines > 1 && !failed.began.empty()) sentences << QString::fromStdString(failed.began);
+        html += QStringLiteral("<div style='font-size: 11px'><b style='color: %1'>%2</b> %3</div>")
+                    .arg(colour.name(), name.toHtmlEscaped(),
+                         sentences.join(QStringLiteral(". ")).toHtmlEscaped());
+        page.setHtml(html);
+        if (page.size().height() <= label.height()) break;
+    }
+    return html;
 }
 
 /// As much of a run's findings as fits, as HTML.
@@ -92,6 +129,9 @@ FindingsBand::FindingsBand(Lab& lab, QWidget* parent)
     connect(&lab, &Lab::runsChanged, this, later);
     connect(&lab, &Lab::viewChanged, this, later);
     connect(&lab, &Lab::dataChanged, this, later);
+    connect(&lab, &Lab::remediesChanged, this, later);
+    remedies_ = new RemedyBox(lab, this);
+    columns_->addWidget(remedies_);
     refresh();
 }
 
@@ -107,7 +147,13 @@ QStringList FindingsBand::texts() const {
 }
 
 void FindingsBand::refresh() {
-    const std::vector<int> shown = shownRuns(lab_);
+    remedies_->refresh();
+    const std::vector<int> shown =
+        shownRuns(lab_,
+                  remedies_->isHidden()       ? kMostColumns
+                  : width() < kTwoColumnsFrom ? 1
+                                              : 2,
+                  runToShow(lab_));
     while (labels_.size() > shown.size()) {
         delete labels_.back();
         labels_.pop_back();
@@ -119,14 +165,15 @@ void FindingsBand::refresh() {
         label->setAlignment(Qt::AlignTop | Qt::AlignLeft);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
         label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
-        columns_->addWidget(label, 1);
+        columns_->insertWidget(static_cast<int>(labels_.size()), label, 1);
         labels_.push_back(label);
     }
     const widgets::Theme theme = widgets::themeOf(palette());
     for (std::size_t i = 0; i < shown.size(); ++i) {
         const RunData& run = *lab_.runs()[static_cast<std::size_t>(shown[i])].data;
         const std::vector<Finding> found = findings(run, lab_.exploring() ? 0 : lab_.step());
-        columns_->setStretch(static_cast<int>(i), hasDepartures(found) ? 3 : 2);
+        const Headline failed = headlineOf(run, lab_.step());
+        columns_->setStretch(static_cast<int>(i), hasDepartures(found) || !failed.title.empty() ? 3 : 2);
         QStringList all;
         for (const Finding& finding : found) all << QString::fromStdString(finding.text);
         labels_[i]->setToolTip(all.join(u'\n'));
@@ -136,9 +183,12 @@ void FindingsBand::refresh() {
     columns_->activate();
     for (std::size_t i = 0; i < shown.size(); ++i) {
         const RunData& run = *lab_.runs()[static_cast<std::size_t>(shown[i])].data;
-        labels_[i]->setText(fitting(QString::fromStdString(run.name),
-                                    findings(run, lab_.exploring() ? 0 : lab_.step()), lab_.exploring(),
-                                    theme.run(shown[i]), *labels_[i]));
+        const QString name = QString::fromStdString(run.name);
+        const Headline failed = headlineOf(run, lab_.step());
+        labels_[i]->setText(failed.title.empty()
+                                ? fitting(name, findings(run, lab_.exploring() ? 0 : lab_.step()),
+                                          lab_.exploring(), theme.run(shown[i]), *labels_[i])
+                                : fitting(name, failed, theme.run(shown[i]), *labels_[i]));
     }
 }
 

@@ -10,18 +10,20 @@ class QLabel;
 namespace normscope::app {
 
 class Lab;
+class RemedyBox;
 
 /// The band above the plots, of fixed height: for each of the first runs (always including the selected one)
-/// its state and the findings (core/findings) at the shown step, as many sentences as fit. The full text is
-/// the tooltip.
+/// its state and the findings (core/findings) at the shown step, as many sentences as fit; of a run that
+/// failed its headline. The full text is the tooltip. At the right what to try with a failed run.
 class FindingsBand : public QWidget {
     Q_OBJECT
   public:
-    static constexpr int kHeight = 92;
+    static constexpr int kHeight = 80;
 
     explicit FindingsBand(Lab& lab, QWidget* parent = nullptr);
     /// The text of each run shown, plain text.
     QStringList texts() const;
+    RemedyBox* remedies() const { return remedies_; }
 
   protected:
     void changeEvent(QEvent* event) override;
@@ -33,6 +35,7 @@ class FindingsBand : public QWidget {
     Lab& lab_;
     QHBoxLayout* columns_;
     std::vector<QLabel*> labels_;
+    RemedyBox* remedies_;
 };
 
 }  // namespace normscope::app

@@ -46,6 +46,9 @@ void addWindowActions(MainWindow& window) {
     add("measureHere", tr("Measure at this step, or cancel it"), {Qt::Key_M}, [lab] { lab->measureHere(); });
     add("pin", tr("Duplicate as reference"), {Qt::Key_B}, [lab] { lab->pinSelected(); });
     add("fork", tr("Fork from this step"), {Qt::Key_K}, [lab] { lab->forkSelected(); });
+    add("tryRemedies", tr("Try the remedies of the failed run, from step 0"), {}, [lab] {
+        if (const RemedyTrials* trials = lab->remedyTrials()) lab->tryRemedies(trials->shown());
+    });
     add("compare", tr("Compare with another run"), {QKeySequence(QStringLiteral("Ctrl+="))},
         [w] { w->addComparison(); });
     add("rename", tr("Rename the selected run"), {Qt::Key_F2}, [w] { w->renameSelected(); });

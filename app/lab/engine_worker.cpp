@@ -103,6 +103,7 @@ EngineWorker::EngineWorker(int threads, QObject* parent) : QObject(parent), pool
     qRegisterMetaType<DevicesPtr>();
     qRegisterMetaType<CheckpointPtr>();
     qRegisterMetaType<ProbeResultsPtr>();
+    qRegisterMetaType<DraftResultPtr>();
 }
 
 EngineWorker::~EngineWorker() = default;
@@ -144,6 +145,7 @@ void EngineWorker::takeExploreRequest() {
         request_.reset();
         cancel_ = false;
     }
+    last_explored_ = Clock::now();
     try {
         answer(request);
     } catch (const Cancelled&) {

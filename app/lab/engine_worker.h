@@ -3,6 +3,7 @@
 
 #include "app/lab/frame.h"
 #include "app/lab/measure_request.h"
+#include "app/lab/remedy_trials.h"
 #include "core/backend/cpu/thread_pool.h"
 #include "core/run/recording_queue.h"
 
@@ -56,6 +57,8 @@ class EngineWorker : public QObject {
     /// Replays and measures (the checkpoints are in memory); the latest request wins, an empty one cancels
     /// the running one.
     void measureAt(MeasureRequest request);
+    /// Drafts, in slices between everything else; the latest request wins, an empty one cancels.
+    void draft(DraftRequest request);
     /// The queue of data to record, to be taken on recordingWaits().
     const std::shared_ptr<RecordingQueue>& recordings() const { return recordings_; }
     /// Called when the receiver has processed one frame.
@@ -74,6 +77,8 @@ class EngineWorker : public QObject {
     void replayed(quint64 token, const QString& id, qint64 steps_done);
     void measured(quint64 token, const QString& id, const normscope::app::ProbeResultsPtr& results,
                   const QString& failed);
+    /// Of a DraftRequest: one of its drafts.
+    void drafted(quint64 token, qulonglong index, const normscope::app::DraftResultPtr& result);
     /// recordings() is no longer empty.
     void recordingWaits();
 
@@ -122,6 +127,8 @@ class EngineWorker : public QObject {
     void scheduleReplay();
     void replaySlice();
     void advanceReplay();
+    void scheduleDraft(std::chrono::milliseconds after);
+    void draftSlice();
     void sendTrainFrame(bool always);
     void dropFailed();
     const DeviceUse& deviceUse();
@@ -147,6 +154,10 @@ class EngineWorker : public QObject {
     MeasureRequest measuring_;        ///< its first run is the current one
     std::unique_ptr<Replay> replay_;  ///< null: not built yet
     bool replay_scheduled_ = false;
+    DraftRequest drafting_;         ///< its first item is the current one
+    std::unique_ptr<Draft> draft_;  ///< null: not built yet
+    bool draft_scheduled_ = false;
+    Clock::time_point last_explored_{};
     Clock::time_point last_frame_{}, last_device_use_{};
     DeviceUse device_use_;
 };

@@ -72,6 +72,8 @@ void Lab::connectReplies() {
     on(engine, &EngineWorker::startRejected, &Lab::takeStartRejected);
     on(engine, &EngineWorker::replayed, &Lab::takeReplayed);
     on(engine, &EngineWorker::measured, &Lab::takeMeasured);
+    on(engine, &EngineWorker::drafted, &Lab::takeDrafted);
+    connect(this, &Lab::runsChanged, this, &Lab::updateRemedies);
     // Data to record does not pass through the interface thread, which may be busy.
     connect(engine, &EngineWorker::recordingWaits, io,
             [io, queue = engine->recordings()] {

@@ -6,6 +6,7 @@
 #include "app/lab/exploration.h"
 #include "app/lab/figure_key.h"
 #include "app/lab/io_worker.h"
+#include "app/lab/remedy_trials.h"
 #include "app/lab/session_files.h"
 #include "app/lab/training.h"
 #include "app/lab/training_time.h"
@@ -119,6 +120,15 @@ class Lab : public QObject {
     /// Ids of the runs that failed, and a line on each.
     std::vector<std::pair<std::string, QString>> failedRuns() const;
 
+    // --- remedies of failed runs
+    /// Of the selected run, else of the first one, that failed; null where none has.
+    const RemedyTrials* remedyTrials() const;
+    /// Drafts those that are not drafted yet. It is done without asking where it takes seconds.
+    void draftRemedies();
+    /// Adds a run for each of these remedies (indices of remedyTrials()) and trains them in lock-step;
+    /// undoable. More than one are the runs of "Try all".
+    void tryRemedies(const std::vector<std::size_t>& which);
+
     // --- view
     qint64 step() const { return step_; }  ///< scrubbed step; kNewest follows the run
     qint64 lastStep() const;               ///< the largest recorded step; -1 before training
@@ -182,6 +192,7 @@ class Lab : public QObject {
     void problem(const QString& message);
     void devicesChanged();  ///< found, chosen, or their memory
     void runsFailed();      ///< failedRuns() has one more
+    void remediesChanged();  ///< remedyTrials()
     void sessionSaved(const QString& path, quint64 token);
     void savingFailed(quint64 token);
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
@@ -208,6 +219,10 @@ class Lab : public QObject {
     void takeReplayed(quint64 token, const QString& id, qint64 steps_done);
     void takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results,
                       const QString& failed);
+
+    const LabRun* failedRun() const;
+    void updateRemedies();
+    void takeDrafted(quint64 token, qulonglong index, const DraftResultPtr& result);
 
     std::string newId();
     /// Applies an edit as one undo entry. Runs that it removes stop training.
@@ -274,6 +289,10 @@ class Lab : public QObject {
     };
     std::optional<Measuring> measuring_;
     std::uint64_t measure_token_ = 0;
+
+    std::map<std::string, RemedyTrials> remedies_;  ///< by the id of the failed run
+    std::string remedies_shown_;                    ///< failedRun() of the last request; empty: none
+    std::uint64_t draft_token_ = 0;
 
     // Destroyed in reverse order: the engine first, whose last data is still recorded.
     WorkerThread<IoWorker> io_;

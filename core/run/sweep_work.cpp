@@ -121,7 +121,7 @@ RecordedEnd train_recorded(RecordedRun given, Device& device, const std::functio
     try {
         run->begin();
         do {
-            run->advance(pool());
+            run->advance(pool(), run->experiment().steps_a_call());
             if (!run->ended() && stop()) run->interrupt("the sweep was stopped", "the sweep was stopped");
         } while (!run->ended());
         files([&] { recording->close(); });

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/remedies.h"
+#include "app/cli/files.h"
+#include "core/findings/headline.h"
+#include "core/findings/number.h"
+#include "core/findings/remedies.h"
+#include "core/run/draft.h"
+#include "core/run/replay.h"
+#include "core/run/whole_run.h"
+#include "core/session/session.h"
+#include "core/stack/error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace normscope::app {
+
+namespace {
+
+using nlohmann::json;
+
+struct RemediesOptions {
+    std::string target, run, backend = "auto";
+    std::vector<std::string> settings;
+    int threads = 0;
+    bool json = false, try_all = false;
+};
+
+/// A remedy, its draft, and of --try-all its whole run.
+struct Trial {
+    Remedy remedy;
+    DraftResult draft;
+    std::optional<RunData> whole;
+    std::string failed;  ///< why there is no whole run, in one line
+};
+
+RunData recorded_run(const RemediesOptions& options) {
+    if (!options.settings.empty())
+        throw InputError(options.target, "is a recorded run, --set has no effect", "a recipe, or no --set");
+    std::string ids;
+    for (RunData& run : open_session(options.target).runs) {
+        if (options.run.empty() ? has_failed(run.outcome) : run.id == options.run) return std::move(run);
+        ids += (ids.empty() ? "" : ", ") + run.id + " (" + run_state_word(run.outcome.state) + ")";
+    }
+    throw InputError(options.target,
+                     options.run.empty() ? "has no run that diverged, collapsed or stalled"
+                                         : "has no run \"" + options.run + "\"",
+                     "one of " + ids);
+}
+
+/// JSON has no NaN.
+json finite(double value) { return std::isfinite(value) ? json(value) : json(number(value)); }
+
+json list(const std::vector<double>& values) {
+    json all = json::array();
+    for (const double v : values) all.push_back(finite(v));
+    return all;
+}
+
+json trial_json(const Trial& trial, std::size_t rank) {
+    const DraftResult& draft = trial.draft;
+    json line = {{"id", trial.remedy.id},
+                 {"name", trial.remedy.name},
+                 {"change", trial.remedy.sentence},
+                 {"enough", draft.enough},
+                 {"rank", rank > 0 ? json(rank) : json()},
+                 {"why_not", draft.why_not},
+                 {"steps", draft.first.loss.size()},
+                 {"loss", finite(draft.loss)},
+                 {"gradient", finite(draft.gradient)},
+                 {"losses", list(draft.first.loss)},
+                 {"gradients", list(draft.first.gradient)}};
+    if (!trial.failed.empty()) line["whole"] = {{"error", trial.failed}};
+    if (trial.whole) {
+        const FinalValues values = final_values(*trial.whole);
+        line["whole"] = {{"state", run_state_word(trial.whole->outcome.state)},
+                         {"text", trial.whole->outcome.text},
+                         {"steps", values.rows},
+                         {"loss", finite(values.loss)},
+                         {"loss_error", finite(values.loss_error)},
+                         {"gradient", finite(values.gradient)}};
+    }
+    return line;
+}
+
+/// A cell of a table, filled up to a width in characters, not bytes.
+std::string cell(const std::string& text, std::size_t width) {
+    std::size_t characters = 0;
+    for (const char c : text) characters += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    return text + std::string(characters < width ? width - characters : 1, ' ');
+}
+
+void print_draft(const Trial& trial, std::size_t rank) {
+    const DraftResult& draft = trial.draft;
+    std::cout << "  " << cell(rank > 0 ? std::to_string(rank) : "", 3) << cell(trial.remedy.name, 16);
+    if (draft.first.loss.empty()) {
+        std::cout << draft.why_not << "\n";
+        return;
+    }
+    std::cout << cell(std::to_string(draft.first.loss.size()), 7) << cell(number(draft.loss, 3), 8)
+              << cell(number(draft.gradient), 10) << trial.remedy.sentence
+              << (draft.enough ? "" : ": " + draft.why_not) << "\n";
+}
+
+void print_whole(const Trial& trial) {
+    std::cout << "  " << cell(trial.remedy.name, 19);
+    if (!trial.whole) {
+        std::cout << trial.failed << "\n";
+        return;
+    }
+    const FinalValues values = final_values(*trial.whole);
+    std::cout << cell(run_state_word(trial.whole->outcome.state), 11)
+              << cell(number(values.loss, 3) + " ± " + number(values.loss_error, 1), 16)
+              << number(values.gradient) << "\n";
+}
+
+void print(const RunData& run, const std::vector<Trial>& trials, const std::vector<std::size_t>& order) {
+    const Headline title = headline(run);
+    std::cout << run.name << ": " << title.title << "\n  " << title.measured << "\n";
+    if (!title.began.empty()) std::cout << "  " << title.began << "\n";
+    const std::string layers = "gradient, layer 1 ÷ " + std::to_string(run.recipe.get()->stack.depth);
+    std::cout << "Drafts: steps, loss in nat, " << layers << "\n";
+    for (std::size_t i = 0; i < order.size(); ++i) print_draft(trials[order[i]], i + 1);
+    if (order.size() < trials.size()) std::cout << "Not enough\n";
+    for (const Trial& trial : trials)
+        if (!trial.draft.enough) print_draft(trial, 0);
+    if (trials.empty() || !(trials.front().whole || !trials.front().failed.empty())) return;
+    std::cout << "Whole runs: outcome, loss of the last 20 steps ± its standard error, " << layers << "\n";
+    for (const std::size_t i : order) print_whole(trials[i]);
+    for (const Trial& trial : trials)
+        if (!trial.draft.enough) print_whole(trial);
+}
+
+int run_remedies(const RemediesOptions& options) {
+    require_backend(options.backend);
+    ThreadPool pool(options.threads);
+    Corpora corpora;
+    const bool recorded = is_hdf5(options.target);
+    Device& device = device_named(options.backend);
+    const RunData run = [&] {
+        if (recorded) return recorded_run(options);
+        const Recipe recipe = read_recipe(options.target, options.settings);
+        return whole_run(recipe, default_run_name(recipe), pool, &corpora, device);
+    }();
+    if (!has_failed(run.outcome)) {
+        std::cout << run.name << " " << run_state_word(run.outcome.state) << ": " << run.outcome.text
+                  << "; remedies are for runs that diverged, collapsed or stalled\n";
+        return kDone;
+    }
+    const std::string obstacle = remedies_obstacle(run);
+    if (!obstacle.empty()) throw InputError(options.target + ": remedies cannot be tried: " + obstacle);
+
+    std::vector<Trial> trials;
+    std::vector<DraftResult> drafts;
+    for (Remedy& remedy : remedies(*run.recipe.get(), run)) {
+        drafts.push_back(draft(remedy.recipe, pool, &corpora, device));
+        trials.push_back({std::move(remedy), drafts.back(), {}, {}});
+    }
+    const std::vector<std::size_t> order = ranked(drafts);
+    for (Trial& trial : trials) {
+        if (!options.try_all) break;
+        Recipe recipe = trial.remedy.recipe;
+        recipe.probes = {{"gradients", recipe.train.steps + 1}};  // the table needs the steps alone
+        try {
+            trial.whole = whole_run(recipe, trial.remedy.name, pool, &corpora, device);
+        } catch (const InputError& error) {
+            trial.failed = error.what();
+        }
+    }
+    if (!options.json) {
+        print(run, trials, order);
+        return kDone;
+    }
+    const Headline title = headline(run);
+    const FirstSteps own = first_steps(run, draft_steps(*run.recipe.get()));
+    json out = {{"run", run.name},
+                {"state", run_state_word(run.outcome.state)},
+                {"headline", title.title},
+                {"measured", title.measured},
+                {"began", title.began},
+                {"losses", list(own.loss)},
+                {"gradients", list(own.gradient)},
+                {"remedies", json::array()}};
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+        const auto at = std::find(order.begin(), order.end(), i);
+        out["remedies"].push_back(
+            trial_json(trials[i], at == order.end() ? 0 : static_cast<std::size_t>(at - order.begin()) + 1));
+    }
+    std::cout << out.dump(2) << "\n";
+    return kDone;
+}
+
+}  // namespace
+
+void add_remedies(CLI::App& program, Task& task) {
+    auto options = std::make_shared<RemediesOptions>();
+    auto* command = program.add_subcommand(
+        "remedies", "why a run failed, and which changes of its recipe learn in a draft of 16 steps");
+    command->add_option("TARGET", options->target,
+                        "a recipe's path or a preset's name, which is trained first; or a recorded run")
+        ->required();
+    command->add_option("--run", options->run, "of a session: the id of the run; default: the first that failed");
+    command->add_option("--set", options->settings, "KEY=VALUE of the recipe, e.g. stack.depth=24")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    command->add_flag("--try-all", options->try_all, "train every remedy to its end and print the outcomes");
+    command->add_flag("--json", options->json, "one JSON object, with the curves of the drafts");
+    add_backend_option(*command, options->backend);
+    add_threads_option(*command, options->threads);
+    command->callback([options, &task] { task = [options] { return run_remedies(*options); }; });
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The part of the laboratory that tries remedies of failed runs.
+#include "app/commands/change_runs.h"
+#include "app/lab/lab.h"
+
+#include <cmath>
+#include <set>
+
+namespace normscope::app {
+
+namespace {
+
+/// Drafts that take longer are made on request.
+constexpr double kMostSeconds = 30;
+
+bool hasRemedies(const LabRun& run) { return !run.pinned && run.trained() && has_failed(run.data->outcome); }
+
+std::string nameOfTrial(const LabRun& failed, const Remedy& remedy, const std::vector<LabRun>& runs) {
+    const bool same_scheme = remedy.recipe.stack.scheme == failed.live.stack.scheme;
+    const std::string base = same_scheme ? failed.data->name + " · " + remedy.name : remedy.name;
+    std::set<std::string> taken;
+    for (const LabRun& run : runs) taken.insert(run.data->name);
+    std::string name = base;
+    for (int n = 2; taken.count(name); ++n) name = base + " · " + std::to_string(n);
+    return name;
+}
+
+}  // namespace
+
+const LabRun* Lab::failedRun() const {
+    if (hasRemedies(selected())) return &selected();
+    for (const LabRun& run : now_.runs)
+        if (hasRemedies(run)) return &run;
+    return nullptr;
+}
+
+const RemedyTrials* Lab::remedyTrials() const {
+    const LabRun* run = failedRun();
+    const auto found = run ? remedies_.find(run->id) : remedies_.end();
+    return found == remedies_.end() ? nullptr : &found->second;
+}
+
+void Lab::updateRemedies() {
+    const LabRun* run = failedRun();
+    const std::string id = run ? run->id : std::string();
+    const bool other = id != remedies_shown_;
+    remedies_shown_ = id;
+    if (!run) {
+        if (!other) return;
+        engine_->draft({++draft_token_, {}, {}});  // cancels
+        Q_EMIT remediesChanged();
+        return;
+    }
+    RemedyTrials& trials = remedies_[id];
+    const bool fresh = !trials.match(*run);
+    if (fresh) trials = trialsOf(*run);
+    if (!fresh && !other) return;
+    if (trials.requested || !(trials.seconds > kMostSeconds)) return draftRemedies();
+    engine_->draft({++draft_token_, {}, {}});  // those of another run
+    Q_EMIT remediesChanged();
+}
+
+void Lab::draftRemedies() {
+    const LabRun* run = failedRun();
+    if (!run) return;
+    RemedyTrials& trials = remedies_[run->id];
+    DraftRequest request{++draft_token_, run->data->backend, {}};
+    for (std::size_t i = 0; i < trials.remedies.size(); ++i)
+        if (!trials.drafts[i]) request.items.push_back({i, trials.remedies[i].recipe});
+    trials.requested = true;
+    engine_->draft(std::move(request));
+    Q_EMIT remediesChanged();
+}
+
+void Lab::takeDrafted(quint64 token, qulonglong index, const DraftResultPtr& result) {
+    if (token != draft_token_) return;
+    const auto trials = remedies_.find(remedies_shown_);
+    if (trials == remedies_.end() || index >= trials->second.drafts.size()) return;
+    trials->second.drafts[index] = *result;
+    Q_EMIT remediesChanged();
+}
+
+void Lab::tryRemedies(const std::vector<std::size_t>& which) {
+    const LabRun* found = failedRun();
+    if (!found || which.empty()) return;
+    const LabRun failed = *found;
+    const std::vector<Remedy> remedies = remedies_[failed.id].remedies;
+    Comparison after = now_;
+    std::vector<std::string> ids;
+    for (const std::size_t index : which) {
+        ids.push_back(newId());
+        after.runs.push_back(makeRun(ids.back(), remedies.at(index).recipe));
+    }
+    commit(std::move(after), which.size() == 1
+                                 ? tr("try %1").arg(QString::fromStdString(remedies[which.front()].name))
+                                 : tr("try %n remedies", nullptr, static_cast<int>(which.size())));
+    if (which.size() > 1) remedies_[failed.id].tried = ids;
+    std::vector<RunPlan> plans;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        LabRun* run = now_.find(ids[i]);
+        auto named = std::make_shared<RunData>(*run->data);  // the undo entry holds the other
+        named->name = nameOfTrial(failed, remedies[which[i]], now_.runs);
+        run->data = std::move(named);
+        plans.push_back(planOf(*run));
+    }
+    begin(std::move(plans));
+    Q_EMIT remediesChanged();
+}
+
+}  // namespace normscope::app

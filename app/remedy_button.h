@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/run/draft.h"
+
+#include <QAbstractButton>
+
+namespace normscope::app {
+
+/// One remedy and its draft: rank, name, the gradient ratio and the loss at the draft's end, and the gradient
+/// ratio over the steps as a small plot, bold; that of the failed run dashed. All texts are of fixed sizes;
+/// the whole change is the tooltip.
+class RemedyButton : public QAbstractButton {
+    Q_OBJECT
+  public:
+    static constexpr int kHeight = 38;
+
+    explicit RemedyButton(QWidget* parent = nullptr);
+    /// `run`: index of the failed run's colour.
+    void setRemedy(int rank, const QString& name, const QString& sentence, const DraftResult& draft,
+                   const FirstSteps& failed, int run);
+    const FirstSteps& draft() const { return draft_.first; }
+    QString resultText() const;
+    QSize sizeHint() const override;
+
+    /// The plot's polyline of these values, log₁₀ from 10⁻⁴ to 10, in a rectangle; values outside of it are at
+    /// its edge, those that are not finite are missing.
+    static QPolygonF polyline(const std::vector<double>& values, std::size_t steps, const QRectF& box);
+
+  protected:
+    bool event(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+
+  private:
+    int rank_ = 1, run_ = 0;
+    DraftResult draft_;
+    FirstSteps failed_;
+};
+
+}  // namespace normscope::app

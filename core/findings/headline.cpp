@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/findings/headline.h"
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "core/findings/number.h"
+#include "core/findings/remedies.h"
+#include "core/findings/watched.h"
+
+namespace normscope {
+
+namespace {
+
+constexpr std::size_t kLastRows = 20;
+constexpr double kAtEntropy = 0.03;  // of H₁, as Verdict
+
+std::optional<double> last_loss(const RunData& run) {
+    const std::vector<double>* loss = run.steps.find("loss");
+    if (!loss || loss->empty()) return std::nullopt;
+    const std::size_t n = std::min(kLastRows, loss->size());
+    double sum = 0;
+    for (std::size_t i = loss->size() - n; i < loss->size(); ++i) sum += (*loss)[i];
+    return sum / static_cast<double>(n);
+}
+
+std::string title_of(const RunData& run) {
+    const std::string at = run.outcome.step >= 0 ? " at step " + std::to_string(run.outcome.step) : "";
+    if (run.outcome.state == RunState::Diverged) return "Diverged" + at;
+    if (run.outcome.state == RunState::Collapsed) return "Collapsed" + at;
+    const auto loss = last_loss(run);
+    const bool at_entropy = loss && std::abs(*loss - run.unigram_entropy) <= kAtEntropy * run.unigram_entropy;
+    return at_entropy ? "Stalled at the unigram entropy" : "Stalled above the unigram entropy";
+}
+
+std::string measured_of(const RunData& run) {
+    if (run.outcome.state != RunState::Stalled) return run.outcome.text;
+    const auto loss = last_loss(run);
+    if (!loss) return run.outcome.text;
+    return "Loss " + number(*loss, 3) + " nat over the last " + std::to_string(kLastRows) +
+           " steps; the unigram entropy is " + number(run.unigram_entropy, 3);
+}
+
+/// "gradient, layer 1 ÷ 12: 3.6 at step 0, 5.9e-7 at step 199"; of the step table, so of the training batch.
+std::string gradient_of(const RunData& run) {
+    const std::vector<double>* ratio = run.steps.find("grad_ratio");
+    const Recipe* recipe = run.recipe.get();
+    if (!ratio || ratio->empty() || !recipe || recipe->stack.depth < 2 || !std::isfinite(ratio->front()))
+        return {};
+    std::size_t last = ratio->size() - 1;
+    while (last > 0 && !std::isfinite((*ratio)[last])) --last;
+    std::string text = "gradient, layer 1 ÷ " + std::to_string(recipe->stack.depth) + ": " +
+                       number(ratio->front()) + " at step " + std::to_string(run.steps.step.front());
+    if (last > 0) text += ", " + number((*ratio)[last]) + " at step " + std::to_string(run.steps.step[last]);
+    return text;
+}
+
+std::string began_of(const RunData& run) {
+    const auto left = departures(run, std::numeric_limits<std::int64_t>::max());
+    const std::string gradient = gradient_of(run);
+    if (left.empty()) return gradient.empty() ? gradient : "The " + gradient;
+    return "First outside the range of runs that learn: " + std::string(left.front().quantity->title) +
+           ", at step " + std::to_string(left.front().step) + (gradient.empty() ? "" : "; " + gradient);
+}
+
+}  // namespace
+
+Headline headline(const RunData& run) {
+    if (!has_failed(run.outcome)) return {};
+    return {title_of(run), measured_of(run), began_of(run)};
+}
+
+}  // namespace normscope
