@@ -181,6 +181,7 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
 void EngineWorker::answer(const ExploreRequest& request) {
     const auto begin = Clock::now();
     std::vector<RunFrame> first = prepare(request);
+    const auto prepared = Clock::now();
     // Rejected runs are reported once, in the first frame; explored_ has the others, in their order.
     std::vector<RunFrame> runs;
     std::vector<RunFrame> rejected;
@@ -191,8 +192,11 @@ void EngineWorker::answer(const ExploreRequest& request) {
             (probe.cost == ProbeCost::Expensive ? expensive : cheap).push_back(probe.id);
 
     const auto answered = [&](std::vector<RunFrame> content, bool complete) {
-        send({request.generation, Frame::Kind::Explore, std::move(content), complete,
-              milliseconds(Clock::now() - begin), 0});
+        const auto now = Clock::now();
+        Frame frame{request.generation, Frame::Kind::Explore, std::move(content), complete,
+                    milliseconds(now - begin)};
+        frame.times = {begin, prepared, now};
+        send(std::move(frame));
     };
     for (std::size_t i = 0; i < runs.size(); ++i)
         explored_[i].experiment->measure(cheap, pool_, &shutting_down_, [&](ProbeResult r) {

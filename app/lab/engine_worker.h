@@ -39,6 +39,7 @@ class EngineWorker : public QObject {
     explicit EngineWorker(int threads, QObject* parent = nullptr);
     ~EngineWorker() override;
 
+    int threads() const { return pool_.threads(); }
     /// Lists the devices, in devicesFound(): the first call loads the CUDA plug-in.
     void findDevices();
     void explore(ExploreRequest request);

@@ -296,6 +296,7 @@ void Lab::takeFrame(const FramePtr& frame) {
 void Lab::takeInOrder(const FramePtr& frame) {
     const bool explored = frame->kind == Frame::Kind::Explore;
     if (explored && !exploration_.answers(*frame)) return;
+    Q_EMIT frameArrived(frame);
     tell(explored ? exploration_.take(*frame, now_)
                   : training_.take(*frame, now_, exploration_.probes(), exploration_.generation()));
     Q_EMIT frameTaken(frame);
