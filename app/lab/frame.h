@@ -85,6 +85,7 @@ struct ExploreRequest {
     std::uint64_t generation = 0;
     std::vector<RunPlan> runs;
     std::vector<std::string> probes;  ///< those shown
+    bool dragging = false;            ///< a knob moves: the next request follows soon
 };
 
 using DevicesPtr = std::shared_ptr<const std::vector<KnownDevice>>;

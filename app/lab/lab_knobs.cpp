@@ -110,6 +110,7 @@ void Lab::applyRecipes() {
 void Lab::requestExplore() {
     auto request = exploration_.request(now_);
     if (!request) return;
+    request->dragging = dragging();
     Q_EMIT explorationRequested(request->generation);
     engine_->explore(std::move(*request));
 }
