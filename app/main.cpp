@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/bench/bench_ui.h"
+#include "app/bench/measured_application.h"
 #include "app/figure_command.h"
 #include "app/main_window.h"
 #include "app/screenshot.h"
@@ -60,6 +62,19 @@ void setUp(QApplication& app) {
     app.setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
 }
 
+/// `normscope --bench-ui`: 0, or 1 where the measurement does not show the stall, or cannot be made.
+int benchUi(bench::MeasuredApplication& app, const bench::BenchOrder& order, bool json) {
+    try {
+        const bench::BenchResult result = bench::benchInterface(app, order);
+        std::cout << (json ? asJson(result) : asText(result));
+        if (stallSeen(result.check)) return 0;
+        std::cerr << "normscope: --bench-ui: the measurement is wrong: a stall of 50 ms does not show\n";
+    } catch (const std::exception& error) {
+        std::cerr << "normscope: " << error.what() << '\n';
+    }
+    return 1;
+}
+
 QSize sizeOf(const std::string& text) {
     int width = 0, height = 0;
     char rest = 0;
@@ -107,6 +122,14 @@ int main(int argc, char** argv) {
     bool measure = false;
     cli.add_option("--step", step, "For --screenshot: scrub to this step then")
         ->check(CLI::NonNegativeNumber);
+    bool bench_ui = false, json = false;
+    bench::BenchOrder bench;
+    cli.add_flag("--bench-ui", bench_ui, "Measure the latency of the interface, print it and quit");
+    cli.add_flag("--json", json, "For --bench-ui: print JSON");
+    cli.add_option("--seconds", bench.seconds, "For --bench-ui: of each knob")
+        ->check(CLI::Range(0.1, 3600.0));
+    cli.add_option("--stall", bench.stall_ms, "For --bench-ui: the stall of its self-check, ms; 50 must show")
+        ->check(CLI::Range(0, 10000));
     cli.add_flag("--measure", measure, "For --screenshot: measure there what was not sampled");
     ScreenshotOrder order;
     try {
@@ -133,6 +156,12 @@ int main(int argc, char** argv) {
         return 2;
     }
     if (!screenshot.empty() && backend.empty()) backend = "auto";  // independent of the settings, as the theme
+    if (bench_ui) {
+        bench::MeasuredApplication app(argc, argv);
+        setUp(app);
+        bench.threads = threads;
+        return benchUi(app, bench, json);
+    }
     QApplication app(argc, argv);
     setUp(app);
     MainWindow window(Settings::recordingsFolder(), threads, QString::fromStdString(backend));

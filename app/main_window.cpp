@@ -113,8 +113,19 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     connect(lab_, &Lab::problem, this, [this](const QString& message) { banner_->tell(message); });
     connect(lab_, &Lab::runsFailed, this, &MainWindow::offerResumption);
     connect(lab_, &Lab::devicesChanged, this, &MainWindow::showDeviceChoice);
-    connect(lab_, &Lab::runsChanged, this, &MainWindow::showRuns);
-    connect(lab_, &Lab::noticesChanged, this, &MainWindow::showRuns);
+    // While a knob is dragged the figures come first: they would wait for chips, knobs and stack at every move.
+    show_runs_later_.setSingleShot(true);
+    show_runs_later_.setInterval(kBarsInterval);
+    connect(&show_runs_later_, &QTimer::timeout, this, &MainWindow::showRuns);
+    const auto showRunsSoon = [this] {
+        if (!lab_->dragging()) return showRuns();
+        if (!show_runs_later_.isActive()) show_runs_later_.start();
+    };
+    connect(lab_, &Lab::runsChanged, this, showRunsSoon);
+    connect(lab_, &Lab::noticesChanged, this, showRunsSoon);
+    connect(lab_, &Lab::draggingChanged, this, [this](bool dragging) {
+        if (!dragging) showRuns();
+    });
     connect(lab_, &Lab::viewChanged, this, [this] {
         if (lab_->selectedLayer() >= 0) stack_->select(lab_->selectedLayer(), stack_->selectedSublayer());
         showTransport();

@@ -157,6 +157,7 @@ class MainWindow : public QMainWindow {
     bool may_close_ = false;
     bool dark_ = false, theme_ordered_ = false, presenting_ = false, wide_by_hand_ = false;
     QTimer show_later_;  ///< limits the update rate of the bars during training
+    QTimer show_runs_later_;  ///< and that of chips, knobs and stack during a drag
 };
 
 }  // namespace normscope::app

@@ -13,6 +13,7 @@
 #include <QMouseEvent>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <chrono>
 
 namespace normscope::app {
 
@@ -168,12 +169,18 @@ void PanelCell::refresh() {
     FigureKey key = lab_.figureKey(panel_, options_[panel_]);
     if (drawn_ == key) return;
     drawn_ = std::move(key);
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
     auto figure = std::make_shared<const widgets::Figure>(
         widgets::buildPanel(panel_, lab_.panelInput(panel_, options_[panel_])));
+    const auto built = Clock::now();
     menu_->setText(figure->title + QStringLiteral(" ▾"));  // of the quantity where a panel shows several
     full_subtitle_ = figure->subtitle;
     elideSubtitle();
     plot_->setFigure(std::move(figure));
+    const auto milliseconds = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
+    build_ms_ = milliseconds(built - begin);
+    layout_ms_ = milliseconds(Clock::now() - built);
 }
 
 void PanelCell::elideSubtitle() {

@@ -36,6 +36,9 @@ class PanelCell : public QFrame {
 
     /// Rebuilds the figure if any of its inputs has changed; deferred while hidden.
     void refresh();
+    /// Of the shown figure, in ms, for measurements of the interface: to build it, to lay it out.
+    double buildMs() const { return build_ms_; }
+    double layoutMs() const { return layout_ms_; }
     /// The CSV of what is shown.
     QByteArray csv() const;
 
@@ -64,6 +67,7 @@ class PanelCell : public QFrame {
     std::map<std::string, widgets::PlotViewState> views_;
     bool dirty_ = true;
     std::optional<FigureKey> drawn_;  ///< the inputs of the shown figure
+    double build_ms_ = 0, layout_ms_ = 0;
     QWidget* header_;
     QToolButton *menu_, *options_button_;
     QMenu *panel_menu_, *options_menu_;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/engine_worker.h"
 
+#include "app/lab/experiments.h"
 #include "core/backend/cpu/kept_memory.h"
-#include "core/recipe/hot_knobs.h"
 #include "core/run/checkpoint_memory.h"
 #include "core/run/memory_need.h"
-#include "core/run/probe_steps.h"
 #include "core/stack/error.h"
-#include "core/stack/warnings.h"
 
 #include <malloc.h>
 
@@ -27,49 +25,6 @@ constexpr auto kFrameInterval = 16ms;
 constexpr auto kCheckpointInterval = 10s;
 constexpr auto kDeviceUseInterval = 500ms;
 constexpr int kFramesWaiting = 2;
-
-double milliseconds(std::chrono::steady_clock::duration d) {
-    return std::chrono::duration<double, std::milli>(d).count();
-}
-
-/// The warnings about the weights; those about the stack are known to the caller. None from a device that
-/// does not answer: the run's next step reports that.
-std::vector<std::string> gateWarnings(const Experiment& experiment) {
-    std::vector<std::string> lines;
-    try {
-        lines = experiment.warnings();
-    } catch (const SystemError&) {
-        return {};
-    }
-    const std::vector<std::string> of_stack = warnings(experiment.recipe().stack);
-    std::erase_if(lines, [&](const std::string& line) {
-        return std::find(of_stack.begin(), of_stack.end(), line) != of_stack.end();
-    });
-    return lines;
-}
-
-/// What the measurement of step 0 depends on, hot knobs set aside. The schedule's length and form come into
-/// play after it; of what the step itself does, only the updates are measured.
-Recipe stepZero(const Recipe& recipe, const std::vector<std::string>& probes) {
-    Recipe initial = initial_state(recipe);
-    if (std::count(probes.begin(), probes.end(), "updates")) return initial;
-    const Recipe defaults;
-    const double temperature_from = initial.train.schedule.temperature_from;
-    const int temperature_warmup = initial.train.schedule.temperature_warmup;
-    initial.train.steps = defaults.train.steps;
-    initial.train.schedule = defaults.train.schedule;
-    initial.train.schedule.temperature_from = temperature_from;
-    initial.train.schedule.temperature_warmup = temperature_warmup;
-    return initial;
-}
-
-/// The experiment of a completed recipe, with the weights of its plan.
-std::unique_ptr<Experiment> built(const Recipe& recipe, const RunPlan& plan,
-                                  std::shared_ptr<const Corpus> corpus, Device& device) {
-    auto experiment = std::make_unique<Experiment>(recipe, plan.id, plan.name, std::move(corpus), device);
-    if (plan.weights && !plan.start) experiment->load_weights(plan.weights->tensors, plan.weights->source);
-    return experiment;
-}
 
 Device& deviceOf(const RunPlan& plan) {
     return plan.backend.empty() ? cpu_device() : device_named(plan.backend);
@@ -98,7 +53,8 @@ RunData withHistory(RunData header, const RunData& history) {
 
 }  // namespace
 
-EngineWorker::EngineWorker(int threads, QObject* parent) : QObject(parent), pool_(threads) {
+EngineWorker::EngineWorker(int threads, QObject* parent)
+    : QObject(parent), pool_(threads), explore_pool_(threads + 1) {
     qRegisterMetaType<FramePtr>();
     qRegisterMetaType<DevicesPtr>();
     qRegisterMetaType<CheckpointPtr>();
@@ -125,111 +81,6 @@ void EngineWorker::findDevices() {
         Qt::QueuedConnection);
 }
 
-// --- exploring
-
-void EngineWorker::explore(ExploreRequest request) {
-    {
-        const std::lock_guard lock(mutex_);
-        request_ = std::move(request);
-        cancel_ = true;
-    }
-    QMetaObject::invokeMethod(this, &EngineWorker::takeExploreRequest, Qt::QueuedConnection);
-}
-
-void EngineWorker::takeExploreRequest() {
-    ExploreRequest request;
-    {
-        const std::lock_guard lock(mutex_);
-        if (!request_ || shutting_down_) return;  // already taken by an earlier wake-up
-        request = std::move(*request_);
-        request_.reset();
-        cancel_ = false;
-    }
-    last_explored_ = Clock::now();
-    try {
-        answer(request);
-    } catch (const Cancelled&) {
-        // A newer request is pending: its reply replaces this one.
-    } catch (const std::exception& error) {
-        Q_EMIT rejected(request.generation, QString::fromUtf8(error.what()));
-    }
-}
-
-std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
-    std::vector<RunFrame> frames;
-    std::vector<Explored> next;
-    for (const RunPlan& plan : request.runs) {
-        RunFrame frame{plan.id};
-        const Recipe initial = stepZero(plan.recipe, request.probes);
-        const auto same = std::find_if(explored_.begin(), explored_.end(), [&](const Explored& e) {
-            return e.experiment && e.id == plan.id && e.initial == initial && e.weights == plan.weights;
-        });
-        Recipe recipe = plan.recipe;
-        try {
-            if (same != explored_.end()) {
-                const Recipe& completed = same->experiment->recipe();
-                recipe.stack = completed.stack;  // as completed
-                set_hot_knobs(recipe, hot_knobs(plan.recipe));
-                if (recipe.probes.empty()) recipe.probes = completed.probes;
-                plan_probe_steps(recipe);
-                next.push_back(std::move(*same));
-                next.back().experiment->set_knobs(hot_knobs(plan.recipe));
-            } else {
-                auto corpus = complete_and_validate(recipe, &corpora_);
-                require_memory(recipe, pool_.threads());
-                next.push_back(
-                    {plan.id, initial, built(recipe, plan, std::move(corpus), cpu_device()), plan.weights});
-            }
-        } catch (const InputError& error) {
-            frame.rejected = error.what();
-            frames.push_back(std::move(frame));
-            continue;
-        }
-        RunData header = next.back().experiment->header();
-        header.name = plan.name;
-        header.recipe = recipe;
-        frame.header = std::make_shared<const RunData>(std::move(header));
-        frame.gate_warnings = gateWarnings(*next.back().experiment);
-        frames.push_back(std::move(frame));
-    }
-    explored_ = std::move(next);
-    return frames;
-}
-
-void EngineWorker::answer(const ExploreRequest& request) {
-    const auto begin = Clock::now();
-    std::vector<RunFrame> first = prepare(request);
-    // Rejected runs are reported once, in the first frame; explored_ has the others, in their order.
-    std::vector<RunFrame> runs;
-    std::vector<RunFrame> rejected;
-    for (RunFrame& run : first) (run.rejected.empty() ? runs : rejected).push_back(std::move(run));
-    std::vector<std::string> cheap, expensive;
-    for (const ProbeInfo& probe : probe_registry())
-        if (std::count(request.probes.begin(), request.probes.end(), probe.id))
-            (probe.cost == ProbeCost::Expensive ? expensive : cheap).push_back(probe.id);
-
-    const auto answered = [&](std::vector<RunFrame> content, bool complete) {
-        send({request.generation, Frame::Kind::Explore, std::move(content), complete,
-              milliseconds(Clock::now() - begin), 0});
-    };
-    for (std::size_t i = 0; i < runs.size(); ++i)
-        explored_[i].experiment->measure(cheap, pool_, &shutting_down_, [&](ProbeResult r) {
-            runs[i].delta.probes.push_back(std::move(r));
-        });
-    first = runs;
-    first.insert(first.end(), rejected.begin(), rejected.end());
-    answered(std::move(first), expensive.empty() || runs.empty());
-    if (runs.empty()) return;
-    for (std::size_t p = 0; p < expensive.size(); ++p) {
-        for (std::size_t i = 0; i < runs.size(); ++i) {
-            runs[i].header.reset();
-            runs[i].delta = {};
-            runs[i].delta.probes.push_back(explored_[i].experiment->measure(expensive[p], pool_, &cancel_));
-        }
-        answered(runs, p + 1 == expensive.size());
-    }
-}
-
 // --- training
 
 void EngineWorker::train(std::uint64_t token, std::vector<RunPlan> runs) {
@@ -241,7 +92,7 @@ void EngineWorker::train(std::uint64_t token, std::vector<RunPlan> runs) {
 EngineWorker::Trained::Trained(EngineWorker& owner, RunPlan& plan)
     : engine(owner), id(plan.id), token(plan.training) {
     auto corpus = complete_and_validate(plan.recipe, &owner.corpora_);
-    auto experiment = built(plan.recipe, plan, std::move(corpus), deviceOf(plan));
+    auto experiment = buildExperiment(plan.recipe, plan, std::move(corpus), deviceOf(plan));
     RunData header = experiment->header();
     if (plan.history) header = withHistory(std::move(header), *plan.history);
     header.outcome = {RunState::Running, -1, "", -1};

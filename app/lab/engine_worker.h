@@ -10,6 +10,8 @@
 #include <QObject>
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -19,9 +21,14 @@ namespace normscope::app {
 /// functions may be called from any thread and return at once; replies are signals.
 ///
 /// Exploring: the latest request wins, one is in flight. Experiments are kept while only hot knobs move, so
-/// that no weights are drawn again. The first frame has the cheap probes of all runs; expensive ones follow,
+/// that no weights are drawn again; a run whose recipe did not change is not measured again. Runs are built and
+/// measured at the same time, each on one thread, with one thread more than trains: the interface waits. The first frame has the cheap probes of all runs; expensive ones follow,
 /// and the next request cancels them. A recipe that cannot be built is rejected in the first frame, and the
 /// other runs are still measured.
+///
+/// While a knob is dragged the first frame has the probes that need the forward pass alone; those of the
+/// backward pass, which is twice as long, follow at 20 Hz, and the expensive ones, and the backward pass where
+/// it was left for later, as soon as the knob rests for 25 ms.
 ///
 /// Exploring is always on the CPU: it follows a drag, and needs no memory of a device that may train.
 ///
@@ -40,6 +47,7 @@ class EngineWorker : public QObject {
     explicit EngineWorker(int threads, QObject* parent = nullptr);
     ~EngineWorker() override;
 
+    int threads() const { return pool_.threads(); }
     /// Lists the devices, in devicesFound(): the first call loads the CUDA plug-in.
     void findDevices();
     void explore(ExploreRequest request);
@@ -89,6 +97,16 @@ class EngineWorker : public QObject {
         Recipe initial;  ///< what its measurement depends on
         std::unique_ptr<Experiment> experiment;
         StartWeightsPtr weights;
+        std::optional<Recipe> measured = {};               ///< of `results`; nullopt: none
+        std::map<std::string, ProbeResult> results = {};  ///< of the cheap probes, by id
+
+        std::vector<ProbeResult> of(const std::vector<std::string>& probes) const;
+    };
+    /// What of a request is still to be measured, once no newer one comes.
+    struct Rest {
+        std::uint64_t generation = 0;
+        Clock::time_point begin{};  ///< of its answer
+        std::vector<std::string> cheap, expensive;
     };
     /// A run in training: its output goes into the next frame and its recording.
     struct Trained final : RunSink {
@@ -112,6 +130,12 @@ class EngineWorker : public QObject {
     void takeExploreRequest();
     void answer(const ExploreRequest& request);
     std::vector<RunFrame> prepare(const ExploreRequest& request);
+    void measureCheap(std::size_t run, const std::vector<std::string>& first,
+                      const std::vector<std::string>& then, ThreadPool& pool,
+                      const std::function<void()>& first_measured);
+    template <class Measure>
+    void forEachExplored(Measure&& measure);
+    void refine(const Rest& rest);
     void start(std::uint64_t token, std::vector<RunPlan> plans);
     template <class Which>
     void interrupt(Which&& which);
@@ -135,6 +159,7 @@ class EngineWorker : public QObject {
     bool allEnded() const;
 
     ThreadPool pool_;
+    ThreadPool explore_pool_;  ///< of the cheap probes
     Corpora corpora_;
     std::mutex mutex_;
     std::optional<ExploreRequest> request_;          ///< guarded by mutex_
@@ -144,6 +169,8 @@ class EngineWorker : public QObject {
     std::atomic<int> frames_waiting_{0};
 
     std::vector<Explored> explored_;
+    Clock::time_point last_backward_{};  ///< of the explored runs
+    std::uint64_t answered_ = 0;         ///< the newest generation
     std::vector<std::unique_ptr<Trained>> trained_;
     std::shared_ptr<RecordingQueue> recordings_ = std::make_shared<RecordingQueue>();
     std::size_t turn_ = 0;  ///< the run of the next steps

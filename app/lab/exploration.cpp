@@ -6,6 +6,10 @@
 
 namespace normscope::app {
 
+namespace {
+constexpr std::chrono::milliseconds kRecent{120};
+}
+
 RunPlan planOf(const LabRun& run) {
     RunPlan plan;
     plan.id = run.id;
@@ -105,8 +109,17 @@ Changes Exploration::take(const Frame& frame, Comparison& now) {
     for (const RunFrame& part : frame.runs)
         if (LabRun* run = now.find(part.id)) takeRun(part, *run, frame, changes);
     changes.panels.insert(QStringLiteral("training"));  // floors, names, the hint
-    for (const std::string& probe : probes_)  // redrawn once as drafts, until their frame arrives
-        if (!frame.complete && std::any_of(now.runs.begin(), now.runs.end(), [&](const LabRun& run) {
+    const auto now_is = std::chrono::steady_clock::now();
+    for (const RunFrame& part : frame.runs)
+        for (const ProbeResult& result : part.delta.probes) measured_at_[result.probe] = now_is;
+    // Redrawn once as drafts, until their frame arrives; not those that follow a drag a few frames later.
+    const auto recent = [&](const std::string& probe) {
+        const auto at = measured_at_.find(probe);
+        return at != measured_at_.end() && now_is - at->second < kRecent;
+    };
+    for (const std::string& probe : probes_)
+        if (!frame.complete && !recent(probe) &&
+            std::any_of(now.runs.begin(), now.runs.end(), [&](const LabRun& run) {
                 const auto measured = run.measured_for.find(probe);
                 return measured != run.measured_for.end() && measured->second < frame.generation &&
                        !drafts_drawn_.count(probe);

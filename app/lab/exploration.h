@@ -5,6 +5,8 @@
 #include "app/lab/frame.h"
 
 #include <QStringList>
+#include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,6 +56,7 @@ class Exploration {
 
     std::vector<std::string> probes_;
     std::set<std::string> drafts_drawn_;  ///< probes shown as drafts since they were last measured
+    std::map<std::string, std::chrono::steady_clock::time_point> measured_at_;  ///< probes, the last time
     std::uint64_t generation_ = 0;
     bool exact_ = false;
     bool first_due_ = false;  ///< the first answer of the newest request

@@ -6,6 +6,7 @@
 #include "core/run/experiment.h"
 
 #include <QMetaType>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -40,6 +41,14 @@ struct DeviceUse {
     std::size_t resident = 0;  ///< of the program in the machine's memory
 };
 
+/// When the engine reached the stages of a reply to an ExploreRequest: for measurements of the interface.
+struct FrameTimes {
+    using Time = std::chrono::steady_clock::time_point;
+    Time taken{};     ///< the request was taken
+    Time prepared{};  ///< the experiments were built, or their knobs set
+    Time measured{};  ///< the probes of this reply were measured
+};
+
 /// One reply of the engine, immutable. It has the generation of its request; the receiver drops it if it has
 /// made a newer request.
 struct Frame {
@@ -53,6 +62,7 @@ struct Frame {
     double probe_overhead = 0;  ///< train: share of the training time
     DeviceUse device = {};      ///< train
     std::uint64_t number = 0;  ///< of all frames of an engine, from 1 on: they are applied in this order
+    FrameTimes times = {};     ///< explore
 };
 using FramePtr = std::shared_ptr<const Frame>;
 
@@ -75,6 +85,7 @@ struct ExploreRequest {
     std::uint64_t generation = 0;
     std::vector<RunPlan> runs;
     std::vector<std::string> probes;  ///< those shown
+    bool dragging = false;            ///< a knob moves: the next request follows soon
 };
 
 using DevicesPtr = std::shared_ptr<const std::vector<KnownDevice>>;

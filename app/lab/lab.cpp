@@ -6,6 +6,7 @@
 #include "core/probe/registry.h"
 #include "core/run/complete.h"
 #include "widgets/panels/panel_registry.h"
+#include "widgets/panels/recipe_facts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -308,6 +309,7 @@ void Lab::takeFrame(const FramePtr& frame) {
 void Lab::takeInOrder(const FramePtr& frame) {
     const bool explored = frame->kind == Frame::Kind::Explore;
     if (explored && !exploration_.answers(*frame)) return;
+    Q_EMIT frameArrived(frame);
     tell(explored ? exploration_.take(*frame, now_)
                   : training_.take(*frame, now_, exploration_.probes(), exploration_.generation()));
     for (const LabRun& run : now_.runs) training_time_.note(run);
@@ -432,6 +434,17 @@ FigureKey Lab::figureKey(const std::string& panel, const widgets::PanelOptions& 
                               input.draft[i],
                               input.awaited[i]};
         for (const auto& [probe, samples] : run.data->probes) drawn.samples += samples.size();
+        if (key.exploring && panel == "training") {
+            // Before training the losses' figure shows names, floors and the number of steps alone: a moved
+            // knob, which replaces the data, need not rebuild and repaint it.
+            drawn = {};
+            key.hint += QStringLiteral("\n%1 %2 %3 %4 %5")
+                            .arg(QString::fromStdString(run.data->name))
+                            .arg(run.data->ln_vocab)
+                            .arg(run.data->unigram_entropy)
+                            .arg(run.data->entropy_rate)
+                            .arg(widgets::recipeFacts(run.data->recipe).steps.value_or(0));
+        }
         key.runs.push_back(std::move(drawn));
     }
     return key;

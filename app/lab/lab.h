@@ -98,6 +98,7 @@ class Lab : public QObject {
     const std::string& backend() const { return backend_; }
     /// Ignored where it is not available.
     void chooseDevice(const QString& backend);
+    int engineThreads() const { return engine_.get()->threads(); }
     /// Measures their free memory again.
     void findDevices() { engine_->findDevices(); }
 
@@ -197,7 +198,10 @@ class Lab : public QObject {
     void savingFailed(quint64 token);
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
-    /// For measurements of the interface: a frame was applied.
+    /// For measurements of the interface: a request goes to the engine; a frame has arrived, in order, and was
+    /// applied.
+    void explorationRequested(quint64 generation);
+    void frameArrived(const normscope::app::FramePtr& frame);
     void frameTaken(const normscope::app::FramePtr& frame);
 
   private:

@@ -137,7 +137,11 @@ void Lab::applyRecipes() {
 }
 
 void Lab::requestExplore() {
-    if (auto request = exploration_.request(now_)) engine_->explore(std::move(*request));
+    auto request = exploration_.request(now_);
+    if (!request) return;
+    request->dragging = dragging();
+    Q_EMIT explorationRequested(request->generation);
+    engine_->explore(std::move(*request));
 }
 
 void Lab::setVisibleProbes(const std::vector<std::string>& probes) {

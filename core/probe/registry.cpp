@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 namespace normscope {
 
@@ -80,18 +81,20 @@ void run_probes(std::span<const ProbeInfo* const> probes, ProbeInput<T>& input,
                                                  [&](const ProbeInfo* p) { return wanted(p->needs); }));
     };
     double forward_ms = 0, backward_ms = 0;
+    bool backward_ran = false;
     if (const double n = users(needs_forward); n > 0) {
         const auto start = Clock::now();
         input.tape();
         forward_ms = milliseconds_since(start) / n;
     }
-    if (const double n = users(needs_backward); n > 0) {
-        const auto start = Clock::now();
-        input.backward();
-        backward_ms = milliseconds_since(start) / n;
-    }
     for (const ProbeInfo* probe : probes) {
         input.check_cancelled();
+        // Not earlier: results of the forward pass alone need not wait for it.
+        if (needs_backward(probe->needs) && !std::exchange(backward_ran, true)) {
+            const auto start = Clock::now();
+            input.backward();
+            backward_ms = milliseconds_since(start) / users(needs_backward);
+        }
         const auto start = Clock::now();
         ProbeResult result;
         const Narrowed declared(input, probe->needs);

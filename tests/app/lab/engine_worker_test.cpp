@@ -88,6 +88,72 @@ class EngineWorkerTest : public QObject {
                                [](const auto& x, const auto& y) { return x->generation < y->generation; }));
     }
 
+    void aDragGetsTheForwardPassFirstAndTheRestOnceItRests() {
+        Bench b;
+        Recipe recipe = smallRecipe();
+        const auto drag = [&](std::uint64_t generation, double step) {
+            recipe.stack.residual_step = step;
+            Recipe post = recipe;
+            post.stack.scheme = Scheme::Post;
+            b.engine->explore({generation,
+                               {{"a", "A", recipe, {}, {}, {}}, {"b", "B", post, {}, {}, {}}},
+                               {"growth", "gradients", "jacobian"},
+                               true});
+        };
+        drag(1, 0.5);
+        QTRY_VERIFY(b.frames.size() >= 1);
+        // At once after it: no backward pass.
+        drag(2, 0.3);
+        QTRY_VERIFY_WITH_TIMEOUT(b.completed() && b.frames.back()->generation == 2, 20000);
+        std::map<std::uint64_t, std::vector<FramePtr>> of;
+        for (const FramePtr& frame : b.frames) of[frame->generation].push_back(frame);
+        for (const auto& [generation, frames] : of) {
+            QCOMPARE(frames.front()->runs.size(), 2u);
+            for (const RunFrame& run : frames.front()->runs) {
+                QVERIFY(run.header);
+                QCOMPARE(run.delta.probes.size(), 1u);
+                QCOMPARE(run.delta.probes[0].probe, std::string("growth"));
+            }
+            QVERIFY(!frames.front()->complete);
+        }
+        QCOMPARE(of[2].size(), 3u);
+        b.frames = of[2];
+        complete_and_validate(recipe);
+        ThreadPool pool(2);
+        Experiment fresh(recipe, "a", "A");
+        const RunData run = b.together("a");
+        for (const auto& [probe, array] :
+             {std::pair{"growth", "rms"}, {"gradients", "hidden"}, {"jacobian", "end_to_end_sv"}})
+            QCOMPARE(bits(run, probe, array), fresh.measure(probe, pool).find(array)->data);
+    }
+
+    void aRunWhoseRecipeDidNotChangeIsNotMeasuredAgain() {
+        Bench b;
+        Recipe recipe = smallRecipe();
+        const auto ask = [&](std::uint64_t generation) {
+            b.engine->explore({generation,
+                               {{"a", "A", smallRecipe(), {}, {}, {}}, {"b", "B", recipe, {}, {}, {}}},
+                               {"growth", "gradients"}});
+        };
+        ask(1);
+        QTRY_VERIFY(b.frames.size() == 1);
+        recipe.stack.scheme = Scheme::Post;
+        ask(2);
+        QTRY_VERIFY(b.frames.size() == 2);
+        const auto cost = [&](std::size_t frame, std::size_t run, std::size_t probe) {
+            return b.frames[frame]->runs[run].delta.probes[probe].cost_ms;
+        };
+        for (const std::size_t probe : {0, 1}) {
+            QCOMPARE(cost(0, 0, probe), cost(1, 0, probe));
+            QVERIFY(cost(0, 1, probe) != cost(1, 1, probe));
+        }
+        const auto rms = [&](std::size_t frame, std::size_t run) {
+            return b.frames[frame]->runs[run].delta.probes[0].find("rms")->data;
+        };
+        QCOMPARE(rms(0, 0), rms(1, 0));
+        QVERIFY(rms(0, 1) != rms(1, 1));
+    }
+
     void aHotKnobGivesWhatAFreshExperimentWouldGive() {
         Bench b;
         Recipe recipe = smallRecipe();
