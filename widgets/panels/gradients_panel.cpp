@@ -13,9 +13,9 @@ namespace normscope::widgets {
 namespace {
 
 struct Quantity {
-    QString name;     ///< on the axis
+    QString name;  ///< on the axis
     QString formula;
-    const char* of;   ///< in a sentence
+    const char* of;  ///< in a sentence
 };
 
 Quantity quantityOf(const std::string& option) {
@@ -66,7 +66,9 @@ PanelInfo gradientsPanel() {
             "Gradients by depth",
             {"gradients", "residual"},
             {{"quantity", "Quantity", {"hidden", "scaled", "params", "factors"}}, depthOrStepOption()},
-            &buildGradients};
+            &buildGradients,
+            false,
+            true};
 }
 
 Figure buildGradients(const PanelInput& input) {
@@ -102,8 +104,7 @@ Figure buildGradients(const PanelInput& input) {
         const QString name = nameOf(*shown.run);
         const int depth = profile(*shown.sample)->depth;
         figure.plots.front().chips.push_back(
-            {Chip::Edge::TopRight,
-             QString("%1, layer 1 ÷ %2: %3").arg(name).arg(depth).arg(brief(*ratio)),
+            {Chip::Edge::TopRight, QString("%1, layer 1 ÷ %2: %3").arg(name).arg(depth).arg(brief(*ratio)),
              Role{Role::Kind::Run, shown.index, 0}});
         parts << QString("%1: %2 changes by a factor of %3 from layer %4 to 1")
                      .arg(name, shown_quantity.of, brief(*ratio))

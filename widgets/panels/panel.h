@@ -22,9 +22,8 @@ struct PanelInput {
     std::vector<const RunData*> runs;  ///< drawn as run 0, 1, …; none is null
     std::vector<const RunData*>
         ghosts;  ///< the old state of run i while a knob is dragged: grey; null = none
-    std::vector<const RunData*>
-        previews;               ///< run i at step 0 after a structural change: dotted; null = none
-    std::vector<bool> draft;    ///< run i is a first estimate; shorter than runs = exact
+    std::vector<const RunData*> previews;  ///< run i at step 0 after a structural change: dotted; null = none
+    std::vector<bool> draft;               ///< run i is a first estimate; shorter than runs = exact
     std::vector<bool> awaited;  ///< run i is being measured for this panel; shorter than runs = false
     std::int64_t step =
         std::numeric_limits<std::int64_t>::max();  ///< the samples of exactly this step; max = the newest
@@ -55,6 +54,7 @@ struct PanelInfo {
     std::vector<PanelOption> options;
     Figure (*build)(const PanelInput&) = nullptr;
     bool draws_steps = false;  ///< the step table
+    bool groups = false;       ///< draws curves alone, over depth or steps: its runs can be drawn as groups
 };
 
 /// Whether a panel draws what has changed: ids of probes, and "training" for the step table.

@@ -9,8 +9,7 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr std::size_t kMostCurves =
-    8;  // above this (layers over steps) only the nearest is shown
+constexpr std::size_t kMostCurves = 8;  // above this (layers over steps) only the nearest is shown
 
 /// All x of a plot that something is drawn at, sorted.
 std::vector<double> positions(const Plot& plot) {
@@ -132,9 +131,9 @@ std::vector<HoverLine> cellLines(const Figure& figure, const HoverPoint& point) 
                                   static_cast<std::size_t>(point.column);
             if (i >= source.size()) continue;
             values.push_back({m.name, m.role, source[i], m.step});
-            lines.push_back({m.name + QStringLiteral("  ") + withUnit(source[i], figure.unit) +
-                                 ownStep(m.step, differ),
-                             m.role});
+            lines.push_back(
+                {m.name + QStringLiteral("  ") + withUnit(source[i], figure.unit) + ownStep(m.step, differ),
+                 m.role});
         }
     }
     addRatios(values, lines);
@@ -224,7 +223,7 @@ std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point)
     for (std::size_t i = 0; i < plot.curves.size(); ++i) {
         const Curve& curve = plot.curves[i];
         const auto value = valueAt(curve, point.x);
-        if (!value || curve.kind == LineKind::Ghost || (!all && static_cast<int>(i) != point.curve)) continue;
+        if (!value || isUnderlaid(curve.kind) || (!all && static_cast<int>(i) != point.curve)) continue;
         if (curve.kind == LineKind::Bound) {
             if (std::isfinite(*value))
                 lines.push_back(
@@ -245,9 +244,9 @@ std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point)
     }
     for (const auto& stems : plot.stems) {
         if (const auto value = valueIn(stems.x, stems.y, point.x)) {
-            lines.push_back({stems.name + QStringLiteral("  ") + withUnit(*value, unit) +
-                                 ownStep(stems.step, differ),
-                             stems.role});
+            lines.push_back(
+                {stems.name + QStringLiteral("  ") + withUnit(*value, unit) + ownStep(stems.step, differ),
+                 stems.role});
             values.push_back({stems.name, stems.role, *value, stems.step});
         }
     }
