@@ -2,6 +2,7 @@
 #include "app/export_dialog.h"
 
 #include "app/settings.h"
+#include "widgets/export/save_bytes.h"
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -14,8 +15,10 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMessageBox>
+#include <QPainter>
 #include <QPushButton>
 #include <QScrollArea>
+#include <algorithm>
 #include <array>
 
 namespace normscope::app {
@@ -38,8 +41,12 @@ QDoubleSpinBox* number(QWidget* parent, double low, double high, double value, c
 }  // namespace
 
 ExportDialog::ExportDialog(std::shared_ptr<const widgets::Figure> figure, const widgets::PlotViewState& view,
-                           QString recipe, QWidget* parent)
-    : QDialog(parent), figure_(std::move(figure)), view_(view), recipe_(std::move(recipe)) {
+                           QString recipe, widgets::FigureSpec spec, QWidget* parent)
+    : QDialog(parent),
+      figure_(std::move(figure)),
+      view_(view),
+      recipe_(std::move(recipe)),
+      spec_(std::move(spec)) {
     setObjectName(QStringLiteral("exportDialog"));
     setWindowTitle(tr("Export %1").arg(figure_->title));
     const widgets::ExportOptions standard;
@@ -56,8 +63,25 @@ ExportDialog::ExportDialog(std::shared_ptr<const widgets::Figure> figure, const 
     width_ = number(this, 10, 2000, standard.size_mm.width(), tr("mm"), "exportWidth");
     height_ = number(this, 10, 2000, standard.size_mm.height(), tr("mm"), "exportHeight");
     font_ = number(this, 2, 100, standard.font_pt, tr("pt"), "exportFont");
-    title_ = new QCheckBox(tr("Title"), this);
-    title_->setChecked(true);
+    const auto check = [this](const QString& text, bool on, const char* name) {
+        auto* box = new QCheckBox(text, this);
+        box->setChecked(on);
+        box->setObjectName(QLatin1String(name));
+        return box;
+    };
+    title_ = check(tr("Title"), true, "exportTitle");
+    ratio_ = check(tr("Strip of ratios"), true, "exportRatio");
+    ratio_->setEnabled(std::any_of(figure_->plots.begin(), figure_->plots.end(),
+                                   [](const widgets::Plot& plot) { return plot.is_ratio; }));
+    outlines_ = check(tr("Text as outlines"), false, "exportOutlines");
+    with_spec_ = check(tr("Specification (.json) next to it"), !spec_.sessions.isEmpty(), "exportSpec");
+    with_spec_->setEnabled(!spec_.sessions.isEmpty());
+    with_spec_->setToolTip(spec_.sessions.isEmpty()
+                               ? tr("Save the session first (Ctrl+S): a specification names its file")
+                               : tr("normscope figure --spec FILE.json redraws this figure"));
+    problems_ = new QLabel(this);
+    problems_->setObjectName(QStringLiteral("exportProblems"));
+    problems_->setWordWrap(true);
     preview_ = new QLabel(this);
     preview_->setAlignment(Qt::AlignCenter);
     auto* scroll = new QScrollArea(this);
@@ -72,12 +96,13 @@ ExportDialog::ExportDialog(std::shared_ptr<const widgets::Figure> figure, const 
     form->addRow(tr("Text"), font_);
     form->addRow(tr("Colours"), colours_);
     form->addRow(tr("Run names"), legend_);
-    form->addRow(QString(), title_);
+    for (QCheckBox* box : {title_, ratio_, outlines_, with_spec_}) form->addRow(QString(), box);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Save | QDialogButtonBox::Cancel, this);
     connect(buttons, &QDialogButtonBox::accepted, this, &ExportDialog::save);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     auto* left = new QVBoxLayout;
     left->addLayout(form);
+    left->addWidget(problems_);
     left->addStretch(1);
     left->addWidget(buttons);
     auto* row = new QHBoxLayout(this);
@@ -88,7 +113,8 @@ ExportDialog::ExportDialog(std::shared_ptr<const widgets::Figure> figure, const 
         connect(box, &QDoubleSpinBox::valueChanged, this, &ExportDialog::preview);
     for (QComboBox* box : {colours_, legend_})
         connect(box, &QComboBox::currentIndexChanged, this, &ExportDialog::preview);
-    connect(title_, &QCheckBox::toggled, this, &ExportDialog::preview);
+    for (QCheckBox* box : {title_, ratio_, outlines_})
+        connect(box, &QCheckBox::toggled, this, &ExportDialog::preview);
     preview();
 }
 
@@ -100,6 +126,8 @@ widgets::ExportOptions ExportDialog::options() const {
     options.theme = static_cast<widgets::Theme::Kind>(colours_->currentData().toInt());
     options.legend = static_cast<widgets::LegendPlace>(legend_->currentIndex());
     options.title = title_->isChecked();
+    options.ratio = ratio_->isChecked();
+    options.text_paths = outlines_->isChecked();
     options.view = view_;
     options.metadata = recipe_;
     return options;
@@ -112,7 +140,29 @@ void ExportDialog::preview() {
     wanted.metadata.clear();
     QPixmap pixmap;
     pixmap.loadFromData(widgets::renderFigure(*figure_, wanted), "PNG");
+    collisions_ = widgets::collisionsOf(*figure_, wanted);
+    QPainter painter(&pixmap);
+    painter.scale(wanted.dpi / widgets::kPaperUnitsPerInch, wanted.dpi / widgets::kPaperUnitsPerInch);
+    painter.setPen(QPen(widgets::Theme::make(wanted.theme).bad, 8));
+    for (const widgets::Collision& collision : collisions_)
+        painter.drawRect(collision.where.adjusted(-8, -8, 8, 8));
+    painter.end();
     preview_->setPixmap(pixmap);
+    const QStringList texts = widgets::collisionTexts(collisions_);
+    problems_->setText(
+        texts.isEmpty() ? tr("No text overlaps at this size")
+        : texts.size() <= 3
+            ? texts.join(u'\n')
+            : tr("%1\nand %n more", nullptr, int(texts.size()) - 3).arg(texts.mid(0, 3).join(u'\n')));
+}
+
+widgets::FigureSpec ExportDialog::specFor(const QString& path) const {
+    widgets::FigureSpec spec = spec_;
+    const QDir folder = QFileInfo(path).absoluteDir();
+    for (QString& session : spec.sessions)
+        session = folder.relativeFilePath(QFileInfo(session).absoluteFilePath());
+    spec.paper = options();
+    return spec;
 }
 
 void ExportDialog::save() {
@@ -125,6 +175,11 @@ void ExportDialog::save() {
     settings.setLastFolder(QFileInfo(path).absolutePath());
     try {
         widgets::exportFigure(*figure_, options(), path);
+        if (with_spec_->isChecked()) {
+            const QFileInfo file(path);
+            const QString json = file.dir().filePath(file.completeBaseName() + QStringLiteral(".json"));
+            widgets::saveBytes(json, widgets::figureSpecToJson(specFor(json)));
+        }
         accept();
     } catch (const std::exception& error) {
         QMessageBox::warning(this, windowTitle(), QString::fromUtf8(error.what()));

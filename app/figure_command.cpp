@@ -4,27 +4,33 @@
 #include "core/session/session.h"
 #include "core/stack/error.h"
 #include "widgets/export/csv.h"
-#include "widgets/export/figure_exporter.h"
-#include "widgets/panels/panel_registry.h"
+#include "widgets/export/figure_spec.h"
+#include "widgets/export/save_bytes.h"
 
 #include <CLI/CLI.hpp>
 
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
 #include <algorithm>
 #include <iostream>
-#include <limits>
+#include <optional>
 
 namespace normscope::app {
 
 namespace {
 
+using widgets::FigureSpec;
 using widgets::Scale;
+using Word = std::optional<std::string>;
 
 struct Arguments {
     std::vector<std::string> sessions, runs, options, ranges;
-    std::string panel = "growth", out, csv, size = "85x60mm", legend = "direct", x, y, theme = "print";
-    std::int64_t step = std::numeric_limits<std::int64_t>::max();
-    double font_pt = 8;
-    int dpi = 300;
+    std::string out, csv, spec, save_spec;
+    Word panel, size, legend, x, y, theme, group_by, band, multiples, ratio, title, text;
+    std::optional<std::int64_t> step;
+    std::optional<double> font_pt;
+    std::optional<int> dpi;
 };
 
 std::pair<double, double> twoNumbers(const std::string& text, char separator, const std::string& where,
@@ -69,65 +75,166 @@ Value oneOf(const std::string& word, const std::string& where,
     throw InputError(where, "\"" + word + "\" is not known", allowed);
 }
 
-void draw(const Arguments& given) {
-    const widgets::PanelInfo& panel = widgets::panelInfo(given.panel);
-    std::vector<RunData> all;
-    for (const std::string& path : given.sessions) {
-        Session session = open_session(path);
-        for (const auto& warning : session.warnings) std::cerr << "normscope: " << warning << '\n';
-        for (RunData& run : session.runs) all.push_back(std::move(run));
+bool isOn(const std::string& word, const std::string& where) {
+    return oneOf<bool>(word, where, {{"on", true}, {"off", false}});
+}
+
+FigureSpec specOfFile(const std::string& path) {
+    QFile file(QString::fromStdString(path));
+    if (!file.open(QFile::ReadOnly))
+        throw InputError(path, file.errorString().toStdString(), "a file that Ctrl+E or --save-spec wrote");
+    FigureSpec spec = widgets::figureSpecFromJson(file.readAll());
+    const QDir folder = QFileInfo(file).absoluteDir();
+    for (QString& session : spec.sessions) session = folder.absoluteFilePath(session);
+    return spec;
+}
+
+void readView(FigureSpec& spec, const Arguments& given) {
+    if (!given.x && !given.y && given.ranges.empty()) return;
+    if (spec.paper.view.plots.empty()) spec.paper.view.plots.resize(1);
+    widgets::PlotAxesView& view = spec.paper.view.plots.front();
+    const std::vector<std::pair<std::string, Scale>> scales{{"linear", Scale::Linear}, {"log", Scale::Log}};
+    if (given.x) view.x.scale = oneOf(*given.x, "--x", scales);
+    if (given.y) view.y.scale = oneOf(*given.y, "--y", scales);
+    for (const std::string& range : given.ranges) applyRange(view, range);
+}
+
+void readGroups(FigureSpec& spec, const Arguments& given) {
+    if (given.group_by) {
+        spec.group_by = *given.group_by;
+        spec.paper.ratio = false;  // a strip of many medians is read by few; --ratio on draws it
     }
-    widgets::PanelInput input;
-    std::string known;
-    for (const RunData& run : all) known += (known.empty() ? "" : ", ") + run.id;
-    if (given.runs.empty())
-        for (const RunData& run : all) input.runs.push_back(&run);
-    for (const std::string& wanted : given.runs) {
-        const auto before = input.runs.size();
-        for (const RunData& run : all)
-            if (run.id == wanted || run.name == wanted) input.runs.push_back(&run);
-        if (input.runs.size() == before)
-            throw InputError("--runs", "\"" + wanted + "\" is not in the session", known);
+    for (const auto& [word, name] : {std::pair{given.band, "--band"}, {given.multiples, "--multiples"}})
+        if (word && spec.group_by.empty())
+            throw InputError(name, "has no effect on single runs", "with --group-by seed, scheme or KEY");
+    if (given.band) spec.band = widgets::spreadFromWord(*given.band);
+    if (given.multiples)
+        spec.multiples = oneOf<bool>(*given.multiples, "--multiples", {{"auto", false}, {"on", true}});
+}
+
+/// The specification of --spec, or the defaults, changed by what is given.
+FigureSpec specOf(const Arguments& given) {
+    FigureSpec spec;
+    spec.panel = "growth";
+    if (!given.spec.empty()) spec = specOfFile(given.spec);
+    if (!given.sessions.empty()) {
+        spec.sessions.clear();
+        for (const std::string& path : given.sessions) spec.sessions << QString::fromStdString(path);
     }
-    input.exploring = std::all_of(input.runs.begin(), input.runs.end(),
-                                  [](const RunData* run) { return run->steps.rows() == 0; });
-    input.step = given.step;
+    if (spec.sessions.isEmpty())
+        throw InputError("sessions", "none is given", "SESSION.h5 …, or --spec FILE.json that names some");
+    if (given.panel) spec.panel = *given.panel;
+    if (!given.runs.empty()) spec.runs.clear();
+    for (const std::string& run : given.runs) spec.runs << QString::fromStdString(run);
+    if (given.step) spec.step = *given.step;
     for (const std::string& option : given.options) {
         const auto equals = option.find('=');
         if (equals == std::string::npos)
             throw InputError("--option", "\"" + option + "\" has no value", "KEY=VALUE");
-        input.options[option.substr(0, equals)] = option.substr(equals + 1);
+        spec.options[option.substr(0, equals)] = option.substr(equals + 1);
     }
-    widgets::resolveOptions(panel, input.options);
-
-    widgets::ExportOptions options;
-    widgets::PlotAxesView view;
-    const std::vector<std::pair<std::string, Scale>> scales{{"linear", Scale::Linear}, {"log", Scale::Log}};
-    if (!given.x.empty()) view.x.scale = oneOf(given.x, "--x", scales);
-    if (!given.y.empty()) view.y.scale = oneOf(given.y, "--y", scales);
-    for (const std::string& range : given.ranges) applyRange(view, range);
-    options.view.plots = {view};
-    options.size_mm = sizeOf(given.size);
-    options.font_pt = given.font_pt;
-    options.dpi = given.dpi;
+    readView(spec, given);
+    readGroups(spec, given);
+    widgets::ExportOptions& paper = spec.paper;
+    if (given.ratio) paper.ratio = isOn(*given.ratio, "--ratio");
+    if (given.title) paper.title = isOn(*given.title, "--title");
+    if (given.text) paper.text_paths = oneOf<bool>(*given.text, "--text", {{"text", false}, {"paths", true}});
+    if (given.size) paper.size_mm = sizeOf(*given.size);
+    if (given.font_pt) paper.font_pt = *given.font_pt;
+    if (given.dpi) paper.dpi = *given.dpi;
     using widgets::LegendPlace;
-    options.legend = oneOf<LegendPlace>(
-        given.legend, "--legend",
-        {{"direct", LegendPlace::Direct}, {"below", LegendPlace::Below}, {"none", LegendPlace::None}});
+    if (given.legend)
+        paper.legend = oneOf<LegendPlace>(
+            *given.legend, "--legend",
+            {{"direct", LegendPlace::Direct}, {"below", LegendPlace::Below}, {"none", LegendPlace::None}});
     using Kind = widgets::Theme::Kind;
-    options.theme = oneOf<Kind>(given.theme, "--theme",
-                                {{"print", Kind::Print}, {"light", Kind::Light}, {"dark", Kind::Dark}});
-    for (const RunData* run : input.runs)
-        options.metadata += (options.metadata.isEmpty() ? QString() : QStringLiteral("\n")) +
-                            QString::fromStdString(run->recipe.text());
+    if (given.theme)
+        paper.theme = oneOf<Kind>(*given.theme, "--theme",
+                                  {{"print", Kind::Print}, {"light", Kind::Light}, {"dark", Kind::Dark}});
+    return spec;
+}
 
-    const widgets::Figure figure = panel.build(input);
+/// The runs of all sessions. In groups, a session that cannot be read costs its runs, which the figure
+/// counts; otherwise it is an error.
+std::vector<RunData> runsOf(const FigureSpec& spec) {
+    std::vector<RunData> runs;
+    for (const QString& path : spec.sessions) {
+        try {
+            Session session = open_session(path.toStdString());
+            for (const auto& warning : session.warnings) std::cerr << "normscope: " << warning << '\n';
+            for (RunData& run : session.runs) runs.push_back(std::move(run));
+        } catch (const InputError& error) {
+            if (spec.group_by.empty() || spec.sessions.size() == 1) throw;
+            std::cerr << "normscope figure: omitted: " << error.what() << '\n';
+        }
+    }
+    if (runs.empty()) throw InputError("sessions", "no run can be read", "sessions or recordings");
+    return runs;
+}
+
+void saveSpec(FigureSpec spec, const std::string& path) {
+    const QString file = QString::fromStdString(path);
+    const QDir folder = QFileInfo(file).absoluteDir();
+    for (QString& session : spec.sessions)
+        session = folder.relativeFilePath(QFileInfo(session).absoluteFilePath());
+    widgets::saveBytes(file, widgets::figureSpecToJson(spec));
+}
+
+void draw(const Arguments& given) {
+    const FigureSpec spec = specOf(given);
+    std::vector<RunData> runs = runsOf(spec);
+    widgets::ExportOptions paper = spec.paper;
+    paper.metadata = widgets::recipesOf(spec, runs);
+    const widgets::Figure figure = widgets::figureOf(spec, std::move(runs));
     if (!given.out.empty()) {
         const QString out = QString::fromStdString(given.out);
-        options.format = widgets::formatOf(out);
-        widgets::exportFigure(figure, options, out);
+        paper.format = widgets::formatOf(out);
+        for (const QString& text : widgets::collisionTexts(widgets::collisionsOf(figure, paper)))
+            std::cerr << "normscope figure: at this size " << text.toStdString() << '\n';
+        widgets::exportFigure(figure, paper, out);
     }
-    if (!given.csv.empty()) widgets::exportCsv(figure, options.view, QString::fromStdString(given.csv));
+    if (!given.csv.empty())
+        widgets::exportCsv(spec.paper.ratio ? figure : widgets::withoutRatio(figure), spec.paper.view,
+                           QString::fromStdString(given.csv));
+    if (!given.save_spec.empty()) saveSpec(spec, given.save_spec);
+}
+
+void addOptions(CLI::App& app, Arguments& given) {
+    app.add_option("sessions", given.sessions, "Sessions or recordings; several are drawn together");
+    app.add_option("--panel", given.panel,
+                   "growth (default), gradients, jacobian, training, null_space, theta, attention, tokens, "
+                   "spectra, mismatch, residual, updates");
+    app.add_option("--out", given.out, "The file to write: .svg, .pdf or .png");
+    app.add_option("--csv", given.csv, "Also, or only, the values shown");
+    app.add_option("--spec", given.spec,
+                   "Redraw the figure of this specification (JSON); other options given change it");
+    app.add_option("--save-spec", given.save_spec, "Also, or only, save the specification of this figure");
+    app.add_option("--runs", given.runs, "Ids or names; default: all")->delimiter(',');
+    app.add_option(
+        "--group-by", given.group_by,
+        "A median and a band for each group of runs: seed (recipes equal but for the seed), scheme, "
+        "or a recipe's key such as optimizer.lr. For growth, gradients, training, tokens, mismatch, "
+        "residual and updates");
+    app.add_option("--band", given.band,
+                   "About the median of a group: minmax (default), iqr (quartiles), se (standard error of "
+                   "the values, of their logarithms on a log axis) or none");
+    app.add_option("--multiples", given.multiples,
+                   "on: a plot for each group, the others in grey; auto: with more than six groups");
+    app.add_option(
+        "--ratio", given.ratio,
+        "on or off: the strip of ratios to the first run or group; off by default with --group-by");
+    app.add_option("--option", given.options, "A switch of the panel, KEY=VALUE");
+    app.add_option("--step", given.step, "Show the samples of exactly this step; default the newest");
+    app.add_option("--size", given.size, "e.g. 85x60mm");
+    app.add_option("--font-pt", given.font_pt, "Size of the text; ticks and names are 7/8 of it");
+    app.add_option("--x", given.x, "linear or log");
+    app.add_option("--y", given.y, "linear or log");
+    app.add_option("--range", given.ranges, "x=LOW:HIGH, y=LOW:HIGH");
+    app.add_option("--legend", given.legend, "direct, below or none");
+    app.add_option("--title", given.title, "on or off");
+    app.add_option("--text", given.text, "text, or paths: outlines of the glyphs, the same in every program");
+    app.add_option("--theme", given.theme, "print, light or dark");
+    app.add_option("--dpi", given.dpi, "PNG only");
 }
 
 }  // namespace
@@ -136,26 +243,11 @@ int runFigureCommand(int argc, char** argv) {
     Arguments given;
     CLI::App app{"One figure of recorded runs, without a window"};
     app.name("normscope figure");
-    app.add_option("sessions", given.sessions, "Sessions or recordings")->required();
-    app.add_option("--panel", given.panel,
-                   "growth, gradients, jacobian, training, null_space, theta, spectra, mismatch, tokens");
-    app.add_option("--out", given.out, "The file to write: .svg, .pdf or .png");
-    app.add_option("--csv", given.csv, "Also, or only, the values shown");
-    app.add_option("--runs", given.runs, "Ids or names; default: all")->delimiter(',');
-    app.add_option("--option", given.options, "A switch of the panel, KEY=VALUE");
-    app.add_option("--step", given.step, "Show the samples of exactly this step; default the newest");
-    app.add_option("--size", given.size, "e.g. 85x60mm");
-    app.add_option("--font-pt", given.font_pt, "Size of the text");
-    app.add_option("--x", given.x, "linear or log");
-    app.add_option("--y", given.y, "linear or log");
-    app.add_option("--range", given.ranges, "x=LOW:HIGH, y=LOW:HIGH");
-    app.add_option("--legend", given.legend, "direct, below or none");
-    app.add_option("--theme", given.theme, "print, light or dark");
-    app.add_option("--dpi", given.dpi, "PNG only");
+    addOptions(app, given);
     try {
         app.parse(argc, argv);
-        if (given.out.empty() && given.csv.empty())
-            throw InputError("--out", "is missing", "--out FILE or --csv FILE");
+        if (given.out.empty() && given.csv.empty() && given.save_spec.empty())
+            throw InputError("--out", "is missing", "--out FILE, --csv FILE or --save-spec FILE");
         draw(given);
         return 0;
     } catch (const CLI::CallForHelp&) {

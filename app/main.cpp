@@ -9,11 +9,15 @@
 #include "core/backend/devices.h"
 #include "core/session/foreign/guard.h"
 #include "core/stack/error.h"
+#include "widgets/plots/theme.h"
 
 #include <CLI/CLI.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <QApplication>
 #include <QDir>
+#include <QHashFunctions>
 #include <QStyleFactory>
 #include <algorithm>
 #include <clocale>
@@ -21,8 +25,6 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace {
 
@@ -55,6 +57,9 @@ void useFontsOfTheArchive() {
 }
 
 void setUp(QApplication& app) {
+    QFont font = app.font();
+    font.setFamily(normscope::widgets::typeFace(font.family()));
+    app.setFont(font);
     std::setlocale(LC_NUMERIC,
                    "C");  // numbers in files and figures have a point, whatever the desktop's language
     app.setOrganizationName(QStringLiteral("Normscope"));
@@ -88,6 +93,7 @@ QSize sizeOf(const std::string& text) {
 
 int main(int argc, char** argv) {
     normscope::keep_freed_memory();
+    QHashSeed::setDeterministicGlobalSeed();  // a PDF's objects are in the order of a hash table
     ensureRuntimeFolder();
     useFontsOfTheArchive();
     normscope::guard_foreign_files(normscope::installed_walker());
@@ -135,8 +141,13 @@ int main(int argc, char** argv) {
     try {
         cli.parse(argc, argv);
         if (!backend.empty()) normscope::backend_word(backend);
-        order = {QString::fromStdString(screenshot), QString::fromStdString(session), sizeOf(size), train,
-                 after, step, measure};
+        order = {QString::fromStdString(screenshot),
+                 QString::fromStdString(session),
+                 sizeOf(size),
+                 train,
+                 after,
+                 step,
+                 measure};
     } catch (const CLI::CallForHelp&) {
         std::cout << cli.help();
         return 0;

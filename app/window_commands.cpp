@@ -206,7 +206,13 @@ void MainWindow::exportCurrent() {
 }
 
 void MainWindow::exportPanel(const PanelCell& cell) {
-    auto* dialog = new ExportDialog(cell.plot()->figure(), cell.plot()->viewState(), recipeText(), this);
+    widgets::FigureSpec spec;
+    if (!session_path_.isEmpty()) spec.sessions << session_path_;
+    spec.panel = cell.panel();
+    spec.options = cell.options();
+    if (lab_->step() != Lab::kNewest) spec.step = lab_->step();
+    auto* dialog = new ExportDialog(cell.plot()->figure(), cell.plot()->viewState(), recipeText(),
+                                    std::move(spec), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->open();
 }

@@ -41,6 +41,33 @@ class ProgramTest : public QObject {
     QTemporaryDir folder_;
     QString session_;
 
+    static QByteArray contentsOf(const QString& path) {
+        QFile file(path);
+        return file.open(QFile::ReadOnly) ? file.readAll() : QByteArray();
+    }
+
+    /// Three sessions of Pre-LN and Post-LN, one for each seed.
+    QStringList seeds() {
+        QStringList paths;
+        for (int seed = 0; seed < 3; ++seed) {
+            paths << folder_.filePath(QString("seed%1.h5").arg(seed));
+            if (QFile::exists(paths.back())) continue;
+            std::vector<RunData> runs;
+            ThreadPool pool(1);
+            for (const auto& [id, scheme] : {std::pair{"a", Scheme::Pre}, std::pair{"b", Scheme::Post}}) {
+                Recipe recipe = test::smallRecipe(scheme);
+                recipe.train.seed = std::uint64_t(seed);
+                complete_and_validate(recipe);
+                Experiment experiment(recipe, id, default_run_name(recipe));
+                RunData data = experiment.header();
+                while (!experiment.ended()) append(data, experiment.advance(pool));
+                runs.push_back(data);
+            }
+            save_session(paths.back().toStdString(), runs, "{}");
+        }
+        return paths;
+    }
+
   private Q_SLOTS:
     void initTestCase() {
         session_ = folder_.filePath("two.h5");
@@ -115,6 +142,46 @@ class ProgramTest : public QObject {
         QVERIFY(a.readAll() != b.readAll());
     }
 
+    /// Two seeds of each scheme, in three files, as groups; a file that is gone costs its runs alone.
+    void severalSessionsAreOneFigureInGroups() {
+        const QStringList sessions = seeds();
+        const QString csv = folder_.filePath("groups.csv"), pdf = folder_.filePath("groups.pdf");
+        const QStringList base =
+            QStringList{"figure"} + sessions +
+            QStringList{"--panel", "gradients", "--group-by", "scheme", "--band", "minmax"};
+        Result r = run(base + QStringList{"--csv", csv, "--out", pdf, "--size", "85x60mm", "--font-pt", "8"});
+        QVERIFY2(r.code == 0 && r.error.isEmpty(), r.error);
+        const QByteArray table = contentsOf(csv);
+        QVERIFY(table.startsWith("plot,kind,series,x,x_name,y,value,low,high,run,step,error,n\n"));
+        QVERIFY2(table.contains("0,median,Pre-LN,0,") && table.contains("0,median,Post-LN,0,"), table);
+        QVERIFY2(table.split('\n').at(1).endsWith(",3"), table);
+        r = run(base + QStringList{folder_.filePath("gone.h5"), "--csv", csv});
+        QCOMPARE(r.code, 0);
+        QVERIFY2(r.oneLine() && r.error.contains("gone.h5"), r.error);
+        QCOMPARE(contentsOf(csv), table);
+    }
+
+    /// In two processes, from the command's arguments and from the specification that it saves.
+    void aSpecificationRedrawsItsFigureByteForByte() {
+        const QString spec = folder_.filePath("figure.json");
+        for (const char* ending : {"pdf", "svg", "png"}) {
+            const QString out = folder_.filePath(QString("first.") + ending),
+                          again = folder_.filePath(QString("again.") + ending);
+            Result r = run(QStringList{"figure"} + seeds() +
+                           QStringList{"--panel", "training", "--group-by", "scheme", "--band", "iqr", "--y",
+                                       "log", "--title", "off", "--out", out, "--save-spec", spec});
+            QVERIFY2(r.code == 0, r.error);
+            r = run({"figure", "--spec", spec, "--out", again});
+            QVERIFY2(r.code == 0, r.error);
+            QVERIFY(contentsOf(out).size() > 1000);
+            QVERIFY2(contentsOf(out) == contentsOf(again), ending);
+        }
+        QVERIFY(contentsOf(spec).contains("\"seed0.h5\""));  // relative to its own folder
+        const QString changed = folder_.filePath("changed.svg");
+        QCOMPARE(run({"figure", "--spec", spec, "--band", "none", "--out", changed}).code, 0);
+        QVERIFY(contentsOf(changed) != contentsOf(folder_.filePath("first.svg")));
+    }
+
     void wrongInputIsOneLineAndCodeTwo_data() {
         QTest::addColumn<QStringList>("arguments");
         QTest::addColumn<QString>("names");
@@ -128,6 +195,17 @@ class ProgramTest : public QObject {
         QTest::newRow("option") << base + QStringList{"--option", "quantity=foo"} << "quantity";
         QTest::newRow("ending") << QStringList{"figure", session_, "--out", folder_.filePath("x.gif")}
                                 << ".svg";
+        QTest::newRow("group key") << base + QStringList{"--group-by", "lr"}
+                                   << "allowed: seed, scheme, stack.scheme";
+        QTest::newRow("group panel") << base + QStringList{"--group-by", "seed", "--panel", "theta"}
+                                     << "allowed: growth, gradients, training";
+        QTest::newRow("band") << base + QStringList{"--group-by", "seed", "--band", "wide"}
+                              << "minmax, iqr, se, none";
+        QTest::newRow("band of single runs") << base + QStringList{"--band", "iqr"} << "--group-by";
+        QTest::newRow("switch") << base + QStringList{"--ratio", "maybe"} << "on, off";
+        QTest::newRow("no session") << QStringList{"figure", "--out", "x.svg"} << "SESSION.h5";
+        QTest::newRow("no spec") << QStringList{"figure", "--spec", "/nowhere.json", "--out", "x.svg"}
+                                 << "/nowhere.json";
         QTest::newRow("no target") << QStringList{"figure", session_} << "--out";
         QTest::newRow("no file") << QStringList{"figure", "/nowhere.h5", "--out", "x.svg"} << "/nowhere.h5";
         const QString crashing = QStringLiteral(NORMSCOPE_SOURCE_DIR "/tests/session/crashing/event-list.h5");
@@ -137,8 +215,9 @@ class ProgramTest : public QObject {
         QTest::newRow("window flag") << QStringList{"--frobnicate"} << "frobnicate";
         QTest::newRow("device") << QStringList{"--backend", "tpu"}
                                 << "--backend: tpu is not available in this build, allowed: auto, cpu";
-        QTest::newRow("missing device") << QStringList{"--backend", "cuda"}
-                                        << "cuda is not available: NORMSCOPE_CUDA_PLUGIN is empty, allowed: auto";
+        QTest::newRow("missing device")
+            << QStringList{"--backend", "cuda"}
+            << "cuda is not available: NORMSCOPE_CUDA_PLUGIN is empty, allowed: auto";
         QTest::newRow("window size") << QStringList{"--size", "12"} << "--size";
     }
     void wrongInputIsOneLineAndCodeTwo() {

@@ -25,7 +25,7 @@ bool inside(double value, const std::optional<Range>& range) {
 struct Row {
     QString kind, series;
     QString x, x_name, y, value, low, high;
-    QString run = {}, step = {}, error = {};
+    QString run = {}, step = {}, error = {}, n = {};
 };
 
 class Table {
@@ -33,7 +33,7 @@ class Table {
     explicit Table(const Figure& figure) : figure_(figure) {}
 
     QByteArray text() {
-        out_ = QStringLiteral("plot,kind,series,x,x_name,y,value,low,high,run,step,error\n");
+        out_ = QStringLiteral("plot,kind,series,x,x_name,y,value,low,high,run,step,error,n\n");
         for (std::size_t i = 0; i < figure_.plots.size(); ++i) addPlot(i);
         return out_.toUtf8();
     }
@@ -51,7 +51,8 @@ class Table {
                                    r.high,
                                    quoted(r.run),
                                    r.step,
-                                   r.error};
+                                   r.error,
+                                   r.n};
         out_ += cells.join(u',') + u'\n';
     }
 
@@ -74,18 +75,41 @@ class Table {
         return step ? QString::number(*step) : QString();
     }
 
+    /// The band of a group's curve: over the same x, by construction.
+    static const Band* spreadOf(const Plot& plot, const QString& name, const Role& role) {
+        for (const auto& b : plot.bands)
+            if (b.is_spread && b.name == name && b.role.run == role.run) return &b;
+        return nullptr;
+    }
+
     template <class Mark>
-    void addPoints(std::size_t index, const QString& kind, const Mark& mark,
-                   const std::vector<double>& error) {
+    void addPoints(std::size_t index, const QString& kind, const Mark& mark, const std::vector<double>& error,
+                   const std::vector<int>& runs = {}) {
         const Plot& plot = figure_.plots[index];
         const auto &x = mark.x, &y = mark.y;
+        const Band* spread = runs.empty() ? nullptr : spreadOf(plot, mark.name, mark.role);
         for (std::size_t k = 0; k < std::min(x.size(), y.size()); ++k) {
             const bool seen =
                 inside(x[k], plot.x.range) && (!std::isfinite(y[k]) || inside(y[k], plot.y.range));
             if (!seen) continue;
             const QString at = exactText(x[k]);
-            add(index, {kind, mark.name, at, nameAt(x[k]), {}, exactText(y[k]), {}, {}, runOf(mark.role),
-                        stepOf(index, mark.step, at), k < error.size() ? exactText(error[k]) : QString()});
+            Row row{kind,
+                    mark.name,
+                    at,
+                    nameAt(x[k]),
+                    {},
+                    exactText(y[k]),
+                    {},
+                    {},
+                    runOf(mark.role),
+                    stepOf(index, mark.step, at),
+                    k < error.size() ? exactText(error[k]) : QString()};
+            if (spread && k < spread->low.size() && k < spread->high.size()) {
+                row.low = exactText(spread->low[k]);
+                row.high = exactText(spread->high[k]);
+            }
+            if (k < runs.size()) row.n = QString::number(runs[k]);
+            add(index, row);
         }
     }
 
@@ -94,10 +118,14 @@ class Table {
                                         QStringLiteral("ghost"), QStringLiteral("preview"),
                                         QStringLiteral("bound")};
         const Plot& plot = figure_.plots[index];
-        for (const auto& c : plot.curves) addPoints(index, kinds[static_cast<int>(c.kind)], c, c.y_error);
+        for (const auto& c : plot.curves) {
+            if (c.kind == LineKind::Context) continue;  // written with the plot that it belongs to
+            const QString kind = c.runs.empty() ? kinds[static_cast<int>(c.kind)] : QStringLiteral("median");
+            addPoints(index, kind, c, c.y_error, c.runs);
+        }
         for (const auto& s : plot.stems) addPoints(index, QStringLiteral("stem"), s, {});
         for (const auto& b : plot.bands) {
-            if (b.is_error) continue;  // written with each point
+            if (b.is_error || b.is_spread) continue;  // written with each point
             for (std::size_t k = 0; k < std::min({b.x.size(), b.low.size(), b.high.size()}); ++k) {
                 if (inside(b.x[k], plot.x.range)) {
                     add(index, {QStringLiteral("band"),

@@ -26,6 +26,30 @@ void checkRange(const char* name, double value, double low, double high) {
     throw InputError(name, QString::number(value).toStdString() + " is out of range", allowed.toStdString());
 }
 
+void checkOptions(const ExportOptions& options) {
+    checkRange("width in mm", options.size_mm.width(), 10, 2000);
+    checkRange("height in mm", options.size_mm.height(), 10, 2000);
+    checkRange("font in pt", options.font_pt, 2, 100);
+    checkRange("dpi", options.dpi, 30, 2400);
+}
+
+RenderStyle styleOf(const ExportOptions& options) {
+    RenderStyle style = paperStyle(Theme::make(options.theme), options.font_pt);
+    style.legend = options.legend;
+    style.show_title = options.title;
+    style.text_paths = options.text_paths;
+    return style;
+}
+
+Figure shown(const Figure& figure, const ExportOptions& options) {
+    Figure viewed = applyViewState(figure, options.view);
+    return options.ratio ? viewed : withoutRatio(std::move(viewed));
+}
+
+QSizeF paperSize(const ExportOptions& options) {
+    return options.size_mm / kMmPerInch * kPaperUnitsPerInch;
+}
+
 /// Paints into a device that is open for writing; the painter works in tenths of a point after `scale`.
 void paintInto(QPaintDevice& device, FigureScene& scene, double scale) {
     QPainter painter;
@@ -36,10 +60,15 @@ void paintInto(QPaintDevice& device, FigureScene& scene, double scale) {
     if (!painter.end()) throw SystemError("export: painting failed");
 }
 
+/// As the text of an XML element. Quotes stay: a recipe is mostly quotes.
+QString escaped(QString text) {
+    return text.replace(u'&', QLatin1String("&amp;"))
+        .replace(u'<', QLatin1String("&lt;"))
+        .replace(u'>', QLatin1String("&gt;"));
+}
+
 QByteArray titleOf(const Figure& figure) {
-    return (figure.subtitle.isEmpty() ? figure.title : figure.title + u' ' + figure.subtitle)
-        .toHtmlEscaped()
-        .toUtf8();
+    return escaped(figure.subtitle.isEmpty() ? figure.title : figure.title + u' ' + figure.subtitle).toUtf8();
 }
 
 QByteArray svg(const Figure& figure, const ExportOptions& options, FigureScene& scene) {
@@ -53,9 +82,18 @@ QByteArray svg(const Figure& figure, const ExportOptions& options, FigureScene& 
     generator.setViewBox(scene.sceneRect());
     // QSvgGenerator copies both into the XML verbatim.
     generator.setTitle(QString::fromUtf8(titleOf(figure)));
-    generator.setDescription(options.metadata.toHtmlEscaped());
+    generator.setDescription(escaped(options.metadata));
     paintInto(generator, scene, 1);
     return bytes;
+}
+
+/// Qt writes the time of writing; blanks of the same length keep the table of offsets valid.
+void removeDate(QByteArray& pdf) {
+    const QByteArray key = "/CreationDate (";
+    const qsizetype begin = pdf.lastIndexOf(key);
+    const qsizetype end = begin < 0 ? -1 : pdf.indexOf(')', begin);
+    if (end < 0) throw SystemError("export: PDF: no date where one was expected");
+    for (qsizetype i = begin; i <= end; ++i) pdf[i] = ' ';
 }
 
 QByteArray pdf(const Figure& figure, const ExportOptions& options, FigureScene& scene) {
@@ -77,9 +115,10 @@ QByteArray pdf(const Figure& figure, const ExportOptions& options, FigureScene& 
         titleOf(figure) +
         "</rdf:li></rdf:Alt></dc:title>"
         "<dc:description><rdf:Alt><rdf:li xml:lang='x-default'>" +
-        options.metadata.toHtmlEscaped().toUtf8() +
+        escaped(options.metadata).toUtf8() +
         "</rdf:li></rdf:Alt></dc:description></rdf:Description></rdf:RDF></x:xmpmeta>\n<?xpacket end='w'?>");
     paintInto(writer, scene, 1);
+    removeDate(bytes);
     return bytes;
 }
 
@@ -104,18 +143,16 @@ QByteArray png(const Figure& figure, const ExportOptions& options, FigureScene& 
 
 }  // namespace
 
-QByteArray renderFigure(const Figure& figure, const ExportOptions& options) {
-    checkRange("width in mm", options.size_mm.width(), 10, 2000);
-    checkRange("height in mm", options.size_mm.height(), 10, 2000);
-    checkRange("font in pt", options.font_pt, 2, 100);
-    checkRange("dpi", options.dpi, 30, 2400);
+std::vector<Collision> collisionsOf(const Figure& figure, const ExportOptions& options) {
+    checkOptions(options);
+    const RenderStyle style = styleOf(options);
+    return collisionsIn(layoutFigure(shown(figure, options), paperSize(options), style), style);
+}
 
-    RenderStyle style = paperStyle(Theme::make(options.theme), options.font_pt);
-    style.legend = options.legend;
-    style.show_title = options.title;
+QByteArray renderFigure(const Figure& figure, const ExportOptions& options) {
+    checkOptions(options);
     FigureScene scene;
-    scene.setFigure(applyViewState(figure, options.view), options.size_mm / kMmPerInch * kPaperUnitsPerInch,
-                    style);
+    scene.setFigure(shown(figure, options), paperSize(options), styleOf(options));
     switch (options.format) {
         case FileFormat::Svg:
             return svg(figure, options, scene);

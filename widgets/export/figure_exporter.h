@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "widgets/plots/collisions.h"
 #include "widgets/plots/figure.h"
 #include "widgets/plots/theme.h"
 #include "widgets/plots/view_state.h"
@@ -21,16 +22,23 @@ struct ExportOptions {
     Theme::Kind theme = Theme::Kind::Print;
     LegendPlace legend = LegendPlace::Direct;
     bool title = true;
-    PlotViewState view;  ///< zoom and log switches
-    QString metadata;    ///< the recipe as JSON, kept inside the file
-    int dpi = 300;       ///< PNG only; 30 … 2400
+    bool ratio = true;        ///< the strip of ratios, where the figure has one
+    bool text_paths = false;  ///< texts as outlines: the same in any program, but no longer text
+    PlotViewState view;       ///< zoom and log switches
+    QString metadata;         ///< the recipe as JSON, kept inside the file
+    int dpi = 300;            ///< PNG only; 30 … 2400
 };
 
-/// The figure as the bytes of a file. SVG and PDF: one path per curve, text as text, maps as lossless images;
+/// The figure as the bytes of a file, the same bytes for the same figure and options in any process: no
+/// dates. SVG and PDF: one path per curve, text as text (PDF: fonts embedded), maps as lossless images;
 /// metadata in SVG's <desc>, PDF's XMP description, PNG's Description text. Needs a QApplication (any
 /// platform, offscreen too), GUI thread. Throws InputError on options out of range, naming the option and
 /// what is allowed.
 QByteArray renderFigure(const Figure& figure, const ExportOptions& options);
+
+/// What could not be placed without overlap at this size (collisions.h); the unit is 1/720 inch. Throws as
+/// renderFigure() does.
+std::vector<Collision> collisionsOf(const Figure& figure, const ExportOptions& options);
 
 /// Writes renderFigure() to a file atomically. Throws as it does, and SystemError where the file cannot be
 /// written.

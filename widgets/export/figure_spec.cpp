@@ -18,6 +18,7 @@ const QStringList kThemes = {QStringLiteral("light"), QStringLiteral("dark"),
                              QStringLiteral("print")};  // Theme::Kind
 const QStringList kLegends = {QStringLiteral("direct"), QStringLiteral("below"),
                               QStringLiteral("none")};  // LegendPlace
+const QStringList kTexts = {QStringLiteral("text"), QStringLiteral("paths")};
 
 [[noreturn]] void reject(const QString& key, const QString& what, const QString& allowed) {
     throw InputError(key.toStdString(), what.toStdString(), allowed.toStdString());
@@ -38,6 +39,11 @@ std::int64_t wholeOf(const QJsonValue& value, const QString& key) {
     const bool whole = number == std::floor(number) && std::abs(number) <= 9007199254740992.0;
     if (!whole) reject(key, QStringLiteral("not a whole number"), QStringLiteral("-2^53 … 2^53"));
     return static_cast<std::int64_t>(number);
+}
+
+bool flagOf(const QJsonValue& value, const QString& key) {
+    if (!value.isBool()) reject(key, QStringLiteral("not a switch"), QStringLiteral("true, false"));
+    return value.toBool();
 }
 
 QJsonArray arrayOf(const QJsonValue& value, const QString& key) {
@@ -92,14 +98,23 @@ void readKey(FigureSpec& spec, const QString& key, const QJsonValue& value) {
     } else if (key == QLatin1String("legend")) {
         spec.paper.legend = oneOf<LegendPlace>(kLegends, value, key);
     } else if (key == QLatin1String("title")) {
-        if (!value.isBool()) reject(key, QStringLiteral("not a switch"), QStringLiteral("true, false"));
-        spec.paper.title = value.toBool();
+        spec.paper.title = flagOf(value, key);
+    } else if (key == QLatin1String("ratio")) {
+        spec.paper.ratio = flagOf(value, key);
+    } else if (key == QLatin1String("text")) {
+        spec.paper.text_paths = oneOf<int>(kTexts, value, key) == 1;
+    } else if (key == QLatin1String("group_by")) {
+        spec.group_by = textOf(value, key).toStdString();
+    } else if (key == QLatin1String("band")) {
+        spec.band = spreadFromWord(textOf(value, key).toStdString());
+    } else if (key == QLatin1String("multiples")) {
+        spec.multiples = flagOf(value, key);
     } else if (key == QLatin1String("view")) {
         spec.paper.view = viewStateFromJson(arrayOf(value, key), key);
     } else {
         reject(key, QStringLiteral("unknown key"),
                QStringLiteral("format, version, sessions, panel, options, runs, step, size_mm, font_pt, dpi, "
-                              "theme, legend, title, view"));
+                              "theme, legend, title, ratio, text, group_by, band, multiples, view"));
     }
 }
 
@@ -121,7 +136,14 @@ QByteArray figureSpecToJson(const FigureSpec& spec) {
                      {"theme", kThemes[static_cast<int>(spec.paper.theme)]},
                      {"legend", kLegends[static_cast<int>(spec.paper.legend)]},
                      {"title", spec.paper.title},
+                     {"ratio", spec.paper.ratio},
+                     {"text", kTexts[spec.paper.text_paths ? 1 : 0]},
                      {"view", viewStateToJson(spec.paper.view)}};
+    if (!spec.group_by.empty()) {
+        json["group_by"] = QString::fromStdString(spec.group_by);
+        json["band"] = QString::fromStdString(spreadWord(spec.band));
+        json["multiples"] = spec.multiples;
+    }
     if (spec.step) json["step"] = static_cast<qint64>(*spec.step);
     return QJsonDocument(json).toJson();
 }

@@ -28,7 +28,7 @@ bool usable(double value) {
 /// labels.
 std::vector<NamedTick> stripTicks(double span) {
     const double t = span >= 10 ? std::pow(10, std::floor(std::log10(span))) : span >= 5 ? 5 : 2;
-    return {{1 / t, brief(1 / t), false}, {1, "1", false}, {t, brief(t), false}};
+    return {{1 / t, powerText(brief(1 / t)), false}, {1, "1", false}, {t, powerText(brief(t)), false}};
 }
 
 struct Extent {
@@ -82,6 +82,7 @@ std::optional<Plot> ratioStrip(const Plot& plot) {
     strip.y.range = {1 / span, span};
     strip.references.push_back({Qt::Horizontal, 1, QString()});
     strip.height_share = kStripShare;
+    strip.is_ratio = true;
     return strip;
 }
 

@@ -157,14 +157,16 @@ void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& p
 
 void drawOverSteps(Figure& figure, const PanelInput& input, const std::string& probe,
                    const ProfileOf& profile) {
-    figure.side_by_side = true;
+    figure.side_by_side = figure.shared_axes = true;
     std::vector<bool> drawn(input.runs.size(), false);
+    int deepest = 0;
     for (std::size_t i = 0; i < input.runs.size(); ++i) {
         const RunData& run = *input.runs[i];
         const auto curves = stepCurves(input, run, probe, profile);
         if (!curves) continue;
         drawn[i] = true;
         figure.plots.push_back(stepPlot(figure, input, run, int(i), *curves));
+        deepest = std::max(deepest, curves->depth);
         figure.summary += QString("%1%2: %3 samples over the steps %4 to %5")
                               .arg(figure.summary.isEmpty() ? "" : "; ", nameOf(run))
                               .arg(curves->steps.size())
@@ -172,6 +174,9 @@ void drawOverSteps(Figure& figure, const PanelInput& input, const std::string& p
                               .arg(curves->steps.back());
     }
     figure.subtitle = "over the steps";
+    figure.colour_key = ColourKey{"layer", {}};
+    for (const NamedTick& tick : depthAxis(deepest).ticks)
+        if (!tick.minor) figure.colour_key->ticks.push_back({tick.value / std::max(1, deepest), tick.label});
     sayWhatIsMissing(figure, input, probe, drawn);
 }
 

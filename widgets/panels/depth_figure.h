@@ -10,8 +10,8 @@ namespace normscope::widgets {
 
 /// One quantity of one sample along the depth.
 struct Profile {
-    int depth = 0;             ///< layers D
-    std::vector<double> x, y;       ///< x as in depth_axis.h
+    int depth = 0;                   ///< layers D
+    std::vector<double> x, y;        ///< x as in depth_axis.h
     std::vector<double> error = {};  ///< of y: the sample's array NAME_error; empty if absent
 };
 
@@ -30,8 +30,9 @@ std::optional<Profile> sublayerProfile(const ProbeResult& sample, const std::str
 void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& probe,
                    const ProfileOf& profile);
 
-/// x = step: a plot per run side by side, a line per depth position in one sequential map; the first, middle,
-/// last and selected layers are labelled. More than 64 positions are thinned evenly, with a chip.
+/// x = step: a plot per run as small multiples on shared axes, a line per depth position in one sequential
+/// map with its colour key; the first, middle, last and selected layers are labelled. More than 64 positions
+/// are thinned evenly, with a chip.
 void drawOverSteps(Figure& figure, const PanelInput& input, const std::string& probe,
                    const ProfileOf& profile);
 

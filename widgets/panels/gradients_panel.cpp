@@ -67,7 +67,9 @@ PanelInfo gradientsPanel() {
             "Gradients by depth",
             {"gradients", "residual"},
             {{"quantity", "Quantity", {"hidden", "scaled", "params", "factors"}}, depthOrStepOption()},
-            &buildGradients};
+            &buildGradients,
+            false,
+            true};
 }
 
 Figure buildGradients(const PanelInput& input) {

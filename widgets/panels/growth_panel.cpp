@@ -36,11 +36,16 @@ void divideByFirst(std::vector<double>& values, double first) {
 
 QString classWord(GrowthModel model) {
     switch (model) {
-        case GrowthModel::constant: return "constant";
-        case GrowthModel::square_root: return "√ℓ";
-        case GrowthModel::linear: return "ℓ";
-        case GrowthModel::quadratic: return "ℓ²";
-        case GrowthModel::exponential: return "exp(rℓ)";
+        case GrowthModel::constant:
+            return "constant";
+        case GrowthModel::square_root:
+            return "√ℓ";
+        case GrowthModel::linear:
+            return "ℓ";
+        case GrowthModel::quadratic:
+            return "ℓ²";
+        case GrowthModel::exponential:
+            return "exp(rℓ)";
     }
     return {};
 }
@@ -100,7 +105,9 @@ PanelInfo growthPanel() {
              {"estimate", "GPAS estimate", {"on", "off"}},
              {"growth_class", "Growth class", {"on", "off"}},
              depthOrStepOption()},
-            &buildGrowth};
+            &buildGrowth,
+            false,
+            true};
 }
 
 Figure buildGrowth(const PanelInput& input) {
@@ -204,8 +211,8 @@ Figure buildGrowth(const PanelInput& input) {
         if (!classify) continue;
         const QString text = growthClassText(measured->y);
         if (text.isEmpty()) continue;
-        figure.plots.front().chips.push_back({Chip::Edge::TopLeft, nameOf(*shown.run) + ": " + text,
-                                              Role{Role::Kind::Run, shown.index, 0}});
+        figure.plots.front().chips.push_back(
+            {Chip::Edge::TopLeft, nameOf(*shown.run) + ": " + text, Role{Role::Kind::Run, shown.index, 0}});
         figure.summary += QString("; %1: %2").arg(nameOf(*shown.run), text);
     }
     return figure;

@@ -38,7 +38,9 @@ PanelInfo mismatchPanel() {
             {{"format", "Format", {"bf16", "fp16"}},
              {"policy", "Rounded", {"pure", "autocast"}},
              depthOrStepOption()},
-            &buildMismatch};
+            &buildMismatch,
+            false,
+            true};
 }
 
 Figure buildMismatch(const PanelInput& input) {

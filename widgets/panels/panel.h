@@ -56,6 +56,7 @@ struct PanelInfo {
     std::vector<PanelOption> options;
     Figure (*build)(const PanelInput&) = nullptr;
     bool draws_steps = false;  ///< the step table
+    bool groups = false;       ///< draws curves alone, over depth or steps: its runs can be drawn as groups
 };
 
 /// Whether a panel draws what has changed: ids of probes, and "training" for the step table.

@@ -47,7 +47,9 @@ PanelInfo residualPanel() {
             "Branch and stream",
             {"residual"},
             {{"quantity", "Quantity", {"branch_ratio", "branch_cosine"}}, depthOrStepOption()},
-            &buildResidual};
+            &buildResidual,
+            false,
+            true};
 }
 
 Figure buildResidual(const PanelInput& input) {

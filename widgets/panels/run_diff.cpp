@@ -2,10 +2,12 @@
 #include "widgets/panels/run_diff.h"
 
 #include "core/recipe/keys.h"
+#include "widgets/panels/panel_text.h"
 #include "widgets/plots/number_text.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace normscope::widgets {
 
@@ -71,15 +73,6 @@ const FieldValue* find(const Leaves& leaves, const std::string& key) {
     return found == leaves.end() ? nullptr : &found->second;
 }
 
-QString nameOfKey(const std::string& key) {
-    for (const KnownKey& known : kKnown)
-        if (key == known.key) return QString::fromUtf8(known.name);
-    QStringList parts = QString::fromStdString(key).split('.', Qt::SkipEmptyParts);
-    if (parts.size() > 1) parts.removeFirst();  // the section: stack, data, schedule, …
-    if (parts.value(0) == "layers") parts.removeFirst();
-    return parts.join(' ').replace('_', ' ');
-}
-
 std::size_t rankOfKey(const std::string& key) {
     return std::find_if(std::begin(kKnown), std::end(kKnown),
                         [&key](const KnownKey& known) { return key == known.key; }) -
@@ -95,14 +88,23 @@ QString textOf(const FieldValue& value) {
 
 }  // namespace
 
-std::vector<QStringList> runDifferences(const std::vector<Recipe>& recipes) {
+QString nameOfKey(const std::string& key) {
+    for (const KnownKey& known : kKnown)
+        if (key == known.key) return QString::fromUtf8(known.name);
+    QStringList parts = QString::fromStdString(key).split('.', Qt::SkipEmptyParts);
+    if (parts.size() > 1) parts.removeFirst();  // the section: stack, data, schedule, …
+    if (parts.value(0) == "layers") parts.removeFirst();
+    return parts.join(' ').replace('_', ' ');
+}
+
+std::vector<KeyDifference> keyDifferences(const std::vector<Recipe>& recipes) {
     std::vector<Leaves> all;
     Leaves every_key;
     for (const Recipe& recipe : recipes) {
         all.push_back(leavesOf(recipe));
         every_key.insert(all.back().begin(), all.back().end());
     }
-    std::vector<std::string> differing;
+    std::vector<KeyDifference> differing;
     for (const auto& entry : every_key) {
         const std::string& key = entry.first;
         const FieldValue* first = find(all.front(), key);
@@ -110,18 +112,62 @@ std::vector<QStringList> runDifferences(const std::vector<Recipe>& recipes) {
             const FieldValue* mine = find(leaves, key);
             return mine && first ? *mine == *first : mine == first;
         };
-        if (!std::all_of(all.begin(), all.end(), agrees)) differing.push_back(key);
-    }
-    std::stable_sort(differing.begin(), differing.end(),
-                     [](const std::string& a, const std::string& b) { return rankOfKey(a) < rankOfKey(b); });
-
-    std::vector<QStringList> texts(recipes.size());
-    for (std::size_t i = 0; i < all.size(); ++i)
-        for (const std::string& key : differing) {
-            const FieldValue* value = find(all[i], key);
-            texts[i] << nameOfKey(key) + ' ' + (value ? textOf(*value) : QString("default"));
+        if (std::all_of(all.begin(), all.end(), agrees)) continue;
+        KeyDifference difference{key, nameOfKey(key), {}};
+        for (const Leaves& leaves : all) {
+            const FieldValue* value = find(leaves, key);
+            difference.values << (value ? textOf(*value) : QString("default"));
         }
+        differing.push_back(std::move(difference));
+    }
+    std::stable_sort(differing.begin(), differing.end(), [](const KeyDifference& a, const KeyDifference& b) {
+        return rankOfKey(a.key) < rankOfKey(b.key);
+    });
+    return differing;
+}
+
+std::vector<QStringList> runDifferences(const std::vector<Recipe>& recipes) {
+    std::vector<QStringList> texts(recipes.size());
+    for (const KeyDifference& difference : keyDifferences(recipes))
+        for (std::size_t i = 0; i < recipes.size(); ++i)
+            texts[i] << difference.name + ' ' + difference.values[qsizetype(i)];
     return texts;
+}
+
+std::vector<QString> distinctNames(const std::vector<const RunData*>& runs) {
+    std::map<QString, std::vector<std::size_t>> same;
+    std::vector<QString> names;
+    for (const RunData* run : runs) {
+        same[nameOf(*run)].push_back(names.size());
+        names.push_back(nameOf(*run));
+    }
+    for (const auto& entry : same) {
+        const auto& members = entry.second;
+        std::vector<Recipe> recipes;
+        for (const std::size_t i : members)
+            if (const Recipe* recipe = runs[i]->recipe.get()) recipes.push_back(*recipe);
+        if (members.size() < 2 || recipes.size() < members.size()) continue;
+        for (const KeyDifference& difference : keyDifferences(recipes)) {
+            const auto distinct = [&] {
+                std::set<QString> all;
+                for (const std::size_t i : members) all.insert(names[i]);
+                return all.size();
+            };
+            const std::size_t before = distinct();
+            if (before == members.size()) break;
+            const std::vector<QString> kept = names;
+            for (std::size_t k = 0; k < members.size(); ++k)
+                names[members[k]] += ", " + difference.name + ' ' + difference.values[qsizetype(k)];
+            if (distinct() == before) names = kept;
+        }
+    }
+    return names;
+}
+
+std::optional<QString> keyValueText(const Recipe& recipe, const std::string& key) {
+    const Leaves leaves = leavesOf(recipe);
+    const FieldValue* value = find(leaves, key);
+    return value ? std::optional(textOf(*value)) : std::nullopt;
 }
 
 }  // namespace normscope::widgets

@@ -52,7 +52,9 @@ PanelInfo tokensPanel() {
             {"tokens"},
             {{"quantity", "Quantity", {"similarity", "effective_rank", "outlier", "heaviest_norm"}},
              depthOrStepOption()},
-            &buildTokens};
+            &buildTokens,
+            false,
+            true};
 }
 
 Figure buildTokens(const PanelInput& input) {

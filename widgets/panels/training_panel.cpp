@@ -116,8 +116,7 @@ Curve validationOf(const RunData& run, int index) {
 /// Before the first step no curve sets the range of the axes.
 void rangeBeforeTraining(Plot& plot, const PanelInput& input) {
     std::int64_t steps = 1;
-    for (const RunData* run : input.runs)
-        steps = std::max(steps, recipeFacts(run->recipe).steps.value_or(1));
+    for (const RunData* run : input.runs) steps = std::max(steps, recipeFacts(run->recipe).steps.value_or(1));
     plot.x.range = {0.0, double(steps)};
     double low = std::numeric_limits<double>::infinity(), high = 0;
     for (const ReferenceLine& floor : plot.references) {
@@ -151,6 +150,7 @@ PanelInfo trainingPanel() {
             {{"quantity", "Quantity", {"loss", "grad_norm", "lr", "temperature", "tokens_per_s"}},
              {"validation", "Held-out", {"on", "off"}}},
             &buildTraining,
+            true,
             true};
 }
 

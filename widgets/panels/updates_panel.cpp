@@ -118,7 +118,7 @@ void drawAfterTheSteps(Figure& figure, const PanelInput& input, const std::strin
 }  // namespace
 
 PanelInfo updatesPanel() {
-    return {"updates", "Updates", {"updates"}, {depthOrStepOption()}, &buildUpdates};
+    return {"updates", "Updates", {"updates"}, {depthOrStepOption()}, &buildUpdates, false, true};
 }
 
 Figure buildUpdates(const PanelInput& input) {

@@ -73,7 +73,7 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Plo
         }
     }
     // The gaps of a ghost were marked before, and a bound without a value does not apply there.
-    if (curve.kind != LineKind::Ghost && curve.kind != LineKind::Bound)
+    if (!isUnderlaid(curve.kind) && curve.kind != LineKind::Bound)
         addGapMarks(curve, style, pen.colour, layout);
     layout.curves.push_back(std::move(shape));
 }
@@ -163,7 +163,12 @@ void addEndMark(const Curve& curve, const RenderStyle& style, PlotLayout& layout
 }  // namespace
 
 LineShape curvePen(const Curve& curve, const RenderStyle& style) {
-    LineShape pen{{}, style.theme.colour(curve.role), style.line, runDash(curve.role.run)};
+    // Layers have a plot of their own run: there a dash would distinguish nothing.
+    const bool layer = curve.role.kind == Role::Kind::Sequential;
+    LineShape pen{{},
+                  style.theme.colour(curve.role),
+                  layer ? style.thin : style.line,
+                  layer ? QVector<qreal>() : runDash(curve.role.run)};
     switch (curve.kind) {
         case LineKind::Measured:
             break;
@@ -174,6 +179,11 @@ LineShape curvePen(const Curve& curve, const RenderStyle& style) {
         case LineKind::Ghost:
             pen.colour = style.theme.ghost;
             pen.width = style.thin;
+            break;
+        case LineKind::Context:
+            pen.colour = style.theme.ghost;
+            pen.width = style.thin;
+            pen.dash = {};
             break;
         case LineKind::Preview:
             pen.dash = {1, 2.5};
@@ -209,9 +219,9 @@ void addShapes(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
     for (const auto& reference : plot.references) addReference(reference, style, layout);
     for (const auto& stems : plot.stems) addStems(stems, style, layout);
     // Ghosts first: they are drawn below the other curves.
-    for (const bool ghosts : {true, false}) {
+    for (const bool under : {true, false}) {
         for (std::size_t i = 0; i < plot.curves.size(); ++i) {
-            if ((plot.curves[i].kind == LineKind::Ghost) == ghosts) addCurve(plot, i, style, layout);
+            if (isUnderlaid(plot.curves[i].kind) == under) addCurve(plot, i, style, layout);
         }
     }
     for (const auto& curve : plot.curves) addEndMark(curve, style, layout);

@@ -26,8 +26,7 @@ enum class Scale { Linear, Log };
 struct Role {
     enum class Kind {
         Run,        ///< hue and dash by run index (0 blue solid, 1 orange dashed, …)
-        Sequential  ///< position in [0, 1] of one sequential map (layers when x is the step), dash by run
-                    ///< index
+        Sequential  ///< position in [0, 1] of one sequential map (layers when x is the step)
     };
     Kind kind = Kind::Run;
     int run = 0;
@@ -39,8 +38,14 @@ enum class LineKind {
     Draft,     ///< first estimate while refining: thin, half strength
     Ghost,     ///< the old curve while a knob is dragged: grey
     Preview,   ///< dotted: step 0 after a structural change
-    Bound      ///< theory: thin, own dash
+    Bound,     ///< theory: thin, own dash
+    Context    ///< a curve of another plot, repeated for comparison: thin, grey, not in the CSV
 };
+
+/// Grey and below the other curves.
+inline bool isUnderlaid(LineKind kind) {
+    return kind == LineKind::Ghost || kind == LineKind::Context;
+}
 
 /// How a run ended, drawn at the curve's last finite point.
 struct EndMark {
@@ -60,6 +65,7 @@ struct Curve {
     bool label_at_end = true;
     std::optional<std::int64_t> step = {};  ///< step of measurement; nullopt where x is the step
     std::vector<double> y_error = {};       ///< standard error of each y; empty = exact or not known
+    std::vector<int> runs = {};  ///< of a group's median: how many runs each y is the median of; else empty
 };
 
 /// A filled band between two curves over the same x (spectra fans, min–max of seeds).
@@ -70,6 +76,8 @@ struct Band {
     double strength = 0.25;  ///< opacity of the fill
     std::optional<std::int64_t> step = {};
     bool is_error = false;  ///< shows the y_error of a curve; card and CSV list it with the curve
+    bool is_spread =
+        false;  ///< of a group's runs about the curve of the same name; the CSV lists it with the curve
 };
 
 /// Lollipops: a stem from the base to each value.
@@ -118,13 +126,13 @@ struct HeatMap {
     int rows = 0, columns = 0;
     std::vector<double>
         value;  ///< rows × columns, row 0 at the bottom; drives the colour (e.g. log10(1 − θ))
-    std::vector<double> raw;        ///< rows × columns: for hover and CSV (e.g. θ); empty = value
-    QStringList text;               ///< rows × columns, printed in the cell; may be empty
+    std::vector<double> raw;  ///< rows × columns: for hover and CSV (e.g. θ); empty = value
+    QStringList text;         ///< rows × columns, printed in the cell; may be empty
     QStringList row_names, column_names;
-    std::vector<bool> neutral;      ///< cells drawn neutral grey ("1"); may be empty
+    std::vector<bool> neutral;  ///< cells drawn neutral grey ("1"); may be empty
     Colour colour = Colour::Magnitude;
-    double low = 0, high = 1;       ///< the colour scale, the same across runs
-    QString scale_label;            ///< "log₁₀(1 − θ)"
+    double low = 0, high = 1;  ///< the colour scale, the same across runs
+    QString scale_label;       ///< "log₁₀(1 − θ)"
     int selected_row = -1, selected_column = -1;
     std::vector<std::int64_t>
         column_steps;  ///< the step of each column, −1 for none; empty where columns are not steps
@@ -149,6 +157,7 @@ struct FrameMark {
 /// One plot: axes and their contents.
 struct Plot {
     QString heading;  ///< small text above this plot when a figure has several (run name); may be empty
+    std::optional<Role> heading_role = {};  ///< whose name it is; absent = neutral text
     Axis x, y;
     std::vector<Band> bands;
     std::vector<Curve> curves;
@@ -160,25 +169,43 @@ struct Plot {
     std::vector<FrameMark> frame_marks;  ///< in a lane under the plot area
     QString lane_label;                  ///< name of that lane ("0"); empty = no lane
     double height_share = 1;             ///< of the figure, among its plots
+    bool is_ratio = false;               ///< the strip of ratios under a plot, which can be switched off
+};
+
+/// A sentence under the plots ("Post-LN: 2 of 3 stalled").
+struct Note {
+    QString text;
+    std::optional<Role> role = {};  ///< coloured as a run; absent = neutral text
+};
+
+/// The sequential map of the curves' roles, drawn once next to small multiples: positions in [0, 1] with
+/// names.
+struct ColourKey {
+    QString title;  ///< "layer"
+    std::vector<NamedTick> ticks;
 };
 
 /// The complete figure of a panel.
 struct Figure {
-    QString panel;     ///< id: growth, gradients, jacobian, training, null_space, theta, …
-    QString title;     ///< "Growth"
-    QString subtitle;  ///< "at step 0"
-    QString quantity;  ///< what the y value is, for hover and CSV: "RMS of the hidden state"
-    QString unit;      ///< of the quantity; empty when dimensionless
-    QString formula;   ///< plain text, shown by "?"
-    QString source;    ///< paper and equation
-    QString erratum;   ///< where the paper is wrong, or empty
-    QStringList x_names;             ///< name of each whole-number x, e.g. "layer 3 · ffn"; may be empty
-    std::vector<double> x_name_at;   ///< the x each name belongs to; same length as x_names
-    QStringList run_names;           ///< of run 0, 1, … of the roles, for the CSV; may be empty
-    bool side_by_side = false;       ///< plots share rows (one per run) rather than a column
-    std::vector<Plot> plots;         ///< the first is the main one; strips (ratio B/A) follow below it
-    QString summary;  ///< one sentence for screen readers: "Post-LN: gradient falls 1e-7 from …"
-    QString empty_text;              ///< shown if there is nothing to draw, with the reason
+    QString panel;                  ///< id: growth, gradients, jacobian, training, null_space, theta, …
+    QString title;                  ///< "Growth"
+    QString subtitle;               ///< "at step 0"
+    QString quantity;               ///< what the y value is, for hover and CSV: "RMS of the hidden state"
+    QString unit;                   ///< of the quantity; empty when dimensionless
+    QString formula;                ///< plain text, shown by "?"
+    QString source;                 ///< paper and equation
+    QString erratum;                ///< where the paper is wrong, or empty
+    QStringList x_names;            ///< name of each whole-number x, e.g. "layer 3 · ffn"; may be empty
+    std::vector<double> x_name_at;  ///< the x each name belongs to; same length as x_names
+    QStringList run_names;          ///< of run 0, 1, … of the roles, for the CSV; may be empty
+    bool side_by_side = false;      ///< plots share rows (one per run) rather than a column
+    bool shared_axes =
+        false;  ///< with side_by_side: small multiples, in rows and columns on one x and y range
+    std::optional<ColourKey> colour_key = {};  ///< with shared_axes
+    std::vector<Plot> plots;       ///< the first is the main one; strips (ratio B/A) follow below it
+    std::vector<Note> notes = {};  ///< in rows under the plots
+    QString summary;     ///< one sentence for screen readers: "Post-LN: gradient falls 1e-7 from …"
+    QString empty_text;  ///< shown if there is nothing to draw, with the reason
 };
 
 }  // namespace normscope::widgets

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/figure_layout.h"
 
+#include "widgets/plots/colour_map.h"
 #include "widgets/plots/curve_shapes.h"
+#include "widgets/plots/figure_rows.h"
 #include "widgets/plots/heat_map.h"
+#include "widgets/plots/plot_grid.h"
 #include "widgets/plots/plot_labels.h"
 #include "widgets/plots/view_state.h"
 
@@ -17,6 +20,9 @@ using Font = TextShape::Font;
 
 /// Of the width, right of a plot. A printed column of 85 mm needs 0.33 for the floors of a loss.
 constexpr double kMostForNames = 0.45;
+
+/// Between the columns of small multiples, in units.
+constexpr double kGridGap = 18;
 
 bool isEmpty(const Plot& plot) {
     return plot.bands.empty() && plot.curves.empty() && plot.stems.empty() && plot.references.empty() &&
@@ -35,9 +41,10 @@ struct Surround {
 
 class Layouter {
   public:
-    Layouter(const Figure& figure, const QSizeF& size, const RenderStyle& style)
+    Layouter(const Figure& figure, const QSizeF& size, const RenderStyle& style, OutsideTexts& outside)
         : figure_(figure),
           style_(style),
+          outside_(outside),
           unit_(style.unit),
           row_(textSize(QStringLiteral("X"), Font::Small, style).height()) {
         layout_.size = size;
@@ -53,13 +60,21 @@ class Layouter {
                     Font::Text);
             return std::move(layout_);
         }
-        if (style_.legend == LegendPlace::Below) addLegend();
+        content_ = addNoteRows(notes(), style_, content_, layout_);
+        if (style_.legend == LegendPlace::Below) content_ = addLegendRows(figure_, style_, content_, layout_);
+        if (isGrid() && figure_.colour_key)
+            content_ = addColourKey(*figure_.colour_key, style_, content_, layout_);
         const std::size_t count = figure_.plots.size();
         layout_.plots.resize(count);
         around_.resize(count);
         for (std::size_t i = 0; i < count; ++i) chooseScales(i);
-        for (std::size_t i = 0; i < count; ++i) measure(i);
-        place();
+        if (isGrid()) {
+            shareScales();
+            placeInGrid();
+        } else {
+            for (std::size_t i = 0; i < count; ++i) measure(i);
+            place();
+        }
         for (std::size_t i = 0; i < count; ++i) fill(i);
         return std::move(layout_);
     }
@@ -75,6 +90,18 @@ class Layouter {
                 Qt::AlignLeft | Qt::AlignVCenter, figure_.title, style_.theme.text, Font::Title);
         const double left = title.width() + (title.width() > 0 ? 8 * unit_ : 0);
         const QFontMetricsF metrics(style_.text);
+        if (style_.texts_outside && left + metrics.horizontalAdvance(figure_.subtitle) > content_.width()) {
+            content_.setTop(content_.top() + title.height());
+            FigureLayout rows;  // in rows of its own
+            const QRectF rest =
+                addNoteRows(std::vector<Note>{{figure_.subtitle, {}}}, style_, content_, rows);
+            for (TextShape& row : rows.texts) {
+                row.rect.translate(0, content_.top() - (rest.bottom() + 3 * unit_));
+                layout_.texts.push_back(row);
+            }
+            content_.setTop(content_.top() + content_.bottom() - rest.bottom());
+            return;
+        }
         addText(QRectF(content_.left() + left, content_.top(), std::max(0.0, content_.width() - left),
                        title.height()),
                 Qt::AlignLeft | Qt::AlignVCenter,
@@ -83,40 +110,24 @@ class Layouter {
         content_.setTop(content_.top() + title.height() + 3 * unit_);
     }
 
-    /// One swatch and name per run, in rows at the bottom.
-    void addLegend() {
-        std::vector<const Curve*> entries;
-        for (const auto& plot : figure_.plots) {
-            for (const auto& curve : plot.curves) {
-                const bool known = std::any_of(entries.begin(), entries.end(),
-                                               [&](auto* e) { return e->name == curve.name; });
-                if (!curve.name.isEmpty() && curve.label_at_end && !known) entries.push_back(&curve);
-            }
+    bool isGrid() const { return figure_.side_by_side && figure_.shared_axes; }
+
+    /// The figure's, the names of the lines of small multiples, and what found no place in the plots.
+    std::vector<Note> notes() const {
+        std::vector<Note> all = figure_.notes;
+        if (isGrid()) {
+            std::vector<std::pair<double, QString>> lines;
+            for (const ReferenceLine& line : figure_.plots.front().references)
+                if (line.orientation == Qt::Horizontal && !line.label.isEmpty())
+                    lines.emplace_back(-line.value, line.label);
+            std::sort(lines.begin(), lines.end());
+            QStringList names;
+            for (const auto& line : lines) names << line.second;
+            if (names.size() == 1) all.push_back({"Dashed: " + names[0], {}});
+            if (names.size() > 1) all.push_back({"Dashed, from above: " + names.join(", "), {}});
         }
-        const double swatch = 22 * unit_, gap = 14 * unit_;
-        std::vector<std::vector<const Curve*>> rows(1);
-        double x = 0;
-        for (const Curve* entry : entries) {
-            const double width = swatch + textSize(entry->name, Font::Small, style_).width() + gap;
-            if (x > 0 && x + width > content_.width()) rows.emplace_back(), x = 0;
-            rows.back().push_back(entry);
-            x += width;
-        }
-        double y = content_.bottom() - static_cast<double>(rows.size()) * row_;
-        content_.setBottom(y - 4 * unit_);
-        for (const auto& row : rows) {
-            x = content_.left();
-            for (const Curve* entry : row) {
-                LineShape line = curvePen(*entry, style_);
-                line.lines = {QLineF(x, y + row_ / 2, x + swatch - 5 * unit_, y + row_ / 2)};
-                layout_.lines.push_back(line);
-                const double width = textSize(entry->name, Font::Small, style_).width();
-                addText(QRectF(x + swatch, y, width + gap, row_), Qt::AlignLeft | Qt::AlignVCenter,
-                        entry->name, style_.theme.text, Font::Small);
-                x += swatch + width + gap;
-            }
-            y += row_;
-        }
+        all.insert(all.end(), outside_.notes.begin(), outside_.notes.end());
+        return all;
     }
 
     void chooseScales(std::size_t i) {
@@ -205,6 +216,63 @@ class Layouter {
         }
     }
 
+    /// One range of x and of y for small multiples.
+    void shareScales() {
+        const auto unite = [](AxisMap& into, const AxisMap& other) {
+            into.low = std::min(into.low, other.low);
+            into.high = std::max(into.high, other.high);
+        };
+        AxisMap x = layout_.plots.front().x, y = layout_.plots.front().y;
+        for (const PlotLayout& plot : layout_.plots) unite(x, plot.x), unite(y, plot.y);
+        for (PlotLayout& plot : layout_.plots) plot.x = x, plot.y = y;
+    }
+
+    /// Labels of y in the first column, of x where no plot is below; both axes are named once.
+    void placeInGrid() {
+        const std::size_t count = layout_.plots.size();
+        const Plot& first = figure_.plots.front();
+        if (const QString text = axisText(first.y); !text.isEmpty()) {
+            addText(QRectF(content_.left(), content_.top(), content_.width(), row_),
+                    Qt::AlignLeft | Qt::AlignVCenter, text, style_.theme.muted, Font::Small);
+            content_.setTop(content_.top() + row_);
+        }
+        const QRectF x_row(content_.left(), content_.bottom() - row_, content_.width(), row_);
+        const bool named = !first.x.label.isEmpty();
+        if (named) content_.setBottom(content_.bottom() - row_);
+        grid_ = gridFor(static_cast<int>(count), content_.size());
+        const auto columns = static_cast<std::size_t>(grid_.columns);
+        const double rows = grid_.rows, heading = 1.35 * row_, ticks = row_ + 5 * unit_,
+                     gap = kGridGap * unit_;
+        const double height =
+            std::max(1.0, (content_.height() - rows * (heading + 4 * unit_) - (ticks - 4 * unit_)) / rows);
+        double left = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            Surround& around = around_[i];
+            around.top = heading;
+            around.x_labels = i + columns >= count;
+            around.bottom = around.x_labels ? ticks : 4 * unit_;
+            around.right = gap / 2;
+            const double row = static_cast<double>(i / columns);
+            const double top = content_.top() + row * (height + heading + 4 * unit_) + heading;
+            layout_.plots[i].area = QRectF(content_.left(), std::round(top), 1, std::round(height));
+            addYTicks(i);
+            left = std::max(left, around.left);
+        }
+        const double width = (content_.width() - left - gap * static_cast<double>(columns - 1) - gap / 2) /
+                             static_cast<double>(columns);
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto column = static_cast<double>(i % columns);
+            QRectF& area = layout_.plots[i].area;
+            area.setLeft(std::round(content_.left() + left + column * (width + gap)));
+            area.setWidth(std::max(1.0, std::round(width)));
+            if (i % columns != 0)
+                for (TickShape& tick : layout_.plots[i].y_ticks) tick.label_rect = QRectF();
+        }
+        if (named)
+            addText(QRectF(content_.left() + left, x_row.top(), content_.width() - left, row_),
+                    Qt::AlignHCenter | Qt::AlignVCenter, axisText(first.x), style_.theme.muted, Font::Small);
+    }
+
     std::vector<Tick> ticksOf(const Axis& axis, const AxisMap& map, const HeatMap* cells, bool vertical,
                               int most) const {
         if (cells)
@@ -288,6 +356,13 @@ class Layouter {
             if (needed <= out.area.width() || labels <= 2) break;
         }
         thinLabels(out.x_ticks, 4 * unit_, false);
+        if (isGrid()) {  // the neighbours' labels begin in the middle of the gap
+            const double reach = (kGridGap / 2 - 1) * unit_;
+            for (auto& t : out.x_ticks)
+                if (t.label_rect.left() < out.area.left() - reach ||
+                    t.label_rect.right() > out.area.right() + reach)
+                    t.label_rect = QRectF();
+        }
         if (!around_[i].x_labels) {
             for (auto& t : out.x_ticks) t.label_rect = QRectF();
         }
@@ -336,10 +411,12 @@ class Layouter {
         const double end = area.right() + around.right, top = area.top() - around.top;
         LabelSpace space;
         space.right = end;
+        space.names = !isGrid();
+        if (style_.texts_outside) space.outside = &outside_;
         if (around.lane > 0) space.lane = QRectF(area.left(), area.bottom(), area.width(), around.lane);
         if (around.top >= row_) {
             space.above = QRectF(QPointF(figure_.side_by_side ? area.left() : content_.left(), top),
-                                QPointF(end, top + row_));
+                                 QPointF(end, top + row_));
         }
         const auto takeLeft = [&](const QString& text, const QColor& colour, Font font) {
             if (text.isEmpty()) return;
@@ -348,8 +425,11 @@ class Layouter {
                       text, colour, font);
             space.above.setLeft(std::min(space.above.right(), space.above.left() + width + 8 * unit_));
         };
-        takeLeft(plot.heading, style_.theme.text, Font::Text);
-        takeLeft(axisText(plot.y), style_.theme.muted, Font::Small);
+        const QColor heading =
+            plot.heading_role ? readable(style_.theme.colour(*plot.heading_role), style_.theme.background)
+                              : style_.theme.text;
+        takeLeft(plot.heading, heading, Font::Text);
+        if (!isGrid()) takeLeft(axisText(plot.y), style_.theme.muted, Font::Small);
         if (!plot.maps.empty() && !plot.maps.front().scale_label.isEmpty()) {
             const QString& label = plot.maps.front().scale_label;
             const double width =
@@ -358,7 +438,7 @@ class Layouter {
                       style_.theme.muted, Font::Small);
             space.above.setRight(end - width - 8 * unit_);
         }
-        if (around.x_labels && !plot.x.label.isEmpty()) {
+        if (around.x_labels && !plot.x.label.isEmpty() && !isGrid()) {
             const QRectF row(area.left(), area.bottom() + around.bottom - row_, area.width(), row_);
             const QString text = axisText(plot.x);
             axisTitle(row, Qt::AlignHCenter | Qt::AlignVCenter, text, style_.theme.muted, Font::Small);
@@ -375,8 +455,10 @@ class Layouter {
 
     const Figure& figure_;
     const RenderStyle& style_;
+    OutsideTexts& outside_;
     const double unit_, row_;
     QRectF content_;
+    PlotGrid grid_;
     std::vector<Surround> around_;
     FigureLayout layout_;
 };
@@ -384,7 +466,21 @@ class Layouter {
 }  // namespace
 
 FigureLayout layoutFigure(const Figure& figure, const QSizeF& size, const RenderStyle& style) {
-    return Layouter(figure, size, style).run();
+    OutsideTexts outside;
+    RenderStyle tried = style;
+    for (;;) {
+        FigureLayout layout = Layouter(figure, size, tried, outside).run();
+        if (!style.texts_outside) return layout;
+        // What has no place in the plots gets rows under them; the plots shrink, and are laid out again.
+        if (outside.names_do_not_fit && tried.legend == LegendPlace::Direct) {
+            tried.legend = LegendPlace::Below;
+        } else if (outside.fresh.empty()) {
+            return layout;
+        }
+        outside.names_do_not_fit = false;
+        outside.notes.insert(outside.notes.end(), outside.fresh.begin(), outside.fresh.end());
+        outside.fresh.clear();
+    }
 }
 
 int plotAt(const FigureLayout& layout, const QPointF& position) {

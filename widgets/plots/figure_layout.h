@@ -96,8 +96,9 @@ struct PlotLayout {
 struct FigureLayout {
     QSizeF size;
     std::vector<PlotLayout> plots;
+    std::vector<AreaShape> areas;  ///< outside the plots: the colour key
     std::vector<LineShape> lines;  ///< outside the plots: legend swatches
-    std::vector<TextShape> texts;  ///< title, empty text, legend
+    std::vector<TextShape> texts;  ///< title, empty text, legend, notes
 };
 
 /// Lays a figure out in `size`. Any size and any data give a layout; a figure with nothing to show gives its

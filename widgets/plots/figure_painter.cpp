@@ -5,6 +5,7 @@
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/plot_labels.h"
 
+#include <QFontMetricsF>
 #include <QPainterPath>
 #include <algorithm>
 #include <cmath>
@@ -42,7 +43,13 @@ void paintCurve(QPainter& painter, const CurveShape& curve, const RenderStyle& s
         painter.setPen(pen(curve.colour, curve.width, pattern.isEmpty() ? Qt::SquareCap : Qt::FlatCap));
         for (const QPolygonF& piece : curve.pieces) painter.drawLines(dashes(piece, pattern));
     }
-    if (!curve.dots.isEmpty()) {
+    if (style.paths && !curve.dots.isEmpty()) {
+        QPainterPath dots;
+        dots.setFillRule(Qt::WindingFill);  // where two overlap
+        const double r = curve.dot_size / 2;
+        for (const QPointF& dot : curve.dots) dots.addEllipse(dot, r, r);
+        painter.fillPath(dots, curve.colour);
+    } else if (!curve.dots.isEmpty()) {
         painter.setPen(pen(curve.colour, curve.dot_size, Qt::RoundCap));
         painter.drawPoints(curve.dots.constData(), static_cast<int>(curve.dots.size()));
     }
@@ -78,12 +85,35 @@ void paintGap(QPainter& painter, const GapMark& mark, double unit) {
     painter.setBrush(Qt::NoBrush);
 }
 
+/// A text in its box, as text, or, where the style asks for it, as the outlines of its glyphs.
+void paintText(QPainter& painter, const QRectF& rect, int flags, const QString& text, const QFont& font,
+               const QColor& colour, const RenderStyle& style) {
+    if (!style.text_paths) {
+        painter.setFont(font);
+        painter.setPen(colour);
+        painter.drawText(rect, flags | Qt::TextDontClip, text);
+        return;
+    }
+    const QFontMetricsF metrics(font);
+    const QRectF box = metrics.boundingRect(rect, flags | Qt::TextDontClip, text);
+    QPainterPath path;
+    double baseline = box.top() + metrics.ascent();
+    for (const QString& row : text.split(u'\n')) {
+        const double width = metrics.horizontalAdvance(row);
+        const double left = flags & Qt::AlignHCenter ? rect.center().x() - width / 2
+                            : flags & Qt::AlignRight ? rect.right() - width
+                                                     : rect.left();
+        path.addText(left, baseline, font, row);
+        baseline += metrics.lineSpacing();
+    }
+    path.setFillRule(Qt::WindingFill);
+    painter.fillPath(path, colour);
+}
+
 void paintTexts(QPainter& painter, const std::vector<TextShape>& texts, const RenderStyle& style) {
     for (const auto& text : texts) {
         if (text.background.isValid()) painter.fillRect(text.rect, text.background);
-        painter.setFont(fontOf(text.font, style));
-        painter.setPen(text.colour);
-        painter.drawText(text.rect, text.flags | Qt::TextDontClip, text.text);
+        paintText(painter, text.rect, text.flags, text.text, fontOf(text.font, style), text.colour, style);
     }
 }
 
@@ -114,15 +144,12 @@ void paintCells(QPainter& painter, const PlotLayout& plot, const RenderStyle& st
     } else {
         for (const auto& cell : plot.cells) painter.fillRect(cell.rect, cell.fill);
     }
-    painter.setFont(style.small);
     for (const auto& cell : plot.cells) {
         if (cell.mark == CellShape::Mark::NaN)
             paintLines(painter, {hatch(cell.rect, 4 * style.unit), style.theme.bad, style.unit, {}});
         const QString text = cell.mark == CellShape::Mark::Inf ? QStringLiteral("▲") : cell.text;
-        if (!text.isEmpty()) {
-            painter.setPen(textOn(cell.fill));
-            painter.drawText(cell.rect, Qt::AlignCenter | Qt::TextDontClip, text);
-        }
+        if (!text.isEmpty())
+            paintText(painter, cell.rect, Qt::AlignCenter, text, style.small, textOn(cell.fill), style);
     }
     for (const auto& cell : plot.cells) {
         if (!cell.selected) continue;
@@ -142,12 +169,11 @@ void paintTicks(QPainter& painter, const PlotLayout& plot, const RenderStyle& st
     painter.setPen(pen(style.theme.axis, 0.8 * style.thin));
     painter.drawLines(marks);
     painter.setRenderHint(QPainter::Antialiasing, true);
-    painter.setFont(style.small);
-    painter.setPen(style.theme.muted);
     for (const auto* ticks : {&plot.x_ticks, &plot.y_ticks}) {
         for (const auto& t : *ticks) {
             if (!t.label_rect.isNull())
-                painter.drawText(t.label_rect, Qt::AlignCenter | Qt::TextDontClip, t.tick.label);
+                paintText(painter, t.label_rect, Qt::AlignCenter, t.tick.label, style.small,
+                          style.theme.muted, style);
         }
     }
 }
@@ -172,6 +198,12 @@ void paintPlot(QPainter& painter, const PlotLayout& plot, const RenderStyle& sty
 
 void paintFigure(QPainter& painter, const FigureLayout& layout, const RenderStyle& style) {
     painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    for (const auto& area : layout.areas) {
+        painter.setBrush(area.colour);
+        painter.drawPolygon(area.polygon);
+    }
+    painter.setBrush(Qt::NoBrush);
     for (const auto& plot : layout.plots) paintPlot(painter, plot, style);
     for (const auto& lines : layout.lines) paintLines(painter, lines);
     paintTexts(painter, layout.texts, style);

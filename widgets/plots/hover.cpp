@@ -226,7 +226,7 @@ std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point)
     for (std::size_t i = 0; i < plot.curves.size(); ++i) {
         const Curve& curve = plot.curves[i];
         const auto value = valueAt(curve, point.x);
-        if (!value || curve.kind == LineKind::Ghost || (!all && static_cast<int>(i) != point.curve)) continue;
+        if (!value || isUnderlaid(curve.kind) || (!all && static_cast<int>(i) != point.curve)) continue;
         if (curve.kind == LineKind::Bound) {
             if (std::isfinite(*value))
                 lines.push_back(

@@ -18,6 +18,22 @@ QString numberText(double value, int digits) {
     return text;
 }
 
+QString powerText(const QString& number) {
+    const auto e = number.indexOf(u'e');
+    if (e < 0) return number;
+    static const QString kDigits = QStringLiteral("⁰¹²³⁴⁵⁶⁷⁸⁹");
+    QString power;
+    for (const QChar c : number.mid(e + 1)) {
+        if (c == u'-') power += QStringLiteral("⁻");
+        if (c.isDigit()) power += kDigits[c.digitValue()];
+    }
+    const QString mantissa = number.left(e);
+    const QString base = mantissa == QLatin1String("1")    ? QString()
+                         : mantissa == QLatin1String("-1") ? QStringLiteral("-")
+                                                           : mantissa + QStringLiteral("×");
+    return base + QStringLiteral("10") + power;
+}
+
 QString exactText(double value) {
     if (!std::isfinite(value)) return numberText(value);
     return QString::number(value, 'g', QLocale::FloatingPointShortest);

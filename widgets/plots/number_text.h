@@ -9,6 +9,9 @@ namespace normscope::widgets {
 /// cells.
 QString numberText(double value, int digits = 4);
 
+/// A number's text with its power written as such: "2.5e-7" → "2.5×10⁻⁷", "1e6" → "10⁶"; others as they are.
+QString powerText(const QString& number);
+
 /// The shortest text that reads back as the same double ("%.17g" where nothing shorter does). CSV.
 QString exactText(double value);
 

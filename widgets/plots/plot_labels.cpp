@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/plot_labels.h"
 
+#include "widgets/plots/clip.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/curve_shapes.h"
 #include "widgets/plots/label_spread.h"
@@ -24,7 +25,8 @@ bool isLabelled(const Curve& curve) {
 }
 
 /// Names are placed right of the plot, at the height where their line ends, moved apart to avoid overlap.
-void addEndLabels(const Plot& plot, const RenderStyle& style, double right, PlotLayout& layout) {
+void addEndLabels(const Plot& plot, const RenderStyle& style, const LabelSpace& space, PlotLayout& layout) {
+    const double right = space.right;
     const QRectF& area = layout.area;
     const double gap = 6 * style.unit, height = textSize(QStringLiteral("X"), Font::Small, style).height();
     struct Label {
@@ -41,7 +43,7 @@ void addEndLabels(const Plot& plot, const RenderStyle& style, double right, Plot
     };
     if (style.legend == LegendPlace::Direct) {
         for (const auto& curve : plot.curves) {
-            const bool ghost = curve.kind == LineKind::Ghost;
+            const bool ghost = isUnderlaid(curve.kind);
             if (isLabelled(curve))
                 add(curve.name, lastVisiblePoint(curve, layout),
                     ghost ? style.theme.muted : style.theme.colour(curve.role));
@@ -67,15 +69,15 @@ void addEndLabels(const Plot& plot, const RenderStyle& style, double right, Plot
     }
     const auto at = spreadLabels(wanted, height, area.top() - height / 2, area.bottom() + height / 2);
     const QFontMetricsF metrics(style.small);
+    if (space.outside && static_cast<double>(labels.size()) * height > area.height() + height)
+        space.outside->names_do_not_fit = true;
     for (std::size_t i = 0; i < labels.size(); ++i) {
         const QRectF rect(area.right() + gap, at[i] - height / 2, std::max(0.0, right - area.right() - gap),
                           height);
-        layout.texts.push_back({rect,
-                                Qt::AlignLeft | Qt::AlignVCenter,
-                                metrics.elidedText(labels[i].text, Qt::ElideRight, rect.width()),
-                                labels[i].colour,
-                                Font::Small,
-                                {}});
+        const QString text = metrics.elidedText(labels[i].text, Qt::ElideRight, rect.width());
+        if (space.outside && text != labels[i].text) space.outside->names_do_not_fit = true;
+        layout.texts.push_back(
+            {rect, Qt::AlignLeft | Qt::AlignVCenter, text, labels[i].colour, Font::Small, {}});
         // A leader connects a moved label to its line.
         const bool far = std::abs(at[i] - labels[i].end.y()) > height / 2;
         if (far && labels[i].end.x() > area.right() - 4 * gap) {
@@ -101,28 +103,26 @@ QStringList wrapped(const QString& text, const QFontMetricsF& metrics, double wi
     return rows;
 }
 
-/// How much of what is drawn a label here would cover: points of curves, and other labels many times as much.
-double covered(const QRectF& rect, const PlotLayout& layout, const std::vector<QRectF>& labels) {
+/// How much of what is drawn a label here would cover: segments and points of curves, and other labels many
+/// times as much.
+double covered(const QRectF& rect, const PlotLayout& layout) {
     double count = 0;
     for (const auto& curve : layout.curves) {
         for (const QPointF& dot : curve.dots) count += rect.contains(dot);
         for (const auto& piece : curve.pieces)
-            for (qsizetype i = 0; i < piece.size(); ++i) {
-                // Long straight lines have no point in the middle.
-                const QPointF middle = i > 0 ? (piece[i - 1] + piece[i]) / 2 : piece[i];
-                count += rect.contains(piece[i]) + rect.contains(middle);
-            }
+            for (qsizetype i = 1; i < piece.size(); ++i)
+                count += clipLine(QLineF(piece[i - 1], piece[i]), rect).has_value();
     }
-    for (const QRectF& label : labels) count += label.intersects(rect) ? 1e6 : 0;
+    for (const TextShape& text : layout.texts) count += text.rect.intersects(rect) ? 1e6 : 0;
     return count;
 }
 
 /// End marks: inside, next to the last point, where the label covers least of the other curves.
-void addEndMarkLabels(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
+void addEndMarkLabels(const Plot& plot, const RenderStyle& style, const LabelSpace& space,
+                      PlotLayout& layout) {
     const QRectF& area = layout.area;
     const double height = textSize(QStringLiteral("X"), Font::Small, style).height();
     const QFontMetricsF metrics(style.small);
-    std::vector<QRectF> taken;
     for (const auto& curve : plot.curves) {
         const QPointF end = lastVisiblePoint(curve, layout);
         if (curve.end.kind == EndMark::Kind::None || curve.end.label.isEmpty() || std::isnan(end.y()))
@@ -131,9 +131,9 @@ void addEndMarkLabels(const Plot& plot, const RenderStyle& style, PlotLayout& la
                               : curve.end.kind == EndMark::Kind::Collapsed ? QStringLiteral("↓ ")
                                                                            : QStringLiteral("▬ ");
         const double gap = 6 * style.unit, right_of_end = area.right() - end.x() - 2 * gap;
-        const double space =
+        const double widest =
             std::min(std::max(right_of_end, area.width() / 2), area.width() - 4 * style.unit);
-        const QStringList rows = wrapped(glyph + curve.end.label, metrics, space);
+        const QStringList rows = wrapped(glyph + curve.end.label, metrics, widest);
         double width = 0;
         for (const QString& row : rows)
             width = std::max(width, textSize(row, Font::Small, style).width() + 4 * style.unit);
@@ -143,14 +143,19 @@ void addEndMarkLabels(const Plot& plot, const RenderStyle& style, PlotLayout& la
         // Above the end, unless another height covers less; of two equal ones the nearer.
         const double wanted = end.y() - gap - tall, lowest = std::max(area.top(), area.bottom() - tall);
         double best = std::clamp(wanted, area.top(), lowest);
-        double least = covered({left, best, width, tall}, layout, taken);
+        double least = covered({left, best, width, tall}, layout);
         const bool free = least == 0;
         for (double top = area.top(); !free && top <= lowest; top += height / 2) {
-            const double here = covered({left, top, width, tall}, layout, taken);
+            const double here = covered({left, top, width, tall}, layout);
             if (here < least || (here == least && std::abs(top - wanted) < std::abs(best - wanted)))
                 best = top, least = here;
         }
-        taken.push_back({left, best, width, tall});
+        if (space.outside && least > 0) {
+            const QString named =
+                curve.name.isEmpty() ? curve.end.label : curve.name + ": " + curve.end.label;
+            space.outside->take({named, curve.role});
+            continue;
+        }
         const int flags =
             static_cast<int>(rows.size() == 1 ? Qt::AlignCenter : Qt::AlignLeft | Qt::AlignVCenter);
         for (qsizetype i = 0; i < rows.size(); ++i)
@@ -160,7 +165,9 @@ void addEndMarkLabels(const Plot& plot, const RenderStyle& style, PlotLayout& la
     }
 }
 
-void addVerticalNames(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
+/// At the line, as far up as nothing is covered.
+void addVerticalNames(const Plot& plot, const RenderStyle& style, const LabelSpace& space,
+                      PlotLayout& layout) {
     const QRectF& area = layout.area;
     for (const auto& line : plot.references) {
         const double x = layout.x.toPixel(line.value);
@@ -170,8 +177,17 @@ void addVerticalNames(const Plot& plot, const RenderStyle& style, PlotLayout& la
         const QSizeF size = textSize(line.label, Font::Small, style);
         const bool fits = x + size.width() + 4 * style.unit < area.right();
         const double left = fits ? x + 3 * style.unit : x - size.width() - 3 * style.unit;
-        layout.texts.push_back({QRectF({left, area.top()}, size), Qt::AlignLeft | Qt::AlignTop, line.label,
-                                style.theme.muted, Font::Small, translucent(style.theme.background)});
+        QRectF rect({left, area.top()}, size);
+        if (space.outside) {
+            while (covered(rect, layout) > 0 && rect.bottom() + size.height() / 2 <= area.bottom())
+                rect.translate(0, size.height() / 2);
+            if (covered(rect, layout) > 0) {
+                space.outside->take({line.label, {}});
+                continue;
+            }
+        }
+        layout.texts.push_back({rect, Qt::AlignLeft | Qt::AlignTop, line.label, style.theme.muted,
+                                Font::Small, translucent(style.theme.background)});
     }
 }
 
@@ -179,7 +195,7 @@ void addChips(const Plot& plot, const RenderStyle& style, const LabelSpace& spac
     const double gap = 5 * style.unit;
     QRectF above = space.above, below_left = space.below_left,
            below_right = space.below_right;  // the remaining space
-    double stacked[4] = {};                 // height used inside, by corner
+    double stacked[4] = {};                  // height used inside, by corner
     std::vector<std::size_t>
         right_rows[2];  // the chips at the right of the rows above and below, as they come
     for (const auto& chip : plot.chips) {
@@ -196,6 +212,9 @@ void addChips(const Plot& plot, const RenderStyle& style, const LabelSpace& spac
             shape.rect = QRectF(left ? row.left() : row.right() - width, row.top(), width, row.height());
             left ? row.setLeft(row.left() + width) : row.setRight(row.right() - width);
             if (!left) right_rows[top ? 0 : 1].push_back(layout.texts.size());
+        } else if (space.outside) {
+            space.outside->take({chip.text, chip.role});
+            continue;
         } else {
             double& used = stacked[static_cast<int>(chip.edge)];
             const QRectF area = layout.area.adjusted(gap, gap, -gap, -gap);
@@ -271,6 +290,12 @@ void addFrameMarks(const Plot& plot, const RenderStyle& style, const QRectF& lan
 
 }  // namespace
 
+void OutsideTexts::take(const Note& note) {
+    const auto same = [&](const Note& other) { return other.text == note.text; };
+    if (std::none_of(notes.begin(), notes.end(), same) && std::none_of(fresh.begin(), fresh.end(), same))
+        fresh.push_back(note);
+}
+
 const QFont& fontOf(Font font, const RenderStyle& style) {
     return font == Font::Text ? style.text : font == Font::Small ? style.small : style.title;
 }
@@ -304,9 +329,9 @@ int laneRows(const Plot& plot) {
 }
 
 void addLabels(const Plot& plot, const RenderStyle& style, const LabelSpace& space, PlotLayout& layout) {
-    addEndLabels(plot, style, space.right, layout);
-    addEndMarkLabels(plot, style, layout);
-    addVerticalNames(plot, style, layout);
+    if (space.names) addEndLabels(plot, style, space, layout);
+    addEndMarkLabels(plot, style, space, layout);
+    addVerticalNames(plot, style, space, layout);
     addChips(plot, style, space, layout);
     addFrameMarks(plot, style, space.lane, layout);
 }

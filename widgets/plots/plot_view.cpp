@@ -44,7 +44,7 @@ class PlotView::Overlay : public QGraphicsItem {
         painter.drawLine(QPointF(at, layout.area.top()), QPointF(at, layout.area.bottom()));
         for (const auto& curve : plot.curves) {
             const auto value = valueAt(curve, *view_.crosshair_);
-            if (!value || curve.kind == LineKind::Ghost) continue;
+            if (!value || isUnderlaid(curve.kind)) continue;
             const double y = layout.y.toPixel(*value);
             if (!(y >= layout.area.top() && y <= layout.area.bottom())) continue;
             painter.setPen(QPen(view_.style_.theme.colour(curve.role), 6 * view_.style_.unit, Qt::SolidLine,

@@ -3,6 +3,7 @@
 
 #include "widgets/plots/colour_map.h"
 
+#include <QFontDatabase>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,17 +11,19 @@
 namespace normscope::widgets {
 namespace {
 
-// Okabe–Ito hues, moved in lightness until they read as text on their background.
-constexpr std::array<QRgb, 8> kOnWhite = {0xff0b5cad, 0xffb35400, 0xff007a5e, 0xffa3327f,
-                                          0xff5b4fa8, 0xff7d6200, 0xff00748f, 0xff5a5a5a};
-constexpr std::array<QRgb, 8> kOnBlack = {0xff6cb4f5, 0xffffa657, 0xff4fd0a5, 0xfff295c8,
-                                          0xffb3a8f7, 0xffe3c65c, 0xff5fd3e8, 0xffb5b9bf};
+// The first six differ for red- and green-blind eyes too; all read as text on their background.
+constexpr std::array<QRgb, 8> kOnWhite = {0xff0f63c9, 0xffb84f00, 0xff2b6b12, 0xffb8388f,
+                                          0xff0b4d5c, 0xff4413bf, 0xff7d6200, 0xff5a5a5a};
+constexpr std::array<QRgb, 8> kOnBlack = {0xff82b4ff, 0xfff2ae70, 0xff45a81a, 0xffe55a9a,
+                                          0xff7fedee, 0xffa070ff, 0xffe3c65c, 0xffb5b9bf};
 
-QFont font(const QString& family, double pixels, bool bold = false) {
-    QFont font(family);
+/// Inter, with the signs that it lacks from DejaVu Sans; that alone, in the width given, without Inter.
+QFont font(const QString& fallback, double pixels, bool bold = false) {
+    const QString family = typeFace(fallback);
+    QFont font(family == fallback ? QStringList{family} : QStringList{family, fallback});
     font.setStyleHint(QFont::SansSerif);
     font.setPixelSize(std::max(1, static_cast<int>(std::lround(pixels))));
-    font.setBold(bold);
+    if (bold) font.setWeight(QFont::DemiBold);
     return font;
 }
 
@@ -65,9 +68,14 @@ QColor Theme::colour(const Role& role) const {
 
 QVector<qreal> runDash(int index) {
     static const std::array<QVector<qreal>, 6> patterns = {
-        QVector<qreal>{},         QVector<qreal>{5, 3},  QVector<qreal>{8, 3, 2, 3},
-        QVector<qreal>{2.5, 2.5}, QVector<qreal>{10, 4}, QVector<qreal>{8, 3, 2, 3, 2, 3}};
+        QVector<qreal>{},     QVector<qreal>{3.5, 2}, QVector<qreal>{1, 1.75}, QVector<qreal>{5, 1.5, 1, 1.5},
+        QVector<qreal>{7, 2}, QVector<qreal>{2, 1.25}};
     return patterns[static_cast<std::size_t>(std::max(0, index)) % patterns.size()];
+}
+
+QString typeFace(const QString& fallback) {
+    static const bool inter = QFontDatabase::families().contains(QStringLiteral("Inter"));
+    return inter ? QStringLiteral("Inter") : fallback;
 }
 
 RenderStyle screenStyle(const Theme& theme, int text_px, double line_px) {
@@ -95,6 +103,7 @@ RenderStyle paperStyle(const Theme& theme, double font_pt) {
     style.column = 1.2;  // 600 per inch
     style.unit = 10 * font_pt / 13.0;
     style.paths = true;
+    style.texts_outside = true;
     return style;
 }
 

@@ -30,7 +30,10 @@ struct Theme {
     QColor colour(const Role& role) const;
 };
 
-/// Dash pattern by run index in pen widths, empty = solid: solid, dashed, dash-dot, short dashes, …
+/// The family of all texts: "Inter" where it is installed, else `fallback`. Needs a QGuiApplication.
+QString typeFace(const QString& fallback = QStringLiteral("DejaVu Sans"));
+
+/// Dash pattern by run index in pen widths, empty = solid: solid, dashed, dotted, dash-dot, long dashes, short dashes
 QVector<qreal> runDash(int index);
 
 /// Where the names of curves are placed.
@@ -40,12 +43,14 @@ enum class LegendPlace { Direct, Below, None };
 /// pixels on screen, tenths of a point on paper.
 struct RenderStyle {
     Theme theme;
-    QFont text, small, title;  ///< their pixelSize is in that unit
-    double line = 1.5;         ///< width of a measured curve
-    double thin = 1;           ///< bounds, drafts, ghosts, axes
-    double column = 1;         ///< decimation: two points this near are one pixel
-    double unit = 1;           ///< one pixel at 13 px text size; scales dots, gaps, chips
-    bool paths = false;        ///< one path per curve (paper) instead of the faster line segments (screen)
+    QFont text, small, title;    ///< their pixelSize is in that unit
+    double line = 1.5;           ///< width of a measured curve
+    double thin = 1;             ///< bounds, drafts, ghosts, axes
+    double column = 1;           ///< decimation: two points this near are one pixel
+    double unit = 1;             ///< one pixel at 13 px text size; scales dots, gaps, chips
+    bool paths = false;          ///< one path per curve (paper) instead of the faster line segments (screen)
+    bool texts_outside = false;  ///< paper: a text that would cover a curve is placed in rows under the plots
+    bool text_paths = false;     ///< texts as outlines of their glyphs instead of text in a font
     bool show_title = true;
     LegendPlace legend = LegendPlace::Direct;
 };

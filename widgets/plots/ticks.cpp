@@ -93,9 +93,18 @@ QString linearLabel(double value, double step, double largest) {
         const int first = static_cast<int>(std::floor(std::log10(std::abs(value)) + kSlack));
         const QString text = QString::number(value, 'e', std::max(0, first - last));
         const auto e = text.indexOf(u'e');
-        return text.left(e + 1) + QString::number(text.mid(e + 1).toInt());
+        return powerText(text.left(e + 1) + QString::number(text.mid(e + 1).toInt()));
     }
     return QString::number(value, 'f', std::max(0, -last));
+}
+
+/// An axis that leaves 0.01 … 100 writes all its powers of ten as powers, but for 1 and 10.
+QString logLabel(double value, int digits, bool as_powers) {
+    const bool plain = value > 1 - kSlack && value < 100 * (1 - kSlack);
+    if (!as_powers || plain) return powerText(numberText(value, digits));
+    const int exponent = static_cast<int>(std::floor(std::log10(value) + kSlack));
+    const double mantissa = value / std::pow(10.0, exponent);
+    return powerText(numberText(mantissa, digits) + u'e' + QString::number(exponent));
 }
 
 }  // namespace
@@ -110,10 +119,13 @@ std::vector<Tick> niceTicks(double low, double high, Scale scale, bool integers,
     const auto same_text = [&](double a, double b) { return numberText(a, digits) == numberText(b, digits); };
     while (digits < 15 && std::adjacent_find(values.begin(), values.end(), same_text) != values.end())
         ++digits;
+    const bool as_powers = std::any_of(values.begin(), values.end(), [](double v) {
+        return v < 0.01 * (1 - kSlack) || v > 100 * (1 + kSlack);
+    });
     for (std::size_t i = 0; i < values.size(); ++i) {
         const double step = values.size() > 1 ? values[1] - values[0] : largest;
-        const QString label =
-            scale == Scale::Log ? numberText(values[i], digits) : linearLabel(values[i], step, largest);
+        const QString label = scale == Scale::Log ? logLabel(values[i], digits, as_powers)
+                                                  : linearLabel(values[i], step, largest);
         ticks.push_back({values[i], label, false});
     }
     if (scale == Scale::Log && std::log10(high / low) <= 5 && !integers) {

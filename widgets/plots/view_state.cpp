@@ -22,6 +22,17 @@ Figure applyViewState(Figure figure, const PlotViewState& state) {
         apply(figure.plots[i].x, state.plots[i].x);
         apply(figure.plots[i].y, state.plots[i].y);
     }
+    if (figure.shared_axes && !state.plots.empty()) {  // the axes of the first plot are those of all
+        for (std::size_t i = 1; i < figure.plots.size(); ++i) {
+            apply(figure.plots[i].x, state.plots[0].x);
+            apply(figure.plots[i].y, state.plots[0].y);
+        }
+    }
+    return figure;
+}
+
+Figure withoutRatio(Figure figure) {
+    std::erase_if(figure.plots, [](const Plot& plot) { return plot.is_ratio; });
     return figure;
 }
 

@@ -32,6 +32,9 @@ struct PlotViewState {
 /// (≤ 0 on a log axis) is ignored. Heat maps keep their linear cell axes.
 Figure applyViewState(Figure figure, const PlotViewState& state);
 
+/// The figure without its strips of ratios (Plot::is_ratio).
+Figure withoutRatio(Figure figure);
+
 /// The plots that share their x axis with `plot`, itself included: those stacked in one column under the same
 /// x label.
 std::vector<std::size_t> plotsSharingX(const Figure& figure, std::size_t plot);

@@ -22,7 +22,7 @@ class CsvTest : public QObject {
     void oneHeaderAndEveryPoint() {
         const Figure f = samples::gradients();
         const auto rows = table(csvText(f));
-        QCOMPARE(rows[0].join(u','), QString("plot,kind,series,x,x_name,y,value,low,high,run,step,error"));
+        QCOMPARE(rows[0].join(u','), QString("plot,kind,series,x,x_name,y,value,low,high,run,step,error,n"));
         QCOMPARE(rows.size(), qsizetype(1 + 4 * 25 + 1));  // three curves, the ratio, its reference line
         QCOMPARE(rows[2][4], QString("layer 1 · attn"));
         QCOMPARE(rows[1 + 2 * 25][1], QString("bound"));
@@ -63,9 +63,9 @@ class CsvTest : public QObject {
     }
 
     void gapsBandsStemsAndCells() {
-        QVERIFY(csvText(samples::losses()).contains("0,measured,No norm,120,,,NaN,,,,120,\n"));
+        QVERIFY(csvText(samples::losses()).contains("0,measured,No norm,120,,,NaN,,,,120,,\n"));
         QVERIFY(csvText(samples::spectra()).contains("0,band,min … max,1,,,,"));
-        QVERIFY(csvText(samples::sites()).contains("0,stem,Pre-LN,0,,,1.2,,,,,\n"));
+        QVERIFY(csvText(samples::sites()).contains("0,stem,Pre-LN,0,,,1.2,,,,,,\n"));
         QVERIFY(csvText(samples::theta()).contains("1,cell,Post-LN,3,,11,"));
         QCOMPARE(table(csvText(samples::theta())).size(), qsizetype(1 + 96));
     }
@@ -91,13 +91,13 @@ class CsvTest : public QObject {
         const auto rows = table(csv);
         QCOMPARE(rows[1].mid(9), QStringList({"Pre-LN", "45", "0.5"}));
         QCOMPARE(rows[4].mid(9), QStringList({"Pre-LN", "45", "1.25"}));
-        QVERIFY(csv.contains(",\"Post, LN\",32,\n"));
-        QVERIFY(csv.contains("0,band,fan,0,embedding,,,1,1,Pre-LN,7,\n") ||
-                csv.contains("0,band,fan,0,,,,1,1,Pre-LN,7,\n"));
+        QVERIFY(csv.contains(",\"Post, LN\",32,,\n"));
+        QVERIFY(csv.contains("0,band,fan,0,embedding,,,1,1,Pre-LN,7,,\n") ||
+                csv.contains("0,band,fan,0,,,,1,1,Pre-LN,7,,\n"));
         QVERIFY(!csv.contains("± error"));
         Figure map = samples::theta();
         map.plots[1].maps[0].step = 12;
-        QVERIFY(csvText(map).contains(",12,\n"));
+        QVERIFY(csvText(map).contains(",12,,\n"));
     }
 
     void namesAreQuoted() {

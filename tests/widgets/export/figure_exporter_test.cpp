@@ -96,7 +96,7 @@ class FigureExporterTest : public QObject {
         }
         const Svg svg = read(renderFigure(samples::gradients(), options(FileFormat::Svg)));
         QVERIFY(svg.texts.contains("Post-LN"));
-        QVERIFY(svg.texts.contains("1e-6"));
+        QVERIFY(svg.texts.contains("10⁻⁶"));
     }
 
     void svgHasItsSizeInMillimetres() {

@@ -38,8 +38,8 @@ class GradientsPanelTest : public QObject {
         QCOMPARE(f.plots[0].chips[1].role->run, 1);
         QCOMPARE(f.plots.size(), 2u);
         QCOMPARE(f.plots[1].curves[0].y[2], 2e-9);
-        QCOMPARE(f.plots[1].y.ticks.front().label, "1e-8");
-        QCOMPARE(f.plots[1].y.ticks.back().label, "1e8");
+        QCOMPARE(f.plots[1].y.ticks.front().label, "10⁻⁸");
+        QCOMPARE(f.plots[1].y.ticks.back().label, "10⁸");
         QVERIFY(f.summary.contains("Post-LN: gradient changes by a factor of 4e-9 from layer 2 to 1"));
 
         input.options = {{"quantity", "params"}};

@@ -34,12 +34,12 @@ class TicksTest : public QObject {
         QTest::newRow("negative") << -1.0 << 1.0 << false << false << "-1.0 -0.5 0 0.5 1.0";
         QTest::newRow("steps") << -10.0 << 210.0 << false << true << "0 50 100 150 200";
         QTest::newRow("few layers") << 0.9 << 2.1 << false << true << "1 2";
-        QTest::newRow("large") << 0.0 << 3e6 << false << false << "0 1e6 2e6 3e6";
-        QTest::newRow("small") << 0.0 << 4e-5 << false << false << "0 1e-5 2e-5 3e-5 4e-5";
+        QTest::newRow("large") << 0.0 << 3e6 << false << false << "0 10⁶ 2×10⁶ 3×10⁶";
+        QTest::newRow("small") << 0.0 << 4e-5 << false << false << "0 10⁻⁵ 2×10⁻⁵ 3×10⁻⁵ 4×10⁻⁵";
         QTest::newRow("offset") << 1e6 << 1e6 + 4 << false << false
-                                << "1.000000e6 1.000001e6 1.000002e6 1.000003e6 1.000004e6";
+                                << "1.000000×10⁶ 1.000001×10⁶ 1.000002×10⁶ 1.000003×10⁶ 1.000004×10⁶";
         QTest::newRow("quarters") << -8.1 << 8.2 << false << false << "-7.5 -5.0 -2.5 0 2.5 5.0 7.5";
-        QTest::newRow("gradient") << 1e-8 << 2.0 << true << false << "1e-8 1e-6 0.0001 0.01 1";
+        QTest::newRow("gradient") << 1e-8 << 2.0 << true << false << "10⁻⁸ 10⁻⁶ 10⁻⁴ 10⁻² 1";
         QTest::newRow("four decades") << 0.01 << 10.0 << true << false << "0.01 0.1 1 10";
         QTest::newRow("two decades") << 0.05 << 4.0 << true << false << "0.1 0.3 1 3";
         QTest::newRow("one decade") << 1.0 << 12.0 << true << false << "1 2 5 10";
@@ -100,6 +100,10 @@ class TicksTest : public QObject {
 
     void numbers() {
         QCOMPARE(numberText(1.23456e-7), QString("1.235e-7"));
+        QCOMPARE(powerText("1.235e-7"), QString("1.235×10⁻⁷"));
+        QCOMPARE(powerText("1e12"), QString("10¹²"));
+        QCOMPARE(powerText("-1e-4"), QString("-10⁻⁴"));
+        QCOMPARE(powerText("0.25"), QString("0.25"));
         QCOMPARE(numberText(0.5), QString("0.5"));
         QCOMPARE(numberText(12), QString("12"));
         QCOMPARE(numberText(kNaN), QString("NaN"));
