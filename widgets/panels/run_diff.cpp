@@ -97,14 +97,14 @@ QString nameOfKey(const std::string& key) {
     return parts.join(' ').replace('_', ' ');
 }
 
-std::vector<KeyDifference> keyDifferences(const std::vector<Recipe>& recipes) {
+std::vector<VariedKey> variedKeys(const std::vector<Recipe>& recipes) {
     std::vector<Leaves> all;
     Leaves every_key;
     for (const Recipe& recipe : recipes) {
         all.push_back(leavesOf(recipe));
         every_key.insert(all.back().begin(), all.back().end());
     }
-    std::vector<KeyDifference> differing;
+    std::vector<VariedKey> differing;
     for (const auto& entry : every_key) {
         const std::string& key = entry.first;
         const FieldValue* first = find(all.front(), key);
@@ -113,14 +113,14 @@ std::vector<KeyDifference> keyDifferences(const std::vector<Recipe>& recipes) {
             return mine && first ? *mine == *first : mine == first;
         };
         if (std::all_of(all.begin(), all.end(), agrees)) continue;
-        KeyDifference difference{key, nameOfKey(key), {}};
+        VariedKey difference{key, nameOfKey(key), {}};
         for (const Leaves& leaves : all) {
             const FieldValue* value = find(leaves, key);
             difference.values << (value ? textOf(*value) : QString("default"));
         }
         differing.push_back(std::move(difference));
     }
-    std::stable_sort(differing.begin(), differing.end(), [](const KeyDifference& a, const KeyDifference& b) {
+    std::stable_sort(differing.begin(), differing.end(), [](const VariedKey& a, const VariedKey& b) {
         return rankOfKey(a.key) < rankOfKey(b.key);
     });
     return differing;
@@ -128,7 +128,7 @@ std::vector<KeyDifference> keyDifferences(const std::vector<Recipe>& recipes) {
 
 std::vector<QStringList> runDifferences(const std::vector<Recipe>& recipes) {
     std::vector<QStringList> texts(recipes.size());
-    for (const KeyDifference& difference : keyDifferences(recipes))
+    for (const VariedKey& difference : variedKeys(recipes))
         for (std::size_t i = 0; i < recipes.size(); ++i)
             texts[i] << difference.name + ' ' + difference.values[qsizetype(i)];
     return texts;
@@ -147,7 +147,7 @@ std::vector<QString> distinctNames(const std::vector<const RunData*>& runs) {
         for (const std::size_t i : members)
             if (const Recipe* recipe = runs[i]->recipe.get()) recipes.push_back(*recipe);
         if (members.size() < 2 || recipes.size() < members.size()) continue;
-        for (const KeyDifference& difference : keyDifferences(recipes)) {
+        for (const VariedKey& difference : variedKeys(recipes)) {
             const auto distinct = [&] {
                 std::set<QString> all;
                 for (const std::size_t i : members) all.insert(names[i]);

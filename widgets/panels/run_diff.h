@@ -16,14 +16,14 @@ namespace normscope::widgets {
 std::vector<QStringList> runDifferences(const std::vector<Recipe>& recipes);
 
 /// A key in which recipes differ, with its value in each of them as text.
-struct KeyDifference {
+struct VariedKey {
     std::string key;  ///< "optimizer.lr"; a layer override by its layer, a probe by its id
     QString name;     ///< "lr"
     QStringList values;
 };
 
 /// The keys in which recipes differ, the best-known knobs first; planned steps of probes are ignored.
-std::vector<KeyDifference> keyDifferences(const std::vector<Recipe>& recipes);
+std::vector<VariedKey> variedKeys(const std::vector<Recipe>& recipes);
 
 /// The names of runs, those of several runs followed by the values of the fewest keys that distinguish them:
 /// "Pre-LN, seed 43".

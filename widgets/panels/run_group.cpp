@@ -45,7 +45,7 @@ std::string allowedKeys(const std::vector<const Recipe*>& recipes) {
     std::string allowed = "seed, scheme";
     std::vector<Recipe> all;
     for (const Recipe* recipe : recipes) all.push_back(*recipe);
-    for (const KeyDifference& difference : keyDifferences(all))
+    for (const VariedKey& difference : variedKeys(all))
         if (difference.key != "seed") allowed += ", " + difference.key;
     return allowed + ", or another key of a recipe";
 }
@@ -59,7 +59,7 @@ void nameByDifferences(std::vector<RunGroup>& groups, const std::vector<Recipe>&
         all.removeDuplicates();
         return std::size_t(all.size());
     };
-    for (const KeyDifference& difference : keyDifferences(first)) {
+    for (const VariedKey& difference : variedKeys(first)) {
         if (difference.key == "seed") continue;
         const auto before = names;
         const std::size_t count = distinct();
@@ -140,7 +140,7 @@ RunGroups groupRuns(const std::vector<const RunData*>& runs, const std::string& 
         for (const std::size_t i : group.members)
             if (const Recipe* recipe = runs[i]->recipe.get()) inside.push_back(*recipe);
         if (inside.empty()) continue;
-        for (const KeyDifference& difference : keyDifferences(inside))
+        for (const VariedKey& difference : variedKeys(inside))
             if (!result.varied.contains(difference.name)) result.varied << difference.name;
     }
     return result;
