@@ -10,6 +10,7 @@
 #include "core/run/sweep_merge.h"
 #include "core/stack/error.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <iostream>

@@ -7,13 +7,13 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <QElapsedTimer>
 #include <QRandomGenerator>
 #include <QTemporaryDir>
 #include <QtTest>
-#include <filesystem>
+#include <csignal>
 
 using namespace normscope;
-namespace fs = std::filesystem;
 
 class CliSweepTest : public QObject {
     Q_OBJECT
