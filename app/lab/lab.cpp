@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kUndoLimit = 100;  // an entry may hold the recorded data of runs that were replaced
 
-int engineThreads(int wanted) {
+int threadsFor(int wanted) {
     const int threads =
         wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
     set_default_threads(threads);  // the initial weights are drawn outside the engine's pool
@@ -37,7 +37,7 @@ Lab::Lab(Options options, QObject* parent)
                                : [](const std::function<void()>& reply) { reply(); }),
       backend_(std::move(options.backend)),
       io_("files", options.recordings_folder),
-      engine_("engine", engineThreads(options.threads)) {
+      engine_("engine", threadsFor(options.threads)) {
     undo_.setUndoLimit(kUndoLimit);
     connect(&undo_, &QUndoStack::indexChanged, this, [this] { files_.edited(); });
     connectReplies();
