@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/remedies.h"
 #include "app/cli/files.h"
+#include "core/backend/devices.h"
 #include "core/findings/headline.h"
 #include "core/findings/number.h"
 #include "core/findings/remedies.h"

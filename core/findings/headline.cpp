@@ -36,7 +36,11 @@ std::string title_of(const RunData& run) {
 }
 
 std::string measured_of(const RunData& run) {
-    if (run.outcome.state != RunState::Stalled) return run.outcome.text;
+    if (run.outcome.state != RunState::Stalled) {
+        // The title has the step.
+        const std::string step = "step " + std::to_string(run.outcome.step) + " · ";
+        return run.outcome.text.rfind(step, 0) == 0 ? run.outcome.text.substr(step.size()) : run.outcome.text;
+    }
     const auto loss = last_loss(run);
     if (!loss) return run.outcome.text;
     return "Loss " + number(*loss, 3) + " nat over the last " + std::to_string(kLastRows) +

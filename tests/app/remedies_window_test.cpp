@@ -20,7 +20,7 @@ namespace {
 
 /// Both runs small and at a rate at which nothing learns.
 void fail(WindowBench& b, int steps = 40) {
-    b.lab().commitKey("optimizer.lr", 3.0);
+    b.lab().commitKey("optimizer.lr", 0.3);
     b.makeSmall(steps);
     b.lab().play();
     QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);

@@ -11,7 +11,7 @@ namespace {
 
 /// A small stack that learns nothing at this rate.
 QStringList failing() {
-    return small_stack() + QStringList{"--set", "optimizer.lr=3", "--set", "steps=40"};
+    return small_stack() + QStringList{"--set", "optimizer.lr=0.3", "--set", "steps=40"};
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ class RemediesTest : public QObject {
         QCOMPARE(headline(run).title, std::string("Stalled above the unigram entropy"));
         run.outcome = {RunState::Diverged, 12, "step 12 · L7 ffn.w2 · inf", 6};
         QCOMPARE(headline(run).title, std::string("Diverged at step 12"));
-        QCOMPARE(headline(run).measured, run.outcome.text);
+        QCOMPARE(headline(run).measured, std::string("L7 ffn.w2 · inf"));
         run.outcome.state = RunState::Finished;
         QVERIFY(headline(run).title.empty());
     }
