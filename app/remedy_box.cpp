@@ -45,7 +45,9 @@ QToolButton* textButton(QWidget* parent, const char* name) {
     return button;
 }
 
-QString text(const std::string& s) { return QString::fromStdString(s); }
+QString text(const std::string& s) {
+    return QString::fromStdString(s);
+}
 
 QString duration(double seconds) {
     return seconds < 90 ? QObject::tr("%1 s").arg(std::max(1, static_cast<int>(std::lround(seconds))))
@@ -77,11 +79,13 @@ RemedyTable::Row rowOf(const Lab& lab, const std::string& id) {
     row.name = text(data.name);
     row.run = static_cast<int>(run - runs.begin());
     row.state = data.outcome.state;
-    row.outcome = run->underWay() ? QObject::tr("step %1 of %2").arg(run->lastStep() + 1).arg(run->live.train.steps)
-                                  : widgets::outcomeWord(data.outcome.state);
+    row.outcome = run->underWay()
+                      ? QObject::tr("step %1 of %2").arg(run->lastStep() + 1).arg(run->live.train.steps)
+                      : widgets::outcomeWord(data.outcome.state);
     const FinalValues values = final_values(data);
     if (run->underWay() || values.rows == 0) return row;
-    row.loss = QStringLiteral("%1 ± %2").arg(text(number(values.loss, 3)), text(number(values.loss_error, 1)));
+    row.loss =
+        QStringLiteral("%1 ± %2").arg(text(number(values.loss, 3)), text(number(values.loss_error, 1)));
     row.gradient = text(number(values.gradient));
     return row;
 }
@@ -145,7 +149,9 @@ RemedyBox::RemedyBox(Lab& lab, QWidget* parent) : QWidget(parent), lab_(lab) {
     refresh();
 }
 
-bool RemedyBox::showsTable() const { return pages_->currentIndex() == 1; }
+bool RemedyBox::showsTable() const {
+    return pages_->currentIndex() == 1;
+}
 
 std::vector<RemedyButton*> RemedyBox::buttons() const {
     std::vector<RemedyButton*> shown;
@@ -154,7 +160,9 @@ std::vector<RemedyButton*> RemedyBox::buttons() const {
     return shown;
 }
 
-QString RemedyBox::notEnough() const { return not_enough_->toolTip(); }
+QString RemedyBox::notEnough() const {
+    return not_enough_->toolTip();
+}
 
 void RemedyBox::act() {
     const RemedyTrials* trials = lab_.remedyTrials();
@@ -189,8 +197,7 @@ void RemedyBox::showDrafts(const RemedyTrials& trials) {
         if (i >= best.size()) continue;
         const Remedy& remedy = trials.remedies[best[i]];
         buttons_[i]->setRemedy(static_cast<int>(i) + 1, text(remedy.name), text(remedy.sentence),
-                               *trials.drafts[best[i]], trials.own,
-                               static_cast<int>(failed - runs.begin()));
+                               *trials.drafts[best[i]], trials.own, static_cast<int>(failed - runs.begin()));
     }
 
     const auto made = std::count_if(trials.drafts.begin(), trials.drafts.end(),
@@ -213,7 +220,8 @@ void RemedyBox::showDrafts(const RemedyTrials& trials) {
     for (const std::size_t i : trials.not_enough()) {
         const Remedy& remedy = trials.remedies[i];
         short_texts << shortReason(remedy, *trials.drafts[i]);
-        long_texts << tr("%1 (%2): %3").arg(text(remedy.name), text(remedy.sentence), text(trials.drafts[i]->why_not));
+        long_texts << tr("%1 (%2): %3")
+                          .arg(text(remedy.name), text(remedy.sentence), text(trials.drafts[i]->why_not));
     }
     // As many as fit; the tooltip has all of them.
     QString line;
@@ -227,10 +235,11 @@ void RemedyBox::showDrafts(const RemedyTrials& trials) {
 
     const bool try_all = trials.done() && best.size() > 1;
     action_->setVisible(trials.obstacle.empty() && (!trials.requested || try_all));
-    action_->setText(!trials.requested   ? tr("Draft them")
+    action_->setText(!trials.requested  ? tr("Draft them")
                      : best.size() == 2 ? tr("Try both")
                                         : tr("Try all three"));
-    action_->setToolTip(tr("Trains them from step 0 as further runs, in lock-step, and compares how they end"));
+    action_->setToolTip(
+        tr("Trains them from step 0 as further runs, in lock-step, and compares how they end"));
 }
 
 void RemedyBox::showTable(const RemedyTrials& trials) {

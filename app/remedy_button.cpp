@@ -33,8 +33,8 @@ RemedyButton::RemedyButton(QWidget* parent) : QAbstractButton(parent) {
 }
 
 QString RemedyButton::resultText() const {
-    return tr("%1 · loss %2").arg(QString::fromStdString(number(draft_.gradient)),
-                                  QString::fromStdString(number(draft_.loss, 3)));
+    return tr("%1 · loss %2")
+        .arg(QString::fromStdString(number(draft_.gradient)), QString::fromStdString(number(draft_.loss, 3)));
 }
 
 void RemedyButton::setRemedy(int rank, const QString& name, const QString& sentence, const DraftResult& draft,
@@ -44,17 +44,20 @@ void RemedyButton::setRemedy(int rank, const QString& name, const QString& sente
     draft_ = draft;
     failed_ = failed;
     setText(name);
-    const QString result = tr("draft of %1 steps: gradient, first ÷ last layer %2, loss %3 nat (last 4 steps)")
-                               .arg(draft.first.loss.size())
-                               .arg(QString::fromStdString(number(draft.gradient)),
-                                    QString::fromStdString(number(draft.loss, 3)));
+    const QString result =
+        tr("draft of %1 steps: gradient, first ÷ last layer %2, loss %3 nat (last 4 steps)")
+            .arg(draft.first.loss.size())
+            .arg(QString::fromStdString(number(draft.gradient)),
+                 QString::fromStdString(number(draft.loss, 3)));
     setAccessibleName(tr("Remedy %1: %2").arg(rank).arg(name));
     setAccessibleDescription(sentence + QStringLiteral("; ") + result);
     setToolTip(sentence + u'\n' + result + u'\n' + tr("Press: train it as a further run"));
     update();
 }
 
-QSize RemedyButton::sizeHint() const { return {165, kHeight}; }
+QSize RemedyButton::sizeHint() const {
+    return {165, kHeight};
+}
 
 QPolygonF RemedyButton::polyline(const std::vector<double>& values, std::size_t steps, const QRectF& box) {
     QPolygonF line;
@@ -99,7 +102,8 @@ void RemedyButton::paintEvent(QPaintEvent*) {
     const QFont heavy = sized(font(), kText, true), small = sized(font(), kSmall, false);
     painter.setFont(small);
     painter.setPen(theme.muted);
-    const QRect first(left, 3, width() - left - 4, height() / 2 - 3), second(left, height() / 2, first.width(), 15);
+    const QRect first(left, 3, width() - left - 4, height() / 2 - 3),
+        second(left, height() / 2, first.width(), 15);
     painter.drawText(first, Qt::AlignVCenter | Qt::AlignLeft, QString::number(rank_));
     painter.drawText(second, Qt::AlignVCenter | Qt::AlignLeft, resultText());
     painter.setFont(heavy);

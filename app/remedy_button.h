@@ -23,8 +23,8 @@ class RemedyButton : public QAbstractButton {
     QString resultText() const;
     QSize sizeHint() const override;
 
-    /// The plot's polyline of these values, log₁₀ from 10⁻⁴ to 10, in a rectangle; values outside of it are at
-    /// its edge, those that are not finite are missing.
+    /// The plot's polyline of these values, log₁₀ from 10⁻⁴ to 10, in a rectangle; values outside of it are
+    /// at its edge, those that are not finite are missing.
     static QPolygonF polyline(const std::vector<double>& values, std::size_t steps, const QRectF& box);
 
   protected:

@@ -44,8 +44,8 @@ void RemedyTable::paintEvent(QPaintEvent*) {
     heavy.setBold(true);
     painter.setFont(plain);
     const auto cell = [&](double from, double to, int line, const QString& text) {
-        const QRect box(static_cast<int>(from * width()), line * kLine, static_cast<int>((to - from) * width()) - 4,
-                        kLine);
+        const QRect box(static_cast<int>(from * width()), line * kLine,
+                        static_cast<int>((to - from) * width()) - 4, kLine);
         painter.drawText(box, Qt::AlignVCenter | Qt::AlignLeft,
                          painter.fontMetrics().elidedText(text, Qt::ElideRight, box.width()));
     };

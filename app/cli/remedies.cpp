@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/remedies.h"
+
 #include "app/cli/files.h"
 #include "core/backend/devices.h"
 #include "core/findings/headline.h"
@@ -11,11 +12,12 @@
 #include "core/session/session.h"
 #include "core/stack/error.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 namespace normscope::app {
@@ -54,7 +56,9 @@ RunData recorded_run(const RemediesOptions& options) {
 }
 
 /// JSON has no NaN.
-json finite(double value) { return std::isfinite(value) ? json(value) : json(number(value)); }
+json finite(double value) {
+    return std::isfinite(value) ? json(value) : json(number(value));
+}
 
 json list(const std::vector<double>& values) {
     json all = json::array();
@@ -201,10 +205,12 @@ void add_remedies(CLI::App& program, Task& task) {
     auto options = std::make_shared<RemediesOptions>();
     auto* command = program.add_subcommand(
         "remedies", "why a run failed, and which changes of its recipe learn in a draft of 16 steps");
-    command->add_option("TARGET", options->target,
-                        "a recipe's path or a preset's name, which is trained first; or a recorded run")
+    command
+        ->add_option("TARGET", options->target,
+                     "a recipe's path or a preset's name, which is trained first; or a recorded run")
         ->required();
-    command->add_option("--run", options->run, "of a session: the id of the run; default: the first that failed");
+    command->add_option("--run", options->run,
+                        "of a session: the id of the run; default: the first that failed");
     command->add_option("--set", options->settings, "KEY=VALUE of the recipe, e.g. stack.depth=24")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -46,7 +46,8 @@ void EngineWorker::draftSlice() {
         if (!draft_) {
             RunData recorded;
             recorded.backend = drafting_.backend;
-            draft_ = std::make_unique<Draft>(item.recipe, pool_.threads(), &corpora_, replay_device(recorded));
+            draft_ =
+                std::make_unique<Draft>(item.recipe, pool_.threads(), &corpora_, replay_device(recorded));
         }
         while (!draft_->ended() && !shutting_down_ && Clock::now() < end) draft_->advance(pool_);
         if (!draft_->ended()) return scheduleDraft(0ms);

@@ -13,7 +13,9 @@ namespace {
 /// Drafts that take longer are made on request.
 constexpr double kMostSeconds = 30;
 
-bool hasRemedies(const LabRun& run) { return !run.pinned && run.trained() && has_failed(run.data->outcome); }
+bool hasRemedies(const LabRun& run) {
+    return !run.pinned && run.trained() && has_failed(run.data->outcome);
+}
 
 std::string nameOfTrial(const LabRun& failed, const Remedy& remedy, const std::vector<LabRun>& runs) {
     const bool same_scheme = remedy.recipe.stack.scheme == failed.live.stack.scheme;

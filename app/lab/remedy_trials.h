@@ -31,15 +31,15 @@ struct DraftRequest {
 struct RemedyTrials {
     static constexpr std::size_t kShown = 3;
 
-    std::string run;       ///< its id
-    Recipe recipe;         ///< as it was trained
+    std::string run;  ///< its id
+    Recipe recipe;    ///< as it was trained
     Outcome outcome;
     FirstSteps own;        ///< its own first steps, as many as a draft has
     std::string obstacle;  ///< why no remedy can be tried, in one line; empty if they can
     std::vector<Remedy> remedies;
     std::vector<std::optional<DraftResult>> drafts;  ///< of each; nullopt: not done
-    double seconds = 0;     ///< of all drafts, as long as the run's own steps took; NaN if unknown
-    bool requested = false;  ///< the drafts are, or were, with the engine
+    double seconds = 0;              ///< of all drafts, as long as the run's own steps took; NaN if unknown
+    bool requested = false;          ///< the drafts are, or were, with the engine
     std::vector<std::string> tried;  ///< ids of the runs of "Try all", the best draft first
 
     /// Whether these are the trials of the run as it is.

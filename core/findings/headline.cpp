@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/findings/headline.h"
 
+#include "core/findings/number.h"
+#include "core/findings/remedies.h"
+#include "core/findings/watched.h"
+
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
-
-#include "core/findings/number.h"
-#include "core/findings/remedies.h"
-#include "core/findings/watched.h"
 
 namespace normscope {
 

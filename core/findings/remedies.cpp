@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/findings/remedies.h"
 
+#include "core/findings/number.h"
+
 #include <algorithm>
 #include <cmath>
-
-#include "core/findings/number.h"
 
 namespace normscope {
 
@@ -14,7 +14,9 @@ constexpr double kSmallStep = 0.2;
 constexpr double kDistinct = 1.25;  // factor from which on two residual steps are two trials
 constexpr int kWarmup = 50;
 
-bool is_low(Precision precision) { return precision == Precision::Fp16 || precision == Precision::Bf16; }
+bool is_low(Precision precision) {
+    return precision == Precision::Fp16 || precision == Precision::Bf16;
+}
 
 /// Whether a number of the run left the range of its format: then the format itself is one possible cause.
 bool overflowed(const RunData& run) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "core/recipe/recipe.h"
 #include "core/session/run_data.h"
+
+#include <string>
+#include <vector>
 
 namespace normscope {
 
@@ -18,8 +18,8 @@ struct Remedy {
     Recipe recipe;         ///< of the whole run with the change; its probe steps are planned again
 };
 
-/// Whether remedies are of use: the run diverged, collapsed or stalled. (A run that failed with an error has a
-/// message instead.)
+/// Whether remedies are of use: the run diverged, collapsed or stalled. (A run that failed with an error has
+/// a message instead.)
 bool has_failed(const Outcome& outcome);
 
 /// The reason why no remedy can be tried from step 0, in one line; empty if they can: a recipe that this

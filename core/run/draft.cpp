@@ -64,7 +64,8 @@ FirstSteps first_steps(const RunData& run, std::int64_t count) {
         first.loss.push_back((*loss)[i]);
         first.gradient.push_back(gradient ? (*gradient)[i] : std::numeric_limits<double>::quiet_NaN());
     }
-    for (const RunEvent& event : run.events) first.overflows += event.kind == "overflow" && event.step < count;
+    for (const RunEvent& event : run.events)
+        first.overflows += event.kind == "overflow" && event.step < count;
     return first;
 }
 

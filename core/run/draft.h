@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/run/experiment.h"
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -8,15 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "core/run/experiment.h"
-
 namespace normscope {
 
 /// The first steps of a run, one value per step: of a draft, or of a run that was recorded.
 struct FirstSteps {
-    std::vector<double> loss;      ///< nat, of the training batch
-    std::vector<double> gradient;  ///< ‖∂L/∂h‖ after layer 1 over that after the last (first/last), same batch
-    std::int64_t overflows = 0;    ///< steps without an update (FP16)
+    std::vector<double> loss;  ///< nat, of the training batch
+    std::vector<double>
+        gradient;  ///< ‖∂L/∂h‖ after layer 1 over that after the last (first/last), same batch
+    std::int64_t overflows = 0;  ///< steps without an update (FP16)
 };
 
 /// The number of steps of a draft: 16, after the warm-up where the recipe has one; at most those of the run.
@@ -24,9 +25,9 @@ std::int64_t draft_steps(const Recipe& recipe);
 /// The first steps of a recorded run, `count` at most.
 FirstSteps first_steps(const RunData& run, std::int64_t count);
 
-/// The beginning of a run, without probes, held-out losses, a recording or checkpoints: bit for bit the losses
-/// of the first steps of that run, since neither disturbs training. One thread drives it; it may be destroyed
-/// between any two calls.
+/// The beginning of a run, without probes, held-out losses, a recording or checkpoints: bit for bit the
+/// losses of the first steps of that run, since neither disturbs training. One thread drives it; it may be
+/// destroyed between any two calls.
 class Draft {
   public:
     /// Completes and validates the recipe. `corpora` are shared with other runs; null: its own. Throws
@@ -60,10 +61,10 @@ struct DraftResult {
     std::string why_not;  ///< one reason in a few words where it is not enough: "gradient 0.00056"
 };
 
-/// The judgement on a draft. Enough: it did not diverge, its loss is below the first one + 1 nat (the bound of
-/// Verdict), at most half of its updates overflowed, and the gradient that arrives at layer 1 is between 0.01
-/// and 100 of that of the last layer (the bounds of Verdict). How often the whole run then learns is measured
-/// in tests/findings/DRAFTS.md; it is no promise.
+/// The judgement on a draft. Enough: it did not diverge, its loss is below the first one + 1 nat (the bound
+/// of Verdict), at most half of its updates overflowed, and the gradient that arrives at layer 1 is between
+/// 0.01 and 100 of that of the last layer (the bounds of Verdict). How often the whole run then learns is
+/// measured in tests/findings/DRAFTS.md; it is no promise.
 DraftResult judged(FirstSteps first, const Outcome& outcome);
 /// A draft that could not be built or run, with the reason.
 DraftResult not_possible(std::string why);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/whole_run.h"
 
+#include "core/run/memory_need.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include "core/run/memory_need.h"
 
 namespace normscope {
 
@@ -51,8 +51,8 @@ FinalValues final_values(const RunData& run) {
         if (loss.size() > 1) values.loss_error = std::sqrt(squares / (n - 1) / n);
     }
     if (!gradient.empty()) {
-        std::nth_element(gradient.begin(), gradient.begin() + static_cast<std::ptrdiff_t>(gradient.size() / 2),
-                         gradient.end());
+        std::nth_element(gradient.begin(),
+                         gradient.begin() + static_cast<std::ptrdiff_t>(gradient.size() / 2), gradient.end());
         values.gradient = gradient[gradient.size() / 2];
     }
     return values;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/run/experiment.h"
+
 #include <atomic>
 #include <string>
-
-#include "core/run/experiment.h"
 
 namespace normscope {
 
@@ -15,10 +15,10 @@ RunData whole_run(Recipe recipe, const std::string& name, ThreadPool& pool, Corp
 
 /// How a run ended, for a table: over its last 20 recorded steps.
 struct FinalValues {
-    std::int64_t rows = 0;   ///< recorded steps; without any the values are NaN
-    double loss = 0;         ///< mean, nat
-    double loss_error = 0;   ///< its standard error, from the scatter of these steps; NaN below 2
-    double gradient = 0;     ///< median of ‖∂L/∂h‖ after layer 1 over that after the last, finite ones
+    std::int64_t rows = 0;  ///< recorded steps; without any the values are NaN
+    double loss = 0;        ///< mean, nat
+    double loss_error = 0;  ///< its standard error, from the scatter of these steps; NaN below 2
+    double gradient = 0;    ///< median of ‖∂L/∂h‖ after layer 1 over that after the last, finite ones
 };
 FinalValues final_values(const RunData& run);
 

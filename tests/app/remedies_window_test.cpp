@@ -31,7 +31,9 @@ void drafted(WindowBench& b) {
     QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedyTrials() && b.lab().remedyTrials()->done(), 60000);
 }
 
-RemedyBox* box(const WindowBench& b) { return b.find<FindingsBand>("findingsBand")->remedies(); }
+RemedyBox* box(const WindowBench& b) {
+    return b.find<FindingsBand>("findingsBand")->remedies();
+}
 
 }  // namespace
 
@@ -171,7 +173,8 @@ class RemediesWindowTest : public QObject {
     }
 
     void theDefaultPostLnHasAtLeastTwoRemediesThatLearn() {
-        if (qEnvironmentVariableIsEmpty("NORMSCOPE_LONG")) QSKIP("trains five runs of 200 steps: NORMSCOPE_LONG=1");
+        if (qEnvironmentVariableIsEmpty("NORMSCOPE_LONG"))
+            QSKIP("trains five runs of 200 steps: NORMSCOPE_LONG=1");
         WindowBench b;
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 600000);

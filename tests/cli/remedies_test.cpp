@@ -22,7 +22,8 @@ class RemediesCommandTest : public QObject {
 
   private Q_SLOTS:
     void aFailedRecipeHasItsDraftsAndWholeRuns() {
-        const CliResult result = run_cli(QStringList{"remedies", "pre-ln", "--json", "--try-all"} + failing());
+        const CliResult result =
+            run_cli(QStringList{"remedies", "pre-ln", "--json", "--try-all"} + failing());
         QVERIFY2(result.code == 0, qPrintable(result.error));
         const QJsonObject reply = QJsonDocument::fromJson(result.out.toUtf8()).object();
         QCOMPARE(reply["state"].toString(), QString("stalled"));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/findings/remedies.h"
 
-#include <QtTest>
-#include <set>
-
 #include "core/findings/headline.h"
 #include "tests/findings/sample_data.h"
+
+#include <QtTest>
+#include <set>
 
 using namespace normscope;
 
@@ -62,7 +62,8 @@ class RemediesTest : public QObject {
         recipe.stack.init.rule = InitRule::Gpt2;
         recipe.train.schedule.warmup = 60;
         const auto all = remedies(recipe, failed());
-        for (const char* id : {"residual_step_0.2", "init_gpt2", "peri", "warmup_50"}) QVERIFY2(!find(all, id), id);
+        for (const char* id : {"residual_step_0.2", "init_gpt2", "peri", "warmup_50"})
+            QVERIFY2(!find(all, id), id);
         recipe.train.steps = 40;
         recipe.train.schedule.warmup = 0;
         QVERIFY(!find(remedies(recipe, failed()), "warmup_50"));  // the run would end within it
@@ -127,9 +128,10 @@ class RemediesTest : public QObject {
         QCOMPARE(line.began, std::string("The gradient, layer 1 ÷ 12: 3.6 at step 0, 6e-7 at step 199"));
         sample::add(run, "gradients", 0, {sample::vector("hidden", {1, 1, 1, 1, 1})});
         sample::add(run, "gradients", 3, {sample::vector("hidden", {1, 1, 1e-3, 1, 1})});
-        QCOMPARE(headline(run).began,
-                 std::string("First outside the range of runs that learn: gradient, first ÷ last layer, at step "
-                             "3; gradient, layer 1 ÷ 12: 3.6 at step 0, 6e-7 at step 199"));
+        QCOMPARE(
+            headline(run).began,
+            std::string("First outside the range of runs that learn: gradient, first ÷ last layer, at step "
+                        "3; gradient, layer 1 ÷ 12: 3.6 at step 0, 6e-7 at step 199"));
         for (double& loss : run.steps.columns[0]) loss = 3.1;
         QCOMPARE(headline(run).title, std::string("Stalled above the unigram entropy"));
         run.outcome = {RunState::Diverged, 12, "step 12 · L7 ffn.w2 · inf", 6};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/draft.h"
 
+#include "core/run/whole_run.h"
+#include "small_run.h"
+
 #include <QtTest>
 #include <cmath>
 #include <limits>
-
-#include "core/run/whole_run.h"
-#include "small_run.h"
 
 using namespace normscope;
 using normscope::test::small_recipe;
@@ -15,13 +15,17 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-Outcome running() { return {RunState::Running, -1, "", -1}; }
+Outcome running() {
+    return {RunState::Running, -1, "", -1};
+}
 
 FirstSteps steps(std::vector<double> loss, std::vector<double> gradient) {
     return {std::move(loss), std::move(gradient), 0};
 }
 
-std::vector<double> all(std::size_t n, double value) { return std::vector<double>(n, value); }
+std::vector<double> all(std::size_t n, double value) {
+    return std::vector<double>(n, value);
+}
 
 }  // namespace
 
