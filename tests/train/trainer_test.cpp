@@ -96,7 +96,7 @@ class TrainerTest : public QObject {
         trainer->step(pool);
         QCOMPARE(trainer->outcome().state, RunState::Diverged);
         const QString text = QString::fromStdString(trainer->outcome().text);
-        QVERIFY2(text.startsWith("step 0 · L") && (text.endsWith("inf") || text.endsWith("nan")),
+        QVERIFY2(text.startsWith("step 0 · layer ") && (text.endsWith("inf") || text.endsWith("nan")),
                  qPrintable(text));
         QVERIFY(trainer->outcome().layer >= 0);
         for (float p : trainer->model().parameters()) QVERIFY(std::isfinite(p));

@@ -10,7 +10,7 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr int kLabelWidth = 104;
+constexpr int kLabelWidth = 98;
 
 /// Keeps its space while hidden, so that rows do not move.
 void keepPlace(QWidget* widget) {

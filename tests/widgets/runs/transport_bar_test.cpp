@@ -189,7 +189,8 @@ class TransportBarTest : public QObject {
                     if (bare.pixel(x + dx, y) != marked.pixel(x + dx, y)) return true;
             return false;
         };
-        QVERIFY(differs(70, 0, 14));   // a glyph above the lanes
+        QVERIFY(differs(70, 20, 46));  // a glyph in the run's lane
+        QVERIFY(!differs(70, 0, 10));
         QVERIFY(differs(20, 10, 17));  // a tick above them
         QVERIFY(!differs(20, 20, 46));
         QVERIFY(!differs(150, 0, 46));

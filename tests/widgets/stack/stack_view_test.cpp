@@ -289,7 +289,7 @@ class StackViewTest : public QObject {
         QVERIFY(!b.view.grab().isNull());
         spec.depth = 40;
         b.view.setSpec(spec);
-        QVERIFY(b.view.chip(39, Sublayer::Attention, NormPlace::In));
+        QVERIFY(b.view.chip(1, Sublayer::Attention, NormPlace::In));
         QCOMPARE(b.selected.count(), 0);
     }
 
