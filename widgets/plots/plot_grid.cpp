@@ -7,14 +7,16 @@
 namespace normscope::widgets {
 
 PlotGrid gridFor(int count, const QSizeF& size) {
-    constexpr double kAspect = 4.0 / 3, kEmptyCell = 0.1;
+    constexpr double kAspect = 4.0 / 3;
     PlotGrid best;
     double least = INFINITY;
     for (int columns = 1; columns <= std::max(1, count); ++columns) {
         const int rows = (count + columns - 1) / columns;
         const double aspect =
             std::max(1.0, size.width()) / columns / (std::max(1.0, size.height()) / std::max(1, rows));
-        const double cost = std::abs(std::log(aspect / kAspect)) + kEmptyCell * (rows * columns - count);
+        // Both in e-folds: how far the shape is off, and how much of the page stays empty.
+        const double empty = std::log(static_cast<double>(rows * columns) / std::max(1, count));
+        const double cost = std::abs(std::log(aspect / kAspect)) + empty;
         if (cost < least) {
             least = cost;
             best = {rows, columns};

@@ -89,8 +89,8 @@ class CsvTest : public QObject {
         f.plots[0].bands = {error, fan};
         const QByteArray csv = csvText(f);
         const auto rows = table(csv);
-        QCOMPARE(rows[1].mid(9), QStringList({"Pre-LN", "45", "0.5"}));
-        QCOMPARE(rows[4].mid(9), QStringList({"Pre-LN", "45", "1.25"}));
+        QCOMPARE(rows[1].mid(9), QStringList({"Pre-LN", "45", "0.5", ""}));
+        QCOMPARE(rows[4].mid(9), QStringList({"Pre-LN", "45", "1.25", ""}));
         QVERIFY(csv.contains(",\"Post, LN\",32,,\n"));
         QVERIFY(csv.contains("0,band,fan,0,embedding,,,1,1,Pre-LN,7,,\n") ||
                 csv.contains("0,band,fan,0,,,,1,1,Pre-LN,7,,\n"));

@@ -130,7 +130,15 @@ class FigureExporterTest : public QObject {
         QVERIFY(box.hasMatch());
         QVERIFY(std::abs(box.captured(1).toDouble() - 85 / 25.4 * 72) < 0.5);  // Qt writes whole points
         QVERIFY(std::abs(box.captured(2).toDouble() - 60 / 25.4 * 72) < 0.5);
-        QVERIFY(pdf.contains(kRecipe.toHtmlEscaped().toUtf8()));
+        const qsizetype xmp = pdf.indexOf("<x:xmpmeta"), end = pdf.indexOf("</x:xmpmeta>", xmp);
+        QVERIFY(xmp > 0 && end > xmp);
+        QXmlStreamReader xml(pdf.mid(xmp, end - xmp) + "</x:xmpmeta>");
+        QString description;
+        while (!xml.atEnd())
+            if (xml.readNext() == QXmlStreamReader::StartElement && xml.name() == QLatin1String("description"))
+                description = xml.readElementText(QXmlStreamReader::IncludeChildElements);
+        QVERIFY2(!xml.hasError(), qPrintable(xml.errorString()));
+        QCOMPARE(description, kRecipe);
         QVERIFY(!pdf.contains("/DCTDecode"));  // no JPEG
         QVERIFY(pdf.contains("/FontFile2"));   // letters, not outlines
     }

@@ -379,7 +379,7 @@ class GrowthPanelTest : public QObject {
         QCOMPARE(f.plots[0].curves[1].y[0], 13.0);
         QCOMPARE(f.plots.size(), 2u);
         QCOMPARE(f.plots[1].curves.size(), 1u);
-        QCOMPARE(f.plots[1].curves[0].name, "C / A");
+        QCOMPARE(f.plots[1].curves[0].name, "C ÷ A");
         input.step = 30;
         QVERIFY(chipTexts(buildGrowth(input).plots[0]).contains("B: ended at step 12 · nearest 12"));
 

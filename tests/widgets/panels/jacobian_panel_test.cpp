@@ -325,5 +325,5 @@ class JacobianPanelTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(JacobianPanelTest)
+QTEST_MAIN(JacobianPanelTest)
 #include "jacobian_panel_test.moc"

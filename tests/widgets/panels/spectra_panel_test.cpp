@@ -118,7 +118,8 @@ class SpectraPanelTest : public QObject {
         QVERIFY(build({&bare}, "layers").empty_text.contains("Bare: not measured yet"));
         const Figure f = build({&a, &bare}, "layers");
         QCOMPARE(f.plots.front().curves.size(), 1u);
-        QVERIFY(chipTexts(f).contains("Bare: not measured yet"));
+        QVERIFY2(chipTexts(f).contains("Bare: not measured yet, M measures it at this step"),
+                 qPrintable(chipTexts(f).join("; ")));
         PanelInput waits;
         waits.runs = {&bare};
         waits.awaited = {true};
