@@ -3,10 +3,13 @@
 // instrumented and its QMutex is a futex of its own, so the queue of posted events looks unsynchronised, and
 // everything passed through it like a race. Linked into the tests of the tsan preset alone.
 //
-// On posting, Qt first allocates the event: each operator new called by libQt6Core releases. On receiving, Qt
-// first calls its callbacks: each delivery acquires. Other shared data is checked as usual: a thread that is
-// busy with one event acquires nothing.
+// On posting, Qt first allocates the event, then copies a queued signal's arguments, then wakes the
+// receiver's event loop: each operator new called by libQt6Core releases, and so does waking a loop. On
+// receiving, Qt first calls its callbacks: each delivery acquires. Other shared data is checked as usual: a
+// thread that is busy with one event acquires nothing. (An event that is received between its copies and the
+// wake-up is what tsan.supp names: its writer's stack is then still known.)
 #include <QtCore/qnamespace.h>
+#include <dlfcn.h>
 #include <link.h>
 #include <sanitizer/tsan_interface.h>
 
@@ -49,4 +52,11 @@ void* operator new(std::size_t size) {
     if (!memory) throw std::bad_alloc();
     if (caller >= qt_first && caller < qt_end) __tsan_release(&handover);
     return memory;
+}
+
+extern "C" void g_main_context_wakeup(struct _GMainContext* context) {
+    using Wakeup = void (*)(struct _GMainContext*);
+    static const auto wakeup = reinterpret_cast<Wakeup>(dlsym(RTLD_NEXT, "g_main_context_wakeup"));
+    __tsan_release(&handover);
+    wakeup(context);
 }
