@@ -30,7 +30,6 @@
 #include <QBoxLayout>
 #include <QFileInfo>
 #include <QMenu>
-#include <QScrollArea>
 #include <QShortcut>
 #include <algorithm>
 #include <cmath>
@@ -188,17 +187,12 @@ void MainWindow::buildLayout() {
     banner_ = new Banner(grid_, this);
     help_ = new HelpDrawer(grid_, this);
 
-    auto* knob_scroll = new QScrollArea(this);
-    knob_scroll->setWidget(knobs_);
-    knob_scroll->setWidgetResizable(true);
-    knob_scroll->setFrameShape(QFrame::NoFrame);
-    knob_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     left_ = new QWidget(this);
     auto* left = new QVBoxLayout(left_);
     left->setContentsMargins(8, 6, 0, 0);
     left->setSpacing(0);
     left->addWidget(stack_);
-    left->addWidget(knob_scroll, 1);
+    left->addWidget(knobs_, 1);
 
     auto* centre = new QVBoxLayout;
     centre->setContentsMargins(0, 0, 0, 0);

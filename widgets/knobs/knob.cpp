@@ -52,7 +52,7 @@ double parsed(QString text, bool* ok) {
 
 Knob::Knob(const QString& label, const QString& name, const KnobScale& scale, QWidget* parent)
     : KnobRow(label, name, parent), slider_(new KnobSlider(this)), field_(new NumberField(this)) {
-    field_->setFixedWidth(56);
+    field_->setFixedWidth(54);
     field_->setAlignment(Qt::AlignRight);
     setEditor(field_);
     setBody(slider_);

@@ -16,6 +16,7 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSignalBlocker>
+#include <QStyle>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -101,7 +102,7 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
 
     auto* column = new QWidget;
     auto* lines = new QVBoxLayout(column);
-    lines->setContentsMargins(4, 2, 4, 6);
+    lines->setContentsMargins(4, 2, 0, 6);
     lines->setSpacing(0);
     // Below the scroll area: warnings stay visible and move no knob.
     notices_ = new NoticeStrip(this);
@@ -128,6 +129,12 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
     outer->addWidget(notices_);
     setAccessibleName(tr("Knobs"));
     setRecipe({}, {});
+}
+
+/// The column leaves the scroll bar its place: whether it is shown moves no knob.
+void KnobPanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    scroll_->widget()->setMaximumWidth(width() - style()->pixelMetric(QStyle::PM_ScrollBarExtent));
 }
 
 void KnobPanel::makeFold(KnobSection section, QVBoxLayout* column) {
@@ -289,8 +296,13 @@ void KnobPanel::reveal(const QString& key) {
     for (const Row& row : rows_) {
         if (row.key != key) continue;
         setSectionShown(row.spec->section, true);
-        layout()->activate();
-        QCoreApplication::sendPostedEvents(scroll_->widget(), QEvent::LayoutRequest);
+        // The fold has its size only after its layout ran, the column and the scroll area after that.
+        row.widget->parentWidget()->layout()->activate();
+        QWidget* column = scroll_->widget();
+        column->layout()->activate();
+        QCoreApplication::sendPostedEvents(column, QEvent::LayoutRequest);
+        column->resize(column->width(), std::max(column->height(), column->sizeHint().height()));
+        column->layout()->activate();
         row.widget->editor()->setFocus(Qt::ShortcutFocusReason);
         scroll_->ensureWidgetVisible(row.widget);
     }

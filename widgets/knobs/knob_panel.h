@@ -60,6 +60,9 @@ class KnobPanel : public QWidget {
     void keyCommitted(const QString& key, const QVariant& old_value, const QVariant& new_value);
     void linkToggled(bool linked);
 
+  protected:
+    void resizeEvent(QResizeEvent* event) override;
+
   private:
     struct Row {
         const KnobSpec* spec;

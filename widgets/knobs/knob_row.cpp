@@ -10,7 +10,8 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr int kLabelWidth = 98;
+// From the window's tokens: dot, label and restart mark; the reset button at the right end.
+constexpr int kLabelWidth = 92, kMarkWidth = 8, kRestartWidth = 9, kResetWidth = 14, kTypeSize = 12;
 
 /// Keeps its space while hidden, so that rows do not move.
 void keepPlace(QWidget* widget) {
@@ -21,7 +22,7 @@ void keepPlace(QWidget* widget) {
 
 class RestartMark : public QWidget {
   public:
-    explicit RestartMark(QWidget* parent) : QWidget(parent) { setFixedSize(12, 12); }
+    explicit RestartMark(QWidget* parent) : QWidget(parent) { setFixedSize(kRestartWidth, kRestartWidth); }
 
   protected:
     void paintEvent(QPaintEvent*) override {
@@ -35,11 +36,14 @@ class RestartMark : public QWidget {
 KnobRow::KnobRow(const QString& label, const QString& name, QWidget* parent) : QWidget(parent) {
     setAccessibleName(name);
     setFixedHeight(kHeight);
+    QFont type = font();
+    type.setPixelSize(kTypeSize);
+    setFont(type);
     // The left part has one width in every row, so that the sliders lie below each other.
     auto* left = new QWidget(this);
     left->setFixedWidth(kLabelWidth);
     dot_ = new QLabel(QStringLiteral("●"), left);
-    dot_->setFixedWidth(11);
+    dot_->setFixedWidth(kMarkWidth);
     QFont small = dot_->font();
     small.setPixelSize(8);
     dot_->setFont(small);
@@ -50,7 +54,7 @@ KnobRow::KnobRow(const QString& label, const QString& name, QWidget* parent) : Q
     restart_->setToolTip(tr("A change starts a new run"));
     restart_->setVisible(false);
     differs_ = new QLabel(QStringLiteral("≠"), left);
-    differs_->setFixedWidth(11);
+    differs_->setFixedWidth(kMarkWidth);
     differs_->setAccessibleName(tr("differs"));
     differs_->setToolTip(tr("The compared runs differ here. A change sets all that are linked."));
     QFont bold = differs_->font();
@@ -58,13 +62,13 @@ KnobRow::KnobRow(const QString& label, const QString& name, QWidget* parent) : Q
     differs_->setFont(bold);
     differs_->setVisible(false);
     reset_ = new GlyphButton(Glyph::Reset, tr("Reset %1 to its default").arg(name), this);
-    reset_->setFixedSize(18, 18);
+    reset_->setFixedSize(kResetWidth, 18);
     keepPlace(reset_);
     connect(reset_, &QToolButton::clicked, this, &KnobRow::resetRequested);
 
     auto* marks = new QHBoxLayout(left);
     marks->setContentsMargins(0, 0, 0, 0);
-    marks->setSpacing(2);
+    marks->setSpacing(1);
     marks->addWidget(dot_);
     marks->addWidget(differs_);
     marks->addWidget(label_);
@@ -72,7 +76,7 @@ KnobRow::KnobRow(const QString& label, const QString& name, QWidget* parent) : Q
     marks->addStretch(1);
     line_ = new QHBoxLayout(this);
     line_->setContentsMargins(0, 0, 0, 0);
-    line_->setSpacing(3);
+    line_->setSpacing(2);
     line_->addWidget(left);
     line_->addWidget(reset_);
     keepPlace(dot_);

@@ -13,7 +13,7 @@
 
 namespace normscope::widgets {
 namespace {
-constexpr double kMargin = 8, kThumbRadius = 6, kSnapPixels = 5;
+constexpr double kMargin = 6, kThumbRadius = 6, kSnapPixels = 3;
 constexpr int kWheelNotch = 120;
 
 /// Accessibility: a slider, its value, its ends.

@@ -208,7 +208,7 @@ class KnobPanelTest : public QObject {
     void aDragSpeaksInKeys() {
         Bench b;
         KnobSlider* slider = b.number("stack.depth")->slider();
-        const QPoint to(slider->width() - 8, 9);
+        const QPoint to(slider->width() - 6, 9);
         QTest::mousePress(slider, Qt::LeftButton, {}, slider->thumb().toPoint());
         QMouseEvent move(QEvent::MouseMove, to, slider->mapToGlobal(to), Qt::NoButton, Qt::LeftButton, {});
         QCoreApplication::sendEvent(slider, &move);

@@ -37,7 +37,7 @@ class KnobTest : public QObject {
         }
         KnobSlider* slider() { return knob.slider(); }
         QPoint at(double value) {
-            return {static_cast<int>(8 + positionOf(scale(), value) * (slider()->width() - 16)), 9};
+            return {static_cast<int>(6 + positionOf(scale(), value) * (slider()->width() - 12)), 9};
         }
         void move(QPoint to, Qt::KeyboardModifiers keys = {}) {
             QMouseEvent event(QEvent::MouseMove, to, slider()->mapToGlobal(to), Qt::NoButton, Qt::LeftButton,
@@ -174,7 +174,7 @@ class KnobTest : public QObject {
         QCOMPARE(b.knob.value(), 3.5);
         QCOMPARE(b.committed.count(), 1);
         QVERIFY(b.knob.field()->toolTip().contains("slider"));  // warned, not forbidden
-        QCOMPARE(b.slider()->thumb().x(), b.slider()->width() - 8.0);
+        QCOMPARE(b.slider()->thumb().x(), b.slider()->width() - 6.0);
     }
 
     void rejectedTextIsNotCommitted() {

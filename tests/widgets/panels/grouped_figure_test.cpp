@@ -133,7 +133,7 @@ class GroupedFigureTest : public QObject {
             qPrintable(notesOf(loss).join('\n')));
     }
 
-    /// Without any run at the common step, a group shows its own, and says so.
+    /// Without any run at the common step, a group shows its own, and states so.
     void aGroupWithoutTheCommonStepNamesItsOwn() {
         GroupRuns all = synthetic::sixTimesThree();
         for (const std::size_t i : {1, 7, 13}) {

@@ -179,6 +179,7 @@ class TransportBarTest : public QObject {
 
     void marksAreDrawnInTheirRunsColour() {
         Bench b;
+        b.bar.setLanes(lanes());
         const QImage bare = b.bar.scrubber()->grab().toImage();
         b.bar.setMarks({{70, 1, RunState::Diverged, "inf"}, {20, 0, RunState::Running, "Δt 0.2"}});
         const QImage marked = b.bar.scrubber()->grab().toImage();
