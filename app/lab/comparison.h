@@ -33,9 +33,14 @@ using RunIds = std::set<std::string>;
 
 /// Keys in which the runs differ.
 QSet<QString> differingKeys(const Comparison& now);
-/// The runs that a knob changes: only the selected one where the knobs are not linked, or the runs differ.
-/// Pinned runs are skipped.
+/// The runs that a knob changes: where the knobs are not linked, or the runs differ, only the selected one
+/// with its other seeds. Pinned runs are skipped.
 RunIds targetsOf(const Comparison& now, const QString& key);
+/// The run and those whose knobs differ from its own in the seed alone, one of each seed.
+RunIds seedsOf(const Comparison& now, const std::string& id);
+/// Adds to each run, next to it, runs of its recipe with the next seeds. Not for pinned runs and imported
+/// models.
+Comparison withSeeds(Comparison now, int count, const std::function<std::string()>& new_id);
 
 /// Replaces the runs; the selection is kept by run id, else by index.
 Comparison withRuns(Comparison now, std::vector<LabRun> runs);

@@ -44,6 +44,7 @@ class StepScrubber : public QWidget {
     void setStep(qint64 step);
     void setMarks(std::vector<StepMark> marks);
     void setLanes(std::vector<StepLane> lanes);
+    const std::vector<StepLane>& lanes() const { return lanes_; }
     qint64 step() const { return step_; }
     qint64 recorded() const { return recorded_; }
     double xOf(qint64 step) const;
