@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/findings_band.h"
 
+#include "app/group_summary.h"
 #include "app/lab/lab.h"
 #include "app/remedy_box.h"
 #include "core/findings/findings.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr int kMostColumns = 3;
 constexpr int kTwoColumnsFrom = 900;  // width of the band, with remedies
+constexpr int kGroupWidth = 150;      // of a group's numbers
 constexpr int kInterval = 200;        // ms between updates
 
 /// Whether a finding is shown in the band: the others are in the right rail.
@@ -152,18 +154,12 @@ QStringList FindingsBand::texts() const {
     return all;
 }
 
-void FindingsBand::refresh() {
-    remedies_->refresh();
-    const std::vector<int> shown = shownRuns(lab_,
-                                             remedies_->isHidden()       ? kMostColumns
-                                             : width() < kTwoColumnsFrom ? 1
-                                                                         : 2,
-                                             runToShow(lab_));
-    while (labels_.size() > shown.size()) {
+void FindingsBand::setColumns(std::size_t count) {
+    while (labels_.size() > count) {
         delete labels_.back();
         labels_.pop_back();
     }
-    while (labels_.size() < shown.size()) {
+    while (labels_.size() < count) {
         auto* label = new QLabel(this);
         label->setWordWrap(true);
         label->setTextFormat(Qt::RichText);
@@ -173,6 +169,38 @@ void FindingsBand::refresh() {
         columns_->insertWidget(static_cast<int>(labels_.size()), label, 1);
         labels_.push_back(label);
     }
+}
+
+/// Instead of the findings of single runs what each group reached.
+void FindingsBand::showGroups() {
+    const auto& groups = lab_.groups().groups;
+    const int space = width() - (remedies_->isHidden() ? 0 : remedies_->width());
+    const std::size_t most = std::max<std::size_t>(1, std::size_t(space / kGroupWidth));
+    const std::size_t selected = lab_.groups().groupOf(static_cast<std::size_t>(lab_.selectedRun()));
+    setColumns(std::min(most, groups.size()));
+    const widgets::Theme theme = widgets::themeOf(palette());
+    for (std::size_t i = 0; i < labels_.size(); ++i) {
+        const std::size_t g = i + 1 == labels_.size() && selected > i ? selected : i;
+        const GroupSummary summary = groupSummary(lab_, groups[g]);
+        columns_->setStretch(static_cast<int>(i), 1);
+        labels_[i]->setText(groupHtml(summary, theme.run(static_cast<int>(g))));
+        labels_[i]->setToolTip(
+            tr("Median of the runs' losses, each the mean of its last 20; then the lowest and the highest"));
+        labels_[i]->setAccessibleName(summary.name);
+        labels_[i]->setAccessibleDescription(
+            QStringList{summary.loss, summary.range, summary.outcomes}.join(QStringLiteral(", ")));
+    }
+}
+
+void FindingsBand::refresh() {
+    remedies_->refresh();
+    if (lab_.groups().any()) return showGroups();
+    const std::vector<int> shown = shownRuns(lab_,
+                                             remedies_->isHidden()       ? kMostColumns
+                                             : width() < kTwoColumnsFrom ? 1
+                                                                         : 2,
+                                             runToShow(lab_));
+    setColumns(shown.size());
     const widgets::Theme theme = widgets::themeOf(palette());
     for (std::size_t i = 0; i < shown.size(); ++i) {
         const RunData& run = *lab_.runs()[static_cast<std::size_t>(shown[i])].data;

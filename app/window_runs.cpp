@@ -4,6 +4,7 @@
 #include "app/lab/lab.h"
 #include "app/main_window.h"
 #include "core/run/complete.h"
+#include "core/stack/scheme_rows.h"
 #include "widgets/knobs/knob_panel.h"
 #include "widgets/panels/run_diff.h"
 #include "widgets/plots/glyph.h"
@@ -98,7 +99,14 @@ void MainWindow::showRuns() {
         const LabRun& run = lab_->runs()[i];
         recipes.push_back(run.trained() || run.underWay() ? run.live : run.recipe);
     }
-    const auto differences = widgets::runDifferences(recipes);
+    auto differences = widgets::runDifferences(recipes);
+    // A run that is named after its scheme need not state it again.
+    for (std::size_t g = 0; g < shown.size(); ++g) {
+        const LabRun& run = lab_->runs()[shown[g]];
+        const QString scheme = QString::fromUtf8(scheme_row(recipes[g].stack.scheme).title);
+        if (QString::fromStdString(run.data->name).startsWith(scheme))
+            differences[g].removeIf([](const QString& text) { return text.startsWith(u"scheme "); });
+    }
     std::vector<widgets::RunLabel> labels;
     for (std::size_t g = 0; g < shown.size(); ++g) {
         const LabRun& run = lab_->runs()[shown[g]];
@@ -117,6 +125,7 @@ void MainWindow::showRuns() {
         if (group.size() > 1) {
             label.name = QStringLiteral("%1 ×%2").arg(group.name).arg(group.size());
             label.counted = outcomesOf(group);
+            label.differs.clear();  // the group's name states it
             label.detail = seedLines(group, *lab_);
         }
         labels.push_back(std::move(label));
