@@ -200,7 +200,7 @@ class CliSweepTest : public QObject {
         row("--grid optimizer.lr=log:1e-3:1:0", "--grid optimizer.lr: the range is empty: 0 values");
         row("--grid stack.scheme", "--grid stack.scheme: has no values");
         row("--seeds 44:42", "--seeds: \"44:42\" is empty");
-        row("--seeds 42:44 --trials 2", "--seeds excludes --trials");
+        row("--seeds 42:44 --trials 2", "--trials excludes --seeds");
         row("--shard 4/3", "--shard: \"4/3\" is no shard, allowed: I/N");
         row("--backend tpu", "--backend");
         row("--merge %nowhere", "--merge: is combined with a recipe");

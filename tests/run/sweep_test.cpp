@@ -169,9 +169,10 @@ class SweepTest : public QObject {
         QCOMPARE(csv_of(folder), whole());
         // An interrupted run continued from its checkpoint.
         int resumed = 0;
-        for (const SweepRun& run : expand_sweep(small_spec()))
-            for (const RunEvent& event : open_session(folder + "/" + run.recording).runs[0].events)
-                resumed += event.kind == "resume";
+        for (const SweepRun& run : expand_sweep(small_spec())) {
+            const Session session = open_session(folder + "/" + run.recording);
+            for (const RunEvent& event : session.runs[0].events) resumed += event.kind == "resume";
+        }
         QVERIFY(resumed >= 2);
         // And a sweep that is done trains nothing.
         QVERIFY(sweep(folder, small_spec()).watcher.trained.empty());
@@ -263,6 +264,8 @@ class SweepTest : public QObject {
         QVERIFY2(damage.contains(QString::fromStdString(runs[4].recording)) &&
                      damage.endsWith("trained again from step 0"),
                  qPrintable(damage));
+        const std::string aside = copy + "/" + runs[4].recording + ".damaged";
+        QVERIFY(fs::exists(aside) && fs::file_size(aside) > 0);
         // Without any results.csv.
         fs::remove(copy + "/results.csv");
         QVERIFY(sweep(copy, small_spec()).watcher.trained.empty());
@@ -309,7 +312,7 @@ class SweepTest : public QObject {
         const Result result = sweep(path("failed"), spec);
         QCOMPARE(result.watcher.trained.size(), std::size_t(3));
         QCOMPARE(result.watcher.failures.size(), std::size_t(1));
-        QVERIFY2(QString::fromStdString(result.watcher.failures[0]).contains("iB"),
+        QVERIFY2(QString::fromStdString(result.watcher.failures[0]).contains("allowed: up to the machine's"),
                  result.watcher.failures[0].c_str());
         QCOMPARE(csv_of(path("failed")).split('\n')[2], QString("65536,42,failed,0,,,,,"));
         QCOMPARE(sweep(path("failed"), spec).watcher.trained, (std::vector<std::size_t>{1}));
