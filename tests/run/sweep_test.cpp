@@ -303,6 +303,22 @@ class SweepTest : public QObject {
         QVERIFY(rejected([&] { sweep(path("whole"), small_spec()); }).contains("is in use by another sweep"));
     }
 
+    /// Runs that diverge or stall end the sweep as little as the others, and are not trained again.
+    void everyOutcomeIsARow() {
+        SweepSpec spec{recipe_text("diverging", {"stack.depth=4", "steps=60"}), {}, {42}};
+        spec.grid = {parse_sweep_axis("optimizer.lr=1,3e-4")};
+        const Result result = sweep(path("outcomes"), spec);
+        QCOMPARE(result.end.rows.size(), std::size_t(2));
+        const SweepRow &diverged = result.end.rows[0], &stalled = result.end.rows[1];
+        QCOMPARE(diverged.state, RunState::Diverged);
+        QVERIFY(diverged.diverged_at && *diverged.diverged_at < 60 && diverged.steps < 60);
+        QCOMPARE(stalled.state, RunState::Stalled);
+        QVERIFY(!stalled.diverged_at && stalled.steps == 60);
+        QVERIFY(result.watcher.failures.empty());
+        QCOMPARE(csv_of(path("outcomes")).count('\n'), qsizetype(3));
+        QVERIFY(sweep(path("outcomes"), spec).watcher.trained.empty());
+    }
+
     /// A run that needs more memory than there is: a failed row, and the others are trained. Later it is
     /// tried again.
     void aFailedRunIsARow() {
