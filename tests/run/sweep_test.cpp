@@ -219,10 +219,16 @@ class SweepTest : public QObject {
         QVERIFY(rejected([&] {
                     merge_sweeps({folders[0], copy}, path("no"));
                 }).contains("has other results than in"));
-        fs::remove(folders[0] + "/" + all.results.rows[0].recording);
-        QVERIFY(rejected([&] {
-                    merge_sweeps({folders[0]}, path("no"));
-                }).contains("is named in results.csv and not there"));
+        const std::string deleted = folders[0] + "/" + all.results.rows[0].recording;
+        fs::remove(deleted);
+        const SweepMerge rest = merge_sweeps(folders, path("rest"));
+        QCOMPARE(rest.missing, (std::vector<std::size_t>{0}));
+        QCOMPARE(rest.deleted, (std::map<std::size_t, std::string>{{0, deleted}}));
+        QCOMPARE(rest.results.rows.size(), std::size_t(7));
+        QCOMPARE(sweep(path("rest"), small_spec()).watcher.trained, (std::vector<std::size_t>{0}));
+        QCOMPARE(csv_of(path("rest")), whole());
+        // Another folder that has it is enough.
+        QVERIFY(merge_sweeps({path("whole"), folders[0]}, path("both")).missing.empty());
     }
 
     /// A measured time survives the merge as it was written.
