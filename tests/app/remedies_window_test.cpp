@@ -131,6 +131,9 @@ class RemediesWindowTest : public QObject {
             QVERIFY(rows[i].loss.startsWith(QString::number(values.loss, 'g', 3)));
             QVERIFY(rows[i].loss.contains(QChar(0xb1)));
         }
+        // Every row is on screen.
+        QVERIFY(box(b)->table().height() >= static_cast<int>(rows.size()) * RemedyTable::kLine);
+        b.keepScreenshot("table", b.find<FindingsBand>("findingsBand"));
         // The drafts are one press away, and the table as well.
         auto* back = b.find<QToolButton>("remedyTableSwitch");
         QTest::mouseClick(back, Qt::LeftButton);

@@ -146,7 +146,9 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
     nameDepths(figure, depth, 1);
     figure.plots = {std::move(plot)};
     if (auto strip = ratioStrip(figure.plots.front())) {
-        strip->y.label = "median " + strip->y.label;
+        QString& label = strip->y.label;
+        if (label.startsWith("Ratio")) label[0] = 'r';
+        label = "median " + label;
         figure.plots.push_back(std::move(*strip));
     }
     if (with_bound)
