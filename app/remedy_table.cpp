@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kText = 11, kGlyph = 10;
 // Left edges of the columns as shares of the width: outcome, loss, gradient.
-constexpr double kOutcome = 0.3, kLoss = 0.47, kGradient = 0.67;
+constexpr double kOutcome = 0.3, kLoss = 0.45, kGradient = 0.65;
 
 QFont sized(QFont font, bool bold) {
     font.setPixelSize(kText);
