@@ -9,8 +9,8 @@
 
 namespace normscope::app {
 
-/// The runs of "Try all" as a small table: name, outcome, loss ± its standard error and the gradient's ratio at
-/// the end; one line of kLine pixels a run. Its head is drawn by its parent, next to its buttons. The text is also
+/// The runs of "Try all" as a small table: name, outcome, loss ± its standard error, the gradient's ratio at
+/// the end; one line of kLine pixels a run. Its parent draws the head, next to its buttons. The text is also
 /// the accessible description.
 class RemedyTable : public QWidget {
     Q_OBJECT
