@@ -77,8 +77,8 @@ class RemediesCommandTest : public QObject {
         QVERIFY2(result.out.startsWith("Pre-LN finished: "), qPrintable(result.out));
         QVERIFY(result.out.endsWith("; remedies are for runs that diverged, collapsed or stalled\n"));
         const QString out = folder_.filePath("finished.h5");
-        QCOMPARE(run_cli(QStringList{"train", "pre-ln", "--out", out, "--set", "steps=10"} + small_stack()).code,
-                 0);
+        const QStringList train{"train", "pre-ln", "--out", out, "--set", "steps=10"};
+        QCOMPARE(run_cli(train + small_stack()).code, 0);
         const CliResult recorded = run_cli({"remedies", out});
         QCOMPARE(recorded.code, 2);
         QVERIFY2(recorded.error.contains("has no run that diverged, collapsed or stalled") &&
