@@ -172,9 +172,9 @@ Comparison withPinned(Comparison now, const std::string& id) {
     return now;
 }
 
-Comparison restored(const Comparison& now, std::vector<LabRun> then) {
+std::vector<LabRun> withLaterRecordings(std::vector<LabRun> then, const std::vector<LabRun>& replaced) {
     for (LabRun& run : then)
-        if (const LabRun* present = now.find(run.id)) {
+        if (const LabRun* present = found(replaced, run.id)) {
             const LabRun before = std::move(run);
             run = *present;
             run.recipe = before.recipe;
@@ -183,7 +183,11 @@ Comparison restored(const Comparison& now, std::vector<LabRun> then) {
             run.pinned = before.pinned;
             run.weights = before.weights;
         }
-    return withRuns(now, std::move(then));
+    return then;
+}
+
+Comparison restored(const Comparison& now, std::vector<LabRun> then) {
+    return withRuns(now, withLaterRecordings(std::move(then), now.runs));
 }
 
 NewRuns asNewRuns(Comparison now, const std::function<std::string()>& new_id) {
@@ -259,8 +263,11 @@ Comparison withName(Comparison now, int index, const std::string& name) {
 
 LabRun stopped(LabRun run) {
     run.data = std::make_shared<RunData>(*run.data);
-    run.data->outcome = {RunState::Interrupted, run.lastStep(),
-                         "stopped at step " + std::to_string(run.lastStep() + 1), -1};
+    if (run.trained())
+        run.data->outcome = {RunState::Interrupted, run.lastStep(),
+                             "stopped at step " + std::to_string(run.lastStep() + 1), -1};
+    else
+        run.data->outcome = {};
     run.training = 0;
     return run;
 }

@@ -56,6 +56,9 @@ Comparison withPinned(Comparison now, const std::string& id);
 /// The runs of an undo entry: knobs, pins and weights are those of `then`, later recordings are kept.
 Comparison restored(const Comparison& now, std::vector<LabRun> then);
 
+/// The runs of an undo entry, with what was recorded of them until they were replaced by others.
+std::vector<LabRun> withLaterRecordings(std::vector<LabRun> then, const std::vector<LabRun>& replaced);
+
 /// Trained runs whose knobs moved on, each replaced by a new one of its knobs; `fresh` are the new ones' ids.
 struct NewRuns {
     Comparison after;
@@ -71,7 +74,7 @@ void nameUntrained(Comparison& now);
 /// One run under another name, made different from the others'; an empty one gives it back its own.
 Comparison withName(Comparison now, int index, const std::string& name);
 
-/// The run as one that was stopped by hand at its last row.
+/// The run as one that was stopped by hand at its last row; without a row, as one that was not started.
 LabRun stopped(LabRun run);
 
 }  // namespace normscope::app

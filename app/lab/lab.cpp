@@ -147,15 +147,16 @@ void Lab::commit(Comparison after, const QString& text) {
     Q_EMIT viewChanged();
 }
 
-void Lab::restoreRuns(const std::vector<LabRun>& runs) {
+std::vector<LabRun> Lab::restoreRuns(const std::vector<LabRun>& runs) {
     if (!drag_) clearGhosts();
     Comparison after = restored(now_, runs);
-    letGo(now_.runs, after);
+    std::vector<LabRun> before = letGo(now_.runs, after);
     now_ = std::move(after);
     if (drag_)
         for (const LabRun& run : now_.runs) drag_->before[run.id] = run.recipe;
     applyRecipes();
     Q_EMIT viewChanged();
+    return before;
 }
 
 void Lab::compare(const std::vector<Recipe>& recipes, const QString& text) {

@@ -57,7 +57,7 @@ class Lab : public QObject {
     /// Keys in which the runs of the comparison differ.
     QSet<QString> differingKeys() const { return app::differingKeys(now_); }
 
-    /// The default comparison, Pre-LN | Post-LN; not undoable, like opening a session.
+    /// The default comparison, Pre-LN | Post-LN, as a new session. Undoable, unlike opening one.
     void startOver();
     /// Replaces the comparison by these untrained runs; undoable.
     void compare(const std::vector<Recipe>& recipes, const QString& text);
@@ -90,8 +90,8 @@ class Lab : public QObject {
     void setLayers(const std::vector<LayerOverride>& layers, const QString& text);
     /// Sets one key to another recipe's value, in the runs that its knob acts on.
     void resetKey(const QString& key, const Recipe& from);
-    /// For ChangeRuns.
-    void restoreRuns(const std::vector<LabRun>& runs);
+    /// For ChangeRuns. Returns the runs until then, those in training that leave as stopped ones.
+    std::vector<LabRun> restoreRuns(const std::vector<LabRun>& runs);
 
     // --- devices
     /// Those of this build and machine, best first; empty until they are found (devicesChanged).
@@ -254,6 +254,7 @@ class Lab : public QObject {
     void begin(std::vector<RunPlan> plans);
     void tell(const Changes& changes);
     void replaceRuns(std::vector<LabRun> runs);
+    void leaveSession();
     QString hint() const;
     /// The missing samples of the shown step that can be replayed, per run; `why_not` gets a line for each
     /// that cannot.

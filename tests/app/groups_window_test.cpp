@@ -149,7 +149,7 @@ class GroupsWindowTest : public QObject {
         QVERIFY(chipNames(b)[2].endsWith("(reference)"));
     }
 
-    /// Six groups of three, and what a person would check: texts beside each other, one colour a group.
+    /// Six groups of three, trained: one chip and one name in the figures each.
     void sixGroupsOfThree() {
         WindowBench b;
         b.makeSmall(12);

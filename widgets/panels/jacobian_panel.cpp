@@ -172,7 +172,9 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
         std::count_if(samples.begin(), samples.end(), [](const ShownSample& shown) { return shown.own(); });
     const bool one_plot = own <= kMostInOnePlot;
     if (auto strip = one_plot ? ratioStrip(figure.plots.front()) : std::nullopt) {
-        strip->y.label = "median " + strip->y.label;
+        QString& label = strip->y.label;
+        if (label.startsWith("Ratio")) label[0] = 'r';
+        label = "median " + label;
         figure.plots.push_back(std::move(*strip));
     }
     bool bounded = false;
