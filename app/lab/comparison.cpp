@@ -235,7 +235,7 @@ void nameUntrained(Comparison& now) {
                                  : run.weights           ? run.weights->name
                                                          : nameOf(now, run.recipe);
         std::string name = base;
-        // Other seeds of one recipe are told apart by them.
+        // Other seeds of one recipe have theirs in the name.
         const auto [first, fresh] = seed_of.emplace(base, run.recipe.train.seed);
         if (!fresh && first->second != run.recipe.train.seed)
             name += " · seed " + std::to_string(run.recipe.train.seed);

@@ -495,7 +495,7 @@ class WindowTest : public QObject {
         QVERIFY(b.lab().changesPending());
         QCOMPARE(chip(), QStringLiteral("Pre-LN | "));
         b.lab().startAsNewRun();
-        QTRY_COMPARE(chip(), QStringLiteral("Sandwich-LN | weight decay 0.05"));
+        QTRY_COMPARE(chip(), QStringLiteral("Sandwich-LN | decay 0.05"));
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
     }
 
