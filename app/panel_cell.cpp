@@ -61,19 +61,27 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     panel_menu_ = popUpMenu(menu_);
     subtitle_ = new QLabel(header_);
     subtitle_->setObjectName(QStringLiteral("subtitle"));
+    QFont small = subtitle_->font();
+    small.setPixelSize(11);
+    subtitle_->setFont(small);
+    subtitle_->setForegroundRole(QPalette::PlaceholderText);
     subtitle_->setAttribute(Qt::WA_TransparentForMouseEvents);
     subtitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     using widgets::Glyph;
     options_button_ = glyphButton(header_, Glyph::More, tr("Options of the panel"), "panelOptions");
     options_menu_ = popUpMenu(options_button_);
-    auto* save = glyphButton(header_, Glyph::Download, tr("Export or copy this figure"), "panelExport");
+    // On the header's right end while the mouse is over the panel; their actions have keys too.
+    tools_ = new QWidget(header_);
+    tools_->setObjectName(QStringLiteral("tools"));
+    tools_->setAutoFillBackground(true);
+    auto* save = glyphButton(tools_, Glyph::Download, tr("Export or copy this figure"), "panelExport");
     QMenu* save_menu = popUpMenu(save);
     save_menu->addAction(tr("Export figure…"), this, &PanelCell::exportRequested);
     save_menu->addAction(tr("Save CSV…"), this, &PanelCell::csvRequested);
     save_menu->addAction(tr("Copy figure"), this, &PanelCell::copyRequested);
-    auto* help = headerButton(header_, QStringLiteral("?"), tr("Formula, source and erratum"), "panelHelp");
+    auto* help = headerButton(tools_, QStringLiteral("?"), tr("Formula, source and erratum"), "panelHelp");
     connect(help, &QToolButton::clicked, this, &PanelCell::helpRequested);
-    auto* expand = glyphButton(header_, Glyph::Expand, tr("Maximise (F)"), "panelExpand");
+    auto* expand = glyphButton(tools_, Glyph::Expand, tr("Maximise (F)"), "panelExpand");
     connect(expand, &QToolButton::clicked, this, &PanelCell::focusRequested);
 
     auto* row = new QHBoxLayout(header_);
@@ -81,7 +89,12 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     row->setSpacing(2);
     row->addWidget(menu_);
     row->addWidget(subtitle_, 1);
-    for (QToolButton* button : {options_button_, save, help, expand}) row->addWidget(button);
+    row->addWidget(options_button_);
+    auto* tools = new QHBoxLayout(tools_);
+    tools->setContentsMargins(4, 0, 2, 0);
+    tools->setSpacing(2);
+    for (QToolButton* button : {save, help, expand}) tools->addWidget(button);
+    tools_->hide();
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -198,12 +211,32 @@ void PanelCell::showEvent(QShowEvent* event) {
     if (dirty_) refresh();
 }
 
+void PanelCell::enterEvent(QEnterEvent* event) {
+    QFrame::enterEvent(event);
+    placeTools();
+    tools_->show();
+    tools_->raise();
+}
+
+void PanelCell::leaveEvent(QEvent* event) {
+    QFrame::leaveEvent(event);
+    tools_->hide();
+}
+
+void PanelCell::placeTools() {
+    const int width = tools_->sizeHint().width();
+    tools_->setGeometry(options_button_->x() - width, 0, width, header_->height());
+}
+
 bool PanelCell::eventFilter(QObject* watched, QEvent* event) {
     if (watched == header_ && event->type() == QEvent::MouseButtonDblClick) {
         Q_EMIT focusRequested();
         return true;
     }
-    if (watched == header_ && event->type() == QEvent::Resize) elideSubtitle();
+    if (watched == header_ && event->type() == QEvent::Resize) {
+        elideSubtitle();
+        placeTools();
+    }
     return QFrame::eventFilter(watched, event);
 }
 

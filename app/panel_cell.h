@@ -52,10 +52,13 @@ class PanelCell : public QFrame {
 
   protected:
     void showEvent(QShowEvent* event) override;
+    void enterEvent(QEnterEvent* event) override;
+    void leaveEvent(QEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
     void elideSubtitle();
+    void placeTools();
     /// Of a heat map: selects its layer and head, or shows its step.
     void showCell(int row_index, int column_index, int plot);
     void fillPanelMenu();
@@ -68,7 +71,7 @@ class PanelCell : public QFrame {
     bool dirty_ = true;
     std::optional<FigureKey> drawn_;  ///< the inputs of the shown figure
     double build_ms_ = 0, layout_ms_ = 0;
-    QWidget* header_;
+    QWidget *header_, *tools_;
     QToolButton *menu_, *options_button_;
     QMenu *panel_menu_, *options_menu_;
     QLabel* subtitle_;
