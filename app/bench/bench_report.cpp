@@ -103,7 +103,7 @@ std::string asText(const BenchResult& r) {
     if (r.open_ms > 0)
         return text +
                line(
-                   "session of %d runs, %zu values in their step tables: first picture after %.0f ms · limit "
+                   "session of %d runs, %zu values in their step tables: first paint after %.0f ms · limit "
                    "%.0f: %s\n",
                    r.runs, r.opened_values, r.open_ms, kOpenLimit,
                    r.open_ms <= kOpenLimit ? "met" : "missed");

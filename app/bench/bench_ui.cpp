@@ -188,15 +188,15 @@ class InterfaceBench {
         result_.check.move_ms = percentile(times.latency, 1);
     }
 
-    /// From the command to the first picture of the session.
+    /// From the command to the first paint of the session.
     void open() {
-        struct Pictures final : EventListener {
+        struct Paints final : EventListener {
             Time last{};
             void moveBegins(int, Time) override {}
             void moveEnds(int, Time) override {}
             void windowPainted(Time, const std::vector<Painted>&, Time end) override { last = end; }
-        } pictures;
-        application_.listen(&pictures);
+        } paints;
+        application_.listen(&paints);
         std::optional<Time> applied;
         QObject::connect(&lab(), &Lab::sessionOpened, window_.get(), [&] { applied = Clock::now(); });
         std::string problem;
@@ -204,11 +204,11 @@ class InterfaceBench {
                          [&](const QString& line) { problem = line.toStdString(); });
         const Time begin = Clock::now();
         window_->openSession(order_.session);
-        waitFor("the session's picture",
-                [&] { return !problem.empty() || (applied && pictures.last > *applied); });
+        waitFor("the session's paint",
+                [&] { return !problem.empty() || (applied && paints.last > *applied); });
         application_.listen(nullptr);
         if (!problem.empty()) throw std::runtime_error(problem);
-        result_.open_ms = milliseconds(pictures.last - begin);
+        result_.open_ms = milliseconds(paints.last - begin);
         for (const LabRun& run : lab().runs())
             result_.opened_values += run.data->steps.rows() * run.data->steps.columns.size();
         result_.runs = static_cast<int>(lab().runs().size());

@@ -16,7 +16,7 @@ std::vector<QPolygonF> decimate(const QPolygonF& points, double column);
 
 /// A vertical line for each pixel column that a piece crosses, from its lowest to its highest point there and
 /// to where it enters the next column, at least `width` long. Columns in the gaps of a dash pattern along x
-/// (lengths in pixels) are left out, but for spikes.
+/// (lengths in pixels) are skipped, but for spikes.
 QVector<QLineF> pixelColumns(const QPolygonF& piece, double column, double width, const QVector<qreal>& dash);
 
 }  // namespace normscope::widgets
