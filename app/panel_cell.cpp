@@ -19,6 +19,8 @@ namespace normscope::app {
 
 namespace {
 
+constexpr int kHeaderHeight = 26, kLargeText = 24, kLargeMargin = 30;
+
 QToolButton* headerButton(QWidget* parent, const QString& text, const QString& name,
                           const char* object_name) {
     auto* button = new QToolButton(parent);
@@ -52,8 +54,9 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     : QFrame(parent), lab_(lab), panel_(panel), options_{{panel, {}}}, plot_(new widgets::PlotView(this)) {
     header_ = new QWidget(this);
     header_->setObjectName(QStringLiteral("header"));
-    header_->setFixedHeight(26);
+    header_->setFixedHeight(kHeaderHeight);
     header_->installEventFilter(this);
+    header_->setBackgroundRole(QPalette::Base);
     menu_ = headerButton(header_, {}, tr("Choose the panel of this cell"), "panelMenu");
     QFont bold = menu_->font();
     bold.setBold(true);
@@ -81,7 +84,8 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     row->setSpacing(2);
     row->addWidget(menu_);
     row->addWidget(subtitle_, 1);
-    for (QToolButton* button : {options_button_, save, help, expand}) row->addWidget(button);
+    header_buttons_ = {options_button_, save, help, expand};
+    for (QToolButton* button : header_buttons_) row->addWidget(button);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -161,6 +165,22 @@ void PanelCell::setOptions(const widgets::PanelOptions& options) {
 void PanelCell::setViews(const std::map<std::string, widgets::PlotViewState>& views) {
     views_ = views;
     plot_->setViewState(views_[panel_]);
+}
+
+void PanelCell::setTextSizes(int text_px, double line_px) {
+    plot_->setSizes(text_px, line_px);
+    const bool large = text_px >= 18;
+    header_->setFixedHeight(large ? 2 * text_px - 4 : kHeaderHeight);
+    header_->setAutoFillBackground(large);  // one surface with the headline above
+    header_->layout()->setContentsMargins(large ? kLargeMargin : 6, 0, 4, 0);
+    for (QToolButton* button : header_buttons_) button->setVisible(!large);
+    for (QWidget* text : {static_cast<QWidget*>(menu_), static_cast<QWidget*>(subtitle_)}) {
+        QFont type = font();
+        if (large) type.setPixelSize(kLargeText);
+        type.setBold(text == menu_);
+        text->setFont(type);
+    }
+    elideSubtitle();
 }
 
 void PanelCell::refresh() {

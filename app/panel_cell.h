@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 class QLabel;
 class QMenu;
@@ -33,6 +34,9 @@ class PanelCell : public QFrame {
     /// Zoom and log switches by panel, also of panels that this cell showed before.
     const std::map<std::string, widgets::PlotViewState>& views() const { return views_; }
     void setViews(const std::map<std::string, widgets::PlotViewState>& views);
+
+    /// Of header and plot, in px. From 18 px on the header has no buttons except the panel's menu.
+    void setTextSizes(int text_px, double line_px);
 
     /// Rebuilds the figure if any of its inputs has changed; deferred while hidden.
     void refresh();
@@ -70,6 +74,7 @@ class PanelCell : public QFrame {
     double build_ms_ = 0, layout_ms_ = 0;
     QWidget* header_;
     QToolButton *menu_, *options_button_;
+    std::vector<QToolButton*> header_buttons_;
     QMenu *panel_menu_, *options_menu_;
     QLabel* subtitle_;
     QString full_subtitle_;

@@ -58,8 +58,9 @@ class Lab : public QObject {
 
     /// The default comparison, Pre-LN | Post-LN; not undoable, like opening a session.
     void startOver();
-    /// Replaces the comparison by these untrained runs; undoable.
-    void compare(const std::vector<Recipe>& recipes, const QString& text);
+    /// Replaces the comparison by these untrained runs; undoable. `names` as for renameRun(), may be fewer.
+    void compare(const std::vector<Recipe>& recipes, const QString& text,
+                 const std::vector<std::string>& names = {});
     void addRun(const Recipe& recipe);
     /// Adds a run that starts from another program's model (safetensors, llm.c or llama2.c) and selects it.
     void importModel(const QString& path);

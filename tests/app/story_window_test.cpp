@@ -25,7 +25,7 @@ class StoryWindowTest : public QObject {
         Q_EMIT b.find<widgets::RunStrip>("runStrip")->storyChosen(QString::fromLatin1(stories()[1].name));
         QCOMPARE(b.lab().runs().size(), shown.runs.size());
         for (std::size_t i = 0; i < shown.runs.size(); ++i)
-            QCOMPARE(recipe_json(b.lab().runs()[i].recipe, -1), recipe_json(shown.runs[i], -1));
+            QCOMPARE(recipe_json(b.lab().runs()[i].recipe, -1), recipe_json(shown.runs[i].recipe, -1));
         StoryStrip* strip = b.window->story();
         QVERIFY(strip->isVisible());
         b.lab().undoStack()->undo();
@@ -85,7 +85,8 @@ class StoryWindowTest : public QObject {
         b.makeSmall(30);
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
-        // Thirty steps are too few for the small stack: the headline replaces the sentence of a run under way.
+        // Thirty steps are too few for the small stack: the headline replaces the sentence of a run under
+        // way.
         const RunData& run = *b.lab().runs()[0].data;
         QCOMPARE(run.outcome.state, RunState::Stalled);
         const QString name = QString::fromStdString(run.name);
