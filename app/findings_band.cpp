@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/findings_band.h"
 
+#include "app/group_summary.h"
+#include "app/lab/lab.h"
+#include "app/remedy_box.h"
+#include "core/findings/findings.h"
+#include "core/findings/headline.h"
+#include "widgets/plots/palette_theme.h"
+#include "widgets/plots/theme.h"
+
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -9,20 +17,14 @@
 #include <QTimer>
 #include <algorithm>
 
-#include "app/lab/lab.h"
-#include "app/remedy_box.h"
-#include "core/findings/findings.h"
-#include "core/findings/headline.h"
-#include "widgets/plots/theme.h"
-#include "widgets/plots/palette_theme.h"
-
 namespace normscope::app {
 
 namespace {
 
 constexpr int kMostColumns = 3;
 constexpr int kTwoColumnsFrom = 900;  // width of the band, with remedies
-constexpr int kInterval = 200;  // ms between updates
+constexpr int kGroupWidth = 150;      // of a group's numbers
+constexpr int kInterval = 200;        // ms between updates
 
 /// Whether a finding is shown in the band: the others are in the right rail.
 bool inBand(FindingKind kind) {
@@ -37,12 +39,18 @@ bool hasDepartures(const std::vector<Finding>& found) {
                        [](const Finding& f) { return f.kind == FindingKind::Departures; });
 }
 
-/// Indices of the runs shown: the first ones, the last one replaced by the run that `must` be shown where it is
-/// not among them.
+/// Indices of the runs shown: one of each of the first groups, the run that `must` be shown in the place of
+/// its group, or of the last one.
 std::vector<int> shownRuns(const Lab& lab, int most, int must) {
     std::vector<int> shown;
-    for (int i = 0; i < std::min<int>(most, static_cast<int>(lab.runs().size())); ++i) shown.push_back(i);
-    if (must >= most) shown.back() = must;
+    const auto group = lab.groups().groupOf(static_cast<std::size_t>(must));
+    const std::vector<std::size_t> runs = lab.onePerGroup();
+    for (std::size_t g = 0; g < std::min<std::size_t>(runs.size(), std::size_t(most)); ++g)
+        shown.push_back(static_cast<int>(runs[g]));
+    if (group < shown.size())
+        shown[group] = must;
+    else
+        shown.back() = must;
     return shown;
 }
 
@@ -146,19 +154,12 @@ QStringList FindingsBand::texts() const {
     return all;
 }
 
-void FindingsBand::refresh() {
-    remedies_->refresh();
-    const std::vector<int> shown =
-        shownRuns(lab_,
-                  remedies_->isHidden()       ? kMostColumns
-                  : width() < kTwoColumnsFrom ? 1
-                                              : 2,
-                  runToShow(lab_));
-    while (labels_.size() > shown.size()) {
+void FindingsBand::setColumns(std::size_t count) {
+    while (labels_.size() > count) {
         delete labels_.back();
         labels_.pop_back();
     }
-    while (labels_.size() < shown.size()) {
+    while (labels_.size() < count) {
         auto* label = new QLabel(this);
         label->setWordWrap(true);
         label->setTextFormat(Qt::RichText);
@@ -168,6 +169,38 @@ void FindingsBand::refresh() {
         columns_->insertWidget(static_cast<int>(labels_.size()), label, 1);
         labels_.push_back(label);
     }
+}
+
+/// Instead of the findings of single runs what each group reached.
+void FindingsBand::showGroups() {
+    const auto& groups = lab_.groups().groups;
+    const int space = width() - (remedies_->isHidden() ? 0 : remedies_->width());
+    const std::size_t most = std::max<std::size_t>(1, std::size_t(space / kGroupWidth));
+    const std::size_t selected = lab_.groups().groupOf(static_cast<std::size_t>(lab_.selectedRun()));
+    setColumns(std::min(most, groups.size()));
+    const widgets::Theme theme = widgets::themeOf(palette());
+    for (std::size_t i = 0; i < labels_.size(); ++i) {
+        const std::size_t g = i + 1 == labels_.size() && selected > i ? selected : i;
+        const GroupSummary summary = groupSummary(lab_, groups[g]);
+        columns_->setStretch(static_cast<int>(i), 1);
+        labels_[i]->setText(groupHtml(summary, theme.run(static_cast<int>(g))));
+        labels_[i]->setToolTip(
+            tr("Median of the runs' losses, each the mean of its last 20; then the lowest and the highest"));
+        labels_[i]->setAccessibleName(summary.name);
+        labels_[i]->setAccessibleDescription(
+            QStringList{summary.loss, summary.range, summary.outcomes}.join(QStringLiteral(", ")));
+    }
+}
+
+void FindingsBand::refresh() {
+    remedies_->refresh();
+    if (lab_.groups().any()) return showGroups();
+    const std::vector<int> shown = shownRuns(lab_,
+                                             remedies_->isHidden()       ? kMostColumns
+                                             : width() < kTwoColumnsFrom ? 1
+                                                                         : 2,
+                                             runToShow(lab_));
+    setColumns(shown.size());
     const widgets::Theme theme = widgets::themeOf(palette());
     for (std::size_t i = 0; i < shown.size(); ++i) {
         const RunData& run = *lab_.runs()[static_cast<std::size_t>(shown[i])].data;
@@ -183,12 +216,14 @@ void FindingsBand::refresh() {
     columns_->activate();
     for (std::size_t i = 0; i < shown.size(); ++i) {
         const RunData& run = *lab_.runs()[static_cast<std::size_t>(shown[i])].data;
+        const std::size_t group = lab_.groups().groupOf(static_cast<std::size_t>(shown[i]));
+        const QColor colour = theme.run(static_cast<int>(group));
         const QString name = QString::fromStdString(run.name);
         const Headline failed = headlineOf(run, lab_.step());
         labels_[i]->setText(failed.title.empty()
                                 ? fitting(name, findings(run, lab_.exploring() ? 0 : lab_.step()),
-                                          lab_.exploring(), theme.run(shown[i]), *labels_[i])
-                                : fitting(name, failed, theme.run(shown[i]), *labels_[i]));
+                                          lab_.exploring(), colour, *labels_[i])
+                                : fitting(name, failed, colour, *labels_[i]));
     }
 }
 

@@ -14,7 +14,8 @@ class RemedyBox;
 
 /// The band above the plots, of fixed height: for each of the first runs (always including the selected one)
 /// its state and the findings (core/findings) at the shown step, as many sentences as fit; of a run that
-/// failed its headline. The full text is the tooltip. At the right what to try with a failed run.
+/// failed its headline. Of groups of seeds the median of their losses, their range and outcomes. The full
+/// text is the tooltip. At the right what to try with a failed run.
 class FindingsBand : public QWidget {
     Q_OBJECT
   public:
@@ -31,6 +32,8 @@ class FindingsBand : public QWidget {
 
   private:
     void refresh();
+    void setColumns(std::size_t count);
+    void showGroups();
 
     Lab& lab_;
     QHBoxLayout* columns_;

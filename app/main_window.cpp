@@ -58,47 +58,6 @@ std::vector<widgets::NamedRecipe> namedPresets() {
     return named;
 }
 
-/// The defaults of the knobs. Keys set by a block family have the defaults of the shown family.
-Recipe defaultsFor(const Recipe& shown) {
-    Recipe defaults;
-    const Block block = defaults.stack.block;
-    apply_block_preset(defaults.stack, shown.stack.block);
-    defaults.stack.block = block;
-    defaults.stack.kv_heads = shown.stack.heads;
-    defaults.stack.d_ff = 4 * shown.stack.d_model;
-    complete(defaults.stack, shown.stack.vocab);
-    return defaults;
-}
-
-/// The measured steps of a run: by any probe, and by all probes shown.
-widgets::StepLane laneOf(const RunData& run, int index, const std::vector<std::string>& shown) {
-    widgets::StepLane lane;
-    lane.name = QString::fromStdString(run.name);
-    lane.run = index;
-    lane.recorded = run.steps.step.empty() ? -1 : run.steps.step.back();
-    for (const auto& [probe, samples] : run.probes) {
-        if (probe == "flight") continue;  // the flight recorder's steps: no panel draws them
-        for (const ProbeResult& sample : samples) lane.some.push_back(sample.step);
-    }
-    std::sort(lane.some.begin(), lane.some.end());
-    lane.some.erase(std::unique(lane.some.begin(), lane.some.end()), lane.some.end());
-    std::copy_if(lane.some.begin(), lane.some.end(), std::back_inserter(lane.by_all), [&](qint64 step) {
-        return std::all_of(shown.begin(), shown.end(),
-                           [&](const std::string& probe) { return run.sample_of(probe, step); });
-    });
-    return lane;
-}
-
-QString memoryText(const DeviceUse& use) {
-    if (use.memory.total > 0) return freeMemoryText(use.memory);
-    return QObject::tr("%1 MiB resident").arg(use.resident >> 20);
-}
-
-double last(const RunData& run, const char* column) {
-    const auto* values = run.steps.find(column);
-    return values && !values->empty() ? values->back() : std::nan("");
-}
-
 }  // namespace
 
 MainWindow::MainWindow(const QString& recordings_folder, int threads, const QString& backend)
@@ -291,8 +250,8 @@ void MainWindow::connectStrip() {
     connect(strip_, &widgets::RunStrip::runMenuRequested, this, [this](const QString& id, const QPoint& at) {
         Q_EMIT strip_->runSelected(id);
         QMenu menu(this);
-        for (const char* name :
-             {"pin", "fork", "resume", "rename", "removeRun", "copyExperiment", "pasteExperiment"})
+        for (const char* name : {"pin", "fork", "resume", "addSeeds", "groupSeeds", "rename", "removeRun",
+                                 "copyExperiment", "pasteExperiment"})
             menu.addAction(findChild<QAction*>(QLatin1String(name)));
         menu.exec(at);
     });
@@ -392,80 +351,6 @@ void MainWindow::connectTransport() {
     connect(transport_, &widgets::TransportBar::startNewRun, lab_, &Lab::startAsNewRun);
     connect(transport_->device(), &widgets::DeviceButton::deviceChosen, this, &MainWindow::chooseDevice);
     connect(transport_->device(), &widgets::DeviceButton::menuOpens, lab_, &Lab::findDevices);
-}
-
-void MainWindow::showRuns() {
-    std::vector<Recipe> recipes;
-    // A chip describes what is drawn: knobs moved after training belong to another run.
-    for (const LabRun& run : lab_->runs())
-        recipes.push_back(run.trained() || run.underWay() ? run.live : run.recipe);
-    const auto differences = widgets::runDifferences(recipes);
-    std::vector<widgets::RunLabel> labels;
-    for (std::size_t i = 0; i < lab_->runs().size(); ++i) {
-        const RunData& run = *lab_->runs()[i].data;
-        RunState state = run.outcome.state;
-        if (state == RunState::Running && !lab_->playing()) state = RunState::Paused;
-        const std::string& rejection = lab_->runs()[i].rejection;
-        if (state == RunState::Prepared && !rejection.empty()) state = RunState::Failed;
-        labels.push_back({QString::fromStdString(run.id), QString::fromStdString(run.name),
-                          static_cast<int>(i), differences[i].join(QStringLiteral(" · ")), state,
-                          QString::fromStdString(rejection.empty() ? run.outcome.text : rejection)});
-    }
-    strip_->setRuns(labels);
-    strip_->setSelected(QString::fromStdString(lab_->selected().id));
-    showKnobs();
-}
-
-void MainWindow::showKnobs() {
-    const Recipe& shown = lab_->selected().recipe;
-    const Recipe defaults = defaultsFor(shown);
-    knobs_->setRecipe(shown, defaults);
-    presentation_->foot()->setRecipe(shown, defaults);
-    std::vector<Recipe> compared;
-    for (const LabRun& run : lab_->runs()) compared.push_back(run.recipe);
-    knobs_->setCompared(compared);
-    knobs_->setLinked(lab_->linked());
-    stack_->setSpec(shown.stack);
-    showNotices();
-}
-
-void MainWindow::showTransport() {
-    std::vector<widgets::StepMark> marks;
-    std::vector<widgets::StepLane> lanes;
-    qint64 planned = 0;
-    double tokens = 0;
-    for (std::size_t i = 0; i < lab_->runs().size(); ++i) {
-        const LabRun& run = lab_->runs()[i];
-        planned = std::max<qint64>(planned, run.live.train.steps - 1);
-        for (const RunEvent& event : run.data->events)
-            marks.push_back({event.step, static_cast<int>(i),
-                             event.kind == "outcome" ? run.data->outcome.state : RunState::Running,
-                             QString::fromStdString(event.text)});
-        lanes.push_back(laneOf(*run.data, static_cast<int>(i), lab_->visibleProbes()));
-        if (run.underWay() && run.trained()) tokens += last(*run.data, "tokens_per_s");
-    }
-    const double unknown = std::nan("");
-    transport_->setRange(lab_->lastStep(), planned);
-    const qint64 step = lab_->exploring() ? 0 : std::min(lab_->step(), lab_->lastStep());
-    presentation_->foot()->scrubber()->setMarks(marks);
-    presentation_->foot()->scrubber()->setLanes(lanes);
-    presentation_->showStep(lab_->lastStep(), planned, step);
-    transport_->setMarks(std::move(marks));
-    transport_->setLanes(std::move(lanes));
-    transport_->setStep(step);
-    transport_->setPlaying(lab_->playing());
-    transport_->setPreviewPending(lab_->changesPending());
-    transport_->setMeasuring(lab_->measuringStatus());
-    const QString obstacle = lab_->measureObstacle();
-    transport_->setMeasurable(obstacle.isEmpty(), obstacle);
-    const bool rates = lab_->anyUnderWay() && !lab_->exploring();
-    transport_->setRates(rates ? tokens : unknown, rates ? lab_->stepMs() : unknown,
-                         rates ? 100 * lab_->probeOverhead() : unknown);
-    const DeviceUse& use = lab_->deviceUse();
-    const bool known = rates && !use.backend.empty();
-    transport_->setDeviceUse(known ? QString::fromStdString(use.backend) : QString(),
-                             known ? memoryText(use) : QString());
-    transport_->device()->setTraining(lab_->anyUnderWay());
 }
 
 void MainWindow::showStackColours() {

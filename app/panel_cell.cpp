@@ -191,8 +191,7 @@ void PanelCell::refresh() {
     drawn_ = std::move(key);
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
-    auto figure = std::make_shared<const widgets::Figure>(
-        widgets::buildPanel(panel_, lab_.panelInput(panel_, options_[panel_])));
+    auto figure = std::make_shared<const widgets::Figure>(lab_.figure(panel_, options_[panel_]));
     const auto built = Clock::now();
     menu_->setText(figure->title + QStringLiteral(" ▾"));  // of the quantity where a panel shows several
     full_subtitle_ = figure->subtitle;

@@ -10,6 +10,7 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPainter>
 #include <QStackedWidget>
 #include <QToolButton>
 #include <algorithm>
@@ -79,9 +80,8 @@ RemedyTable::Row rowOf(const Lab& lab, const std::string& id) {
     row.name = text(data.name);
     row.run = static_cast<int>(run - runs.begin());
     row.state = data.outcome.state;
-    row.outcome = run->underWay()
-                      ? QObject::tr("step %1 of %2").arg(run->lastStep() + 1).arg(run->live.train.steps)
-                      : widgets::outcomeWord(data.outcome.state);
+    row.outcome = run->underWay() ? QObject::tr("step %1").arg(run->lastStep() + 1)
+                                  : widgets::outcomeWord(data.outcome.state);
     const FinalValues values = final_values(data);
     if (run->underWay() || values.rows == 0) return row;
     row.loss =
@@ -98,6 +98,9 @@ RemedyBox::RemedyBox(Lab& lab, QWidget* parent) : QWidget(parent), lab_(lab) {
     setFixedWidth(kWidth);
     title_ = smallLabel(this);
     action_ = textButton(this, "remedyAction");
+    QSizePolicy kept = title_->sizePolicy();
+    kept.setRetainSizeWhenHidden(true);  // the buttons stay at the right
+    title_->setSizePolicy(kept);
     back_ = textButton(this, "remedyTableSwitch");
     auto* head = new QHBoxLayout;
     head->setSpacing(6);
@@ -172,6 +175,12 @@ void RemedyBox::act() {
     lab_.tryRemedies(trials->shown());
 }
 
+void RemedyBox::paintEvent(QPaintEvent*) {
+    if (!showsTable()) return;
+    QPainter painter(this);
+    table_->paintHead(painter, back_->height(), back_->x());
+}
+
 void RemedyBox::refresh() {
     const RemedyTrials* trials = lab_.remedyTrials();
     setVisible(trials != nullptr);
@@ -184,6 +193,8 @@ void RemedyBox::refresh() {
     back_->setVisible(!table_of_.empty());
     back_->setText(table ? tr("Drafts") : tr("Table"));
     pages_->setCurrentIndex(table ? 1 : 0);
+    title_->setVisible(!table);
+    update();  // the head of the table
     table ? showTable(*trials) : showDrafts(*trials);
 }
 
@@ -243,8 +254,6 @@ void RemedyBox::showDrafts(const RemedyTrials& trials) {
 }
 
 void RemedyBox::showTable(const RemedyTrials& trials) {
-    title_->setText(tr("Tried from step 0"));
-    title_->setToolTip({});
     action_->hide();
     std::vector<RemedyTable::Row> rows{rowOf(lab_, trials.run)};
     for (const std::string& id : trials.tried) rows.push_back(rowOf(lab_, id));

@@ -33,6 +33,9 @@ class RemedyBox : public QWidget {
     const RemedyTable& table() const { return *table_; }
     bool showsTable() const;
 
+  protected:
+    void paintEvent(QPaintEvent* event) override;
+
   private:
     void showDrafts(const RemedyTrials& trials);
     void showTable(const RemedyTrials& trials);

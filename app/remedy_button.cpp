@@ -14,7 +14,7 @@ namespace normscope::app {
 
 namespace {
 
-constexpr int kPad = 6, kPlotWidth = 50, kPlotHeight = 28, kText = 12, kSmall = 11;
+constexpr int kPad = 6, kPlotWidth = 44, kPlotHeight = 28, kText = 12, kSmall = 11;
 constexpr double kLowest = -4, kHighest = 1;  // log₁₀ of the plot's range
 
 QFont sized(QFont font, int pixels, bool bold) {
@@ -98,11 +98,11 @@ void RemedyButton::paintEvent(QPaintEvent*) {
     painter.setPen(QPen(theme.text, 2));
     painter.drawPolyline(polyline(draft_.first.gradient, steps, plot));
 
-    const int left = kPad + kPlotWidth + 8;
+    const int left = kPad + kPlotWidth + 6;
     const QFont heavy = sized(font(), kText, true), small = sized(font(), kSmall, false);
     painter.setFont(small);
     painter.setPen(theme.muted);
-    const QRect first(left, 3, width() - left - 4, height() / 2 - 3),
+    const QRect first(left, 3, width() - left - 2, height() / 2 - 3),
         second(left, height() / 2, first.width(), 15);
     painter.drawText(first, Qt::AlignVCenter | Qt::AlignLeft, QString::number(rank_));
     painter.drawText(second, Qt::AlignVCenter | Qt::AlignLeft, resultText());

@@ -5,14 +5,21 @@
 #include "widgets/plots/palette_theme.h"
 
 #include <QPainter>
+#include <algorithm>
 
 namespace normscope::app {
 
 namespace {
 
-constexpr int kText = 11, kLine = 14, kGlyph = 10;
+constexpr int kText = 11, kGlyph = 10;
 // Left edges of the columns as shares of the width: outcome, loss, gradient.
-constexpr double kOutcome = 0.36, kLoss = 0.58, kGradient = 0.78;
+constexpr double kOutcome = 0.3, kLoss = 0.45, kGradient = 0.65;
+
+QFont sized(QFont font, bool bold) {
+    font.setPixelSize(kText);
+    font.setBold(bold);
+    return font;
+}
 
 }  // namespace
 
@@ -34,40 +41,40 @@ void RemedyTable::setRows(const std::vector<Row>& rows, const QString& gradient_
     update();
 }
 
+void RemedyTable::cell(QPainter& painter, double from, int right, const QRect& line,
+                       const QString& text) const {
+    const QRect box(at(from), line.top(), right - at(from) - 4, line.height());
+    painter.drawText(box, Qt::AlignVCenter | Qt::AlignLeft,
+                     painter.fontMetrics().elidedText(text, Qt::ElideRight, box.width()));
+}
+
+void RemedyTable::paintHead(QPainter& painter, int height, int right) const {
+    const QRect line(0, 0, width(), height);
+    painter.setFont(sized(font(), false));
+    painter.setPen(widgets::themeOf(palette()).muted);
+    cell(painter, 0, at(kOutcome), line, tr("tried from step 0"));
+    cell(painter, kOutcome, at(kLoss), line, tr("outcome"));
+    cell(painter, kLoss, at(kGradient), line, tr("loss, last 20 steps"));
+    cell(painter, kGradient, right, line, gradient_title_);
+}
+
 void RemedyTable::paintEvent(QPaintEvent*) {
     const widgets::Theme theme = widgets::themeOf(palette());
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
-    QFont plain = font();
-    plain.setPixelSize(kText);
-    QFont heavy = plain;
-    heavy.setBold(true);
-    painter.setFont(plain);
-    const auto cell = [&](double from, double to, int line, const QString& text) {
-        const QRect box(static_cast<int>(from * width()), line * kLine,
-                        static_cast<int>((to - from) * width()) - 4, kLine);
-        painter.drawText(box, Qt::AlignVCenter | Qt::AlignLeft,
-                         painter.fontMetrics().elidedText(text, Qt::ElideRight, box.width()));
-    };
-    painter.setPen(theme.muted);
-    cell(0, kOutcome, 0, tr("run"));
-    cell(kOutcome, kLoss, 0, tr("outcome"));
-    cell(kLoss, kGradient, 0, tr("loss, last 20 steps"));
-    cell(kGradient, 1, 0, gradient_title_);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
         const Row& row = rows_[i];
-        const int line = static_cast<int>(i) + 1;
+        const QRect line(0, static_cast<int>(i) * kLine, width(), kLine);
         painter.setPen(theme.run(row.run));
-        painter.setFont(heavy);
-        cell(0, kOutcome, line, row.name);
-        painter.setFont(plain);
-        const double glyph = kOutcome * width();
-        widgets::paintGlyph(painter, QRectF(glyph, line * kLine + 2, kGlyph, kGlyph),
+        painter.setFont(sized(font(), true));
+        cell(painter, 0, at(kOutcome), line, row.name);
+        painter.setFont(sized(font(), false));
+        widgets::paintGlyph(painter, QRectF(at(kOutcome), line.top() + 2, kGlyph, kGlyph),
                             widgets::outcomeGlyph(row.state), theme.text);
         painter.setPen(theme.text);
-        cell(kOutcome + (kGlyph + 4.0) / std::max(1, width()), kLoss, line, row.outcome);
-        cell(kLoss, kGradient, line, row.loss);
-        cell(kGradient, 1, line, row.gradient);
+        cell(painter, kOutcome + (kGlyph + 4.0) / std::max(1, width()), at(kLoss), line, row.outcome);
+        cell(painter, kLoss, at(kGradient), line, row.loss);
+        cell(painter, kGradient, width(), line, row.gradient);
     }
 }
 

@@ -52,6 +52,10 @@ void addWindowActions(MainWindow& window) {
     });
     add("compare", tr("Compare with another run"), {QKeySequence(QStringLiteral("Ctrl+="))},
         [w] { w->addComparison(); });
+    add("addSeeds", tr("Repeat every run with two more seeds"),
+        {QKeySequence(QStringLiteral("Ctrl+Shift+R"))}, [lab] { lab->addSeeds(2); });
+    add("groupSeeds", tr("Group runs that differ in the seed alone, or show each"),
+        {QKeySequence(QStringLiteral("Ctrl+G"))}, [lab] { lab->setGroupSeeds(!lab->groupsSeeds()); });
     add("rename", tr("Rename the selected run"), {Qt::Key_F2}, [w] { w->renameSelected(); });
     add("removeRun", tr("Remove the selected run"), {QKeySequence(QStringLiteral("Ctrl+Backspace"))},
         [lab] { lab->removeRun(lab->selectedRun()); });

@@ -212,6 +212,7 @@ void MainWindow::exportPanel(const PanelCell& cell) {
     spec.panel = cell.panel();
     spec.options = cell.options();
     if (lab_->step() != Lab::kNewest) spec.step = lab_->step();
+    if (lab_->groups().any()) spec.group_by = "seed";
     auto* dialog = new ExportDialog(cell.plot()->figure(), cell.plot()->viewState(), recipeText(),
                                     std::move(spec), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);

@@ -66,6 +66,7 @@ std::string viewJson(const MainWindow& window) {
                  {"wide", window.grid()->isWide()},
                  {"focus", window.grid()->focusedCell()},
                  {"linked", lab.linked()},
+                 {"group_seeds", lab.groupsSeeds()},
                  {"run", lab.selectedRun()},
                  {"layer", lab.selectedLayer()},
                  {"head", lab.selectedHead()},
@@ -96,6 +97,7 @@ void applyViewJson(MainWindow& window, const std::string& text) {
             apply(*cells[i], view["cells"][i]);
         window.grid()->focusCell(view.at("focus").get<int>());
         lab.setLinked(view.at("linked").get<bool>());
+        lab.setGroupSeeds(view.value("group_seeds", true));
         std::map<std::string, Lab::RunKnobs> knobs;
         for (const auto& [id, k] : view.at("knobs").items())
             knobs[id] = {parse_recipe(k.at("recipe").dump(), "/view: knobs of run " + id),

@@ -217,6 +217,7 @@ class InterfaceBench {
         });
         resize.start(33);
         wait(std::chrono::milliseconds(static_cast<int>(1000 * order_.seconds)));
+        waitFor("a further step", [&] { return steps() > before; });  // where the cores are busy
         resize.stop();
         result_.stalls = watchdog.stop();
         application_.listen(nullptr);

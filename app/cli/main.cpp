@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
-#include "app/cli/remedies.h"
 #include "core/backend/cpu/default_threads.h"
 #include "core/backend/cpu/kept_memory.h"
 #include "core/backend/devices.h"
@@ -40,9 +39,9 @@ int run(int argc, char** argv) {
     program.set_version_flag("--version", NORMSCOPE_VERSION);
     program.require_subcommand(1);
     Task task;
-    for (const auto add : {add_devices, add_presets, add_train, add_sweep, add_probe, add_probes, add_evaluate,
-                           add_theta, add_bench, add_gather, add_info, add_validate, add_import, add_export,
-                           add_remedies})
+    for (const auto add : {add_devices, add_presets, add_train, add_sweep, add_probe, add_probes,
+                           add_evaluate, add_theta, add_bench, add_gather, add_info, add_validate, add_import,
+                           add_export, add_remedies})
         add(program, task);
     try {
         program.parse(argc, argv);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/cli/remedies.h"
-
+#include "app/cli/command.h"
 #include "app/cli/files.h"
 #include "core/backend/devices.h"
 #include "core/findings/headline.h"
@@ -204,7 +203,7 @@ int run_remedies(const RemediesOptions& options) {
 void add_remedies(CLI::App& program, Task& task) {
     auto options = std::make_shared<RemediesOptions>();
     auto* command = program.add_subcommand(
-        "remedies", "why a run failed, and which changes of its recipe learn in a draft of 16 steps");
+        "remedies", "why a run failed, and changes of its recipe, ranked by drafts of 16 steps or more");
     command
         ->add_option("TARGET", options->target,
                      "a recipe's path or a preset's name, which is trained first; or a recorded run")

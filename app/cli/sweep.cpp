@@ -133,15 +133,19 @@ int merge(const SweepArguments& arguments) {
     const SweepMerge merged = merge_sweeps(arguments.merge, arguments.out);
     print_end(merged.results, arguments.out);
     if (merged.missing.empty()) return kDone;
-    const SweepRun& first = merged.results.runs[merged.missing.front()];
+    const auto text_of = [&](std::size_t run) {
+        const auto deleted = merged.deleted.find(run);
+        return settings_text(merged.results.spec, merged.results.runs[run]) +
+               (deleted == merged.deleted.end()
+                    ? ""
+                    : " (" + deleted->second + ", named in results.csv, is not there)");
+    };
     const std::size_t more = merged.missing.size() - 1;
-    for (const std::size_t run : merged.missing)
-        std::cout << "missing: " << settings_text(merged.results.spec, merged.results.runs[run]) << "\n";
+    for (const std::size_t run : merged.missing) std::cout << "missing: " << text_of(run) << "\n";
     complain(arguments.out + ": " + std::to_string(merged.missing.size()) + " of " +
-             std::to_string(merged.results.runs.size()) +
-             " runs are missing: " + settings_text(merged.results.spec, first) +
-             (more > 0 ? " and " + std::to_string(more) + " more" : "") + "; sweep --out " + arguments.out +
-             " trains them");
+             std::to_string(merged.results.runs.size()) + " runs are missing: " +
+             text_of(merged.missing.front()) + (more > 0 ? " and " + std::to_string(more) + " more" : "") +
+             "; sweep --out " + arguments.out + " trains them");
     return kFailed;
 }
 

@@ -27,12 +27,14 @@ ChangeRuns::ChangeRuns(Lab& lab, std::vector<LabRun> before, std::vector<LabRun>
       before_(withoutWeights(std::move(before))),
       after_(withoutWeights(std::move(after))) {}
 
+/// Runs of the one side may leave the comparison and be trained until then: they come back as they leave.
 void ChangeRuns::undo() {
-    lab_.restoreRuns(before_);
+    after_ = withoutWeights(withLaterRecordings(std::move(after_), lab_.restoreRuns(before_)));
 }
 
 void ChangeRuns::redo() {
-    if (!std::exchange(in_force_, false)) lab_.restoreRuns(after_);
+    if (std::exchange(in_force_, false)) return;
+    before_ = withoutWeights(withLaterRecordings(std::move(before_), lab_.restoreRuns(after_)));
 }
 
 }  // namespace normscope::app

@@ -14,6 +14,7 @@ namespace {
 
 const QString kSchemeKey = QStringLiteral("stack.scheme");  // what a comparison is about
 const QString kLayersKey = QStringLiteral("stack.layers");
+const QString kSeedKey = QStringLiteral("seed");
 
 template <class Runs>
 auto* found(Runs& runs, const std::string& id) {
@@ -61,12 +62,64 @@ QSet<QString> differingKeys(const Comparison& now) {
 }
 
 RunIds targetsOf(const Comparison& now, const QString& key) {
-    const bool own =
-        !now.linked || key == kSchemeKey || key == kLayersKey || differingKeys(now).contains(key);
+    const RunIds seeds = seedsOf(now, now.selectedRun().id);
+    const bool all = now.linked && key != kSchemeKey && key != kLayersKey;
+    const auto same = [&](const LabRun& run) {
+        return widgets::recipeValues(run.recipe).value(key) ==
+               widgets::recipeValues(now.runs.front().recipe).value(key);
+    };
     RunIds targets;
+    if (all && std::all_of(now.runs.begin(), now.runs.end(), same)) {
+        for (const LabRun& run : now.runs)
+            if (!run.pinned) targets.insert(run.id);
+        return targets;
+    }
+    if (key == kSeedKey) return now.selectedRun().pinned ? RunIds{} : RunIds{now.selectedRun().id};
     for (const LabRun& run : now.runs)
-        if (!run.pinned && (!own || run.id == now.selectedRun().id)) targets.insert(run.id);
+        if (!run.pinned && seeds.count(run.id)) targets.insert(run.id);
     return targets;
+}
+
+RunIds seedsOf(const Comparison& now, const std::string& id) {
+    const LabRun* one = now.find(id);
+    if (!one) return {};
+    RunIds same{id};
+    if (one->pinned) return same;
+    std::set<std::uint64_t> seeds{one->recipe.train.seed};
+    for (const LabRun& run : now.runs) {
+        if (run.pinned || seeds.count(run.recipe.train.seed)) continue;
+        Recipe recipe = run.recipe;
+        recipe.train.seed = one->recipe.train.seed;
+        if (!same_recipe(recipe, one->recipe)) continue;
+        seeds.insert(run.recipe.train.seed);
+        same.insert(run.id);
+    }
+    return same;
+}
+
+Comparison withSeeds(Comparison now, int count, const std::function<std::string()>& new_id) {
+    std::vector<LabRun> all;
+    std::set<std::string> done;
+    for (const LabRun& run : now.runs) {
+        if (done.count(run.id)) continue;
+        const RunIds group = seedsOf(now, run.id);
+        std::set<std::uint64_t> taken;
+        for (const LabRun& member : now.runs)
+            if (group.count(member.id)) {
+                taken.insert(member.recipe.train.seed);
+                all.push_back(member);
+                done.insert(member.id);
+            }
+        // An imported model starts from its own weights, whatever the seed.
+        if (run.pinned || run.weights) continue;
+        std::uint64_t seed = *taken.rbegin();
+        for (int i = 0; i < count; ++i) {
+            Recipe recipe = run.recipe;
+            recipe.train.seed = ++seed;
+            all.push_back(makeRun(new_id(), recipe));
+        }
+    }
+    return withRuns(std::move(now), std::move(all));
 }
 
 Comparison withRuns(Comparison now, std::vector<LabRun> runs) {
@@ -119,9 +172,9 @@ Comparison withPinned(Comparison now, const std::string& id) {
     return now;
 }
 
-Comparison restored(const Comparison& now, std::vector<LabRun> then) {
+std::vector<LabRun> withLaterRecordings(std::vector<LabRun> then, const std::vector<LabRun>& replaced) {
     for (LabRun& run : then)
-        if (const LabRun* present = now.find(run.id)) {
+        if (const LabRun* present = found(replaced, run.id)) {
             const LabRun before = std::move(run);
             run = *present;
             run.recipe = before.recipe;
@@ -130,7 +183,11 @@ Comparison restored(const Comparison& now, std::vector<LabRun> then) {
             run.pinned = before.pinned;
             run.weights = before.weights;
         }
-    return withRuns(now, std::move(then));
+    return then;
+}
+
+Comparison restored(const Comparison& now, std::vector<LabRun> then) {
+    return withRuns(now, withLaterRecordings(std::move(then), now.runs));
 }
 
 NewRuns asNewRuns(Comparison now, const std::function<std::string()>& new_id) {
@@ -166,15 +223,24 @@ std::string nameOf(const Comparison& now, Recipe recipe) {
 
 void nameUntrained(Comparison& now) {
     std::set<std::string> taken;
+    std::map<std::string, std::uint64_t> seed_of;  // by name, of the first run that has it
     for (const LabRun& run : now.runs)
-        if (run.committed() || run.pinned) taken.insert(run.data->name);
+        if (run.committed() || run.pinned) {
+            taken.insert(run.data->name);
+            seed_of.emplace(run.data->name, run.live.train.seed);
+        }
     for (LabRun& run : now.runs) {
         if (run.committed() || run.pinned) continue;
         const std::string base = !run.given_name.empty() ? run.given_name
                                  : run.weights           ? run.weights->name
                                                          : nameOf(now, run.recipe);
         std::string name = base;
-        for (int n = 2; !taken.insert(name).second; ++n) name = base + " · " + std::to_string(n);
+        // Other seeds of one recipe have theirs in the name.
+        const auto [first, fresh] = seed_of.emplace(base, run.recipe.train.seed);
+        if (!fresh && first->second != run.recipe.train.seed)
+            name += " · seed " + std::to_string(run.recipe.train.seed);
+        const std::string own = name;
+        for (int n = 2; !taken.insert(name).second; ++n) name = own + " · " + std::to_string(n);
         if (run.data->name == name) continue;
         run.data = std::make_shared<RunData>(*run.data);  // a ghost or an undo entry may hold the old one
         run.data->name = name;
@@ -197,8 +263,11 @@ Comparison withName(Comparison now, int index, const std::string& name) {
 
 LabRun stopped(LabRun run) {
     run.data = std::make_shared<RunData>(*run.data);
-    run.data->outcome = {RunState::Interrupted, run.lastStep(),
-                         "stopped at step " + std::to_string(run.lastStep() + 1), -1};
+    if (run.trained())
+        run.data->outcome = {RunState::Interrupted, run.lastStep(),
+                             "stopped at step " + std::to_string(run.lastStep() + 1), -1};
+    else
+        run.data->outcome = {};
     run.training = 0;
     return run;
 }

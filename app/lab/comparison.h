@@ -33,9 +33,14 @@ using RunIds = std::set<std::string>;
 
 /// Keys in which the runs differ.
 QSet<QString> differingKeys(const Comparison& now);
-/// The runs that a knob changes: only the selected one where the knobs are not linked, or the runs differ.
-/// Pinned runs are skipped.
+/// The runs that a knob changes: where the knobs are not linked, or the runs differ, only the selected one
+/// with its other seeds. Pinned runs are skipped.
 RunIds targetsOf(const Comparison& now, const QString& key);
+/// The run and those whose knobs differ from its own in the seed alone, one of each seed.
+RunIds seedsOf(const Comparison& now, const std::string& id);
+/// Adds to each run, next to it, runs of its recipe with the next seeds. Not for pinned runs and imported
+/// models.
+Comparison withSeeds(Comparison now, int count, const std::function<std::string()>& new_id);
 
 /// Replaces the runs; the selection is kept by run id, else by index.
 Comparison withRuns(Comparison now, std::vector<LabRun> runs);
@@ -50,6 +55,9 @@ Comparison withPinned(Comparison now, const std::string& id);
 
 /// The runs of an undo entry: knobs, pins and weights are those of `then`, later recordings are kept.
 Comparison restored(const Comparison& now, std::vector<LabRun> then);
+
+/// The runs of an undo entry, with what was recorded of them until they were replaced by others.
+std::vector<LabRun> withLaterRecordings(std::vector<LabRun> then, const std::vector<LabRun>& replaced);
 
 /// Trained runs whose knobs moved on, each replaced by a new one of its knobs; `fresh` are the new ones' ids.
 struct NewRuns {
@@ -66,7 +74,7 @@ void nameUntrained(Comparison& now);
 /// One run under another name, made different from the others'; an empty one gives it back its own.
 Comparison withName(Comparison now, int index, const std::string& name);
 
-/// The run as one that was stopped by hand at its last row.
+/// The run as one that was stopped by hand at its last row; without a row, as one that was not started.
 LabRun stopped(LabRun run);
 
 }  // namespace normscope::app

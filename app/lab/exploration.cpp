@@ -79,9 +79,10 @@ void Exploration::takeRun(const RunFrame& part, LabRun& run, const Frame& frame,
         changes.notices |= !run.rejection.empty() || (!committed && run.gate_warnings != part.gate_warnings);
         run.rejection.clear();
         if (!committed) run.gate_warnings = part.gate_warnings;
-        // Values that depend on the data.
+        // Values that depend on the data; of the data before where the knobs have moved since the request.
         const Recipe* completed = part.header->recipe.get();
-        if (completed && run.recipe.stack.vocab == 0) run.recipe.stack.vocab = completed->stack.vocab;
+        if (completed && !again_ && run.recipe.stack.vocab == 0)
+            run.recipe.stack.vocab = completed->stack.vocab;
         if (!committed) run.live = run.recipe;
     }
     const RunData& old = committed && run.preview ? *run.preview : *run.data;

@@ -28,6 +28,8 @@ struct FigureKey {
     bool exploring = false;
     QString hint;
     int selected_layer = -1, selected_head = -1;
+    std::vector<std::size_t> group_of = {};  ///< by run; empty: no groups
+    int selected_run = -1;                   ///< of groups, one run of which may be shown
 
     bool operator==(const FigureKey&) const = default;
 };

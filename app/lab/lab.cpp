@@ -5,8 +5,6 @@
 #include "core/backend/cpu/default_threads.h"
 #include "core/probe/registry.h"
 #include "core/run/complete.h"
-#include "widgets/panels/panel_registry.h"
-#include "widgets/panels/recipe_facts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -76,12 +74,11 @@ void Lab::connectReplies() {
     on(engine, &EngineWorker::drafted, &Lab::takeDrafted);
     connect(this, &Lab::runsChanged, this, &Lab::updateRemedies);
     // Data to record does not pass through the interface thread, which may be busy.
-    connect(engine, &EngineWorker::recordingWaits, io,
-            [io, queue = engine->recordings()] {
-                // A copy of this thread's own: the connection's is released by the engine's thread when it ends.
-                const auto held = queue;
-                io->record(held);
-            });
+    connect(engine, &EngineWorker::recordingWaits, io, [io, queue = engine->recordings()] {
+        // A copy of this thread's own: the connection's is released by the engine's thread when it ends.
+        const auto held = queue;
+        io->record(held);
+    });
     on(io, &IoWorker::notRecorded, &Lab::takeNotRecorded);
     on(io, &IoWorker::recordingBegun, &Lab::takeRecordingBegun);
     on(io, &IoWorker::sessionSaved, &Lab::takeSaved);
@@ -150,15 +147,16 @@ void Lab::commit(Comparison after, const QString& text) {
     Q_EMIT viewChanged();
 }
 
-void Lab::restoreRuns(const std::vector<LabRun>& runs) {
+std::vector<LabRun> Lab::restoreRuns(const std::vector<LabRun>& runs) {
     if (!drag_) clearGhosts();
     Comparison after = restored(now_, runs);
-    letGo(now_.runs, after);
+    std::vector<LabRun> before = letGo(now_.runs, after);
     now_ = std::move(after);
     if (drag_)
         for (const LabRun& run : now_.runs) drag_->before[run.id] = run.recipe;
     applyRecipes();
     Q_EMIT viewChanged();
+    return before;
 }
 
 void Lab::compare(const std::vector<Recipe>& recipes, const QString& text,
@@ -175,6 +173,10 @@ void Lab::addRun(const Recipe& recipe) {
     Comparison after = now_;
     after.runs.push_back(makeRun(newId(), recipe));
     commit(std::move(after), tr("compare with %1").arg(QString::fromStdString(default_run_name(recipe))));
+}
+
+void Lab::addSeeds(int count) {
+    commit(withSeeds(now_, count, [this] { return newId(); }), tr("add %n seed(s)", nullptr, count));
 }
 
 void Lab::removeRun(int index) {
@@ -366,90 +368,6 @@ void Lab::selectLayer(int layer, int head) {
     selected_layer_ = layer;
     selected_head_ = head;
     Q_EMIT viewChanged();
-}
-
-QString Lab::hint() const {
-    std::vector<const LabRun*> untrained;
-    for (const LabRun& run : now_.runs)
-        if (!run.trained() && !run.pinned) untrained.push_back(&run);
-    if (untrained.empty()) return {};
-    double seconds = 0;
-    bool one_length = true;
-    for (const LabRun* run : untrained) {
-        seconds += training_time_.seconds(run->recipe);
-        one_length &= run->recipe.train.steps == untrained.front()->recipe.train.steps;
-    }
-    QString text = untrained.size() == 1   ? tr("Press Space to train it")
-                   : untrained.size() == 2 ? tr("Press Space to train both runs")
-                                           : tr("Press Space to train all runs");
-    if (one_length) text += tr(": %1 steps").arg(untrained.front()->recipe.train.steps);
-    if (const QString about = durationText(seconds); !about.isEmpty()) text += tr(", about %1").arg(about);
-    return text;
-}
-
-widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::PanelOptions& options) const {
-    widgets::PanelInput input;
-    for (const LabRun& run : now_.runs) {
-        const bool measured_here = !run.committed() && !run.pinned;
-        input.runs.push_back(run.data.get());
-        const auto ghost = ghosts_.find(run.id);
-        input.ghosts.push_back(ghost == ghosts_.end() ? nullptr : ghost->second.get());
-        input.previews.push_back(run.preview.get());
-        const auto& probes = widgets::panelInfo(panel).probes;
-        const bool outdated = std::any_of(probes.begin(), probes.end(), [&](const std::string& probe) {
-            const auto measured = run.measured_for.find(probe);
-            return measured != run.measured_for.end() && measured->second < exploration_.generation();
-        });
-        input.draft.push_back(measured_here && outdated);
-        input.awaited.push_back(!exact() && measured_here && run.rejection.empty());
-    }
-    input.ghost_name = ghost_name_;
-    input.step = step_;
-    input.exploring = exploring();
-    input.hint = hint();
-    input.selected_layer = selected_layer_;
-    input.selected_head = selected_head_;
-    input.options = options;
-    return input;
-}
-
-FigureKey Lab::figureKey(const std::string& panel, const widgets::PanelOptions& options) const {
-    const widgets::PanelInput input = panelInput(panel, options);
-    FigureKey key{panel,
-                  options,
-                  {},
-                  input.step,
-                  input.exploring,
-                  input.hint,
-                  input.selected_layer,
-                  input.selected_head};
-    for (std::size_t i = 0; i < now_.runs.size(); ++i) {
-        const LabRun& run = now_.runs[i];
-        const auto ghost = ghosts_.find(run.id);
-        FigureKey::Run drawn{run.data,
-                              ghost == ghosts_.end() ? nullptr : ghost->second,
-                              run.preview,
-                              run.data->steps.rows(),
-                              0,
-                              run.data->events.size(),
-                              run.data->outcome.state,
-                              input.draft[i],
-                              input.awaited[i]};
-        for (const auto& [probe, samples] : run.data->probes) drawn.samples += samples.size();
-        if (key.exploring && panel == "training") {
-            // Before training the losses' figure shows names, floors and the number of steps alone: a moved
-            // knob, which replaces the data, need not rebuild and repaint it.
-            drawn = {};
-            key.hint += QStringLiteral("\n%1 %2 %3 %4 %5")
-                            .arg(QString::fromStdString(run.data->name))
-                            .arg(run.data->ln_vocab)
-                            .arg(run.data->unigram_entropy)
-                            .arg(run.data->entropy_rate)
-                            .arg(widgets::recipeFacts(run.data->recipe).steps.value_or(0));
-        }
-        key.runs.push_back(std::move(drawn));
-    }
-    return key;
 }
 
 }  // namespace normscope::app

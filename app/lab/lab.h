@@ -12,6 +12,7 @@
 #include "app/lab/training_time.h"
 #include "app/lab/worker_thread.h"
 #include "widgets/panels/panel.h"
+#include "widgets/panels/run_group.h"
 #include "widgets/stack/norm_override.h"
 
 #include <QObject>
@@ -56,12 +57,14 @@ class Lab : public QObject {
     /// Keys in which the runs of the comparison differ.
     QSet<QString> differingKeys() const { return app::differingKeys(now_); }
 
-    /// The default comparison, Pre-LN | Post-LN; not undoable, like opening a session.
+    /// The default comparison, Pre-LN | Post-LN, as a new session. Undoable, unlike opening one.
     void startOver();
     /// Replaces the comparison by these untrained runs; undoable. `names` as for renameRun(), may be fewer.
     void compare(const std::vector<Recipe>& recipes, const QString& text,
                  const std::vector<std::string>& names = {});
     void addRun(const Recipe& recipe);
+    /// For each run that is not a reference, runs of its recipe with the next `count` free seeds; undoable.
+    void addSeeds(int count);
     /// Adds a run that starts from another program's model (safetensors, llm.c or llama2.c) and selects it.
     void importModel(const QString& path);
     void removeRun(int index);
@@ -88,8 +91,8 @@ class Lab : public QObject {
     void setLayers(const std::vector<LayerOverride>& layers, const QString& text);
     /// Sets one key to another recipe's value, in the runs that its knob acts on.
     void resetKey(const QString& key, const Recipe& from);
-    /// For ChangeRuns.
-    void restoreRuns(const std::vector<LabRun>& runs);
+    /// For ChangeRuns. Returns the runs until then, those in training that leave as stopped ones.
+    std::vector<LabRun> restoreRuns(const std::vector<LabRun>& runs);
 
     // --- devices
     /// Those of this build and machine, best first; empty until they are found (devicesChanged).
@@ -141,8 +144,18 @@ class Lab : public QObject {
     void setVisibleProbes(const std::vector<std::string>& probes);
     const std::vector<std::string>& visibleProbes() const { return exploration_.probes(); }
     widgets::PanelInput panelInput(const std::string& panel, const widgets::PanelOptions& options) const;
-    /// The key of the figure of that input.
+    /// A panel's figure: of the runs, or, where runs differ in the seed alone, of their groups. A panel that
+    /// cannot draw groups shows one run of each.
+    widgets::Figure figure(const std::string& panel, const widgets::PanelOptions& options) const;
+    /// Equal keys, equal figures.
     FigureKey figureKey(const std::string& panel, const widgets::PanelOptions& options) const;
+    /// Runs of one recipe and different seeds are a group; references and forks are by themselves. In the
+    /// order of their first runs.
+    const widgets::RunGroups& groups() const;
+    bool groupsSeeds() const { return group_seeds_; }
+    void setGroupSeeds(bool grouped);
+    /// For each group the selected run, else the one of its seed, else the first.
+    std::vector<std::size_t> onePerGroup() const;
 
     double stepMs() const { return training_.stepMs(); }
     double probeOverhead() const { return training_.probeOverhead(); }
@@ -192,15 +205,15 @@ class Lab : public QObject {
     void measuringChanged();
     void noticesChanged();  ///< a run's rejection, its gate warnings, or that it is not recorded
     void problem(const QString& message);
-    void devicesChanged();  ///< found, chosen, or their memory
-    void runsFailed();      ///< failedRuns() has one more
+    void devicesChanged();   ///< found, chosen, or their memory
+    void runsFailed();       ///< failedRuns() has one more
     void remediesChanged();  ///< remedyTrials()
     void sessionSaved(const QString& path, quint64 token);
     void savingFailed(quint64 token);
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
-    /// For measurements of the interface: a request goes to the engine; a frame has arrived, in order, and was
-    /// applied.
+    /// For measurements of the interface: a request goes to the engine; a frame has arrived, in order, and
+    /// was applied.
     void explorationRequested(quint64 generation);
     void frameArrived(const normscope::app::FramePtr& frame);
     void frameTaken(const normscope::app::FramePtr& frame);
@@ -242,6 +255,7 @@ class Lab : public QObject {
     void begin(std::vector<RunPlan> plans);
     void tell(const Changes& changes);
     void replaceRuns(std::vector<LabRun> runs);
+    void leaveSession();
     QString hint() const;
     /// The missing samples of the shown step that can be replayed, per run; `why_not` gets a line for each
     /// that cannot.
@@ -269,6 +283,17 @@ class Lab : public QObject {
     /// The data before the last knob was moved, until the next edit, and the knob's old value: "Δt 1".
     std::map<std::string, std::shared_ptr<const RunData>> ghosts_;
     QString ghost_name_;
+    /// What groups() depends on; none: not computed yet.
+    struct GroupedRun {
+        Recipe recipe;
+        std::string name, given_name;
+        RunState state;
+        bool pinned;
+        bool operator==(const GroupedRun&) const = default;
+    };
+    mutable std::optional<std::vector<GroupedRun>> grouped_runs_;
+    mutable widgets::RunGroups groups_;
+    bool group_seeds_ = true;
     std::set<std::string> used_ids_;  ///< ids are never reused: recordings and undo entries refer to them
     struct Fork {
         std::string parent;

@@ -48,26 +48,35 @@ void Lab::reopen(const QStringList& recordings) {
 
 void Lab::startOver() {
     files_.forgetOpening();
-    replaceRuns({makeRun("a", load_recipe("pre-ln")), makeRun("b", load_recipe("post-ln"))});
-    nameUntrained(now_);
-    requestExplore();
+    Comparison after = now_;
+    after.runs = {makeRun(newId(), load_recipe("pre-ln")), makeRun(newId(), load_recipe("post-ln"))};
+    after.selected = 0;
+    leaveSession();
+    exploration_.startOver(after);
+    commit(std::move(after), tr("new comparison"));
+    undo_.setClean();  // the new one; the session that was left is not this one
 }
 
-void Lab::replaceRuns(std::vector<LabRun> runs) {
-    if (anyUnderWay()) stop();
+/// Drops what was requested for the runs of this session.
+void Lab::leaveSession() {
     endMeasuring();
-    undo_.clear();
     clearGhosts();
     forks_.clear();
     resumptions_.clear();
     files_.newSession();
     if (std::exchange(drag_, std::nullopt)) Q_EMIT draggingChanged(false);
+    selected_layer_ = selected_head_ = -1;
+    step_ = kNewest;
+}
+
+void Lab::replaceRuns(std::vector<LabRun> runs) {
+    if (anyUnderWay()) stop();
+    leaveSession();
+    undo_.clear();
     now_.runs = std::move(runs);
     now_.selected = 0;
     exploration_.startOver(now_);
     training_.setPlaying(false);
-    selected_layer_ = selected_head_ = -1;
-    step_ = kNewest;
     for (const LabRun& run : now_.runs) used_ids_.insert(run.id);
     Q_EMIT runsChanged();
     Q_EMIT trainingChanged();

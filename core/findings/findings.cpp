@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/findings/findings.h"
 
+#include "core/findings/number.h"
+#include "core/findings/watched.h"
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
-
-#include "core/findings/number.h"
-#include "core/findings/watched.h"
 
 namespace normscope {
 
@@ -18,34 +18,13 @@ constexpr double kCommitted = 0.01;  // share of rows from which attention count
 constexpr std::size_t kLastRows = 20;
 constexpr std::size_t kAll = static_cast<std::size_t>(-1);
 
-std::string step_text(std::int64_t step) { return "step " + std::to_string(step); }
+std::string step_text(std::int64_t step) {
+    return "step " + std::to_string(step);
+}
 
 const NamedArray* full(const ProbeResult& sample, const char* name) {
     const NamedArray* array = sample.find(name);
     return array && !array->data.empty() ? array : nullptr;
-}
-
-struct RecentLoss {
-    double mean = 0;
-    std::int64_t first = 0, last = 0;  ///< steps that it is the mean of
-};
-
-/// Over the last rows up to `step` that have a finite loss.
-std::optional<RecentLoss> recent_loss(const RunData& run, std::int64_t step) {
-    const auto* loss = run.steps.find("loss");
-    if (!loss) return std::nullopt;
-    RecentLoss recent;
-    double sum = 0;
-    std::size_t count = 0;
-    for (std::size_t i = loss->size(); i-- > 0 && count < kLastRows;) {
-        if (run.steps.step[i] > step || !std::isfinite((*loss)[i])) continue;
-        sum += (*loss)[i];
-        recent.first = run.steps.step[i];
-        if (++count == 1) recent.last = run.steps.step[i];
-    }
-    if (count == 0) return std::nullopt;
-    recent.mean = sum / static_cast<double>(count);
-    return recent;
 }
 
 bool failed(RunState state) {
@@ -187,6 +166,23 @@ std::string theta_sentence(const RunData& run, std::int64_t step) {
 }
 
 }  // namespace
+
+std::optional<RecentLoss> recent_loss(const RunData& run, std::int64_t step) {
+    const auto* loss = run.steps.find("loss");
+    if (!loss) return std::nullopt;
+    RecentLoss recent;
+    double sum = 0;
+    std::size_t count = 0;
+    for (std::size_t i = loss->size(); i-- > 0 && count < kLastRows;) {
+        if (run.steps.step[i] > step || !std::isfinite((*loss)[i])) continue;
+        sum += (*loss)[i];
+        recent.first = run.steps.step[i];
+        if (++count == 1) recent.last = run.steps.step[i];
+    }
+    if (count == 0) return std::nullopt;
+    recent.mean = sum / static_cast<double>(count);
+    return recent;
+}
 
 std::vector<Finding> findings(const RunData& run, std::int64_t step) {
     std::vector<Finding> all;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/session/run_data.h"
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
-
-#include "core/session/run_data.h"
 
 namespace normscope {
 
@@ -17,6 +18,14 @@ struct Finding {
     std::string text;   ///< one sentence without a full stop
     std::string brief;  ///< a shorter form for narrow places; empty where `text` is short enough
 };
+
+/// The mean of the last 20 finite losses up to a step, or of as many as there are.
+struct RecentLoss {
+    double mean = 0;
+    std::int64_t first = 0, last = 0;  ///< steps that it is the mean of
+};
+/// nullopt where there is none. Pure; any thread.
+std::optional<RecentLoss> recent_loss(const RunData& run, std::int64_t step);
 
 /// What a recorded run shows at a step, a sentence each: the outcome with the values it rests on; the
 /// gradient from the last layer to the first with the measured factors whose product it is; which watched

@@ -20,7 +20,8 @@ bool is_recorded(const std::string& path) {
     return fs::exists(path, error) && !fs::is_empty(path, error);
 }
 
-void require_same_recipe(const RunRecipe& there, const Recipe& recipe, const std::string& path) {
+void require_same_recipe(const RunRecipe& there, const Recipe& recipe, const std::string& path,
+                         const std::string& allowed) {
     // An earlier version may have planned other steps, or none: they are not part of the user's recipe.
     const auto values_of = [](const Recipe& r) { return key_values(without_planned_steps(r), true); };
     const auto theirs = values_of(there.value(path)), ours = values_of(recipe);
@@ -28,8 +29,7 @@ void require_same_recipe(const RunRecipe& there, const Recipe& recipe, const std
         return std::find_if(values.begin(), values.end(), [&](const auto& v) { return v.first == key; });
     };
     const auto reject = [&](const std::string& key, const std::string& what) {
-        throw InputError(path + ": " + key, what,
-                         "--resume with the run's own recipe, or a new run without it");
+        throw InputError(path + ": " + key, what, allowed);
     };
     for (const auto& [key, value] : ours) {
         const auto recorded = find(theirs, key);

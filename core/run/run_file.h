@@ -17,9 +17,11 @@ void require_replaceable(const std::string& path);
 /// Whether there is a file at `path` that is not empty.
 bool is_recorded(const std::string& path);
 
-/// Throws InputError naming the first key in which the recorded recipe differs; `path` begins the message.
-/// Planned steps are not compared.
-void require_same_recipe(const RunRecipe& recorded, const Recipe& recipe, const std::string& path);
+/// Throws InputError naming the first key in which the recorded recipe differs; `path` begins the message,
+/// `allowed` ends it. Planned steps are not compared.
+void require_same_recipe(
+    const RunRecipe& recorded, const Recipe& recipe, const std::string& path,
+    const std::string& allowed = "--resume with the run's own recipe, or a new run without it");
 
 /// The state from which a stopped run resumes.
 struct Resumption {

@@ -125,7 +125,8 @@ std::optional<SweepRow> SweepFolder::ended(const SweepRun& run, const Recipe& re
     }
     if (session.runs.size() != 1) return std::nullopt;
     const RunData& recorded = session.runs.front();
-    require_same_recipe(recorded.recipe, recipe, file);
+    require_same_recipe(recorded.recipe, recipe, file,
+                        "this run's own recording, or none: it is trained again");
     const RunState state = recorded.outcome.state;
     if (state == RunState::Running || state == RunState::Paused)
         throw InputError(file, "is being recorded by another process", "a folder of its own for each");

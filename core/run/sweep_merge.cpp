@@ -53,6 +53,7 @@ SweepMerge merge_sweeps(const std::vector<std::string>& folders, const std::stri
     std::vector<std::string> sources = folders;
     if (fs::exists(out + "/sweep.json", error)) sources.push_back(out);
     std::map<std::size_t, Found> found;
+    std::map<std::size_t, std::string> deleted;
     std::vector<SweepRun> runs;
     for (const std::string& folder : sources) {
         SweepResults results = read_sweep(folder);
@@ -61,9 +62,10 @@ SweepMerge merge_sweeps(const std::vector<std::string>& folders, const std::stri
                              "folders of one sweep");
         for (SweepRow& row : results.rows) {
             const SweepRun& run = results.runs[row.run];
-            if (!row.recording.empty() && !fs::exists(folder + "/" + row.recording, error))
-                throw InputError(folder + "/" + row.recording, "is named in results.csv and not there",
-                                 "the same sweep again, which trains it");
+            if (!row.recording.empty() && !fs::exists(folder + "/" + row.recording, error)) {
+                deleted[row.run] = folder + "/" + row.recording;
+                continue;
+            }
             const auto known = found.find(row.run);
             if (known == found.end() || known->second.row.state == RunState::Failed)
                 found[row.run] = {std::move(row), folder};
@@ -76,7 +78,7 @@ SweepMerge merge_sweeps(const std::vector<std::string>& folders, const std::stri
         runs = std::move(results.runs);
     }
     const SweepFolder folder(out, spec);
-    SweepMerge merged{{spec, std::move(runs), {}}, {}};
+    SweepMerge merged{{spec, std::move(runs), {}}, {}, {}};
     bool timed = false;
     for (const auto& [index, entry] : found) {
         if (!entry.row.recording.empty())
@@ -87,6 +89,8 @@ SweepMerge merge_sweeps(const std::vector<std::string>& folders, const std::stri
     folder.write_results(results_csv(spec, merged.results.runs, merged.results.rows, timed));
     for (const SweepRun& run : merged.results.runs)
         if (!found.contains(run.index)) merged.missing.push_back(run.index);
+    for (auto& [index, recording] : deleted)
+        if (!found.contains(index)) merged.deleted.emplace(index, std::move(recording));
     return merged;
 }
 

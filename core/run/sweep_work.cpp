@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <exception>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -33,7 +34,7 @@ class Outlet final : public RunSink {
     void add(const RunDelta& delta) override {
         has_data_ = has_data_ || !delta.steps.empty() || !delta.probes.empty();
         merge(waiting_, delta);
-        ended_ = ended_ || (delta.outcome && delta.outcome->state != RunState::Interrupted);
+        ended_ = ended_ || (delta.outcome && is_result(delta.outcome->state));
         if (delta.outcome || Clock::now() - written_ >= kWriteInterval) write();
     }
     void save(const std::shared_ptr<const Checkpoint>& checkpoint) override {
@@ -69,6 +70,29 @@ class Outlet final : public RunSink {
     std::exception_ptr error_;
 };
 
+/// Puts a recording that cannot be used out of the way, so that nothing of it is lost. Returns what it did,
+/// for the note; throws SystemError.
+std::string move_aside(const std::string& path) {
+    if (!is_recorded(path)) return "";
+    const std::filesystem::path damaged = path + ".damaged";
+    std::error_code error;
+    std::filesystem::rename(path, damaged, error);
+    if (error) throw SystemError(path + ": is damaged and cannot be renamed: " + error.message());
+    return "; renamed to " + damaged.filename().string();
+}
+
+/// What the run continues from; nullopt: from step 0, with the reason in `note` where there was something.
+std::optional<Resumption> resumption_of(const RecordedRun& run, std::string& note) {
+    std::optional<Resumption> found;
+    try {
+        found = find_resumption(run.path, run.recipe);
+    } catch (const InputError& error) {
+        note = error.what() + move_aside(run.path) + "; trained again from step 0";
+    }
+    if (!found || !found->checkpoint) CheckpointPair(run.path).remove();
+    return found;
+}
+
 RecordedEnd failed(const std::string& what, std::string note) {
     return {{RunState::Failed, 0, what, -1}, {}, false, std::move(note)};
 }
@@ -79,14 +103,7 @@ RecordedEnd train_recorded(RecordedRun given, Device& device, const std::functio
                            const std::function<bool()>& stop, const FileCalls& files) {
     RecordedEnd end;
     std::optional<Resumption> resumed;
-    files([&] {
-        try {
-            resumed = find_resumption(given.path, given.recipe);
-        } catch (const InputError& error) {
-            end.note = std::string(error.what()) + "; trained again from step 0";
-        }
-        if (!resumed || !resumed->checkpoint) CheckpointPair(given.path).remove();
-    });
+    files([&] { resumed = resumption_of(given, end.note); });
 
     std::unique_ptr<Experiment> built;
     RunStart start;

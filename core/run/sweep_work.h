@@ -31,9 +31,10 @@ struct RecordedEnd {
 };
 
 /// Trains one run to its end, or until `stop` returns true: it is then interrupted with a checkpoint and
-/// continues at the next call, with the bits of an uninterrupted run. An error of training, the device
-/// included, is an outcome (failed, with its message). An error of the files is thrown: SystemError (a full
-/// disk), after the recording was closed as far as possible. `pool` is called before every step.
+/// continues at the next call, with the bits of an uninterrupted run. A recording that cannot be read, or has
+/// only damaged checkpoints, is renamed to *.h5.damaged and the run trained again. An error of training, the
+/// device included, is an outcome (failed, with its message). An error of the files is thrown: SystemError (a
+/// full disk), after the recording was closed as far as possible. `pool` is called before every step.
 RecordedEnd train_recorded(RecordedRun run, Device& device, const std::function<ThreadPool&()>& pool,
                            const std::function<bool()>& stop, const FileCalls& files);
 

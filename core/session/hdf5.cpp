@@ -97,7 +97,8 @@ Handle create_file(const std::string& path, Purpose purpose) {
         H5Pset_file_space_strategy(creation, H5F_FSPACE_STRATEGY_PAGE, false, 1);
         H5Pset_file_space_page_size(creation, 4096);
     }
-    Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, file_access()));
+    const Handle access = file_access();  // closing it clears the library's errors
+    Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access));
     if (!file.valid()) throw SystemError(without_temporary_ending(path) + ": cannot write: " + last_error());
     return file;
 }

@@ -96,6 +96,9 @@ class LeavingWindowTest : public QObject {
         QTest::keyClick(question(b)->button(QMessageBox::Discard), Qt::Key_Space);
         QTRY_COMPARE(b.lab().runs()[0].recipe.stack.residual_step, 1.0);
         QVERIFY(b.window->isVisible() && !b.window->isWindowModified());
+        QTest::keyClick(b.window.get(), Qt::Key_Z, Qt::ControlModifier);
+        QTRY_COMPARE(b.lab().runs()[0].recipe.stack.residual_step, 0.5);
+        QVERIFY(b.window->isWindowModified());
     }
 
     void aTrainingUnderWayIsAskedFor() {

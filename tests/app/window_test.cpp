@@ -483,15 +483,19 @@ class WindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
-        const auto differs = [&] {
-            return b.find<widgets::RunStrip>("runStrip")->chips().at(0)->run().differs;
+        const auto chip = [&] {
+            const widgets::RunLabel& run = b.find<widgets::RunStrip>("runStrip")->chips().at(0)->run();
+            return run.name + QStringLiteral(" | ") + run.differs;
         };
-        QTRY_COMPARE(differs(), QStringLiteral("scheme pre"));
+        // The scheme is in the name, and not stated twice.
+        QTRY_COMPARE(chip(), QStringLiteral("Pre-LN | "));
         b.lab().commitKey("stack.scheme", "sandwich");
+        b.lab().setLinked(false);
+        b.lab().commitKey("optimizer.weight_decay", 0.05);
         QVERIFY(b.lab().changesPending());
-        QCOMPARE(differs(), QStringLiteral("scheme pre"));
+        QCOMPARE(chip(), QStringLiteral("Pre-LN | "));
         b.lab().startAsNewRun();
-        QTRY_COMPARE(differs(), QStringLiteral("scheme sandwich"));
+        QTRY_COMPARE(chip(), QStringLiteral("Sandwich-LN | decay 0.05"));
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
     }
 

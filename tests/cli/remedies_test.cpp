@@ -75,6 +75,15 @@ class RemediesCommandTest : public QObject {
             run_cli(QStringList{"remedies", "pre-ln", "--set", "steps=10"} + small_stack());
         QCOMPARE(result.code, 0);
         QVERIFY2(result.out.startsWith("Pre-LN finished: "), qPrintable(result.out));
+        QVERIFY(result.out.endsWith("; remedies are for runs that diverged, collapsed or stalled\n"));
+        const QString out = folder_.filePath("finished.h5");
+        const QStringList train{"train", "pre-ln", "--out", out, "--set", "steps=10"};
+        QCOMPARE(run_cli(train + small_stack()).code, 0);
+        const CliResult recorded = run_cli({"remedies", out});
+        QCOMPARE(recorded.code, 2);
+        QVERIFY2(recorded.error.contains("has no run that diverged, collapsed or stalled") &&
+                     recorded.error.contains("(finished)"),
+                 qPrintable(recorded.error));
     }
 };
 

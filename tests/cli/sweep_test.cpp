@@ -12,6 +12,7 @@
 #include <QTemporaryDir>
 #include <QtTest>
 #include <csignal>
+#include <filesystem>
 
 using namespace normscope;
 
@@ -174,14 +175,18 @@ class CliSweepTest : public QObject {
     /// A limit on file sizes simulates a full disk: one line, and the same command continues later.
     void fullDisk() {
         const QString out = path("full");
-        const CliResult result = run_cli(arguments(out) + QStringList{"--untimed"}, [] {
-            const rlimit limit{12'000, 12'000};
-            setrlimit(RLIMIT_FSIZE, &limit);
-            std::signal(SIGXFSZ, SIG_IGN);
-        });
-        QVERIFY2(result.code == 1, qPrintable(QString::number(result.code) + result.error));
-        QVERIFY2(result.error_lines().size() == 1 && result.error.contains("full/runs/"),
-                 qPrintable(result.error));
+        // In the middle of a recording; then before its first byte.
+        for (const rlim_t bytes : {rlim_t(12'000), rlim_t(40)}) {
+            const CliResult result = run_cli(arguments(out) + QStringList{"--untimed"}, [bytes] {
+                const rlimit limit{bytes, bytes};
+                setrlimit(RLIMIT_FSIZE, &limit);
+                std::signal(SIGXFSZ, SIG_IGN);
+            });
+            QVERIFY2(result.code == 1, qPrintable(QString::number(result.code) + result.error));
+            QVERIFY2(result.error_lines().size() == 1 && result.error.contains("full/runs/") &&
+                         result.error.contains("File too large"),
+                     qPrintable(result.error));
+        }
         const CliResult later = run_cli(arguments(out) + QStringList{"--untimed"});
         QVERIFY2(later.code == 0, qPrintable(later.error));
         QCOMPARE(csv_of(out), whole());
@@ -200,7 +205,7 @@ class CliSweepTest : public QObject {
         row("--grid optimizer.lr=log:1e-3:1:0", "--grid optimizer.lr: the range is empty: 0 values");
         row("--grid stack.scheme", "--grid stack.scheme: has no values");
         row("--seeds 44:42", "--seeds: \"44:42\" is empty");
-        row("--seeds 42:44 --trials 2", "--seeds excludes --trials");
+        row("--seeds 42:44 --trials 2", "--trials excludes --seeds");
         row("--shard 4/3", "--shard: \"4/3\" is no shard, allowed: I/N");
         row("--backend tpu", "--backend");
         row("--merge %nowhere", "--merge: is combined with a recipe");
@@ -215,6 +220,37 @@ class CliSweepTest : public QObject {
         QVERIFY2(result.error_lines().size() == 1 && result.error.contains(message),
                  qPrintable(result.error));
         QVERIFY2(!QFile::exists(path("new")), "a rejected sweep left a folder");
+    }
+    /// A recording that is deleted or damaged costs its run alone, one of another run the sweep: one line.
+    void badRecordings() {
+        whole();
+        const QString out = path("recordings");
+        std::filesystem::copy(path("whole").toStdString(), out.toStdString(),
+                              std::filesystem::copy_options::recursive);
+        const QStringList files = QDir(out + "/runs").entryList({"*.h5"}, QDir::Files, QDir::Name);
+        QCOMPARE(files.size(), qsizetype(8));
+        const auto file = [&](int i) { return out + "/runs/" + files[i]; };
+        QVERIFY(QFile::remove(file(1)));
+        const CliResult merged = run_cli({"sweep", "--merge", out, "--out", path("without")});
+        QVERIFY2(merged.code == 1 && merged.error_lines().size() == 1 &&
+                     merged.error.contains("without: 1 of 8 runs are missing: ") &&
+                     merged.error.contains(files[1] + ", named in results.csv, is not there)"),
+                 qPrintable(merged.error));
+        QCOMPARE(csv_of(path("without")).count('\n'), qsizetype(8));
+        QVERIFY(QFile::resize(file(2), 5000));
+        const CliResult again = run_cli({"sweep", "--out", out, "--untimed"});
+        QVERIFY2(again.code == 0 && again.out.contains("8 runs, 6 of them done"), qPrintable(again.out));
+        QVERIFY2((again.out + again.error).count(files[2] + ".damaged; trained again from step 0\n") == 1,
+                 qPrintable(again.out + again.error));
+        QVERIFY(QFile::exists(file(2) + ".damaged"));
+        QCOMPARE(csv_of(out), whole());
+        QVERIFY(QFile::remove(file(3)) && QFile::copy(file(0), file(3)));
+        const CliResult foreign = run_cli({"sweep", "--out", out, "--untimed"});
+        QVERIFY2(foreign.code == 2 && foreign.error_lines().size() == 1 &&
+                     foreign.error.contains(files[3] + ": ") &&
+                     foreign.error.contains(" differs from the recorded "),
+                 qPrintable(foreign.error));
+        QCOMPARE(csv_of(out), whole());
     }
     void badFolders() {
         const CliResult none = run_cli({"sweep", "--out", path("nothing")});

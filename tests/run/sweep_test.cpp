@@ -169,9 +169,10 @@ class SweepTest : public QObject {
         QCOMPARE(csv_of(folder), whole());
         // An interrupted run continued from its checkpoint.
         int resumed = 0;
-        for (const SweepRun& run : expand_sweep(small_spec()))
-            for (const RunEvent& event : open_session(folder + "/" + run.recording).runs[0].events)
-                resumed += event.kind == "resume";
+        for (const SweepRun& run : expand_sweep(small_spec())) {
+            const Session session = open_session(folder + "/" + run.recording);
+            for (const RunEvent& event : session.runs[0].events) resumed += event.kind == "resume";
+        }
         QVERIFY(resumed >= 2);
         // And a sweep that is done trains nothing.
         QVERIFY(sweep(folder, small_spec()).watcher.trained.empty());
@@ -218,10 +219,16 @@ class SweepTest : public QObject {
         QVERIFY(rejected([&] {
                     merge_sweeps({folders[0], copy}, path("no"));
                 }).contains("has other results than in"));
-        fs::remove(folders[0] + "/" + all.results.rows[0].recording);
-        QVERIFY(rejected([&] {
-                    merge_sweeps({folders[0]}, path("no"));
-                }).contains("is named in results.csv and not there"));
+        const std::string deleted = folders[0] + "/" + all.results.rows[0].recording;
+        fs::remove(deleted);
+        const SweepMerge rest = merge_sweeps(folders, path("rest"));
+        QCOMPARE(rest.missing, (std::vector<std::size_t>{0}));
+        QCOMPARE(rest.deleted, (std::map<std::size_t, std::string>{{0, deleted}}));
+        QCOMPARE(rest.results.rows.size(), std::size_t(7));
+        QCOMPARE(sweep(path("rest"), small_spec()).watcher.trained, (std::vector<std::size_t>{0}));
+        QCOMPARE(csv_of(path("rest")), whole());
+        // Another folder that has it is enough.
+        QVERIFY(merge_sweeps({path("whole"), folders[0]}, path("both")).missing.empty());
     }
 
     /// A measured time survives the merge as it was written.
@@ -263,6 +270,8 @@ class SweepTest : public QObject {
         QVERIFY2(damage.contains(QString::fromStdString(runs[4].recording)) &&
                      damage.endsWith("trained again from step 0"),
                  qPrintable(damage));
+        const std::string aside = copy + "/" + runs[4].recording + ".damaged";
+        QVERIFY(fs::exists(aside) && fs::file_size(aside) > 0);
         // Without any results.csv.
         fs::remove(copy + "/results.csv");
         QVERIFY(sweep(copy, small_spec()).watcher.trained.empty());
@@ -300,6 +309,22 @@ class SweepTest : public QObject {
         QVERIFY(rejected([&] { sweep(path("whole"), small_spec()); }).contains("is in use by another sweep"));
     }
 
+    /// Runs that diverge or stall end the sweep as little as the others, and are not trained again.
+    void everyOutcomeIsARow() {
+        SweepSpec spec{recipe_text("diverging", {"stack.depth=4", "steps=60"}), {}, {42}};
+        spec.grid = {parse_sweep_axis("optimizer.lr=1,3e-4")};
+        const Result result = sweep(path("outcomes"), spec);
+        QCOMPARE(result.end.rows.size(), std::size_t(2));
+        const SweepRow &diverged = result.end.rows[0], &stalled = result.end.rows[1];
+        QCOMPARE(diverged.state, RunState::Diverged);
+        QVERIFY(diverged.diverged_at && *diverged.diverged_at < 60 && diverged.steps < 60);
+        QCOMPARE(stalled.state, RunState::Stalled);
+        QVERIFY(!stalled.diverged_at && stalled.steps == 60);
+        QVERIFY(result.watcher.failures.empty());
+        QCOMPARE(csv_of(path("outcomes")).count('\n'), qsizetype(3));
+        QVERIFY(sweep(path("outcomes"), spec).watcher.trained.empty());
+    }
+
     /// A run that needs more memory than there is: a failed row, and the others are trained. Later it is
     /// tried again.
     void aFailedRunIsARow() {
@@ -309,7 +334,7 @@ class SweepTest : public QObject {
         const Result result = sweep(path("failed"), spec);
         QCOMPARE(result.watcher.trained.size(), std::size_t(3));
         QCOMPARE(result.watcher.failures.size(), std::size_t(1));
-        QVERIFY2(QString::fromStdString(result.watcher.failures[0]).contains("iB"),
+        QVERIFY2(QString::fromStdString(result.watcher.failures[0]).contains("allowed: up to the machine's"),
                  result.watcher.failures[0].c_str());
         QCOMPARE(csv_of(path("failed")).split('\n')[2], QString("65536,42,failed,0,,,,,"));
         QCOMPARE(sweep(path("failed"), spec).watcher.trained, (std::vector<std::size_t>{1}));

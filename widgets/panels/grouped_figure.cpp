@@ -18,13 +18,17 @@ namespace {
 
 constexpr double kBandStrength = 0.18;
 
+bool drawsFactors(const PanelInfo& panel, const PanelOptions& options) {
+    const auto quantity = options.find("quantity");
+    return panel.id == "gradients" && quantity != options.end() && quantity->second == "factors";
+}
+
 void checkPanel(const PanelInfo& panel, const PanelOptions& options) {
     std::string allowed;
     for (const PanelInfo& other : panels())
         if (other.groups) allowed += (allowed.empty() ? "" : ", ") + other.id;
     if (!panel.groups) throw InputError("panel " + panel.id, "is not drawn in groups of runs", allowed);
-    const auto quantity = options.find("quantity");
-    if (panel.id == "gradients" && quantity != options.end() && quantity->second == "factors")
+    if (drawsFactors(panel, options))
         throw InputError("panel gradients, option quantity", "'factors' is not drawn in groups of runs",
                          "hidden, scaled, params");
 }
@@ -331,6 +335,10 @@ class Grouper {
 };
 
 }  // namespace
+
+bool isGroupable(const PanelInfo& panel, const PanelOptions& options) {
+    return panel.groups && !drawsFactors(panel, options);
+}
 
 Figure groupedFigure(const PanelInfo& panel, const PanelInput& input, const RunGroups& groups,
                      const GroupDrawing& drawing) {

@@ -16,6 +16,9 @@ struct GroupDrawing {
     bool multiples = false;  ///< small multiples for any number of groups
 };
 
+/// Whether groupedFigure() draws the panel with these options (resolved).
+bool isGroupable(const PanelInfo& panel, const PanelOptions& options);
+
 /// A panel's figure of single runs, redrawn with one median and band a group. Curves of runs are matched by
 /// what they show (loss, held-out loss, a layer); a plot per run becomes a plot per group. Medians are over
 /// samples of one step: the one that most runs show; notes under the plots state what they are medians of,

@@ -88,6 +88,29 @@ QString spoken(const ShownSample& shown, const std::vector<Spectrum>& spectra) {
     return text;
 }
 
+constexpr std::ptrdiff_t kMostInOnePlot = 2;  // fans that cover each other are not legible
+
+/// A small fan per run side by side, on one scale.
+void spreadRuns(Figure& figure, const std::vector<ShownSample>& samples) {
+    const Plot all = std::move(figure.plots.front());
+    figure.plots.clear();
+    figure.side_by_side = figure.shared_axes = true;
+    for (const ShownSample& shown : samples) {
+        if (!shown.own()) continue;
+        const auto others = [&](const auto& mark) { return mark.role.run != shown.index; };
+        Plot plot = all;
+        plot.heading = nameOf(*shown.run);
+        plot.heading_role = runRole(shown.index);
+        std::erase_if(plot.bands, others);
+        std::erase_if(plot.curves, others);
+        std::erase_if(plot.frame_marks, others);
+        std::erase_if(plot.chips,
+                      [&](const Chip& chip) { return chip.role && chip.role->run != shown.index; });
+        for (Curve& curve : plot.curves) curve.label_at_end = false;
+        figure.plots.push_back(std::move(plot));
+    }
+}
+
 void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_bound,
              const std::string& block) {
     const std::string array = block == "mean" ? "mean_sv" : sublayers ? "sublayer_sv" : "layer_sv";
@@ -145,19 +168,31 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
     markBadLayers(plot, input);
     nameDepths(figure, depth, 1);
     figure.plots = {std::move(plot)};
-    if (auto strip = ratioStrip(figure.plots.front())) {
-        strip->y.label = "median " + strip->y.label;
+    const auto own =
+        std::count_if(samples.begin(), samples.end(), [](const ShownSample& shown) { return shown.own(); });
+    const bool one_plot = own <= kMostInOnePlot;
+    if (auto strip = one_plot ? ratioStrip(figure.plots.front()) : std::nullopt) {
+        QString& label = strip->y.label;
+        if (label.startsWith("Ratio")) label[0] = 'r';
+        label = "median " + label;
         figure.plots.push_back(std::move(*strip));
     }
+    bool bounded = false;
     if (with_bound)
         for (Curve& bound : bounds) {
             const Role role = bound.role;
             addBound(figure.plots.front(), std::move(bound));
             const Curve& last = figure.plots.front().curves.back();
-            if (last.kind == LineKind::Bound && last.role.run == role.run)
+            if (last.kind != LineKind::Bound || last.role.run != role.run) continue;
+            bounded = true;
+            if (one_plot)
                 figure.plots.front().chips.push_back(
                     {Chip::Edge::TopRight, "dash-dotted: bound on σ_min", role});
         }
+    if (!one_plot) {
+        spreadRuns(figure, samples);
+        if (bounded) figure.notes.push_back({"dash-dotted: bound on σ_min"});
+    }
     figure.subtitle = atStep(samples);
     if (!samples.empty()) figure.subtitle += " · " + mapName(*samples.back().sample, block);
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace normscope::widgets {
 
@@ -97,24 +98,22 @@ void sortByNumber(std::vector<RunGroup>& groups, const std::vector<QString>& val
 
 }  // namespace
 
-RunGroups groupRuns(const std::vector<const RunData*>& runs, const std::string& by) {
-    std::vector<const Recipe*> readable;
-    for (const RunData* run : runs)
-        if (const Recipe* recipe = run->recipe.get()) readable.push_back(recipe);
-    if (!isKey(by, readable))
-        throw InputError("group by", "'" + by + "' is no key of a recipe", allowedKeys(readable));
+namespace {
 
+/// Runs of equal identity are a group; runs without a readable recipe are groups of their own, the last ones.
+RunGroups divide(const std::vector<const RunData*>& runs, const std::vector<const Recipe*>& recipes,
+                 const std::vector<std::string>& identities, const std::string& by) {
     RunGroups result;
     std::map<std::string, std::size_t> known;
     std::vector<Recipe> first;  // of each group with a readable recipe
     std::vector<RunGroup> unreadable;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        const Recipe* recipe = runs[i]->recipe.get();
+        const Recipe* recipe = recipes[i];
         if (!recipe) {
             unreadable.push_back({nameOf(*runs[i]), {i}});
             continue;
         }
-        const auto [at, fresh] = known.emplace(identity(*recipe, by), result.groups.size());
+        const auto [at, fresh] = known.emplace(identities[i], result.groups.size());
         if (fresh) {
             result.groups.push_back({});
             first.push_back(*recipe);
@@ -138,12 +137,56 @@ RunGroups groupRuns(const std::vector<const RunData*>& runs, const std::string& 
         countOutcomes(group, runs);
         std::vector<Recipe> inside;
         for (const std::size_t i : group.members)
-            if (const Recipe* recipe = runs[i]->recipe.get()) inside.push_back(*recipe);
+            if (const Recipe* recipe = recipes[i]) inside.push_back(*recipe);
         if (inside.empty()) continue;
         for (const VariedKey& difference : variedKeys(inside))
             if (!result.varied.contains(difference.name)) result.varied << difference.name;
     }
     return result;
+}
+
+}  // namespace
+
+RunGroups groupRuns(const std::vector<const RunData*>& runs, const std::string& by) {
+    std::vector<const Recipe*> recipes, readable;
+    std::vector<std::string> identities;
+    for (const RunData* run : runs) {
+        recipes.push_back(run->recipe.get());
+        if (recipes.back()) readable.push_back(recipes.back());
+    }
+    if (!isKey(by, readable))
+        throw InputError("group by", "'" + by + "' is no key of a recipe", allowedKeys(readable));
+    for (const Recipe* recipe : recipes) identities.push_back(recipe ? identity(*recipe, by) : std::string());
+    return divide(runs, recipes, identities, by);
+}
+
+RunGroups groupSeeds(const std::vector<const RunData*>& runs, const std::vector<const Recipe*>& recipes,
+                     const std::vector<bool>& alone) {
+    std::vector<std::string> identities;
+    std::set<std::pair<std::string, std::uint64_t>> seen;  // a seed is once in a group
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        std::string id = "#" + std::to_string(i);
+        if (recipes[i] && !alone[i]) {
+            std::string shared = identity(*recipes[i], "seed");
+            if (seen.emplace(shared, recipes[i]->train.seed).second) id = std::move(shared);
+        }
+        identities.push_back(std::move(id));
+    }
+    RunGroups result = divide(runs, recipes, identities, "seed");
+    // A run by itself keeps the name that it has.
+    for (RunGroup& group : result.groups)
+        if (group.size() == 1) group.name = nameOf(*runs[group.members.front()]);
+    return result;
+}
+
+bool RunGroups::any() const {
+    return std::any_of(groups.begin(), groups.end(), [](const RunGroup& group) { return group.size() > 1; });
+}
+
+std::size_t RunGroups::groupOf(std::size_t run) const {
+    for (std::size_t g = 0; g < groups.size(); ++g)
+        if (std::count(groups[g].members.begin(), groups[g].members.end(), run)) return g;
+    return 0;
 }
 
 namespace {

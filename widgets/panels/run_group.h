@@ -26,6 +26,10 @@ struct RunGroups {
     std::vector<RunGroup> groups;
     QStringList varied = {};  ///< the keys in which runs of one group differ, by their short names: "seed"
 
+    /// Whether a group has more than one run.
+    bool any() const;
+    /// The index of the group of a run.
+    std::size_t groupOf(std::size_t run) const;
     /// "6 groups of 3 runs", "2 groups of 2 to 3 runs".
     QString count() const;
     /// "3 seeds", "2 to 3 runs (seed, lr)": what one group is made of.
@@ -40,6 +44,12 @@ struct RunGroups {
 /// what distinguishes them: "Post-LN", "lr 0.003", "Post-LN, lr 0.003". A run without a readable recipe is a
 /// group of its own. Planned steps of probes are ignored. Throws InputError for a key that no recipe has.
 RunGroups groupRuns(const std::vector<const RunData*>& runs, const std::string& by);
+
+/// As groupRuns by "seed", for runs in a comparison and their present recipes (null: unreadable): a run that
+/// is `alone`, and a second one of the same seed (a reference, a fork), is a group of its own under its own
+/// name.
+RunGroups groupSeeds(const std::vector<const RunData*>& runs, const std::vector<const Recipe*>& recipes,
+                     const std::vector<bool>& alone);
 
 /// The counts of outcomes, "2 of 3 stalled" or "1 of 3 diverged, 1 stalled"; empty where all are finished.
 QString outcomeText(const RunGroup& group);

@@ -243,17 +243,22 @@ class Layouter {
         const auto columns = static_cast<std::size_t>(grid_.columns);
         const double rows = grid_.rows, heading = 1.35 * row_, ticks = row_ + 5 * unit_,
                      gap = kGridGap * unit_;
+        double lane = 0;  // of one height, so that the plots of a row end at one
+        for (const Plot& plot : figure_.plots)
+            if (!plot.lane_label.isEmpty()) lane = std::max(lane, laneRows(plot) * row_ + 2 * unit_);
+        const double extra = heading + lane + 4 * unit_;
         const double height =
-            std::max(1.0, (content_.height() - rows * (heading + 4 * unit_) - (ticks - 4 * unit_)) / rows);
+            std::max(1.0, (content_.height() - rows * extra - (ticks - 4 * unit_)) / rows);
         double left = 0;
         for (std::size_t i = 0; i < count; ++i) {
             Surround& around = around_[i];
             around.top = heading;
             around.x_labels = i + columns >= count;
-            around.bottom = around.x_labels ? ticks : 4 * unit_;
+            around.lane = lane;
+            around.bottom = lane + (around.x_labels ? ticks : 4 * unit_);
             around.right = gap / 2;
             const double row = static_cast<double>(i / columns);
-            const double top = content_.top() + row * (height + heading + 4 * unit_) + heading;
+            const double top = content_.top() + row * (height + extra) + heading;
             layout_.plots[i].area = QRectF(content_.left(), std::round(top), 1, std::round(height));
             addYTicks(i);
             left = std::max(left, around.left);
@@ -412,6 +417,7 @@ class Layouter {
         LabelSpace space;
         space.right = end;
         space.names = !isGrid();
+        space.lane_named = !isGrid() || i % static_cast<std::size_t>(grid_.columns) == 0;
         if (style_.texts_outside) space.outside = &outside_;
         if (around.lane > 0) space.lane = QRectF(area.left(), area.bottom(), area.width(), around.lane);
         if (around.top >= row_) {

@@ -247,17 +247,19 @@ std::vector<int> runsInLane(const Plot& plot) {
     return runs;
 }
 
-void addFrameMarks(const Plot& plot, const RenderStyle& style, const QRectF& lane, PlotLayout& layout) {
+void addFrameMarks(const Plot& plot, const RenderStyle& style, const LabelSpace& space, PlotLayout& layout) {
+    const QRectF& lane = space.lane;
     const double height = textSize(QStringLiteral("X"), Font::Small, style).height();
     if (!lane.isNull()) {
         const double width = textSize(plot.lane_label, Font::Small, style).width() + style.unit;
-        layout.texts.push_back(
-            {QRectF(lane.left() - 6 * style.unit - width, lane.top(), width, lane.height()),
-             Qt::AlignRight | Qt::AlignVCenter,
-             plot.lane_label,
-             style.theme.muted,
-             Font::Small,
-             {}});
+        if (space.lane_named)
+            layout.texts.push_back(
+                {QRectF(lane.left() - 6 * style.unit - width, lane.top(), width, lane.height()),
+                 Qt::AlignRight | Qt::AlignVCenter,
+                 plot.lane_label,
+                 style.theme.muted,
+                 Font::Small,
+                 {}});
         layout.under.push_back(
             {{QLineF(lane.bottomLeft(), lane.bottomRight())}, style.theme.grid, style.thin, {}});
     }
@@ -333,7 +335,7 @@ void addLabels(const Plot& plot, const RenderStyle& style, const LabelSpace& spa
     addEndMarkLabels(plot, style, space, layout);
     addVerticalNames(plot, style, space, layout);
     addChips(plot, style, space, layout);
-    addFrameMarks(plot, style, space.lane, layout);
+    addFrameMarks(plot, style, space, layout);
 }
 
 }  // namespace normscope::widgets

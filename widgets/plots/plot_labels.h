@@ -29,6 +29,7 @@ int laneRows(const Plot& plot);
 struct LabelSpace {
     double right = 0;                       ///< right end of the space for curve names
     QRectF lane;                            ///< lane under the plot area; null = none
+    bool lane_named = true;                 ///< its name at its left, where no other plot lies
     QRectF above, below_left, below_right;  ///< for chips, next to the axis labels; null = none
     OutsideTexts* outside = nullptr;        ///< for what would cover a curve; null = it covers it
     bool names = true;                      ///< of curves and lines, at the right

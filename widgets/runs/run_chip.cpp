@@ -2,7 +2,6 @@
 #include "widgets/runs/run_chip.h"
 
 #include "widgets/plots/colour_map.h"
-#include "widgets/plots/glyph.h"
 #include "widgets/plots/palette_theme.h"
 
 #include <QEvent>
@@ -29,11 +28,12 @@ RunChip::RunChip(QWidget* parent) : QAbstractButton(parent) {
 }
 
 void RunChip::setRun(const RunLabel& run) {
-    const bool same_size = run.name == run_.name && run.differs == run_.differs && run.state == run_.state;
+    const bool same_size =
+        run.name == run_.name && run.differs == run_.differs && run.outcome() == run_.outcome();
     run_ = run;
     QString name = run.name;
     if (!run.differs.isEmpty()) name += QStringLiteral(", ") + run.differs;
-    name += QStringLiteral(", ") + outcomeWord(run.state);
+    name += QStringLiteral(", ") + run.outcome();
     setAccessibleName(name);
     setToolTip(run.detail.isEmpty() ? name : name + u'\n' + run.detail);
     if (!same_size) updateGeometry();
@@ -44,7 +44,7 @@ QSize RunChip::sizeHint() const {
     const QFontMetrics plain(font()), heavy(bold(font()));
     int width = 2 * kPad + kSwatch + kGap + heavy.horizontalAdvance(run_.name);
     if (!run_.differs.isEmpty()) width += kGap + plain.horizontalAdvance(run_.differs);
-    width += 2 * kGap + kGlyph + 4 + plain.horizontalAdvance(outcomeWord(run_.state)) + 2;
+    width += 2 * kGap + kGlyph + 4 + plain.horizontalAdvance(run_.outcome()) + 2;
     width += 4;  // advances are rounded, a text that just fits must not be elided
     return {std::clamp(width, kLeast, kMost), 30};
 }
@@ -81,7 +81,7 @@ void RunChip::paintEvent(QPaintEvent*) {
     const QFontMetrics plain(font()), heavy(bold(font()));
     int left = kPad + kSwatch + kGap, right = width() - kPad;
     // The outcome's glyph is always shown, its word where the name still fits.
-    const QString word = outcomeWord(run_.state);
+    const QString word = run_.outcome();
     const int word_width = plain.horizontalAdvance(word) + 2;
     if (right - left - word_width - kGlyph - 2 * kGap - 4 >= heavy.horizontalAdvance(run_.name)) {
         right -= word_width;

@@ -46,6 +46,7 @@ class StepScrubber : public QWidget {
     void setLanes(std::vector<StepLane> lanes);
     /// 11 px in the window (the default); lanes and marks grow with the text.
     void setTextSize(int px);
+    const std::vector<StepLane>& lanes() const { return lanes_; }
     qint64 step() const { return step_; }
     qint64 recorded() const { return recorded_; }
     double xOf(qint64 step) const;

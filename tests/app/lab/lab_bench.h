@@ -32,6 +32,10 @@ struct LabBench {
         lab->setVisibleProbes({"growth", "gradients", "jacobian"});
     }
     void makeSmall(int steps) {
+        makeSmallKeepingUndo(steps);
+        lab->undoStack()->clear();
+    }
+    void makeSmallKeepingUndo(int steps) {
         for (const auto& [key, value] : std::vector<std::pair<QString, QVariant>>{{"stack.depth", 2},
                                                                                   {"stack.d_model", 16},
                                                                                   {"stack.heads", 2},
@@ -39,7 +43,6 @@ struct LabBench {
                                                                                   {"batch", 2},
                                                                                   {"steps", steps}})
             lab->commitKey(key, value);
-        lab->undoStack()->clear();
     }
     const RunData& run(int i) const { return *lab->runs()[static_cast<std::size_t>(i)].data; }
     std::vector<double> rms(int i) const { return run(i).probes.at("growth").back().find("rms")->data; }

@@ -87,7 +87,8 @@ class LabEditsTest : public QObject {
         QVERIFY(ghosts()[0] && ghosts()[1]);
         QCOMPARE(ghosts()[0]->probes.at("growth").back().find("rms")->data, old);
         QStringList named;
-        for (const auto& curve : b.figure("growth").plots[0].curves)
+        const widgets::Figure growth = b.figure("growth");  // outlives the loop over its curves
+        for (const auto& curve : growth.plots[0].curves)
             if (curve.kind == widgets::LineKind::Ghost && curve.label_at_end) named << curve.name;
         QCOMPARE(named, QStringList("Δt 1"));
         b.lab->selectLayer(1);

@@ -289,7 +289,7 @@ class JacobianPanelTest : public QObject {
         }
     }
 
-    /// Four runs and more: each count is placed under its own layer, in its run's row.
+    /// Three runs and more have a plot each: every count is under its own layer, and covers no other.
     void everyCountIsUnderItsLayer() {
         constexpr int kLayers = 12, kRuns = 5;
         std::vector<RunData> runs;
@@ -306,9 +306,10 @@ class JacobianPanelTest : public QObject {
         const Figure f = buildJacobian(input);
         const RenderStyle style = screenStyle(Theme::make(Theme::Kind::Light));
         const FigureLayout drawn = layoutFigure(f, {560, 330}, style);
-        const PlotLayout& plot = drawn.plots[0];
+        QCOMPARE(drawn.plots.size(), std::size_t(kRuns));
         std::vector<QRectF> rects;
-        for (int r = 0; r < kRuns; ++r)
+        for (int r = 0; r < kRuns; ++r) {
+            const PlotLayout& plot = drawn.plots[std::size_t(r)];
             for (int layer = 1; layer <= kLayers; ++layer) {
                 int found = 0;
                 for (const TextShape& text : plot.texts) {
@@ -322,6 +323,7 @@ class JacobianPanelTest : public QObject {
                 }
                 QVERIFY2(found == 1, qPrintable(QString("run %1, layer %2").arg(r).arg(layer)));
             }
+        }
     }
 };
 

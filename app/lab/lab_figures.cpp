@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The part of the laboratory that states what the panels draw: the runs, and their groups by seed.
+#include "app/lab/lab.h"
+#include "widgets/panels/grouped_figure.h"
+#include "widgets/panels/panel_registry.h"
+#include "widgets/panels/recipe_facts.h"
+
+#include <algorithm>
+
+namespace normscope::app {
+
+namespace {
+
+template <class T>
+std::vector<T> chosen(const std::vector<T>& all, const std::vector<std::size_t>& which) {
+    std::vector<T> some;
+    for (const std::size_t i : which)
+        if (i < all.size()) some.push_back(all[i]);
+    return some;
+}
+
+}  // namespace
+
+QString Lab::hint() const {
+    std::vector<const LabRun*> untrained;
+    for (const LabRun& run : now_.runs)
+        if (!run.trained() && !run.pinned) untrained.push_back(&run);
+    if (untrained.empty()) return {};
+    double seconds = 0;
+    bool one_length = true;
+    for (const LabRun* run : untrained) {
+        seconds += training_time_.seconds(run->recipe);
+        one_length &= run->recipe.train.steps == untrained.front()->recipe.train.steps;
+    }
+    QString text = untrained.size() == 1   ? tr("Press Space to train it")
+                   : untrained.size() == 2 ? tr("Press Space to train both runs")
+                                           : tr("Press Space to train all runs");
+    if (one_length) text += tr(": %1 steps").arg(untrained.front()->recipe.train.steps);
+    if (const QString about = durationText(seconds); !about.isEmpty()) text += tr(", about %1").arg(about);
+    return text;
+}
+
+widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::PanelOptions& options) const {
+    widgets::PanelInput input;
+    for (const LabRun& run : now_.runs) {
+        const bool measured_here = !run.committed() && !run.pinned;
+        input.runs.push_back(run.data.get());
+        const auto ghost = ghosts_.find(run.id);
+        input.ghosts.push_back(ghost == ghosts_.end() ? nullptr : ghost->second.get());
+        input.previews.push_back(run.preview.get());
+        const auto& probes = widgets::panelInfo(panel).probes;
+        const bool outdated = std::any_of(probes.begin(), probes.end(), [&](const std::string& probe) {
+            const auto measured = run.measured_for.find(probe);
+            return measured != run.measured_for.end() && measured->second < exploration_.generation();
+        });
+        input.draft.push_back(measured_here && outdated);
+        input.awaited.push_back(!exact() && measured_here && run.rejection.empty());
+    }
+    input.ghost_name = ghost_name_;
+    input.step = step_;
+    input.exploring = exploring();
+    input.hint = hint();
+    input.selected_layer = selected_layer_;
+    input.selected_head = selected_head_;
+    input.options = options;
+    return input;
+}
+
+FigureKey Lab::figureKey(const std::string& panel, const widgets::PanelOptions& options) const {
+    const widgets::PanelInput input = panelInput(panel, options);
+    FigureKey key{panel,
+                  options,
+                  {},
+                  input.step,
+                  input.exploring,
+                  input.hint,
+                  input.selected_layer,
+                  input.selected_head};
+    for (std::size_t i = 0; i < now_.runs.size(); ++i) {
+        const LabRun& run = now_.runs[i];
+        const auto ghost = ghosts_.find(run.id);
+        FigureKey::Run drawn{run.data,
+                             ghost == ghosts_.end() ? nullptr : ghost->second,
+                             run.preview,
+                             run.data->steps.rows(),
+                             0,
+                             run.data->events.size(),
+                             run.data->outcome.state,
+                             input.draft[i],
+                             input.awaited[i]};
+        for (const auto& [probe, samples] : run.data->probes) drawn.samples += samples.size();
+        if (key.exploring && panel == "training") {
+            // Before training the losses' figure shows names, floors and the number of steps alone: a moved
+            // knob, which replaces the data, need not rebuild and repaint it.
+            drawn = {};
+            key.hint += QStringLiteral("\n%1 %2 %3 %4 %5")
+                            .arg(QString::fromStdString(run.data->name))
+                            .arg(run.data->ln_vocab)
+                            .arg(run.data->unigram_entropy)
+                            .arg(run.data->entropy_rate)
+                            .arg(widgets::recipeFacts(run.data->recipe).steps.value_or(0));
+        }
+        key.runs.push_back(std::move(drawn));
+    }
+    if (const widgets::RunGroups& grouped = groups(); grouped.any()) {
+        for (std::size_t i = 0; i < now_.runs.size(); ++i) key.group_of.push_back(grouped.groupOf(i));
+        key.selected_run = now_.selected;
+    }
+    return key;
+}
+
+const widgets::RunGroups& Lab::groups() const {
+    std::vector<GroupedRun> runs;
+    std::set<std::uint64_t> seeds;
+    for (const LabRun& run : now_.runs) {
+        runs.push_back({run.committed() ? run.live : run.recipe, run.data->name, run.given_name,
+                        run.data->outcome.state, run.pinned});
+        seeds.insert(runs.back().recipe.train.seed);
+    }
+    if (grouped_runs_ && *grouped_runs_ == runs) return groups_;
+    std::vector<const RunData*> data;
+    std::vector<const Recipe*> recipes;
+    std::vector<bool> alone;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        data.push_back(now_.runs[i].data.get());
+        recipes.push_back(&runs[i].recipe);
+        // Comparing recipes takes a part of a frame: not where one seed shows that there is no group.
+        alone.push_back(!group_seeds_ || seeds.size() < 2 || runs[i].pinned);
+    }
+    groups_ = widgets::groupSeeds(data, recipes, alone);
+    for (widgets::RunGroup& group : groups_.groups)
+        if (const std::string& given = runs[group.members.front()].given_name; !given.empty())
+            group.name = QString::fromStdString(given);
+    grouped_runs_ = std::move(runs);
+    return groups_;
+}
+
+void Lab::setGroupSeeds(bool grouped) {
+    if (group_seeds_ == grouped) return;
+    group_seeds_ = grouped;
+    grouped_runs_.reset();
+    Q_EMIT runsChanged();
+    Q_EMIT viewChanged();
+}
+
+std::vector<std::size_t> Lab::onePerGroup() const {
+    const auto seedOf = [&](std::size_t run) { return now_.runs[run].recipe.train.seed; };
+    const auto selected = static_cast<std::size_t>(now_.selected);
+    std::vector<std::size_t> shown;
+    for (const widgets::RunGroup& group : groups().groups) {
+        const auto& members = group.members;
+        auto best = std::find(members.begin(), members.end(), selected);
+        if (best == members.end())
+            best = std::find_if(members.begin(), members.end(),
+                                [&](std::size_t run) { return seedOf(run) == seedOf(selected); });
+        shown.push_back(best == members.end() ? members.front() : *best);
+    }
+    return shown;
+}
+
+widgets::Figure Lab::figure(const std::string& panel, const widgets::PanelOptions& options) const {
+    widgets::PanelInput input = panelInput(panel, options);
+    if (!groups().any()) return widgets::buildPanel(panel, input);
+    const widgets::PanelInfo& info = widgets::panelInfo(panel);
+    if (widgets::isGroupable(info, widgets::resolveOptions(info, options)))
+        return widgets::groupedFigure(info, input, groups(), {});
+    const std::vector<std::size_t> shown = onePerGroup();
+    input.runs = chosen(input.runs, shown);
+    input.ghosts = chosen(input.ghosts, shown);
+    input.previews = chosen(input.previews, shown);
+    input.draft = chosen(input.draft, shown);
+    input.awaited = chosen(input.awaited, shown);
+    widgets::Figure figure = widgets::buildPanel(panel, input);
+    const std::uint64_t seed = now_.selectedRun().recipe.train.seed;
+    const bool one = std::all_of(shown.begin(), shown.end(),
+                                 [&](std::size_t run) { return now_.runs[run].recipe.train.seed == seed; });
+    figure.subtitle += (figure.subtitle.isEmpty() ? QString() : QStringLiteral(" · ")) +
+                       (one ? tr("seed %1 of each group").arg(seed) : tr("one run of each group"));
+    return figure;
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The part of the window that shows the runs: chips, knobs, transport. One chip, one colour and one lane a
+// group of runs.
+#include "app/lab/lab.h"
+#include "app/main_window.h"
+#include "app/presentation.h"
+#include "core/run/complete.h"
+#include "core/stack/scheme_rows.h"
+#include "widgets/knobs/knob_panel.h"
+#include "widgets/panels/run_diff.h"
+#include "widgets/plots/glyph.h"
+#include "widgets/runs/device_button.h"
+#include "widgets/runs/run_strip.h"
+#include "widgets/runs/transport_bar.h"
+#include "widgets/stack/stack_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace normscope::app {
+
+namespace {
+
+/// The defaults of the knobs. Keys set by a block family have the defaults of the shown family.
+Recipe defaultsFor(const Recipe& shown) {
+    Recipe defaults;
+    const Block block = defaults.stack.block;
+    apply_block_preset(defaults.stack, shown.stack.block);
+    defaults.stack.block = block;
+    defaults.stack.kv_heads = shown.stack.heads;
+    defaults.stack.d_ff = 4 * shown.stack.d_model;
+    complete(defaults.stack, shown.stack.vocab);
+    return defaults;
+}
+
+/// The measured steps of the runs of a lane: by any probe in any of them, and by all probes shown in all of
+/// them.
+widgets::StepLane laneOf(const std::vector<const RunData*>& runs, const QString& name, int index,
+                         const std::vector<std::string>& shown) {
+    widgets::StepLane lane;
+    lane.name = name;
+    lane.run = index;
+    for (const RunData* run : runs) {
+        if (!run->steps.step.empty()) lane.recorded = std::max<qint64>(lane.recorded, run->steps.step.back());
+        for (const auto& [probe, samples] : run->probes) {
+            if (probe == "flight") continue;  // the flight recorder's steps: no panel draws them
+            for (const ProbeResult& sample : samples) lane.some.push_back(sample.step);
+        }
+    }
+    std::sort(lane.some.begin(), lane.some.end());
+    lane.some.erase(std::unique(lane.some.begin(), lane.some.end()), lane.some.end());
+    const auto measured = [&](const RunData* run, qint64 step) {
+        return std::all_of(shown.begin(), shown.end(),
+                           [&](const std::string& probe) { return run->sample_of(probe, step); });
+    };
+    std::copy_if(lane.some.begin(), lane.some.end(), std::back_inserter(lane.by_all), [&](qint64 step) {
+        return std::all_of(runs.begin(), runs.end(), [&](const RunData* run) { return measured(run, step); });
+    });
+    return lane;
+}
+
+QString memoryText(const DeviceUse& use) {
+    if (use.memory.total > 0) return freeMemoryText(use.memory);
+    return QObject::tr("%1 MiB resident").arg(use.resident >> 20);
+}
+
+double last(const RunData& run, const char* column) {
+    const auto* values = run.steps.find(column);
+    return values && !values->empty() ? values->back() : std::nan("");
+}
+
+/// "2 of 3 stalled"; empty where all have one outcome, which the chip's word states.
+QString outcomesOf(const widgets::RunGroup& group) {
+    return group.outcomes.size() < 2 ? QString() : widgets::outcomeText(group);
+}
+
+/// A line for each run of a group.
+QString seedLines(const widgets::RunGroup& group, const Lab& lab) {
+    QStringList lines;
+    for (const std::size_t i : group.members) {
+        const LabRun& run = lab.runs()[i];
+        const std::string& text = run.rejection.empty() ? run.data->outcome.text : run.rejection;
+        QString line = MainWindow::tr("seed %1: %2")
+                           .arg(run.live.train.seed)
+                           .arg(widgets::outcomeWord(run.data->outcome.state));
+        if (!text.empty()) line += QStringLiteral(", ") + QString::fromStdString(text);
+        lines << line;
+    }
+    return lines.join(u'\n');
+}
+
+}  // namespace
+
+void MainWindow::showRuns() {
+    const widgets::RunGroups& groups = lab_->groups();
+    const std::vector<std::size_t> shown = lab_->onePerGroup();
+    std::vector<Recipe> recipes;
+    // A chip describes what is drawn: knobs moved after training belong to another run.
+    for (const std::size_t i : shown) {
+        const LabRun& run = lab_->runs()[i];
+        recipes.push_back(run.trained() || run.underWay() ? run.live : run.recipe);
+    }
+    auto differences = widgets::runDifferences(recipes);
+    // A run that is named after its scheme need not state it again.
+    for (std::size_t g = 0; g < shown.size(); ++g) {
+        const LabRun& run = lab_->runs()[shown[g]];
+        const QString scheme = QString::fromUtf8(scheme_row(recipes[g].stack.scheme).title);
+        if (QString::fromStdString(run.data->name).startsWith(scheme))
+            differences[g].removeIf([](const QString& text) { return text.startsWith(u"scheme "); });
+    }
+    std::vector<widgets::RunLabel> labels;
+    for (std::size_t g = 0; g < shown.size(); ++g) {
+        const LabRun& run = lab_->runs()[shown[g]];
+        const widgets::RunGroup& group = groups.groups[g];
+        RunState state = run.data->outcome.state;
+        if (state == RunState::Prepared && !run.rejection.empty()) state = RunState::Failed;
+        if (group.size() > 1) state = group.outcomes.front().first;
+        if (state == RunState::Running && !lab_->playing()) state = RunState::Paused;
+        widgets::RunLabel label{
+            QString::fromStdString(run.id),
+            QString::fromStdString(run.data->name),
+            static_cast<int>(g),
+            differences[g].join(QStringLiteral(" · ")),
+            state,
+            QString::fromStdString(run.rejection.empty() ? run.data->outcome.text : run.rejection)};
+        if (group.size() > 1) {
+            label.name = QStringLiteral("%1 ×%2").arg(group.name).arg(group.size());
+            label.counted = outcomesOf(group);
+            label.differs.clear();  // the group's name states it
+            label.detail = seedLines(group, *lab_);
+        }
+        labels.push_back(std::move(label));
+    }
+    strip_->setRuns(labels);
+    strip_->setSelected(QString::fromStdString(lab_->selected().id));
+    showKnobs();
+}
+
+void MainWindow::showKnobs() {
+    const Recipe& shown = lab_->selected().recipe;
+    const Recipe defaults = defaultsFor(shown);
+    knobs_->setRecipe(shown, defaults);
+    presentation_->foot()->setRecipe(shown, defaults);
+    std::vector<Recipe> compared;
+    for (const LabRun& run : lab_->runs()) compared.push_back(run.recipe);
+    knobs_->setCompared(compared);
+    knobs_->setLinked(lab_->linked());
+    stack_->setSpec(shown.stack);
+    showNotices();
+}
+
+void MainWindow::showTransport() {
+    std::vector<widgets::StepMark> marks;
+    std::vector<widgets::StepLane> lanes;
+    qint64 planned = 0;
+    double tokens = 0;
+    const auto& groups = lab_->groups().groups;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        std::vector<const RunData*> members;
+        for (const std::size_t i : groups[g].members) {
+            const LabRun& run = lab_->runs()[i];
+            planned = std::max<qint64>(planned, run.live.train.steps - 1);
+            for (const RunEvent& event : run.data->events)
+                marks.push_back({event.step, static_cast<int>(g),
+                                 event.kind == "outcome" ? run.data->outcome.state : RunState::Running,
+                                 QString::fromStdString(event.text)});
+            members.push_back(run.data.get());
+            if (run.underWay() && run.trained()) tokens += last(*run.data, "tokens_per_s");
+        }
+        lanes.push_back(laneOf(members, groups[g].name, static_cast<int>(g), lab_->visibleProbes()));
+    }
+    const double unknown = std::nan("");
+    transport_->setRange(lab_->lastStep(), planned);
+    const qint64 step = lab_->exploring() ? 0 : std::min(lab_->step(), lab_->lastStep());
+    presentation_->foot()->scrubber()->setMarks(marks);
+    presentation_->foot()->scrubber()->setLanes(lanes);
+    presentation_->showStep(lab_->lastStep(), planned, step);
+    transport_->setMarks(std::move(marks));
+    transport_->setLanes(std::move(lanes));
+    transport_->setStep(step);
+    transport_->setPlaying(lab_->playing());
+    transport_->setPreviewPending(lab_->changesPending());
+    transport_->setMeasuring(lab_->measuringStatus());
+    const QString obstacle = lab_->measureObstacle();
+    transport_->setMeasurable(obstacle.isEmpty(), obstacle);
+    const bool rates = lab_->anyUnderWay() && !lab_->exploring();
+    transport_->setRates(rates ? tokens : unknown, rates ? lab_->stepMs() : unknown,
+                         rates ? 100 * lab_->probeOverhead() : unknown);
+    const DeviceUse& use = lab_->deviceUse();
+    const bool known = rates && !use.backend.empty();
+    transport_->setDeviceUse(known ? QString::fromStdString(use.backend) : QString(),
+                             known ? memoryText(use) : QString());
+    transport_->device()->setTraining(lab_->anyUnderWay());
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// No run is lost by an edit that replaces it: undone and done again, each comes back as it was trained.
+#include "lab_bench.h"
+
+using namespace normscope;
+using namespace normscope::app;
+using Bench = normscope::test::LabBench;
+
+namespace {
+
+std::vector<double> loss(const LabRun& run) {
+    const std::vector<double>* values = run.data->steps.find("loss");
+    return values ? *values : std::vector<double>{};
+}
+
+/// What identifies the runs and their recordings.
+struct State {
+    std::vector<std::string> ids, names;
+    std::vector<RunState> states;
+    std::vector<std::vector<double>> losses;
+    std::vector<Recipe> knobs;
+    bool operator==(const State&) const = default;
+};
+
+State stateOf(const Bench& b) {
+    State state;
+    for (const LabRun& run : b.lab->runs()) {
+        state.ids.push_back(run.id);
+        state.names.push_back(run.data->name);
+        state.states.push_back(run.data->outcome.state);
+        state.losses.push_back(loss(run));
+        state.knobs.push_back(run.recipe);
+    }
+    return state;
+}
+
+void train(Bench& b) {
+    b.lab->play();
+    QTRY_VERIFY(b.ended() && b.run(0).steps.rows() > 0);
+}
+
+}  // namespace
+
+class LabUndoTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void aNewComparisonIsUndone() {
+        Bench b;
+        b.lab->addRun(b.lab->runs()[0].recipe);
+        train(b);
+        b.lab->renameRun(2, "third");
+        b.lab->commitKey("optimizer.lr", 1e-4);  // asks for new runs
+        b.lab->selectRun(1);
+        const State before = stateOf(b);
+        QCOMPARE(before.losses[2].size(), 6u);
+        b.lab->startOver();
+        QCOMPARE(b.lab->runs().size(), 2u);
+        QCOMPARE(b.run(0).name, std::string("Pre-LN"));
+        QCOMPARE(b.run(1).name, std::string("Post-LN"));
+        QVERIFY(b.lab->exploring() && b.lab->selectedRun() == 0 && !b.lab->unsaved());
+        for (const LabRun& run : b.lab->runs())
+            QVERIFY(std::count(before.ids.begin(), before.ids.end(), run.id) == 0);
+        QCOMPARE(b.lab->undoStack()->undoText(), QString("new comparison"));
+
+        b.lab->undoStack()->undo();
+        QVERIFY(stateOf(b) == before);
+        QVERIFY(b.lab->unsaved() && b.lab->changesPending());
+        b.lab->undoStack()->undo();  // the edits before it are there too
+        QCOMPARE(b.lab->runs()[0].recipe.train.optimizer.lr, 3e-3);
+        QVERIFY(!b.lab->changesPending());
+        b.lab->undoStack()->redo();
+        b.lab->undoStack()->redo();
+        QCOMPARE(b.lab->runs().size(), 2u);
+        QVERIFY(b.lab->exploring() && !b.lab->unsaved());
+        QTRY_VERIFY(b.lab->exact() && b.run(0).probes.count("growth"));
+        QCOMPARE(b.problems, QStringList());
+    }
+
+    /// What was trained after it was made comes back as well.
+    void theNewComparisonThatWasTrainedIsDoneAgain() {
+        Bench b;
+        train(b);
+        const State first = stateOf(b);
+        b.lab->startOver();
+        b.makeSmallKeepingUndo(4);
+        train(b);
+        const State second = stateOf(b);
+        QCOMPARE(second.losses[0].size(), 4u);
+        while (b.lab->undoStack()->canUndo()) b.lab->undoStack()->undo();
+        QVERIFY(stateOf(b) == first);
+        while (b.lab->undoStack()->canRedo()) b.lab->undoStack()->redo();
+        QVERIFY(stateOf(b) == second);
+    }
+
+    void runsInTrainingAreStoppedAndComeBackResumable() {
+        Bench b(100000);
+        b.lab->play();
+        QTRY_VERIFY(b.run(0).steps.rows() > 3 && b.run(1).steps.rows() > 3);
+        b.lab->startOver();
+        QVERIFY(!b.lab->playing() && !b.lab->anyUnderWay() && b.lab->exploring());
+        b.lab->undoStack()->undo();
+        for (const int i : {0, 1}) {
+            const LabRun& run = b.lab->runs()[static_cast<std::size_t>(i)];
+            QCOMPARE(run.data->outcome.state, RunState::Interrupted);
+            QVERIFY(run.trained() && run.resumable());
+            for (std::size_t row = 0; row < run.data->steps.rows(); ++row)
+                QCOMPARE(run.data->steps.step[row], static_cast<std::int64_t>(row));
+        }
+        const std::string id = b.lab->runs()[0].id;
+        b.lab->resumeRuns({id});
+        const auto rows = b.run(0).steps.rows();
+        QTRY_VERIFY(b.lab->runs()[0].underWay() && b.run(0).steps.rows() > rows + 10);
+        QCOMPARE(b.lab->runs()[0].id, id);
+        b.lab->stop();
+        QTRY_VERIFY(b.ended());
+        QCOMPARE(b.problems, QStringList());
+    }
+
+    /// "Start as new run" replaces the trained run; both trainings are kept.
+    void aReplacedRunComesBackAndSoDoesTheNewOne() {
+        Bench b;
+        train(b);
+        b.lab->commitKey("stack.depth", 3);
+        const State before = stateOf(b);
+        b.lab->startAsNewRun();
+        QTRY_VERIFY(b.ended() && b.run(0).steps.rows() == 6);
+        const State after = stateOf(b);
+        QVERIFY(after.ids != before.ids && after.losses != before.losses);
+        b.lab->undoStack()->undo();
+        QVERIFY(stateOf(b) == before);
+        b.lab->undoStack()->redo();
+        QVERIFY(stateOf(b) == after);
+        b.lab->undoStack()->undo();
+        QVERIFY(stateOf(b) == before);
+    }
+
+    void aStartThatIsUndoneInTrainingIsDoneAgainAsItStopped() {
+        Bench b(100000);
+        b.lab->removeRun(1);
+        b.lab->undoStack()->clear();
+        b.lab->addRun(b.lab->runs()[0].recipe);
+        b.lab->play();
+        QTRY_VERIFY(b.run(0).steps.rows() > 3);
+        b.lab->undoStack()->undo();
+        QCOMPARE(b.lab->runs().size(), 1u);
+        b.lab->stop();
+        QTRY_VERIFY(b.ended());
+        b.lab->undoStack()->redo();
+        QCOMPARE(b.lab->runs().size(), 2u);
+        QVERIFY(!b.lab->runs()[1].underWay());
+    }
+
+    void aStoryAndAPresetAreUndone() {
+        Bench b;
+        train(b);
+        const State before = stateOf(b);
+        b.lab->compare({load_recipe("peri-ln")}, "story");
+        QCOMPARE(b.lab->runs().size(), 1u);
+        b.lab->undoStack()->undo();
+        QVERIFY(stateOf(b) == before);
+    }
+};
+
+QTEST_GUILESS_MAIN(LabUndoTest)
+#include "lab_undo_test.moc"
