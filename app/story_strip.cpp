@@ -167,6 +167,7 @@ QString StoryStrip::expectation(const StoryStep& step, StoryVerdict verdict) con
 
 void StoryStrip::showExpectation() {
     expect_->setText(expectation(story_->steps[at_], finding_.verdict));
+    expect_->setVisible(!expect_->text().isEmpty());
     expect_->setToolTip(QString::fromStdString(finding_.line));
     setAccessibleDescription(text_->text() + u' ' + expect_->text());
 }

@@ -271,6 +271,43 @@ class PresentationWindowTest : public QObject {
         QCOMPARE(b.lab().runs().size(), 2u);
     }
 
+    void noPageOfAStoryIsClipped_data() {
+        QTest::addColumn<int>("width");
+        QTest::addColumn<bool>("presenting");
+        QTest::newRow("small window") << 1100 << false;
+        QTest::newRow("window") << 1440 << false;
+        QTest::newRow("presentation") << 1440 << true;
+        QTest::newRow("large presentation") << 1920 << true;
+    }
+    void noPageOfAStoryIsClipped() {
+        QFETCH(int, width);
+        QFETCH(bool, presenting);
+        WindowBench b;
+        if (presenting) QTest::keyClick(b.window.get(), Qt::Key_F11);
+        b.window->resize(width, 900);
+        for (const Preset& file : stories()) {
+            b.window->tellStory(QString::fromLatin1(file.name));
+            QTest::qWait(100);
+            StoryStrip* strip = b.window->story();
+            const int height = strip->height();
+            QVERIFY(height < (presenting ? 170 : 90));
+            for (std::size_t page = 0; page < strip->story()->steps.size(); ++page) {
+                strip->moveTo(page);
+                QTest::qWait(20);
+                QCOMPARE(strip->height(), height);
+                for (const char* name : {"storyTitle", "storyText", "storyExpectation"}) {
+                    const auto* label = b.find<QLabel>(name);
+                    if (!label->isVisible()) continue;
+                    const QRect wanted =
+                        QFontMetrics(label->font())
+                            .boundingRect(QRect(0, 0, label->width(), 10000), Qt::TextWordWrap, label->text());
+                    QVERIFY2(wanted.height() <= label->height() && wanted.width() <= label->width() + 1,
+                             qPrintable(label->text()));
+                }
+            }
+        }
+    }
+
     void aStatementThatIsFalseHereIsSaidToBe() {
         WindowBench b;
         b.window->tellStory(QStringLiteral("collapse-of-post-ln"));
