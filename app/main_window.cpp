@@ -313,6 +313,7 @@ void MainWindow::tellStory(const QString& name) {
     for (const Preset& file : stories())
         if (name == QLatin1String(file.name)) {
             guide_->tell(read_story(file.name, file.json));
+            presentation_->showStoryPanel();
             return;
         }
 }

@@ -13,6 +13,12 @@
 
 namespace normscope::app {
 
+namespace {
+
+constexpr const char* kStoryPanel = "gradients";
+
+}  // namespace
+
 Presentation::Presentation(QMainWindow& window, Lab& lab, PanelGrid& grid, StoryStrip& story,
                            std::vector<QWidget*> hidden)
     : QObject(&window),
@@ -46,14 +52,9 @@ void Presentation::setOn(bool on) {
         focus_ = QApplication::focusWidget();
         focused_cell_ = grid_.focusedCell();
         const auto& cells = grid_.cells();
-        const auto shown = grid_.visibleCells();
-        // A story is about gradients, unless another panel fills the centre already.
-        const auto gradients = std::find_if(
-            cells.begin(), cells.end(), [](const PanelCell* cell) { return cell->panel() == "gradients"; });
-        const auto current = story_.story() && gradients != cells.end()
-                                 ? gradients
-                                 : std::find(cells.begin(), cells.end(), grid_.currentCell());
+        const auto current = std::find(cells.begin(), cells.end(), grid_.currentCell());
         if (focused_cell_ < 0) grid_.focusCell(static_cast<int>(current - cells.begin()));
+        showStoryPanel();
         for (Hidden& part : hidden_) {
             part.visible = !part.widget->isHidden();
             part.widget->hide();
@@ -73,6 +74,13 @@ void Presentation::setOn(bool on) {
         foot_->scrubber()->setFocus();
     else if (focus_)
         focus_->setFocus();
+}
+
+void Presentation::showStoryPanel() {
+    if (!on_ || !story_.story() || focused_cell_ >= 0) return;
+    const auto& cells = grid_.cells();
+    for (std::size_t i = 0; i < cells.size(); ++i)
+        if (cells[i]->panel() == kStoryPanel) return grid_.focusCell(static_cast<int>(i));
 }
 
 void Presentation::showStep(qint64 recorded, qint64 planned, qint64 step) {

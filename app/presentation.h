@@ -36,6 +36,9 @@ class Presentation : public QObject {
     PresentationFoot* foot() const { return foot_; }
     bool isOn() const { return on_; }
     void setOn(bool on);
+    /// Shows the panel that the story is about; no change without a story, or where another panel was
+    /// maximised.
+    void showStoryPanel();
     /// Headline and step; `planned` as StepScrubber::setRange().
     void showStep(qint64 recorded, qint64 planned, qint64 step);
 

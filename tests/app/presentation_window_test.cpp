@@ -271,6 +271,52 @@ class PresentationWindowTest : public QObject {
         QCOMPARE(b.lab().runs().size(), 2u);
     }
 
+    /// The other two as well: on every page do what it asks for, and what it expects holds.
+    void theOtherStoriesAreWalkedByKeyboard_data() {
+        QTest::addColumn<QString>("name");
+        QTest::newRow("collapse") << QStringLiteral("collapse-of-post-ln");
+        QTest::newRow("initialisation") << QStringLiteral("initialisation-decides");
+    }
+    void theOtherStoriesAreWalkedByKeyboard() {
+        QFETCH(QString, name);
+        WindowBench b;
+        QTest::keyClick(b.window.get(), Qt::Key_F11);
+        b.window->tellStory(name);
+        const StoryStrip* strip = b.window->story();
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact(), 20000);
+        const auto key = [&](Qt::Key k) {
+            QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : b.window.get(), k);
+        };
+        int trained = 0;
+        for (std::size_t page = 0; page < strip->story()->steps.size(); ++page) {
+            if (page > 0) key(Qt::Key_PageDown);
+            QCOMPARE(strip->at(), page);
+            const StoryStep& step = strip->story()->steps[page];
+            for (const StoryAction& action : step.actions) {
+                if (action.kind == StoryAction::Kind::Train) {
+                    key(Qt::Key_Space);
+                    QVERIFY(b.lab().playing());
+                    QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 250000);
+                    ++trained;
+                    continue;
+                }
+                KnobSlider* slider =
+                    b.window->presentation()->foot()->slider(QString::fromStdString(action.key));
+                while (QApplication::focusWidget() != slider) key(Qt::Key_Tab);
+                while (slider->value() > 1.02 * action.to) key(Qt::Key_Left);
+            }
+            const auto* expectation = b.find<QLabel>("storyExpectation");
+            if (step.holds.empty())
+                QVERIFY(!expectation->isVisible());
+            else
+                QTRY_VERIFY2(expectation->text().endsWith("Holds here."), qPrintable(expectation->toolTip()));
+            // A page about a step shows that step.
+            if (step.step && b.lab().lastStep() >= *step.step) QCOMPARE(b.lab().step(), qint64(*step.step));
+            b.keepScreenshot(QString("%1 %2").arg(name).arg(page + 1));
+        }
+        QVERIFY(trained >= 1);
+    }
+
     void noPageOfAStoryIsClipped_data() {
         QTest::addColumn<int>("width");
         QTest::addColumn<bool>("presenting");
@@ -298,9 +344,9 @@ class PresentationWindowTest : public QObject {
                 for (const char* name : {"storyTitle", "storyText", "storyExpectation"}) {
                     const auto* label = b.find<QLabel>(name);
                     if (!label->isVisible()) continue;
-                    const QRect wanted =
-                        QFontMetrics(label->font())
-                            .boundingRect(QRect(0, 0, label->width(), 10000), Qt::TextWordWrap, label->text());
+                    const QRect wanted = QFontMetrics(label->font())
+                                             .boundingRect(QRect(0, 0, label->width(), 10000),
+                                                           Qt::TextWordWrap, label->text());
                     QVERIFY2(wanted.height() <= label->height() && wanted.width() <= label->width() + 1,
                              qPrintable(label->text()));
                 }
