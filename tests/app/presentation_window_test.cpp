@@ -176,6 +176,29 @@ class PresentationWindowTest : public QObject {
         QCOMPARE(b.run(0).steps.rows(), 30u);
     }
 
+    void theValueThatAStoryAsksForCatchesTheThumb() {
+        WindowBench b;
+        b.window->tellStory(QStringLiteral("turn-it-down"));
+        QTest::keyClick(b.window.get(), Qt::Key_F11);
+        KnobSlider* slider = b.window->presentation()->foot()->slider("stack.residual_step");
+        slider->setValue(0.2);
+        const QPoint there = slider->thumb().toPoint() - QPoint(3, 0);
+        slider->setValue(1);
+        const auto drag = [&] {
+            QTest::mousePress(slider, Qt::LeftButton, {}, slider->thumb().toPoint());
+            QTest::mouseMove(slider, there);
+            QTest::mouseRelease(slider, Qt::LeftButton, {}, there);
+        };
+        drag();
+        QVERIFY(slider->value() != 0.2);
+        b.lab().undoStack()->undo();
+        QTRY_COMPARE(slider->value(), 1.0);
+        b.window->story()->moveTo(2);
+        drag();
+        QCOMPARE(slider->value(), 0.2);
+        QCOMPARE(b.lab().runs()[1].recipe.stack.residual_step, 0.2);
+    }
+
     void leavingRestoresTheWindow() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
