@@ -64,19 +64,27 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     panel_menu_ = popUpMenu(menu_);
     subtitle_ = new QLabel(header_);
     subtitle_->setObjectName(QStringLiteral("subtitle"));
+    QFont small = subtitle_->font();
+    small.setPixelSize(11);
+    subtitle_->setFont(small);
+    subtitle_->setForegroundRole(QPalette::PlaceholderText);
     subtitle_->setAttribute(Qt::WA_TransparentForMouseEvents);
     subtitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     using widgets::Glyph;
     options_button_ = glyphButton(header_, Glyph::More, tr("Options of the panel"), "panelOptions");
     options_menu_ = popUpMenu(options_button_);
-    auto* save = glyphButton(header_, Glyph::Download, tr("Export or copy this figure"), "panelExport");
+    // On the header's right end while the mouse is over the panel; their actions have keys too.
+    tools_ = new QWidget(header_);
+    tools_->setObjectName(QStringLiteral("tools"));
+    tools_->setAutoFillBackground(true);
+    auto* save = glyphButton(tools_, Glyph::Download, tr("Export or copy this figure"), "panelExport");
     QMenu* save_menu = popUpMenu(save);
     save_menu->addAction(tr("Export figure…"), this, &PanelCell::exportRequested);
     save_menu->addAction(tr("Save CSV…"), this, &PanelCell::csvRequested);
     save_menu->addAction(tr("Copy figure"), this, &PanelCell::copyRequested);
-    auto* help = headerButton(header_, QStringLiteral("?"), tr("Formula, source and erratum"), "panelHelp");
+    auto* help = headerButton(tools_, QStringLiteral("?"), tr("Formula, source and erratum"), "panelHelp");
     connect(help, &QToolButton::clicked, this, &PanelCell::helpRequested);
-    auto* expand = glyphButton(header_, Glyph::Expand, tr("Maximise (F)"), "panelExpand");
+    auto* expand = glyphButton(tools_, Glyph::Expand, tr("Maximise (F)"), "panelExpand");
     connect(expand, &QToolButton::clicked, this, &PanelCell::focusRequested);
 
     auto* row = new QHBoxLayout(header_);
@@ -84,8 +92,12 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     row->setSpacing(2);
     row->addWidget(menu_);
     row->addWidget(subtitle_, 1);
-    header_buttons_ = {options_button_, save, help, expand};
-    for (QToolButton* button : header_buttons_) row->addWidget(button);
+    row->addWidget(options_button_);
+    auto* tools = new QHBoxLayout(tools_);
+    tools->setContentsMargins(4, 0, 2, 0);
+    tools->setSpacing(2);
+    for (QToolButton* button : {save, help, expand}) tools->addWidget(button);
+    tools_->hide();
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -169,11 +181,12 @@ void PanelCell::setViews(const std::map<std::string, widgets::PlotViewState>& vi
 
 void PanelCell::setTextSizes(int text_px, double line_px) {
     plot_->setSizes(text_px, line_px);
-    const bool large = text_px >= 18;
+    const bool large = large_ = text_px >= 18;
     header_->setFixedHeight(large ? 2 * text_px - 4 : kHeaderHeight);
     header_->setAutoFillBackground(large);  // one surface with the headline above
     header_->layout()->setContentsMargins(large ? kLargeMargin : 6, 0, 4, 0);
-    for (QToolButton* button : header_buttons_) button->setVisible(!large);
+    options_button_->setVisible(!large);
+    if (large) tools_->hide();
     for (QWidget* text : {static_cast<QWidget*>(menu_), static_cast<QWidget*>(subtitle_)}) {
         QFont type = font();
         if (large) type.setPixelSize(kLargeText);
@@ -218,12 +231,33 @@ void PanelCell::showEvent(QShowEvent* event) {
     if (dirty_) refresh();
 }
 
+void PanelCell::enterEvent(QEnterEvent* event) {
+    QFrame::enterEvent(event);
+    if (large_) return;
+    placeTools();
+    tools_->show();
+    tools_->raise();
+}
+
+void PanelCell::leaveEvent(QEvent* event) {
+    QFrame::leaveEvent(event);
+    tools_->hide();
+}
+
+void PanelCell::placeTools() {
+    const int width = tools_->sizeHint().width();
+    tools_->setGeometry(options_button_->x() - width, 0, width, header_->height());
+}
+
 bool PanelCell::eventFilter(QObject* watched, QEvent* event) {
     if (watched == header_ && event->type() == QEvent::MouseButtonDblClick) {
         Q_EMIT focusRequested();
         return true;
     }
-    if (watched == header_ && event->type() == QEvent::Resize) elideSubtitle();
+    if (watched == header_ && event->type() == QEvent::Resize) {
+        elideSubtitle();
+        placeTools();
+    }
     return QFrame::eventFilter(watched, event);
 }
 

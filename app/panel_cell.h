@@ -9,7 +9,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 class QLabel;
 class QMenu;
@@ -56,10 +55,13 @@ class PanelCell : public QFrame {
 
   protected:
     void showEvent(QShowEvent* event) override;
+    void enterEvent(QEnterEvent* event) override;
+    void leaveEvent(QEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
     void elideSubtitle();
+    void placeTools();
     /// Of a heat map: selects its layer and head, or shows its step.
     void showCell(int row_index, int column_index, int plot);
     void fillPanelMenu();
@@ -72,9 +74,9 @@ class PanelCell : public QFrame {
     bool dirty_ = true;
     std::optional<FigureKey> drawn_;  ///< the inputs of the shown figure
     double build_ms_ = 0, layout_ms_ = 0;
-    QWidget* header_;
+    QWidget *header_, *tools_;
     QToolButton *menu_, *options_button_;
-    std::vector<QToolButton*> header_buttons_;
+    bool large_ = false;  ///< text of 18 px or more
     QMenu *panel_menu_, *options_menu_;
     QLabel* subtitle_;
     QString full_subtitle_;

@@ -64,11 +64,13 @@ void SideRail::changeEvent(QEvent* event) {
 void SideRail::refresh() {
     const widgets::Theme theme = widgets::themeOf(palette());
     std::vector<Recipe> recipes;
-    for (const LabRun& run : lab_.runs()) recipes.push_back(run.recipe);
+    // One run of each group of seeds, in the group's colour.
+    const std::vector<std::size_t> shown = lab_.onePerGroup();
+    for (const std::size_t i : shown) recipes.push_back(lab_.runs()[i].recipe);
     const auto differences = widgets::runDifferences(recipes);
     QString html;
-    for (std::size_t i = 0; i < lab_.runs().size(); ++i) {
-        const RunData& run = *lab_.runs()[i].data;
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        const RunData& run = *lab_.runs()[shown[i]].data;
         html +=
             QStringLiteral("<h4 style='margin: 8px 0 2px 0; color: %1'>%2</h4>")
                 .arg(theme.run(static_cast<int>(i)).name(), QString::fromStdString(run.name).toHtmlEscaped());

@@ -175,7 +175,7 @@ widgets::Figure Lab::figure(const std::string& panel, const widgets::PanelOption
     const bool one = std::all_of(shown.begin(), shown.end(),
                                  [&](std::size_t run) { return now_.runs[run].recipe.train.seed == seed; });
     figure.subtitle += (figure.subtitle.isEmpty() ? QString() : QStringLiteral(" · ")) +
-                       (one ? tr("seed %1 of each group").arg(seed) : tr("one run of each group"));
+                       (one ? tr("seed %1").arg(seed) : tr("one run of each group"));
     return figure;
 }
 

@@ -88,10 +88,10 @@ class GroupsWindowTest : public QObject {
         }
         // A panel that cannot draw groups shows one run of each, in the groups' colours, and states it.
         const auto spectra = b.cell("jacobian")->plot()->figure();
-        QVERIFY2(spectra->subtitle.contains("seed 42 of each group"), qPrintable(spectra->subtitle));
+        QVERIFY2(spectra->subtitle.contains("· seed 42"), qPrintable(spectra->subtitle));
         QCOMPARE(spectra->run_names.size(), 2);
         b.lab().selectRun(4);
-        QTRY_VERIFY(b.cell("jacobian")->plot()->figure()->subtitle.contains("seed 43 of each group"));
+        QTRY_VERIFY(b.cell("jacobian")->plot()->figure()->subtitle.contains("· seed 43"));
     }
 
     void trainedSeedsHaveOneLaneAndCountedOutcomes() {

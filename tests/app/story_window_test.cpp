@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/findings_band.h"
+#include "app/pulse.h"
 #include "app/story_strip.h"
 #include "core/recipe/presets.h"
 #include "tests/widgets/warnings_fail.h"
+#include "widgets/knobs/knob_panel.h"
+#include "widgets/knobs/knob_row.h"
+#include "widgets/knobs/knob_slider.h"
 #include "widgets/runs/run_strip.h"
 #include "window_bench.h"
 
@@ -50,6 +54,27 @@ class StoryWindowTest : public QObject {
         QTest::mouseClick(strip->findChild<QToolButton*>("storyClose"), Qt::LeftButton);
         QVERIFY(!strip->isVisible());
         QCOMPARE(b.lab().runs().size(), story.runs.size());  // the runs are kept
+    }
+
+    void theControlThatIsAskedForPulses() {
+        WindowBench b;
+        const auto* pulse = b.find<Pulse>("storyPulse");
+        b.window->tellStory(QStringLiteral("collapse-of-post-ln"));
+        QVERIFY(!pulse->isVisible());  // a page to read
+        QTest::keyClick(b.window.get(), Qt::Key_Right, Qt::AltModifier);
+        QVERIFY(pulse->isVisible());
+        QCOMPARE(pulse->target(), b.find<QWidget>("transportBar")->findChild<QWidget*>("playButton"));
+        const QRect rings(pulse->mapTo(b.window.get(), QPoint()), pulse->size());
+        QVERIFY((rings.center() - pulse->target()->mapTo(b.window.get(), pulse->target()->rect().center()))
+                    .manhattanLength() <= 4);
+        QCOMPARE(b.window->childAt(rings.center()), pulse->target());  // a click goes to the control
+        b.window->story()->moveTo(4);
+        const auto* row = b.find<widgets::KnobPanel>("knobPanel")->row("stack.residual_step");
+        QCOMPARE(pulse->target(), static_cast<QWidget*>(row->findChild<widgets::KnobSlider*>()));
+        b.lab().commitKey("stack.residual_step", 0.2);
+        QTRY_COMPARE(pulse->target(), b.find<QWidget>("transportBar")->findChild<QWidget*>("playButton"));
+        b.window->story()->end();
+        QVERIFY(!pulse->isVisible());
     }
 
     /// A failed run has the longest text, and three runs the narrowest columns: no text is clipped.

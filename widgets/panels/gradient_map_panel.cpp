@@ -3,6 +3,7 @@
 
 #include "widgets/panels/gradients_panel.h"
 #include "widgets/panels/panel_text.h"
+#include "widgets/plots/heat_map.h"
 
 #include <algorithm>
 #include <cmath>
@@ -176,6 +177,8 @@ Figure buildGradientMap(const PanelInput& input) {
         figure.plots.push_back(std::move(plot));
     }
     for (Plot& plot : figure.plots) colour(plot.maps.front(), low, high);
+    // More maps in one row would have cells too small to see.
+    figure.shared_axes = figure.plots.size() > 2 && sameShape(figure.plots);
     figure.subtitle = QString("to step %1 · log₂(1 + step) · held-out batch").arg(last);
     figure.summary = QString("%1 %2, %3. %4").arg(figure.title, name.of, figure.subtitle, parts.join("; "));
     sayWhatIsMissing(figure, input, probe, drawn);

@@ -3,6 +3,7 @@
 
 #include "widgets/panels/depth_axis.h"
 #include "widgets/panels/panel_text.h"
+#include "widgets/plots/heat_map.h"
 
 #include <algorithm>
 #include <cmath>
@@ -116,6 +117,8 @@ void drawHeadMaps(Figure& figure, const PanelInput& input, const std::string& pr
             plot.maps.front().high = all.high;
         }
     }
+    // More maps in one row would have cells too small to see.
+    figure.shared_axes = figure.plots.size() > 2 && sameShape(figure.plots);
     figure.subtitle = atStep(samples);
     figure.summary =
         QString("%1, %2 %3. %4").arg(figure.title, figure.quantity, figure.subtitle, parts.join("; "));

@@ -7,6 +7,7 @@
 #include "widgets/plots/heat_map.h"
 #include "widgets/plots/plot_grid.h"
 #include "widgets/plots/plot_labels.h"
+#include "widgets/plots/tick_labels.h"
 #include "widgets/plots/view_state.h"
 
 #include <QFontMetricsF>
@@ -23,6 +24,7 @@ constexpr double kMostForNames = 0.45;
 
 /// Between the columns of small multiples, in units.
 constexpr double kGridGap = 18;
+constexpr double kRowGap = 3;  // between the rows of small multiples
 
 bool isEmpty(const Plot& plot) {
     return plot.bands.empty() && plot.curves.empty() && plot.stems.empty() && plot.references.empty() &&
@@ -76,6 +78,7 @@ class Layouter {
             place();
         }
         for (std::size_t i = 0; i < count; ++i) fill(i);
+        if (isGrid()) nameColourScale();
         return std::move(layout_);
     }
 
@@ -234,28 +237,32 @@ class Layouter {
         if (const QString text = axisText(first.y); !text.isEmpty()) {
             addText(QRectF(content_.left(), content_.top(), content_.width(), row_),
                     Qt::AlignLeft | Qt::AlignVCenter, text, style_.theme.muted, Font::Small);
+            y_row_ = QRectF(content_.left(), content_.top(), content_.width(), row_);
             content_.setTop(content_.top() + row_);
         }
+        // One colour bar, at the right of the first row.
+        if (!first.maps.empty())
+            content_.setRight(content_.right() - colourBarWidth(first.maps.front(), style_));
         const QRectF x_row(content_.left(), content_.bottom() - row_, content_.width(), row_);
         const bool named = !first.x.label.isEmpty();
         if (named) content_.setBottom(content_.bottom() - row_);
         grid_ = gridFor(static_cast<int>(count), content_.size());
         const auto columns = static_cast<std::size_t>(grid_.columns);
-        const double rows = grid_.rows, heading = 1.35 * row_, ticks = row_ + 5 * unit_,
+        const double rows = grid_.rows, heading = 1.1 * row_, ticks = row_ + 5 * unit_,
                      gap = kGridGap * unit_;
         double lane = 0;  // of one height, so that the plots of a row end at one
         for (const Plot& plot : figure_.plots)
-            if (!plot.lane_label.isEmpty()) lane = std::max(lane, laneRows(plot) * row_ + 2 * unit_);
-        const double extra = heading + lane + 4 * unit_;
+            if (!plot.lane_label.isEmpty()) lane = std::max(lane, laneRows(plot) * row_);
+        const double extra = heading + lane + kRowGap * unit_;
         const double height =
-            std::max(1.0, (content_.height() - rows * extra - (ticks - 4 * unit_)) / rows);
+            std::max(1.0, (content_.height() - rows * extra - (ticks - kRowGap * unit_)) / rows);
         double left = 0;
         for (std::size_t i = 0; i < count; ++i) {
             Surround& around = around_[i];
             around.top = heading;
             around.x_labels = i + columns >= count;
             around.lane = lane;
-            around.bottom = lane + (around.x_labels ? ticks : 4 * unit_);
+            around.bottom = lane + (around.x_labels ? ticks : kRowGap * unit_);
             around.right = gap / 2;
             const double row = static_cast<double>(i / columns);
             const double top = content_.top() + row * (height + extra) + heading;
@@ -278,6 +285,26 @@ class Layouter {
                     Qt::AlignHCenter | Qt::AlignVCenter, axisText(first.x), style_.theme.muted, Font::Small);
     }
 
+    std::size_t lastOfFirstRow() const {
+        return std::min(layout_.plots.size(), static_cast<std::size_t>(grid_.columns));
+    }
+
+    /// Of the maps of a grid: what the colours are, and whether cells were merged.
+    void nameColourScale() {
+        const Plot& first = figure_.plots.front();
+        if (first.maps.empty() || y_row_.isNull()) return;
+        int merged = 1;
+        for (const PlotLayout& plot : layout_.plots) merged = std::max(merged, plot.merged);
+        QStringList parts{first.maps.front().scale_label, mergedText(merged)};
+        parts.removeAll(QString());
+        const double left = textSize(axisText(first.y), Font::Small, style_).width() + 8 * unit_;
+        const QFontMetricsF metrics(style_.small);
+        const QRectF rest = y_row_.adjusted(left, 0, 0, 0);
+        addText(rest, Qt::AlignRight | Qt::AlignVCenter,
+                metrics.elidedText(parts.join(QStringLiteral(" · ")), Qt::ElideRight, rest.width()),
+                style_.theme.muted, Font::Small);
+    }
+
     std::vector<Tick> ticksOf(const Axis& axis, const AxisMap& map, const HeatMap* cells, bool vertical,
                               int most) const {
         if (cells)
@@ -291,28 +318,6 @@ class Layouter {
                 ticks.push_back({t.value, t.minor ? QString() : t.label, t.minor});
         }
         return ticks;
-    }
-
-    /// Skips every second, third, … label until none touch; the first is always kept.
-    static void thinLabels(std::vector<TickShape>& ticks, double gap, bool vertical) {
-        std::vector<TickShape*> labelled;
-        for (auto& t : ticks) {
-            if (!t.label_rect.isNull()) labelled.push_back(&t);
-        }
-        const auto touches = [&](std::size_t stride) {
-            for (std::size_t i = stride; i < labelled.size(); i += stride) {
-                const QRectF &a = labelled[i - stride]->label_rect, &b = labelled[i]->label_rect;
-                const double apart = vertical ? std::max(a.top() - b.bottom(), b.top() - a.bottom())
-                                              : std::max(a.left() - b.right(), b.left() - a.right());
-                if (apart < gap) return true;
-            }
-            return false;
-        };
-        std::size_t stride = 1;
-        while (touches(stride)) ++stride;
-        for (std::size_t i = 0; i < labelled.size(); ++i) {
-            if (i % stride != 0) labelled[i]->label_rect = QRectF();
-        }
     }
 
     void addYTicks(std::size_t i) {
@@ -374,28 +379,6 @@ class Layouter {
         if (plot.maps.empty()) out.x_grid = gridOf(out.x_ticks, out.x);
     }
 
-    /// Grid lines at the labelled ticks where these are even in axis coordinates; at the decades of an uneven
-    /// log axis.
-    static std::optional<GridSteps> gridOf(const std::vector<TickShape>& ticks, const AxisMap& map) {
-        const bool log = map.scale == Scale::Log;
-        std::vector<double> at;
-        for (const auto& t : ticks) {
-            if (!t.tick.minor && !t.tick.label.isEmpty())
-                at.push_back(log ? std::log10(t.tick.value) : t.tick.value);
-        }
-        if (at.size() >= 2) {
-            const double step = at[1] - at[0];
-            bool even = step > 0;
-            for (std::size_t i = 1; i < at.size(); ++i)
-                even = even && std::abs(at[i] - at[i - 1] - step) < 1e-6 * step;
-            if (even) return GridSteps{at[0], step};
-        }
-        if (log && std::floor(std::log10(map.high)) >= std::ceil(std::log10(map.low))) {
-            return GridSteps{std::ceil(std::log10(map.low)), 1};
-        }
-        return std::nullopt;
-    }
-
     void fill(std::size_t i) {
         const Plot& plot = figure_.plots[i];
         const Surround& around = around_[i];
@@ -435,8 +418,11 @@ class Layouter {
             plot.heading_role ? readable(style_.theme.colour(*plot.heading_role), style_.theme.background)
                               : style_.theme.text;
         takeLeft(plot.heading, heading, Font::Text);
-        if (!isGrid()) takeLeft(axisText(plot.y), style_.theme.muted, Font::Small);
-        if (!plot.maps.empty() && !plot.maps.front().scale_label.isEmpty()) {
+        // Maps next to each other name their common axis once.
+        const bool named_before =
+            figure_.side_by_side && i > 0 && axisText(plot.y) == axisText(figure_.plots[i - 1].y);
+        if (!isGrid() && !named_before) takeLeft(axisText(plot.y), style_.theme.muted, Font::Small);
+        if (!plot.maps.empty() && !plot.maps.front().scale_label.isEmpty() && !isGrid()) {
             const QString& label = plot.maps.front().scale_label;
             const double width =
                 std::min(textSize(label, Font::Small, style_).width() + unit_, space.above.width());
@@ -454,7 +440,10 @@ class Layouter {
             space.below_right =
                 QRectF(row.right() - std::max(0.0, half), row.top(), std::max(0.0, half), row_);
         }
-        if (!plot.maps.empty()) addHeatMap(plot.maps.front(), style_, out);
+        if (!plot.maps.empty() && isGrid())
+            addHeatMapInGrid(plot.maps.front(), style_, i + 1 == lastOfFirstRow(), out);
+        else if (!plot.maps.empty())
+            addHeatMap(plot.maps.front(), style_, out);
         addShapes(plot, style_, out);
         addLabels(plot, style_, space, out);
     }
@@ -462,6 +451,7 @@ class Layouter {
     const Figure& figure_;
     const RenderStyle& style_;
     OutsideTexts& outside_;
+    QRectF y_row_;  ///< of a grid: above it, with the name of the y axis
     const double unit_, row_;
     QRectF content_;
     PlotGrid grid_;

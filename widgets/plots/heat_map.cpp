@@ -84,7 +84,9 @@ std::vector<Tick> cellTicks(int count, const QStringList& names) {
     return ticks;
 }
 
-void addHeatMap(const HeatMap& map, const RenderStyle& style, PlotLayout& layout) {
+namespace {
+
+void addCells(const HeatMap& map, const RenderStyle& style, PlotLayout& layout) {
     if (map.rows <= 0 || map.columns <= 0) return;
     const double smallest = kSmallestCell * style.unit;
     while ((layout.area.width() / map.columns * layout.merged < smallest && layout.merged < map.columns) ||
@@ -131,17 +133,36 @@ void addHeatMap(const HeatMap& map, const RenderStyle& style, PlotLayout& layout
             layout.cells.push_back(std::move(cell));
         }
     }
-    addColourBar(map, style, layout);
-    if (merged > 1) {
-        QColor backing = style.theme.background;
-        backing.setAlphaF(0.88F);
-        const QString text = QStringLiteral("largest of %1 × %1 cells").arg(merged);
-        const QSizeF size = textSize(text, TextShape::Font::Small, style);
-        layout.texts.push_back(
-            {QRectF(layout.area.left() + 4 * style.unit, layout.area.top() + 4 * style.unit,
-                    size.width() + 6 * style.unit, size.height()),
-             Qt::AlignCenter, text, style.theme.text, TextShape::Font::Small, backing});
-    }
+}
+
+}  // namespace
+
+bool sameShape(const std::vector<Plot>& plots) {
+    return std::all_of(plots.begin(), plots.end(), [&](const Plot& plot) {
+        const HeatMap &map = plot.maps.front(), &first = plots.front().maps.front();
+        return map.rows == first.rows && map.columns == first.columns;
+    });
+}
+
+QString mergedText(int merged) {
+    return merged > 1 ? QStringLiteral("largest of %1 × %1 cells").arg(merged) : QString();
+}
+
+void addHeatMapInGrid(const HeatMap& map, const RenderStyle& style, bool bar, PlotLayout& layout) {
+    addCells(map, style, layout);
+    if (bar) addColourBar(map, style, layout);
+}
+
+void addHeatMap(const HeatMap& map, const RenderStyle& style, PlotLayout& layout) {
+    addHeatMapInGrid(map, style, true, layout);
+    const QString text = mergedText(layout.merged);
+    if (text.isEmpty()) return;
+    QColor backing = style.theme.background;
+    backing.setAlphaF(0.88F);
+    const QSizeF size = textSize(text, TextShape::Font::Small, style);
+    layout.texts.push_back({QRectF(layout.area.left() + 4 * style.unit, layout.area.top() + 4 * style.unit,
+                                   size.width() + 6 * style.unit, size.height()),
+                            Qt::AlignCenter, text, style.theme.text, TextShape::Font::Small, backing});
 }
 
 }  // namespace normscope::widgets

@@ -10,8 +10,16 @@ double colourBarWidth(const HeatMap& map, const RenderStyle& style);
 
 /// Adds the cells of a map, its row and column names, its colour bar and the frame of the selected cell.
 /// Cells have at least 6 pixels: a finer map is merged by maximum, with a chip. Needs area and maps (0 …
-/// columns, 0 … rows).
+/// columns, 0 … rows). In a grid of maps with one scale, only one has the bar, and mergedText() is stated
+/// once.
 void addHeatMap(const HeatMap& map, const RenderStyle& style, PlotLayout& layout);
+void addHeatMapInGrid(const HeatMap& map, const RenderStyle& style, bool bar, PlotLayout& layout);
+
+/// "largest of 2 × 2 cells"; empty for one cell.
+QString mergedText(int merged);
+
+/// Whether the maps of these plots have the same rows and columns, so that they can share their axes.
+bool sameShape(const std::vector<Plot>& plots);
 
 /// Ticks at the middle of the cells, named by `names` if not empty.
 std::vector<Tick> cellTicks(int count, const QStringList& names);

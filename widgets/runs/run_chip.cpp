@@ -41,16 +41,21 @@ void RunChip::setRun(const RunLabel& run) {
 }
 
 QSize RunChip::sizeHint() const {
+    const int word = QFontMetrics(font()).horizontalAdvance(run_.outcome());
+    return {std::clamp(textWidth() + 2 * kGap + kGlyph + 4 + word + 2, kLeast, kMost), 30};
+}
+
+/// Without the outcome's word, which its glyph states too.
+QSize RunChip::minimumSizeHint() const {
+    return {std::clamp(textWidth() + kGap + kGlyph, kLeast, kMost), 30};
+}
+
+/// From the left end to the end of the differences.
+int RunChip::textWidth() const {
     const QFontMetrics plain(font()), heavy(bold(font()));
     int width = 2 * kPad + kSwatch + kGap + heavy.horizontalAdvance(run_.name);
     if (!run_.differs.isEmpty()) width += kGap + plain.horizontalAdvance(run_.differs);
-    width += 2 * kGap + kGlyph + 4 + plain.horizontalAdvance(run_.outcome()) + 2;
-    width += 4;  // advances are rounded, a text that just fits must not be elided
-    return {std::clamp(width, kLeast, kMost), 30};
-}
-
-QSize RunChip::minimumSizeHint() const {
-    return {kLeast, 30};
+    return width + 4;  // advances are rounded, a text that just fits must not be elided
 }
 
 bool RunChip::event(QEvent* event) {
@@ -83,7 +88,7 @@ void RunChip::paintEvent(QPaintEvent*) {
     // The outcome's glyph is always shown, its word where the name still fits.
     const QString word = run_.outcome();
     const int word_width = plain.horizontalAdvance(word) + 2;
-    if (right - left - word_width - kGlyph - 2 * kGap - 4 >= heavy.horizontalAdvance(run_.name)) {
+    if (width() >= sizeHint().width()) {
         right -= word_width;
         painter.setPen(theme.text);
         painter.drawText(QRect(right, 0, word_width, height()), Qt::AlignVCenter | Qt::AlignLeft, word);

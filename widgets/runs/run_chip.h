@@ -39,6 +39,8 @@ class RunChip : public QAbstractButton {
     void paintEvent(QPaintEvent* event) override;
 
   private:
+    int textWidth() const;
+
     RunLabel run_;
 };
 

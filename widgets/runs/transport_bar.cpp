@@ -139,6 +139,10 @@ void TransportBar::setPlaying(bool playing) {
 }
 
 void TransportBar::setRates(double tokens_per_s, double step_ms, double probe_percent) {
+    if (!std::isfinite(tokens_per_s) && !std::isfinite(step_ms) && !std::isfinite(probe_percent)) {
+        rates_text_.clear();
+        return showRates();
+    }
     const auto number = [](double value, auto text) {
         return std::isfinite(value) ? text(value) : QStringLiteral("–");
     };

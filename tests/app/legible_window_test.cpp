@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Every state of the window can be read, at both sizes, light and dark.
+#include "legibility.h"
+#include "small_recipe.h"
+#include "tests/widgets/warnings_fail.h"
+#include "widgets/knobs/knob.h"
+#include "widgets/knobs/knob_panel.h"
+#include "widgets/knobs/knob_slider.h"
+#include "window_bench.h"
+
+#include <QAction>
+#include <QFontDatabase>
+
+using namespace normscope;
+using namespace normscope::app;
+using normscope::test::WindowBench;
+
+class LegibleWindowTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<test::WarningsFail> warnings_;
+
+    /// Both sizes and both themes of one state.
+    static void check(WindowBench& b, const char* state) {
+        QStringList all;
+        for (const QSize size : {QSize(1440, 900), QSize(1920, 1080)})
+            for (const bool dark : {false, true}) {
+                b.window->setDark(dark);
+                b.window->resize(size);
+                QTest::qWait(350);  // the bars and the findings update a few times a second
+                const QString where =
+                    QStringLiteral("%1-%2-%3").arg(state).arg(size.width()).arg(dark ? "dark" : "light");
+                b.keepScreenshot(where);
+                for (const QString& fault : test::illegible(*b.window)) all << where + ": " + fault;
+            }
+        QVERIFY2(all.isEmpty(), qPrintable('\n' + all.join('\n')));
+    }
+
+  private Q_SLOTS:
+    void initTestCase() {
+        // The program's font (app/main.cpp); without it the widths are another font's.
+        if (!QFontDatabase::hasFamily("Inter")) QSKIP("fonts-inter is not installed");
+        QFont font("Inter");
+        font.setPixelSize(13);
+        QApplication::setFont(font);
+    }
+    void init() { warnings_ = std::make_unique<test::WarningsFail>(); }
+    void cleanup() {
+        warnings_->check();
+        warnings_.reset();
+    }
+
+    void fresh() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        check(b, "fresh");
+    }
+
+    void midDrag() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        auto* knobs = b.find<widgets::KnobPanel>("knobPanel");
+        auto* slider = qobject_cast<widgets::Knob*>(knobs->row("stack.residual_step"))->slider();
+        const QPoint from = slider->thumb().toPoint(), to = from - QPoint(30, 0);
+        QTest::mousePress(slider, Qt::LeftButton, Qt::ShiftModifier, from);
+        QMouseEvent move(QEvent::MouseMove, to, slider->mapToGlobal(to), Qt::NoButton, Qt::LeftButton,
+                         Qt::ShiftModifier);
+        QCoreApplication::sendEvent(slider, &move);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact(), 20000);
+        check(b, "mid-drag");
+        QTest::mouseRelease(slider, Qt::LeftButton, Qt::ShiftModifier, to);
+    }
+
+    void training() {
+        WindowBench b;
+        b.lab().commitKey("steps", 30);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().lastStep() >= 20, 60000);
+        b.lab().pause();
+        check(b, "training");
+    }
+
+    void diverged() {
+        WindowBench b;
+        b.makeSmall(40);
+        b.lab().setLinked(false);
+        b.lab().commitKey("optimizer.lr", 5.0);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        check(b, "diverged");
+    }
+
+    void deepStacksAndFourRuns() {
+        WindowBench b;
+        b.makeSmall(8);
+        b.lab().commitKey("stack.depth", 24);
+        Recipe recipe = b.lab().selected().recipe;
+        for (const Scheme scheme : {Scheme::Peri, Scheme::DeepNorm}) {
+            recipe.stack.scheme = scheme;
+            b.lab().addRun(recipe);
+        }
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        check(b, "24-layers-4-runs");
+    }
+
+    void sixGroupsOfThree() {
+        WindowBench b;
+        b.makeSmall(12);
+        Recipe recipe = b.lab().selected().recipe;
+        for (const Scheme scheme : {Scheme::Peri, Scheme::DeepNorm, Scheme::Mix, Scheme::Lns}) {
+            recipe.stack.scheme = scheme;
+            b.lab().addRun(recipe);
+        }
+        b.lab().addSeeds(2);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        check(b, "6-groups-of-3");
+    }
+};
+
+QTEST_MAIN(LegibleWindowTest)
+#include "legible_window_test.moc"
