@@ -186,7 +186,7 @@ void PanelCell::setTextSizes(int text_px, double line_px) {
     header_->setAutoFillBackground(large);  // one surface with the headline above
     header_->layout()->setContentsMargins(large ? kLargeMargin : 6, 0, 4, 0);
     options_button_->setVisible(!large);
-    if (large) tools_->hide();
+    tools_->setVisible(!large && underMouse());
     for (QWidget* text : {static_cast<QWidget*>(menu_), static_cast<QWidget*>(subtitle_)}) {
         QFont type = font();
         if (large) type.setPixelSize(kLargeText);
@@ -194,6 +194,7 @@ void PanelCell::setTextSizes(int text_px, double line_px) {
         text->setFont(type);
     }
     elideSubtitle();
+    placeTools();
 }
 
 void PanelCell::refresh() {

@@ -124,8 +124,8 @@ PresentationFoot::PresentationFoot(Lab& lab, QWidget* parent)
         });
     }
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(Presentation::kMargin, 8, Presentation::kMargin, 8);
-    column->setSpacing(8);
+    column->setContentsMargins(Presentation::kMargin, 4, Presentation::kMargin, 4);
+    column->setSpacing(4);
     column->addLayout(time);
     column->addLayout(strip);
 }

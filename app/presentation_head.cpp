@@ -109,7 +109,7 @@ PresentationHead::PresentationHead(QWidget* parent) : QWidget(parent) {
     setBackgroundRole(QPalette::Base);
     // Two lines of the headline, or the digits without what is below the base line.
     const int lines = 2 * QFontMetrics(headline_->font()).lineSpacing();
-    setFixedHeight(std::max(lines, QFontMetrics(number_->font()).capHeight()) + 20);
+    setFixedHeight(std::max(lines, QFontMetrics(number_->font()).capHeight()) + 10);
 }
 
 void PresentationHead::setHeadline(const QString& text) {
