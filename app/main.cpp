@@ -7,6 +7,7 @@
 #include "app/settings.h"
 #include "core/backend/cpu/kept_memory.h"
 #include "core/backend/devices.h"
+#include "core/recipe/presets.h"
 #include "core/session/foreign/guard.h"
 #include "core/stack/error.h"
 #include "widgets/plots/theme.h"
@@ -137,6 +138,15 @@ int main(int argc, char** argv) {
     cli.add_option("--stall", bench.stall_ms, "For --bench-ui: the stall of its self-check, ms; 50 must show")
         ->check(CLI::Range(0, 10000));
     cli.add_flag("--measure", measure, "For --screenshot: measure there what was not sampled");
+    std::string story;
+    int story_step = 1;
+    bool present = false;
+    std::vector<std::string> story_names;
+    for (const normscope::Preset& known : normscope::stories()) story_names.emplace_back(known.name);
+    cli.add_option("--story", story, "For --screenshot: tell this story")->check(CLI::IsMember(story_names));
+    cli.add_option("--story-step", story_step, "For --screenshot: of the story, from 1")
+        ->check(CLI::PositiveNumber);
+    cli.add_flag("--present", present, "For --screenshot: in presentation mode");
     ScreenshotOrder order;
     try {
         cli.parse(argc, argv);
@@ -147,7 +157,10 @@ int main(int argc, char** argv) {
                  train,
                  after,
                  step,
-                 measure};
+                 measure,
+                 QString::fromStdString(story),
+                 story_step,
+                 present};
     } catch (const CLI::CallForHelp&) {
         std::cout << cli.help();
         return 0;
@@ -166,7 +179,8 @@ int main(int argc, char** argv) {
                      "figure for figures\n";
         return 2;
     }
-    if (!screenshot.empty() && backend.empty()) backend = "auto";  // independent of the settings, as the theme
+    if (!screenshot.empty() && backend.empty())
+        backend = "auto";  // independent of the settings, as the theme
     if (bench_ui) {
         bench::MeasuredApplication app(argc, argv);
         setUp(app);

@@ -7,15 +7,20 @@
 #include "app/lab/lab.h"
 #include "app/palette.h"
 #include "app/panel_grid.h"
+#include "app/presentation.h"
+#include "app/pulse.h"
 #include "app/settings.h"
 #include "app/side_rail.h"
+#include "app/story_guide.h"
 #include "app/story_strip.h"
 #include "app/window_actions.h"
 #include "core/recipe/presets.h"
 #include "core/run/experiment.h"
 #include "core/stack/warnings.h"
 #include "widgets/knobs/diff_list.h"
+#include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_panel.h"
+#include "widgets/knobs/knob_slider.h"
 #include "widgets/knobs/path_knob.h"
 #include "widgets/panels/run_diff.h"
 #include "widgets/runs/device_button.h"
@@ -158,8 +163,12 @@ void MainWindow::buildLayout() {
     centre->setContentsMargins(0, 0, 0, 0);
     centre->setSpacing(0);
     story_ = new StoryStrip(this);
-    centre->addWidget(story_);
+    guide_ = new StoryGuide(*lab_, *story_, this);
     findings_ = new FindingsBand(*lab_, this);
+    presentation_ =
+        new Presentation(*this, *lab_, *grid_, *story_, {strip_, left_, findings_, rail_, transport_});
+    centre->addWidget(story_);
+    centre->addWidget(presentation_->head());
     centre->addWidget(findings_);
     centre->addWidget(grid_, 1);
     auto* middle = new QHBoxLayout;
@@ -175,7 +184,9 @@ void MainWindow::buildLayout() {
     column->addWidget(strip_);
     column->addLayout(middle, 1);
     column->addWidget(transport_);
+    column->addWidget(presentation_->foot());
     setCentralWidget(all);
+    pulse_ = new Pulse(this);
 
     // The window's actions handle Space and Ctrl+K, also while the bars are hidden.
     for (QWidget* bar : {static_cast<QWidget*>(strip_), static_cast<QWidget*>(transport_)})
@@ -195,7 +206,7 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
 
 void MainWindow::arrangeForSize() {
     left_->setFixedWidth(width() >= kWideFrom ? 320 : 280);
-    if (!wide_by_hand_ && !presenting_ && grid_->isWide() != (width() >= kWideFrom)) {
+    if (!wide_by_hand_ && !presentation_->isOn() && grid_->isWide() != (width() >= kWideFrom)) {
         grid_->setWide(width() >= kWideFrom);
         rail_->setVisible(width() >= kWideFrom);
     }
@@ -204,7 +215,7 @@ void MainWindow::arrangeForSize() {
 void MainWindow::setWide(bool wide) {
     wide_by_hand_ = wide != (width() >= kWideFrom);
     grid_->setWide(wide);
-    rail_->setVisible(wide && !presenting_);
+    rail_->setVisible(wide && !presentation_->isOn());
 }
 
 void MainWindow::setDark(bool dark) {
@@ -268,16 +279,42 @@ void MainWindow::connectStories() {
     }
     strip_->setStories(names, titles);
     connect(strip_, &widgets::RunStrip::storyChosen, this, &MainWindow::tellStory);
-    connect(story_, &StoryStrip::stepTold, lab_,
-            [this](qint64 step) { lab_->setStep(step < 0 ? Lab::kNewest : step); });
+    connect(guide_, &StoryGuide::actionChanged, this, &MainWindow::showStoryAction);
+    const auto keys = [this] {
+        for (const char* name : {"storyNext", "storyBack"})
+            findChild<QAction*>(QLatin1String(name))->setEnabled(story_->story().has_value());
+    };
+    connect(story_, &StoryStrip::stepTold, this, keys);
+    connect(story_, &StoryStrip::ended, this, keys);
+}
+
+/// The control that a story asks for pulses.
+void MainWindow::showStoryAction() {
+    const std::optional<StoryAction> action = guide_->action();
+    const bool presenting = presentation_->isOn(), knob = action && action->kind == StoryAction::Kind::Knob;
+    const QString key = knob ? QString::fromStdString(action->key) : QString();
+    presentation_->foot()->setTarget(key, knob ? std::optional(action->to) : std::nullopt);
+    if (!action) return pulse_->show(nullptr, {});
+    if (!knob) {
+        QWidget* train = presenting ? static_cast<QWidget*>(presentation_->foot()->train())
+                                    : transport_->findChild<QWidget*>(QStringLiteral("playButton"));
+        return pulse_->show(train, [train] { return QRectF(train->rect()).center(); });
+    }
+    widgets::KnobSlider* slider = presentation_->foot()->slider(key);
+    if (!presenting) {
+        knobs_->reveal(key);
+        const auto* row = qobject_cast<widgets::Knob*>(knobs_->row(key));
+        slider = row ? row->slider() : nullptr;
+    }
+    pulse_->show(slider, [slider] { return slider->thumb(); });
 }
 
 void MainWindow::tellStory(const QString& name) {
     for (const Preset& file : stories())
         if (name == QLatin1String(file.name)) {
-            const Story story = read_story(file.name, file.json);
-            lab_->compare(story.runs, tr("story %1").arg(QString::fromStdString(story.title)));
-            story_->tell(story);
+            guide_->tell(read_story(file.name, file.json));
+            presentation_->showStoryPanel();
+            return;
         }
 }
 

@@ -28,7 +28,10 @@ class HelpDrawer;
 class Lab;
 class PanelCell;
 class PanelGrid;
+class Presentation;
+class Pulse;
 class SideRail;
+class StoryGuide;
 class StoryStrip;
 
 /// "71.2 of 79.1 GiB free".
@@ -55,6 +58,7 @@ class MainWindow : public QMainWindow {
     HelpDrawer* help() const { return help_; }
     Banner* banner() const { return banner_; }
     StoryStrip* story() const { return story_; }
+    Presentation* presentation() const { return presentation_; }
     /// Loads the runs of a story (its file name) into the comparison and shows its first sentence.
     void tellStory(const QString& name);
     widgets::StackView* stack() const { return stack_; }
@@ -120,6 +124,7 @@ class MainWindow : public QMainWindow {
     void buildLayout();
     void connectStrip();
     void connectStories();
+    void showStoryAction();
     void connectKnobs();
     void connectStack();
     void connectTransport();
@@ -150,13 +155,16 @@ class MainWindow : public QMainWindow {
     Banner* banner_;
     HelpDrawer* help_;
     StoryStrip* story_;
+    StoryGuide* guide_;
+    Presentation* presentation_;
+    Pulse* pulse_;
     FindingsBand* findings_;
     QWidget* left_;
     QString session_path_;
     std::map<quint64, std::function<void()>> after_saving_;  ///< by the token of the save
     bool may_close_ = false;
-    bool dark_ = false, theme_ordered_ = false, presenting_ = false, wide_by_hand_ = false;
-    QTimer show_later_;  ///< limits the update rate of the bars during training
+    bool dark_ = false, theme_ordered_ = false, wide_by_hand_ = false;
+    QTimer show_later_;       ///< limits the update rate of the bars during training
     QTimer show_runs_later_;  ///< and that of chips, knobs and stack during a drag
 };
 

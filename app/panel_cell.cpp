@@ -19,6 +19,8 @@ namespace normscope::app {
 
 namespace {
 
+constexpr int kHeaderHeight = 26, kLargeText = 24, kLargeMargin = 30;
+
 QToolButton* headerButton(QWidget* parent, const QString& text, const QString& name,
                           const char* object_name) {
     auto* button = new QToolButton(parent);
@@ -52,8 +54,9 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     : QFrame(parent), lab_(lab), panel_(panel), options_{{panel, {}}}, plot_(new widgets::PlotView(this)) {
     header_ = new QWidget(this);
     header_->setObjectName(QStringLiteral("header"));
-    header_->setFixedHeight(26);
+    header_->setFixedHeight(kHeaderHeight);
     header_->installEventFilter(this);
+    header_->setBackgroundRole(QPalette::Base);
     menu_ = headerButton(header_, {}, tr("Choose the panel of this cell"), "panelMenu");
     QFont bold = menu_->font();
     bold.setBold(true);
@@ -176,6 +179,24 @@ void PanelCell::setViews(const std::map<std::string, widgets::PlotViewState>& vi
     plot_->setViewState(views_[panel_]);
 }
 
+void PanelCell::setTextSizes(int text_px, double line_px) {
+    plot_->setSizes(text_px, line_px);
+    const bool large = large_ = text_px >= 18;
+    header_->setFixedHeight(large ? 2 * text_px - 4 : kHeaderHeight);
+    header_->setAutoFillBackground(large);  // one surface with the headline above
+    header_->layout()->setContentsMargins(large ? kLargeMargin : 6, 0, 4, 0);
+    options_button_->setVisible(!large);
+    tools_->setVisible(!large && underMouse());
+    for (QWidget* text : {static_cast<QWidget*>(menu_), static_cast<QWidget*>(subtitle_)}) {
+        QFont type = font();
+        if (large) type.setPixelSize(kLargeText);
+        type.setBold(text == menu_);
+        text->setFont(type);
+    }
+    elideSubtitle();
+    placeTools();
+}
+
 void PanelCell::refresh() {
     dirty_ = !isVisible();
     if (dirty_) return;
@@ -213,6 +234,7 @@ void PanelCell::showEvent(QShowEvent* event) {
 
 void PanelCell::enterEvent(QEnterEvent* event) {
     QFrame::enterEvent(event);
+    if (large_) return;
     placeTools();
     tools_->show();
     tools_->raise();

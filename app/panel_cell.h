@@ -34,6 +34,9 @@ class PanelCell : public QFrame {
     const std::map<std::string, widgets::PlotViewState>& views() const { return views_; }
     void setViews(const std::map<std::string, widgets::PlotViewState>& views);
 
+    /// Of header and plot, in px. From 18 px on the header has no buttons except the panel's menu.
+    void setTextSizes(int text_px, double line_px);
+
     /// Rebuilds the figure if any of its inputs has changed; deferred while hidden.
     void refresh();
     /// Of the shown figure, in ms, for measurements of the interface: to build it, to lay it out.
@@ -73,6 +76,7 @@ class PanelCell : public QFrame {
     double build_ms_ = 0, layout_ms_ = 0;
     QWidget *header_, *tools_;
     QToolButton *menu_, *options_button_;
+    bool large_ = false;  ///< text of 18 px or more
     QMenu *panel_menu_, *options_menu_;
     QLabel* subtitle_;
     QString full_subtitle_;

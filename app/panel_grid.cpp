@@ -127,7 +127,7 @@ void PanelGrid::setTheme(const widgets::Theme& theme) {
 }
 
 void PanelGrid::setTextSizes(int text_px, double line_px) {
-    for (PanelCell* cell : cells_) cell->plot()->setSizes(text_px, line_px);
+    for (PanelCell* cell : cells_) cell->setTextSizes(text_px, line_px);
 }
 
 void PanelGrid::shareCrosshair(PanelCell* from, std::optional<double> x) {

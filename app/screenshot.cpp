@@ -3,6 +3,7 @@
 
 #include "app/lab/lab.h"
 #include "app/main_window.h"
+#include "app/story_strip.h"
 
 #include <QApplication>
 #include <QTimer>
@@ -38,6 +39,7 @@ void saveWhenReady(MainWindow& window, const ScreenshotOrder& order) {
         }
         if (window.lab()->measuring()) return;
         poll->stop();
+        if (!order.story.isEmpty()) window.story()->moveTo(static_cast<std::size_t>(order.story_step - 1));
         // One more iteration of the event loop and a delay for the bars, which update a few times a second.
         QTimer::singleShot(300 + static_cast<int>(1000 * order.after), &window, [&window, order] {
             const bool ok = window.grab().save(order.out);
@@ -52,6 +54,8 @@ void saveWhenReady(MainWindow& window, const ScreenshotOrder& order) {
 
 void takeScreenshot(MainWindow& window, const ScreenshotOrder& order) {
     window.resize(order.size);
+    if (!order.story.isEmpty()) window.tellStory(order.story);
+    if (order.present) window.togglePresentation();
     if (order.session.isEmpty()) {
         QTimer::singleShot(0, &window, [&window, order] { saveWhenReady(window, order); });
         return;

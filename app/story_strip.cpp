@@ -1,43 +1,136 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/story_strip.h"
 
+#include "widgets/plots/glyph.h"
+#include "widgets/plots/palette_theme.h"
+
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPainter>
+#include <QResizeEvent>
 #include <QToolButton>
+#include <algorithm>
 
 namespace normscope::app {
+
+namespace {
+
+QString verdictText(StoryVerdict verdict) {
+    switch (verdict) {
+        case StoryVerdict::Holds:
+            return StoryStrip::tr("Holds here.");
+        case StoryVerdict::Fails:
+            return StoryStrip::tr("Does not hold here.");
+        default:
+            return StoryStrip::tr("Not yet.");
+    }
+}
+
+constexpr int kSpacing = 16;
+
+}  // namespace
+
+/// A disc a step: those before the one shown are ticked, that one is solid.
+class StoryDots : public QWidget {
+  public:
+    explicit StoryDots(QWidget* parent) : QWidget(parent) { setTextSize(12); }
+    void setSteps(std::size_t count, std::size_t at) {
+        count_ = static_cast<int>(count);
+        at_ = static_cast<int>(at);
+        updateGeometry();
+        update();
+    }
+    void setTextSize(int px) {
+        QFont type = font();
+        type.setPixelSize(px);
+        type.setBold(true);
+        setFont(type);
+        side_ = px * 4 / 3 + 2;
+        setFixedHeight(side_);
+        updateGeometry();
+    }
+    QSize sizeHint() const override { return {count_ * (side_ + gap()) - gap(), side_}; }
+    QSize minimumSizeHint() const override { return sizeHint(); }
+
+  protected:
+    void paintEvent(QPaintEvent*) override {
+        const widgets::Theme theme = widgets::themeOf(palette());
+        QPainter painter(this);
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setFont(font());
+        for (int i = 0; i < count_; ++i) {
+            const QRectF disc(i * (side_ + gap()) + 0.5, 0.5, side_ - 1, side_ - 1);
+            painter.setPen(QPen(i <= at_ ? palette().color(QPalette::Highlight) : theme.axis, 1));
+            painter.setBrush(i == at_  ? palette().color(QPalette::Highlight)
+                             : i < at_ ? palette().color(QPalette::Button)
+                                       : QColor(Qt::transparent));
+            painter.drawEllipse(disc);
+            const double inset = 0.22 * side_;
+            if (i < at_) {
+                widgets::paintGlyph(painter, disc.adjusted(inset, inset, -inset, -inset),
+                                    widgets::Glyph::Check, theme.text);
+                continue;
+            }
+            painter.setPen(i == at_ ? palette().color(QPalette::HighlightedText) : theme.muted);
+            painter.drawText(disc, Qt::AlignCenter, QString::number(i + 1));
+        }
+    }
+
+  private:
+    int gap() const { return side_ / 3; }
+    int count_ = 0, at_ = 0, side_ = 18;
+};
 
 StoryStrip::StoryStrip(QWidget* parent) : QFrame(parent) {
     setObjectName(QStringLiteral("storyStrip"));
     setFrameShape(QFrame::StyledPanel);
     setAccessibleName(tr("Story"));
     title_ = new QLabel(this);
-    QFont bold = title_->font();
-    bold.setBold(true);
-    title_->setFont(bold);
-    text_ = new QLabel(this);
-    text_->setObjectName(QStringLiteral("storyText"));
-    text_->setWordWrap(true);
-    text_->setTextFormat(Qt::PlainText);
-    text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    title_->setObjectName(QStringLiteral("storyTitle"));
+    dots_ = new StoryDots(this);
+    const auto label = [this](const char* name) {
+        auto* made = new QLabel(this);
+        made->setObjectName(QLatin1String(name));
+        made->setWordWrap(true);
+        made->setTextFormat(Qt::PlainText);
+        made->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        return made;
+    };
+    text_ = label("storyText");
+    expect_ = label("storyExpectation");
+    expect_->setForegroundRole(QPalette::PlaceholderText);
     auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(10, 4, 6, 4);
+    row->setSpacing(kSpacing);
+    auto* left = new QVBoxLayout;
+    left->setSpacing(4);
+    left->addStretch(1);
+    left->addWidget(title_);
+    left->addWidget(dots_);
+    left->addStretch(1);
+    row->addLayout(left);
     auto* words = new QVBoxLayout;
     words->setSpacing(2);
-    words->addWidget(title_);
+    words->addStretch(1);
     words->addWidget(text_);
+    words->addWidget(expect_);
+    words->addStretch(1);
     row->addLayout(words, 1);
     const auto button = [&](const QString& text, const char* name, void (StoryStrip::*slot)()) {
         auto* made = new QToolButton(this);
         made->setText(text);
         made->setObjectName(QLatin1String(name));
+        made->setFocusPolicy(Qt::TabFocus);
         connect(made, &QToolButton::clicked, this, slot);
         row->addWidget(made, 0, Qt::AlignVCenter);
+        buttons_.push_back(made);
         return made;
     };
     back_ = button(tr("Back"), "storyBack", &StoryStrip::previous);
     forward_ = button(tr("Next"), "storyNext", &StoryStrip::next);
+    back_->setToolTip(tr("The step before (Page up)"));
+    forward_->setToolTip(tr("The next step (Page down)"));
     button(tr("Close"), "storyClose", &StoryStrip::end);
+    setTextSize(12);
     hide();
 }
 
@@ -45,23 +138,82 @@ void StoryStrip::tell(const Story& story) {
     story_ = story;
     show();
     moveTo(0);
+    keepHeight();
 }
 
 void StoryStrip::moveTo(std::size_t step) {
     if (!story_ || step >= story_->steps.size()) return;
     at_ = step;
-    title_->setText(tr("%1 · %2 of %3")
-                        .arg(QString::fromStdString(story_->title))
-                        .arg(at_ + 1)
-                        .arg(story_->steps.size()));
+    finding_ = {};
+    title_->setText(QString::fromStdString(story_->title));
+    dots_->setSteps(story_->steps.size(), at_);
+    dots_->setAccessibleName(tr("Step %1 of %2").arg(at_ + 1).arg(story_->steps.size()));
     text_->setText(QString::fromStdString(story_->steps[at_].text));
-    setAccessibleDescription(text_->text());
+    showExpectation();
     back_->setEnabled(at_ > 0);
     forward_->setEnabled(at_ + 1 < story_->steps.size());
-    Q_EMIT stepTold(story_->steps[at_].step.value_or(-1));
+    Q_EMIT stepTold();
 }
 
-void StoryStrip::next() { moveTo(at_ + 1); }
+void StoryStrip::setFinding(const StoryFinding& finding) {
+    finding_ = finding;
+    showExpectation();
+}
+
+QString StoryStrip::expectation(const StoryStep& step, StoryVerdict verdict) const {
+    if (step.holds.empty()) return {};
+    return tr("Expected: %1 %2").arg(QString::fromStdString(step.expect), verdictText(verdict));
+}
+
+void StoryStrip::showExpectation() {
+    expect_->setText(expectation(story_->steps[at_], finding_.verdict));
+    expect_->setVisible(!expect_->text().isEmpty());
+    expect_->setToolTip(QString::fromStdString(finding_.line));
+    setAccessibleDescription(text_->text() + u' ' + expect_->text());
+}
+
+void StoryStrip::setTextSize(int px) {
+    const auto size = [px](QWidget* widget, bool bold) {
+        QFont type = widget->font();
+        type.setPixelSize(px);
+        type.setBold(bold);
+        widget->setFont(type);
+    };
+    size(title_, true);
+    size(text_, true);
+    size(expect_, false);
+    for (QToolButton* button : buttons_) size(button, false);
+    dots_->setTextSize(px);
+    layout()->setContentsMargins(3 * px / 2 - 8, 4, 3 * px / 2 - 8, 4);
+    keepHeight();
+}
+
+/// The height of the longest step, so that the plots stay where they are.
+void StoryStrip::keepHeight() {
+    if (!story_) return;
+    layout()->activate();
+    const int width = std::max(100, text_->width());
+    const auto height = [width](const QLabel* label, const QString& text) {
+        return text.isEmpty() ? 0
+                              : QFontMetrics(label->font())
+                                    .boundingRect(QRect(0, 0, width, 10000), Qt::TextWordWrap, text)
+                                    .height();
+    };
+    int most = title_->sizeHint().height() + dots_->height() + 4;
+    for (const StoryStep& step : story_->steps)
+        most = std::max(most, height(text_, QString::fromStdString(step.text)) +
+                                  height(expect_, expectation(step, StoryVerdict::Fails)) + 2);
+    setFixedHeight(most + 14);
+}
+
+void StoryStrip::resizeEvent(QResizeEvent* event) {
+    QFrame::resizeEvent(event);
+    if (event->oldSize().width() != event->size().width()) keepHeight();
+}
+
+void StoryStrip::next() {
+    moveTo(at_ + 1);
+}
 
 void StoryStrip::previous() {
     if (at_ > 0) moveTo(at_ - 1);
@@ -70,6 +222,7 @@ void StoryStrip::previous() {
 void StoryStrip::end() {
     story_.reset();
     hide();
+    Q_EMIT ended();
 }
 
 }  // namespace normscope::app

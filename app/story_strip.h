@@ -1,28 +1,35 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/run/story_check.h"
+
 #include <QFrame>
 #include <optional>
-
-#include "core/run/story.h"
+#include <vector>
 
 class QLabel;
 class QToolButton;
 
 namespace normscope::app {
 
-/// The strip above the plots that shows a story: its title, one sentence at a time, back and forward. Hidden
-/// without a story.
+class StoryDots;
+
+/// The strip above the plots that shows a story: its title, one step at a time with what is expected of the
+/// runs and whether it holds there, back and forward. Of one height for all steps. Hidden without a story.
 class StoryStrip : public QFrame {
     Q_OBJECT
   public:
     explicit StoryStrip(QWidget* parent = nullptr);
 
-    /// Shows the story's first sentence.
+    /// Shows the story's first step.
     void tell(const Story& story);
     const std::optional<Story>& story() const { return story_; }
-    std::size_t at() const { return at_; }  ///< index of the sentence in Story::steps
+    std::size_t at() const { return at_; }  ///< index of Story::steps
     void moveTo(std::size_t step);
+    /// Whether what this step expects holds for the runs on screen, with the values as the tooltip.
+    void setFinding(const StoryFinding& finding);
+    /// In px; 12 in the window (the default), 24 in presentation mode.
+    void setTextSize(int px);
 
   public Q_SLOTS:
     void next();
@@ -30,14 +37,25 @@ class StoryStrip : public QFrame {
     void end();  ///< hides the strip; the runs are kept
 
   Q_SIGNALS:
-    /// The sentence shown refers to this step of training; −1: to the newest.
-    void stepTold(qint64 step);
+    void stepTold();  ///< another step is shown
+    void ended();
+
+  protected:
+    void resizeEvent(QResizeEvent* event) override;
 
   private:
+    void showExpectation();
+    void keepHeight();
+    QString expectation(const StoryStep& step, StoryVerdict verdict) const;
+
     std::optional<Story> story_;
     std::size_t at_ = 0;
+    StoryFinding finding_;
     QLabel* title_;
+    StoryDots* dots_;
     QLabel* text_;
+    QLabel* expect_;
+    std::vector<QToolButton*> buttons_;
     QToolButton* back_;
     QToolButton* forward_;
 };

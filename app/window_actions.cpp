@@ -4,6 +4,7 @@
 #include "app/lab/lab.h"
 #include "app/main_window.h"
 #include "app/settings.h"
+#include "app/story_strip.h"
 
 #include <QAction>
 #include <QApplication>
@@ -97,6 +98,19 @@ void addWindowActions(MainWindow& window) {
     add("focus", tr("Maximise the panel"), {Qt::Key_F}, [w] { w->focusCurrent(); });
     add("leaveFocus", tr("Close the help, or show all panels"), {Qt::Key_Escape}, [w] { w->leaveFocus(); });
     add("presentation", tr("Presentation mode"), {Qt::Key_F11}, [w] { w->togglePresentation(); });
+    const auto story = [w](const char* name, const QString& text, const QList<QKeySequence>& keys,
+                           void (StoryStrip::*move)()) {
+        auto* action = new QAction(text, w);
+        action->setObjectName(QLatin1String(name));
+        action->setShortcuts(keys);
+        action->setEnabled(false);  // without a story
+        QObject::connect(action, &QAction::triggered, w->story(), move);
+        w->addAction(action);
+    };
+    story("storyNext", tr("The next step of the story"),
+          {Qt::Key_PageDown, QKeySequence(QStringLiteral("Alt+Right"))}, &StoryStrip::next);
+    story("storyBack", tr("The story's step before"),
+          {Qt::Key_PageUp, QKeySequence(QStringLiteral("Alt+Left"))}, &StoryStrip::previous);
     add("rail", tr("Show or hide the third column"), {QKeySequence(QStringLiteral("F9"))},
         [w] { w->toggleRail(); });
     add("theme", tr("Light or dark theme"), {QKeySequence(QStringLiteral("Ctrl+T"))},

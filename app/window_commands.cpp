@@ -8,6 +8,7 @@
 #include "app/lab/lab.h"
 #include "app/main_window.h"
 #include "app/panel_grid.h"
+#include "app/presentation.h"
 #include "app/settings.h"
 #include "app/side_rail.h"
 #include "app/window_actions.h"
@@ -292,17 +293,10 @@ void MainWindow::toggleTheme() {
 }
 
 void MainWindow::togglePresentation() {
-    presenting_ = !presenting_;
-    if (presenting_ && grid_->focusedCell() < 0) focusCurrent();
-    if (!presenting_) grid_->focusCell(-1);
-    strip_->setVisible(!presenting_);
-    findings_->setVisible(!presenting_);
-    stack_->setVisible(!presenting_);
-    transport_->setVisible(!presenting_);
-    rail_->setVisible(!presenting_ && grid_->isWide());
-    grid_->setTextSizes(presenting_ ? 24 : 13, presenting_ ? 3 : 1.5);
-    setWindowState(presenting_ ? windowState() | Qt::WindowFullScreen
-                               : windowState() & ~Qt::WindowFullScreen);
+    presentation_->setOn(!presentation_->isOn());
+    arrangeForSize();
+    showTransport();
+    showStoryAction();
 }
 
 void MainWindow::toggleRail() {
@@ -313,7 +307,7 @@ void MainWindow::focusCurrent() {
     const PanelCell* current = grid_->currentCell();
     const auto& cells = grid_->cells();
     const int index = static_cast<int>(std::find(cells.begin(), cells.end(), current) - cells.begin());
-    grid_->focusCell(grid_->focusedCell() == index && !presenting_ ? -1 : index);
+    grid_->focusCell(grid_->focusedCell() == index && !presentation_->isOn() ? -1 : index);
 }
 
 void MainWindow::leaveFocus() {
@@ -321,7 +315,7 @@ void MainWindow::leaveFocus() {
         help_->hide();
     else if (banner_->isVisible())
         banner_->hide();
-    else if (presenting_)
+    else if (presentation_->isOn())
         togglePresentation();
     else
         grid_->focusCell(-1);

@@ -3,6 +3,7 @@
 // group of runs.
 #include "app/lab/lab.h"
 #include "app/main_window.h"
+#include "app/presentation.h"
 #include "core/run/complete.h"
 #include "core/stack/scheme_rows.h"
 #include "widgets/knobs/knob_panel.h"
@@ -137,7 +138,9 @@ void MainWindow::showRuns() {
 
 void MainWindow::showKnobs() {
     const Recipe& shown = lab_->selected().recipe;
-    knobs_->setRecipe(shown, defaultsFor(shown));
+    const Recipe defaults = defaultsFor(shown);
+    knobs_->setRecipe(shown, defaults);
+    presentation_->foot()->setRecipe(shown, defaults);
     std::vector<Recipe> compared;
     for (const LabRun& run : lab_->runs()) compared.push_back(run.recipe);
     knobs_->setCompared(compared);
@@ -168,9 +171,13 @@ void MainWindow::showTransport() {
     }
     const double unknown = std::nan("");
     transport_->setRange(lab_->lastStep(), planned);
+    const qint64 step = lab_->exploring() ? 0 : std::min(lab_->step(), lab_->lastStep());
+    presentation_->foot()->scrubber()->setMarks(marks);
+    presentation_->foot()->scrubber()->setLanes(lanes);
+    presentation_->showStep(lab_->lastStep(), planned, step);
     transport_->setMarks(std::move(marks));
     transport_->setLanes(std::move(lanes));
-    transport_->setStep(lab_->exploring() ? 0 : std::min(lab_->step(), lab_->lastStep()));
+    transport_->setStep(step);
     transport_->setPlaying(lab_->playing());
     transport_->setPreviewPending(lab_->changesPending());
     transport_->setMeasuring(lab_->measuringStatus());

@@ -159,9 +159,11 @@ std::vector<LabRun> Lab::restoreRuns(const std::vector<LabRun>& runs) {
     return before;
 }
 
-void Lab::compare(const std::vector<Recipe>& recipes, const QString& text) {
+void Lab::compare(const std::vector<Recipe>& recipes, const QString& text,
+                  const std::vector<std::string>& names) {
     std::vector<LabRun> runs;
     for (const Recipe& recipe : recipes) runs.push_back(makeRun(newId(), recipe));
+    for (std::size_t i = 0; i < std::min(runs.size(), names.size()); ++i) runs[i].given_name = names[i];
     step_ = kNewest;
     commit(withRuns(now_, std::move(runs)), text);
     selectRun(0);

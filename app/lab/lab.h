@@ -59,8 +59,9 @@ class Lab : public QObject {
 
     /// The default comparison, Pre-LN | Post-LN, as a new session. Undoable, unlike opening one.
     void startOver();
-    /// Replaces the comparison by these untrained runs; undoable.
-    void compare(const std::vector<Recipe>& recipes, const QString& text);
+    /// Replaces the comparison by these untrained runs; undoable. `names` as for renameRun(), may be fewer.
+    void compare(const std::vector<Recipe>& recipes, const QString& text,
+                 const std::vector<std::string>& names = {});
     void addRun(const Recipe& recipe);
     /// For each run that is not a reference, runs of its recipe with the next `count` free seeds; undoable.
     void addSeeds(int count);

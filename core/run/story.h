@@ -1,46 +1,70 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/recipe/recipe.h"
+#include "core/train/outcome.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/recipe/recipe.h"
-#include "core/session/run_data.h"
-
 namespace normscope {
 
-/// A value of a recorded run that a story states, and its interval. The story's test trains the runs over
-/// several seeds and checks each, so that every statement is measured.
-struct StoryFact {
-    std::size_t run = 0;           ///< index of Story::runs
-    std::string column = "loss";   ///< a column of the step table
-    std::int64_t step = -1;        ///< its row; −1: the mean of the last 20 rows
-    std::optional<double> above, below;
+/// What a step asks for: to train, or to move a knob to a value.
+struct StoryAction {
+    enum class Kind { Train, Knob } kind = Kind::Train;
+    std::optional<std::int64_t> until;  ///< Train: pause after so many steps; nullopt: to the end
+    std::string key;                    ///< Knob: one that acts on a run in training (hot_fields)
+    double to = 0;                      ///< Knob: its new value
+    std::optional<std::size_t> run;     ///< Knob: the only run that it is moved for; nullopt: all runs
 };
 
-/// One sentence, and the step at which the window shows the runs; nullopt: the newest.
+/// A statement about a run that can be checked on its data (story_check.h).
+struct StoryPredicate {
+    enum class Quantity {
+        Loss,           ///< nat; mean of the 20 steps up to `step`
+        GradientRatio,  ///< ‖∂L/∂h‖ after layer 1 over that after the last (gradient_ratio.h), at `step`
+        GrowthRatio,  ///< RMS of the last hidden state over that of the embedding, at `step`
+        Outcome       ///< the state at the end
+    } quantity = Quantity::Loss;
+    std::size_t run = 0;  ///< index of Story::runs
+    std::optional<std::int64_t>
+        step;                 ///< nullopt: the end, for a gradient ratio the mean of the last 20 steps
+    bool after_knob = false;  ///< `step` counts from the run's last knob move
+    bool greater = true;      ///< false: less. Outcome: equal
+    double value = 0;
+    std::optional<std::size_t> of_run;    ///< compared with that run's quantity instead of `value`
+    RunState state = RunState::Finished;  ///< Outcome
+};
+
+/// One page of a story.
 struct StoryStep {
-    std::string text;
-    std::optional<std::int64_t> step;
+    std::string text;                  ///< a few sentences
+    std::optional<std::int64_t> step;  ///< the step of training that the window shows; nullopt: the newest
+    std::vector<StoryAction> actions;  ///< in order
+    std::string expect;                ///< the statement that `holds` checks; empty without
+    std::vector<StoryPredicate> holds;
 };
 
 /// Runs side by side with an explanation in a few steps. resources/stories/NAME.json: { "format":
-/// "normscope-story", "version": 1, "title", "runs": [{"preset", "set": ["KEY=VALUE", …]}], "steps":
-/// [{"text", "step"}], "facts": [{"run", "column", "step", "above", "below"}] }.
+/// "normscope-story", "version": 2, "title", "runs": [{"name", "preset", "set": ["KEY=VALUE", …]}], "steps":
+/// [{"text", "step", "do": [{"train": "end" or STEPS} or {"knob": KEY, "to": VALUE, "run": NAME}], "expect",
+/// "holds": [{"run": NAME, "quantity": "loss", "gradient_ratio", "growth_ratio" or "outcome", "step" or
+/// "after_knob": STEP, "is": ">", "<" or "=", "value" or "of": NAME}]}] }.
 struct Story {
+    struct Run {
+        std::string name;
+        Recipe recipe;  ///< completed and validated
+    };
     std::string name, title;
-    std::vector<Recipe> runs;  ///< completed and validated
+    std::vector<Run> runs;
     std::vector<StoryStep> steps;
-    std::vector<StoryFact> facts;
 };
 
-/// Reads one story; InputError names what is missing, unknown or out of range.
-Story read_story(const std::string& name, const std::string& json_text);
-
-/// The contradictions of a run to the story, one line each; empty where every fact about that run holds. A
-/// missing row is a contradiction.
-std::vector<std::string> contradictions(const Story& story, std::size_t run, const RunData& data);
+/// Reads one story; InputError names what is missing, unknown or out of range, where, and what is allowed.
+/// `settings` ("seed=43") are set in every run.
+Story read_story(const std::string& name, const std::string& json_text,
+                 const std::vector<std::string>& settings = {});
 
 }  // namespace normscope

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/findings_band.h"
+#include "app/pulse.h"
 #include "app/story_strip.h"
 #include "core/recipe/presets.h"
 #include "tests/widgets/warnings_fail.h"
+#include "widgets/knobs/knob_panel.h"
+#include "widgets/knobs/knob_row.h"
+#include "widgets/knobs/knob_slider.h"
 #include "widgets/runs/run_strip.h"
 #include "window_bench.h"
 
@@ -25,7 +29,7 @@ class StoryWindowTest : public QObject {
         Q_EMIT b.find<widgets::RunStrip>("runStrip")->storyChosen(QString::fromLatin1(stories()[1].name));
         QCOMPARE(b.lab().runs().size(), shown.runs.size());
         for (std::size_t i = 0; i < shown.runs.size(); ++i)
-            QCOMPARE(recipe_json(b.lab().runs()[i].recipe, -1), recipe_json(shown.runs[i], -1));
+            QCOMPARE(recipe_json(b.lab().runs()[i].recipe, -1), recipe_json(shown.runs[i].recipe, -1));
         StoryStrip* strip = b.window->story();
         QVERIFY(strip->isVisible());
         b.lab().undoStack()->undo();
@@ -50,6 +54,27 @@ class StoryWindowTest : public QObject {
         QTest::mouseClick(strip->findChild<QToolButton*>("storyClose"), Qt::LeftButton);
         QVERIFY(!strip->isVisible());
         QCOMPARE(b.lab().runs().size(), story.runs.size());  // the runs are kept
+    }
+
+    void theControlThatIsAskedForPulses() {
+        WindowBench b;
+        const auto* pulse = b.find<Pulse>("storyPulse");
+        b.window->tellStory(QStringLiteral("collapse-of-post-ln"));
+        QVERIFY(!pulse->isVisible());  // a page to read
+        QTest::keyClick(b.window.get(), Qt::Key_Right, Qt::AltModifier);
+        QVERIFY(pulse->isVisible());
+        QCOMPARE(pulse->target(), b.find<QWidget>("transportBar")->findChild<QWidget*>("playButton"));
+        const QRect rings(pulse->mapTo(b.window.get(), QPoint()), pulse->size());
+        QVERIFY((rings.center() - pulse->target()->mapTo(b.window.get(), pulse->target()->rect().center()))
+                    .manhattanLength() <= 4);
+        QCOMPARE(b.window->childAt(rings.center()), pulse->target());  // a click goes to the control
+        b.window->story()->moveTo(4);
+        const auto* row = b.find<widgets::KnobPanel>("knobPanel")->row("stack.residual_step");
+        QCOMPARE(pulse->target(), static_cast<QWidget*>(row->findChild<widgets::KnobSlider*>()));
+        b.lab().commitKey("stack.residual_step", 0.2);
+        QTRY_COMPARE(pulse->target(), b.find<QWidget>("transportBar")->findChild<QWidget*>("playButton"));
+        b.window->story()->end();
+        QVERIFY(!pulse->isVisible());
     }
 
     /// A failed run has the longest text, and three runs the narrowest columns: no text is clipped.
@@ -85,7 +110,8 @@ class StoryWindowTest : public QObject {
         b.makeSmall(30);
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
-        // Thirty steps are too few for the small stack: the headline replaces the sentence of a run under way.
+        // Thirty steps are too few for the small stack: the headline replaces the sentence of a run under
+        // way.
         const RunData& run = *b.lab().runs()[0].data;
         QCOMPARE(run.outcome.state, RunState::Stalled);
         const QString name = QString::fromStdString(run.name);

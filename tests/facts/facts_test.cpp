@@ -136,7 +136,8 @@ class FactsTest : public QObject {
         for (const Preset& story : stories()) {
             const json object = json::parse(story.json);
             for (const json& step : object.at("steps"))
-                for (const QString& sentence : sentences(QString::fromStdString(step.at("text"))))
+                for (const QString& sentence : sentences(QString::fromStdString(
+                         step.at("text").get<std::string>() + " " + step.value("expect", ""))))
                     if (sentence.contains(states) && !listed(all, sentence))
                         missing << QString(story.name) + ": " + sentence;
         }

@@ -1,24 +1,70 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/story.h"
 
-#include <QtTest>
-
-#include "core/run/experiment.h"
 #include "core/recipe/presets.h"
+#include "core/run/story_check.h"
 #include "core/stack/error.h"
+
+#include <QtTest>
 
 using namespace normscope;
 
 namespace {
 
-RunData trained(Recipe recipe) {
-    recipe.probes = {{"growth", 1'000'000}};  // the facts are about the step table
-    complete_and_validate(recipe);
-    Experiment experiment(recipe, "a", default_run_name(recipe));
-    ThreadPool pool(0);
-    RunData run = experiment.header();
-    while (!experiment.ended()) append(run, experiment.advance(pool));
+constexpr const char* kHead = R"({"format": "normscope-story", "version": 2, "title": "S", "runs": )";
+
+/// A story of one run with one predicate.
+Story with_predicate(const char* predicate) {
+    const std::string runs = R"([{"name": "A", "preset": "pre-ln"}, {"name": "B", "preset": "post-ln"}])";
+    return read_story(
+        "s", kHead + runs + R"(, "steps": [{"text": "T.", "expect": "E.", "holds": [)" + predicate + "]}]}");
+}
+
+/// Rows 0 … count − 1 with this loss and gradient ratio.
+RunData recorded(const char* name, int count, double loss, double ratio, RunState state) {
+    RunData run;
+    run.name = name;
+    run.steps.names = {"loss", "grad_ratio"};
+    run.steps.columns.resize(2);
+    for (int i = 0; i < count; ++i) {
+        run.steps.step.push_back(i);
+        run.steps.columns[0].push_back(loss);
+        run.steps.columns[1].push_back(ratio);
+    }
+    run.outcome.state = state;
     return run;
+}
+
+/// Rows of seeds; for a story that pauses, also of pauses at other steps: the user presses earlier or later.
+void seeds(bool pauses) {
+    QTest::addColumn<int>("seed");
+    QTest::addColumn<int>("shift");
+    const auto row = [](int seed, int shift) {
+        QTest::addRow("seed %d, %d steps later", seed, shift) << seed << shift;
+    };
+    for (const int seed : {42, 43, 44}) row(seed, 0);
+    if (!pauses) return;
+    row(45, -5);
+    row(46, 40);
+    row(47, 40);
+}
+
+/// Trains the runs as the story leads through them; every step holds.
+void walks(const char* name) {
+    QFETCH(int, seed);
+    QFETCH(int, shift);
+    const auto all = stories();
+    const auto file =
+        std::find_if(all.begin(), all.end(), [&](const Preset& s) { return s.name == std::string(name); });
+    QVERIFY(file != all.end());
+    const Story story = read_story(name, file->json, {"seed=" + std::to_string(seed)});
+    ThreadPool pool(0);
+    const std::vector<StoryFinding> found = walk(story, pool, shift);
+    QCOMPARE(found.size(), story.steps.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        if (story.steps[i].holds.empty()) continue;
+        QVERIFY2(found[i].verdict == StoryVerdict::Holds, found[i].line.c_str());
+    }
 }
 
 }  // namespace
@@ -26,64 +72,147 @@ RunData trained(Recipe recipe) {
 class StoryTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    void everyStoryIsTrueOfItsRuns_data() {
-        QTest::addColumn<int>("index");
-        for (std::size_t i = 0; i < stories().size(); ++i)
-            QTest::newRow(stories()[i].name) << static_cast<int>(i);
-    }
-    void everyStoryIsTrueOfItsRuns() {
-        QFETCH(int, index);
-        const Preset& file = stories()[static_cast<std::size_t>(index)];
-        const Story story = read_story(file.name, file.json);
-        QVERIFY(story.runs.size() >= 2);
-        QVERIFY(story.steps.size() >= 4 && story.steps.size() <= 6);
-        for (std::size_t i = 0; i < story.runs.size(); ++i) {
-            // Every run is spoken of by some fact.
-            QVERIFY(std::any_of(story.facts.begin(), story.facts.end(),
-                                [&](const StoryFact& f) { return f.run == i; }));
-            const auto lines = contradictions(story, i, trained(story.runs[i]));
-            QVERIFY2(lines.empty(), lines.empty() ? "" : lines.front().c_str());
+    void everyStoryIsComplete() {
+        QCOMPARE(stories().size(), 3u);  // each with a walk below
+        for (const Preset& file : stories()) {
+            const Story story = read_story(file.name, file.json);
+            QVERIFY(story.runs.size() >= 2);
+            QVERIFY(story.steps.size() >= 4 && story.steps.size() <= 6);
+            QVERIFY(std::any_of(story.steps.begin(), story.steps.end(),
+                                [](const StoryStep& step) { return !step.actions.empty(); }));
+            // Every run is spoken of by some predicate.
+            for (std::size_t i = 0; i < story.runs.size(); ++i)
+                QVERIFY(std::any_of(story.steps.begin(), story.steps.end(), [&](const StoryStep& step) {
+                    return std::any_of(step.holds.begin(), step.holds.end(),
+                                       [&](const StoryPredicate& p) { return p.run == i || p.of_run == i; });
+                }));
         }
     }
 
-    void aRunThatDoesOtherwiseContradicts() {
-        const Story story = read_story("s", R"({"format": "normscope-story", "version": 1, "title": "S",
-            "runs": [{"preset": "pre-ln"}], "steps": [{"text": "It learns.", "step": 3}],
-            "facts": [{"run": 0, "column": "loss", "below": 2}, {"run": 0, "column": "loss", "step": 1, "above": 3},
-                      {"run": 0, "column": "grad_ratio", "step": 0, "above": 1}]})");
-        QCOMPARE(*story.steps.front().step, std::int64_t{3});
-        RunData run;
-        run.name = "A";
-        run.steps.names = {"loss"};
-        run.steps.columns.resize(1);
-        for (int i = 0; i < 40; ++i) {
-            run.steps.step.push_back(i);
-            run.steps.columns[0].push_back(i < 20 ? 2.5 : 1.5);
-        }
-        const auto lines = contradictions(story, 0, run);
-        QCOMPARE(lines.size(), std::size_t{2});
-        QCOMPARE(QString::fromStdString(lines[0]), QString("A: loss at step 1 is 2.5, stated above 3"));
-        QCOMPARE(QString::fromStdString(lines[1]),
-                 QString("A: grad_ratio at step 0 is not recorded, stated above 1"));
-        QVERIFY(contradictions(story, 1, run).empty());
+    void theCollapseOfPostLnHolds_data() { seeds(false); }
+    void theCollapseOfPostLnHolds() { walks("collapse-of-post-ln"); }
+    void theInitialisationDecidesHolds_data() { seeds(false); }
+    void theInitialisationDecidesHolds() { walks("initialisation-decides"); }
+    void turningTheStepDownHolds_data() { seeds(true); }
+    void turningTheStepDownHolds() { walks("turn-it-down"); }
+
+    void aPredicateHoldsFailsOrIsNotYetKnown_data() {
+        QTest::addColumn<QString>("predicate");
+        QTest::addColumn<int>("rows");
+        QTest::addColumn<bool>("ended");
+        QTest::addColumn<int>("verdict");
+        QTest::addColumn<QString>("line");
+        const auto row = [](const char* name, const char* predicate, int rows, bool ended,
+                            StoryVerdict verdict, const char* line) {
+            QTest::newRow(name) << predicate << rows << ended << static_cast<int>(verdict) << line;
+        };
+        const char* below = R"({"run": "A", "quantity": "loss", "is": "<", "value": 2})";
+        row("holds", below, 40, true, StoryVerdict::Holds, "A: loss at the end is 1.5, stated < 2");
+        row("not ended", below, 40, false, StoryVerdict::NotYet,
+            "A: loss at the end is not recorded, stated < 2");
+        row("fails", R"({"run": "A", "quantity": "loss", "step": 5, "is": ">", "value": 2})", 40, false,
+            StoryVerdict::Fails, "A: loss at step 5 is 1.5, stated > 2");
+        row("not there yet",
+            R"({"run": "A", "quantity": "gradient_ratio", "step": 50, "is": "<", "value": 1})", 40, false,
+            StoryVerdict::NotYet, "A: gradient_ratio at step 50 is not recorded, stated < 1");
+        row("never there", R"({"run": "A", "quantity": "gradient_ratio", "step": 50, "is": "<", "value": 1})",
+            40, true, StoryVerdict::Fails, "A: gradient_ratio at step 50 is not recorded, stated < 1");
+        row("of another run", R"({"run": "A", "quantity": "loss", "is": "<", "of": "B"})", 40, true,
+            StoryVerdict::Holds, "A: loss at the end is 1.5, stated < B's 2.5");
+        row("after a knob that was not moved",
+            R"({"run": "B", "quantity": "gradient_ratio", "after_knob": 3, "is": "<", "value": 1})", 40,
+            false, StoryVerdict::NotYet,
+            "B: gradient_ratio 3 steps after the knob move is not recorded, stated < 1");
+        row("after a knob",
+            R"({"run": "A", "quantity": "gradient_ratio", "after_knob": 3, "is": "<", "value": 1})", 40,
+            false, StoryVerdict::Holds, "A: gradient_ratio at step 13 is 0.5, stated < 1");
+        row("growth was not measured",
+            R"({"run": "A", "quantity": "growth_ratio", "step": 8, "is": "<", "value": 1})", 40, true,
+            StoryVerdict::Fails, "A: growth_ratio at step 8 is not recorded, stated < 1");
+        row("outcome", R"({"run": "B", "quantity": "outcome", "is": "=", "value": "stalled"})", 40, true,
+            StoryVerdict::Holds, "B: stalled, stated stalled");
+        row("another outcome", R"({"run": "A", "quantity": "outcome", "is": "=", "value": "stalled"})", 40,
+            true, StoryVerdict::Fails, "A: finished, stated stalled");
+    }
+    void aPredicateHoldsFailsOrIsNotYetKnown() {
+        QFETCH(QString, predicate);
+        QFETCH(int, rows);
+        QFETCH(bool, ended);
+        QFETCH(int, verdict);
+        QFETCH(QString, line);
+        const Story story = with_predicate(predicate.toUtf8());
+        RunData a = recorded("A", rows, 1.5, 0.5, ended ? RunState::Finished : RunState::Running);
+        const RunData b = recorded("B", rows, 2.5, 5, ended ? RunState::Stalled : RunState::Running);
+        a.events.push_back({10, "knob", "Δt 1 → 0.2"});
+        const StoryFinding found = check(story, story.steps[0], {&a, &b});
+        QCOMPARE(QString::fromStdString(found.line), line);
+        QCOMPARE(static_cast<int>(found.verdict), verdict);
+        QCOMPARE(check(story, story.steps[0], {}).verdict, StoryVerdict::NotYet);
+    }
+
+    void growthIsReadFromItsProbe() {
+        const Story story =
+            with_predicate(R"({"run": "A", "quantity": "growth_ratio", "step": 8, "is": ">", "value": 3})");
+        RunData run = recorded("A", 40, 1, 1, RunState::Running);
+        ProbeResult sample;
+        sample.step = 8;
+        sample.arrays.push_back({"rms", {3}, {1, 2, 4}, {"depth"}, "1"});
+        run.probes["growth"].push_back(sample);
+        QCOMPARE(check(story, story.steps[0], {&run}).verdict, StoryVerdict::Holds);
     }
 
     void badStoriesAreOneLine_data() {
         QTest::addColumn<QString>("json");
-        QTest::newRow("no JSON") << "{";
-        QTest::newRow("another format") << R"({"format": "normscope-recipe"})";
-        QTest::newRow("no runs") << R"({"format": "normscope-story", "version": 1, "title": "S"})";
-        QTest::newRow("unknown preset")
-            << R"({"format": "normscope-story", "version": 1, "title": "S", "runs": [{"preset": "nothing"}], "steps": [], "facts": []})";
-        QTest::newRow("a fact about no run")
-            << R"({"format": "normscope-story", "version": 1, "title": "S", "runs": [], "steps": [], "facts": [{"run": 0}]})";
+        QTest::addColumn<QString>("states");
+        const auto row = [](const char* name, const QByteArray& json, const char* states) {
+            QTest::newRow(name) << QString::fromUtf8(json) << states;
+        };
+        const QByteArray runs = QByteArray(kHead) + R"([{"name": "A", "preset": "pre-ln"}])";
+        const auto step = [&](const char* rest) {
+            return runs + R"(, "steps": [{"text": "T.")" + rest + "}]}";
+        };
+        const auto holds = [&](const char* predicate) {
+            return step((QByteArray(R"(, "expect": "E.", "holds": [{)") + predicate + "}]").constData());
+        };
+        row("no JSON", "{", "story s: ");
+        row("another format", R"({"format": "normscope-recipe", "version": 2})",
+            "not a story, allowed: format normscope-story, version 2");
+        row("another version", R"({"format": "normscope-story", "version": 1})", "version 2");
+        row("no runs", QByteArray(kHead) + R"([], "steps": [{"text": "T."}]})", "runs: there is none");
+        row("no steps", runs + "}", "steps: there is none, allowed: at least one");
+        row("unknown preset", QByteArray(kHead) + R"([{"name": "A", "preset": "nothing"}], "steps": []})",
+            "nothing");
+        row("one name twice",
+            QByteArray(kHead) + R"([{"name": "A", "preset": "pre-ln"}, {"name": "A", "preset": "pre-ln"}]})",
+            "runs.1: name: A is taken");
+        row("unknown key", step(R"(, "txt": "T.")"),
+            "steps.0: txt: is unknown, allowed: do, expect, holds, step, text");
+        row("no such run", holds(R"("run": "C", "quantity": "loss", "is": "<", "value": 1)"),
+            "steps.0.holds.0: run: C does not exist, allowed: A");
+        row("no such quantity", holds(R"("run": "A", "quantity": "lost", "is": "<", "value": 1)"),
+            "quantity: lost is unknown, allowed: loss, gradient_ratio, growth_ratio, outcome");
+        row("no such comparison", holds(R"("run": "A", "quantity": "loss", "is": "~", "value": 1)"),
+            "is: ~ is unknown, allowed: > or <");
+        row("no value", holds(R"("run": "A", "quantity": "loss", "is": "<")"),
+            "value: is missing, allowed: a number");
+        row("a negative step", holds(R"("run": "A", "quantity": "loss", "step": -1, "is": "<", "value": 1)"),
+            "step: -1 is out of range, allowed: whole numbers from 0");
+        row("growth without a step",
+            holds(R"("run": "A", "quantity": "growth_ratio", "is": "<", "value": 1)"), "step: is missing");
+        row("no such outcome", holds(R"("run": "A", "quantity": "outcome", "is": "=", "value": "bored")"),
+            "bored");
+        row("a statement that is not checked", step(R"(, "expect": "E.")"), "holds: is missing");
+        row("no such knob", step(R"(, "do": [{"knob": "stack.depth", "to": 3}])"),
+            "steps.0.do.0: knob: stack.depth is unknown, allowed: stack.residual_step, ");
     }
     void badStoriesAreOneLine() {
         QFETCH(QString, json);
+        QFETCH(QString, states);
         try {
             read_story("s", json.toStdString());
             QFAIL("accepted");
         } catch (const InputError& error) {
+            QVERIFY2(QString(error.what()).contains(states), error.what());
             QVERIFY(!QString(error.what()).contains('\n'));
         }
     }

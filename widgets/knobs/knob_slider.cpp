@@ -14,6 +14,7 @@
 namespace normscope::widgets {
 namespace {
 constexpr double kMargin = 6, kThumbRadius = 6, kSnapPixels = 3;
+constexpr double kLabelledMargin = 20;  // half a label lies beyond the end of the groove
 constexpr int kWheelNotch = 120;
 
 /// Accessibility: a slider, its value, its ends.
@@ -78,8 +79,38 @@ void KnobSlider::setDefaultValue(double value) {
     update();
 }
 
+void KnobSlider::setTextSize(int px) {
+    text_px_ = px;
+    size_ = labelled() ? 1.5 : 1;
+    updateGeometry();
+    update();
+}
+
+void KnobSlider::setTarget(std::optional<double> value) {
+    target_ = value;
+    update();
+}
+
+double KnobSlider::margin() const {
+    return labelled() ? kLabelledMargin : kMargin;
+}
+
+int KnobSlider::heightHint() const {
+    return labelled() ? static_cast<int>(18 * size_) + text_px_ * 5 / 4 : 18;
+}
+
 double KnobSlider::xOf(double value) const {
-    return kMargin + positionOf(scale_, value) * (width() - 2 * kMargin);
+    return margin() + positionOf(scale_, value) * length();
+}
+
+/// The detents with the target among them.
+KnobScale KnobSlider::snapScale() const {
+    KnobScale scale = scale_;
+    if (target_ && !scale.detents_only) {
+        scale.detents.push_back(*target_);
+        std::sort(scale.detents.begin(), scale.detents.end());
+    }
+    return scale;
 }
 
 void KnobSlider::moveTo(double value) {
@@ -108,7 +139,7 @@ void KnobSlider::mousePressEvent(QMouseEvent* event) {
     before_drag_ = value_;
     dragging_ = true;
     const double distance = event->position().x() - xOf(value_);
-    grip_ = std::abs(distance) <= kThumbRadius + 2 ? distance : 0;
+    grip_ = std::abs(distance) <= size_ * kThumbRadius + 2 ? distance : 0;
     Q_EMIT dragStarted();
     mouseMoveEvent(event);
     update();
@@ -116,12 +147,12 @@ void KnobSlider::mousePressEvent(QMouseEvent* event) {
 
 void KnobSlider::mouseMoveEvent(QMouseEvent* event) {
     if (!dragging_) return;
-    const double length = width() - 2 * kMargin;
-    const double position = (event->position().x() - grip_ - kMargin) / length;
+    const double position = (event->position().x() - grip_ - margin()) / length();
     const bool on_thumb = std::abs(event->position().x() - grip_ - xOf(value_)) < 0.5;
     const bool free = event->modifiers() & Qt::ShiftModifier;
     if (!on_thumb)
-        moveTo(free ? valueAt(scale_, position) : snappedValueAt(scale_, position, kSnapPixels / length));
+        moveTo(free ? valueAt(scale_, position)
+                    : snappedValueAt(snapScale(), position, kSnapPixels * size_ / length()));
     showBubble();
 }
 
@@ -212,18 +243,49 @@ void KnobSlider::paintEvent(QPaintEvent*) {
     painter.setPen(QPen(ink, 1));
     for (double detent : scale_.detents) {
         const double x = std::round(xOf(detent)) + 0.5;
-        painter.drawLine(QPointF(x, y - 6), QPointF(x, y + 6));
+        painter.drawLine(QPointF(x, y - 6 * size_), QPointF(x, y + 6 * size_));
     }
-    painter.setPen(QPen(blend(ink, theme.background, 0.35), 3, Qt::SolidLine, Qt::RoundCap));
-    painter.drawLine(QPointF(kMargin, y), QPointF(width() - kMargin, y));
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(theme.muted);
-    const double x = xOf(default_);
-    painter.drawPolygon(QPolygonF({{x - 3, y + 9}, {x + 3, y + 9}, {x, y + 4.5}}));
+    painter.setPen(QPen(blend(ink, theme.background, 0.35), 3 * size_, Qt::SolidLine, Qt::RoundCap));
+    painter.drawLine(QPointF(margin(), y), QPointF(width() - margin(), y));
+    if (labelled()) {
+        paintLabels(painter);
+    } else {
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(theme.muted);
+        const double x = xOf(default_);
+        painter.drawPolygon(QPolygonF({{x - 3, y + 9}, {x + 3, y + 9}, {x, y + 4.5}}));
+    }
 
     painter.setPen(QPen(hasFocus() ? palette().color(QPalette::Text) : theme.background, hasFocus() ? 2 : 1));
     painter.setBrush(isEnabled() ? accent : theme.neutral);
-    painter.drawEllipse(thumb(), kThumbRadius, kThumbRadius);
+    painter.drawEllipse(thumb(), size_ * kThumbRadius, size_ * kThumbRadius);
+}
+
+/// The values of the target and of the detents that do not touch one already written.
+void KnobSlider::paintLabels(QPainter& painter) const {
+    const Theme theme = themeOf(palette());
+    QFont type = font();
+    type.setPixelSize(text_px_);
+    QFont strong = type;
+    strong.setBold(true);
+    std::vector<QRectF> taken;
+    const auto write = [&](double value, const QFont& of, const QColor& colour) {
+        const QString text = valueText(scale_, value);
+        const QFontMetricsF metrics(of);
+        const double wide = metrics.horizontalAdvance(text), gap = 0.4 * text_px_;
+        const QRectF box(xOf(value) - wide / 2, 18 * size_, wide, metrics.height());
+        const QRectF padded = box.adjusted(-gap / 2, 0, gap / 2, 0);
+        if (box.left() < 0 || box.right() > width() ||
+            std::any_of(taken.begin(), taken.end(),
+                        [&](const QRectF& other) { return other.intersects(padded); }))
+            return;
+        taken.push_back(padded);
+        painter.setFont(of);
+        painter.setPen(colour);
+        painter.drawText(box, Qt::AlignCenter | Qt::TextDontClip, text);
+    };
+    if (target_) write(*target_, strong, theme.text);
+    for (const double detent : scale_.detents) write(detent, type, theme.muted);
 }
 
 }  // namespace normscope::widgets

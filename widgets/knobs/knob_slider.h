@@ -5,6 +5,7 @@
 
 #include <QPointer>
 #include <QWidget>
+#include <optional>
 
 class QLabel;
 
@@ -27,11 +28,16 @@ class KnobSlider : public QWidget {
     bool isDragging() const { return dragging_; }
     /// Sets a value as a key press would: one valueCommitted, or none if unchanged.
     void commit(double value);
+    /// From 18 px on the values of the detents are written below the groove, and all sizes grow with the
+    /// text; below it they are not (12 px, the default).
+    void setTextSize(int px);
+    /// A value that is snapped to and written first, where values would touch; nullopt: none.
+    void setTarget(std::optional<double> value);
     /// The thumb's centre, in widget coordinates.
     QPointF thumb() const { return {xOf(value_), grooveY()}; }
 
-    QSize sizeHint() const override { return {160, 18}; }
-    QSize minimumSizeHint() const override { return {60, 18}; }
+    QSize sizeHint() const override { return {160, heightHint()}; }
+    QSize minimumSizeHint() const override { return {60, heightHint()}; }
 
   Q_SIGNALS:
     void dragStarted();
@@ -52,16 +58,24 @@ class KnobSlider : public QWidget {
 
   private:
     double xOf(double value) const;
-    double grooveY() const { return height() / 2.0; }
+    double grooveY() const { return labelled() ? 9 * size_ : height() / 2.0; }
+    double margin() const;
+    double length() const { return width() - 2 * margin(); }
+    bool labelled() const { return text_px_ >= 18; }
+    int heightHint() const;
+    KnobScale snapScale() const;
+    void paintLabels(QPainter& painter) const;
     void moveTo(double value);
     void changeTo(double value);
     void showBubble();
     void endDrag();
 
     KnobScale scale_;
+    int text_px_ = 12;
+    double size_ = 1;  ///< of the parts, 1 at the default text size
+    std::optional<double> target_;
     double value_ = 0, default_ = 0, before_drag_ = 0;
-    double grip_ =
-        0;  ///< the pointer's distance from the thumb at the press, so that a press moves nothing
+    double grip_ = 0;  ///< the pointer's distance from the thumb at the press, so that a press moves nothing
     bool dragging_ = false;
     int wheel_ = 0;            ///< angle not yet used, for fine wheels
     QPointer<QLabel> bubble_;  ///< a child of the window, so that no neighbour clips it

@@ -16,12 +16,10 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr double kMargin = 12;
-constexpr double kTop = 16;        // for the step number and the events
 constexpr double kLeastGlyph = 5;  // in a thinner lane an outcome has no glyph
-constexpr double kBottom = 3;    // and below the lanes
-constexpr double kMostLane = 9;  // of a lane's height
-constexpr int kPage = 8;         // measured steps
+constexpr double kBottom = 3;      // and below the lanes
+constexpr double kMostLane = 9;    // of a lane's height
+constexpr int kPage = 8;           // measured steps
 
 bool has(const std::vector<qint64>& steps, qint64 step) {
     return std::binary_search(steps.begin(), steps.end(), step);
@@ -39,6 +37,12 @@ void StepScrubber::setRange(qint64 recorded, qint64 planned) {
     recorded_ = recorded;
     planned_ = std::max(recorded, planned);
     gatherMeasured();
+}
+
+void StepScrubber::setTextSize(int px) {
+    text_px_ = px;
+    updateGeometry();
+    update();
 }
 
 void StepScrubber::setStep(qint64 step) {
@@ -73,7 +77,7 @@ double StepScrubber::xOf(qint64 step) const {
     const double share = planned_ > 0 ? std::log2(1.0 + static_cast<double>(step)) /
                                             std::log2(1.0 + static_cast<double>(planned_))
                                       : 0;
-    return kMargin + share * (width() - 2 * kMargin);
+    return margin() + share * (width() - 2 * margin());
 }
 
 qint64 StepScrubber::measuredNeighbour(qint64 from, int direction) const {
@@ -87,9 +91,8 @@ qint64 StepScrubber::measuredNeighbour(qint64 from, int direction) const {
 }
 
 bool StepScrubber::measuredByAll(qint64 step) const {
-    return std::all_of(lanes_.begin(), lanes_.end(), [&](const StepLane& lane) {
-        return step > lane.recorded || has(lane.by_all, step);
-    });
+    return std::all_of(lanes_.begin(), lanes_.end(),
+                       [&](const StepLane& lane) { return step > lane.recorded || has(lane.by_all, step); });
 }
 
 void StepScrubber::describe() {
@@ -112,12 +115,11 @@ void StepScrubber::scrubTo(qint64 step) {
 
 qint64 StepScrubber::snapped(double x) const {
     if (measured_.empty()) {
-        const double share = std::clamp((x - kMargin) / (width() - 2 * kMargin), 0.0, 1.0);
+        const double share = std::clamp((x - margin()) / (width() - 2 * margin()), 0.0, 1.0);
         return std::llround(std::exp2(share * std::log2(1.0 + static_cast<double>(planned_))) - 1);
     }
-    return *std::min_element(measured_.begin(), measured_.end(), [&](qint64 a, qint64 b) {
-        return std::abs(xOf(a) - x) < std::abs(xOf(b) - x);
-    });
+    return *std::min_element(measured_.begin(), measured_.end(),
+                             [&](qint64 a, qint64 b) { return std::abs(xOf(a) - x) < std::abs(xOf(b) - x); });
 }
 
 void StepScrubber::mousePressEvent(QMouseEvent* event) {
@@ -170,16 +172,17 @@ bool StepScrubber::event(QEvent* event) {
 
 QRectF StepScrubber::laneRect(std::size_t lane) const {
     const double count = static_cast<double>(std::max<std::size_t>(1, lanes_.size()));
-    const double space = height() - kTop - kBottom, each = std::min(kMostLane, space / count);
-    const double top = kTop + (space - count * each) / 2 + static_cast<double>(lane) * each;
-    return {kMargin, top, width() - 2 * kMargin, each};
+    const double space = height() - top() - kBottom,
+                 each = std::min(kMostLane * text_px_ / 11.0, space / count);
+    const double upper = top() + (space - count * each) / 2 + static_cast<double>(lane) * each;
+    return {margin(), upper, width() - 2 * margin(), each};
 }
 
 QRectF StepScrubber::outcomeRect(const StepMark& mark) const {
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
         if (lanes_[i].run != mark.run) continue;
         const QRectF lane = laneRect(i);
-        const double side = std::min(lane.height(), kMargin - 2);
+        const double side = std::min(lane.height(), margin() - 2);
         if (side < kLeastGlyph) return {};
         return {xOf(mark.step) + 1, lane.center().y() - side / 2, side, side};
     }
@@ -221,7 +224,7 @@ void StepScrubber::paintEvent(QPaintEvent*) {
         const QColor colour = theme.run(mark.run);
         if (mark.state == RunState::Running) {
             painter.setPen(QPen(colour, 1.5));
-            painter.drawLine(QPointF(x, kTop - 5), QPointF(x, kTop));
+            painter.drawLine(QPointF(x, top() - 5), QPointF(x, top()));
         } else if (const QRectF glyph = outcomeRect(mark); !glyph.isEmpty()) {
             painter.fillRect(glyph, palette().color(QPalette::Window));
             paintGlyph(painter, glyph, outcomeGlyph(mark.state), colour);
@@ -231,20 +234,20 @@ void StepScrubber::paintEvent(QPaintEvent*) {
     const double x = xOf(step_);
     const QColor ink = recorded_ >= 0 ? theme.text : theme.axis;
     painter.setPen(QPen(ink, hasFocus() ? 2.5 : 1.5));
-    painter.drawLine(QPointF(x, kTop - 3), QPointF(x, height() - 1));
+    painter.drawLine(QPointF(x, top() - 3), QPointF(x, height() - 1));
     QFont small = font();
-    small.setPixelSize(11);
+    small.setPixelSize(text_px_);
     painter.setFont(small);
     const QString number = QString::number(step_);
     const double wide = QFontMetricsF(small).horizontalAdvance(number) + 4;
     const double left = std::clamp(x - wide / 2, 0.0, std::max(0.0, width() - wide));
-    const QRectF label(left, 0, wide, kTop - 3);
+    const QRectF label(left, 0, wide, top() - 3);
     painter.fillRect(label, palette().color(QPalette::Window));
     painter.drawText(label, Qt::AlignCenter, number);
     if (hasFocus()) {
         painter.setPen(QPen(theme.text, 1));
         painter.setBrush(Qt::NoBrush);
-        painter.drawRoundedRect(QRectF(0.5, kTop - 1.5, width() - 1.0, height() - kTop + 1), 3, 3);
+        painter.drawRoundedRect(QRectF(0.5, top() - 1.5, width() - 1.0, height() - top() + 1), 3, 3);
     }
 }
 

@@ -21,10 +21,10 @@ struct StepMark {
 /// The steps at which one run was measured; a lane of the scrubber.
 struct StepLane {
     QString name;
-    int run = 0;                  ///< colour index
-    qint64 recorded = -1;         ///< its last recorded step; −1: none
-    std::vector<qint64> some;     ///< measured by at least one probe; ascending
-    std::vector<qint64> by_all;   ///< by every panel shown; ascending, among `some`
+    int run = 0;                 ///< colour index
+    qint64 recorded = -1;        ///< its last recorded step; −1: none
+    std::vector<qint64> some;    ///< measured by at least one probe; ascending
+    std::vector<qint64> by_all;  ///< by every panel shown; ascending, among `some`
 };
 
 /// The time line of the compared runs: one lane a run with a tick at each measured step (tall where every
@@ -44,6 +44,8 @@ class StepScrubber : public QWidget {
     void setStep(qint64 step);
     void setMarks(std::vector<StepMark> marks);
     void setLanes(std::vector<StepLane> lanes);
+    /// 11 px in the window (the default); lanes and marks grow with the text.
+    void setTextSize(int px);
     const std::vector<StepLane>& lanes() const { return lanes_; }
     qint64 step() const { return step_; }
     qint64 recorded() const { return recorded_; }
@@ -57,8 +59,8 @@ class StepScrubber : public QWidget {
     /// one step do not cover each other. Empty without a lane, or in one that is too thin.
     QRectF outcomeRect(const StepMark& mark) const;
 
-    QSize sizeHint() const override { return {400, 46}; }
-    QSize minimumSizeHint() const override { return {120, 46}; }
+    QSize sizeHint() const override { return {400, heightHint()}; }
+    QSize minimumSizeHint() const override { return {120, heightHint()}; }
 
   Q_SIGNALS:
     void scrubbed(qint64 step);  ///< every change by hand; always a recorded step
@@ -71,6 +73,9 @@ class StepScrubber : public QWidget {
     void keyPressEvent(QKeyEvent* event) override;
 
   private:
+    double top() const { return text_px_ + 5; }                ///< for the step number and the events
+    double margin() const { return text_px_ < 18 ? 12 : 22; }  ///< left and right of the lanes
+    int heightHint() const { return 46 + 2 * (text_px_ - 11); }
     void scrubTo(qint64 step);
     qint64 snapped(double x) const;
     QString marksAt(double x) const;
@@ -79,6 +84,7 @@ class StepScrubber : public QWidget {
     void paintLanes(QPainter& painter) const;
     QRectF laneRect(std::size_t lane) const;
 
+    int text_px_ = 11;
     qint64 recorded_ = -1, planned_ = 0, step_ = 0;
     std::vector<StepMark> marks_;
     std::vector<StepLane> lanes_;

@@ -32,6 +32,7 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
     first_ = button(Glyph::First, tr("First step"), 30);
     back_ = button(Glyph::Back, tr("Previous measured step (Shift+← on the time line: one step)"), 30);
     play_ = button(Glyph::Play, tr("Train (Space)"), 40);
+    play_->setObjectName(QStringLiteral("playButton"));
     forward_ = button(Glyph::Forward, tr("Next measured step; at the end, train one step"), 30);
     last_ = button(Glyph::Last, tr("Newest step"), 30);
     scrubber_ = new StepScrubber(this);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QString>
+#include <QWidget>
+
+class QLabel;
+
+namespace normscope::app {
+
+class Lab;
+
+/// One sentence on what was measured at the step shown: a failure at or before it, else the gradient after
+/// layer 1 over that after the last one, of the run where it is farthest from 1. Empty where no run has it.
+QString presentationHeadline(const Lab& lab);
+
+/// The top of the presentation: the headline and the step shown, in large type.
+class PresentationHead : public QWidget {
+    Q_OBJECT
+  public:
+    explicit PresentationHead(QWidget* parent = nullptr);
+
+    void setHeadline(const QString& text);
+    /// `planned`: the last step; the number has the width of its digits.
+    void setStep(qint64 step, qint64 planned);
+
+  private:
+    QLabel* headline_;
+    QWidget* box_;  ///< of the step
+    QLabel* of_;
+    QLabel* number_;
+};
+
+}  // namespace normscope::app
