@@ -112,6 +112,8 @@ int main(int argc, char** argv) {
         "normscope [SESSION.h5]        opens the window\n"
         "normscope figure --help       renders one figure without a display"};
     cli.add_option("session", session, "A session or recording to open");
+    bool afresh = false;
+    cli.add_flag("--new", afresh, "Start with a new comparison instead of that of the last window");
     cli.add_option("--threads", threads, "Of the engine; 0 = all cores but one")
         ->check(CLI::NonNegativeNumber);
     cli.add_option("--backend", backend,
@@ -166,7 +168,8 @@ int main(int argc, char** argv) {
                      "figure for figures\n";
         return 2;
     }
-    if (!screenshot.empty() && backend.empty()) backend = "auto";  // independent of the settings, as the theme
+    if (!screenshot.empty() && backend.empty())
+        backend = "auto";  // independent of the settings, as the theme
     if (bench_ui) {
         bench::MeasuredApplication app(argc, argv);
         setUp(app);
@@ -182,10 +185,8 @@ int main(int argc, char** argv) {
         window.setDark(false);  // a screenshot does not depend on the settings
     window.show();
     if (screenshot.empty()) {
-        if (session.empty())
-            window.offerInterrupted();
-        else
-            window.openSession(QString::fromStdString(session));
+        window.start(afresh || !session.empty());
+        if (!session.empty()) window.openSession(QString::fromStdString(session));
     } else {
         takeScreenshot(window, order);
     }

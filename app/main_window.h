@@ -8,6 +8,8 @@
 #include <QTimer>
 #include <functional>
 #include <map>
+#include <memory>
+#include <string>
 
 namespace normscope {
 struct Preset;
@@ -25,6 +27,7 @@ namespace normscope::app {
 class Banner;
 class FindingsBand;
 class HelpDrawer;
+class KeptState;
 class Lab;
 class PanelCell;
 class PanelGrid;
@@ -72,6 +75,9 @@ class MainWindow : public QMainWindow {
     void askAndOpen(const QString& path);
     /// Writes the session there and remembers the path.
     quint64 saveSession(const QString& path);
+    /// From now on the window keeps its state for the next start; restores what the last one kept, unless
+    /// `afresh`, and offers interrupted runs.
+    void start(bool afresh);
     /// Offers the interrupted runs of a killed process.
     void offerInterrupted();
 
@@ -101,6 +107,8 @@ class MainWindow : public QMainWindow {
     void showDevices();
     /// Edits the name of the selected run in its chip.
     void renameSelected();
+    /// Whether the next start restores the window: a setting.
+    void toggleRestoring();
     /// Continues the selected run, which failed or was stopped, on the chosen device.
     void resumeSelected();
 
@@ -135,10 +143,15 @@ class MainWindow : public QMainWindow {
     void afterOpening(const OpenedSessionPtr& opened);
     void arrangeForSize();
     QString recipeText() const;
+    void afterRestoring();
+    /// False where the state cannot be kept: the next start restores nothing. `closing`: waits until it is
+    /// written.
+    bool keepState(bool closing);
     /// Calls `then` at once if nothing would be lost; else asks: save first, discard, or cancel.
     void leaving(const QString& title, std::function<void()> then);
     void saveAndThen(std::function<void()> then);
 
+    QString recordings_folder_;
     Lab* lab_;
     std::vector<widgets::NamedRecipe> presets_;
     PanelGrid* grid_;
@@ -152,11 +165,14 @@ class MainWindow : public QMainWindow {
     StoryStrip* story_;
     FindingsBand* findings_;
     QWidget* left_;
-    QString session_path_;
     std::map<quint64, std::function<void()>> after_saving_;  ///< by the token of the save
+    std::unique_ptr<KeptState> kept_;                        ///< null: the state is not kept
+    std::string kept_text_;                                  ///< as written last
+    std::string restoring_view_;                             ///< to be applied to the restored runs
+    QTimer keep_later_;
     bool may_close_ = false;
     bool dark_ = false, theme_ordered_ = false, presenting_ = false, wide_by_hand_ = false;
-    QTimer show_later_;  ///< limits the update rate of the bars during training
+    QTimer show_later_;       ///< limits the update rate of the bars during training
     QTimer show_runs_later_;  ///< and that of chips, knobs and stack during a drag
 };
 

@@ -101,6 +101,8 @@ void addWindowActions(MainWindow& window) {
         [w] { w->toggleRail(); });
     add("theme", tr("Light or dark theme"), {QKeySequence(QStringLiteral("Ctrl+T"))},
         [w] { w->toggleTheme(); });
+    add("restoring", tr("Restore this window at the next start, or begin with a new comparison"), {},
+        [w] { w->toggleRestoring(); });
     add("quit", tr("Quit"), {QKeySequence::Quit}, [w] { w->close(); });
     updateRecentFiles(window);
 }

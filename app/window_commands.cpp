@@ -73,7 +73,7 @@ void MainWindow::openSession(const QString& path) {
 }
 
 void MainWindow::afterOpening(const OpenedSessionPtr& opened) {
-    session_path_ = opened->path;
+    lab_->setSessionPath(opened->path);
     Settings().addRecentFile(opened->path);
     updateRecentFiles(*this);
     if (!opened->session.view_json.empty()) {
@@ -91,10 +91,10 @@ quint64 MainWindow::saveSession(const QString& path) {
 }
 
 void MainWindow::save() {
-    if (session_path_.isEmpty())
+    if (lab_->sessionPath().isEmpty())
         saveAs();
     else
-        saveSession(session_path_);
+        saveSession(lab_->sessionPath());
 }
 
 void MainWindow::saveAs() {
@@ -125,11 +125,7 @@ void MainWindow::importModel() {
 }
 
 void MainWindow::newComparison() {
-    leaving(tr("New comparison"), [this] {
-        lab_->startOver();
-        session_path_.clear();
-        showTitle();
-    });
+    leaving(tr("New comparison"), [this] { lab_->startOver(); });
 }
 
 void MainWindow::leaving(const QString& title, std::function<void()> then) {
@@ -155,7 +151,7 @@ void MainWindow::leaving(const QString& title, std::function<void()> then) {
 
 void MainWindow::saveAndThen(std::function<void()> then) {
     const QString path =
-        session_path_.isEmpty() ? askWhereToSave(this, sessionFileName(*lab_)) : session_path_;
+        lab_->sessionPath().isEmpty() ? askWhereToSave(this, sessionFileName(*lab_)) : lab_->sessionPath();
     if (!path.isEmpty()) after_saving_[saveSession(path)] = std::move(then);
 }
 
@@ -163,8 +159,11 @@ void MainWindow::offerInterrupted() {
     lab_->findInterrupted();
 }
 
+/// Asks only where something would be lost: the next start restores a window whose state is kept.
 void MainWindow::closeEvent(QCloseEvent* event) {
-    event->setAccepted(may_close_ || (!lab_->unsaved() && !lab_->anyUnderWay()));
+    const bool kept = keepState(true);
+    event->setAccepted(may_close_ || kept || (!lab_->unsaved() && !lab_->anyUnderWay()));
+    if (event->isAccepted()) keep_later_.stop();
     if (event->isAccepted()) return;
     leaving(tr("Quit"), [this] {
         may_close_ = true;
@@ -207,7 +206,7 @@ void MainWindow::exportCurrent() {
 
 void MainWindow::exportPanel(const PanelCell& cell) {
     widgets::FigureSpec spec;
-    if (!session_path_.isEmpty()) spec.sessions << session_path_;
+    if (!lab_->sessionPath().isEmpty()) spec.sessions << lab_->sessionPath();
     spec.panel = cell.panel();
     spec.options = cell.options();
     if (lab_->step() != Lab::kNewest) spec.step = lab_->step();
