@@ -70,6 +70,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     connectKnobs();
     connectStack();
     connectTransport();
+    connectRunsDrawer();
     connect(lab_, &Lab::problem, this, [this](const QString& message) { banner_->tell(message); });
     connect(lab_, &Lab::runsFailed, this, &MainWindow::offerResumption);
     connect(lab_, &Lab::devicesChanged, this, &MainWindow::showDeviceChoice);

@@ -30,6 +30,7 @@ class HelpDrawer;
 class KeptState;
 class Lab;
 class PanelCell;
+class RunsDrawer;
 class PanelGrid;
 class SideRail;
 class StoryStrip;
@@ -56,6 +57,7 @@ class MainWindow : public QMainWindow {
     Lab* lab() const { return lab_; }
     PanelGrid* grid() const { return grid_; }
     HelpDrawer* help() const { return help_; }
+    RunsDrawer* runsDrawer() const { return runs_drawer_; }
     Banner* banner() const { return banner_; }
     StoryStrip* story() const { return story_; }
     /// Loads the runs of a story (its file name) into the comparison and shows its first sentence.
@@ -107,6 +109,8 @@ class MainWindow : public QMainWindow {
     void showDevices();
     /// Edits the name of the selected run in its chip.
     void renameSelected();
+    /// Opens the list of recordings, or closes it.
+    void toggleRuns();
     /// Whether the next start restores the window: a setting.
     void toggleRestoring();
     /// Continues the selected run, which failed or was stopped, on the chosen device.
@@ -122,6 +126,9 @@ class MainWindow : public QMainWindow {
   protected:
     void resizeEvent(QResizeEvent* event) override;
     void closeEvent(QCloseEvent* event) override;
+    // Recordings are dragged from their list into the comparison.
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
 
   private:
@@ -131,6 +138,8 @@ class MainWindow : public QMainWindow {
     void connectKnobs();
     void connectStack();
     void connectTransport();
+    void connectRunsDrawer();
+    void askToTrash(const QString& path, const QString& name);
     void showRuns();
     void showKnobs();
     void showNotices();
@@ -162,6 +171,7 @@ class MainWindow : public QMainWindow {
     SideRail* rail_;
     Banner* banner_;
     HelpDrawer* help_;
+    RunsDrawer* runs_drawer_ = nullptr;
     StoryStrip* story_;
     FindingsBand* findings_;
     QWidget* left_;

@@ -8,6 +8,7 @@
 #include "app/lab/lab.h"
 #include "app/main_window.h"
 #include "app/panel_grid.h"
+#include "app/runs_drawer.h"
 #include "app/settings.h"
 #include "app/side_rail.h"
 #include "app/window_actions.h"
@@ -282,6 +283,7 @@ void MainWindow::explainCurrent() {
 }
 
 void MainWindow::explain(const PanelCell& cell) {
+    runs_drawer_->hide();  // they lie at the same place
     help_->explain(*cell.plot()->figure());
 }
 
@@ -318,6 +320,8 @@ void MainWindow::focusCurrent() {
 void MainWindow::leaveFocus() {
     if (help_->isVisible())
         help_->hide();
+    else if (runs_drawer_->isVisible())
+        runs_drawer_->hide();
     else if (banner_->isVisible())
         banner_->hide();
     else if (presenting_)

@@ -3,8 +3,10 @@
 #include "app/lab/io_worker.h"
 #include "core/session/checkpoint.h"
 #include "core/session/describe.h"
+#include "core/stack/error.h"
 
 #include <QDir>
+#include <QElapsedTimer>
 #include <QFile>
 #include <QFileInfo>
 #include <algorithm>
@@ -12,33 +14,54 @@
 
 namespace normscope::app {
 
+namespace {
+constexpr qint64 kListMs = 30;  // then what is to be recorded has its turn
+}
+
 void IoWorker::listRecordings() {
-    QList<RecordingRow> rows;
-    for (const QFileInfo& file :
-         QDir(folder_).entryInfoList({QStringLiteral("*.h5")}, QDir::Files, QDir::Time)) {
-        if (file.fileName().contains(QLatin1String(".ckpt."))) continue;
-        RecordingRow row;
-        row.path = file.filePath();
-        row.written = file.lastModified();
-        row.last_loss = std::nan("");
-        row.live = std::any_of(recordings_.begin(), recordings_.end(), [&](const auto& recording) {
-            return QFileInfo(QString::fromStdString(recording.second->path())) == file;
-        });
-        try {
-            if (!row.live) {
-                const std::vector<RunHead> heads = heads_of(row.path.toStdString());
-                if (heads.empty()) continue;  // no recording
-                row.name = QString::fromStdString(heads.front().name);
-                row.outcome = heads.front().outcome;
-                row.last_step = heads.front().last_step;
-                row.last_loss = heads.front().last_loss;
-            }
-        } catch (const std::exception& error) {
-            row.damage = QString::fromUtf8(error.what());
-        }
-        rows.append(std::move(row));
+    const bool idle = to_list_.isEmpty();
+    to_list_ = QDir(folder_).entryInfoList({QStringLiteral("*.h5")}, QDir::Files, QDir::Time);
+    to_list_.removeIf([](const QFileInfo& file) { return file.fileName().contains(u".ckpt."); });
+    listed_.clear();
+    if (to_list_.isEmpty())
+        Q_EMIT recordingsListed({}, true);
+    else if (idle)
+        listSome();
+}
+
+void IoWorker::listSome() {
+    QElapsedTimer time;
+    time.start();
+    while (!to_list_.isEmpty() && time.elapsed() < kListMs) listed_.append(rowOf(to_list_.takeFirst()));
+    Q_EMIT recordingsListed(listed_, to_list_.isEmpty());
+    if (!to_list_.isEmpty()) QMetaObject::invokeMethod(this, &IoWorker::listSome, Qt::QueuedConnection);
+}
+
+RecordingRow IoWorker::rowOf(const QFileInfo& file) {
+    RecordingRow row;
+    row.path = file.filePath();
+    row.written = file.lastModified();
+    row.last_loss = std::nan("");
+    row.live = std::any_of(recordings_.begin(), recordings_.end(), [&](const auto& recording) {
+        return QFileInfo(QString::fromStdString(recording.second->path())) == file;
+    });
+    if (row.live) return row;  // a file that is being written is not read
+    const auto known = heads_.find(row.path);
+    if (known != heads_.end() && known->second.first == file.size() &&
+        known->second.second.written == row.written)
+        return known->second.second;
+    try {
+        const std::vector<RunHead> heads = heads_of(row.path.toStdString());
+        if (heads.empty()) throw InputError(row.path.toStdString() + ": holds no run");
+        row.name = QString::fromStdString(heads.front().name);
+        row.outcome = heads.front().outcome;
+        row.last_step = heads.front().last_step;
+        row.last_loss = heads.front().last_loss;
+    } catch (const std::exception& error) {
+        row.damage = QString::fromUtf8(error.what());
     }
-    Q_EMIT recordingsListed(rows);
+    heads_[row.path] = {file.size(), row};
+    return row;
 }
 
 RecordingCurve curveOf(const std::vector<double>& losses) {

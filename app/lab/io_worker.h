@@ -10,6 +10,7 @@
 #include "core/session/session.h"
 
 #include <QDateTime>
+#include <QFileInfo>
 #include <QMetaType>
 #include <QObject>
 #include <QString>
@@ -121,7 +122,8 @@ class IoWorker : public QObject {
     void openSession(quint64 token, const QString& path);
     /// `kept`: recordings that are not dropped.
     void findInterrupted(const QStringList& kept = {});
-    /// The files of the folder, the newest first; of each its head is read.
+    /// The files of the folder, the newest first; of each that changed since the last list its head is read.
+    /// Answered by and by: what is to be recorded comes between.
     void listRecordings();
     void readCurve(const QString& path);
     /// Moves a recording and its checkpoints to the system's trash.
@@ -150,7 +152,7 @@ class IoWorker : public QObject {
     void sessionOpened(quint64 token, const normscope::app::OpenedSessionPtr& session);
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
     void runsRecovered(quint64 token, const QList<normscope::app::RecoveredRun>& runs);
-    void recordingsListed(const QList<normscope::app::RecordingRow>& rows);
+    void recordingsListed(const QList<normscope::app::RecordingRow>& rows, bool complete);
     void curveRead(const QString& path, const normscope::app::RecordingCurve& curve);
     /// Where its files are now and where they were, for untrash().
     void recordingTrashed(const QString& path, const QList<std::pair<QString, QString>>& files);
@@ -170,6 +172,8 @@ class IoWorker : public QObject {
     QString newPath(const std::string& id) const;
     void heartbeat();
     RecoveredRun recovered(const QString& path);
+    void listSome();
+    RecordingRow rowOf(const QFileInfo& file);
     /// Reports what `work` throws; false then.
     template <class Work>
     bool guarded(Work&& work);
@@ -178,6 +182,9 @@ class IoWorker : public QObject {
     std::map<QString, std::unique_ptr<Recording>> recordings_;
     QTimer* heartbeat_ = nullptr;
     bool keeping_failed_ = false;
+    QFileInfoList to_list_;
+    QList<RecordingRow> listed_;
+    std::map<QString, std::pair<qint64, RecordingRow>> heads_;  ///< by path, with the size of the file
 };
 
 template <class Work>

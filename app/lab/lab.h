@@ -246,7 +246,7 @@ class Lab : public QObject {
     void savingFailed(quint64 token);
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
     void sessionPathChanged();
-    void recordingsListed(const QList<normscope::app::RecordingRow>& rows);
+    void recordingsListed(const QList<normscope::app::RecordingRow>& rows, bool complete);
     void curveRead(const QString& path, const normscope::app::RecordingCurve& curve);
     void recordingTrashed(const QString& path, const QList<std::pair<QString, QString>>& files);
     void comparisonRestored();   ///< of restore(), without its view yet
