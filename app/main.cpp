@@ -113,6 +113,8 @@ int main(int argc, char** argv) {
         "normscope [SESSION.h5]        opens the window\n"
         "normscope figure --help       renders one figure without a display"};
     cli.add_option("session", session, "A session or recording to open");
+    bool afresh = false;
+    cli.add_flag("--new", afresh, "Start with a new comparison instead of that of the last window");
     cli.add_option("--threads", threads, "Of the engine; 0 = all cores but one")
         ->check(CLI::NonNegativeNumber);
     cli.add_option("--backend", backend,
@@ -197,10 +199,8 @@ int main(int argc, char** argv) {
         window.setDark(false);  // a screenshot does not depend on the settings
     window.show();
     if (screenshot.empty()) {
-        if (session.empty())
-            window.offerInterrupted();
-        else
-            window.openSession(QString::fromStdString(session));
+        window.start(afresh || !session.empty());
+        if (!session.empty()) window.openSession(QString::fromStdString(session));
     } else {
         takeScreenshot(window, order);
     }

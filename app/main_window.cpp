@@ -4,6 +4,7 @@
 #include "app/banner.h"
 #include "app/findings_band.h"
 #include "app/help_drawer.h"
+#include "app/kept_state.h"
 #include "app/lab/lab.h"
 #include "app/palette.h"
 #include "app/panel_grid.h"
@@ -61,7 +62,8 @@ std::vector<widgets::NamedRecipe> namedPresets() {
 }  // namespace
 
 MainWindow::MainWindow(const QString& recordings_folder, int threads, const QString& backend)
-    : lab_(new Lab({threads,
+    : recordings_folder_(recordings_folder),
+      lab_(new Lab({threads,
                     recordings_folder,
                     {},
                     (backend.isEmpty() ? Settings().backend() : backend).toStdString()},
@@ -73,6 +75,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     connectKnobs();
     connectStack();
     connectTransport();
+    connectRunsDrawer();
     connect(lab_, &Lab::problem, this, [this](const QString& message) { banner_->tell(message); });
     connect(lab_, &Lab::runsFailed, this, &MainWindow::offerResumption);
     connect(lab_, &Lab::devicesChanged, this, &MainWindow::showDeviceChoice);
@@ -110,7 +113,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     connect(lab_, &Lab::dataChanged, this, later);
     connect(lab_, &Lab::sessionOpened, this, &MainWindow::afterOpening);
     connect(lab_, &Lab::sessionSaved, this, [this](const QString& path, quint64 token) {
-        session_path_ = path;
+        lab_->setSessionPath(path);
         Settings().addRecentFile(path);
         updateRecentFiles(*this);
         showTitle();
@@ -119,6 +122,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     });
     connect(lab_, &Lab::savingFailed, this, [this](quint64 token) { after_saving_.erase(token); });
     connect(lab_, &Lab::interruptedFound, this, &MainWindow::offerInterruptedRuns);
+    connect(lab_, &Lab::sessionPathChanged, this, &MainWindow::showTitle);
     connect(lab_->undoStack(), &QUndoStack::cleanChanged, this, &MainWindow::showTitle);
     addWindowActions(*this);
     setDark(Settings().dark());
@@ -370,7 +374,8 @@ void MainWindow::showStackColours() {
 }
 
 void MainWindow::showTitle() {
-    const QString name = session_path_.isEmpty() ? tr("untitled") : QFileInfo(session_path_).fileName();
+    const QString name =
+        lab_->sessionPath().isEmpty() ? tr("untitled") : QFileInfo(lab_->sessionPath()).fileName();
     setWindowTitle(QStringLiteral("%1[*] — Normscope").arg(name));
     setWindowModified(lab_->unsaved());
 }

@@ -8,6 +8,8 @@
 #include <QTimer>
 #include <functional>
 #include <map>
+#include <memory>
+#include <string>
 
 namespace normscope {
 struct Preset;
@@ -25,8 +27,10 @@ namespace normscope::app {
 class Banner;
 class FindingsBand;
 class HelpDrawer;
+class KeptState;
 class Lab;
 class PanelCell;
+class RunsDrawer;
 class PanelGrid;
 class Presentation;
 class Pulse;
@@ -56,6 +60,7 @@ class MainWindow : public QMainWindow {
     Lab* lab() const { return lab_; }
     PanelGrid* grid() const { return grid_; }
     HelpDrawer* help() const { return help_; }
+    RunsDrawer* runsDrawer() const { return runs_drawer_; }
     Banner* banner() const { return banner_; }
     StoryStrip* story() const { return story_; }
     Presentation* presentation() const { return presentation_; }
@@ -76,6 +81,9 @@ class MainWindow : public QMainWindow {
     void askAndOpen(const QString& path);
     /// Writes the session there and remembers the path.
     quint64 saveSession(const QString& path);
+    /// From now on the window keeps its state for the next start; restores what the last one kept, unless
+    /// `afresh`, and offers interrupted runs.
+    void start(bool afresh);
     /// Offers the interrupted runs of a killed process.
     void offerInterrupted();
 
@@ -105,6 +113,10 @@ class MainWindow : public QMainWindow {
     void showDevices();
     /// Edits the name of the selected run in its chip.
     void renameSelected();
+    /// Opens the list of recordings, or closes it.
+    void toggleRuns();
+    /// Whether the next start restores the window: a setting.
+    void toggleRestoring();
     /// Continues the selected run, which failed or was stopped, on the chosen device.
     void resumeSelected();
 
@@ -118,6 +130,9 @@ class MainWindow : public QMainWindow {
   protected:
     void resizeEvent(QResizeEvent* event) override;
     void closeEvent(QCloseEvent* event) override;
+    // Recordings are dragged from their list into the comparison.
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
 
   private:
@@ -128,6 +143,8 @@ class MainWindow : public QMainWindow {
     void connectKnobs();
     void connectStack();
     void connectTransport();
+    void connectRunsDrawer();
+    void askToTrash(const QString& path, const QString& name);
     void showRuns();
     void showKnobs();
     void showNotices();
@@ -140,10 +157,15 @@ class MainWindow : public QMainWindow {
     void afterOpening(const OpenedSessionPtr& opened);
     void arrangeForSize();
     QString recipeText() const;
+    void afterRestoring();
+    /// False where the state cannot be kept: the next start restores nothing. `closing`: waits until it is
+    /// written.
+    bool keepState(bool closing);
     /// Calls `then` at once if nothing would be lost; else asks: save first, discard, or cancel.
     void leaving(const QString& title, std::function<void()> then);
     void saveAndThen(std::function<void()> then);
 
+    QString recordings_folder_;
     Lab* lab_;
     std::vector<widgets::NamedRecipe> presets_;
     PanelGrid* grid_;
@@ -154,14 +176,18 @@ class MainWindow : public QMainWindow {
     SideRail* rail_;
     Banner* banner_;
     HelpDrawer* help_;
+    RunsDrawer* runs_drawer_ = nullptr;
     StoryStrip* story_;
     StoryGuide* guide_;
     Presentation* presentation_;
     Pulse* pulse_;
     FindingsBand* findings_;
     QWidget* left_;
-    QString session_path_;
     std::map<quint64, std::function<void()>> after_saving_;  ///< by the token of the save
+    std::unique_ptr<KeptState> kept_;                        ///< null: the state is not kept
+    std::string kept_text_;                                  ///< as written last
+    std::string restoring_view_;                             ///< to be applied to the restored runs
+    QTimer keep_later_;
     bool may_close_ = false;
     bool dark_ = false, theme_ordered_ = false, wide_by_hand_ = false;
     QTimer show_later_;       ///< limits the update rate of the bars during training

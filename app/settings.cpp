@@ -37,6 +37,13 @@ void Settings::setBackend(const QString& backend) {
     settings_.setValue(QStringLiteral("backend"), backend);
 }
 
+bool Settings::restores() const {
+    return settings_.value(QStringLiteral("restore"), true).toBool();
+}
+void Settings::setRestores(bool restores) {
+    settings_.setValue(QStringLiteral("restore"), restores);
+}
+
 QString Settings::lastFolder() const {
     return settings_.value(QStringLiteral("folder"), QDir::homePath()).toString();
 }

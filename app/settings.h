@@ -17,6 +17,9 @@ class Settings {
     /// The device of trainings (core/backend/devices.h): as chosen, "auto" before.
     QString backend() const;
     void setBackend(const QString& backend);
+    /// Whether a start restores the last window.
+    bool restores() const;
+    void setRestores(bool restores);
     QString lastFolder() const;
     void setLastFolder(const QString& folder);
     /// Interrupted recordings that are not to be offered again.

@@ -74,6 +74,8 @@ void addWindowActions(MainWindow& window) {
 
     add("new", tr("New comparison"), {QKeySequence::New}, [w] { w->newComparison(); });
     add("open", tr("Open a session…"), {QKeySequence::Open}, [w] { w->open(); });
+    add("recordings", tr("Recordings: find one and add its run"),
+        {QKeySequence(QStringLiteral("Ctrl+Shift+O"))}, [w] { w->toggleRuns(); });
     add("import", tr("Import a model… (safetensors, llm.c, llama2.c)"),
         {QKeySequence(QStringLiteral("Ctrl+I"))}, [w] { w->importModel(); });
     add("save", tr("Save the session"), {QKeySequence::Save}, [w] { w->save(); });
@@ -96,7 +98,7 @@ void addWindowActions(MainWindow& window) {
     add("explain", tr("Help on the panel: formula, source, erratum"), {Qt::Key_Question, Qt::Key_F1},
         [w] { w->explainCurrent(); });
     add("focus", tr("Maximise the panel"), {Qt::Key_F}, [w] { w->focusCurrent(); });
-    add("leaveFocus", tr("Close the help, or show all panels"), {Qt::Key_Escape}, [w] { w->leaveFocus(); });
+    add("leaveFocus", tr("Close the drawer, or show all panels"), {Qt::Key_Escape}, [w] { w->leaveFocus(); });
     add("presentation", tr("Presentation mode"), {Qt::Key_F11}, [w] { w->togglePresentation(); });
     const auto story = [w](const char* name, const QString& text, const QList<QKeySequence>& keys,
                            void (StoryStrip::*move)()) {
@@ -115,6 +117,8 @@ void addWindowActions(MainWindow& window) {
         [w] { w->toggleRail(); });
     add("theme", tr("Light or dark theme"), {QKeySequence(QStringLiteral("Ctrl+T"))},
         [w] { w->toggleTheme(); });
+    add("restoring", tr("Restore this window at the next start, or begin with a new comparison"), {},
+        [w] { w->toggleRestoring(); });
     add("quit", tr("Quit"), {QKeySequence::Quit}, [w] { w->close(); });
     updateRecentFiles(window);
 }

@@ -9,6 +9,7 @@
 #include "app/main_window.h"
 #include "app/panel_grid.h"
 #include "app/presentation.h"
+#include "app/runs_drawer.h"
 #include "app/settings.h"
 #include "app/side_rail.h"
 #include "app/window_actions.h"
@@ -74,7 +75,7 @@ void MainWindow::openSession(const QString& path) {
 }
 
 void MainWindow::afterOpening(const OpenedSessionPtr& opened) {
-    session_path_ = opened->path;
+    lab_->setSessionPath(opened->path);
     Settings().addRecentFile(opened->path);
     updateRecentFiles(*this);
     if (!opened->session.view_json.empty()) {
@@ -92,10 +93,10 @@ quint64 MainWindow::saveSession(const QString& path) {
 }
 
 void MainWindow::save() {
-    if (session_path_.isEmpty())
+    if (lab_->sessionPath().isEmpty())
         saveAs();
     else
-        saveSession(session_path_);
+        saveSession(lab_->sessionPath());
 }
 
 void MainWindow::saveAs() {
@@ -126,11 +127,7 @@ void MainWindow::importModel() {
 }
 
 void MainWindow::newComparison() {
-    leaving(tr("New comparison"), [this] {
-        lab_->startOver();
-        session_path_.clear();
-        showTitle();
-    });
+    leaving(tr("New comparison"), [this] { lab_->startOver(); });
 }
 
 void MainWindow::leaving(const QString& title, std::function<void()> then) {
@@ -156,7 +153,7 @@ void MainWindow::leaving(const QString& title, std::function<void()> then) {
 
 void MainWindow::saveAndThen(std::function<void()> then) {
     const QString path =
-        session_path_.isEmpty() ? askWhereToSave(this, sessionFileName(*lab_)) : session_path_;
+        lab_->sessionPath().isEmpty() ? askWhereToSave(this, sessionFileName(*lab_)) : lab_->sessionPath();
     if (!path.isEmpty()) after_saving_[saveSession(path)] = std::move(then);
 }
 
@@ -164,8 +161,11 @@ void MainWindow::offerInterrupted() {
     lab_->findInterrupted();
 }
 
+/// Asks only where something would be lost: the next start restores a window whose state is kept.
 void MainWindow::closeEvent(QCloseEvent* event) {
-    event->setAccepted(may_close_ || (!lab_->unsaved() && !lab_->anyUnderWay()));
+    const bool kept = keepState(true);
+    event->setAccepted(may_close_ || kept || (!lab_->unsaved() && !lab_->anyUnderWay()));
+    if (event->isAccepted()) keep_later_.stop();
     if (event->isAccepted()) return;
     leaving(tr("Quit"), [this] {
         may_close_ = true;
@@ -208,7 +208,7 @@ void MainWindow::exportCurrent() {
 
 void MainWindow::exportPanel(const PanelCell& cell) {
     widgets::FigureSpec spec;
-    if (!session_path_.isEmpty()) spec.sessions << session_path_;
+    if (!lab_->sessionPath().isEmpty()) spec.sessions << lab_->sessionPath();
     spec.panel = cell.panel();
     spec.options = cell.options();
     if (lab_->step() != Lab::kNewest) spec.step = lab_->step();
@@ -284,6 +284,7 @@ void MainWindow::explainCurrent() {
 }
 
 void MainWindow::explain(const PanelCell& cell) {
+    runs_drawer_->hide();  // they lie at the same place
     help_->explain(*cell.plot()->figure());
 }
 
@@ -313,6 +314,8 @@ void MainWindow::focusCurrent() {
 void MainWindow::leaveFocus() {
     if (help_->isVisible())
         help_->hide();
+    else if (runs_drawer_->isVisible())
+        runs_drawer_->hide();
     else if (banner_->isVisible())
         banner_->hide();
     else if (presentation_->isOn())

@@ -11,6 +11,8 @@
 #include "widgets/runs/device_button.h"
 #include "widgets/runs/transport_bar.h"
 
+#include <algorithm>
+
 namespace normscope::app {
 
 /// "71.2 of 79.1 GiB free".
@@ -43,9 +45,13 @@ QString identicalTo(const Lab& lab, const LabRun& run) {
 
 void MainWindow::offerInterruptedRuns(const QList<InterruptedRun>& found) {
     const QStringList dismissed = Settings().dismissedRecordings();
+    const auto shown = [this](const InterruptedRun& run) {
+        return std::any_of(lab_->runs().begin(), lab_->runs().end(),
+                           [&](const LabRun& r) { return r.recording == run.path.toStdString(); });
+    };
     QStringList paths, names;
     for (const InterruptedRun& run : found) {
-        if (dismissed.contains(run.path)) continue;
+        if (dismissed.contains(run.path) || shown(run)) continue;
         paths << run.path;
         names << tr("%1 at step %2").arg(run.name).arg(run.step);
     }

@@ -4,6 +4,8 @@
 #include "app/lab/lab_run.h"
 
 #include <QUndoCommand>
+#include <optional>
+#include <string>
 
 namespace normscope::app {
 
@@ -14,7 +16,10 @@ class Lab;
 class ChangeRuns : public QUndoCommand {
   public:
     /// `after` is already applied: the first redo() does nothing.
-    ChangeRuns(Lab& lab, std::vector<LabRun> before, std::vector<LabRun> after, const QString& text);
+    /// `selected`: the selected run before it, which undo selects again where the one selected then is gone.
+    /// `left_path`: of the session that this edit left.
+    ChangeRuns(Lab& lab, std::vector<LabRun> before, std::vector<LabRun> after, const QString& text,
+               std::string selected, std::optional<QString> left_path = {});
 
     void undo() override;
     void redo() override;
@@ -22,6 +27,8 @@ class ChangeRuns : public QUndoCommand {
   private:
     Lab& lab_;
     std::vector<LabRun> before_, after_;
+    std::string selected_before_, selected_after_;
+    std::optional<QString> other_path_;  ///< the session's path on the side that is not in force
     bool in_force_ = true;
 };
 

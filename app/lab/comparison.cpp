@@ -160,6 +160,7 @@ Comparison withPinned(Comparison now, const std::string& id) {
     copy.id = id;
     copy.training = 0;  // what the run itself records from now on is not the copy's
     copy.recording.clear();
+    copy.session.clear();
     copy.data = std::make_shared<RunData>(*copy.data);
     copy.data->id = id;
     copy.data->name += " (reference)";

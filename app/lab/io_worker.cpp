@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/io_worker.h"
 
-#include "core/run/resume.h"
 #include "app/lab/kept_recordings.h"
+#include "core/run/resume.h"
 #include "core/session/checkpoint.h"
 #include "core/session/describe.h"
 #include "core/session/recovery.h"
@@ -22,6 +22,10 @@ IoWorker::IoWorker(QString recordings_folder) : folder_(std::move(recordings_fol
     qRegisterMetaType<QList<InterruptedRun>>();
     qRegisterMetaType<QList<RecoveredRun>>();
     qRegisterMetaType<CheckpointSource>();
+    qRegisterMetaType<RestoredRunsPtr>();
+    qRegisterMetaType<QList<RecordingRow>>();
+    qRegisterMetaType<RecordingCurve>();
+    qRegisterMetaType<QList<std::pair<QString, QString>>>();
     heartbeat_ = new QTimer(this);
     heartbeat_->setInterval(1000);
     connect(heartbeat_, &QTimer::timeout, this, &IoWorker::heartbeat);
@@ -41,17 +45,6 @@ CheckpointPtr loaded(const CheckpointSource& source) {
 }
 
 }  // namespace
-
-template <class Work>
-bool IoWorker::guarded(Work&& work) {
-    try {
-        work();
-        return true;
-    } catch (const std::exception& error) {
-        Q_EMIT problem(QString::fromUtf8(error.what()));
-        return false;
-    }
-}
 
 QString IoWorker::newPath(const std::string& id) const {
     const QString stem = QDateTime::currentDateTime().toString(QStringLiteral("yyyy-MM-dd'T'HH-mm-ss-zzz")) +
@@ -116,37 +109,42 @@ void IoWorker::heartbeat() {
     for (const QString& id : ids) withRecording(id, [](Recording& recording) { recording.heartbeat(); });
 }
 
-void IoWorker::saveSession(const SaveRequest& request) {
+void writeSession(const SaveRequest& request) {
     std::vector<const RunData*> runs;
     for (const auto& run : request.runs) runs.push_back(run.get());
     auto checkpoints = request.checkpoints;
-    if (guarded([&] {
-            for (const auto& [place, weights] : request.weights)
-                checkpoints.push_back({runs[place]->id, std::make_shared<const Checkpoint>(
-                                                            startCheckpoint(*runs[place], *weights))});
-            save_session(request.path.toStdString(), runs, request.view_json, checkpoints);
-        }))
+    for (const auto& [place, weights] : request.weights)
+        checkpoints.push_back(
+            {runs[place]->id, std::make_shared<const Checkpoint>(startCheckpoint(*runs[place], *weights))});
+    save_session(request.path.toStdString(), runs, request.view_json, checkpoints);
+}
+
+void IoWorker::saveSession(const SaveRequest& request) {
+    if (guarded([&] { writeSession(request); }))
         Q_EMIT sessionSaved(request.token, request.path);
     else
         Q_EMIT savingFailed(request.token);
 }
 
+OpenedSessionPtr readSession(const QString& path) {
+    auto opened = std::make_shared<OpenedSession>(OpenedSession{path, open_session(path.toStdString()), {}, {}});
+    for (const RunData& run : opened->session.runs)
+        if (auto weights = startWeightsOf(run, opened->session)) opened->weights[run.id] = std::move(weights);
+    for (RunData& run : opened->session.runs)
+        opened->runs.push_back(std::make_shared<RunData>(std::move(run)));
+    opened->session.runs.clear();
+    return opened;
+}
+
 void IoWorker::openSession(quint64 token, const QString& path) {
     guarded([&] {
-        auto opened =
-            std::make_shared<OpenedSession>(OpenedSession{path, open_session(path.toStdString()), {}, {}});
-        for (const RunData& run : opened->session.runs)
-            if (auto weights = startWeightsOf(run, opened->session))
-                opened->weights[run.id] = std::move(weights);
-        for (RunData& run : opened->session.runs)
-            opened->runs.push_back(std::make_shared<RunData>(std::move(run)));
-        opened->session.runs.clear();
+        const OpenedSessionPtr opened = readSession(path);
         for (const auto& warning : opened->session.warnings) Q_EMIT problem(QString::fromStdString(warning));
         Q_EMIT sessionOpened(token, opened);
     });
 }
 
-void IoWorker::findInterrupted() {
+void IoWorker::findInterrupted(const QStringList& kept) {
     QList<InterruptedRun> found;
     std::vector<EndedRecording> ended;
     for (const QFileInfo& file :
@@ -160,7 +158,8 @@ void IoWorker::findInterrupted() {
                 head.outcome.state == RunState::Interrupted || head.outcome.state == RunState::Failed;
             if (unfinished && head.last_step >= 0)
                 found.append({file.filePath(), QString::fromStdString(head.name), head.last_step});
-            else if (head.outcome.state != RunState::Running && head.outcome.state != RunState::Paused)
+            else if (head.outcome.state != RunState::Running && head.outcome.state != RunState::Paused &&
+                     !kept.contains(file.filePath()))
                 ended.push_back({file.filePath(), file.size(), file.lastModified()});
         } catch (const std::exception&) {
             // Not a recording that can be offered: opening it reports the reason.
@@ -173,29 +172,30 @@ void IoWorker::findInterrupted() {
     Q_EMIT interruptedFound(found);
 }
 
+/// Throws InputError.
+RecoveredRun IoWorker::recovered(const QString& path) {
+    RecoveredRun run{path, nullptr, nullptr, nullptr, nullptr};
+    run.data = std::make_shared<const RunData>(recover(path.toStdString()));
+    const CheckpointPair pair(path.toStdString());
+    const auto kept = [](std::optional<Checkpoint> checkpoint) {
+        return checkpoint ? std::make_shared<const Checkpoint>(std::move(*checkpoint)) : nullptr;
+    };
+    guarded([&] { run.start = kept(pair.start()); });
+    run.checkpoint = kept(resumable_checkpoint(path.toStdString(), *run.data));
+    // Recordings of earlier versions stored that of step 0 with the others.
+    if (!run.start && run.checkpoint && run.checkpoint->step == 0) run.start = run.checkpoint;
+    if (!run.checkpoint) run.checkpoint = run.start;
+    if (run.start) run.weights = startWeightsOf(*run.data, *run.start);
+    if (!run.weights && startedFromWeights(*run.data))
+        Q_EMIT problem(tr("%1: the weights that the run started from are not stored with it; a new run "
+                          "of its recipe draws its own")
+                           .arg(path));
+    return run;
+}
+
 void IoWorker::recoverRuns(quint64 token, const QStringList& paths) {
     QList<RecoveredRun> runs;
-    for (const QString& path : paths)
-        guarded([&] {
-            RecoveredRun run{path, nullptr, nullptr, nullptr, nullptr};
-            run.data = std::make_shared<const RunData>(recover(path.toStdString()));
-            const CheckpointPair pair(path.toStdString());
-            const auto kept = [](std::optional<Checkpoint> checkpoint) {
-                return checkpoint ? std::make_shared<const Checkpoint>(std::move(*checkpoint)) : nullptr;
-            };
-            guarded([&] { run.start = kept(pair.start()); });
-            run.checkpoint = kept(resumable_checkpoint(path.toStdString(), *run.data));
-            // Recordings of earlier versions stored that of step 0 with the others.
-            if (!run.start && run.checkpoint && run.checkpoint->step == 0) run.start = run.checkpoint;
-            if (!run.checkpoint) run.checkpoint = run.start;
-            if (run.start) run.weights = startWeightsOf(*run.data, *run.start);
-            if (!run.weights && startedFromWeights(*run.data))
-                Q_EMIT problem(
-                    tr("%1: the weights that the run started from are not stored with it; a new run "
-                       "of its recipe draws its own")
-                        .arg(path));
-            runs.append(std::move(run));
-        });
+    for (const QString& path : paths) guarded([&] { runs.append(recovered(path)); });
     Q_EMIT runsRecovered(token, runs);
 }
 

@@ -89,6 +89,14 @@ void Lab::connectReplies() {
     });
     on(io, &IoWorker::sessionOpened, &Lab::takeOpened);
     on(io, &IoWorker::runsRecovered, &Lab::takeRecovered);
+    on(io, &IoWorker::runsRestored, &Lab::takeRestored);
+    connect(io, &IoWorker::windowKept, this, [this](bool kept) {
+        if (!kept) kept_beside_.clear();  // to be written again
+        Q_EMIT windowKept(kept);
+    });
+    connect(io, &IoWorker::recordingsListed, this, &Lab::recordingsListed);
+    connect(io, &IoWorker::curveRead, this, &Lab::curveRead);
+    connect(io, &IoWorker::recordingTrashed, this, &Lab::recordingTrashed);
     on(io, &IoWorker::modelImported, &Lab::takeImported);
     on(io, &IoWorker::checkpointLoaded, &Lab::takeForkCheckpoint);
     on(io, &IoWorker::checkpointsFetched, &Lab::takeFetched);
@@ -132,7 +140,7 @@ std::vector<LabRun> Lab::letGo(std::vector<LabRun> before, const Comparison& aft
     return before;
 }
 
-void Lab::commit(Comparison after, const QString& text) {
+void Lab::commit(Comparison after, const QString& text, std::optional<QString> left_path) {
     if (drag_) {
         // The recipe changed by this edit is the new base of the drag.
         for (const LabRun& run : after.runs)
@@ -141,15 +149,19 @@ void Lab::commit(Comparison after, const QString& text) {
     }
     if (!drag_) clearGhosts();
     std::vector<LabRun> before = letGo(now_.runs, after);
+    const std::string selected_before = selected().id;
     now_ = std::move(after);
-    undo_.push(new ChangeRuns(*this, beforeDrag(std::move(before)), beforeDrag(now_.runs), text));
+    undo_.push(new ChangeRuns(*this, beforeDrag(std::move(before)), beforeDrag(now_.runs), text,
+                              selected_before, std::move(left_path)));
     applyRecipes();
     Q_EMIT viewChanged();
 }
 
-std::vector<LabRun> Lab::restoreRuns(const std::vector<LabRun>& runs) {
+std::vector<LabRun> Lab::restoreRuns(const std::vector<LabRun>& runs, const std::string& selected) {
     if (!drag_) clearGhosts();
     Comparison after = restored(now_, runs);
+    if (const LabRun* then = after.find(selected); then && !after.find(now_.selectedRun().id))
+        after.selected = static_cast<int>(then - after.runs.data());
     std::vector<LabRun> before = letGo(now_.runs, after);
     now_ = std::move(after);
     if (drag_)

@@ -26,6 +26,12 @@
 
 namespace normscope::app {
 
+/// The runs as a window keeps them for the next start.
+struct KeptComparison {
+    std::vector<KeptRun> runs;
+    std::optional<SaveRequest> beside;  ///< nullopt: written already, or nothing to write
+};
+
 /// The laboratory: converts user actions to edits of the comparison (comparison.h) and requests to the engine
 /// and the files, and their replies to data (exploration.h, training.h, session_files.h); no drawing. Lives
 /// in the interface thread and owns the engine's thread and the one of the files.
@@ -92,7 +98,10 @@ class Lab : public QObject {
     /// Sets one key to another recipe's value, in the runs that its knob acts on.
     void resetKey(const QString& key, const Recipe& from);
     /// For ChangeRuns. Returns the runs until then, those in training that leave as stopped ones.
-    std::vector<LabRun> restoreRuns(const std::vector<LabRun>& runs);
+    /// `selected` is selected where the run selected now is not among them.
+    std::vector<LabRun> restoreRuns(const std::vector<LabRun>& runs, const std::string& selected = {});
+    /// For ChangeRuns: sets the path, returns the one until then.
+    QString exchangeSessionPath(const QString& path);
 
     // --- devices
     /// Those of this build and machine, best first; empty until they are found (devicesChanged).
@@ -174,6 +183,9 @@ class Lab : public QObject {
     QString measureObstacle() const;
 
     // --- files
+    /// Of the session's file; empty: not saved yet.
+    const QString& sessionPath() const { return session_path_; }
+    void setSessionPath(const QString& path) { exchangeSessionPath(path); }
     /// Saves the current runs, their checkpoints and a view. Returns the token that sessionSaved() or
     /// savingFailed() will carry.
     quint64 saveSession(const QString& path, const std::string& view_json);
@@ -181,6 +193,29 @@ class Lab : public QObject {
     bool unsaved() const { return !undo_.isClean() || files_.resultsUnsaved(); }
     void openSession(const QString& path);
     void findInterrupted();
+    /// Asks for the files of the folder of recordings; recordingsListed() and curveRead() answer.
+    void listRecordings();
+    void readCurve(const QString& path);
+    /// Adds the runs of recordings to the comparison, the last of them selected; undoable. Those that it has
+    /// already are selected.
+    void addRecordings(const QStringList& paths);
+    /// Moves a recording to the system's trash; recordingTrashed() answers. Not one of the comparison.
+    void trashRecording(const QString& path);
+    void untrash(const QList<std::pair<QString, QString>>& files);
+    /// The run of the comparison that is recorded there; null: none.
+    const LabRun* recordedIn(const QString& path) const;
+    /// The runs as the next start restores them; `beside`: the file for what no recording has. `closing`:
+    /// also of runs in training.
+    KeptComparison keptComparison(const QString& beside, bool closing);
+    void keepWindow(const KeepRequest& request);
+    /// Waits for the files' thread. False where it cannot be written, which is reported.
+    bool keepWindowNow(const KeepRequest& request);
+    /// Replaces the comparison by that of an earlier window; comparisonRestored() follows. A run whose file
+    /// cannot be read is reported, and is there untrained.
+    void restore(const std::vector<KeptRun>& runs, const QString& beside);
+    /// The runs of "Try all", by the id of the failed run.
+    std::map<std::string, std::vector<std::string>> triedRemedies() const;
+    void restoreTried(const std::map<std::string, std::vector<std::string>>& tried);
     void resume(const QStringList& recordings);
     void reopen(const QStringList& recordings);
     /// The knobs of each run from a session's view; unknown ids are ignored.
@@ -211,6 +246,12 @@ class Lab : public QObject {
     void sessionSaved(const QString& path, quint64 token);
     void savingFailed(quint64 token);
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
+    void sessionPathChanged();
+    void recordingsListed(const QList<normscope::app::RecordingRow>& rows, bool complete);
+    void curveRead(const QString& path, const normscope::app::RecordingCurve& curve);
+    void recordingTrashed(const QString& path, const QList<std::pair<QString, QString>>& files);
+    void comparisonRestored();   ///< of restore(), without its view yet
+    void windowKept(bool kept);  ///< keepWindow(): false, it cannot be written
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
     /// For measurements of the interface: a request goes to the engine; a frame has arrived, in order, and
     /// was applied.
@@ -231,6 +272,8 @@ class Lab : public QObject {
     void takeSaved(quint64 token, const QString& path);
     void takeOpened(quint64 token, const OpenedSessionPtr& opened);
     void takeRecovered(quint64 token, const QList<RecoveredRun>& recovered);
+    void takeAdded(const QList<RecoveredRun>& recovered);
+    void takeRestored(quint64 token, const RestoredRunsPtr& restored_runs);
     void takeImported(quint64 token, const QString& path, const ImportedModelPtr& model);
     void takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
     void takeFetched(const MeasureRequestPtr& request);
@@ -244,7 +287,7 @@ class Lab : public QObject {
 
     std::string newId();
     /// Applies an edit as one undo entry. Runs that it removes stop training.
-    void commit(Comparison after, const QString& text);
+    void commit(Comparison after, const QString& text, std::optional<QString> left_path = {});
     /// Stops the training of those of these runs that are not in `after`.
     std::vector<LabRun> letGo(std::vector<LabRun> before, const Comparison& after);
     void nameGhosts(const QString& key);
@@ -270,6 +313,7 @@ class Lab : public QObject {
     Training training_;
     TrainingTime training_time_;
     SessionFiles files_;
+    QString session_path_;
     int selected_layer_ = -1, selected_head_ = -1;
     qint64 step_ = kNewest;
     QUndoStack undo_;
@@ -306,6 +350,17 @@ class Lab : public QObject {
     std::map<quint64, Resumption> resumptions_;  ///< the same
     quint64 fork_token_ = 0;
     bool resume_when_recovered_ = false;
+    std::vector<KeptRun> restoring_;
+    std::set<quint64> adding_;                                 ///< tokens of addRecordings()
+    std::map<std::string, std::set<std::string>> saved_runs_;  ///< ids by session file, as saved last
+    /// What the file beside the window's state has, of each run.
+    struct KeptData {
+        std::string id;
+        std::shared_ptr<const RunData> data;
+        std::size_t rows, samples;
+        bool operator==(const KeptData&) const = default;
+    };
+    std::vector<KeptData> kept_beside_;
     std::map<std::uint64_t, FramePtr> early_;  ///< frames that arrived before an earlier one
     std::uint64_t next_frame_ = 1;
 

@@ -47,7 +47,10 @@ void Lab::chooseDevice(const QString& backend) {
 // --- runs that failed
 
 void Lab::takeRecordingBegun(const QString& id, const QString& path) {
-    if (LabRun* run = now_.find(id.toStdString())) run->recording = path.toStdString();
+    if (LabRun* run = now_.find(id.toStdString())) {
+        run->recording = path.toStdString();
+        run->session.clear();
+    }
 }
 
 std::vector<std::pair<std::string, QString>> Lab::failedRuns() const {

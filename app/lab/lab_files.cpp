@@ -12,6 +12,9 @@ namespace normscope::app {
 quint64 Lab::saveSession(const QString& path, const std::string& view_json) {
     SaveRequest request = files_.save(now_, path, view_json, dragging());
     const quint64 token = request.token;
+    std::set<std::string> ids;
+    for (const LabRun& run : now_.runs) ids.insert(run.id);
+    saved_runs_[path.toStdString()] = std::move(ids);
     QMetaObject::invokeMethod(io_.get(),
                               [io = io_.get(), saved = std::move(request)] { io->saveSession(saved); });
     return token;
@@ -31,7 +34,9 @@ void Lab::openSession(const QString& path) {
 }
 
 void Lab::findInterrupted() {
-    QMetaObject::invokeMethod(io_.get(), &IoWorker::findInterrupted);
+    QStringList kept;
+    for (const LabRun& run : now_.runs) kept << QString::fromStdString(run.recording);
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), kept] { io->findInterrupted(kept); });
 }
 
 void Lab::resume(const QStringList& recordings) {
@@ -53,8 +58,15 @@ void Lab::startOver() {
     after.selected = 0;
     leaveSession();
     exploration_.startOver(after);
-    commit(std::move(after), tr("new comparison"));
+    commit(std::move(after), tr("new comparison"), std::exchange(session_path_, QString()));
+    Q_EMIT sessionPathChanged();
     undo_.setClean();  // the new one; the session that was left is not this one
+}
+
+QString Lab::exchangeSessionPath(const QString& path) {
+    QString before = std::exchange(session_path_, path);
+    if (before != path) Q_EMIT sessionPathChanged();
+    return before;
 }
 
 /// Drops what was requested for the runs of this session.
@@ -108,6 +120,10 @@ void Lab::setKnobRecipes(const std::map<std::string, RunKnobs>& knobs) {
 }
 
 void Lab::takeRecovered(quint64 token, const QList<RecoveredRun>& recovered) {
+    if (adding_.erase(token) > 0) {
+        if (files_.imported(token)) takeAdded(recovered);  // not to a comparison that was begun since
+        return;
+    }
     if (!files_.opened(token)) return;
     RecoveredRuns found;
     try {
@@ -119,6 +135,7 @@ void Lab::takeRecovered(quint64 token, const QList<RecoveredRun>& recovered) {
     for (const QString& line : found.problems) Q_EMIT problem(line);
     if (found.runs.empty()) return;
     replaceRuns(std::move(found.runs));
+    setSessionPath({});
     if (!found.plans.empty()) begin(std::move(found.plans));
 }
 
@@ -168,6 +185,7 @@ void Lab::forkSelected() {
     fork.id = newId();
     fork.training = 0;
     fork.recording.clear();
+    fork.session.clear();
     fork.data = std::make_shared<RunData>(*run.data);
     fork.data->id = fork.id;
     fork.data->name = default_run_name(fork.recipe) + ", fork at " + std::to_string(best->step);

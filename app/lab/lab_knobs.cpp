@@ -65,7 +65,8 @@ void Lab::commitKey(const QString& key, const QVariant& value) {
         const QString shown = value.typeId() == QMetaType::Double ? QString::number(value.toDouble(), 'g', 4)
                                                                   : value.toString();
         undo_.push(new ChangeRuns(*this, before, now_.runs,
-                                  key.section(QLatin1Char('.'), -1) + QLatin1Char(' ') + shown));
+                                  key.section(QLatin1Char('.'), -1) + QLatin1Char(' ') + shown,
+                                  selected().id));
     } else {
         clearGhosts();  // else the old curves stay until the next edit
     }

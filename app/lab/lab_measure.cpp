@@ -62,9 +62,8 @@ std::vector<MeasurePlan> Lab::lacking(QStringList& why_not) const {
         }
         std::vector<std::string> probes;
         const std::vector<std::string>& shown = exploration_.probes();
-        std::copy_if(shown.begin(), shown.end(), std::back_inserter(probes), [&](const std::string& id) {
-            return find_probe(id) && !run.data->sample_of(id, step);
-        });
+        std::copy_if(shown.begin(), shown.end(), std::back_inserter(probes),
+                     [&](const std::string& id) { return find_probe(id) && !run.data->sample_of(id, step); });
         if (probes.empty()) continue;
         const KnownCheckpoint* known = nearestCheckpoint(run, step);
         const std::string obstacle = obstacleFrom(run.data->events, known, step);
@@ -154,6 +153,7 @@ void Lab::takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& 
         for (ProbeResult result : *results) {
             known.fit(result, events);
             panels << QString::fromStdString(result.probe);
+            run->replayed.emplace(result.probe, result.step);
             insert_sample(*run->data, std::move(result));
         }
     }

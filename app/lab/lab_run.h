@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace normscope::app {
@@ -44,6 +46,12 @@ struct LabRun {
 
     /// The file that its training is recorded in; empty: none yet.
     std::string recording = {};
+
+    /// The session file that its data were read from, until a recording begins; empty: none.
+    std::string session = {};
+
+    /// Samples that were measured by replay, by probe and step: a recording does not have them.
+    std::set<std::pair<std::string, std::int64_t>> replayed = {};
 
     /// Given by the user; empty: named after its recipe. `drawn_name` is the one that it had before.
     std::string given_name = {}, drawn_name = {};

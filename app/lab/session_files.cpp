@@ -63,6 +63,7 @@ std::vector<LabRun> runsOf(const OpenedSession& opened) {
         run.id = data.id;
         run.recipe = run.live = data.recipe.value(path + ", run " + data.id);
         run.data = opened_run;
+        run.session = path;
         for (const EmbeddedCheckpoint& inside : opened.session.checkpoints)
             if (inside.run_id == data.id) run.checkpoints.push_back({inside.step, {data.id, inside}});
         if (const auto weights = opened.weights.find(data.id); weights != opened.weights.end())
@@ -104,6 +105,7 @@ RecoveredRuns runsOf(const QList<RecoveredRun>& recovered, bool continue_trainin
         const Recipe& recorded = found.data->recipe.value(found.path.toStdString());
         run.recipe = recorded;
         run.weights = found.weights;
+        run.recording = found.path.toStdString();
         if (found.start && found.start != found.checkpoint)
             run.checkpoints.push_back({found.start->step, {run.id, found.start}});
         if (found.checkpoint) {

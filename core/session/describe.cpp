@@ -187,13 +187,28 @@ std::vector<RunHead> heads_of(const std::string& path) {
     std::vector<RunHead> heads;
     for (const auto& id : hdf5::children(runs)) {
         const Handle run = hdf5::open_group(runs, id), steps = hdf5::open_group(run, "steps");
-        RunHead head{hdf5::read_text_attribute(run, "name"), layout::read_outcome(run), -1};
+        RunHead head{hdf5::read_text_attribute(run, "name"), layout::read_outcome(run)};
         const std::size_t rows =
             layout::common_rows(steps, opened.recording || hdf5::is_group(run, "writer"));
-        if (rows > 0) head.last_step = value_at<std::int64_t>(steps, "step", rows - 1);
+        if (rows > 0) {
+            head.last_step = value_at<std::int64_t>(steps, "step", rows - 1);
+            if (hdf5::exists(steps, "loss")) head.last_loss = value_at<double>(steps, "loss", rows - 1);
+        }
         heads.push_back(std::move(head));
     }
     return heads;
+}
+
+std::vector<double> losses_of(const std::string& path) {
+    const auto opened = hdf5::open_for_reading(path);
+    layout::check_root(opened.file, path);
+    const Handle runs = hdf5::open_group(opened.file, "runs");
+    const std::vector<std::string> ids = hdf5::children(runs);
+    if (ids.empty()) return {};
+    const Handle run = hdf5::open_group(runs, ids.front()), steps = hdf5::open_group(run, "steps");
+    const std::size_t rows = layout::common_rows(steps, opened.recording || hdf5::is_group(run, "writer"));
+    if (rows == 0 || !hdf5::exists(steps, "loss")) return {};
+    return column<double>(steps, "loss", rows);
 }
 
 std::vector<RunSummary> summarize_session(const std::string& path) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -23,21 +24,26 @@ struct ProbeSummary {
 struct RunSummary {
     std::string id, name, backend, device;
     Outcome outcome;
-    std::size_t rows = 0;         ///< of the step table
-    std::int64_t last_step = -1;  ///< −1 before the first
-    double last_loss = 0;         ///< NaN if none
+    std::size_t rows = 0;                     ///< of the step table
+    std::int64_t last_step = -1;              ///< −1 before the first
+    double last_loss = 0;                     ///< NaN if none
     double least_loss = 0, largest_loss = 0;  ///< from the pyramid of a saved run; NaN without one
     std::vector<ProbeSummary> probes;
     std::vector<std::string> checkpoints;  ///< steps
 };
 
-/// Name and outcome of each run and its last step; of its arrays one number is read. Throws InputError.
+/// Name and outcome of each run, its last step and loss; of its arrays two numbers are read. Throws
+/// InputError.
 struct RunHead {
     std::string name;
     Outcome outcome;
     std::int64_t last_step = -1;  ///< −1 before the first
+    double last_loss = std::numeric_limits<double>::quiet_NaN();
 };
 std::vector<RunHead> heads_of(const std::string& path);
+
+/// The loss of each step of the file's first run, nat; empty before its first step. Throws InputError.
+std::vector<double> losses_of(const std::string& path);
 
 /// What a session or recording holds, without reading its arrays. Throws InputError.
 std::vector<RunSummary> summarize_session(const std::string& path);

@@ -75,6 +75,8 @@ RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
                 [this, chosen](QAction* action) { Q_EMIT (this->*chosen)(action->data().toString()); });
         return made;
     };
+    connect(button(tr("Runs"), tr("All recordings (Ctrl+Shift+O)")), &QPushButton::clicked, this,
+            &RunStrip::recordingsRequested);
     stories_ = menu(tr("Stories"), tr("A comparison, explained step by step"), &RunStrip::storyChosen);
     presets_ = menu(tr("Presets"), tr("Replace the selected run by a preset"), &RunStrip::presetChosen);
 

@@ -39,6 +39,7 @@ class RunStrip : public QWidget {
     void compareRequested();
     void presetChosen(const QString& name);
     void storyChosen(const QString& name);
+    void recordingsRequested();
     void commandSearchRequested();  ///< button or Ctrl+K
     void themeToggled();
 

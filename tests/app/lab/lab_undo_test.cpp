@@ -76,6 +76,26 @@ class LabUndoTest : public QObject {
         QCOMPARE(b.problems, QStringList());
     }
 
+    /// The run that was selected, although its place is not in the new comparison, and the session's file.
+    void theSelectedRunAndTheSessionComeBack() {
+        Bench b;
+        b.lab->addRun(b.lab->runs()[0].recipe);
+        b.lab->selectRun(2);
+        b.lab->setSessionPath("mine.h5");
+        const std::string id = b.lab->selected().id;
+        b.lab->startOver();
+        QCOMPARE(b.lab->sessionPath(), QString());
+        b.lab->selectRun(1);
+        const std::string other = b.lab->selected().id;
+        b.lab->setSessionPath("other.h5");
+        b.lab->undoStack()->undo();
+        QCOMPARE(b.lab->selected().id, id);
+        QCOMPARE(b.lab->sessionPath(), QString("mine.h5"));
+        b.lab->undoStack()->redo();
+        QCOMPARE(b.lab->selected().id, other);
+        QCOMPARE(b.lab->sessionPath(), QString("other.h5"));
+    }
+
     /// What was trained after it was made comes back as well.
     void theNewComparisonThatWasTrainedIsDoneAgain() {
         Bench b;

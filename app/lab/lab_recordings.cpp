@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The part of the laboratory for the folder of recordings: its list, and runs added from it.
+#include "app/lab/lab.h"
+
+#include <algorithm>
+
+namespace normscope::app {
+
+void Lab::listRecordings() {
+    QMetaObject::invokeMethod(io_.get(), &IoWorker::listRecordings);
+}
+
+void Lab::readCurve(const QString& path) {
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), path] { io->readCurve(path); });
+}
+
+const LabRun* Lab::recordedIn(const QString& path) const {
+    const auto run = std::find_if(now_.runs.begin(), now_.runs.end(), [&](const LabRun& r) {
+        return !r.recording.empty() && r.recording == path.toStdString();
+    });
+    return run == now_.runs.end() ? nullptr : &*run;
+}
+
+void Lab::addRecordings(const QStringList& paths) {
+    QStringList fresh;
+    for (const QString& path : paths) {
+        if (const LabRun* run = recordedIn(path))
+            selectRun(static_cast<int>(run - now_.runs.data()));
+        else
+            fresh << path;
+    }
+    if (fresh.isEmpty()) return;
+    const quint64 token = files_.import();
+    adding_.insert(token);
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token, fresh] { io->recoverRuns(token, fresh); });
+}
+
+void Lab::takeAdded(const QList<RecoveredRun>& recovered) {
+    RecoveredRuns found;
+    try {
+        found = runsOf(recovered, false);
+    } catch (const std::exception& error) {
+        Q_EMIT problem(QString::fromUtf8(error.what()));
+        return;
+    }
+    Comparison after = now_;
+    QString name;
+    for (LabRun& run : found.runs) {
+        if (recordedIn(QString::fromStdString(run.recording))) continue;  // asked for twice
+        run.id = newId();  // a recording's own id may be that of another run here
+        run.data->id = run.id;
+        for (KnownCheckpoint& known : run.checkpoints) known.source.run_id = run.id;
+        name = QString::fromStdString(run.data->name);
+        after.runs.push_back(run.underWay() ? stopped(std::move(run)) : std::move(run));
+    }
+    if (name.isEmpty()) return;
+    commit(std::move(after), tr("add %1").arg(name));
+    selectRun(static_cast<int>(now_.runs.size()) - 1);
+}
+
+void Lab::trashRecording(const QString& path) {
+    if (const LabRun* run = recordedIn(path)) {
+        Q_EMIT problem(tr("%1 is in the comparison: remove it there first")
+                           .arg(QString::fromStdString(run->data->name)));
+        return;
+    }
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), path] { io->trashRecording(path); });
+}
+
+void Lab::untrash(const QList<std::pair<QString, QString>>& files) {
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), files] { io->untrash(files); });
+}
+
+}  // namespace normscope::app
