@@ -185,6 +185,7 @@ int main(int argc, char** argv) {
         bench::MeasuredApplication app(argc, argv);
         setUp(app);
         bench.threads = threads;
+        bench.session = QString::fromStdString(session);
         return benchUi(app, bench, json);
     }
     QApplication app(argc, argv);

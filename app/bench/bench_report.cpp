@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kStallLimit = 16, kShareLimit = 0.9;
+constexpr double kStallLimit = 16, kShareLimit = 0.9, kRedrawLimit = 8, kOpenLimit = 1000;
 
 double mean(const std::vector<double>& values) {
     double sum = 0;
@@ -97,6 +97,16 @@ std::string asText(const BenchResult& r) {
     text +=
         line("self-check: a stall of %d ms; seen by the watchdog %.1f ms, by a move %.1f ms: %s\n\n",
              r.check.stall_ms, r.check.watchdog_ms, r.check.move_ms, stallSeen(r.check) ? "ok" : "NOT SEEN");
+    text += line("48 curves of 1,000 points redrawn, ms: p50 %.1f · p95 %.1f · max %.1f · limit %.0f: %s\n\n",
+                 percentile(r.redraw, 0.5), percentile(r.redraw, 0.95), percentile(r.redraw, 1), kRedrawLimit,
+                 percentile(r.redraw, 0.95) <= kRedrawLimit ? "met" : "missed");
+    if (r.open_ms > 0)
+        return text +
+               line(
+                   "session of %d runs, %zu values in their step tables: first paint after %.0f ms · limit "
+                   "%.0f: %s\n",
+                   r.runs, r.opened_values, r.open_ms, kOpenLimit,
+                   r.open_ms <= kOpenLimit ? "met" : "missed");
     text += "from the event to the end of the paint, ms\n";
     text += line("%-8s %6s %6s %6s %6s %6s  %5s %7s %7s %8s  %s\n", "knob", "p50", "p95", "p99", "max",
                  "limit", "moves", "images", "dropped", "limits", "slowest stage");
@@ -210,6 +220,9 @@ std::string asJson(const BenchResult& r) {
                         {"watchdog_ms", r.check.watchdog_ms},
                         {"move_ms", r.check.move_ms},
                         {"ok", stallSeen(r.check)}}},
+                      {"redraw", percentiles(r.redraw)},
+                      {"open_ms", r.open_ms},
+                      {"opened_values", r.opened_values},
                       {"knobs", std::move(knobs)},
                       {"stalls", std::move(stalls)}};
     return all.dump(2) + '\n';

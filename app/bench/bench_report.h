@@ -37,6 +37,9 @@ struct BenchResult {
     int cores = 0, threads = 0, runs = 0;
     std::vector<std::string> panels;
     StallCheck check;
+    std::vector<double> redraw;     ///< of 48 curves of 1,000 points, ms
+    double open_ms = 0;             ///< a session, to its first paint; 0: none was opened
+    std::size_t opened_values = 0;  ///< values of its step tables
     std::vector<KnobResult> knobs;
     std::vector<double> stalls;  ///< waits of the watchdog, ms
     int resizes = 0;

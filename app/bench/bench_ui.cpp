@@ -2,6 +2,7 @@
 #include "app/bench/bench_ui.h"
 
 #include "app/bench/mouse_sender.h"
+#include "app/bench/redraw_bench.h"
 #include "app/bench/watchdog.h"
 #include "app/lab/lab.h"
 #include "app/main_window.h"
@@ -20,6 +21,7 @@
 #include <QTimer>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <thread>
 
 namespace normscope::app::bench {
@@ -31,8 +33,9 @@ using namespace std::chrono_literals;
 constexpr auto kInterval = std::chrono::nanoseconds(1'000'000'000 / 60);
 constexpr int kPatience = 60'000;  // ms
 constexpr int kPixels = 2;         // of a move
-constexpr double kMargin = 8;      // of a slider: an error of it moves the range of the drag by as much
+constexpr double kMargin = 6;      // of a slider: an error of it moves the range of the drag by as much
 constexpr QSize kSize{1440, 900};
+constexpr int kCurves = 48, kPoints = 1000, kRedraws = 60;
 
 struct KnobOrder {
     const char* key;
@@ -97,6 +100,11 @@ class InterfaceBench {
         result_.runs = static_cast<int>(lab().runs().size());
         for (const PanelCell* cell : window_->grid()->visibleCells()) result_.panels.push_back(cell->panel());
         check();
+        result_.redraw = redrawTimes(kCurves, kPoints, kRedraws);
+        if (!order_.session.isEmpty()) {
+            open();
+            return std::move(result_);
+        }
         for (const KnobOrder& knob : kKnobs) {
             result_.knobs.push_back(
                 {knob.key, title(knob.key), knob.from, knob.to, knob.limit_ms, drag(knob, order_.seconds)});
@@ -178,6 +186,32 @@ class InterfaceBench {
         const DragTimes times = drag(kKnobs[0], 1.5);
         result_.check.watchdog_ms = percentile(watchdog.stop(), 1);
         result_.check.move_ms = percentile(times.latency, 1);
+    }
+
+    /// From the command to the first paint of the session.
+    void open() {
+        struct Paints final : EventListener {
+            Time last{};
+            void moveBegins(int, Time) override {}
+            void moveEnds(int, Time) override {}
+            void windowPainted(Time, const std::vector<Painted>&, Time end) override { last = end; }
+        } paints;
+        application_.listen(&paints);
+        std::optional<Time> applied;
+        QObject::connect(&lab(), &Lab::sessionOpened, window_.get(), [&] { applied = Clock::now(); });
+        std::string problem;
+        QObject::connect(&lab(), &Lab::problem, window_.get(),
+                         [&](const QString& line) { problem = line.toStdString(); });
+        const Time begin = Clock::now();
+        window_->openSession(order_.session);
+        waitFor("the session's paint",
+                [&] { return !problem.empty() || (applied && paints.last > *applied); });
+        application_.listen(nullptr);
+        if (!problem.empty()) throw std::runtime_error(problem);
+        result_.open_ms = milliseconds(paints.last - begin);
+        for (const LabRun& run : lab().runs())
+            result_.opened_values += run.data->steps.rows() * run.data->steps.columns.size();
+        result_.runs = static_cast<int>(lab().runs().size());
     }
 
     void train() {

@@ -134,10 +134,13 @@ void IoWorker::saveSession(const SaveRequest& request) {
 void IoWorker::openSession(quint64 token, const QString& path) {
     guarded([&] {
         auto opened =
-            std::make_shared<OpenedSession>(OpenedSession{path, open_session(path.toStdString()), {}});
+            std::make_shared<OpenedSession>(OpenedSession{path, open_session(path.toStdString()), {}, {}});
         for (const RunData& run : opened->session.runs)
             if (auto weights = startWeightsOf(run, opened->session))
                 opened->weights[run.id] = std::move(weights);
+        for (RunData& run : opened->session.runs)
+            opened->runs.push_back(std::make_shared<RunData>(std::move(run)));
+        opened->session.runs.clear();
         for (const auto& warning : opened->session.warnings) Q_EMIT problem(QString::fromStdString(warning));
         Q_EMIT sessionOpened(token, opened);
     });

@@ -37,7 +37,8 @@ struct RecoveredRun {
 
 struct OpenedSession {
     QString path;
-    Session session;
+    Session session;                             ///< without its runs
+    std::vector<std::shared_ptr<RunData>> runs;  ///< for the laboratory that takes the reply: long runs are large
     std::map<std::string, StartWeightsPtr> weights;  ///< of the runs with given start weights
 };
 using OpenedSessionPtr = std::shared_ptr<const OpenedSession>;

@@ -55,13 +55,14 @@ void SessionFiles::newSession() {
 
 std::vector<LabRun> runsOf(const OpenedSession& opened) {
     const std::string path = opened.path.toStdString();
-    if (opened.session.runs.empty()) throw InputError(path + ": holds no run");
+    if (opened.runs.empty()) throw InputError(path + ": holds no run");
     std::vector<LabRun> runs;
-    for (const RunData& data : opened.session.runs) {
+    for (const std::shared_ptr<RunData>& opened_run : opened.runs) {
+        const RunData& data = *opened_run;
         LabRun run;
         run.id = data.id;
         run.recipe = run.live = data.recipe.value(path + ", run " + data.id);
-        run.data = std::make_shared<RunData>(data);
+        run.data = opened_run;
         for (const EmbeddedCheckpoint& inside : opened.session.checkpoints)
             if (inside.run_id == data.id) run.checkpoints.push_back({inside.step, {data.id, inside}});
         if (const auto weights = opened.weights.find(data.id); weights != opened.weights.end())

@@ -44,7 +44,7 @@ std::string outcome_sentence(const RunData& run, std::int64_t step) {
         std::to_string(loss->last) + ")";
     if (!std::isfinite(run.unigram_entropy)) return reached;
     const double below = run.unigram_entropy - loss->mean;
-    return reached + ", " + number(std::abs(below)) + (below >= 0 ? " below" : " above") +
+    return reached + ", " + number(std::abs(below)) + (below >= 0 ? " nat below" : " nat above") +
            " the unigram entropy";
 }
 

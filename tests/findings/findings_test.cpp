@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/findings/findings.h"
 
-#include <QtTest>
-
 #include "tests/findings/sample_data.h"
+
+#include <QtTest>
 
 using namespace normscope;
 
@@ -49,8 +49,8 @@ class FindingsTest : public QObject {
                  "step 8",
                  "The hidden state grows along the depth: RMS 1 at the embedding, 50 after layer 2 at step "
                  "8"}));
-        QCOMPARE(sentences(r, 100).front(),
-                 QString("Post-LN has a loss of 2.86 nat (mean of steps 81 to 100), 0.01 below the unigram entropy"));
+        QCOMPARE(sentences(r, 100).front(), QString("Post-LN has a loss of 2.86 nat (mean of steps 81 to "
+                                                    "100), 0.01 nat below the unigram entropy"));
     }
 
     void nothingIsCausedByWhatWasNotMeasured() {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <unordered_set>
 
 namespace normscope::widgets {
 namespace {
@@ -53,6 +55,9 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Plo
     CurveShape shape{index, pen.colour, pen.width, pen.dash, {}, {}, 0};
     shape.dot_size = curve.markers ? pen.width + 2.5 * style.unit : pen.width + 1.5 * style.unit;
 
+    constexpr double kDense =
+        1.5;  // points a pixel column, from which on segments would only cover each other
+    constexpr qsizetype kFew = 200;
     const std::size_t count = std::min(curve.x.size(), curve.y.size());
     QPolygonF points;
     points.reserve(static_cast<qsizetype>(count));
@@ -65,11 +70,27 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Plo
                 shape.pieces.push_back(part);
         }
     }
+    QVector<qreal> dash = pen.dash;
+    for (qreal& length : dash) length *= pen.width;
+    for (const QPolygonF& piece : shape.pieces) {
+        const bool is_dense =
+            piece.size() > kFew &&
+            double(piece.size()) > kDense * (piece.back().x() - piece.front().x()) / style.column;
+        if (style.paths || !is_dense) {
+            shape.columns.clear();
+            break;
+        }
+        shape.columns += pixelColumns(piece, style.column, pen.width, dash);
+    }
     if (curve.markers) {
         shape.dots.clear();
         const QRectF reach = layout.area.adjusted(-0.5, -0.5, 0.5, 0.5);
+        std::unordered_set<std::int64_t> taken;  // a second dot in one pixel would not be seen
         for (const QPointF& p : points) {
-            if (isFinite(p) && reach.contains(p)) shape.dots.append(p);
+            if (!isFinite(p) || !reach.contains(p)) continue;
+            const auto column = static_cast<std::int64_t>(p.x() / style.column);
+            const auto row = static_cast<std::int64_t>(p.y() / style.column);
+            if (taken.insert((column << 32) ^ (row & 0xffffffff)).second) shape.dots.append(p);
         }
     }
     // The gaps of a ghost were marked before, and a bound without a value does not apply there.

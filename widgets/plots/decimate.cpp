@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 namespace normscope::widgets {
 namespace {
@@ -45,6 +47,52 @@ std::vector<QPolygonF> decimate(const QPolygonF& points, double column) {
         begin = end;
     }
     return pieces;
+}
+
+QVector<QLineF> pixelColumns(const QPolygonF& piece, double column, double width,
+                             const QVector<qreal>& dash) {
+    constexpr double kSpike = 10;  // pixels: a taller column is a spike, which no dash hides
+    const double period = std::accumulate(dash.begin(), dash.end(), 0.0);
+    const auto inGap = [&](double x) {
+        if (dash.size() < 2 || !(period > 0)) return false;
+        double at = std::fmod(x, period);
+        for (qsizetype i = 0; i < dash.size(); ++i) {
+            if (at < dash[i]) return i % 2 == 1;
+            at -= dash[i];
+        }
+        return false;
+    };
+    QVector<QLineF> lines;
+    if (piece.isEmpty()) return lines;
+    const auto columnOf = [&](double x) { return static_cast<qsizetype>(std::floor(x / column)); };
+    const qsizetype first = columnOf(piece.front().x()), count = columnOf(piece.back().x()) - first + 1;
+    std::vector<double> low(static_cast<std::size_t>(std::max<qsizetype>(count, 1)),
+                            std::numeric_limits<double>::infinity());
+    std::vector<double> high(low.size(), -std::numeric_limits<double>::infinity());
+    const auto extend = [&](qsizetype index, double y) {
+        const auto at = static_cast<std::size_t>(std::clamp<qsizetype>(index - first, 0, count - 1));
+        low[at] = std::min(low[at], y);
+        high[at] = std::max(high[at], y);
+    };
+    extend(first, piece.front().y());
+    for (qsizetype i = 1; i < piece.size(); ++i) {
+        const QPointF from = piece[i - 1], to = piece[i];
+        extend(columnOf(to.x()), to.y());
+        // A segment is part of every column that it crosses, up to and from their common edges.
+        for (qsizetype k = columnOf(from.x()) + 1; k <= columnOf(to.x()); ++k) {
+            const double y =
+                from.y() + (to.y() - from.y()) / (to.x() - from.x()) * (double(k) * column - from.x());
+            extend(k - 1, y);
+            extend(k, y);
+        }
+    }
+    for (std::size_t k = 0; k < low.size(); ++k) {
+        const double x = (double(first) + double(k) + 0.5) * column;
+        if (inGap(x) && high[k] - low[k] < kSpike * column) continue;
+        const double more = std::max(0.0, width - (high[k] - low[k])) / 2;
+        lines.append(QLineF(x, low[k] - more, x, high[k] + more));
+    }
+    return lines;
 }
 
 }  // namespace normscope::widgets

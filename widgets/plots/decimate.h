@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <QLineF>
 #include <QPolygonF>
+#include <QVector>
 #include <vector>
 
 namespace normscope::widgets {
@@ -11,5 +13,10 @@ namespace normscope::widgets {
 /// their own are returned untouched. A piece of one point is kept: the painter draws it as a dot. `column` is
 /// the width of a pixel column in the same unit as x.
 std::vector<QPolygonF> decimate(const QPolygonF& points, double column);
+
+/// A vertical line for each pixel column that a piece crosses, from its lowest to its highest point there and
+/// to where it enters the next column, at least `width` long. Columns in the gaps of a dash pattern along x
+/// (lengths in pixels) are skipped, but for spikes.
+QVector<QLineF> pixelColumns(const QPolygonF& piece, double column, double width, const QVector<qreal>& dash);
 
 }  // namespace normscope::widgets

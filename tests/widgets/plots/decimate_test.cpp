@@ -71,6 +71,40 @@ class DecimateTest : public QObject {
             ++at;
         }
     }
+
+    /// Every column from its lowest to its highest point, without a gap to its neighbours.
+    void columnsCoverTheLine() {
+        QPolygonF line;
+        unsigned state = 1;
+        for (int i = 0; i < 1000; ++i) {
+            state = state * 1664525u + 1013904223u;
+            line << QPointF(10.2 + i * 0.31, 50 + 40.0 * (state >> 8) / double(1u << 24));
+        }
+        line[500].setY(400);  // a spike
+        const QVector<QLineF> columns = pixelColumns(line, 1, 1.5, {});
+        QCOMPARE(columns.size(), qsizetype(std::floor(line.back().x()) - std::floor(line.front().x()) + 1));
+        for (qsizetype i = 0; i < columns.size(); ++i) {
+            const double x = std::floor(line.front().x()) + double(i) + 0.5;
+            QCOMPARE(columns[i].x1(), x);
+            QCOMPARE(columns[i].x2(), x);
+            QVERIFY(columns[i].y2() - columns[i].y1() >= 1.5 - 1e-9);
+            for (const QPointF& p : line)
+                if (std::floor(p.x()) == x - 0.5)
+                    QVERIFY(columns[i].y1() <= p.y() && p.y() <= columns[i].y2());
+            if (i > 0)
+                QVERIFY(columns[i].y1() <= columns[i - 1].y2() && columns[i - 1].y1() <= columns[i].y2());
+        }
+        QVERIFY(columns[qsizetype(std::floor(line[500].x()) - 10)].y2() >= 400);
+    }
+
+    void dashesAreAlongXAndHideNoSpike() {
+        QPolygonF line;
+        for (int i = 0; i < 100; ++i) line << QPointF(i, 20) << QPointF(i + 0.5, 20);
+        QVERIFY(pixelColumns(line, 1, 1.5, {6, 4}).size() == 60);
+        line[2 * 7].setY(90);  // in the gap from 6 to 10
+        const QVector<QLineF> columns = pixelColumns(line, 1, 1.5, {6, 4});
+        QVERIFY(std::any_of(columns.begin(), columns.end(), [](const QLineF& c) { return c.y2() >= 90; }));
+    }
 };
 
 QTEST_GUILESS_MAIN(DecimateTest)
