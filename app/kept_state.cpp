@@ -35,13 +35,13 @@ bool KeptState::take(const QString& path) {
     return true;
 }
 
-QString KeptState::beside() const {
+QString KeptState::companion() const {
     return path_.chopped(5) + QStringLiteral(".h5");
 }
 
 void KeptState::remove() {
     QFile::remove(path_);
-    QFile::remove(beside());
+    QFile::remove(companion());
 }
 
 }  // namespace normscope::app

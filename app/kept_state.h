@@ -8,7 +8,7 @@
 
 namespace normscope::app {
 
-/// The file in which a window keeps its state for the next start: window-N.json in the folder "state" beside
+/// The file in which a window keeps its state for the next start: window-N.json in the folder "state" next to
 /// the recordings. Locked as long as this exists, so that two windows never write one file; the lock of a
 /// killed process does not count.
 class KeptState {
@@ -23,7 +23,7 @@ class KeptState {
     bool locked() const { return lock_ != nullptr; }
     const QString& path() const { return path_; }
     /// The file for data that no recording has.
-    QString beside() const;
+    QString companion() const;
     /// As it was found; empty: nothing was kept.
     const std::string& text() const { return text_; }
     void remove();

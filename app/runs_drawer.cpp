@@ -135,7 +135,11 @@ RunState RunsDrawer::stateOf(const RecordingRow& of) const {
 
 QString RunsDrawer::details(const RecordingRow& of) const {
     const QString date = QLocale::c().toString(of.written, QStringLiteral("yyyy-MM-dd HH:mm"));
-    if (!of.damage.isEmpty()) return tr("%1 · damaged: %2").arg(date, of.damage);
+    if (!of.damage.isEmpty()) {
+        const QString path = of.path + QStringLiteral(": ");  // the row is about this file anyway
+        return tr("%1 · damaged: %2")
+            .arg(date, of.damage.startsWith(path) ? of.damage.mid(path.size()) : of.damage);
+    }
     QString text = tr("%1 · %2").arg(date, widgets::outcomeWord(stateOf(of)));
     if (of.last_step >= 0) text += tr(" · %1 steps").arg(of.last_step + 1);
     if (std::isfinite(of.last_loss)) text += tr(" · loss %1").arg(of.last_loss, 0, 'f', 2);

@@ -30,7 +30,7 @@ json runJson(const KeptRun& run) {
     set("not_recorded", run.not_recorded);
     set("recording", run.recording);
     set("session", run.session);
-    if (run.beside) out["beside"] = true;
+    if (run.companion) out["companion"] = true;
     return out;
 }
 
@@ -43,7 +43,7 @@ KeptRun runOf(const json& in, const json& knobs) {
     run.not_recorded = in.value("not_recorded", std::string());
     run.recording = in.value("recording", std::string());
     run.session = in.value("session", std::string());
-    run.beside = in.value("beside", false);
+    run.companion = in.value("companion", false);
     run.recipe = parse_recipe(knobs.at(run.id).at("recipe").dump(), "run " + run.id);
     return run;
 }
@@ -61,7 +61,7 @@ void MainWindow::start(bool afresh) {
     kept_ = std::make_unique<KeptState>(recordings_folder_, afresh);
     if (!kept_->locked()) {
         kept_.reset();
-        banner_->tell(tr("The next start cannot restore this window: no file can be written beside %1")
+        banner_->tell(tr("The next start cannot restore this window: no file can be written next to %1")
                           .arg(recordings_folder_));
         return offerInterrupted();
     }
@@ -78,7 +78,7 @@ void MainWindow::start(bool afresh) {
         std::vector<KeptRun> runs;
         for (const json& run : state.at("runs")) runs.push_back(runOf(run, view.at("knobs")));
         if (runs.empty()) throw InputError("it holds no run");
-        lab_->restore(runs, kept_->beside());
+        lab_->restore(runs, kept_->companion());
         connect(lab_, &Lab::sessionOpened, &keep_later_, qOverload<>(&QTimer::start));  // instead of it
     } catch (const std::exception& error) {
         restoring_view_.clear();
@@ -113,7 +113,7 @@ bool MainWindow::keepState(bool closing) {
     // Before the last window is restored there is nothing to keep; a drag needs every millisecond.
     if (!kept_ || (!keep_later_.isActive() && !closing) || !restoring_view_.empty()) return false;
     if (lab_->dragging() && !closing) return false;
-    KeptComparison comparison = lab_->keptComparison(kept_->beside(), closing);
+    KeptComparison comparison = lab_->keptComparison(kept_->companion(), closing);
     json state = {{"version", kVersion},
                   {"view", viewJson(*this)},
                   {"session_path", lab_->sessionPath().toStdString()},
@@ -121,8 +121,8 @@ bool MainWindow::keepState(bool closing) {
                   {"tried", lab_->triedRemedies()}};
     for (const KeptRun& run : comparison.runs) state["runs"].push_back(runJson(run));
     if (story_->story()) state["story"] = {{"name", story_->story()->name}, {"at", story_->at()}};
-    KeepRequest request{kept_->path(), state.dump(), std::move(comparison.beside)};
-    if (!closing && !request.beside && request.text == kept_text_) return true;
+    KeepRequest request{kept_->path(), state.dump(), std::move(comparison.companion)};
+    if (!closing && !request.companion && request.text == kept_text_) return true;
     kept_text_ = request.text;
     if (closing) return lab_->keepWindowNow(request);
     lab_->keepWindow(request);

@@ -84,7 +84,7 @@ void IoWorker::readCurve(const QString& path) {
     try {
         curve = curveOf(losses_of(path.toStdString()));
     } catch (const std::exception&) {
-        // The row of a damaged file says so, from its head; without a curve it stays without one.
+        // The row of a damaged file states so, from its head; without a curve it stays without one.
     }
     Q_EMIT curveRead(path, curve);
 }

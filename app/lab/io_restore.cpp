@@ -19,7 +19,7 @@ bool IoWorker::keepWindow(const KeepRequest& request) {
         const QString folder = QFileInfo(request.path).path();
         if (!QDir().mkpath(folder))
             throw SystemError(tr("%1: the folder cannot be made").arg(folder).toStdString());
-        if (request.beside) writeSession(*request.beside);  // first: the state refers to it
+        if (request.companion) writeSession(*request.companion);  // first: the state refers to it
         ReplacingFile file(request.path.toStdString());
         std::ofstream out(file.temporary(), std::ios::binary);
         out << request.text;
@@ -48,7 +48,7 @@ std::shared_ptr<LabRun> found(const std::vector<LabRun>& runs, const std::string
 
 }  // namespace
 
-void IoWorker::restoreRuns(quint64 token, const std::vector<KeptRun>& kept, const QString& beside) {
+void IoWorker::restoreRuns(quint64 token, const std::vector<KeptRun>& kept, const QString& companion) {
     std::map<std::string, std::vector<LabRun>> sessions;  // each is read once
     std::set<std::string> unreadable;
     const auto session = [&](const std::string& path) -> const std::vector<LabRun>& {
@@ -63,15 +63,15 @@ void IoWorker::restoreRuns(quint64 token, const std::vector<KeptRun>& kept, cons
             restored = std::make_shared<LabRun>(std::move(read.runs.at(0)));
         } else if (!run.session.empty()) {
             restored = found(session(run.session), run.id, run.session);
-        } else if (run.beside) {
-            restored = found(session(beside.toStdString()), run.id, beside.toStdString());
+        } else if (run.companion) {
+            restored = found(session(companion.toStdString()), run.id, companion.toStdString());
             restored->session.clear();
             return restored;
         }
-        if (run.beside)
+        if (run.companion)
             guarded([&] {
                 restored->data = std::make_shared<RunData>(*restored->data);
-                const auto more = found(session(beside.toStdString()), run.id, beside.toStdString());
+                const auto more = found(session(companion.toStdString()), run.id, companion.toStdString());
                 for (const auto& [probe, samples] : more->data->probes)
                     for (const ProbeResult& sample : samples)
                         if (insert_sample(*restored->data, sample))

@@ -71,8 +71,8 @@ using ImportedModelPtr = std::shared_ptr<const ImportedModel>;
 struct KeptRun {
     std::string id, name, drawn_name, not_recorded;
     Recipe recipe;
-    std::string recording, session;  ///< both empty: in the file beside the state, or it has no data
-    bool beside = false;             ///< in the file beside the state, all or the samples that are only there
+    std::string recording, session;  ///< both empty: in the companion file, or it has no data
+    bool companion = false;          ///< in the companion file, all or the samples that are only there
 };
 
 /// Null: it has no data, or they cannot be read, which was reported.
@@ -101,8 +101,8 @@ void writeSession(const SaveRequest& request);
 struct KeepRequest {
     QString path;  ///< of the state, a JSON text
     std::string text;
-    /// The data that no recording and no session has, in a file beside the state; nullopt: as it is.
-    std::optional<SaveRequest> beside;
+    /// The data that no recording and no session has, in its companion file; nullopt: as it is.
+    std::optional<SaveRequest> companion;
 };
 
 /// Owns every HDF5 call of the window: live recordings with their checkpoints, sessions. Lives in its own
@@ -133,8 +133,9 @@ class IoWorker : public QObject {
     void untrash(const QList<std::pair<QString, QString>>& files);
     /// Writes a window's state. False where it cannot be written, which is reported once.
     bool keepWindow(const normscope::app::KeepRequest& request);
-    /// Reads the runs of a window's state; `beside`: the file beside it.
-    void restoreRuns(quint64 token, const std::vector<normscope::app::KeptRun>& kept, const QString& beside);
+    /// Reads the runs of a window's state; `companion`: its companion file.
+    void restoreRuns(quint64 token, const std::vector<normscope::app::KeptRun>& kept,
+                     const QString& companion);
     void recoverRuns(quint64 token, const QStringList& paths);
     void loadCheckpoint(quint64 token, const normscope::CheckpointSource& source);
     /// Reads the start checkpoints of a request's runs; an unreadable one fails only its run.

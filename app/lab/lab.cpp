@@ -91,7 +91,7 @@ void Lab::connectReplies() {
     on(io, &IoWorker::runsRecovered, &Lab::takeRecovered);
     on(io, &IoWorker::runsRestored, &Lab::takeRestored);
     connect(io, &IoWorker::windowKept, this, [this](bool kept) {
-        if (!kept) kept_beside_.clear();  // to be written again
+        if (!kept) kept_with_.clear();  // to be written again
         Q_EMIT windowKept(kept);
     });
     connect(io, &IoWorker::recordingsListed, this, &Lab::recordingsListed);

@@ -29,7 +29,7 @@ namespace normscope::app {
 /// The runs as a window keeps them for the next start.
 struct KeptComparison {
     std::vector<KeptRun> runs;
-    std::optional<SaveRequest> beside;  ///< nullopt: written already, or nothing to write
+    std::optional<SaveRequest> companion;  ///< nullopt: written already, or nothing to write
 };
 
 /// The laboratory: converts user actions to edits of the comparison (comparison.h) and requests to the engine
@@ -204,15 +204,15 @@ class Lab : public QObject {
     void untrash(const QList<std::pair<QString, QString>>& files);
     /// The run of the comparison that is recorded there; null: none.
     const LabRun* recordedIn(const QString& path) const;
-    /// The runs as the next start restores them; `beside`: the file for what no recording has. `closing`:
+    /// The runs as the next start restores them; `companion`: the file for what no recording has. `closing`:
     /// also of runs in training.
-    KeptComparison keptComparison(const QString& beside, bool closing);
+    KeptComparison keptComparison(const QString& companion, bool closing);
     void keepWindow(const KeepRequest& request);
     /// Waits for the files' thread. False where it cannot be written, which is reported.
     bool keepWindowNow(const KeepRequest& request);
     /// Replaces the comparison by that of an earlier window; comparisonRestored() follows. A run whose file
     /// cannot be read is reported, and is there untrained.
-    void restore(const std::vector<KeptRun>& runs, const QString& beside);
+    void restore(const std::vector<KeptRun>& runs, const QString& companion);
     /// The runs of "Try all", by the id of the failed run.
     std::map<std::string, std::vector<std::string>> triedRemedies() const;
     void restoreTried(const std::map<std::string, std::vector<std::string>>& tried);
@@ -353,14 +353,14 @@ class Lab : public QObject {
     std::vector<KeptRun> restoring_;
     std::set<quint64> adding_;                                 ///< tokens of addRecordings()
     std::map<std::string, std::set<std::string>> saved_runs_;  ///< ids by session file, as saved last
-    /// What the file beside the window's state has, of each run.
+    /// What the companion file of the window's state has, of each run.
     struct KeptData {
         std::string id;
         std::shared_ptr<const RunData> data;
         std::size_t rows, samples;
         bool operator==(const KeptData&) const = default;
     };
-    std::vector<KeptData> kept_beside_;
+    std::vector<KeptData> kept_with_;
     std::map<std::uint64_t, FramePtr> early_;  ///< frames that arrived before an earlier one
     std::uint64_t next_frame_ = 1;
 

@@ -51,9 +51,9 @@ std::size_t samplesOf(const RunData& run) {
 
 }  // namespace
 
-KeptComparison Lab::keptComparison(const QString& beside, bool closing) {
+KeptComparison Lab::keptComparison(const QString& companion, bool closing) {
     KeptComparison kept;
-    SaveRequest request{0, beside, {}, "{}", {}, {}};
+    SaveRequest request{0, companion, {}, "{}", {}, {}};
     std::vector<KeptData> written;
     for (const LabRun& run : now_.runs) {
         KeptRun& k = kept.runs.emplace_back();
@@ -69,10 +69,10 @@ KeptComparison Lab::keptComparison(const QString& beside, bool closing) {
             if (run.underWay()) data->outcome = {RunState::Interrupted, -1, "kept while it trained", -1};
             written.push_back({run.id, nullptr, 0, samples.size()});
             request.runs.push_back(std::move(data));
-            k.beside = true;
+            k.companion = true;
         } else if ((run.trained() || run.pinned || run.weights) && (closing || !run.underWay())) {
             // A reference, a run that could not be recorded, an imported model.
-            k.beside = true;
+            k.companion = true;
             written.push_back({run.id, run.data, run.data->steps.rows(), samplesOf(*run.data)});
             auto data = std::make_shared<RunData>(*run.data);
             data->id = run.id;
@@ -88,8 +88,8 @@ KeptComparison Lab::keptComparison(const QString& beside, bool closing) {
             request.runs.push_back(std::move(data));
         }
     }
-    if (!written.empty() && written != kept_beside_) kept.beside = std::move(request);
-    kept_beside_ = std::move(written);
+    if (!written.empty() && written != kept_with_) kept.companion = std::move(request);
+    kept_with_ = std::move(written);
     return kept;
 }
 
@@ -105,10 +105,10 @@ bool Lab::keepWindowNow(const KeepRequest& request) {
     return kept;
 }
 
-void Lab::restore(const std::vector<KeptRun>& runs, const QString& beside) {
+void Lab::restore(const std::vector<KeptRun>& runs, const QString& companion) {
     restoring_ = runs;
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = files_.open(), runs, beside] {
-        io->restoreRuns(token, runs, beside);
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = files_.open(), runs, companion] {
+        io->restoreRuns(token, runs, companion);
     });
 }
 

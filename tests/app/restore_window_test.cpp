@@ -172,6 +172,26 @@ class RestoreWindowTest : public QObject {
         QTRY_VERIFY(!b.lab().anyUnderWay());
     }
 
+    /// What a kill leaves: the state names the recordings soon after they began, without a closing.
+    void theStateIsKeptWhileTraining() {
+        WindowBench b;
+        b.window->start(false);
+        b.makeSmall(100000);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().runs()[0].recording.empty() && !b.lab().runs()[1].recording.empty(),
+                                 20000);
+        const auto named = [&] {
+            QFile file(stateFile(b));
+            if (!file.open(QFile::ReadOnly)) return false;
+            const QByteArray text = file.readAll();
+            return text.contains(b.lab().runs()[0].recording.c_str()) &&
+                   text.contains(b.lab().runs()[1].recording.c_str());
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(named(), 10000);
+        QVERIFY(b.lab().playing());
+        b.lab().stop();
+    }
+
     void theSessionsPathAndItsRuns() {
         WindowBench b;
         b.window->start(false);
@@ -192,7 +212,7 @@ class RestoreWindowTest : public QObject {
         QVERIFY(!b.lab().runs()[0].checkpoints.empty());
     }
 
-    void aStoryGoesOn() {
+    void aStoryIsRestored() {
         WindowBench b;
         b.window->start(false);
         b.window->tellStory(QLatin1String(stories().front().name));

@@ -62,7 +62,7 @@ void type(WindowBench& b, const QString& text) {
 class RunsDrawerTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    void withoutRecordingsItSaysSo() {
+    void withoutRecordingsASentenceStatesIt() {
         WindowBench b;
         openDrawer(b);
         auto* empty = b.find<QLabel>("recordingsEmpty");
@@ -96,6 +96,8 @@ class RunsDrawerTest : public QObject {
     void searchEnterAndUndo() {
         WindowBench b;
         record(b);
+        b.window.reset();
+        b.open();  // its runs have the ids that the recorded ones had
         openDrawer(b);
         type(b, "post");
         QCOMPARE(drawer(b).paths().size(), 1);
@@ -137,7 +139,7 @@ class RunsDrawerTest : public QObject {
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(4), 20000);
     }
 
-    void aDamagedFileIsARowThatSaysSo() {
+    void aDamagedFileIsARowWithTheReason() {
         WindowBench b;
         record(b);
         const QString path = b.folder.filePath("recordings/0-damaged.h5");
