@@ -5,6 +5,7 @@
 #include "app/lab/lab.h"
 #include "app/main_window.h"
 #include "app/settings.h"
+#include "app/story_guide.h"
 #include "app/story_strip.h"
 #include "app/window_view.h"
 #include "core/recipe/presets.h"
@@ -95,7 +96,7 @@ void MainWindow::afterRestoring() {
         if (state.contains("story"))
             for (const Preset& file : stories())
                 if (state["story"].at("name").get<std::string>() == file.name) {
-                    story_->tell(read_story(file.name, file.json));
+                    guide_->tell(read_story(file.name, file.json));
                     story_->moveTo(state["story"].at("at").get<std::size_t>());
                 }
         applyViewJson(*this, std::exchange(restoring_view_, {}));
