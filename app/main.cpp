@@ -109,9 +109,9 @@ int main(int argc, char** argv) {
     double after = 0;
     CLI::App cli{
         "Normscope: a laboratory for transformer training stability\n\n"
-        "normscope [SESSION.h5]        opens the window\n"
+        "normscope [SESSION.h5|SWEEP]  opens the window; SWEEP is the folder of a sweep\n"
         "normscope figure --help       renders one figure without a display"};
-    cli.add_option("session", session, "A session or recording to open");
+    cli.add_option("session", session, "A session, a recording or the folder of a sweep to open");
     cli.add_option("--threads", threads, "Of the engine; 0 = all cores but one")
         ->check(CLI::NonNegativeNumber);
     cli.add_option("--backend", backend,
@@ -184,6 +184,8 @@ int main(int argc, char** argv) {
     if (screenshot.empty()) {
         if (session.empty())
             window.offerInterrupted();
+        else if (std::filesystem::is_directory(session))
+            window.openSweep(QString::fromStdString(session));
         else
             window.openSession(QString::fromStdString(session));
     } else {

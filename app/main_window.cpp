@@ -10,6 +10,8 @@
 #include "app/settings.h"
 #include "app/side_rail.h"
 #include "app/story_strip.h"
+#include "app/sweep_band.h"
+#include "app/sweep_view.h"
 #include "app/window_actions.h"
 #include "core/recipe/presets.h"
 #include "core/run/experiment.h"
@@ -31,6 +33,7 @@
 #include <QFileInfo>
 #include <QMenu>
 #include <QShortcut>
+#include <QStackedWidget>
 #include <algorithm>
 #include <cmath>
 
@@ -102,13 +105,15 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
                     {},
                     (backend.isEmpty() ? Settings().backend() : backend).toStdString()},
                    this)),
-      presets_(namedPresets()) {
+      presets_(namedPresets()),
+      recordings_folder_(recordings_folder) {
     setObjectName(QStringLiteral("mainWindow"));
     buildLayout();
     connectStrip();
     connectKnobs();
     connectStack();
     connectTransport();
+    connectSweeps();
     connect(lab_, &Lab::problem, this, [this](const QString& message) { banner_->tell(message); });
     connect(lab_, &Lab::runsFailed, this, &MainWindow::offerResumption);
     connect(lab_, &Lab::devicesChanged, this, &MainWindow::showDeviceChoice);
@@ -156,6 +161,8 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     connect(lab_, &Lab::interruptedFound, this, &MainWindow::offerInterruptedRuns);
     connect(lab_->undoStack(), &QUndoStack::cleanChanged, this, &MainWindow::showTitle);
     addWindowActions(*this);
+    for (const char* name : {"newSweep", "chooseSweep", "showSweep", "stopOrResumeSweep"})
+        strip_->sweepMenu()->addAction(findChild<QAction*>(QLatin1String(name)));
     setDark(Settings().dark());
     showRuns();
     showTransport();
@@ -184,8 +191,12 @@ void MainWindow::buildLayout() {
     rail_ = new SideRail(*lab_, this);
     rail_->setFixedWidth(kRailWidth);
     rail_->hide();
-    banner_ = new Banner(grid_, this);
-    help_ = new HelpDrawer(grid_, this);
+    sweep_view_ = new SweepView(*lab_, this);
+    area_ = new QStackedWidget(this);
+    area_->addWidget(grid_);
+    area_->addWidget(sweep_view_);
+    banner_ = new Banner(area_, this);
+    help_ = new HelpDrawer(area_, this);
 
     left_ = new QWidget(this);
     auto* left = new QVBoxLayout(left_);
@@ -200,8 +211,13 @@ void MainWindow::buildLayout() {
     story_ = new StoryStrip(this);
     centre->addWidget(story_);
     findings_ = new FindingsBand(*lab_, this);
-    centre->addWidget(findings_);
-    centre->addWidget(grid_, 1);
+    sweep_band_ = new SweepBand(lab_->sweeps(), this);
+    upper_ = new QStackedWidget(this);
+    upper_->setFixedHeight(FindingsBand::kHeight);
+    upper_->addWidget(findings_);
+    upper_->addWidget(sweep_band_);
+    centre->addWidget(upper_);
+    centre->addWidget(area_, 1);
     auto* middle = new QHBoxLayout;
     middle->setContentsMargins(0, 0, 0, 0);
     middle->setSpacing(1);
@@ -250,7 +266,9 @@ void MainWindow::setWide(bool wide) {
 void MainWindow::setDark(bool dark) {
     dark_ = dark;
     QApplication::setPalette(windowPalette(dark));
-    grid_->setTheme(widgets::Theme::make(dark ? widgets::Theme::Kind::Dark : widgets::Theme::Kind::Light));
+    const auto theme = widgets::Theme::make(dark ? widgets::Theme::Kind::Dark : widgets::Theme::Kind::Light);
+    grid_->setTheme(theme);
+    sweep_view_->setTheme(theme);
     Settings().setDark(dark);
 }
 

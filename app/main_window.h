@@ -9,6 +9,8 @@
 #include <functional>
 #include <map>
 
+class QStackedWidget;
+
 namespace normscope {
 struct Preset;
 }
@@ -16,8 +18,11 @@ struct Preset;
 namespace normscope::widgets {
 class KnobPanel;
 class RunStrip;
+class PlotView;
 class StackView;
 class TransportBar;
+struct Figure;
+struct PlotViewState;
 }  // namespace normscope::widgets
 
 namespace normscope::app {
@@ -30,6 +35,8 @@ class PanelCell;
 class PanelGrid;
 class SideRail;
 class StoryStrip;
+class SweepBand;
+class SweepView;
 
 /// "71.2 of 79.1 GiB free".
 QString freeMemoryText(const DeviceMemory& memory);
@@ -72,6 +79,12 @@ class MainWindow : public QMainWindow {
     void askAndOpen(const QString& path);
     /// Writes the session there and remembers the path.
     quint64 saveSession(const QString& path);
+    SweepView* sweepView() const { return sweep_view_; }
+    bool sweepShown() const;
+    /// The map of the sweep over the panels, or the panels.
+    void showSweep(bool shown);
+    /// Shows the map of a sweep's folder.
+    void openSweep(const QString& folder);
     /// Offers the interrupted runs of a killed process.
     void offerInterrupted();
 
@@ -80,6 +93,9 @@ class MainWindow : public QMainWindow {
     void saveAs();
     void open();
     void importModel();
+    void chooseSweep();
+    void newSweep();
+    void stopOrResumeSweep();
     void newComparison();
     void searchCommands();
     void showShortcuts();
@@ -110,6 +126,10 @@ class MainWindow : public QMainWindow {
     void saveCsvOf(const PanelCell& cell);
     void copyFigureOf(const PanelCell& cell);
     void explain(const PanelCell& cell);
+    // The same for the plots of a sweep.
+    void exportPlot(widgets::PlotView* plot);
+    void saveCsvOfPlot(widgets::PlotView* plot);
+    void copyPlot(widgets::PlotView* plot);
 
   protected:
     void resizeEvent(QResizeEvent* event) override;
@@ -120,6 +140,9 @@ class MainWindow : public QMainWindow {
     void buildLayout();
     void connectStrip();
     void connectStories();
+    void connectSweeps();
+    void saveCsvAs(const widgets::Figure& figure, const widgets::PlotViewState& view);
+    void copyAsFigure(const widgets::Figure& figure, const widgets::PlotViewState& view);
     void connectKnobs();
     void connectStack();
     void connectTransport();
@@ -151,12 +174,17 @@ class MainWindow : public QMainWindow {
     HelpDrawer* help_;
     StoryStrip* story_;
     FindingsBand* findings_;
+    SweepBand* sweep_band_;
+    SweepView* sweep_view_;
+    QStackedWidget *upper_, *area_;  ///< findings or those of a sweep; panels or the map of a sweep
     QWidget* left_;
+    const QString recordings_folder_;
     QString session_path_;
     std::map<quint64, std::function<void()>> after_saving_;  ///< by the token of the save
     bool may_close_ = false;
     bool dark_ = false, theme_ordered_ = false, presenting_ = false, wide_by_hand_ = false;
     QTimer show_later_;  ///< limits the update rate of the bars during training
+    QTimer show_sweep_later_;
     QTimer show_runs_later_;  ///< and that of chips, knobs and stack during a drag
 };
 

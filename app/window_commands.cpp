@@ -10,6 +10,7 @@
 #include "app/panel_grid.h"
 #include "app/settings.h"
 #include "app/side_rail.h"
+#include "app/sweep_view.h"
 #include "app/window_actions.h"
 #include "app/window_view.h"
 #include "core/recipe/presets.h"
@@ -33,6 +34,7 @@
 #include <QMimeData>
 #include <QPushButton>
 #include <QRegularExpression>
+#include <QStackedWidget>
 
 namespace normscope::app {
 
@@ -112,6 +114,7 @@ void MainWindow::open() {
 }
 
 void MainWindow::askAndOpen(const QString& path) {
+    if (QFileInfo(path).isDir()) return openSweep(path);  // next to the comparison
     leaving(tr("Open a session"), [this, path] { openSession(path); });
 }
 
@@ -202,6 +205,7 @@ void MainWindow::showShortcuts() {
 }
 
 void MainWindow::exportCurrent() {
+    if (sweepShown()) return exportPlot(sweep_view_->currentPlot());
     exportPanel(*grid_->currentCell());
 }
 
@@ -218,37 +222,47 @@ void MainWindow::exportPanel(const PanelCell& cell) {
 }
 
 void MainWindow::saveCsv() {
+    if (sweepShown()) return saveCsvOfPlot(sweep_view_->currentPlot());
     saveCsvOf(*grid_->currentCell());
 }
 
 void MainWindow::saveCsvOf(const PanelCell& cell) {
+    saveCsvAs(*cell.plot()->figure(), cell.plot()->viewState());
+}
+
+void MainWindow::saveCsvAs(const widgets::Figure& figure, const widgets::PlotViewState& view) {
     Settings settings;
     const QString proposal =
-        QDir(settings.lastFolder()).filePath(QString::fromStdString(cell.panel()) + QStringLiteral(".csv"));
+        QDir(settings.lastFolder()).filePath(figure.panel + QStringLiteral(".csv"));
     const QString path =
         QFileDialog::getSaveFileName(this, tr("Save CSV"), proposal, QStringLiteral("*.csv"));
     if (path.isEmpty()) return;
     settings.setLastFolder(QFileInfo(path).absolutePath());
     try {
-        widgets::exportCsv(*cell.plot()->figure(), cell.plot()->viewState(), path);
+        widgets::exportCsv(figure, view, path);
     } catch (const std::exception& error) {
         banner_->tell(QString::fromUtf8(error.what()));
     }
 }
 
 void MainWindow::copyFigure() {
+    if (sweepShown()) return copyPlot(sweep_view_->currentPlot());
     copyFigureOf(*grid_->currentCell());
 }
 
 void MainWindow::copyFigureOf(const PanelCell& cell) {
+    copyAsFigure(*cell.plot()->figure(), cell.plot()->viewState());
+}
+
+void MainWindow::copyAsFigure(const widgets::Figure& figure, const widgets::PlotViewState& view) {
     widgets::ExportOptions options;
-    options.view = cell.plot()->viewState();
+    options.view = view;
     options.metadata = recipeText();
     auto* content = new QMimeData;
-    content->setData(QStringLiteral("image/svg+xml"), widgets::renderFigure(*cell.plot()->figure(), options));
+    content->setData(QStringLiteral("image/svg+xml"), widgets::renderFigure(figure, options));
     options.format = widgets::FileFormat::Png;
     QImage image;
-    image.loadFromData(widgets::renderFigure(*cell.plot()->figure(), options), "PNG");
+    image.loadFromData(widgets::renderFigure(figure, options), "PNG");
     content->setImageData(image);
     QApplication::clipboard()->setMimeData(content);
     banner_->tell(tr("Copied the figure: SVG and PNG"));
@@ -278,6 +292,7 @@ void MainWindow::pasteExperiment() {
 }
 
 void MainWindow::explainCurrent() {
+    if (sweepShown()) return help_->explain(*sweep_view_->currentPlot()->figure());
     explain(*grid_->currentCell());
 }
 
@@ -292,10 +307,11 @@ void MainWindow::toggleTheme() {
 
 void MainWindow::togglePresentation() {
     presenting_ = !presenting_;
+    if (presenting_) showSweep(false);
     if (presenting_ && grid_->focusedCell() < 0) focusCurrent();
     if (!presenting_) grid_->focusCell(-1);
     strip_->setVisible(!presenting_);
-    findings_->setVisible(!presenting_);
+    upper_->setVisible(!presenting_);
     stack_->setVisible(!presenting_);
     transport_->setVisible(!presenting_);
     rail_->setVisible(!presenting_ && grid_->isWide());
@@ -309,6 +325,7 @@ void MainWindow::toggleRail() {
 }
 
 void MainWindow::focusCurrent() {
+    if (sweepShown()) return;
     const PanelCell* current = grid_->currentCell();
     const auto& cells = grid_->cells();
     const int index = static_cast<int>(std::find(cells.begin(), cells.end(), current) - cells.begin());
@@ -320,6 +337,8 @@ void MainWindow::leaveFocus() {
         help_->hide();
     else if (banner_->isVisible())
         banner_->hide();
+    else if (sweepShown())
+        showSweep(false);
     else if (presenting_)
         togglePresentation();
     else

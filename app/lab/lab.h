@@ -8,6 +8,7 @@
 #include "app/lab/io_worker.h"
 #include "app/lab/remedy_trials.h"
 #include "app/lab/session_files.h"
+#include "app/lab/sweep_runner.h"
 #include "app/lab/training.h"
 #include "app/lab/training_time.h"
 #include "app/lab/worker_thread.h"
@@ -169,6 +170,11 @@ class Lab : public QObject {
     void findInterrupted();
     void resume(const QStringList& recordings);
     void reopen(const QStringList& recordings);
+    /// Adds ended runs from their recordings to the comparison, as one undo entry, and selects the last; one
+    /// that is there already is not added again.
+    void addRecordings(const QStringList& recordings);
+    /// Sweeps are read and trained next to the comparison.
+    SweepRunner& sweeps() { return *sweeps_; }
     /// The knobs of each run from a session's view; unknown ids are ignored.
     struct RunKnobs {
         Recipe recipe, live;
@@ -194,6 +200,7 @@ class Lab : public QObject {
     void devicesChanged();  ///< found, chosen, or their memory
     void runsFailed();      ///< failedRuns() has one more
     void remediesChanged();  ///< remedyTrials()
+    void recordingsAdded();  ///< a reply to addRecordings() was applied
     void sessionSaved(const QString& path, quint64 token);
     void savingFailed(quint64 token);
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
@@ -217,6 +224,7 @@ class Lab : public QObject {
     void takeSaved(quint64 token, const QString& path);
     void takeOpened(quint64 token, const OpenedSessionPtr& opened);
     void takeRecovered(quint64 token, const QList<RecoveredRun>& recovered);
+    void takeAdded(const QList<RecoveredRun>& recovered);
     void takeImported(quint64 token, const QString& path, const ImportedModelPtr& model);
     void takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
     void takeFetched(const MeasureRequestPtr& request);
@@ -301,6 +309,7 @@ class Lab : public QObject {
     // Destroyed in reverse order: the engine first, whose last data is still recorded.
     WorkerThread<IoWorker> io_;
     WorkerThread<EngineWorker> engine_;
+    std::unique_ptr<SweepRunner> sweeps_;  ///< its recordings are written in the thread of the files
 };
 
 }  // namespace normscope::app

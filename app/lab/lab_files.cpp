@@ -99,6 +99,7 @@ void Lab::setKnobRecipes(const std::map<std::string, RunKnobs>& knobs) {
 }
 
 void Lab::takeRecovered(quint64 token, const QList<RecoveredRun>& recovered) {
+    if (files_.imported(token)) return takeAdded(recovered);
     if (!files_.opened(token)) return;
     RecoveredRuns found;
     try {

@@ -78,6 +78,9 @@ RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
     stories_ = menu(tr("Stories"), tr("A comparison, explained step by step"), &RunStrip::storyChosen);
     presets_ = menu(tr("Presets"), tr("Replace the selected run by a preset"), &RunStrip::presetChosen);
 
+    sweeps_ = new QMenu(this);
+    button(tr("Sweep"), tr("Many runs over two keys, as a map"))->setMenu(sweeps_);
+
     auto* search = new GlyphButton(Glyph::Search, tr("Find anything (Ctrl+K)"), this);
     auto* theme = new GlyphButton(Glyph::Theme, tr("Light or dark theme"), this);
     for (GlyphButton* made : {search, theme}) {
