@@ -27,8 +27,9 @@ QString durationText(double seconds) {
 }
 
 QString number(std::size_t value, const QString& word) {
-    return QStringLiteral("<td style='padding-right: 22px'><span style='font-size: 20px; font-weight: 600'>%1</span>"
-                          "<br><span style='font-size: 11px'>%2</span></td>")
+    return QStringLiteral(
+               "<td style='padding-right: 22px'><span style='font-size: 20px; font-weight: 600'>%1</span>"
+               "<br><span style='font-size: 11px'>%2</span></td>")
         .arg(value)
         .arg(word);
 }
@@ -84,6 +85,7 @@ SweepBand::SweepBand(SweepRunner& sweeps, QWidget* parent)
     right->setSpacing(4);
     for (QPushButton* button : {open_, action_}) {
         button->setFocusPolicy(Qt::TabFocus);
+        button->setMinimumWidth(open_->sizeHint().width() + 20);
         right->addWidget(button);
     }
     row->addLayout(right);
@@ -99,13 +101,12 @@ void SweepBand::refresh() {
     const SweepCell all = sweep_cells(results, {}).front();
     const std::size_t total = results.runs.size(), ended = results.rows.size(), left = total - ended;
     const QString state =
-        !sweeps_.running() ? (left > 0 ? tr("%1 not trained yet").arg(left) : tr("every run has ended"))
+        !sweeps_.running()   ? (left > 0 ? tr("%1 not trained yet").arg(left) : tr("every run has ended"))
         : sweeps_.stopping() ? tr("stopping")
-        : sweep->count.remaining_seconds >= 0
-            ? tr("%1 in training, %2 left")
-                  .arg(sweep->training.size())
-                  .arg(durationText(sweep->count.remaining_seconds))
-            : tr("%1 in training").arg(sweep->training.size());
+        : sweep->count.remaining_seconds >= 0 ? tr("%1 in training, %2 left")
+                                                    .arg(sweep->training.size())
+                                                    .arg(durationText(sweep->count.remaining_seconds))
+                                              : tr("%1 in training").arg(sweep->training.size());
     count_->setText(QStringLiteral("<span style='font-size: 20px; font-weight: 600'>%1</span> "
                                    "<span style='font-size: 12px'>%2</span><br>"
                                    "<span style='font-size: 11px'>%3</span>")
@@ -132,20 +133,21 @@ void SweepBand::refresh() {
         best_->setText(sweeps_.running() ? QString() : tr("No run has a final loss yet"));
     } else {
         const QString name = nameOf(results.spec, results.runs[lowest->runs.front()].values);
-        best_->setText(QStringLiteral("<span style='font-size: 11px'>%1</span><br><b style='font-size: 12px'>%2</b>"
-                                      "<br><span style='font-size: 11px'>%3</span>")
-                           .arg(left > 0 ? tr("Lowest so far") : tr("Lowest final loss"),
-                                tr("%1: %2 nat")
-                                    .arg(name, QString::number(*lowest->median_loss, 'f', 2))
-                                    .toHtmlEscaped(),
-                                (results.spec.seeds.size() > 1
-                                     ? tr("median of %1, %2").arg(lowest->ended()).arg(widgets::sweepOutcomes(*lowest))
-                                     : widgets::sweepOutcomes(*lowest))
-                                    .toHtmlEscaped()));
+        best_->setText(
+            QStringLiteral("<span style='font-size: 11px'>%1</span><br><b style='font-size: 12px'>%2</b>"
+                           "<br><span style='font-size: 11px'>%3</span>")
+                .arg(
+                    left > 0 ? tr("Lowest so far") : tr("Lowest final loss"),
+                    tr("%1: %2 nat").arg(name, QString::number(*lowest->median_loss, 'f', 2)).toHtmlEscaped(),
+                    (results.spec.seeds.size() > 1
+                         ? tr("median of %1, %2").arg(lowest->ended()).arg(widgets::sweepOutcomes(*lowest))
+                         : widgets::sweepOutcomes(*lowest))
+                        .toHtmlEscaped()));
     }
     open_->setEnabled(lowest != nullptr);
     action_->setText(sweeps_.running() ? tr("Stop the sweep") : tr("Resume the sweep"));
-    action_->setEnabled(sweeps_.running() ? !sweeps_.stopping() : left > 0 || all.outcomes.count(RunState::Failed));
+    action_->setEnabled(sweeps_.running() ? !sweeps_.stopping()
+                                          : left > 0 || all.outcomes.count(RunState::Failed));
     setAccessibleDescription(texts().join(QStringLiteral(". ")));
 }
 

@@ -11,8 +11,8 @@ namespace normscope::app {
 
 class SweepRunner;
 
-/// The findings of a sweep: how many runs have ended, with which outcomes, and the lowest final loss. In place
-/// of the findings of runs, and as high.
+/// The findings of a sweep: how many runs have ended, with which outcomes, and the lowest final loss. In
+/// place of the findings of runs, and as high.
 class SweepBand : public QWidget {
     Q_OBJECT
   public:

@@ -98,8 +98,9 @@ QString SweepDetail::text() const {
 void SweepDetail::show(const widgets::SweepSlice* slice, const std::optional<widgets::SweepCells>& cells) {
     if (!slice || !cells) {
         title_->setText(tr("No cell is marked"));
-        text_->setText(tr("A click on a cell adds its runs to the comparison, a drag those of a rectangle. "
-                          "Keys: arrows, Enter; with Shift, a rectangle."));
+        text_->setText(
+            tr("A click on a cell adds its runs to the comparison, a drag those of a rectangle. "
+               "Keys: arrows, Enter; with Shift, a rectangle."));
         return drawRuns({});
     }
     const auto& grid = slice->part.spec.grid;
@@ -133,12 +134,13 @@ void SweepDetail::show(const widgets::SweepSlice* slice, const std::optional<wid
     }
     constexpr std::size_t kMostNamed = 6;
     QStringList lines;
-    lines << (together.ended() == 0 ? tr("None of its runs has ended yet") : widgets::sweepOutcomes(together));
+    lines << (together.ended() == 0 ? tr("None of its runs has ended yet")
+                                    : widgets::sweepOutcomes(together));
     const bool one_cell = cells->first_row == cells->last_row && cells->first_column == cells->last_column;
     if (one_cell && !losses.empty() && losses.size() <= kMostNamed)
-        lines << (losses.size() == 1
-                      ? tr("final loss %1 nat, seed %2").arg(lossList(losses), seeds.front())
-                      : tr("final loss %1 nat for seeds %2").arg(lossList(losses), seeds.join(QStringLiteral(", "))));
+        lines << (losses.size() == 1 ? tr("final loss %1 nat, seed %2").arg(lossList(losses), seeds.front())
+                                     : tr("final loss %1 nat for seeds %2")
+                                           .arg(lossList(losses), seeds.join(QStringLiteral(", "))));
     text_->setText(lines.join(u'\n'));
     drawRuns(recordings);
 }

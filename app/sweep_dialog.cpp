@@ -3,8 +3,8 @@
 
 #include "core/recipe/keys.h"
 #include "core/recipe/recipe.h"
-#include "widgets/plots/palette_theme.h"
 #include "widgets/plots/colour_map.h"
+#include "widgets/plots/palette_theme.h"
 #include "widgets/sweep/sweep_figure.h"
 
 #include <QComboBox>
@@ -25,8 +25,8 @@ constexpr const char* kSchemes = "pre,peri,lns,mix,deepnorm,post";
 constexpr const char* kRates = "log:3e-4:1e-2:4";
 
 /// The keys that are likely to vary, before all others.
-constexpr const char* kFirstKeys[] = {"stack.scheme", "optimizer.lr",     "stack.residual_step",
-                                      "stack.depth",  "stack.init.rule",  "schedule.warmup",
+constexpr const char* kFirstKeys[] = {"stack.scheme",  "optimizer.lr",     "stack.residual_step",
+                                      "stack.depth",   "stack.init.rule",  "schedule.warmup",
                                       "stack.d_model", "stack.temperature"};
 
 void fillKeys(QComboBox* box) {
@@ -116,11 +116,11 @@ SweepDialog::SweepDialog(const Recipe& base, const QString& name, QString folder
     start_->setObjectName(QStringLiteral("sweepStart"));
     start_->setDefault(true);
     count_->setObjectName(QStringLiteral("sweepCount"));
-    auto* text = new QLabel(
-        tr("Each combination is trained with every seed from the recipe of %1; the keys of the grid replace its "
-           "values, the initialisation stays its own.")
-            .arg(name),
-        this);
+    auto* text = new QLabel(tr("Each combination is trained with every seed from the recipe of %1; the keys "
+                               "of the grid replace its "
+                               "values, the initialisation stays its own.")
+                                .arg(name),
+                            this);
     text->setWordWrap(true);
     auto* column = new QVBoxLayout(this);
     column->addWidget(text);

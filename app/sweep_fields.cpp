@@ -18,7 +18,8 @@ namespace normscope::app {
 
 namespace {
 
-/// Values of one key that are checked as they are typed: completing a recipe takes a fraction of a millisecond.
+/// Values of one key that are checked as they are typed: completing a recipe takes a fraction of a
+/// millisecond.
 constexpr std::size_t kMostChecked = 64;
 
 Recipe completed(const std::string& text) {
@@ -94,7 +95,8 @@ ParsedSweep parseSweep(const std::string& base, const std::vector<SweepField>& f
     }
     if (parsed.valid() && parsed.spec.runs() > kMostSweepRuns)
         parsed.problem = QObject::tr("These are more than %1 runs").arg(kMostSweepRuns);
-    if (parsed.valid() && parsed.spec.runs() < 2) parsed.problem = QObject::tr("A sweep has at least two runs");
+    if (parsed.valid() && parsed.spec.runs() < 2)
+        parsed.problem = QObject::tr("A sweep has at least two runs");
     return parsed;
 }
 
@@ -104,7 +106,8 @@ QString freshSweepFolder(const QString& parent, const std::vector<SweepField>& f
         if (!field.key.empty()) name += u' ' + QString::fromStdString(field.key).section(u'.', -1);
     const QDir folder(parent);
     QString path = folder.filePath(name);
-    for (int i = 2; QFileInfo::exists(path); ++i) path = folder.filePath(QStringLiteral("%1 %2").arg(name).arg(i));
+    for (int i = 2; QFileInfo::exists(path); ++i)
+        path = folder.filePath(QStringLiteral("%1 %2").arg(name).arg(i));
     return path;
 }
 

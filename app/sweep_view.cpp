@@ -260,11 +260,11 @@ void SweepView::addRuns(const std::vector<std::size_t>& runs) {
     const qsizetype ended = paths.size();
     if (ended > static_cast<qsizetype>(kMostOpened)) {
         paths = paths.mid(0, static_cast<qsizetype>(kMostOpened));
-        lines << tr("%1 of %2 runs are added: a comparison of more cannot be read").arg(kMostOpened).arg(ended);
+        lines
+            << tr("%1 of %2 runs are added: a comparison of more cannot be read").arg(kMostOpened).arg(ended);
     }
     if (missing > 0) lines << tr("%1 of %2 recordings are not in the folder").arg(missing).arg(runs.size());
-    if (waiting == runs.size() && !runs.empty())
-        lines << tr("None of these runs has ended yet");
+    if (waiting == runs.size() && !runs.empty()) lines << tr("None of these runs has ended yet");
     if (!lines.isEmpty()) Q_EMIT told(lines.join(QStringLiteral("; ")));
     if (!paths.isEmpty()) lab_.addRecordings(paths);
 }

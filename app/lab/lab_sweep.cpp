@@ -39,9 +39,8 @@ void Lab::addRecordings(const QStringList& recordings) {
         Q_EMIT recordingsAdded();
         return;
     }
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = files_.import(), fresh] {
-        io->recoverRuns(token, fresh);
-    });
+    QMetaObject::invokeMethod(
+        io_.get(), [io = io_.get(), token = files_.import(), fresh] { io->recoverRuns(token, fresh); });
 }
 
 void Lab::takeAdded(const QList<RecoveredRun>& recovered) {

@@ -119,17 +119,21 @@ std::vector<HoverLine> cellLines(const Figure& figure, const HoverPoint& point) 
     const HeatMap& map = plot.maps.front();
     if (point.row >= map.rows || point.column >= map.columns) return {};
     std::vector<HoverLine> lines;
+    const std::size_t cell = static_cast<std::size_t>(point.row) * static_cast<std::size_t>(map.columns) +
+                             static_cast<std::size_t>(point.column);
+    if (cell < map.runs.size()) {
+        QStringList names;
+        if (const QString name = map.row_names.value(point.row); !name.isEmpty()) names << name;
+        names << (plot.x.label + u' ' + map.column_names.value(point.column)).trimmed();
+        lines.push_back({names.join(QStringLiteral(" · ")), {}});
+        for (const QString& line : map.runs[cell].lines) lines.push_back({line, {}});
+        return lines;
+    }
     QString place = cellName(map.row_names, point.row, plot.y.label) + QStringLiteral(" · ") +
                     cellName(map.column_names, point.column, plot.x.label);
     if (!figure.subtitle.isEmpty()) place += QStringLiteral(" · ") + figure.subtitle;
     lines.push_back({place, {}});
     lines.push_back({figure.quantity, {}});
-    const std::size_t cell = static_cast<std::size_t>(point.row) * static_cast<std::size_t>(map.columns) +
-                             static_cast<std::size_t>(point.column);
-    if (cell < map.runs.size()) {
-        for (const QString& line : map.runs[cell].lines) lines.push_back({line, {}});
-        return lines;
-    }
     const bool differ = stepsDiffer(figure.plots);
     std::vector<Value> values;
     for (const auto& other : figure.plots) {

@@ -137,9 +137,10 @@ QStringList linesOf(const SweepSlice& slice, const SweepCell& cell, SweepValue k
         }
         line += outcomeWord(row->second->state);
         if (row->second->diverged_at) line += tr(" at step %1").arg(*row->second->diverged_at);
-        if (row->second->final_loss) line += tr(", final loss %1 nat").arg(numberText(*row->second->final_loss));
-        const bool other = kind != SweepValue::Outcome && kind != SweepValue::FinalLoss &&
-                           kind != SweepValue::DivergedAt;
+        if (row->second->final_loss)
+            line += tr(", final loss %1 nat").arg(numberText(*row->second->final_loss));
+        const bool other =
+            kind != SweepValue::Outcome && kind != SweepValue::FinalLoss && kind != SweepValue::DivergedAt;
         if (const auto value = valueOf(*row->second, kind); value && other)
             line += QStringLiteral(", %1 %2 %3")
                         .arg(sweepValueTitle(kind), numberText(*value), unitOf(kind))
@@ -189,11 +190,10 @@ QString sweepValueName(const SweepAxis& axis, std::size_t value) {
         if (axis.key == "stack.scheme") return choiceTitle(QString::fromStdString(axis.key), text);
         return text;
     }
-    const bool as_powers =
-        std::any_of(axis.values.begin(), axis.values.end(), [](const std::string& other) {
-            const double size = std::abs(number(other));
-            return size != 0 && (size < 0.01 || size > 1e4);
-        });
+    const bool as_powers = std::any_of(axis.values.begin(), axis.values.end(), [](const std::string& other) {
+        const double size = std::abs(number(other));
+        return size != 0 && (size < 0.01 || size > 1e4);
+    });
     const double v = number(axis.values[value]);
     return as_powers && v != 0 ? powers(v) : numberText(v, 6);
 }
@@ -202,12 +202,14 @@ QString sweepOutcomes(const SweepCell& cell) {
     std::vector<std::pair<RunState, std::size_t>> counts(cell.outcomes.begin(), cell.outcomes.end());
     if (counts.empty()) return {};
     if (counts.size() == 1)
-        return cell.ended() == 1 ? outcomeWord(counts[0].first)
-                                 : QStringLiteral("%1 %2").arg(counts[0].second).arg(outcomeWord(counts[0].first));
+        return cell.ended() == 1
+                   ? outcomeWord(counts[0].first)
+                   : QStringLiteral("%1 %2").arg(counts[0].second).arg(outcomeWord(counts[0].first));
     std::erase_if(counts, [](const auto& count) { return count.first == RunState::Finished; });
     std::stable_sort(counts.begin(), counts.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
-    QString text = tr("%1 of %2 %3").arg(counts[0].second).arg(cell.ended()).arg(outcomeWord(counts[0].first));
+    QString text =
+        tr("%1 of %2 %3").arg(counts[0].second).arg(cell.ended()).arg(outcomeWord(counts[0].first));
     for (std::size_t i = 1; i < counts.size(); ++i)
         text += QStringLiteral(", %1 %2").arg(counts[i].second).arg(outcomeWord(counts[i].first));
     return text;
@@ -228,7 +230,8 @@ Figure sweepMap(const SweepSlice& slice, SweepValue kind, const std::optional<Sw
     const std::size_t seeds = slice.part.spec.seeds.size();
     Figure figure;
     figure.panel = "sweep";
-    figure.title = kind == SweepValue::Outcome ? tr("Outcome") : tr("Outcome and %1").arg(sweepValueTitle(kind));
+    figure.title =
+        kind == SweepValue::Outcome ? tr("Outcome") : tr("Outcome and %1").arg(sweepValueTitle(kind));
     figure.quantity = sweepValueTitle(kind);
     figure.unit = unitOf(kind);
     QStringList subtitle;
@@ -265,7 +268,7 @@ Figure sweepMap(const SweepSlice& slice, SweepValue kind, const std::optional<Sw
             std::vector<double> values;
             for (const std::size_t index : cell.runs) {
                 const auto row = rows.find(index);
-                const RunState state = row != rows.end()              ? row->second->state
+                const RunState state = row != rows.end()             ? row->second->state
                                        : slice.training.count(index) ? RunState::Running
                                                                      : RunState::Prepared;
                 runs.states.push_back(state);
@@ -318,10 +321,10 @@ Figure sweepMap(const SweepSlice& slice, SweepValue kind, const std::optional<Sw
         row_names << (has_rows ? sweepValueName(grid.front(), row) : QString());
         if (has_rows) map.row_roles.push_back({Role::Kind::Run, static_cast<int>(row), 0});
         const auto lowest = best.find(row);
-        notes << (lowest == best.end() ? QString()
-                                       : tr("%1: %2").arg(sweepValueName(grid.back(), lowest->second.value),
-                                                          cellText(*lowest->second.cell.median_loss,
-                                                                   SweepValue::FinalLoss)));
+        notes << (lowest == best.end()
+                      ? QString()
+                      : tr("%1: %2").arg(sweepValueName(grid.back(), lowest->second.value),
+                                         cellText(*lowest->second.cell.median_loss, SweepValue::FinalLoss)));
     }
     map.row_names = row_names;
     map.column_names = grid.empty() ? QStringList{QString()} : namesOf(grid.back());
@@ -369,10 +372,12 @@ Figure sweepCurves(const SweepSlice& slice) {
     figure.panel = "sweep_curves";
     figure.quantity = tr("final loss");
     figure.unit = QStringLiteral("nat");
-    figure.title = grid.empty() ? tr("Final loss") : tr("Final loss by %1").arg(sweepKeyName(grid.back().key));
-    figure.subtitle = seeds > 1 ? tr("nat · median, least and largest of %1 seeds").arg(seeds)
-                                : QStringLiteral("nat");
-    figure.empty_text = slice.columns < 2 ? tr("A curve needs two values of a key") : tr("No run has ended yet");
+    figure.title =
+        grid.empty() ? tr("Final loss") : tr("Final loss by %1").arg(sweepKeyName(grid.back().key));
+    figure.subtitle =
+        seeds > 1 ? tr("nat · median, least and largest of %1 seeds").arg(seeds) : QStringLiteral("nat");
+    figure.empty_text =
+        slice.columns < 2 ? tr("A curve needs two values of a key") : tr("No run has ended yet");
     if (slice.columns < 2) return figure;
 
     Plot plot;

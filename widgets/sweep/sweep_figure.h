@@ -12,9 +12,9 @@ namespace normscope::widgets {
 
 /// What the cells of a map show: the outcomes, or a column of results.csv.
 enum class SweepValue { Outcome, FinalLoss, BestLoss, DivergedAt, Steps, Seconds };
-inline constexpr SweepValue kSweepValues[] = {SweepValue::Outcome,    SweepValue::FinalLoss,
-                                              SweepValue::BestLoss,   SweepValue::DivergedAt,
-                                              SweepValue::Steps,      SweepValue::Seconds};
+inline constexpr SweepValue kSweepValues[] = {SweepValue::Outcome,  SweepValue::FinalLoss,
+                                              SweepValue::BestLoss, SweepValue::DivergedAt,
+                                              SweepValue::Steps,    SweepValue::Seconds};
 /// "final loss".
 QString sweepValueTitle(SweepValue value);
 

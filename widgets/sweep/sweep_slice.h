@@ -10,8 +10,8 @@
 
 namespace normscope::widgets {
 
-/// Which part of a sweep a map shows: two of its keys (indices of SweepSpec::grid), and of every other key one
-/// value. A sweep of one key has no rows, one of no key neither.
+/// Which part of a sweep a map shows: two of its keys (indices of SweepSpec::grid), and of every other key
+/// one value. A sweep of one key has no rows, one of no key neither.
 struct SweepAxes {
     std::optional<std::size_t> row, column;
     std::vector<std::size_t> fixed;  ///< index of a value on each key; that of `row` and `column` is ignored
@@ -23,8 +23,8 @@ SweepAxes defaultAxes(const SweepSpec& spec);
 
 /// The runs of a map, as a sweep over its one or two keys: the best value of a key is then that of a row.
 struct SweepSlice {
-    SweepResults part;              ///< grid: the row's key and the column's, as far as there are
-    std::vector<std::size_t> runs;  ///< index in the whole sweep of each run of the part
+    SweepResults part;               ///< grid: the row's key and the column's, as far as there are
+    std::vector<std::size_t> runs;   ///< index in the whole sweep of each run of the part
     std::set<std::size_t> training;  ///< of the part: in training now
     std::size_t rows = 1, columns = 1;
 
@@ -33,6 +33,7 @@ struct SweepSlice {
 };
 
 /// `training`: indices in the whole sweep.
-SweepSlice sliceOf(const SweepResults& sweep, const SweepAxes& axes, const std::set<std::size_t>& training = {});
+SweepSlice sliceOf(const SweepResults& sweep, const SweepAxes& axes,
+                   const std::set<std::size_t>& training = {});
 
 }  // namespace normscope::widgets
