@@ -166,7 +166,8 @@ int main(int argc, char** argv) {
                      "figure for figures\n";
         return 2;
     }
-    if (!screenshot.empty() && backend.empty()) backend = "auto";  // independent of the settings, as the theme
+    if (!screenshot.empty() && backend.empty())
+        backend = "auto";  // independent of the settings, as the theme
     if (bench_ui) {
         bench::MeasuredApplication app(argc, argv);
         setUp(app);

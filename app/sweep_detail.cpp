@@ -16,11 +16,12 @@ namespace normscope::app {
 
 namespace {
 
-/// Run i of the figure has the colour of run `places[i]` of the comparison.
-void recolour(widgets::Figure& figure, const std::vector<int>& places) {
+/// Run i of the figure has the colour that runs[i] has in the comparison.
+template <class Runs>
+void recolour(widgets::Figure& figure, const Runs& runs) {
     const auto move = [&](widgets::Role& role) {
-        if (role.run >= 0 && static_cast<std::size_t>(role.run) < places.size())
-            role.run = places[static_cast<std::size_t>(role.run)];
+        if (role.run >= 0 && static_cast<std::size_t>(role.run) < runs.size())
+            role.run = runs[static_cast<std::size_t>(role.run)].place;
     };
     for (widgets::Plot& plot : figure.plots) {
         for (auto& mark : plot.curves) move(mark.role);
@@ -101,7 +102,7 @@ void SweepDetail::show(const widgets::SweepSlice* slice, const std::optional<wid
         text_->setText(
             tr("A click on a cell adds its runs to the comparison, a drag those of a rectangle. "
                "Keys: arrows, Enter; with Shift, a rectangle."));
-        return drawRuns({});
+        return drawRuns({}, false);
     }
     const auto& grid = slice->part.spec.grid;
     const auto range = [](const SweepAxis& axis, std::size_t first, std::size_t last) {
@@ -142,32 +143,40 @@ void SweepDetail::show(const widgets::SweepSlice* slice, const std::optional<wid
                                      : tr("final loss %1 nat for seeds %2")
                                            .arg(lossList(losses), seeds.join(QStringLiteral(", "))));
     text_->setText(lines.join(u'\n'));
-    drawRuns(recordings);
+    drawRuns(recordings, one_cell && runs.size() > 1);
 }
 
-void SweepDetail::drawRuns(const QStringList& recordings) {
+void SweepDetail::drawRuns(const QStringList& recordings, bool by_seed) {
     widgets::PanelInput input;
-    std::vector<int> places;
+    std::vector<Drawn> runs;
     for (std::size_t i = 0; i < lab_.runs().size(); ++i) {
         const LabRun& run = lab_.runs()[i];
         if (run.recording.empty() || !recordings.contains(QString::fromStdString(run.recording))) continue;
         input.runs.push_back(run.data.get());
-        places.push_back(static_cast<int>(i));
+        runs.push_back({run.data, run.data->steps.rows(), static_cast<int>(i)});
     }
-    input.hint = tr("The runs of marked cells are drawn here");
+    panels_->setEnabled(!runs.empty());
+    if (drawn_ == runs) return;
+    drawn_ = runs;
     const auto draw = [&](const char* panel, widgets::PlotView* plot, QLabel* title) {
         auto figure = std::make_shared<widgets::Figure>();
-        figure->empty_text = input.hint;
+        figure->empty_text = tr("The runs of marked cells are drawn here");
         if (!input.runs.empty()) *figure = widgets::buildPanel(panel, input);
-        recolour(*figure, places);
-        for (widgets::Plot& drawn : figure->plots) drawn.chips.clear();  // no space for them
-        std::erase_if(figure->plots, [](const widgets::Plot& drawn) { return drawn.is_ratio; });
+        for (widgets::Plot& part : figure->plots) {
+            part.chips.clear();  // no space for them
+            for (std::size_t i = 0; by_seed && i < runs.size(); ++i) {
+                const QString name = QString::fromStdString(runs[i].data->name);
+                for (widgets::Curve& curve : part.curves)
+                    curve.name.replace(name, tr("seed %1").arg(runs[i].data->seed));
+            }
+        }
+        std::erase_if(figure->plots, [](const widgets::Plot& part) { return part.is_ratio; });
+        recolour(*figure, runs);
         title->setText(figure->title);
         plot->setFigure(std::move(figure));
     };
     draw("training", loss_, loss_title_);
     draw("gradients", gradients_, gradients_title_);
-    panels_->setEnabled(!input.runs.empty());
 }
 
 }  // namespace normscope::app

@@ -4,10 +4,16 @@
 #include "widgets/sweep/sweep_figure.h"
 
 #include <QWidget>
+#include <memory>
 #include <optional>
+#include <vector>
 
 class QLabel;
 class QPushButton;
+
+namespace normscope {
+struct RunData;
+}
 
 namespace normscope::widgets {
 class PlotView;
@@ -38,7 +44,16 @@ class SweepDetail : public QWidget {
     void panelsRequested();
 
   private:
-    void drawRuns(const QStringList& recordings);
+    /// `by_seed`: they differ in their seeds alone, and are named after them.
+    void drawRuns(const QStringList& recordings, bool by_seed);
+
+    struct Drawn {
+        std::shared_ptr<RunData> data;
+        std::size_t rows = 0;
+        int place = 0;
+        bool operator==(const Drawn&) const = default;
+    };
+    std::optional<std::vector<Drawn>> drawn_;  ///< the runs of the shown figures
 
     Lab& lab_;
     QLabel *title_, *text_, *loss_title_, *gradients_title_;

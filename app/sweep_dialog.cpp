@@ -116,11 +116,11 @@ SweepDialog::SweepDialog(const Recipe& base, const QString& name, QString folder
     start_->setObjectName(QStringLiteral("sweepStart"));
     start_->setDefault(true);
     count_->setObjectName(QStringLiteral("sweepCount"));
-    auto* text = new QLabel(tr("Each combination is trained with every seed from the recipe of %1; the keys "
-                               "of the grid replace its "
-                               "values, the initialisation stays its own.")
-                                .arg(name),
-                            this);
+    auto* text = new QLabel(
+        tr("Each combination is trained with every seed, from the recipe of %1. A scheme changes the norms "
+           "alone: the initialisation stays that of the recipe.")
+            .arg(name),
+        this);
     text->setWordWrap(true);
     auto* column = new QVBoxLayout(this);
     column->addWidget(text);

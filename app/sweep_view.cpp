@@ -81,7 +81,6 @@ SweepView::SweepView(Lab& lab, QWidget* parent)
               slice_.rows - 1 - static_cast<std::size_t>(low), static_cast<std::size_t>(last)});
     });
     connect(detail_, &SweepDetail::panelsRequested, this, &SweepView::closed);
-    refresh();
 }
 
 QWidget* SweepView::headerOf(widgets::PlotView* plot, QLabel*& title, QLabel*& subtitle, bool of_map) {
@@ -199,7 +198,13 @@ void SweepView::fillAxes() {
     }
 }
 
+void SweepView::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    refresh();
+}
+
 void SweepView::refresh() {
+    if (!isVisible()) return;
     const auto& sweep = lab_.sweeps().sweep();
     widgets::Figure map, curves;
     if (sweep) {

@@ -55,11 +55,14 @@ class SweepView : public QWidget {
     void copyRequested(normscope::widgets::PlotView* plot);
     void helpRequested(normscope::widgets::PlotView* plot);
 
+  protected:
+    void showEvent(QShowEvent* event) override;
+
   private:
     QWidget* headerOf(widgets::PlotView* plot, QLabel*& title, QLabel*& subtitle, bool of_map);
     void takeSweep();
     void fillAxes();
-    void refresh();
+    void refresh();  ///< deferred while hidden
     void addRuns(const std::vector<std::size_t>& runs);
 
     Lab& lab_;

@@ -232,8 +232,7 @@ void MainWindow::saveCsvOf(const PanelCell& cell) {
 
 void MainWindow::saveCsvAs(const widgets::Figure& figure, const widgets::PlotViewState& view) {
     Settings settings;
-    const QString proposal =
-        QDir(settings.lastFolder()).filePath(figure.panel + QStringLiteral(".csv"));
+    const QString proposal = QDir(settings.lastFolder()).filePath(figure.panel + QStringLiteral(".csv"));
     const QString path =
         QFileDialog::getSaveFileName(this, tr("Save CSV"), proposal, QStringLiteral("*.csv"));
     if (path.isEmpty()) return;

@@ -78,12 +78,11 @@ void Lab::connectReplies() {
     on(engine, &EngineWorker::drafted, &Lab::takeDrafted);
     connect(this, &Lab::runsChanged, this, &Lab::updateRemedies);
     // Data to record does not pass through the interface thread, which may be busy.
-    connect(engine, &EngineWorker::recordingWaits, io,
-            [io, queue = engine->recordings()] {
-                // A copy of this thread's own: the connection's is released by the engine's thread when it ends.
-                const auto held = queue;
-                io->record(held);
-            });
+    connect(engine, &EngineWorker::recordingWaits, io, [io, queue = engine->recordings()] {
+        // A copy of this thread's own: the connection's is released by the engine's thread when it ends.
+        const auto held = queue;
+        io->record(held);
+    });
     on(io, &IoWorker::notRecorded, &Lab::takeNotRecorded);
     on(io, &IoWorker::recordingBegun, &Lab::takeRecordingBegun);
     on(io, &IoWorker::sessionSaved, &Lab::takeSaved);
@@ -427,14 +426,14 @@ FigureKey Lab::figureKey(const std::string& panel, const widgets::PanelOptions& 
         const LabRun& run = now_.runs[i];
         const auto ghost = ghosts_.find(run.id);
         FigureKey::Run drawn{run.data,
-                              ghost == ghosts_.end() ? nullptr : ghost->second,
-                              run.preview,
-                              run.data->steps.rows(),
-                              0,
-                              run.data->events.size(),
-                              run.data->outcome.state,
-                              input.draft[i],
-                              input.awaited[i]};
+                             ghost == ghosts_.end() ? nullptr : ghost->second,
+                             run.preview,
+                             run.data->steps.rows(),
+                             0,
+                             run.data->events.size(),
+                             run.data->outcome.state,
+                             input.draft[i],
+                             input.awaited[i]};
         for (const auto& [probe, samples] : run.data->probes) drawn.samples += samples.size();
         if (key.exploring && panel == "training") {
             // Before training the losses' figure shows names, floors and the number of steps alone: a moved

@@ -197,16 +197,16 @@ class Lab : public QObject {
     void measuringChanged();
     void noticesChanged();  ///< a run's rejection, its gate warnings, or that it is not recorded
     void problem(const QString& message);
-    void devicesChanged();  ///< found, chosen, or their memory
-    void runsFailed();      ///< failedRuns() has one more
+    void devicesChanged();   ///< found, chosen, or their memory
+    void runsFailed();       ///< failedRuns() has one more
     void remediesChanged();  ///< remedyTrials()
     void recordingsAdded();  ///< a reply to addRecordings() was applied
     void sessionSaved(const QString& path, quint64 token);
     void savingFailed(quint64 token);
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
-    /// For measurements of the interface: a request goes to the engine; a frame has arrived, in order, and was
-    /// applied.
+    /// For measurements of the interface: a request goes to the engine; a frame has arrived, in order, and
+    /// was applied.
     void explorationRequested(quint64 generation);
     void frameArrived(const normscope::app::FramePtr& frame);
     void frameTaken(const normscope::app::FramePtr& frame);

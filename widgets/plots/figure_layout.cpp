@@ -135,13 +135,12 @@ class Layouter {
             word(state == RunState::Prepared ? QStringLiteral("queued") : outcomeWord(state));
         }
         const QRectF frame = box();
-        layout_.lines.push_back({{QLineF(frame.topLeft(), frame.topRight()),
-                                  QLineF(frame.topRight(), frame.bottomRight()),
-                                  QLineF(frame.bottomRight(), frame.bottomLeft()),
-                                  QLineF(frame.bottomLeft(), frame.topLeft())},
-                                 style_.theme.text,
-                                 1.5 * unit_,
-                                 {}});
+        layout_.lines.push_back(
+            {{QLineF(frame.topLeft(), frame.topRight()), QLineF(frame.topRight(), frame.bottomRight()),
+              QLineF(frame.bottomRight(), frame.bottomLeft()), QLineF(frame.bottomLeft(), frame.topLeft())},
+             style_.theme.text,
+             1.5 * unit_,
+             {}});
         word(QStringLiteral("lowest of its row"));
     }
 
@@ -360,8 +359,8 @@ class Layouter {
             }
             if (!plot.maps.empty())
                 if (const auto& roles = plot.maps.front().row_roles; out.y_ticks.size() < roles.size())
-                    shape.colour = readable(style_.theme.colour(roles[out.y_ticks.size()]),
-                                            style_.theme.background);
+                    shape.colour =
+                        readable(style_.theme.colour(roles[out.y_ticks.size()]), style_.theme.background);
             out.y_ticks.push_back(shape);
         }
         thinLabels(out.y_ticks, 0, true);

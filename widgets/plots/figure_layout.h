@@ -74,7 +74,7 @@ struct CellShape {
     QString text;
     Mark mark = Mark::None;
     bool selected = false;
-    bool best = false;     ///< framed
+    bool best = false;      ///< framed
     QRectF text_rect = {};  ///< null = the middle of the cell
     TextShape::Font font = TextShape::Font::Small;
     std::vector<GlyphShape> glyphs = {};
@@ -110,10 +110,10 @@ struct PlotLayout {
 struct FigureLayout {
     QSizeF size;
     std::vector<PlotLayout> plots;
-    std::vector<AreaShape> areas;  ///< outside the plots: the colour key
-    std::vector<LineShape> lines;  ///< outside the plots: legend swatches
+    std::vector<AreaShape> areas;    ///< outside the plots: the colour key
+    std::vector<LineShape> lines;    ///< outside the plots: legend swatches
     std::vector<GlyphShape> glyphs;  ///< of the key of states
-    std::vector<TextShape> texts;  ///< title, empty text, legend, notes
+    std::vector<TextShape> texts;    ///< title, empty text, legend, notes
 };
 
 /// Lays a figure out in `size`. Any size and any data give a layout; a figure with nothing to show gives its

@@ -62,8 +62,12 @@ void addRowNotes(const HeatMap& map, const RenderStyle& style, PlotLayout& layou
     const auto add = [&](const QString& text, double middle, const QColor& colour) {
         const double width = textSize(text, TextShape::Font::Small, style).width();
         if (!text.isEmpty())
-            layout.texts.push_back({QRectF(left, middle - row / 2, width, row), Qt::AlignLeft | Qt::AlignVCenter,
-                                    text, colour, TextShape::Font::Small, {}});
+            layout.texts.push_back({QRectF(left, middle - row / 2, width, row),
+                                    Qt::AlignLeft | Qt::AlignVCenter,
+                                    text,
+                                    colour,
+                                    TextShape::Font::Small,
+                                    {}});
     };
     for (int i = 0; i < std::min<int>(map.rows, static_cast<int>(map.row_notes.size())); ++i)
         add(map.row_notes[i], layout.y.toPixel(i + 0.5), style.theme.text);
@@ -99,7 +103,8 @@ void addRuns(const CellRuns& runs, const RenderStyle& style, CellShape& cell) {
         shown.assign(counts.begin(), counts.end());
         width = 0;
         for (const auto& [state, count] : shown)
-            width += step + static_cast<double>(QString::number(count).size()) * small.width() + 4 * style.unit;
+            width +=
+                step + static_cast<double>(QString::number(count).size()) * small.width() + 4 * style.unit;
         if (width > space) return;
     }
     const double top = cell.rect.center().y() - height / 2;
@@ -114,10 +119,10 @@ void addRuns(const CellRuns& runs, const RenderStyle& style, CellShape& cell) {
         cell.glyphs.push_back({at, cellGlyph(state), ink, box});
         left += step;
         if (!counted) continue;
-        cell.counts.push_back({QRectF(left, at.center().y() - small.height() / 2,
-                                      static_cast<double>(QString::number(count).size()) * small.width(),
-                                      small.height()),
-                               Qt::AlignCenter, QString::number(count), ink, TextShape::Font::Small, box});
+        cell.counts.push_back(
+            {QRectF(left, at.center().y() - small.height() / 2,
+                    static_cast<double>(QString::number(count).size()) * small.width(), small.height()),
+             Qt::AlignCenter, QString::number(count), ink, TextShape::Font::Small, box});
         left += cell.counts.back().rect.width() + 4 * style.unit;
     }
 }

@@ -198,7 +198,8 @@ void PlotView::moveHover(int direction) {
     auto next = hoverNeighbour(shown_, from, direction);
     if (!next) return;
     const PlotLayout& layout = figureLayout().plots[static_cast<std::size_t>(next->plot)];
-    hover_position_ = QPoint(static_cast<int>(layout.x.toPixel(next->x)), static_cast<int>(layout.area.top()) + 8);
+    hover_position_ =
+        QPoint(static_cast<int>(layout.x.toPixel(next->x)), static_cast<int>(layout.area.top()) + 8);
     mouse_inside_ = false;
     setHover(next);
 }
@@ -208,7 +209,8 @@ void PlotView::moveCell(int right, int up, bool extend) {
     const auto next = cellNeighbour(shown_, from, right, up);
     if (!next) return;
     const PlotLayout& layout = figureLayout().plots[static_cast<std::size_t>(next->plot)];
-    hover_position_ = QPointF(layout.x.toPixel(next->column + 0.5), layout.y.toPixel(next->row + 0.5)).toPoint();
+    hover_position_ =
+        QPointF(layout.x.toPixel(next->column + 0.5), layout.y.toPixel(next->row + 0.5)).toPoint();
     mouse_inside_ = false;
     if (!extend || !cells_markable_)
         endMarking();

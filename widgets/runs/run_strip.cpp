@@ -71,8 +71,9 @@ RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
     const auto menu = [&](const QString& text, const QString& tip, void (RunStrip::*chosen)(const QString&)) {
         auto* made = new QMenu(this);
         button(text, tip)->setMenu(made);
-        connect(made, &QMenu::triggered, this,
-                [this, chosen](QAction* action) { Q_EMIT (this->*chosen)(action->data().toString()); });
+        connect(made, &QMenu::triggered, this, [this, chosen](QAction* action) {
+            Q_EMIT(this->*chosen)(action->data().toString());
+        });
         return made;
     };
     stories_ = menu(tr("Stories"), tr("A comparison, explained step by step"), &RunStrip::storyChosen);

@@ -255,7 +255,8 @@ class SweepFigureTest : public QObject {
         QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, place(1, 2));
         QCOMPARE(clicked.takeFirst(), QVariantList({1, 2, 0}));
         view.setFocus();
-        for (const int key : {Qt::Key_Left, Qt::Key_Down, Qt::Key_Right}) QTest::keyClick(&view, Qt::Key(key));
+        for (const int key : {Qt::Key_Left, Qt::Key_Down, Qt::Key_Right})
+            QTest::keyClick(&view, Qt::Key(key));
         QVERIFY2(view.hoverText().contains("1 of 3 stalled"), qPrintable(view.hoverText()));
         QTest::keyClick(&view, Qt::Key_Return);
         QCOMPARE(clicked.takeFirst(), QVariantList({0, 1, 0}));
