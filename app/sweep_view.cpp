@@ -270,7 +270,7 @@ void SweepView::addRuns(const std::vector<std::size_t>& runs) {
     }
     if (missing > 0) lines << tr("%1 of %2 recordings are not in the folder").arg(missing).arg(runs.size());
     if (waiting == runs.size() && !runs.empty()) lines << tr("None of these runs has ended yet");
-    if (!lines.isEmpty()) Q_EMIT told(lines.join(QStringLiteral("; ")));
+    if (!lines.isEmpty()) Q_EMIT problem(lines.join(QStringLiteral("; ")));
     if (!paths.isEmpty()) lab_.addRecordings(paths);
 }
 

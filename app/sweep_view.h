@@ -48,7 +48,7 @@ class SweepView : public QWidget {
     void openBest();
 
   Q_SIGNALS:
-    void told(const QString& line);
+    void problem(const QString& line);  ///< what is not added, one line
     void closed();
     void exportRequested(normscope::widgets::PlotView* plot);
     void csvRequested(normscope::widgets::PlotView* plot);

@@ -42,7 +42,7 @@ void MainWindow::connectSweeps() {
         else
             banner_->tell(line);
     });
-    connect(sweep_view_, &SweepView::told, this, [this](const QString& line) { banner_->tell(line); });
+    connect(sweep_view_, &SweepView::problem, this, [this](const QString& line) { banner_->tell(line); });
     connect(sweep_view_, &SweepView::closed, this, [this] { showSweep(false); });
     connect(sweep_view_, &SweepView::exportRequested, this, &MainWindow::exportPlot);
     connect(sweep_view_, &SweepView::csvRequested, this, &MainWindow::saveCsvOfPlot);
