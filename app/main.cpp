@@ -110,9 +110,9 @@ int main(int argc, char** argv) {
     double after = 0;
     CLI::App cli{
         "Normscope: a laboratory for transformer training stability\n\n"
-        "normscope [SESSION.h5]        opens the window\n"
+        "normscope [SESSION.h5|SWEEP]  opens the window; SWEEP is the folder of a sweep\n"
         "normscope figure --help       renders one figure without a display"};
-    cli.add_option("session", session, "A session or recording to open");
+    cli.add_option("session", session, "A session, a recording or the folder of a sweep to open");
     bool afresh = false;
     cli.add_flag("--new", afresh, "Start with a new comparison instead of that of the last window");
     cli.add_option("--threads", threads, "Of the engine; 0 = all cores but one")
@@ -200,7 +200,10 @@ int main(int argc, char** argv) {
     window.show();
     if (screenshot.empty()) {
         window.start(afresh || !session.empty());
-        if (!session.empty()) window.openSession(QString::fromStdString(session));
+        if (!session.empty() && std::filesystem::is_directory(session))
+            window.openSweep(QString::fromStdString(session));
+        else if (!session.empty())
+            window.openSession(QString::fromStdString(session));
     } else {
         takeScreenshot(window, order);
     }

@@ -14,6 +14,8 @@
 #include "app/side_rail.h"
 #include "app/story_guide.h"
 #include "app/story_strip.h"
+#include "app/sweep_band.h"
+#include "app/sweep_view.h"
 #include "app/window_actions.h"
 #include "core/recipe/presets.h"
 #include "core/run/experiment.h"
@@ -37,6 +39,7 @@
 #include <QFileInfo>
 #include <QMenu>
 #include <QShortcut>
+#include <QStackedWidget>
 #include <algorithm>
 #include <cmath>
 
@@ -76,6 +79,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     connectStack();
     connectTransport();
     connectRunsDrawer();
+    connectSweeps();
     connect(lab_, &Lab::problem, this, [this](const QString& message) { banner_->tell(message); });
     connect(lab_, &Lab::runsFailed, this, &MainWindow::offerResumption);
     connect(lab_, &Lab::devicesChanged, this, &MainWindow::showDeviceChoice);
@@ -125,6 +129,8 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     connect(lab_, &Lab::sessionPathChanged, this, &MainWindow::showTitle);
     connect(lab_->undoStack(), &QUndoStack::cleanChanged, this, &MainWindow::showTitle);
     addWindowActions(*this);
+    for (const char* name : {"newSweep", "chooseSweep", "showSweep", "stopOrResumeSweep"})
+        strip_->sweepMenu()->addAction(findChild<QAction*>(QLatin1String(name)));
     setDark(Settings().dark());
     showRuns();
     showTransport();
@@ -153,8 +159,12 @@ void MainWindow::buildLayout() {
     rail_ = new SideRail(*lab_, this);
     rail_->setFixedWidth(kRailWidth);
     rail_->hide();
-    banner_ = new Banner(grid_, this);
-    help_ = new HelpDrawer(grid_, this);
+    sweep_view_ = new SweepView(*lab_, this);
+    area_ = new QStackedWidget(this);
+    area_->addWidget(grid_);
+    area_->addWidget(sweep_view_);
+    banner_ = new Banner(area_, this);
+    help_ = new HelpDrawer(area_, this);
 
     left_ = new QWidget(this);
     auto* left = new QVBoxLayout(left_);
@@ -169,12 +179,17 @@ void MainWindow::buildLayout() {
     story_ = new StoryStrip(this);
     guide_ = new StoryGuide(*lab_, *story_, this);
     findings_ = new FindingsBand(*lab_, this);
+    sweep_band_ = new SweepBand(lab_->sweeps(), this);
+    upper_ = new QStackedWidget(this);
+    upper_->setFixedHeight(FindingsBand::kHeight);
+    upper_->addWidget(findings_);
+    upper_->addWidget(sweep_band_);
     presentation_ =
-        new Presentation(*this, *lab_, *grid_, *story_, {strip_, left_, findings_, rail_, transport_});
+        new Presentation(*this, *lab_, *grid_, *story_, {strip_, left_, upper_, rail_, transport_});
     centre->addWidget(story_);
     centre->addWidget(presentation_->head());
-    centre->addWidget(findings_);
-    centre->addWidget(grid_, 1);
+    centre->addWidget(upper_);
+    centre->addWidget(area_, 1);
     auto* middle = new QHBoxLayout;
     middle->setContentsMargins(0, 0, 0, 0);
     middle->setSpacing(1);
@@ -225,7 +240,9 @@ void MainWindow::setWide(bool wide) {
 void MainWindow::setDark(bool dark) {
     dark_ = dark;
     QApplication::setPalette(windowPalette(dark));
-    grid_->setTheme(widgets::Theme::make(dark ? widgets::Theme::Kind::Dark : widgets::Theme::Kind::Light));
+    const auto theme = widgets::Theme::make(dark ? widgets::Theme::Kind::Dark : widgets::Theme::Kind::Light);
+    grid_->setTheme(theme);
+    sweep_view_->setTheme(theme);
     Settings().setDark(dark);
 }
 

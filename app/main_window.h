@@ -11,6 +11,8 @@
 #include <memory>
 #include <string>
 
+class QStackedWidget;
+
 namespace normscope {
 struct Preset;
 }
@@ -18,8 +20,11 @@ struct Preset;
 namespace normscope::widgets {
 class KnobPanel;
 class RunStrip;
+class PlotView;
 class StackView;
 class TransportBar;
+struct Figure;
+struct PlotViewState;
 }  // namespace normscope::widgets
 
 namespace normscope::app {
@@ -37,6 +42,8 @@ class Pulse;
 class SideRail;
 class StoryGuide;
 class StoryStrip;
+class SweepBand;
+class SweepView;
 
 /// "71.2 of 79.1 GiB free".
 QString freeMemoryText(const DeviceMemory& memory);
@@ -84,6 +91,12 @@ class MainWindow : public QMainWindow {
     /// From now on the window keeps its state for the next start; restores what the last one kept, unless
     /// `afresh`, and offers interrupted runs.
     void start(bool afresh);
+    SweepView* sweepView() const { return sweep_view_; }
+    bool sweepShown() const;
+    /// The map of the sweep over the panels, or the panels.
+    void showSweep(bool shown);
+    /// Shows the map of a sweep's folder.
+    void openSweep(const QString& folder);
     /// Offers the interrupted runs of a killed process.
     void offerInterrupted();
 
@@ -92,6 +105,9 @@ class MainWindow : public QMainWindow {
     void saveAs();
     void open();
     void importModel();
+    void chooseSweep();
+    void newSweep();
+    void stopOrResumeSweep();
     void newComparison();
     void searchCommands();
     void showShortcuts();
@@ -126,6 +142,10 @@ class MainWindow : public QMainWindow {
     void saveCsvOf(const PanelCell& cell);
     void copyFigureOf(const PanelCell& cell);
     void explain(const PanelCell& cell);
+    // The same for the plots of a sweep.
+    void exportPlot(widgets::PlotView* plot);
+    void saveCsvOfPlot(widgets::PlotView* plot);
+    void copyPlot(widgets::PlotView* plot);
 
   protected:
     void resizeEvent(QResizeEvent* event) override;
@@ -140,6 +160,9 @@ class MainWindow : public QMainWindow {
     void connectStrip();
     void connectStories();
     void showStoryAction();
+    void connectSweeps();
+    void saveCsvAs(const widgets::Figure& figure, const widgets::PlotViewState& view);
+    void copyAsFigure(const widgets::Figure& figure, const widgets::PlotViewState& view);
     void connectKnobs();
     void connectStack();
     void connectTransport();
@@ -182,6 +205,9 @@ class MainWindow : public QMainWindow {
     Presentation* presentation_;
     Pulse* pulse_;
     FindingsBand* findings_;
+    SweepBand* sweep_band_;
+    SweepView* sweep_view_;
+    QStackedWidget *upper_, *area_;  ///< findings or those of a sweep; panels or the map of a sweep
     QWidget* left_;
     std::map<quint64, std::function<void()>> after_saving_;  ///< by the token of the save
     std::unique_ptr<KeptState> kept_;                        ///< null: the state is not kept
@@ -190,6 +216,7 @@ class MainWindow : public QMainWindow {
     QTimer keep_later_;
     bool may_close_ = false;
     bool dark_ = false, theme_ordered_ = false, wide_by_hand_ = false;
+    QTimer show_sweep_later_;
     QTimer show_later_;       ///< limits the update rate of the bars during training
     QTimer show_runs_later_;  ///< and that of chips, knobs and stack during a drag
 };

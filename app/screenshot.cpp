@@ -6,6 +6,7 @@
 #include "app/story_strip.h"
 
 #include <QApplication>
+#include <QFileInfo>
 #include <QTimer>
 #include <cstdio>
 #include <memory>
@@ -66,6 +67,15 @@ void takeScreenshot(MainWindow& window, const ScreenshotOrder& order) {
         std::fprintf(stderr, "normscope: %s\n", qPrintable(message));
         QApplication::exit(2);
     });
+    if (QFileInfo(order.session).isDir()) {
+        QObject::connect(&window.lab()->sweeps(), &SweepRunner::opened, &window,
+                         [&window, order] { saveWhenReady(window, order); });
+        QObject::connect(&window.lab()->sweeps(), &SweepRunner::problem, &window, [](const QString& message) {
+            std::fprintf(stderr, "normscope: %s\n", qPrintable(message));
+        });
+        window.openSweep(order.session);
+        return;
+    }
     window.openSession(order.session);
 }
 

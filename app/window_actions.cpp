@@ -41,6 +41,12 @@ void addWindowActions(MainWindow& window) {
     add("resume", tr("Resume the selected run on the chosen device"), {}, [w] { w->resumeSelected(); });
     add("device", tr("Choose the training device"), {}, [w] { w->showDevices(); });
     add("firstStep", tr("Show the first step (Home)"), {}, [lab] { lab->setStep(0); });
+    add("newSweep", tr("New sweep…"), {QKeySequence(QStringLiteral("Ctrl+Shift+N"))}, [w] { w->newSweep(); });
+    add("chooseSweep", tr("Open a sweep…"), {QKeySequence(QStringLiteral("Ctrl+Alt+O"))},
+        [w] { w->chooseSweep(); });
+    add("showSweep", tr("Show the map of the sweep, or the panels"), {QKeySequence(QStringLiteral("F7"))},
+        [w] { w->showSweep(!w->sweepShown()); });
+    add("stopOrResumeSweep", tr("Stop or resume the sweep"), {}, [w] { w->stopOrResumeSweep(); });
     add("newestStep", tr("Show the newest step (End)"), {}, [lab] { lab->setStep(Lab::kNewest); });
     add("previousStep", tr("Show the previous step"), {QKeySequence(QStringLiteral(","))},
         [lab] { lab->setStep(std::min(lab->step(), lab->lastStep()) - 1); });

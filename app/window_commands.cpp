@@ -12,6 +12,7 @@
 #include "app/runs_drawer.h"
 #include "app/settings.h"
 #include "app/side_rail.h"
+#include "app/sweep_view.h"
 #include "app/window_actions.h"
 #include "app/window_view.h"
 #include "core/recipe/presets.h"
@@ -35,6 +36,7 @@
 #include <QMimeData>
 #include <QPushButton>
 #include <QRegularExpression>
+#include <QStackedWidget>
 
 namespace normscope::app {
 
@@ -114,6 +116,7 @@ void MainWindow::open() {
 }
 
 void MainWindow::askAndOpen(const QString& path) {
+    if (QFileInfo(path).isDir()) return openSweep(path);  // next to the comparison
     leaving(tr("Open a session"), [this, path] { openSession(path); });
 }
 
@@ -203,6 +206,7 @@ void MainWindow::showShortcuts() {
 }
 
 void MainWindow::exportCurrent() {
+    if (sweepShown()) return exportPlot(sweep_view_->currentPlot());
     exportPanel(*grid_->currentCell());
 }
 
@@ -220,37 +224,46 @@ void MainWindow::exportPanel(const PanelCell& cell) {
 }
 
 void MainWindow::saveCsv() {
+    if (sweepShown()) return saveCsvOfPlot(sweep_view_->currentPlot());
     saveCsvOf(*grid_->currentCell());
 }
 
 void MainWindow::saveCsvOf(const PanelCell& cell) {
+    saveCsvAs(*cell.plot()->figure(), cell.plot()->viewState());
+}
+
+void MainWindow::saveCsvAs(const widgets::Figure& figure, const widgets::PlotViewState& view) {
     Settings settings;
-    const QString proposal =
-        QDir(settings.lastFolder()).filePath(QString::fromStdString(cell.panel()) + QStringLiteral(".csv"));
+    const QString proposal = QDir(settings.lastFolder()).filePath(figure.panel + QStringLiteral(".csv"));
     const QString path =
         QFileDialog::getSaveFileName(this, tr("Save CSV"), proposal, QStringLiteral("*.csv"));
     if (path.isEmpty()) return;
     settings.setLastFolder(QFileInfo(path).absolutePath());
     try {
-        widgets::exportCsv(*cell.plot()->figure(), cell.plot()->viewState(), path);
+        widgets::exportCsv(figure, view, path);
     } catch (const std::exception& error) {
         banner_->tell(QString::fromUtf8(error.what()));
     }
 }
 
 void MainWindow::copyFigure() {
+    if (sweepShown()) return copyPlot(sweep_view_->currentPlot());
     copyFigureOf(*grid_->currentCell());
 }
 
 void MainWindow::copyFigureOf(const PanelCell& cell) {
+    copyAsFigure(*cell.plot()->figure(), cell.plot()->viewState());
+}
+
+void MainWindow::copyAsFigure(const widgets::Figure& figure, const widgets::PlotViewState& view) {
     widgets::ExportOptions options;
-    options.view = cell.plot()->viewState();
+    options.view = view;
     options.metadata = recipeText();
     auto* content = new QMimeData;
-    content->setData(QStringLiteral("image/svg+xml"), widgets::renderFigure(*cell.plot()->figure(), options));
+    content->setData(QStringLiteral("image/svg+xml"), widgets::renderFigure(figure, options));
     options.format = widgets::FileFormat::Png;
     QImage image;
-    image.loadFromData(widgets::renderFigure(*cell.plot()->figure(), options), "PNG");
+    image.loadFromData(widgets::renderFigure(figure, options), "PNG");
     content->setImageData(image);
     QApplication::clipboard()->setMimeData(content);
     banner_->tell(tr("Copied the figure: SVG and PNG"));
@@ -280,6 +293,7 @@ void MainWindow::pasteExperiment() {
 }
 
 void MainWindow::explainCurrent() {
+    if (sweepShown()) return help_->explain(*sweep_view_->currentPlot()->figure());
     explain(*grid_->currentCell());
 }
 
@@ -294,6 +308,7 @@ void MainWindow::toggleTheme() {
 }
 
 void MainWindow::togglePresentation() {
+    showSweep(false);
     presentation_->setOn(!presentation_->isOn());
     arrangeForSize();
     showTransport();
@@ -305,6 +320,7 @@ void MainWindow::toggleRail() {
 }
 
 void MainWindow::focusCurrent() {
+    if (sweepShown()) return;
     const PanelCell* current = grid_->currentCell();
     const auto& cells = grid_->cells();
     const int index = static_cast<int>(std::find(cells.begin(), cells.end(), current) - cells.begin());
@@ -318,6 +334,8 @@ void MainWindow::leaveFocus() {
         runs_drawer_->hide();
     else if (banner_->isVisible())
         banner_->hide();
+    else if (sweepShown())
+        showSweep(false);
     else if (presentation_->isOn())
         togglePresentation();
     else

@@ -35,7 +35,8 @@ Lab::Lab(Options options, QObject* parent)
                                : [](const std::function<void()>& reply) { reply(); }),
       backend_(std::move(options.backend)),
       io_("files", options.recordings_folder),
-      engine_("engine", threadsFor(options.threads)) {
+      engine_("engine", threadsFor(options.threads)),
+      sweeps_(std::make_unique<SweepRunner>(callsIn(io_.get()))) {
     undo_.setUndoLimit(kUndoLimit);
     connect(&undo_, &QUndoStack::indexChanged, this, [this] { files_.edited(); });
     connectReplies();
@@ -47,6 +48,7 @@ Lab::Lab(Options options, QObject* parent)
 
 Lab::~Lab() {
     disconnect(&undo_, nullptr, this, nullptr);
+    sweeps_.reset();
     engine_->shutDown();
     engine_->stop();
     engine_.drain();

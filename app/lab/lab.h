@@ -8,6 +8,7 @@
 #include "app/lab/io_worker.h"
 #include "app/lab/remedy_trials.h"
 #include "app/lab/session_files.h"
+#include "app/lab/sweep_runner.h"
 #include "app/lab/training.h"
 #include "app/lab/training_time.h"
 #include "app/lab/worker_thread.h"
@@ -218,6 +219,8 @@ class Lab : public QObject {
     void restoreTried(const std::map<std::string, std::vector<std::string>>& tried);
     void resume(const QStringList& recordings);
     void reopen(const QStringList& recordings);
+    /// Sweeps are read and trained next to the comparison.
+    SweepRunner& sweeps() { return *sweeps_; }
     /// The knobs of each run from a session's view; unknown ids are ignored.
     struct RunKnobs {
         Recipe recipe, live;
@@ -243,6 +246,7 @@ class Lab : public QObject {
     void devicesChanged();   ///< found, chosen, or their memory
     void runsFailed();       ///< failedRuns() has one more
     void remediesChanged();  ///< remedyTrials()
+    void recordingsAdded();  ///< a reply to addRecordings() was applied
     void sessionSaved(const QString& path, quint64 token);
     void savingFailed(quint64 token);
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
@@ -382,6 +386,7 @@ class Lab : public QObject {
     // Destroyed in reverse order: the engine first, whose last data is still recorded.
     WorkerThread<IoWorker> io_;
     WorkerThread<EngineWorker> engine_;
+    std::unique_ptr<SweepRunner> sweeps_;  ///< its recordings are written in the thread of the files
 };
 
 }  // namespace normscope::app

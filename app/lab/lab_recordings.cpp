@@ -29,7 +29,10 @@ void Lab::addRecordings(const QStringList& paths) {
         else
             fresh << path;
     }
-    if (fresh.isEmpty()) return;
+    if (fresh.isEmpty()) {
+        Q_EMIT recordingsAdded();
+        return;
+    }
     const quint64 token = files_.import();
     adding_.insert(token);
     QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token, fresh] { io->recoverRuns(token, fresh); });
@@ -41,6 +44,7 @@ void Lab::takeAdded(const QList<RecoveredRun>& recovered) {
         found = runsOf(recovered, false);
     } catch (const std::exception& error) {
         Q_EMIT problem(QString::fromUtf8(error.what()));
+        Q_EMIT recordingsAdded();
         return;
     }
     Comparison after = now_;
@@ -53,9 +57,11 @@ void Lab::takeAdded(const QList<RecoveredRun>& recovered) {
         name = QString::fromStdString(run.data->name);
         after.runs.push_back(run.underWay() ? stopped(std::move(run)) : std::move(run));
     }
-    if (name.isEmpty()) return;
-    commit(std::move(after), tr("add %1").arg(name));
-    selectRun(static_cast<int>(now_.runs.size()) - 1);
+    if (const auto added = after.runs.size() - now_.runs.size(); added > 0) {
+        commit(std::move(after), added == 1 ? tr("add %1").arg(name) : tr("add %1 runs").arg(added));
+        selectRun(static_cast<int>(now_.runs.size()) - 1);
+    }
+    Q_EMIT recordingsAdded();
 }
 
 void Lab::trashRecording(const QString& path) {

@@ -140,6 +140,7 @@ class Sweep {
         const double limit = kUsableMemory * static_cast<double>(device_.memory().total);
         fits_.wait(lock, [&] { return promised_ == 0 || promised_ + need <= limit; });
         promised_ += need;
+        watcher_.started(*run);
         return run;
     }
 

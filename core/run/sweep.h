@@ -38,6 +38,8 @@ class SweepWatcher {
     virtual ~SweepWatcher() = default;
     /// Runs of earlier calls are done already.
     virtual void begun(const SweepCount&) {}
+    /// This run is trained from now on.
+    virtual void started(const SweepRun&) {}
     /// A row of results.csv, which has been written. `outcome` has the reason of the state.
     virtual void ended(const SweepRun&, const SweepRow&, const Outcome&, const SweepCount&) {}
     /// Something to tell that changes no result, one line.

@@ -42,13 +42,14 @@ class SweepTest : public QObject {
 
     /// Counts what is called, and stops the sweep after some steps.
     struct Watcher : SweepWatcher {
-        std::vector<std::size_t> trained;
+        std::vector<std::size_t> begun_runs, trained;
         std::vector<std::string> notes, failures;
         std::size_t found = 0, total = 0;
         void begun(const SweepCount& count) override {
             found = count.ended;
             total = count.total;
         }
+        void started(const SweepRun& run) override { begun_runs.push_back(run.index); }
         void ended(const SweepRun& run, const SweepRow& row, const Outcome& outcome,
                    const SweepCount&) override {
             trained.push_back(run.index);
@@ -84,6 +85,7 @@ class SweepTest : public QObject {
             const Result result = sweep(path("whole"), small_spec());
             csv = csv_of(path("whole"));
             if (result.watcher.trained.size() != 8) csv = "not all runs were trained";
+            if (result.watcher.begun_runs != result.watcher.trained) csv = "not all starts were reported";
         }
         return csv;
     }

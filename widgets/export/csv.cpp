@@ -7,6 +7,7 @@
 #include <QStringList>
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace normscope::widgets {
 namespace {
@@ -157,6 +158,33 @@ class Table {
         for (const auto& m : plot.maps) addCells(index, m);
     }
 
+    /// The median of a cell's runs with the least and the largest value, and a line for each state with the
+    /// number of its runs. The series is the row's name.
+    void addRuns(std::size_t index, const HeatMap& map, std::size_t i, Row cell) {
+        const CellRuns& runs = map.runs[i];
+        const auto row = static_cast<qsizetype>(i / static_cast<std::size_t>(map.columns));
+        if (row < map.row_names.size()) cell.series = map.row_names[row];
+        std::map<RunState, int> counts;
+        int ended = 0;
+        for (const RunState state : runs.states) {
+            ++counts[state];
+            ended += state != RunState::Prepared && state != RunState::Running;
+        }
+        for (const auto& [state, count] : counts) {
+            Row line = cell;
+            line.kind = QLatin1String(run_state_word(state));
+            line.value.clear();
+            line.n = QString::number(count);
+            add(index, line);
+        }
+        if (ended == 0) return;
+        cell.kind = QStringLiteral("median");
+        cell.low = exactText(runs.low);
+        cell.high = exactText(runs.high);
+        cell.n = QString::number(ended);
+        add(index, cell);
+    }
+
     void addCells(std::size_t index, const HeatMap& map) {
         const auto& source = map.raw.empty() ? map.value : map.raw;
         for (int row = 0; row < map.rows; ++row) {
@@ -165,16 +193,21 @@ class Table {
                                       static_cast<std::size_t>(column);
                 if (i >= source.size()) continue;
                 const QString name = column < map.column_names.size() ? map.column_names[column] : QString();
-                add(index, {QStringLiteral("cell"),
-                            map.name,
-                            QString::number(column),
-                            name,
-                            QString::number(row),
-                            exactText(source[i]),
-                            {},
-                            {},
-                            runOf(map.role),
-                            stepOf(index, map.step, {})});
+                Row cell{QStringLiteral("cell"),
+                         map.name,
+                         QString::number(column),
+                         name,
+                         QString::number(row),
+                         exactText(source[i]),
+                         {},
+                         {},
+                         runOf(map.role),
+                         stepOf(index, map.step, {})};
+                if (i < map.runs.size()) {
+                    addRuns(index, map, i, std::move(cell));
+                    continue;
+                }
+                add(index, cell);
             }
         }
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/train/outcome.h"
+
 #include <QString>
 #include <QStringList>
 #include <cstdint>
@@ -118,10 +120,19 @@ struct Axis {
     bool integers = false;  ///< steps, layers: ticks at whole numbers only
 };
 
+/// What a cell of runs holds besides its value.
+struct CellRuns {
+    std::vector<RunState> states;  ///< of each run, as glyphs under the value; prepared: not trained yet
+    bool best = false;             ///< framed: the best of its row
+    double low = std::numeric_limits<double>::quiet_NaN(), high = low;  ///< least and largest value, for CSV
+    QStringList lines;  ///< of the hover card: the value of each run
+};
+
 /// A grid of cells with the value's text in it where it fits (layer × head tiles).
 struct HeatMap {
-    enum class Colour { Magnitude, Ratio };  ///< cividis on the value given; blue–grey–orange centred at 0
-    QString name;                            ///< run label
+    /// Cividis on the value given; blue–grey–orange centred at 0; no colour and no colour bar.
+    enum class Colour { Magnitude, Ratio, None };
+    QString name;  ///< run label
     Role role;
     int rows = 0, columns = 0;
     std::vector<double>
@@ -129,7 +140,12 @@ struct HeatMap {
     std::vector<double> raw;  ///< rows × columns: for hover and CSV (e.g. θ); empty = value
     QStringList text;         ///< rows × columns, printed in the cell; may be empty
     QStringList row_names, column_names;
-    std::vector<bool> neutral;  ///< cells drawn neutral grey ("1"); may be empty
+    std::vector<bool> neutral;         ///< cells drawn neutral grey ("1"), NaN without a mark; may be empty
+    std::vector<CellRuns> runs = {};   ///< rows × columns, of a map of runs; else empty
+    std::vector<Role> row_roles = {};  ///< whose colour a row's name has; may be empty
+    QStringList row_notes = {};        ///< at the right of each row; may be empty
+    QString row_notes_title = {};      ///< above them
+    QString low_text = {}, high_text = {};  ///< at the ends of the colour bar; empty = the numbers
     Colour colour = Colour::Magnitude;
     double low = 0, high = 1;  ///< the colour scale, the same across runs
     QString scale_label;       ///< "log₁₀(1 − θ)"
@@ -204,6 +220,8 @@ struct Figure {
     std::optional<ColourKey> colour_key = {};  ///< with shared_axes
     std::vector<Plot> plots;       ///< the first is the main one; strips (ratio B/A) follow below it
     std::vector<Note> notes = {};  ///< in rows under the plots
+    std::vector<RunState> state_key =
+        {};              ///< the glyphs of a map of runs with their words, in a row under it
     QString summary;     ///< one sentence for screen readers: "Post-LN: gradient falls 1e-7 from …"
     QString empty_text;  ///< shown if there is nothing to draw, with the reason
 };

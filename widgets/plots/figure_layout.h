@@ -3,6 +3,7 @@
 
 #include "widgets/plots/axis_range.h"
 #include "widgets/plots/figure.h"
+#include "widgets/plots/glyph.h"
 #include "widgets/plots/theme.h"
 #include "widgets/plots/ticks.h"
 
@@ -61,6 +62,13 @@ struct CurveShape {
     QVector<QLineF> columns = {};
 };
 
+/// A glyph, on a box where it is drawn over hatching.
+struct GlyphShape {
+    QRectF rect;
+    Glyph glyph = Glyph::Dot;
+    QColor colour, background = {};
+};
+
 struct CellShape {
     enum class Mark { None, NaN, Inf };
     QRectF rect;
@@ -69,12 +77,18 @@ struct CellShape {
     QString text;
     Mark mark = Mark::None;
     bool selected = false;
+    bool best = false;      ///< framed
+    QRectF text_rect = {};  ///< null = the middle of the cell
+    TextShape::Font font = TextShape::Font::Small;
+    std::vector<GlyphShape> glyphs = {};
+    std::vector<TextShape> counts = {};  ///< of glyphs that represent several runs
 };
 
 struct TickShape {
     Tick tick;
-    double at = 0;      ///< pixel along the axis
-    QRectF label_rect;  ///< null where the label is not drawn
+    double at = 0;       ///< pixel along the axis
+    QRectF label_rect;   ///< null where the label is not drawn
+    QColor colour = {};  ///< of the label; invalid = muted
 };
 
 /// Evenly spaced grid lines in axis coordinates (log10 of the value on a log axis).
@@ -99,9 +113,10 @@ struct PlotLayout {
 struct FigureLayout {
     QSizeF size;
     std::vector<PlotLayout> plots;
-    std::vector<AreaShape> areas;  ///< outside the plots: the colour key
-    std::vector<LineShape> lines;  ///< outside the plots: legend swatches
-    std::vector<TextShape> texts;  ///< title, empty text, legend, notes
+    std::vector<AreaShape> areas;    ///< outside the plots: the colour key
+    std::vector<LineShape> lines;    ///< outside the plots: legend swatches
+    std::vector<GlyphShape> glyphs;  ///< of the key of states
+    std::vector<TextShape> texts;    ///< title, empty text, legend, notes
 };
 
 /// Lays a figure out in `size`. Any size and any data give a layout; a figure with nothing to show gives its

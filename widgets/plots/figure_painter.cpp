@@ -123,6 +123,13 @@ void paintTexts(QPainter& painter, const std::vector<TextShape>& texts, const Re
     }
 }
 
+void paintGlyphs(QPainter& painter, const std::vector<GlyphShape>& glyphs) {
+    for (const GlyphShape& shape : glyphs) {
+        if (shape.background.isValid()) painter.fillRect(shape.rect, shape.background);
+        paintGlyph(painter, shape.rect, shape.glyph, shape.colour);
+    }
+}
+
 /// The cells as one image, a pixel per cell, so that exports contain one image instead of thousands of boxes;
 /// marks, frames and texts above it.
 void paintCells(QPainter& painter, const PlotLayout& plot, const RenderStyle& style) {
@@ -155,9 +162,17 @@ void paintCells(QPainter& painter, const PlotLayout& plot, const RenderStyle& st
             paintLines(painter, {hatch(cell.rect, 4 * style.unit), style.theme.bad, style.unit, {}});
         const QString text = cell.mark == CellShape::Mark::Inf ? QStringLiteral("▲") : cell.text;
         if (!text.isEmpty())
-            paintText(painter, cell.rect, Qt::AlignCenter, text, style.small, textOn(cell.fill), style);
+            paintText(painter, cell.text_rect.isNull() ? cell.rect : cell.text_rect, Qt::AlignCenter, text,
+                      fontOf(cell.font, style), textOn(cell.fill), style);
+        paintGlyphs(painter, cell.glyphs);
+        paintTexts(painter, cell.counts, style);
     }
     for (const auto& cell : plot.cells) {
+        if (cell.best) {
+            const double inset = 3 * style.unit;
+            painter.setPen(pen(textOn(cell.fill), 1.5 * style.unit));
+            painter.drawRect(cell.rect.adjusted(inset, inset, -inset, -inset));
+        }
         if (!cell.selected) continue;
         painter.setPen(pen(style.theme.selection, 2 * style.unit));
         painter.drawRect(cell.rect);
@@ -179,7 +194,7 @@ void paintTicks(QPainter& painter, const PlotLayout& plot, const RenderStyle& st
         for (const auto& t : *ticks) {
             if (!t.label_rect.isNull())
                 paintText(painter, t.label_rect, Qt::AlignCenter, t.tick.label, style.small,
-                          style.theme.muted, style);
+                          t.colour.isValid() ? t.colour : style.theme.muted, style);
         }
     }
 }
@@ -212,6 +227,7 @@ void paintFigure(QPainter& painter, const FigureLayout& layout, const RenderStyl
     painter.setBrush(Qt::NoBrush);
     for (const auto& plot : layout.plots) paintPlot(painter, plot, style);
     for (const auto& lines : layout.lines) paintLines(painter, lines);
+    paintGlyphs(painter, layout.glyphs);
     paintTexts(painter, layout.texts, style);
 }
 

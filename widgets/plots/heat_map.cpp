@@ -7,14 +7,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace normscope::widgets {
 namespace {
 
 constexpr double kSmallestCell = 6;
 constexpr double kBarWidth = 8;
+constexpr double kGlyph = 10, kGlyphStep = 13;  // of the runs of a cell, in units
 
 QColor cellColour(const HeatMap& map, double value, const RenderStyle& style) {
+    if (map.colour == HeatMap::Colour::None) return style.theme.neutral;
     const double span = map.high > map.low ? map.high - map.low : 1;
     if (map.colour == HeatMap::Colour::Magnitude)
         return sequentialColour((value - map.low) / span, false);  // unlike for lines, bright is large
@@ -42,8 +45,92 @@ std::size_t loudest(const HeatMap& map, int row, int column, int merged) {
     return best;
 }
 
+QString barText(const QString& given, double value) {
+    return given.isEmpty() ? numberText(value, 3) : given;
+}
+
+double rowNotesWidth(const HeatMap& map, const RenderStyle& style) {
+    double width = 0;
+    for (const QString& text : map.row_notes + QStringList{map.row_notes_title})
+        width = std::max(width, textSize(text, TextShape::Font::Small, style).width());
+    return width > 0 ? width + 12 * style.unit : 0;
+}
+
+void addRowNotes(const HeatMap& map, const RenderStyle& style, PlotLayout& layout) {
+    const double left = layout.area.right() + 8 * style.unit;
+    const double row = textSize(QStringLiteral("X"), TextShape::Font::Small, style).height();
+    const auto add = [&](const QString& text, double middle, const QColor& colour) {
+        const double width = textSize(text, TextShape::Font::Small, style).width();
+        if (!text.isEmpty())
+            layout.texts.push_back({QRectF(left, middle - row / 2, width, row),
+                                    Qt::AlignLeft | Qt::AlignVCenter,
+                                    text,
+                                    colour,
+                                    TextShape::Font::Small,
+                                    {}});
+    };
+    for (int i = 0; i < std::min<int>(map.rows, static_cast<int>(map.row_notes.size())); ++i)
+        add(map.row_notes[i], layout.y.toPixel(i + 0.5), style.theme.text);
+    add(map.row_notes_title, layout.area.top() - 0.7 * row, style.theme.muted);
+}
+
+/// The value above the glyphs of the cell's runs, where both fit; of more runs than fit, a glyph and the
+/// count for each state.
+void addRuns(const CellRuns& runs, const RenderStyle& style, CellShape& cell) {
+    const double glyph = kGlyph * style.unit, step = kGlyphStep * style.unit;
+    const QSizeF small = textSize(QStringLiteral("0"), TextShape::Font::Small, style);
+    if (!cell.text.isEmpty()) {
+        for (const auto font : {TextShape::Font::Title, TextShape::Font::Text, TextShape::Font::Small})
+            if (const QSizeF size = textSize(cell.text, font, style);
+                size.width() + 8 * style.unit <= cell.rect.width() &&
+                size.height() + (runs.states.empty() ? 0 : glyph + 8 * style.unit) <= cell.rect.height()) {
+                cell.font = font;
+                break;
+            }
+    }
+    const double text_height = cell.text.isEmpty() ? 0 : textSize(cell.text, cell.font, style).height();
+    const double height = text_height + (text_height > 0 ? 3 * style.unit : 0) + glyph;
+    if (runs.states.empty() || height + 4 * style.unit > cell.rect.height()) return;
+
+    std::vector<std::pair<RunState, std::size_t>> shown;
+    for (const RunState state : runs.states) shown.emplace_back(state, 1);
+    const double space = cell.rect.width() - 8 * style.unit;
+    const bool counted = static_cast<double>(shown.size()) * step > space;
+    double width = static_cast<double>(shown.size()) * step;
+    if (counted) {
+        std::map<RunState, std::size_t> counts;
+        for (const RunState state : runs.states) ++counts[state];
+        shown.assign(counts.begin(), counts.end());
+        width = 0;
+        for (const auto& [state, count] : shown)
+            width +=
+                step + static_cast<double>(QString::number(count).size()) * small.width() + 4 * style.unit;
+        if (width > space) return;
+    }
+    const double top = cell.rect.center().y() - height / 2;
+    if (text_height > 0) cell.text_rect = QRectF(cell.rect.left(), top, cell.rect.width(), text_height);
+    const bool hatched = cell.mark == CellShape::Mark::NaN;
+    const QColor ink = textOn(cell.fill), box = hatched ? style.theme.background : QColor();
+    double left = cell.rect.center().x() - width / 2;
+    for (const auto& [state, count] : shown) {
+        QRectF at(left + (step - glyph) / 2, top + height - glyph, glyph, glyph);
+        const double small_dot = 0.3 * glyph;
+        if (state == RunState::Prepared) at.adjust(small_dot, small_dot, -small_dot, -small_dot);
+        cell.glyphs.push_back({at, cellGlyph(state), ink, box});
+        left += step;
+        if (!counted) continue;
+        cell.counts.push_back(
+            {QRectF(left, at.center().y() - small.height() / 2,
+                    static_cast<double>(QString::number(count).size()) * small.width(), small.height()),
+             Qt::AlignCenter, QString::number(count), ink, TextShape::Font::Small, box});
+        left += cell.counts.back().rect.width() + 4 * style.unit;
+    }
+}
+
 void addColourBar(const HeatMap& map, const RenderStyle& style, PlotLayout& layout) {
-    const double left = layout.area.right() + 8 * style.unit, width = kBarWidth * style.unit;
+    if (map.colour == HeatMap::Colour::None) return;
+    const double left = layout.area.right() + 8 * style.unit + rowNotesWidth(map, style);
+    const double width = kBarWidth * style.unit;
     const double height = textSize(QStringLiteral("X"), TextShape::Font::Small, style).height();
     const double top = layout.area.top() + height / 2, bottom = layout.area.bottom() - height / 2;
     constexpr int kSteps = 48;
@@ -54,8 +141,7 @@ void addColourBar(const HeatMap& map, const RenderStyle& style, PlotLayout& layo
         layout.areas.push_back(
             {QPolygonF(piece), cellColour(map, map.low + t * (map.high - map.low), style)});
     }
-    const auto label = [&](double value, double y) {
-        const QString text = numberText(value, 3);
+    const auto label = [&](const QString& text, double y) {
         const QSizeF size = textSize(text, TextShape::Font::Small, style);
         layout.texts.push_back(
             {QRectF(left + width + 3 * style.unit, y - size.height() / 2, size.width(), size.height()),
@@ -65,16 +151,22 @@ void addColourBar(const HeatMap& map, const RenderStyle& style, PlotLayout& layo
              TextShape::Font::Small,
              {}});
     };
-    label(map.high, top);
-    label(map.low, bottom);
+    label(barText(map.high_text, map.high), top);
+    label(barText(map.low_text, map.low), bottom);
 }
 
 }  // namespace
 
-double colourBarWidth(const HeatMap& map, const RenderStyle& style) {
-    const double labels = std::max(textSize(numberText(map.low, 3), TextShape::Font::Small, style).width(),
-                                   textSize(numberText(map.high, 3), TextShape::Font::Small, style).width());
-    return (8 + kBarWidth + 5) * style.unit + labels;
+double widthRightOf(const HeatMap& map, const RenderStyle& style) {
+    if (map.colour == HeatMap::Colour::None) return 8 * style.unit + rowNotesWidth(map, style);
+    double labels = 0;
+    for (const QString& text : {barText(map.low_text, map.low), barText(map.high_text, map.high)})
+        labels = std::max(labels, textSize(text, TextShape::Font::Small, style).width());
+    return (8 + kBarWidth + 5) * style.unit + labels + rowNotesWidth(map, style);
+}
+
+Glyph cellGlyph(RunState state) {
+    return state == RunState::Prepared ? Glyph::Dot : outcomeGlyph(state);
 }
 
 std::vector<Tick> cellTicks(int count, const QStringList& names) {
@@ -116,7 +208,11 @@ void addCells(const HeatMap& map, const RenderStyle& style, PlotLayout& layout) 
                          right = layout.x.toPixel(std::min(column + merged, map.columns));
             cell.rect = QRectF(QPointF(left, top), QPointF(right, bottom));
             const bool neutral = i < map.neutral.size() && map.neutral[i];
-            if (std::isnan(value))
+            if (!map.runs.empty()) {
+                const double gap = std::min(style.unit, cell.rect.width() / 8);
+                cell.rect.adjust(gap, gap, -gap, -gap);
+            }
+            if (std::isnan(value) && !neutral)
                 cell.mark = CellShape::Mark::NaN;
             else if (std::isinf(value) && value > 0)
                 cell.mark = CellShape::Mark::Inf;
@@ -130,6 +226,10 @@ void addCells(const HeatMap& map, const RenderStyle& style, PlotLayout& layout) 
                 cell.text = map.text[static_cast<qsizetype>(i)];
             cell.selected = row <= map.selected_row && map.selected_row < row + merged &&
                             column <= map.selected_column && map.selected_column < column + merged;
+            if (merged == 1 && i < map.runs.size()) {
+                cell.best = map.runs[i].best;
+                addRuns(map.runs[i], style, cell);
+            }
             layout.cells.push_back(std::move(cell));
         }
     }
@@ -150,6 +250,7 @@ QString mergedText(int merged) {
 
 void addHeatMapInGrid(const HeatMap& map, const RenderStyle& style, bool bar, PlotLayout& layout) {
     addCells(map, style, layout);
+    addRowNotes(map, style, layout);
     if (bar) addColourBar(map, style, layout);
 }
 

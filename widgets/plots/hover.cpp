@@ -119,6 +119,16 @@ std::vector<HoverLine> cellLines(const Figure& figure, const HoverPoint& point) 
     const HeatMap& map = plot.maps.front();
     if (point.row >= map.rows || point.column >= map.columns) return {};
     std::vector<HoverLine> lines;
+    const std::size_t cell = static_cast<std::size_t>(point.row) * static_cast<std::size_t>(map.columns) +
+                             static_cast<std::size_t>(point.column);
+    if (cell < map.runs.size()) {
+        QStringList names;
+        if (const QString name = map.row_names.value(point.row); !name.isEmpty()) names << name;
+        names << (plot.x.label + u' ' + map.column_names.value(point.column)).trimmed();
+        lines.push_back({names.join(QStringLiteral(" · ")), {}});
+        for (const QString& line : map.runs[cell].lines) lines.push_back({line, {}});
+        return lines;
+    }
     QString place = cellName(map.row_names, point.row, plot.y.label) + QStringLiteral(" · ") +
                     cellName(map.column_names, point.column, plot.x.label);
     if (!figure.subtitle.isEmpty()) place += QStringLiteral(" · ") + figure.subtitle;
@@ -201,6 +211,24 @@ std::optional<HoverPoint> hoverNeighbour(const Figure& figure, const HoverPoint&
     if (direction > 0 ? at == xs.end() : at == xs.begin()) return std::nullopt;
     next.x = direction > 0 ? *at : *(at - 1);
     return next;
+}
+
+std::optional<HoverPoint> cellNeighbour(const Figure& figure, const HoverPoint& point, int right, int up) {
+    if (point.plot < 0 || static_cast<std::size_t>(point.plot) >= figure.plots.size()) return std::nullopt;
+    const Plot& plot = figure.plots[static_cast<std::size_t>(point.plot)];
+    if (plot.maps.empty() || plot.maps.front().rows <= 0 || plot.maps.front().columns <= 0)
+        return std::nullopt;
+    const HeatMap& map = plot.maps.front();
+    HoverPoint next = point;
+    if (point.row < 0 || point.column < 0) {
+        next.row = map.rows - 1;
+        next.column = 0;
+        return next;
+    }
+    next.row += up;
+    next.column += right;
+    const bool inside = next.row >= 0 && next.row < map.rows && next.column >= 0 && next.column < map.columns;
+    return inside ? std::optional(next) : std::nullopt;
 }
 
 std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point) {

@@ -35,6 +35,10 @@ std::optional<HoverPoint> hoverAt(const Figure& figure, const FigureLayout& layo
 /// the end.
 std::optional<HoverPoint> hoverNeighbour(const Figure& figure, const HoverPoint& point, int direction);
 
+/// The cell of a map so many columns to the right and rows up; the upper left one where `point` is in no
+/// cell; nullopt at the edge, and where the plot is no map.
+std::optional<HoverPoint> cellNeighbour(const Figure& figure, const HoverPoint& point, int right, int up);
+
 /// The card: place (run, where each has its own plot; layer and sub-layer), step, quantity with unit, every
 /// run's raw value (4 digits) ± its standard error, with its own step where these differ, ratios of values of
 /// one step to the first run, bounds, draft or exact. Empty where the point is no longer in the figure.

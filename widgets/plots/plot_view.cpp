@@ -140,6 +140,14 @@ void PlotView::rebuild() {
     std::optional<HoverPoint> point = hover_;
     if (mouse_inside_) point = hoverAt(shown_, figureLayout(), hover_position_);
     if (point && static_cast<std::size_t>(point->plot) >= figureLayout().plots.size()) point.reset();
+    if (marked_from_ && marked_to_) {  // the cells may have moved
+        const bool there = isMap(marked_to_->plot) &&
+                           std::max(marked_from_->row, marked_to_->row) <
+                               shown_.plots[static_cast<std::size_t>(marked_to_->plot)].maps.front().rows &&
+                           std::max(marked_from_->column, marked_to_->column) <
+                               shown_.plots[static_cast<std::size_t>(marked_to_->plot)].maps.front().columns;
+        there ? markTo(*marked_to_) : endMarking();
+    }
     setHover(point);
 }
 
@@ -190,10 +198,44 @@ void PlotView::moveHover(int direction) {
     auto next = hoverNeighbour(shown_, from, direction);
     if (!next) return;
     const PlotLayout& layout = figureLayout().plots[static_cast<std::size_t>(next->plot)];
-    const double pixel = isMap(next->plot) ? layout.x.toPixel(next->column + 0.5) : layout.x.toPixel(next->x);
-    hover_position_ = QPoint(static_cast<int>(pixel), static_cast<int>(layout.area.top()) + 8);
+    hover_position_ =
+        QPoint(static_cast<int>(layout.x.toPixel(next->x)), static_cast<int>(layout.area.top()) + 8);
     mouse_inside_ = false;
     setHover(next);
+}
+
+void PlotView::moveCell(int right, int up, bool extend) {
+    const HoverPoint from = hover_.value_or(HoverPoint{0, kNaN, -1, -1, -1});
+    const auto next = cellNeighbour(shown_, from, right, up);
+    if (!next) return;
+    const PlotLayout& layout = figureLayout().plots[static_cast<std::size_t>(next->plot)];
+    hover_position_ =
+        QPointF(layout.x.toPixel(next->column + 0.5), layout.y.toPixel(next->row + 0.5)).toPoint();
+    mouse_inside_ = false;
+    if (!extend || !cells_markable_)
+        endMarking();
+    else if (!marked_from_)
+        marked_from_ = from.row >= 0 ? from : *next;
+    setHover(next);
+    if (marked_from_) markTo(*next);
+}
+
+/// The box around the cells from marked_from_ to this one.
+void PlotView::markTo(const HoverPoint& corner) {
+    marked_to_ = corner;
+    const PlotLayout& layout = figureLayout().plots[static_cast<std::size_t>(corner.plot)];
+    const auto [left, right] = std::minmax(marked_from_->column, corner.column);
+    const auto [low, high] = std::minmax(marked_from_->row, corner.row);
+    overlay_->box = QRectF(QPointF(layout.x.toPixel(left), layout.y.toPixel(high + 1)),
+                           QPointF(layout.x.toPixel(right + 1), layout.y.toPixel(low)));
+    overlay_->update();
+}
+
+void PlotView::endMarking() {
+    marked_from_.reset();
+    marked_to_.reset();
+    overlay_->box = QRectF();
+    overlay_->update();
 }
 
 void PlotView::setHover(std::optional<HoverPoint> point) {
@@ -275,6 +317,18 @@ void PlotView::mouseMoveEvent(QMouseEvent* event) {
         card_->hide();
         return;
     }
+    if (cells_markable_ && (event->buttons() & Qt::LeftButton) && isMap(pressed_plot_) &&
+        (event->pos() - pressed_at_).manhattanLength() >= QApplication::startDragDistance()) {
+        // Outside the map the nearest cell of its edge.
+        const QRectF area = figureLayout().plots[static_cast<std::size_t>(pressed_plot_)].area;
+        const QPointF inside(std::clamp<double>(event->pos().x(), area.left(), area.right() - 1),
+                             std::clamp<double>(event->pos().y(), area.top(), area.bottom() - 1));
+        if (!marked_from_) marked_from_ = hoverAt(shown_, figureLayout(), pressed_at_);
+        const auto corner = hoverAt(shown_, figureLayout(), inside);
+        if (marked_from_ && corner && corner->plot == marked_from_->plot) markTo(*corner);
+        card_->hide();
+        return;
+    }
     setHover(hoverAt(shown_, figureLayout(), event->pos()));
 }
 
@@ -282,10 +336,17 @@ void PlotView::mouseReleaseEvent(QMouseEvent* event) {
     if (event->button() != Qt::LeftButton || pressed_plot_ < 0) return;
     const std::size_t plot = static_cast<std::size_t>(std::exchange(pressed_plot_, -1));
     const QRectF box = std::exchange(overlay_->box, QRectF());
-    overlay_->update();
+    const auto from = marked_from_, to = marked_to_;
+    endMarking();
     if (plot >= figureLayout().plots.size()) return;  // the figure changed under the mouse
     const PlotLayout& layout = figureLayout().plots[plot];
-    if (isMap(static_cast<int>(plot))) {
+    if (isMap(static_cast<int>(plot)) && from && to && !(*from == *to)) {
+        const HeatMap& map = shown_.plots[plot].maps.front();  // it may have become smaller
+        const auto [low, high] = std::minmax(from->row, to->row);
+        const auto [left, right] = std::minmax(from->column, to->column);
+        if (high < map.rows && right < map.columns)
+            Q_EMIT cellsMarked(low, left, high, right, static_cast<int>(plot));
+    } else if (isMap(static_cast<int>(plot))) {
         const auto cell = hoverAt(shown_, figureLayout(), event->pos());
         if (cell && cell->plot == static_cast<int>(plot) && cell->row >= 0)
             Q_EMIT cellClicked(cell->row, cell->column, cell->plot);
@@ -338,6 +399,34 @@ void PlotView::keyPressEvent(QKeyEvent* event) {
     if (event->modifiers() & ~(Qt::ShiftModifier | Qt::KeypadModifier)) {
         event->ignore();
         return;
+    }
+    if (isMap(hover_ ? hover_->plot : 0)) {
+        const bool extend = event->modifiers() & Qt::ShiftModifier;
+        switch (event->key()) {
+            case Qt::Key_Left:
+                return moveCell(-1, 0, extend);
+            case Qt::Key_Right:
+                return moveCell(1, 0, extend);
+            case Qt::Key_Up:
+                return moveCell(0, 1, extend);
+            case Qt::Key_Down:
+                return moveCell(0, -1, extend);
+            case Qt::Key_Return:
+            case Qt::Key_Enter: {
+                const auto from = marked_from_, to = marked_to_;
+                endMarking();
+                if (from && to && !(*from == *to)) {
+                    const auto [low, high] = std::minmax(from->row, to->row);
+                    const auto [left, right] = std::minmax(from->column, to->column);
+                    Q_EMIT cellsMarked(low, left, high, right, to->plot);
+                } else if (hover_ && hover_->row >= 0) {
+                    Q_EMIT cellClicked(hover_->row, hover_->column, hover_->plot);
+                }
+                return;
+            }
+            default:
+                break;
+        }
     }
     switch (event->key()) {
         case Qt::Key_X:

@@ -18,7 +18,8 @@ namespace normscope::widgets {
 /// Mouse: drag a box to zoom, Ctrl+wheel zooms at the mouse, double-click on a plot resets, double-click
 /// elsewhere requests the focus view; a plain wheel event is passed to the parent. Keys: X, Y switch log (Y
 /// acts on the plot under the mouse, else on the first), Left/Right move the crosshair, Home resets, Ctrl+C
-/// copies the card, ? requests help, F the focus view. Until zoomed, the axes follow the data.
+/// copies the card, ? requests help, F the focus view. Until zoomed, the axes follow the data. In a map the
+/// arrows move from cell to cell, and Enter is a click on the cell.
 class PlotView : public QGraphicsView {
     Q_OBJECT
   public:
@@ -37,6 +38,8 @@ class PlotView : public QGraphicsView {
     void setSizes(int text_px, double line_px);
     /// Off where the window shows the title.
     void setTitleShown(bool shown);
+    /// On: a drag, or Shift with the arrows and Enter, marks a rectangle of cells of a map (cellsMarked).
+    void setCellsMarkable(bool markable) { cells_markable_ = markable; }
 
     /// While frozen (a knob is dragged) the ranges do not change; they follow the data again on release.
     void setAxesFrozen(bool frozen);
@@ -62,6 +65,8 @@ class PlotView : public QGraphicsView {
     void focusRequested();
     void helpRequested();
     void cellClicked(int row, int column, int plot);
+    /// Both corners are inside; rows are counted from below.
+    void cellsMarked(int first_row, int first_column, int last_row, int last_column, int plot);
 
   protected:
     bool event(QEvent* event) override;
@@ -84,6 +89,9 @@ class PlotView : public QGraphicsView {
     void zoom(std::size_t plot, std::optional<Range> x, std::optional<Range> y);
     void toggleLog(Along along);
     void moveHover(int direction);
+    void moveCell(int right, int up, bool extend);
+    void markTo(const HoverPoint& corner);
+    void endMarking();
     void setHover(std::optional<HoverPoint> point);
     void showHover();
     PlotAxesView& axesView(PlotViewState& state, std::size_t plot) const;
@@ -103,6 +111,8 @@ class PlotView : public QGraphicsView {
     QPoint hover_position_;
     bool mouse_inside_ = false;
     std::optional<double> crosshair_;
+    bool cells_markable_ = false;
+    std::optional<HoverPoint> marked_from_, marked_to_;  ///< corners of the marked cells
     int pressed_plot_ = -1;
     QPoint pressed_at_;
 };

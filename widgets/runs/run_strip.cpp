@@ -71,14 +71,18 @@ RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
     const auto menu = [&](const QString& text, const QString& tip, void (RunStrip::*chosen)(const QString&)) {
         auto* made = new QMenu(this);
         button(text, tip)->setMenu(made);
-        connect(made, &QMenu::triggered, this,
-                [this, chosen](QAction* action) { Q_EMIT (this->*chosen)(action->data().toString()); });
+        connect(made, &QMenu::triggered, this, [this, chosen](QAction* action) {
+            Q_EMIT(this->*chosen)(action->data().toString());
+        });
         return made;
     };
     connect(button(tr("Runs"), tr("All recordings (Ctrl+Shift+O)")), &QPushButton::clicked, this,
             &RunStrip::recordingsRequested);
     stories_ = menu(tr("Stories"), tr("A comparison, explained step by step"), &RunStrip::storyChosen);
     presets_ = menu(tr("Presets"), tr("Replace the selected run by a preset"), &RunStrip::presetChosen);
+
+    sweeps_ = new QMenu(this);
+    button(tr("Sweep"), tr("Many runs over two keys, as a map"))->setMenu(sweeps_);
 
     auto* search = new GlyphButton(Glyph::Search, tr("Find anything (Ctrl+K)"), this);
     auto* theme = new GlyphButton(Glyph::Theme, tr("Light or dark theme"), this);

@@ -28,6 +28,8 @@ class RunStrip : public QWidget {
     /// Preset names and their display texts, in the same order.
     void setPresets(const QStringList& names, const QStringList& titles);
     void setStories(const QStringList& names, const QStringList& titles);
+    /// The menu of sweeps, filled by its owner.
+    QMenu* sweepMenu() const { return sweeps_; }
     /// Opens a field over a run's chip; Enter sends runRenamed(), Esc and another click close it.
     void editName(const QString& id);
     const std::vector<RunChip*>& chips() const { return chips_; }
@@ -49,6 +51,7 @@ class RunStrip : public QWidget {
     QHBoxLayout* runs_;
     QMenu* presets_;
     QMenu* stories_;
+    QMenu* sweeps_;
 };
 
 }  // namespace normscope::widgets
