@@ -7,6 +7,7 @@
 #include "widgets/plots/glyph.h"
 
 #include <QActionGroup>
+#include <QApplication>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenu>
@@ -73,7 +74,7 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     using widgets::Glyph;
     options_button_ = glyphButton(header_, Glyph::More, tr("Options of the panel"), "panelOptions");
     options_menu_ = popUpMenu(options_button_);
-    // On the header's right end while the mouse is over the panel; their actions have keys too.
+    // On the header's right end while the mouse is over the panel or the header has the keyboard's focus.
     tools_ = new QWidget(header_);
     tools_->setObjectName(QStringLiteral("tools"));
     tools_->setAutoFillBackground(true);
@@ -98,6 +99,13 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     tools->setSpacing(2);
     for (QToolButton* button : {save, help, expand}) tools->addWidget(button);
     tools_->hide();
+    // Left to right. A hidden button takes no Tab: with the focus in the header they are shown.
+    QWidget* before = menu_;
+    for (QToolButton* button : {save, help, expand, options_button_}) {
+        setTabOrder(before, button);
+        before = button;
+    }
+    connect(qApp, &QApplication::focusChanged, this, &PanelCell::showTools);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -186,7 +194,6 @@ void PanelCell::setTextSizes(int text_px, double line_px) {
     header_->setAutoFillBackground(large);  // one surface with the headline above
     header_->layout()->setContentsMargins(large ? kLargeMargin : 6, 0, 4, 0);
     options_button_->setVisible(!large);
-    tools_->setVisible(!large && underMouse());
     for (QWidget* text : {static_cast<QWidget*>(menu_), static_cast<QWidget*>(subtitle_)}) {
         QFont type = font();
         if (large) type.setPixelSize(kLargeText);
@@ -194,7 +201,7 @@ void PanelCell::setTextSizes(int text_px, double line_px) {
         text->setFont(type);
     }
     elideSubtitle();
-    placeTools();
+    showTools();
 }
 
 void PanelCell::refresh() {
@@ -234,15 +241,19 @@ void PanelCell::showEvent(QShowEvent* event) {
 
 void PanelCell::enterEvent(QEnterEvent* event) {
     QFrame::enterEvent(event);
-    if (large_) return;
-    placeTools();
-    tools_->show();
-    tools_->raise();
+    showTools();
 }
 
 void PanelCell::leaveEvent(QEvent* event) {
     QFrame::leaveEvent(event);
-    tools_->hide();
+    showTools();
+}
+
+void PanelCell::showTools() {
+    const bool shown = !large_ && (underMouse() || header_->isAncestorOf(QApplication::focusWidget()));
+    if (shown) placeTools();
+    tools_->setVisible(shown);
+    if (shown) tools_->raise();
 }
 
 void PanelCell::placeTools() {

@@ -62,6 +62,8 @@ class PanelCell : public QFrame {
   private:
     void elideSubtitle();
     void placeTools();
+    /// Shown while the mouse is over the panel or the header has the focus.
+    void showTools();
     /// Of a heat map: selects its layer and head, or shows its step.
     void showCell(int row_index, int column_index, int plot);
     void fillPanelMenu();

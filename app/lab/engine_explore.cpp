@@ -18,7 +18,8 @@ using namespace std::chrono_literals;
 
 // During a drag.
 constexpr auto kBackwardInterval = 45ms;
-constexpr auto kRest = 25ms;  // more than between two moves of a mouse
+constexpr auto kRest = 25ms;        // more than between two moves of a mouse
+constexpr int kDraftSequences = 2;  // the fewest with an error bar
 
 double milliseconds(std::chrono::steady_clock::duration d) {
     return std::chrono::duration<double, std::milli>(d).count();
@@ -142,6 +143,7 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
             // The results of an unchanged recipe are kept: a knob may act on one run of several.
             if (run.measured != recipe) {
                 run.results.clear();
+                run.drafts.clear();
                 run.measured = recipe;
             }
             explored_.push_back(std::move(run));
@@ -151,15 +153,24 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
     return frames;
 }
 
+bool EngineWorker::Explored::knows(const std::vector<std::string>& probes) const {
+    return std::all_of(probes.begin(), probes.end(),
+                       [&](const auto& probe) { return results.count(probe) > 0; });
+}
+
 std::vector<ProbeResult> EngineWorker::Explored::of(const std::vector<std::string>& probes) const {
     std::vector<ProbeResult> found;
-    for (const std::string& probe : probes) found.push_back(results.at(probe));
+    for (const std::string& probe : probes) {
+        const auto result = results.find(probe);
+        found.push_back(result != results.end() ? result->second : drafts.at(probe));
+    }
     return found;
 }
 
-/// Both lists, without what is known; the function is called when the first is complete.
+/// Both lists, without what is known; the function is called when the first is complete. A draft is measured
+/// to its end, so that a drag always gets frames; the whole batch is given up for a newer request.
 void EngineWorker::measureCheap(std::size_t index, const std::vector<std::string>& first,
-                                const std::vector<std::string>& then, ThreadPool& pool,
+                                const std::vector<std::string>& then, ThreadPool& pool, bool draft,
                                 const std::function<void()>& first_measured) {
     Explored& run = explored_[index];
     std::vector<std::string> missing;
@@ -172,11 +183,15 @@ void EngineWorker::measureCheap(std::size_t index, const std::vector<std::string
     if (left == 0) first_measured();
     add(then);
     if (missing.empty()) return;
-    run.experiment->measure(missing, pool, &shutting_down_, [&](ProbeResult result) {
-        const std::string probe = result.probe;
-        run.results.insert_or_assign(probe, std::move(result));
-        if (left > 0 && --left == 0) first_measured();
-    });
+    const bool part = draft && probe_shape(run.experiment->recipe()).sequences > kDraftSequences;
+    run.experiment->measure(
+        missing, pool, draft ? &shutting_down_ : &cancel_,
+        [&](ProbeResult result) {
+            const std::string probe = result.probe;
+            (part ? run.drafts : run.results).insert_or_assign(probe, std::move(result));
+            if (left > 0 && --left == 0) first_measured();
+        },
+        draft ? kDraftSequences : kProbeSequences);
 }
 
 template <class Measure>
@@ -206,26 +221,33 @@ void EngineWorker::answer(const ExploreRequest& request) {
         frame.times = {begin, prepared, now};
         send(std::move(frame));
     };
-    // The first frame of a drag has the forward pass alone, and a drag leaves the rest for later.
-    const bool in_parts = request.dragging && !runs.empty() && !wanted.forward.empty();
-    const bool backward = !in_parts || begin - last_backward_ >= kBackwardInterval;
-    std::vector<std::string> then;
-    if (backward)
-        then = wanted.backward;
-    else
-        rest.cheap = wanted.backward;
-    const bool nothing_left = wanted.expensive.empty() || runs.empty();
+    // Drafts come first, and of them those of the forward pass alone; the whole batch follows a drag once it
+    // rests.
+    const bool draft = !runs.empty();
+    const bool in_parts = draft && !wanted.forward.empty();
+    const bool backward = !in_parts || !request.dragging || begin - last_backward_ >= kBackwardInterval;
+    const std::vector<std::string> then = backward ? wanted.backward : std::vector<std::string>{};
+    if (draft) {
+        rest.cheap = wanted.forward;
+        rest.cheap.insert(rest.cheap.end(), wanted.backward.begin(), wanted.backward.end());
+    }
+    const bool nothing_left = runs.empty() || (rest.cheap.empty() && rest.expensive.empty());
     std::vector<RunFrame> content = runs;
+    const auto add = [&](std::size_t i, const std::vector<std::string>& probes) {
+        for (ProbeResult& result : explored_[i].of(probes))
+            content[i].delta.probes.push_back(std::move(result));
+        content[i].draft |= !explored_[i].knows(probes);
+    };
     std::atomic<std::size_t> left{runs.size()};
     if (!runs.empty())
         forEachExplored([&](std::size_t i, ThreadPool& pool) {
-            measureCheap(i, wanted.forward, then, pool, [&, i] {
-                content[i].delta.probes = explored_[i].of(wanted.forward);
+            measureCheap(i, wanted.forward, then, pool, draft, [&, i] {
+                add(i, wanted.forward);
                 // The last run whose forward pass ends; the others may be in their backward pass.
                 if (--left > 0 || !in_parts) return;
                 std::vector<RunFrame> all = content;
                 all.insert(all.end(), rejected.begin(), rejected.end());
-                answered(std::move(all), nothing_left && wanted.backward.empty());
+                answered(std::move(all), nothing_left);
             });
         });
     if (in_parts) {
@@ -233,15 +255,13 @@ void EngineWorker::answer(const ExploreRequest& request) {
         content = runs;
     }
     if (!then.empty() || !in_parts) {
-        for (std::size_t i = 0; i < runs.size(); ++i)
-            for (ProbeResult& result : explored_[i].of(then))
-                content[i].delta.probes.push_back(std::move(result));
+        for (std::size_t i = 0; i < runs.size(); ++i) add(i, then);
         if (!in_parts) content.insert(content.end(), rejected.begin(), rejected.end());
         answered(std::move(content), nothing_left);
         last_backward_ = Clock::now();
     }
-    if (runs.empty() || (rest.cheap.empty() && rest.expensive.empty())) return;
-    if (!in_parts) return refine(rest);
+    if (nothing_left) return;
+    if (!request.dragging) return refine(rest);
     QTimer::singleShot(kRest, this, [this, rest] {
         if (rest.generation != answered_ || cancel_) return;  // a newer request replaces it
         try {
@@ -267,7 +287,7 @@ void EngineWorker::refine(const Rest& rest) {
     };
     if (!rest.cheap.empty()) {
         forEachExplored(
-            [&](std::size_t i, ThreadPool& pool) { measureCheap(i, {}, rest.cheap, pool, [] {}); });
+            [&](std::size_t i, ThreadPool& pool) { measureCheap(i, {}, rest.cheap, pool, false, [] {}); });
         answered([&](std::size_t i) { return explored_[i].of(rest.cheap); }, rest.expensive.empty());
         last_backward_ = Clock::now();
         if (cancel_) throw Cancelled{};

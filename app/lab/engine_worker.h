@@ -21,14 +21,14 @@ namespace normscope::app {
 /// functions may be called from any thread and return at once; replies are signals.
 ///
 /// Exploring: the latest request wins, one is in flight. Experiments are kept while only hot knobs move, so
-/// that no weights are drawn again; a run whose recipe did not change is not measured again. Runs are built and
-/// measured at the same time, each on one thread, with one thread more than trains: the interface waits. The first frame has the cheap probes of all runs; expensive ones follow,
-/// and the next request cancels them. A recipe that cannot be built is rejected in the first frame, and the
-/// other runs are still measured.
+/// that no weights are drawn again; a run whose recipe did not change is not measured again. Runs are built
+/// and measured at the same time, each on one thread, with one thread more than trains: the interface waits.
+/// The first frame has the cheap probes of all runs; expensive ones follow, and the next request cancels
+/// them. A recipe that cannot be built is rejected in the first frame, and the other runs are still measured.
 ///
-/// While a knob is dragged the first frame has the probes that need the forward pass alone; those of the
-/// backward pass, which is twice as long, follow at 20 Hz, and the expensive ones, and the backward pass where
-/// it was left for later, as soon as the knob rests for 25 ms.
+/// The first frames are drafts, measured on two sequences of the probe batch: first the probes that need the
+/// forward pass alone, then those of the backward pass, which is twice as long (during a drag at 20 Hz). The
+/// whole batch and the expensive probes follow at once, or as soon as the dragged knob rests for 25 ms.
 ///
 /// Exploring is always on the CPU: it follows a drag, and needs no memory of a device that may train.
 ///
@@ -97,9 +97,13 @@ class EngineWorker : public QObject {
         Recipe initial;  ///< what its measurement depends on
         std::unique_ptr<Experiment> experiment;
         StartWeightsPtr weights;
-        std::optional<Recipe> measured = {};               ///< of `results`; nullopt: none
+        std::optional<Recipe> measured = {};              ///< of `results`; nullopt: none
         std::map<std::string, ProbeResult> results = {};  ///< of the cheap probes, by id
+        std::map<std::string, ProbeResult> drafts =
+            {};  ///< the same, of a few sequences, where not in `results`
 
+        bool knows(const std::vector<std::string>& probes) const;
+        /// Their results, else drafts.
         std::vector<ProbeResult> of(const std::vector<std::string>& probes) const;
     };
     /// What of a request is still to be measured, once no newer one comes.
@@ -131,7 +135,7 @@ class EngineWorker : public QObject {
     void answer(const ExploreRequest& request);
     std::vector<RunFrame> prepare(const ExploreRequest& request);
     void measureCheap(std::size_t run, const std::vector<std::string>& first,
-                      const std::vector<std::string>& then, ThreadPool& pool,
+                      const std::vector<std::string>& then, ThreadPool& pool, bool draft,
                       const std::function<void()>& first_measured);
     template <class Measure>
     void forEachExplored(Measure&& measure);

@@ -90,7 +90,7 @@ void Exploration::takeRun(const RunFrame& part, LabRun& run, const Frame& frame,
     if (!committed || run.preview) next->probes = old.probes;
     for (const ProbeResult& result : part.delta.probes) {
         next->probes[result.probe] = {result};
-        run.measured_for[result.probe] = frame.generation;
+        run.measured_for[result.probe] = part.draft ? frame.generation - 1 : frame.generation;
         changes.panels.insert(QString::fromStdString(result.probe));
     }
     if (committed) {

@@ -22,6 +22,8 @@ struct RunFrame {
     /// continues, its history. Replaces the data of the run.
     std::shared_ptr<const RunData> header = {};
     RunDelta delta = {};
+    /// Exploring: measured on the first sequences of the probe batch alone; the whole batch follows.
+    bool draft = false;
     /// Training: taken since the last frame; of many only that of step 0, the last before a spike and the
     /// newest.
     std::vector<std::shared_ptr<const Checkpoint>> checkpoints = {};

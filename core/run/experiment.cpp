@@ -106,11 +106,13 @@ HotKnobs Experiment::knobs() const {
 }
 
 void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& pool,
-                         const std::atomic<bool>* cancel, const std::function<void(ProbeResult)>& done) {
+                         const std::atomic<bool>* cancel, const std::function<void(ProbeResult)>& done,
+                         int at_most) {
     with(trainer_, [&](auto& trainer) {
         using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
         trainer.prepare_numerics();
-        const ProbeShape shape = probe_shape(recipe_);
+        ProbeShape shape = probe_shape(recipe_);
+        shape.sequences = std::min(shape.sequences, at_most);
         const Batch batch = trainer.probe_batch(shape.sequences, shape.length);
         auto& memory = std::get<ProbeMemory<Scalar>>(probe_memory_);
         ProbeInput<Scalar> input(trainer.model(), batch, pool, trainer.steps_done(), cancel,

@@ -65,9 +65,10 @@ class Experiment {
     ProbeResult measure(const std::string& probe, ThreadPool& pool,
                         const std::atomic<bool>* cancel = nullptr);
     /// Several probes on one forward and backward pass, in the order given; `done` is called with each
-    /// result. They measure the held-out sequences of the recipe's probe_shape, and label how many.
+    /// result. They measure the held-out sequences of the recipe's probe_shape, the first `at_most` of them,
+    /// and label how many.
     void measure(const std::vector<std::string>& probes, ThreadPool& pool, const std::atomic<bool>* cancel,
-                 const std::function<void(ProbeResult)>& done);
+                 const std::function<void(ProbeResult)>& done, int at_most = kProbeSequences);
 
     /// The probes that are due at this step (probe_steps), then the step, and up to `at_most` steps in all
     /// before the next one where anything is measured (Trainer::steps). The delta carries both, and where

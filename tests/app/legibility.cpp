@@ -2,7 +2,6 @@
 #include "legibility.h"
 
 #include "app/main_window.h"
-#include "app/panel_grid.h"
 #include "widgets/plots/collisions.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/palette_theme.h"
@@ -123,13 +122,12 @@ void checkWidgets(const app::MainWindow& window, QStringList& faults) {
 
 QStringList illegible(const app::MainWindow& window) {
     QStringList faults;
-    for (const app::PanelCell* cell : window.grid()->cells()) {
-        if (!cell->isVisible()) continue;
+    for (const PlotView* plot : window.findChildren<PlotView*>()) {
+        if (!isShown(plot)) continue;
         QStringList own;
-        checkTexts(*cell->plot(), own);
-        checkAxes(*cell->plot(), own);
-        for (const QString& fault : own)
-            faults << QString::fromStdString(cell->panel()) + QStringLiteral(": ") + fault;
+        checkTexts(*plot, own);
+        checkAxes(*plot, own);
+        for (const QString& fault : own) faults << plot->shownFigure().title + QStringLiteral(": ") + fault;
     }
     checkWidgets(window, faults);
     faults.removeDuplicates();

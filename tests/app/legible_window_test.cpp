@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every state of the window can be read, at both sizes, light and dark.
+#include "core/backend/devices.h"
+#include "core/run/sweep_folder.h"
 #include "legibility.h"
 #include "small_recipe.h"
 #include "tests/widgets/warnings_fail.h"
@@ -10,6 +12,7 @@
 
 #include <QAction>
 #include <QFontDatabase>
+#include <QSignalSpy>
 
 using namespace normscope;
 using namespace normscope::app;
@@ -89,6 +92,18 @@ class LegibleWindowTest : public QObject {
         check(b, "diverged");
     }
 
+    /// At a rate at which nothing learns: the band has its headline and the drafted remedies.
+    void collapsed() {
+        WindowBench b;
+        b.lab().commitKey("optimizer.lr", 0.3);
+        b.makeSmall(40);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        QCOMPARE(b.run(0).outcome.state, RunState::Stalled);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedyTrials() && b.lab().remedyTrials()->done(), 60000);
+        check(b, "collapsed");
+    }
+
     void deepStacksAndFourRuns() {
         WindowBench b;
         b.makeSmall(8);
@@ -115,6 +130,43 @@ class LegibleWindowTest : public QObject {
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         check(b, "6-groups-of-3");
+    }
+
+    void reopened() {
+        WindowBench b;
+        b.makeSmall(12);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        b.lab().setStep(5);
+        const QString path = b.folder.filePath("session.h5");
+        QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
+        b.window->saveSession(path);
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
+        b.window.reset();
+        b.open();
+        QSignalSpy opened(&b.lab(), &Lab::sessionOpened);
+        b.window->openSession(path);
+        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
+        QCOMPARE(b.lab().step(), qint64(5));
+        check(b, "reopened");
+    }
+
+    /// Six schemes by four rates.
+    void sweepMap() {
+        WindowBench b;
+        SweepSpec spec;
+        spec.recipe = recipe_json(test::smallRecipe(Scheme::Pre, 12));
+        spec.grid = {{"stack.scheme", {"post", "pre", "peri", "deepnorm", "mix", "lns"}},
+                     {"optimizer.lr", {"0.0003", "0.001", "0.003", "0.01"}}};
+        spec.seeds = {42, 43, 44};
+        SweepOptions options;
+        options.folder = b.folder.filePath("sweep").toStdString();
+        options.threads = 1;
+        SweepWatcher watcher;
+        run_sweep(spec, device_named("cpu"), options, watcher);
+        b.window->openSweep(QString::fromStdString(options.folder));
+        QTRY_VERIFY_WITH_TIMEOUT(b.window->sweepShown(), 20000);
+        check(b, "sweep-map");
     }
 };
 

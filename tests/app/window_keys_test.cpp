@@ -150,6 +150,12 @@ class WindowKeysTest : public QObject {
             QVERIFY2(!button->accessibleName().isEmpty() || !button->text().isEmpty(),
                      qPrintable(button->objectName()));
         }
+        // A panel's buttons are shown while the mouse is over it, or while Tab is in its header.
+        for (const PanelCell* cell : b.window->grid()->visibleCells())
+            for (const char* name : {"panelMenu", "panelExport", "panelHelp", "panelExpand"}) {
+                const auto* button = cell->findChild<QAbstractButton*>(QLatin1String(name));
+                QVERIFY2(walked.contains(button), (cell->panel() + ": no Tab to " + name).c_str());
+            }
     }
 
     /// Ctrl+K finds knobs, panels and presets too.
