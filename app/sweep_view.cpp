@@ -11,8 +11,10 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenu>
+#include <QSignalBlocker>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <map>
 
 namespace normscope::app {
 
@@ -70,8 +72,14 @@ SweepView::SweepView(Lab& lab, QWidget* parent)
     connect(&lab.sweeps(), &SweepRunner::changed, this, soon);
     connect(&lab, &Lab::runsChanged, this, soon);
     connect(&lab, &Lab::recordingsAdded, this, soon);
-    connect(colour_, &QComboBox::currentIndexChanged, this,
-            [this] { setValue(static_cast<SweepValue>(colour_->currentData().toInt())); });
+    connect(colour_, &QComboBox::currentIndexChanged, this, [this] {
+        const auto value = static_cast<SweepValue>(colour_->currentData().toInt());
+        if (value != SweepValue::Scalar) setValue(value);
+    });
+    // Chosen again, the entry asks for another scalar.
+    connect(colour_, &QComboBox::activated, this, [this] {
+        if (static_cast<SweepValue>(colour_->currentData().toInt()) == SweepValue::Scalar) chooseScalar();
+    });
     connect(map_, &widgets::PlotView::cellClicked, this, [this](int row_from_below, int column, int) {
         const std::size_t at = slice_.rows - 1 - static_cast<std::size_t>(row_from_below);
         open({at, static_cast<std::size_t>(column), at, static_cast<std::size_t>(column)});
@@ -133,8 +141,43 @@ widgets::PlotView* SweepView::currentPlot() const {
 
 void SweepView::setValue(SweepValue value) {
     value_ = value;
-    colour_->setCurrentIndex(colour_->findData(static_cast<int>(value)));
+    if (value != SweepValue::Scalar) lab_.sweeps().setScalar(std::nullopt);
+    showValue();
     refresh();
+}
+
+void SweepView::setScalar(const SweepScalar& scalar) {
+    lab_.sweeps().setScalar(scalar);
+    setValue(SweepValue::Scalar);
+}
+
+void SweepView::showValue() {
+    const int scalar = colour_->findData(static_cast<int>(SweepValue::Scalar));
+    const auto& sweep = lab_.sweeps().sweep();
+    colour_->setItemText(scalar, sweep && sweep->scalar
+                                     ? tr("Colour: %1").arg(QString::fromStdString(sweep->scalar->title()))
+                                     : tr("Colour: scalar of a probe…"));
+    const QSignalBlocker quiet(colour_);
+    colour_->setCurrentIndex(colour_->findData(static_cast<int>(value_)));
+}
+
+void SweepView::chooseScalar() {
+    const auto& sweep = lab_.sweeps().sweep();
+    if (!sweep) return showValue();
+    auto* menu = new QMenu(this);
+    menu->setObjectName(QStringLiteral("scalarMenu"));
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    std::map<std::string, QMenu*> of_probe, of_array;
+    for (const SweepScalar& scalar : sweep_scalars(parse_recipe(sweep->results.spec.recipe, "the sweep"))) {
+        QMenu*& probe = of_probe[scalar.probe];
+        if (!probe) probe = menu->addMenu(QString::fromStdString(scalar.probe));
+        QMenu*& array = of_array[scalar.probe + '/' + scalar.array];
+        if (!array) array = probe->addMenu(QString::fromStdString(scalar.array));
+        array->addAction(QString::fromStdString(scalar.over_text()), this,
+                         [this, scalar] { setScalar(scalar); });
+    }
+    connect(menu, &QMenu::aboutToHide, this, &SweepView::showValue);  // dismissed: what was shown before
+    menu->popup(colour_->mapToGlobal(QPoint(0, colour_->height())));
 }
 
 void SweepView::takeSweep() {
@@ -143,7 +186,9 @@ void SweepView::takeSweep() {
         folder_ = sweep->folder;
         axes_ = widgets::defaultAxes(sweep->results.spec);
         marked_.reset();
+        if (value_ == SweepValue::Scalar) value_ = SweepValue::FinalLoss;  // it was the other sweep's
     }
+    showValue();
     fillAxes();
     refresh();
 }
@@ -209,6 +254,7 @@ void SweepView::refresh() {
     widgets::Figure map, curves;
     if (sweep) {
         slice_ = widgets::sliceOf(sweep->results, axes_, sweep->training);
+        if (sweep->scalar) widgets::setScalar(slice_, *sweep->scalar, sweep->scalars);
         map = widgets::sweepMap(slice_, value_, marked_);
         curves = widgets::sweepCurves(slice_);
     } else {

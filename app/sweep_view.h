@@ -41,6 +41,8 @@ class SweepView : public QWidget {
     const std::optional<widgets::SweepCells>& marked() const { return marked_; }
     widgets::SweepValue value() const { return value_; }
     void setValue(widgets::SweepValue value);
+    /// Shows a scalar of the recordings, which are read first.
+    void setScalar(const SweepScalar& scalar);
 
     /// Marks cells (rows from above) and adds their runs to the comparison.
     void open(const widgets::SweepCells& cells);
@@ -64,6 +66,9 @@ class SweepView : public QWidget {
     void fillAxes();
     void refresh();  ///< deferred while hidden
     void addRuns(const std::vector<std::size_t>& runs);
+    /// A menu of the scalars that the sweep's recordings have.
+    void chooseScalar();
+    void showValue();
 
     Lab& lab_;
     QLabel *title_, *subtitle_, *curves_title_, *curves_subtitle_, *empty_;

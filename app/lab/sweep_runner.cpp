@@ -3,6 +3,7 @@
 
 #include "core/backend/devices.h"
 #include "core/run/sweep_folder.h"
+#include "core/session/session.h"
 #include "core/stack/error.h"
 
 #include <QDir>
@@ -99,10 +100,13 @@ bool isSweepFolder(const QString& path) {
 }
 
 SweepRunner::SweepRunner(FileCalls files, QObject* parent)
-    : QObject(parent), files_(std::move(files)), stop_(std::make_shared<std::atomic<bool>>(false)) {}
+    : QObject(parent),
+      files_(std::move(files)),
+      stop_(std::make_shared<std::atomic<bool>>(false)),
+      closing_(std::make_shared<std::atomic<bool>>(false)) {}
 
 SweepRunner::~SweepRunner() {
-    *stop_ = true;
+    *stop_ = *closing_ = true;
     for (const QPointer<QThread>& thread : threads_)
         if (thread) {
             thread->wait();
@@ -200,7 +204,52 @@ void SweepRunner::take(const SweepRow& row, const SweepCount& count) {
     sweep_->training.erase(row.run);
     sweep_->missing.erase(row.run);
     sweep_->count = count;
+    if (sweep_->scalar && !row.recording.empty())
+        readScalars({{row.run, QString::fromStdString(row.recording)}});
     Q_EMIT changed();
+}
+
+void SweepRunner::setScalar(std::optional<SweepScalar> scalar) {
+    if (!sweep_ || sweep_->scalar == scalar) return;
+    sweep_->scalar = std::move(scalar);
+    sweep_->scalars.clear();
+    if (sweep_->scalar) {
+        std::vector<std::pair<std::size_t, QString>> recordings;
+        for (const SweepRow& row : sweep_->results.rows)
+            if (!row.recording.empty() && !sweep_->missing.count(row.run))
+                recordings.emplace_back(row.run, QString::fromStdString(row.recording));
+        readScalars(std::move(recordings));
+    }
+    Q_EMIT changed();
+}
+
+void SweepRunner::readScalars(std::vector<std::pair<std::size_t, QString>> recordings) {
+    launch([this, recordings = std::move(recordings), folder = sweep_->folder, scalar = *sweep_->scalar,
+            files = files_, stop = closing_] {
+        for (const auto& [run, file] : recordings) {
+            if (*stop) return;
+            std::optional<double> value;
+            QString failed;
+            try {
+                const std::string path = QDir(folder).filePath(file).toStdString();
+                files([&] {
+                    const Session session = open_session(path);
+                    if (session.runs.size() == 1) value = scalar_of(session.runs.front(), scalar);
+                });
+            } catch (const std::exception& error) {
+                failed = QString::fromUtf8(error.what());
+            }
+            QMetaObject::invokeMethod(
+                this,
+                [this, folder, scalar, at = run, value, failed] {
+                    if (!sweep_ || sweep_->folder != folder || sweep_->scalar != scalar) return;
+                    if (!failed.isEmpty()) Q_EMIT problem(failed);
+                    if (value) sweep_->scalars[at] = *value;
+                    Q_EMIT changed();
+                },
+                Qt::QueuedConnection);
+        }
+    });
 }
 
 void SweepRunner::end(const QString& not_valid, const QString& failed) {

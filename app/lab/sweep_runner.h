@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/run/sweep.h"
+#include "core/run/sweep_scalar.h"
 
 #include <QObject>
 #include <QPointer>
@@ -9,6 +10,7 @@
 #include <QThread>
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -24,6 +26,8 @@ struct ShownSweep {
     std::set<std::size_t> training;  ///< indices of the runs in training now
     std::set<std::size_t> missing;   ///< runs with a row whose recording is not in the folder
     SweepCount count;
+    std::optional<SweepScalar> scalar;      ///< that the map shows; nullopt: a column of results.csv
+    std::map<std::size_t, double> scalars;  ///< by run, of those read so far that have one
 };
 
 /// Reads and trains sweeps, each in a thread of its own; the interface thread never waits, except in the
@@ -49,6 +53,9 @@ class SweepRunner : public QObject {
     void resume(const std::string& backend, int threads);
     /// The runs in training are interrupted with a checkpoint; resume() continues them.
     void stop();
+    /// Reads this scalar from the recordings there are, and from each that is added; changed() follows.
+    /// Nullopt: none. A recording that cannot be read is a problem() and has no scalar.
+    void setScalar(std::optional<SweepScalar> scalar);
     /// Forgets the sweep on screen; not while it is trained.
     void close();
 
@@ -65,13 +72,14 @@ class SweepRunner : public QObject {
     void begin(const SweepSpec& spec, const QString& folder, const std::string& backend, int threads);
     void take(const SweepRow& row, const SweepCount& count);
     void launch(std::function<void()> work);
+    void readScalars(std::vector<std::pair<std::size_t, QString>> recordings);
     void end(const QString& not_valid, const QString& failed);
 
     FileCalls files_;
     std::optional<ShownSweep> sweep_;
     bool running_ = false;
     quint64 opening_ = 0;
-    std::shared_ptr<std::atomic<bool>> stop_;
+    std::shared_ptr<std::atomic<bool>> stop_, closing_;
     std::vector<QPointer<QThread>> threads_;  ///< deleted when they end
 };
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A window that is closed, or whose process is killed, and started again shows the same screen.
 #include "app/banner.h"
+#include "app/findings_band.h"
+#include "app/remedy_box.h"
+#include "app/remedy_table.h"
 #include "app/settings.h"
 #include "app/story_strip.h"
 #include "app/window_view.h"
@@ -145,6 +148,31 @@ class RestoreWindowTest : public QObject {
         startAgain(b);  // they are kept again
         QVERIFY(b.run(0).probes.at(b.lab().runs()[0].replayed.begin()->first).size() ==
                 before.at(b.lab().runs()[0].replayed.begin()->first).size());
+    }
+
+    /// The runs of "Try all" are compared in its table again, though their remedies are drafted anew.
+    void theTableOfTriedRemedies() {
+        WindowBench b;
+        b.window->start(false);
+        b.lab().commitKey("optimizer.lr", 0.3);  // nothing learns
+        train(b, 40);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedyTrials() && b.lab().remedyTrials()->done(), 60000);
+        auto* action = b.find<QToolButton>("remedyAction");
+        QTRY_VERIFY(action->isVisible());
+        QTest::mouseClick(action, Qt::LeftButton);
+        const auto box = [&] { return b.find<FindingsBand>("findingsBand")->remedies(); };
+        QTRY_VERIFY(box()->showsTable());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        const auto rowsOf = [&] {
+            std::vector<std::pair<QString, QString>> rows;
+            for (const RemedyTable::Row& row : box()->table().rows()) rows.emplace_back(row.name, row.loss);
+            return rows;
+        };
+        QTRY_VERIFY(rowsOf().size() >= 3 && !rowsOf().back().second.isEmpty());
+        const auto before = rowsOf();
+        startAgain(b);
+        QTRY_VERIFY_WITH_TIMEOUT(box()->showsTable(), 20000);
+        QTRY_COMPARE_WITH_TIMEOUT(rowsOf(), before, 20000);
     }
 
     void aTrainingIsInterruptedAndCanBeResumed() {

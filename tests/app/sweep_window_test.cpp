@@ -7,6 +7,7 @@
 #include "app/sweep_view.h"
 #include "core/backend/devices.h"
 #include "core/run/sweep_folder.h"
+#include "core/session/session.h"
 #include "small_recipe.h"
 #include "tests/widgets/warnings_fail.h"
 #include "window_bench.h"
@@ -18,7 +19,9 @@
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QPushButton>
+#include <QSignalSpy>
 
 using namespace normscope;
 using namespace normscope::app;
@@ -190,6 +193,47 @@ class SweepWindowTest : public QObject {
         QVERIFY2(b.window->banner()->message().startsWith("24 of 28 runs are added"),
                  qPrintable(b.window->banner()->message()));
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 24, 30000);
+    }
+
+    /// Any scalar of the probes, read from the recordings: the map has what they hold.
+    void aScalarOfTheProbesIsRead() {
+        WindowBench b;
+        openMap(b, copyOf(b));
+        SweepView& view = *b.find<SweepView>("sweepView");
+        const SweepScalar scalar{"growth", "rms", SweepScalar::Over::Largest};
+        view.setScalar(scalar);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().sweeps().sweep()->scalars.size(), std::size_t(8), 20000);
+        const ShownSweep& sweep = *b.lab().sweeps().sweep();
+        for (const SweepRow& row : sweep.results.rows) {
+            const Session session = open_session(sweep.folder.toStdString() + '/' + row.recording);
+            QCOMPARE(std::optional(sweep.scalars.at(row.run)), scalar_of(session.runs.front(), scalar));
+        }
+        QTRY_VERIFY(view.map()->figure()->title.contains("growth: rms, largest"));
+        QTRY_VERIFY(std::isfinite(view.map()->figure()->plots[0].maps[0].raw[0]));
+        // By keyboard: the entry asks which one; dismissed, the map stays.
+        auto* box = b.find<QComboBox>("sweepColour");
+        QVERIFY(box->currentText().contains("growth: rms, largest"));
+        view.setValue(widgets::SweepValue::FinalLoss);
+        const int entry = box->findData(static_cast<int>(widgets::SweepValue::Scalar));
+        box->setCurrentIndex(entry);
+        Q_EMIT box->activated(entry);
+        auto* menu = b.find<QMenu>("scalarMenu");
+        QVERIFY(menu && menu->isVisible() && menu->actions().size() > 4);
+        QTest::keyClick(menu, Qt::Key_Escape);
+        QTRY_VERIFY(!b.find<QMenu>("scalarMenu"));
+        QCOMPARE(view.value(), widgets::SweepValue::FinalLoss);
+        QCOMPARE(static_cast<widgets::SweepValue>(box->currentData().toInt()),
+                 widgets::SweepValue::FinalLoss);
+        // A recording that cannot be read is one line, and the others have their values.
+        QFile damaged(
+            QString::fromStdString(sweep.folder.toStdString() + '/' + sweep.results.rows[0].recording));
+        QVERIFY(damaged.open(QIODevice::WriteOnly));
+        damaged.write("no session");
+        damaged.close();
+        QSignalSpy problems(&b.lab().sweeps(), &SweepRunner::problem);
+        view.setScalar(scalar);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().sweeps().sweep()->scalars.size(), std::size_t(7), 20000);
+        QCOMPARE(problems.count(), 1);
     }
 
     void missingAndDamagedFilesAreOneLineAndTheRestIsShown() {

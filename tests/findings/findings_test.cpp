@@ -42,10 +42,10 @@ class FindingsTest : public QObject {
             sentences(r, 199),
             QStringList(
                 {"Post-LN stalled: loss 2.86 nat",
-                 "Gradient, layer 1 ÷ 2 (held-out batch): 2e-9 at step 8; 2 at step 0",
+                 "Gradient, layer 1 ÷ 2 (held-out batch): 2×10⁻⁹ at step 8; 2 at step 0",
                  "Measured on the way back from layer 2 to layer 1 at step 8: norms × 0.002, shortcuts × 2, "
-                 "branches × 5e-7, together × 2e-9",
-                 "First outside the range of runs that learn: gradient, first ÷ last layer (2 → 2e-9) at "
+                 "branches × 5×10⁻⁷, together × 2×10⁻⁹",
+                 "First outside the range of runs that learn: gradient, first ÷ last layer (2 → 2×10⁻⁹) at "
                  "step 8",
                  "The hidden state grows along the depth: RMS 1 at the embedding, 50 after layer 2 at step "
                  "8"}));
@@ -90,7 +90,7 @@ class FindingsTest : public QObject {
         r.probes["jacobian"].front().arrays.push_back(sample::vector("end_to_end_exact_nulls", {1}));
         QCOMPARE(sentences(r, 0),
                  QStringList{
-                     "The end-to-end Jacobian of the last token has σ from 1e-9 to 2, 1 exact null among 4 "
+                     "The end-to-end Jacobian of the last token has σ from 10⁻⁹ to 2, 1 exact null among 4 "
                      "at step 0"});
         // Values that float64 cannot distinguish from 0 are reported, not counted.
         r.probes["jacobian"].front().arrays.push_back(sample::vector("end_to_end_below_resolution", {1}));

@@ -64,6 +64,7 @@ Plot stepPlot(const Figure& figure, const PanelInput& input, const RunData& run,
     plot.heading = nameOf(run);
     plot.x.label = "step";
     plot.x.integers = true;
+    plot.x.scale = Scale::Log1p;
     plot.y = logAxis(figure);
     const int count = int(curves.position.size());
     const int stride = (count + kMostStepCurves - 1) / kMostStepCurves;

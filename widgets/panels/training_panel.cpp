@@ -202,6 +202,7 @@ Figure buildTraining(const PanelInput& input) {
     }
     plot.x.label = "step";
     plot.x.integers = true;
+    plot.x.scale = Scale::Log1p;
     plot.y.label = quantity.name;
     plot.y.unit = quantity.unit;
     plot.y.scale = quantity.scale;

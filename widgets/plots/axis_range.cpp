@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace normscope::widgets {
 namespace {
@@ -15,7 +16,7 @@ class Extent {
   public:
     explicit Extent(Scale scale) : scale_(scale) {}
     void add(double value) {
-        if (!std::isfinite(value) || (scale_ == Scale::Log && value <= 0)) return;
+        if (!std::isfinite(value) || !std::isfinite(toEven(scale_, value))) return;
         low_ = std::min(low_, value);
         high_ = std::max(high_, value);
     }
@@ -31,6 +32,13 @@ class Extent {
             // Denormals: 10^-324 is zero, which a log axis cannot show.
             return {std::max(std::pow(10.0, a - margin), std::numeric_limits<double>::min()),
                     std::min(std::pow(10.0, b + margin), std::numeric_limits<double>::max())};
+        }
+        if (scale_ == Scale::Log1p) {
+            double a = toEven(scale_, low_), b = toEven(scale_, high_);
+            if (b - a < 1e-9) a -= 0.5, b += 0.5;
+            const double margin = kMargin * (b - a);
+            return {fromEven(scale_, a - margin),
+                    std::min(fromEven(scale_, b + margin), std::numeric_limits<double>::max())};
         }
         // A quarter of the largest double keeps the span and its margin finite.
         constexpr double kFar = std::numeric_limits<double>::max() / 4;
@@ -51,17 +59,31 @@ class Extent {
 
 }  // namespace
 
+double toEven(Scale scale, double value) {
+    if (scale == Scale::Log) return value > 0 ? std::log10(value) : kNaN;
+    if (scale == Scale::Log1p) return value > -1 ? std::log1p(value) / std::numbers::ln2 : kNaN;
+    return value;
+}
+
+double fromEven(Scale scale, double even) {
+    if (scale == Scale::Log) return std::pow(10.0, even);
+    return scale == Scale::Log1p ? std::expm1(even * std::numbers::ln2) : even;
+}
+
 double AxisMap::toPixel(double value) const {
     if (scale == Scale::Log) {
         if (!(value > 0)) return kNaN;
         return from + (to - from) * std::log(value / low) / std::log(high / low);
     }
-    return from + (to - from) * ((value - low) / (high - low));
+    const double a = toEven(scale, low), b = toEven(scale, high);
+    return from + (to - from) * ((toEven(scale, value) - a) / (b - a));
 }
 
 double AxisMap::toValue(double pixel) const {
     const double t = (pixel - from) / (to - from);
-    return scale == Scale::Log ? low * std::pow(high / low, t) : low + (high - low) * t;
+    if (scale == Scale::Log) return low * std::pow(high / low, t);
+    const double a = toEven(scale, low), b = toEven(scale, high);
+    return fromEven(scale, a + (b - a) * t);
 }
 
 Range xRange(const Plot& plot) {
@@ -127,7 +149,7 @@ Range yRange(const Plot& plot, std::optional<Range> x_view) {
 
 bool isUsable(const Range& range, Scale scale) {
     const auto [low, high] = range;
-    return std::isfinite(high - low) && low < high && (scale == Scale::Linear || low > 0);
+    return std::isfinite(high - low) && low < high && std::isfinite(toEven(scale, low));
 }
 
 }  // namespace normscope::widgets

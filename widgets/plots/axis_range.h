@@ -10,8 +10,13 @@ namespace normscope::widgets {
 
 using Range = std::pair<double, double>;
 
-/// Maps data to pixels along one axis, through log10 on a log axis. `low` and `high` are data values at the
-/// pixels `from` and `to`. A non-positive value on a log axis maps to NaN, so it becomes a gap.
+/// What an axis of this scale is even in: x, log₁₀ x or log₂(1 + x). NaN where the scale has no place for x.
+double toEven(Scale scale, double value);
+double fromEven(Scale scale, double even);
+
+/// Maps data to pixels along one axis. `low` and `high` are data values at the pixels `from` and `to`. A
+/// value for which the scale has no place (on a log axis a non-positive one) maps to NaN, so it becomes a
+/// gap.
 struct AxisMap {
     double low = 0, high = 1;
     Scale scale = Scale::Linear;
@@ -22,14 +27,14 @@ struct AxisMap {
 };
 
 /// The range of an axis when nothing fixes it: the extent of the plot's curves, bands, stems and lines, with
-/// 5 % margin (in decades on a log axis), zero span widened. Non-finite values, and values ≤ 0 on a log axis,
-/// are skipped. Bounds extend a y axis only while they are near: a factor of ten on a log axis, one span on a
-/// linear one. Where `x_view` is given, a y range covers only the points inside it, so that y follows a zoom
-/// in x.
+/// 5 % margin (of its length on the axis), zero span widened. Non-finite values, and values ≤ 0 on a log
+/// axis, are skipped. Bounds extend a y axis only while they are near: a factor of ten on a log axis, one
+/// span on a linear one. Where `x_view` is given, a y range covers only the points inside it, so that y
+/// follows a zoom in x.
 Range xRange(const Plot& plot);
 Range yRange(const Plot& plot, std::optional<Range> x_view = std::nullopt);
 
-/// Whether an axis can show this range: low < high, a finite span, low > 0 on a log axis.
+/// Whether an axis can show this range: low < high, a finite span, low > 0 on a log axis, low > −1 on Log1p.
 bool isUsable(const Range& range, Scale scale);
 
 }  // namespace normscope::widgets

@@ -11,8 +11,7 @@ namespace normscope::widgets {
 namespace {
 
 void placeAxis(QValueAxis& axis, const AxisMap& map, const std::optional<GridSteps>& grid) {
-    const bool log = map.scale == Scale::Log;
-    const double low = log ? std::log10(map.low) : map.low, high = log ? std::log10(map.high) : map.high;
+    const double low = toEven(map.scale, map.low), high = toEven(map.scale, map.high);
     if (axis.isGridLineVisible() != grid.has_value()) axis.setGridLineVisible(grid.has_value());
     // Never combine a fine step with a wide range, not even between two calls: Qt would lay out millions of
     // lines.

@@ -347,8 +347,8 @@ class Layouter {
         if (axis.ticks.empty()) return niceTicks(map.low, map.high, map.scale, axis.integers, most);
         std::vector<Tick> ticks;
         for (const auto& t : axis.ticks) {
-            const double p = map.scale == Scale::Log && t.value <= 0 ? kNaN : t.value;
-            if (p >= map.low && p <= map.high)
+            const bool has_place = std::isfinite(toEven(map.scale, t.value));
+            if (has_place && t.value >= map.low && t.value <= map.high)
                 ticks.push_back({t.value, t.minor ? QString() : t.label, t.minor});
         }
         return ticks;

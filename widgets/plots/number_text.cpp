@@ -9,13 +9,10 @@ namespace normscope::widgets {
 QString numberText(double value, int digits) {
     if (std::isnan(value)) return QStringLiteral("NaN");
     if (std::isinf(value)) return value > 0 ? QStringLiteral("inf") : QStringLiteral("-inf");
-    QString text = QString::number(value, 'g', digits);
-    // printf writes 1e-07; shortened to 1e-7.
-    if (const auto e = text.indexOf(u'e'); e >= 0) {
-        const int exponent = text.mid(e + 1).toInt();
-        text = text.left(e + 1) + QString::number(exponent);
-    }
-    return text;
+    const QString text = QString::number(value, 'g', digits);
+    const auto e = text.indexOf(u'e');
+    // printf writes 1e-07: without the zero.
+    return e < 0 ? text : powerText(text.left(e + 1) + QString::number(text.mid(e + 1).toInt()));
 }
 
 QString powerText(const QString& number) {

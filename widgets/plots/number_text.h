@@ -5,7 +5,7 @@
 
 namespace normscope::widgets {
 
-/// A number with `digits` significant digits and no padding: 0.01234, 1.234e-7, 12, inf, NaN. Chips, hover,
+/// A number with `digits` significant digits and no padding: 0.01234, 1.234×10⁻⁷, 12, inf, NaN. Chips, hover,
 /// cells.
 QString numberText(double value, int digits = 4);
 

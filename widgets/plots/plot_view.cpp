@@ -183,7 +183,7 @@ void PlotView::toggleLog(Along along) {
     if (isMap(static_cast<int>(plot))) return;
     const auto& axes = shown_.plots[plot];
     const Scale now = along == Along::X ? axes.x.scale : axes.y.scale;
-    const Scale next = now == Scale::Log ? Scale::Linear : Scale::Log;
+    const Scale next = now == Scale::Linear ? Scale::Log : Scale::Linear;
     PlotViewState state = view_state_;
     // A zoom range belongs to the scale it was made on.
     if (along == Along::Y)

@@ -31,8 +31,7 @@ std::optional<GridSteps> gridOf(const std::vector<TickShape>& ticks, const AxisM
     const bool log = map.scale == Scale::Log;
     std::vector<double> at;
     for (const auto& t : ticks) {
-        if (!t.tick.minor && !t.tick.label.isEmpty())
-            at.push_back(log ? std::log10(t.tick.value) : t.tick.value);
+        if (!t.tick.minor && !t.tick.label.isEmpty()) at.push_back(toEven(map.scale, t.tick.value));
     }
     if (at.size() >= 2) {
         const double step = at[1] - at[0];

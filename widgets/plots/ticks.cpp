@@ -82,6 +82,19 @@ std::vector<double> logValues(double low, double high, bool integers, int most) 
     return choose(candidates, most);
 }
 
+/// Zero and the powers of two, or every second, third, … where they are more than `most`; linear steps where
+/// fewer than four are in the range.
+std::vector<double> log1pValues(double low, double high, bool integers, int most) {
+    std::vector<double> values;
+    for (int stride = 1; stride == 1 || (static_cast<int>(values.size()) > most && stride < 64); ++stride) {
+        values.clear();
+        if (low <= 0 && high >= 0) values.push_back(0);
+        for (int exponent = 0; std::exp2(exponent) <= high; exponent += stride)
+            if (std::exp2(exponent) >= low) values.push_back(std::exp2(exponent));
+    }
+    return values.size() < 4 ? linearValues(low, high, integers, most) : values;
+}
+
 /// One notation for a whole linear axis: enough decimals to distinguish neighbours, powers for long numbers.
 QString linearLabel(double value, double step, double largest) {
     if (value == 0) return QStringLiteral("0");
@@ -111,8 +124,9 @@ QString logLabel(double value, int digits, bool as_powers) {
 
 std::vector<Tick> niceTicks(double low, double high, Scale scale, bool integers, int most) {
     std::vector<Tick> ticks;
-    const auto values =
-        scale == Scale::Log ? logValues(low, high, integers, most) : linearValues(low, high, integers, most);
+    const auto values = scale == Scale::Log     ? logValues(low, high, integers, most)
+                        : scale == Scale::Log1p ? log1pValues(low, high, integers, most)
+                                                : linearValues(low, high, integers, most);
     const double largest = std::max(std::abs(low), std::abs(high));
     // On a log axis, as many digits as distinguish neighbours: 1e-7, 0.01, 10, but 1.2341, 1.2342.
     int digits = 5;
@@ -127,6 +141,10 @@ std::vector<Tick> niceTicks(double low, double high, Scale scale, bool integers,
         const QString label = scale == Scale::Log ? logLabel(values[i], digits, as_powers)
                                                   : linearLabel(values[i], step, largest);
         ticks.push_back({values[i], label, false});
+    }
+    if (scale == Scale::Log1p) {
+        for (double v = 1; v <= high; v *= 2)
+            if (v >= low && !std::count(values.begin(), values.end(), v)) ticks.push_back({v, {}, true});
     }
     if (scale == Scale::Log && std::log10(high / low) <= 5 && !integers) {
         const auto labelled = [&](double v) {

@@ -8,7 +8,8 @@ namespace normscope::widgets {
 namespace {
 
 void apply(Axis& axis, const AxisView& view) {
-    if (view.scale) axis.scale = *view.scale;
+    // An axis of steps has no other logarithm: step 0 is on it.
+    if (view.scale && !(*view.scale == Scale::Log && axis.scale == Scale::Log1p)) axis.scale = *view.scale;
     if (view.range && isUsable(*view.range, axis.scale)) axis.range = view.range;
     if (axis.range && !isUsable(*axis.range, axis.scale)) axis.range.reset();
 }

@@ -7,6 +7,7 @@
 
 #include <QCoreApplication>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -15,6 +16,7 @@ namespace normscope::widgets {
 namespace {
 
 constexpr std::size_t kMostLines = 8;  ///< runs listed in a hover card
+constexpr double kDecades = 30;        ///< a scalar that varies by more is coloured by its logarithm
 
 QString tr(const char* text) {
     return QCoreApplication::translate("SweepMap", text);
@@ -49,7 +51,7 @@ QString cellText(double value, SweepValue kind) {
 }
 
 /// A row's value; a diverged run has an infinite final loss. Nullopt where it has none.
-std::optional<double> valueOf(const SweepRow& row, SweepValue kind) {
+std::optional<double> valueOf(const SweepSlice& slice, const SweepRow& row, SweepValue kind) {
     if (row.state == RunState::Failed) return std::nullopt;
     const auto of = [](const auto& value) -> std::optional<double> {
         if (!value) return std::nullopt;
@@ -68,12 +70,17 @@ std::optional<double> valueOf(const SweepRow& row, SweepValue kind) {
         case SweepValue::Steps:
             return static_cast<double>(row.steps);
         case SweepValue::Seconds:
+            return of(row.seconds);
+        case SweepValue::Scalar:
             break;
     }
-    return of(row.seconds);
+    const auto found = slice.scalars.find(row.run);
+    return found == slice.scalars.end() ? std::nullopt : std::optional(found->second);
 }
 
-QString unitOf(SweepValue kind) {
+QString unitOf(const SweepSlice& slice, SweepValue kind) {
+    if (kind == SweepValue::Scalar)
+        return slice.scalar ? QString::fromStdString(slice.scalar->unit()) : QString();
     if (kind == SweepValue::FinalLoss || kind == SweepValue::BestLoss) return QStringLiteral("nat");
     return kind == SweepValue::Seconds ? QStringLiteral("s") : QString();
 }
@@ -120,6 +127,16 @@ QStringList namesOf(const SweepAxis& axis) {
     return names;
 }
 
+/// A row's hue and dash: those that its scheme has in the comparison of Pre-LN and Post-LN that the window
+/// starts with, the other schemes after them; by its place for other keys.
+Role roleOf(const SweepAxis& axis, std::size_t row) {
+    constexpr std::array kOrder{"pre", "post",     "peri", "deepnorm", "mix",
+                                "lns", "sandwich", "none", "output",   "custom"};
+    const auto at = std::find(kOrder.begin(), kOrder.end(), axis.values[row]);
+    const bool known = axis.key == "stack.scheme" && at != kOrder.end();
+    return {Role::Kind::Run, static_cast<int>(known ? std::size_t(at - kOrder.begin()) : row), 0};
+}
+
 /// Of each run: its seed, its outcome with the step, its value.
 QStringList linesOf(const SweepSlice& slice, const SweepCell& cell, SweepValue kind,
                     const std::map<std::size_t, const SweepRow*>& rows) {
@@ -141,9 +158,9 @@ QStringList linesOf(const SweepSlice& slice, const SweepCell& cell, SweepValue k
             line += tr(", final loss %1 nat").arg(numberText(*row->second->final_loss));
         const bool other =
             kind != SweepValue::Outcome && kind != SweepValue::FinalLoss && kind != SweepValue::DivergedAt;
-        if (const auto value = valueOf(*row->second, kind); value && other)
+        if (const auto value = valueOf(slice, *row->second, kind); value && other)
             line += QStringLiteral(", %1 %2 %3")
-                        .arg(sweepValueTitle(kind), numberText(*value), unitOf(kind))
+                        .arg(titleOf(slice, kind), numberText(*value), unitOf(slice, kind))
                         .trimmed();
         lines << line;
     }
@@ -169,9 +186,16 @@ QString sweepValueTitle(SweepValue value) {
         case SweepValue::Steps:
             return tr("steps");
         case SweepValue::Seconds:
+            return tr("training time");
+        case SweepValue::Scalar:
             break;
     }
-    return tr("training time");
+    return tr("scalar of a probe");
+}
+
+QString titleOf(const SweepSlice& slice, SweepValue value) {
+    if (value == SweepValue::Scalar && slice.scalar) return QString::fromStdString(slice.scalar->title());
+    return sweepValueTitle(value);
 }
 
 QString sweepKeyName(const std::string& key) {
@@ -231,13 +255,14 @@ Figure sweepMap(const SweepSlice& slice, SweepValue kind, const std::optional<Sw
     Figure figure;
     figure.panel = "sweep";
     figure.title =
-        kind == SweepValue::Outcome ? tr("Outcome") : tr("Outcome and %1").arg(sweepValueTitle(kind));
-    figure.quantity = sweepValueTitle(kind);
-    figure.unit = unitOf(kind);
+        kind == SweepValue::Outcome ? tr("Outcome") : tr("Outcome and %1").arg(titleOf(slice, kind));
+    figure.quantity = titleOf(slice, kind);
+    figure.unit = unitOf(slice, kind);
     QStringList subtitle;
     if (kind != SweepValue::Outcome && seeds > 1) subtitle << tr("median of %1 seeds").arg(seeds);
     if (!figure.unit.isEmpty()) subtitle << figure.unit;
     if (kind == SweepValue::FinalLoss) subtitle << tr("mean of the last 20 steps");
+    if (kind == SweepValue::Scalar) subtitle << tr("last sample");
     if (kind == SweepValue::BestLoss) subtitle << tr("lowest mean of 20 steps in a row");
     figure.subtitle = subtitle.join(QStringLiteral(" · "));
 
@@ -258,7 +283,7 @@ Figure sweepMap(const SweepSlice& slice, SweepValue kind, const std::optional<Sw
     const auto note = [&](RunState state) {
         if (std::find(seen.begin(), seen.end(), state) == seen.end()) seen.push_back(state);
     };
-    const bool log = kind == SweepValue::FinalLoss || kind == SweepValue::BestLoss;
+    bool log = kind == SweepValue::FinalLoss || kind == SweepValue::BestLoss;
     double low = kNaN, high = kNaN;
     for (std::size_t from_above = 0; from_above < slice.rows; ++from_above)
         for (std::size_t column = 0; column < slice.columns; ++column) {
@@ -274,7 +299,7 @@ Figure sweepMap(const SweepSlice& slice, SweepValue kind, const std::optional<Sw
                 runs.states.push_back(state);
                 note(state);
                 if (row == rows.end()) continue;
-                if (const auto value = valueOf(*row->second, kind)) values.push_back(*value);
+                if (const auto value = valueOf(slice, *row->second, kind)) values.push_back(*value);
             }
             const Middle middle = middleOf(values);
             runs.low = middle.low;
@@ -283,7 +308,7 @@ Figure sweepMap(const SweepSlice& slice, SweepValue kind, const std::optional<Sw
                 runs.lines << sweepOutcomes(cell);
                 if (kind != SweepValue::Outcome && cell.ended() > 1)
                     runs.lines << tr("median %1: %2 %3")
-                                      .arg(sweepValueTitle(kind), numberText(middle.median), figure.unit)
+                                      .arg(titleOf(slice, kind), numberText(middle.median), figure.unit)
                                       .trimmed();
             }
             runs.lines << linesOf(slice, cell, kind, rows);
@@ -306,6 +331,10 @@ Figure sweepMap(const SweepSlice& slice, SweepValue kind, const std::optional<Sw
             low = std::fmin(low, shown);
             high = std::fmax(high, shown);
         }
+    if (kind == SweepValue::Scalar && low > 0 && high > kDecades * low) {
+        log = true;
+        for (double& value : map.value) value = std::log10(value);
+    }
     map.text = texts;
     if (kind == SweepValue::Outcome || std::isnan(low)) {
         map.colour = HeatMap::Colour::None;
@@ -319,7 +348,7 @@ Figure sweepMap(const SweepSlice& slice, SweepValue kind, const std::optional<Sw
     for (std::size_t at = 0; at < slice.rows; ++at) {
         const std::size_t row = slice.rows - 1 - at;
         row_names << (has_rows ? sweepValueName(grid.front(), row) : QString());
-        if (has_rows) map.row_roles.push_back({Role::Kind::Run, static_cast<int>(row), 0});
+        if (has_rows) map.row_roles.push_back(roleOf(grid.front(), row));
         const auto lowest = best.find(row);
         notes << (lowest == best.end()
                       ? QString()
@@ -374,15 +403,16 @@ Figure sweepCurves(const SweepSlice& slice) {
     figure.unit = QStringLiteral("nat");
     figure.title =
         grid.empty() ? tr("Final loss") : tr("Final loss by %1").arg(sweepKeyName(grid.back().key));
-    figure.subtitle =
-        seeds > 1 ? tr("nat · median, least and largest of %1 seeds").arg(seeds) : QStringLiteral("nat");
+    const bool numeric = !grid.empty() && isNumeric(grid.back()), spread = seeds > 1 && numeric;
+    figure.subtitle = spread      ? tr("nat · median, least and largest of %1 seeds").arg(seeds)
+                      : seeds > 1 ? tr("nat · median of %1 seeds").arg(seeds)
+                                  : QStringLiteral("nat");
     figure.empty_text =
         slice.columns < 2 ? tr("A curve needs two values of a key") : tr("No run has ended yet");
     if (slice.columns < 2) return figure;
 
     Plot plot;
     plot.x.label = sweepKeyName(grid.back().key);
-    const bool numeric = isNumeric(grid.back());
     std::vector<double> at;
     for (std::size_t i = 0; i < slice.columns; ++i) {
         at.push_back(numeric ? number(grid.back().values[i]) : static_cast<double>(i));
@@ -396,12 +426,13 @@ Figure sweepCurves(const SweepSlice& slice) {
     const auto rows = rowsOf(slice);
     bool any = false;
     for (std::size_t row = 0; row < slice.rows; ++row) {
-        const Role role{Role::Kind::Run, static_cast<int>(row), 0};
+        const Role role = grid.size() > 1 ? roleOf(grid.front(), row) : Role{Role::Kind::Run, 0, 0};
         Curve curve;
         Band band;
         curve.name = band.name = grid.size() > 1 ? sweepValueName(grid.front(), row) : tr("all runs");
         curve.role = band.role = role;
         curve.markers = true;
+        curve.line = numeric;  // nothing lies between two words
         band.strength = 0.16;
         band.is_spread = true;
         figure.run_names << curve.name;
@@ -411,7 +442,7 @@ Figure sweepCurves(const SweepSlice& slice) {
             std::vector<double> finite;
             for (const std::size_t index : cell.runs)
                 if (const auto found = rows.find(index); found != rows.end())
-                    if (const auto value = valueOf(*found->second, SweepValue::FinalLoss);
+                    if (const auto value = valueOf(slice, *found->second, SweepValue::FinalLoss);
                         value && std::isfinite(*value))
                         finite.push_back(*value);
             const Middle middle = middleOf(finite);
@@ -424,7 +455,7 @@ Figure sweepCurves(const SweepSlice& slice) {
         }
         any = any || !curve.x.empty();
         plot.curves.push_back(std::move(curve));
-        if (seeds > 1) plot.bands.push_back(std::move(band));
+        if (spread) plot.bands.push_back(std::move(band));
     }
     if (any) figure.plots.push_back(std::move(plot));
     return figure;

@@ -10,13 +10,16 @@
 
 namespace normscope::widgets {
 
-/// What the cells of a map show: the outcomes, or a column of results.csv.
-enum class SweepValue { Outcome, FinalLoss, BestLoss, DivergedAt, Steps, Seconds };
-inline constexpr SweepValue kSweepValues[] = {SweepValue::Outcome,  SweepValue::FinalLoss,
-                                              SweepValue::BestLoss, SweepValue::DivergedAt,
-                                              SweepValue::Steps,    SweepValue::Seconds};
-/// "final loss".
+/// What the cells of a map show: the outcomes, a column of results.csv, or a scalar of the recordings'
+/// probes.
+enum class SweepValue { Outcome, FinalLoss, BestLoss, DivergedAt, Steps, Seconds, Scalar };
+inline constexpr SweepValue kSweepValues[] = {
+    SweepValue::Outcome, SweepValue::FinalLoss, SweepValue::BestLoss, SweepValue::DivergedAt,
+    SweepValue::Steps,   SweepValue::Seconds,   SweepValue::Scalar};
+/// "final loss". Of Scalar, see titleOf().
 QString sweepValueTitle(SweepValue value);
+/// The same, and of the slice's scalar "growth: rms, largest".
+QString titleOf(const SweepSlice& slice, SweepValue value);
 
 /// Marked cells of a map, by row from above and column, both ends included.
 struct SweepCells {

@@ -69,4 +69,12 @@ SweepSlice sliceOf(const SweepResults& sweep, const SweepAxes& axes, const std::
     return slice;
 }
 
+void setScalar(SweepSlice& slice, const SweepScalar& scalar, const std::map<std::size_t, double>& of_runs) {
+    slice.scalar = scalar;
+    slice.scalars.clear();
+    for (std::size_t i = 0; i < slice.runs.size(); ++i)
+        if (const auto value = of_runs.find(slice.runs[i]); value != of_runs.end())
+            slice.scalars[i] = value->second;
+}
+
 }  // namespace normscope::widgets

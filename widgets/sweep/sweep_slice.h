@@ -2,8 +2,10 @@
 #pragma once
 
 #include "core/run/sweep_map.h"
+#include "core/run/sweep_scalar.h"
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -27,6 +29,8 @@ struct SweepSlice {
     std::vector<std::size_t> runs;   ///< index in the whole sweep of each run of the part
     std::set<std::size_t> training;  ///< of the part: in training now
     std::size_t rows = 1, columns = 1;
+    std::optional<SweepScalar> scalar;      ///< what SweepValue::Scalar shows
+    std::map<std::size_t, double> scalars;  ///< by run of the part
 
     /// Indices in the whole sweep of the runs of a cell, by seed; the rows are counted from above.
     std::vector<std::size_t> runsOf(std::size_t row, std::size_t column) const;
@@ -35,5 +39,8 @@ struct SweepSlice {
 /// `training`: indices in the whole sweep.
 SweepSlice sliceOf(const SweepResults& sweep, const SweepAxes& axes,
                    const std::set<std::size_t>& training = {});
+
+/// Gives the slice a scalar; `of_runs` by index in the whole sweep.
+void setScalar(SweepSlice& slice, const SweepScalar& scalar, const std::map<std::size_t, double>& of_runs);
 
 }  // namespace normscope::widgets

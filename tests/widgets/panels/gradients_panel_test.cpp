@@ -34,13 +34,13 @@ class GradientsPanelTest : public QObject {
         Figure f = buildGradients(input);
         QCOMPARE(f.plots[0].chips.size(), 2u);
         QCOMPARE(f.plots[0].chips[0].text, "Pre-LN, layer 1 ÷ 2: 0.5");
-        QCOMPARE(f.plots[0].chips[1].text, "Post-LN, layer 1 ÷ 2: 4e-9");
+        QCOMPARE(f.plots[0].chips[1].text, "Post-LN, layer 1 ÷ 2: 4×10⁻⁹");
         QCOMPARE(f.plots[0].chips[1].role->run, 1);
         QCOMPARE(f.plots.size(), 2u);
         QCOMPARE(f.plots[1].curves[0].y[2], 2e-9);
         QCOMPARE(f.plots[1].y.ticks.front().label, "10⁻⁸");
         QCOMPARE(f.plots[1].y.ticks.back().label, "10⁸");
-        QVERIFY(f.summary.contains("Post-LN: gradient changes by a factor of 4e-9 from layer 2 to 1"));
+        QVERIFY(f.summary.contains("Post-LN: gradient changes by a factor of 4×10⁻⁹ from layer 2 to 1"));
 
         input.options = {{"quantity", "params"}};
         f = buildGradients(input);

@@ -111,6 +111,25 @@ class AxisRangeTest : public QObject {
         QVERIFY(std::abs(log.toPixel(1) - 2) < 1e-12);
         QVERIFY(std::isnan(log.toPixel(0)) && std::isnan(log.toPixel(-1)));
     }
+
+    /// Even in log₂(1 + x): 0, 1, 3, 7 are equally far apart, and step 0 is on the axis.
+    void stepsDoubleAlongTheirAxis() {
+        const AxisMap map{0, 7, Scale::Log1p, 10, 310};
+        for (const auto& [value, pixel] : {std::pair{0.0, 10.0}, {1.0, 110.0}, {3.0, 210.0}, {7.0, 310.0}}) {
+            QVERIFY(std::abs(map.toPixel(value) - pixel) < 1e-9);
+            QVERIFY(std::abs(map.toValue(pixel) - value) < 1e-9);
+        }
+        QVERIFY(std::isnan(map.toPixel(-1)));
+        Plot plot;
+        plot.x.scale = Scale::Log1p;
+        plot.curves.push_back({});
+        plot.curves[0].x = {0, 255};
+        plot.curves[0].y = {1, 1};
+        const Range range = xRange(plot);  // 8 doublings, 5 % more at each end
+        QVERIFY(std::abs(range.first - (std::exp2(-0.4) - 1)) < 1e-9);
+        QVERIFY(std::abs(range.second - (std::exp2(8.4) - 1)) < 1e-6);
+        QVERIFY(isUsable(range, Scale::Log1p) && !isUsable({-1, 3}, Scale::Log1p));
+    }
 };
 
 QTEST_GUILESS_MAIN(AxisRangeTest)

@@ -55,6 +55,22 @@ class TicksTest : public QObject {
         QCOMPARE(labels(low, high, log ? Scale::Log : Scale::Linear, integers).join(u' '), expected);
     }
 
+    void stepsArePowersOfTwo() {
+        const auto steps = [](double low, double high, int most = 8) {
+            QStringList texts;
+            for (const Tick& tick : niceTicks(low, high, Scale::Log1p, true, most))
+                if (!tick.minor) texts << tick.label;
+            return texts.join(u' ');
+        };
+        QCOMPARE(steps(0, 40), QString("0 1 2 4 8 16 32"));
+        QCOMPARE(steps(-0.3, 230), QString("0 1 4 16 64"));
+        QCOMPARE(steps(0, 1e5), QString("0 1 8 64 512 4096 32768"));
+        QCOMPARE(steps(100, 110), QString("100 102 104 106 108 110"));
+        int minor = 0;
+        for (const Tick& tick : niceTicks(0, 200, Scale::Log1p, true)) minor += tick.minor;
+        QCOMPARE(minor, 4);  // 2, 8, 32, 128
+    }
+
     /// For any range: 4 to 8 labels inside it, ascending and distinct.
     void anyRange_data() {
         QTest::addColumn<unsigned>("seed");
@@ -99,7 +115,7 @@ class TicksTest : public QObject {
     }
 
     void numbers() {
-        QCOMPARE(numberText(1.23456e-7), QString("1.235e-7"));
+        QCOMPARE(numberText(1.23456e-7), QString("1.235×10⁻⁷"));
         QCOMPARE(powerText("1.235e-7"), QString("1.235×10⁻⁷"));
         QCOMPARE(powerText("1e12"), QString("10¹²"));
         QCOMPARE(powerText("-1e-4"), QString("-10⁻⁴"));

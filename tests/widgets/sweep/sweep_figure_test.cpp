@@ -11,6 +11,7 @@
 #include <QSignalSpy>
 #include <QtTest>
 #include <cmath>
+#include <map>
 
 using namespace normscope;
 using namespace normscope::widgets;
@@ -185,6 +186,46 @@ class SweepFigureTest : public QObject {
         QCOMPARE(plot.bands[1].low[1], 2.28125);
         QCOMPARE(plot.bands[1].high[1], 2.9);
         QCOMPARE(plot.x.scale, Scale::Log);
+        QVERIFY(plot.curves[0].line);
+    }
+
+    /// A scalar of the recordings: the median of the seeds; coloured by its logarithm where it varies by
+    /// decades.
+    void aScalarOfTheProbes() {
+        const SweepResults sweep = mixed();
+        SweepSlice slice = sliceOf(sweep, defaultAxes(sweep.spec));
+        const SweepScalar scalar{"gradients", "hidden", SweepScalar::Over::FirstOverLast};
+        std::map<std::size_t, double> values;
+        for (std::size_t run = 0; run < 6; ++run) values[run] = std::pow(10.0, double(run));
+        setScalar(slice, scalar, values);
+        const Figure figure = sweepMap(slice, SweepValue::Scalar);
+        const HeatMap map = mapOf(figure);
+        QVERIFY(figure.title.contains("gradients: hidden, first ÷ last"));
+        QCOMPARE(map.raw[at(map, 0, 0)], 10.0);  // of 1, 10, 100
+        QCOMPARE(map.raw[at(map, 0, 1)], 1e4);
+        QCOMPARE(map.value[at(map, 0, 1)], 4.0);
+        QVERIFY(map.neutral[at(map, 1, 0)]);  // not read, or without a value
+        for (auto& [run, value] : values) value = double(run);
+        setScalar(slice, scalar, values);
+        QCOMPARE(mapOf(sweepMap(slice, SweepValue::Scalar)).value[at(map, 0, 1)], 4.0);  // 3, 4, 5: linear
+    }
+
+    /// Words have no values between them: dots. A scheme has one hue, in whatever row it is.
+    void aKeyOfWordsHasDots() {
+        const SweepResults sweep = mixed();
+        SweepAxes axes = defaultAxes(sweep.spec);
+        std::swap(axes.row, axes.column);
+        const Figure words = sweepCurves(sliceOf(sweep, axes)),
+                     rates = sweepCurves(sliceOf(sweep, defaultAxes(sweep.spec)));
+        for (const Curve& curve : words.plots.front().curves) QVERIFY(!curve.line && curve.markers);
+        QVERIFY(words.plots.front().bands.empty());
+        SweepResults reversed = sample({{"stack.scheme", {"post", "pre"}}, kRates}, 1, [](std::size_t) {
+            return std::pair{RunState::Finished, 2.0};
+        });
+        const Figure other = sweepCurves(sliceOf(reversed, defaultAxes(reversed.spec)));
+        QCOMPARE(other.plots.front().curves[1].name, rates.plots.front().curves[0].name);
+        QCOMPARE(other.plots.front().curves[1].role.run, rates.plots.front().curves[0].role.run);
+        QVERIFY(other.plots.front().curves[0].role.run != other.plots.front().curves[1].role.run);
     }
 
     /// No text overlaps on screen and on paper, in every file format; the CSV has the medians and the counts.
