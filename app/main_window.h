@@ -4,6 +4,7 @@
 #include "app/lab/io_worker.h"
 #include "widgets/knobs/recipe_diff.h"
 
+#include <QElapsedTimer>
 #include <QMainWindow>
 #include <QTimer>
 #include <functional>
@@ -217,8 +218,9 @@ class MainWindow : public QMainWindow {
     bool may_close_ = false;
     bool dark_ = false, theme_ordered_ = false, wide_by_hand_ = false;
     QTimer show_sweep_later_;
-    QTimer show_later_;       ///< limits the update rate of the bars during training
-    QTimer show_runs_later_;  ///< and that of chips, knobs and stack during a drag
+    QTimer show_later_;         ///< limits the update rate of the bars during training
+    QTimer show_runs_later_;    ///< and that of chips, knobs and stack during a drag
+    QElapsedTimer runs_shown_;  ///< since they were last shown
 };
 
 }  // namespace normscope::app

@@ -30,12 +30,13 @@ constexpr int kSpacing = 16;
 
 }  // namespace
 
-/// A disc a step: those before the one shown are ticked, that one is solid.
+/// A disc a step: the one shown is solid, of the others those are ticked whose expectation held.
 class StoryDots : public QWidget {
   public:
     explicit StoryDots(QWidget* parent) : QWidget(parent) { setTextSize(12); }
-    void setSteps(std::size_t count, std::size_t at) {
-        count_ = static_cast<int>(count);
+    void setSteps(std::vector<bool> held, std::size_t at) {
+        held_ = std::move(held);
+        count_ = static_cast<int>(held_.size());
         at_ = static_cast<int>(at);
         updateGeometry();
         update();
@@ -66,7 +67,7 @@ class StoryDots : public QWidget {
                                        : QColor(Qt::transparent));
             painter.drawEllipse(disc);
             const double inset = 0.22 * side_;
-            if (i < at_) {
+            if (i != at_ && held_[static_cast<std::size_t>(i)]) {
                 widgets::paintGlyph(painter, disc.adjusted(inset, inset, -inset, -inset),
                                     widgets::Glyph::Check, theme.text);
                 continue;
@@ -78,6 +79,7 @@ class StoryDots : public QWidget {
 
   private:
     int gap() const { return side_ / 3; }
+    std::vector<bool> held_;
     int count_ = 0, at_ = 0, side_ = 18;
 };
 
@@ -136,6 +138,7 @@ StoryStrip::StoryStrip(QWidget* parent) : QFrame(parent) {
 
 void StoryStrip::tell(const Story& story) {
     story_ = story;
+    held_.assign(story.steps.size(), false);
     show();
     moveTo(0);
     keepHeight();
@@ -146,8 +149,8 @@ void StoryStrip::moveTo(std::size_t step) {
     at_ = step;
     finding_ = {};
     title_->setText(QString::fromStdString(story_->title));
-    dots_->setSteps(story_->steps.size(), at_);
-    dots_->setAccessibleName(tr("Step %1 of %2").arg(at_ + 1).arg(story_->steps.size()));
+    if (story_->steps[at_].holds.empty()) held_[at_] = true;  // expects nothing
+    showSteps();
     text_->setText(QString::fromStdString(story_->steps[at_].text));
     showExpectation();
     back_->setEnabled(at_ > 0);
@@ -157,7 +160,23 @@ void StoryStrip::moveTo(std::size_t step) {
 
 void StoryStrip::setFinding(const StoryFinding& finding) {
     finding_ = finding;
+    if (finding.verdict == StoryVerdict::Holds) held_[at_] = true;
+    showSteps();
     showExpectation();
+}
+
+void StoryStrip::setHeld(std::vector<bool> held) {
+    if (!story_ || held.size() != held_.size()) return;
+    held_ = std::move(held);
+    showSteps();
+}
+
+void StoryStrip::showSteps() {
+    dots_->setSteps(held_, at_);
+    QString name = tr("Step %1 of %2").arg(at_ + 1).arg(held_.size());
+    for (std::size_t i = 0; i < held_.size(); ++i)
+        if (held_[i] && i != at_) name += tr(", %1 held").arg(i + 1);
+    dots_->setAccessibleName(name);
 }
 
 QString StoryStrip::expectation(const StoryStep& step, StoryVerdict verdict) const {

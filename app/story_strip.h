@@ -26,6 +26,9 @@ class StoryStrip : public QFrame {
     const std::optional<Story>& story() const { return story_; }
     std::size_t at() const { return at_; }  ///< index of Story::steps
     void moveTo(std::size_t step);
+    /// Of each step, whether what it expects has held since the story was told (or expects nothing).
+    const std::vector<bool>& held() const { return held_; }
+    void setHeld(std::vector<bool> held);
     /// Whether what this step expects holds for the runs on screen, with the values as the tooltip.
     void setFinding(const StoryFinding& finding);
     /// In px; 12 in the window (the default), 24 in presentation mode.
@@ -44,12 +47,14 @@ class StoryStrip : public QFrame {
     void resizeEvent(QResizeEvent* event) override;
 
   private:
+    void showSteps();
     void showExpectation();
     void keepHeight();
     QString expectation(const StoryStep& step, StoryVerdict verdict) const;
 
     std::optional<Story> story_;
     std::size_t at_ = 0;
+    std::vector<bool> held_;
     StoryFinding finding_;
     QLabel* title_;
     StoryDots* dots_;

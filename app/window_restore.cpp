@@ -98,6 +98,7 @@ void MainWindow::afterRestoring() {
                 if (state["story"].at("name").get<std::string>() == file.name) {
                     guide_->tell(read_story(file.name, file.json));
                     story_->moveTo(state["story"].at("at").get<std::size_t>());
+                    story_->setHeld(state["story"].value("held", std::vector<bool>()));
                 }
         applyViewJson(*this, std::exchange(restoring_view_, {}));
         lab_->restoreTried(state.value("tried", std::map<std::string, std::vector<std::string>>()));
@@ -121,7 +122,8 @@ bool MainWindow::keepState(bool closing) {
                   {"unsaved", lab_->unsaved()},
                   {"tried", lab_->triedRemedies()}};
     for (const KeptRun& run : comparison.runs) state["runs"].push_back(runJson(run));
-    if (story_->story()) state["story"] = {{"name", story_->story()->name}, {"at", story_->at()}};
+    if (story_->story())
+        state["story"] = {{"name", story_->story()->name}, {"at", story_->at()}, {"held", story_->held()}};
     KeepRequest request{kept_->path(), state.dump(), std::move(comparison.companion)};
     if (!closing && !request.companion && request.text == kept_text_) return true;
     kept_text_ = request.text;

@@ -244,10 +244,16 @@ class RestoreWindowTest : public QObject {
         WindowBench b;
         b.window->start(false);
         b.window->tellStory(QLatin1String(stories().front().name));
+        QTRY_VERIFY_WITH_TIMEOUT(b.window->story()->held()[0], 20000);  // measured at step 0
         b.window->story()->next();
+        b.window->story()->next();
+        QVERIFY(!b.window->story()->held()[1]);  // nothing was trained
+        b.window->story()->previous();
+        const std::vector<bool> held = b.window->story()->held();
         startAgain(b);
         QVERIFY(b.window->story()->story() && b.window->story()->isVisible());
         QCOMPARE(b.window->story()->at(), std::size_t(1));
+        QVERIFY(b.window->story()->held() == held);
     }
 
     void aDeletedRecordingCostsItsRunAndOneLine() {

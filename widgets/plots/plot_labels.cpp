@@ -271,7 +271,7 @@ void addFrameMarks(const Plot& plot, const RenderStyle& style, const LabelSpace&
     for (const auto& mark : plot.frame_marks) {
         const double x = layout.x.toPixel(mark.x);
         if (!(x >= layout.area.left() - 0.5 && x <= layout.area.right() + 0.5)) continue;
-        const double width = textSize(mark.glyph, Font::Small, style).width() + 2 * style.unit;
+        const double width = textSize(mark.glyph, Font::Small, style).width() + 5 * style.unit;
         const double row =
             static_cast<double>(std::find(runs.begin(), runs.end(), mark.role.run) - runs.begin());
         const double top = lane.isNull()

@@ -42,19 +42,20 @@ void RunChip::setRun(const RunLabel& run) {
 
 QSize RunChip::sizeHint() const {
     const int word = QFontMetrics(font()).horizontalAdvance(run_.outcome());
-    return {std::clamp(textWidth() + 2 * kGap + kGlyph + 4 + word + 2, kLeast, kMost), 30};
+    return {std::clamp(textWidth(true) + 2 * kGap + kGlyph + 4 + word + 2, kLeast, kMost), 30};
 }
 
-/// Without the outcome's word, which its glyph states too.
+/// Without the outcome's word, which its glyph states too, and without the differences, which the tool tip
+/// lists.
 QSize RunChip::minimumSizeHint() const {
-    return {std::clamp(textWidth() + kGap + kGlyph, kLeast, kMost), 30};
+    return {std::clamp(textWidth(false) + kGap + kGlyph, kLeast, kMost), 30};
 }
 
-/// From the left end to the end of the differences.
-int RunChip::textWidth() const {
+/// From the left end to the end of the name, or of the differences after it.
+int RunChip::textWidth(bool differences) const {
     const QFontMetrics plain(font()), heavy(bold(font()));
     int width = 2 * kPad + kSwatch + kGap + heavy.horizontalAdvance(run_.name);
-    if (!run_.differs.isEmpty()) width += kGap + plain.horizontalAdvance(run_.differs);
+    if (differences && !run_.differs.isEmpty()) width += kGap + plain.horizontalAdvance(run_.differs);
     return width + 4;  // advances are rounded, a text that just fits must not be elided
 }
 
@@ -104,11 +105,10 @@ void RunChip::paintEvent(QPaintEvent*) {
     const QString name = heavy.elidedText(run_.name, Qt::ElideRight, right - left);
     painter.drawText(QRect(left, 0, right - left, height()), Qt::AlignVCenter | Qt::AlignLeft, name);
     left += heavy.horizontalAdvance(name) + kGap;
-    if (run_.differs.isEmpty() || right - left < 24) return;
+    if (plain.horizontalAdvance(run_.differs) > right - left) return;  // whole or not at all
     painter.setPen(theme.muted);
     painter.setFont(font());
-    painter.drawText(QRect(left, 0, right - left, height()), Qt::AlignVCenter | Qt::AlignLeft,
-                     plain.elidedText(run_.differs, Qt::ElideRight, right - left));
+    painter.drawText(QRect(left, 0, right - left, height()), Qt::AlignVCenter | Qt::AlignLeft, run_.differs);
 }
 
 }  // namespace normscope::widgets

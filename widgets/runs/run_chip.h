@@ -39,7 +39,7 @@ class RunChip : public QAbstractButton {
     void paintEvent(QPaintEvent* event) override;
 
   private:
-    int textWidth() const;
+    int textWidth(bool differences) const;
 
     RunLabel run_;
 };
