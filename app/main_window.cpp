@@ -83,14 +83,13 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     connect(lab_, &Lab::problem, this, [this](const QString& message) { banner_->tell(message); });
     connect(lab_, &Lab::runsFailed, this, &MainWindow::offerResumption);
     connect(lab_, &Lab::devicesChanged, this, &MainWindow::showDeviceChoice);
-    // While a knob is dragged, or notches follow each other, the figures come first: they would wait for
-    // chips, knobs and stack at every move.
+    // While a knob is dragged the figures come first: they would wait for chips, knobs and stack at every
+    // move.
     show_runs_later_.setSingleShot(true);
     show_runs_later_.setInterval(kBarsInterval);
     connect(&show_runs_later_, &QTimer::timeout, this, &MainWindow::showRuns);
     const auto showRunsSoon = [this] {
-        const bool follows = runs_shown_.isValid() && runs_shown_.elapsed() < kBarsInterval;
-        if (!lab_->dragging() && !follows) return showRuns();
+        if (!lab_->dragging()) return showRuns();
         if (!show_runs_later_.isActive()) show_runs_later_.start();
     };
     connect(lab_, &Lab::runsChanged, this, showRunsSoon);

@@ -4,7 +4,6 @@
 #include "app/lab/io_worker.h"
 #include "widgets/knobs/recipe_diff.h"
 
-#include <QElapsedTimer>
 #include <QMainWindow>
 #include <QTimer>
 #include <functional>
@@ -218,9 +217,8 @@ class MainWindow : public QMainWindow {
     bool may_close_ = false;
     bool dark_ = false, theme_ordered_ = false, wide_by_hand_ = false;
     QTimer show_sweep_later_;
-    QTimer show_later_;         ///< limits the update rate of the bars during training
-    QTimer show_runs_later_;    ///< and that of chips, knobs and stack during a drag
-    QElapsedTimer runs_shown_;  ///< since they were last shown
+    QTimer show_later_;       ///< limits the update rate of the bars during training
+    QTimer show_runs_later_;  ///< and that of chips, knobs and stack during a drag
 };
 
 }  // namespace normscope::app

@@ -92,8 +92,6 @@ QString seedLines(const widgets::RunGroup& group, const Lab& lab) {
 }  // namespace
 
 void MainWindow::showRuns() {
-    runs_shown_.start();
-    show_runs_later_.stop();
     const widgets::RunGroups& groups = lab_->groups();
     const std::vector<std::size_t> shown = lab_->onePerGroup();
     std::vector<Recipe> recipes;
