@@ -26,7 +26,7 @@ class StoryStrip : public QFrame {
     const std::optional<Story>& story() const { return story_; }
     std::size_t at() const { return at_; }  ///< index of Story::steps
     void moveTo(std::size_t step);
-    /// Of each step, whether what it expects has held since the story was told (or expects nothing).
+    /// Of each step, whether what it expects has held since the story began (or expects nothing).
     const std::vector<bool>& held() const { return held_; }
     void setHeld(std::vector<bool> held);
     /// Whether what this step expects holds for the runs on screen, with the values as the tooltip.

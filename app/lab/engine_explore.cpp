@@ -153,7 +153,7 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
     return frames;
 }
 
-bool EngineWorker::Explored::knows(const std::vector<std::string>& probes) const {
+bool EngineWorker::Explored::measured_all(const std::vector<std::string>& probes) const {
     return std::all_of(probes.begin(), probes.end(),
                        [&](const auto& probe) { return results.count(probe) > 0; });
 }
@@ -236,7 +236,7 @@ void EngineWorker::answer(const ExploreRequest& request) {
     const auto add = [&](std::size_t i, const std::vector<std::string>& probes) {
         for (ProbeResult& result : explored_[i].of(probes))
             content[i].delta.probes.push_back(std::move(result));
-        content[i].draft |= !explored_[i].knows(probes);
+        content[i].draft |= !explored_[i].measured_all(probes);
     };
     std::atomic<std::size_t> left{runs.size()};
     if (!runs.empty())

@@ -102,7 +102,7 @@ class EngineWorker : public QObject {
         std::map<std::string, ProbeResult> drafts =
             {};  ///< the same, of a few sequences, where not in `results`
 
-        bool knows(const std::vector<std::string>& probes) const;
+        bool measured_all(const std::vector<std::string>& probes) const;
         /// Their results, else drafts.
         std::vector<ProbeResult> of(const std::vector<std::string>& probes) const;
     };

@@ -150,7 +150,7 @@ class RestoreWindowTest : public QObject {
                 before.at(b.lab().runs()[0].replayed.begin()->first).size());
     }
 
-    /// The runs of "Try all" are compared in its table again, though their remedies are drafted anew.
+    /// The runs of "Try all" are compared in its table again, though their remedies are drafted again.
     void theTableOfTriedRemedies() {
         WindowBench b;
         b.window->start(false);

@@ -21,7 +21,7 @@ namespace normscope::widgets {
 
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// Log1p is even in log₂(1 + x): of steps, so that 0 is on the axis and the first steps have room.
+/// Log1p is even in log₂(1 + x): of steps, so that 0 is on the axis and the first steps have space.
 enum class Scale { Linear, Log, Log1p };
 
 /// The owner of a mark. The renderer maps roles to colours and dashes, so light, dark and print differ only

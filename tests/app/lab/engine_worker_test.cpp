@@ -65,14 +65,53 @@ class EngineWorkerTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.completed(), 20000);
         QCOMPARE(b.frames.front()->runs.size(), 2u);
         QVERIFY(!b.frames.front()->complete);
-        QCOMPARE(b.frames.front()->runs[0].delta.probes.size(), 2u);
+        // Drafts of the forward pass, then of the backward pass; the whole batch; then what is expensive.
+        std::vector<std::vector<std::string>> probes;
+        std::vector<bool> drafts;
+        for (const FramePtr& frame : b.frames) {
+            QCOMPARE(frame->generation, 7u);
+            probes.emplace_back();
+            for (const ProbeResult& result : frame->runs[0].delta.probes)
+                probes.back().push_back(result.probe);
+            drafts.push_back(frame->runs[0].draft);
+        }
+        QVERIFY((probes == std::vector<std::vector<std::string>>{
+                               {"growth"}, {"gradients"}, {"growth", "gradients"}, {"jacobian"}}));
+        QVERIFY((drafts == std::vector<bool>{true, true, false, false}));
         for (const char* id : {"a", "b"}) {
             const RunData run = b.together(id);
             QCOMPARE(run.probes.size(), 3u);
             QCOMPARE(run.probes.at("jacobian").size(), 1u);
             QCOMPARE(run.steps.rows(), 0u);
         }
-        for (const FramePtr& frame : b.frames) QCOMPARE(frame->generation, 7u);
+    }
+
+    /// A draft is the measurement of the first two sequences, and labelled so; the whole batch replaces it.
+    void aDraftIsOfTwoSequences() {
+        Bench b;
+        Recipe recipe = smallRecipe();
+        b.engine->explore({1, {{"a", "A", recipe, {}, {}, {}}}, {"growth"}});
+        QTRY_VERIFY_WITH_TIMEOUT(b.completed(), 20000);
+        complete_and_validate(recipe);
+        ThreadPool pool(1);
+        Experiment fresh(recipe, "a", "A");
+        const auto measured = [&](int sequences) {
+            ProbeResult result;
+            fresh.measure(
+                {"growth"}, pool, nullptr, [&](ProbeResult r) { result = std::move(r); }, sequences);
+            return result;
+        };
+        QCOMPARE(b.frames.size(), 2u);
+        for (const std::size_t i : {0, 1}) {
+            const ProbeResult wanted = measured(i == 0 ? 2 : kProbeSequences);
+            const ProbeResult& shown = b.frames[i]->runs[0].delta.probes[0];
+            QCOMPARE(shown.find("rms")->data, wanted.find("rms")->data);
+            QCOMPARE(shown.find("rms_error")->data, wanted.find("rms_error")->data);
+            QVERIFY(shown.labels == wanted.labels);
+        }
+        QVERIFY(b.frames[0]->runs[0].draft && !b.frames[1]->runs[0].draft);
+        QVERIFY(b.frames[0]->runs[0].delta.probes[0].labels.at("sampled") !=
+                b.frames[1]->runs[0].delta.probes[0].labels.at("sampled"));
     }
 
     void theLatestRequestWins() {
@@ -116,7 +155,7 @@ class EngineWorkerTest : public QObject {
             }
             QVERIFY(!frames.front()->complete);
         }
-        QCOMPARE(of[2].size(), 3u);
+        QCOMPARE(of[2].size(), 3u);  // a draft, the whole batch, what is expensive
         b.frames = of[2];
         complete_and_validate(recipe);
         ThreadPool pool(2);
@@ -136,10 +175,13 @@ class EngineWorkerTest : public QObject {
                                {"growth", "gradients"}});
         };
         ask(1);
-        QTRY_VERIFY(b.frames.size() == 1);
+        QTRY_VERIFY(b.completed());
+        const std::vector<FramePtr> first = std::exchange(b.frames, {});
         recipe.stack.scheme = Scheme::Post;
         ask(2);
-        QTRY_VERIFY(b.frames.size() == 2);
+        QTRY_VERIFY(b.completed());
+        for (const FramePtr& frame : b.frames) QVERIFY(!frame->runs[0].draft);
+        b.frames = {first.back(), b.frames.back()};
         const auto cost = [&](std::size_t frame, std::size_t run, std::size_t probe) {
             return b.frames[frame]->runs[run].delta.probes[probe].cost_ms;
         };
@@ -161,13 +203,14 @@ class EngineWorkerTest : public QObject {
         QTRY_VERIFY(b.completed());
         recipe.stack.residual_step = 0.3;
         recipe.stack.temperature = 2;
+        b.frames.clear();
         b.engine->explore({2, {{"a", "A", recipe, {}, {}, {}}}, {"growth"}});
-        QTRY_VERIFY(b.frames.size() == 2);
+        QTRY_VERIFY(b.completed());
         complete_and_validate(recipe);
         ThreadPool pool(1);
         const ProbeResult fresh = Experiment(recipe, "a", "A").measure("growth", pool);
         QCOMPARE(b.frames.back()->runs[0].delta.probes[0].find("rms")->data, fresh.find("rms")->data);
-        QCOMPARE(b.frames.back()->runs[0].header->recipe.text(), recipe_json(recipe, -1));
+        QCOMPARE(b.frames.front()->runs[0].header->recipe.text(), recipe_json(recipe, -1));
     }
 
     /// The length and the form of the schedule come after step 0: a drag of them builds no weights. A stack
@@ -222,7 +265,8 @@ class EngineWorkerTest : public QObject {
                            {"growth"}});
         QTRY_VERIFY(b.completed());
         // The other run is measured all the same.
-        QCOMPARE(b.frames.size(), 1u);
+        QCOMPARE(b.frames.size(), 2u);
+        QCOMPARE(b.frames[1]->runs.size(), 1u);
         std::map<std::string, RunFrame> runs;
         for (const RunFrame& run : b.frames[0]->runs) runs[run.id] = run;
         QCOMPARE(runs.size(), 3u);

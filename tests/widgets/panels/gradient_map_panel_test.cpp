@@ -63,7 +63,7 @@ class GradientMapPanelTest : public QObject {
         QCOMPARE(map.low, 0.0);
         QCOMPARE(map.high, std::log10(3000.0));
         QCOMPARE(map.selected_column, 2);
-        QVERIFY2(f.summary.contains("A: from 1 to 3e3"), qPrintable(f.summary));
+        QVERIFY2(f.summary.contains("A: from 1 to 3×10³"), qPrintable(f.summary));
         const HeatMap params = built({&a}, 0, {{"quantity", "params"}}).plots.at(0).maps.at(0);
         QCOMPARE(params.rows, 2);
         QCOMPARE(params.row_names, (QStringList{"1", "2"}));

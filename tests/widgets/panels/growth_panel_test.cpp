@@ -78,7 +78,7 @@ class GrowthPanelTest : public QObject {
         QCOMPARE(plot.curves[0].x.back(), 12.0);
         QCOMPARE(plot.curves[0].y[3], 8.0);
         QCOMPARE(plot.curves[1].y[3], 3.0);
-        QVERIFY(f.summary.contains("Pre-LN goes from 1 to 1.7e7 at layer 12 (×1.7e7)"));
+        QVERIFY(f.summary.contains("Pre-LN goes from 1 to 1.7×10⁷ at layer 12 (×1.7×10⁷)"));
     }
 
     void namesTicksAndDepths() {
@@ -177,7 +177,7 @@ class GrowthPanelTest : public QObject {
         input.options = {{"growth_class", "off"}};
         const Figure f = buildGrowth(input);
         QCOMPARE(f.plots[0].curves.size(), 1u);
-        QCOMPARE(chipTexts(f.plots[0]), QStringList{"bound 3e9 ↑"});
+        QCOMPARE(chipTexts(f.plots[0]), QStringList{"bound 3×10⁹ ↑"});
         QCOMPARE(f.plots[0].chips[0].edge, Chip::Edge::TopRight);
         QCOMPARE(f.plots[0].chips[0].role->run, 0);
     }
@@ -193,7 +193,7 @@ class GrowthPanelTest : public QObject {
         QVERIFY(bound);
         QCOMPARE(bound->y[1], 9.0);
         for (const int i : {2, 3, 4}) QVERIFY(std::isnan(bound->y[i]));
-        QCOMPARE(chipTexts(f.plots[0]), QStringList{"bound 1e2 ↑"});
+        QCOMPARE(chipTexts(f.plots[0]), QStringList{"bound 10² ↑"});
     }
 
     void normalisesByTheEmbedding() {
