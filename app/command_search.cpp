@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPointer>
+#include <QRegularExpression>
 #include <QTimer>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -56,11 +57,31 @@ CommandSearch::CommandSearch(const QList<QAction*>& actions, std::vector<SearchE
 void CommandSearch::filter(const QString& typed) {
     list_->clear();
     const QStringList words = typed.split(QLatin1Char(' '), Qt::SkipEmptyParts);
+    struct Found {
+        std::size_t entry;
+        qsizetype part;  ///< typed words that are only part of a word of the entry
+    };
+    std::vector<Found> found;
     for (std::size_t i = 0; i < all_.size(); ++i) {
-        const bool found = std::all_of(words.begin(), words.end(), [&](const QString& word) {
+        Found now{i, 0};
+        const bool all = std::all_of(words.begin(), words.end(), [&](const QString& word) {
+            static const QString kWhole = QStringLiteral("(?<![\\w-])%1(?![\\w-])");
+            const QRegularExpression whole(
+                kWhole.arg(QRegularExpression::escape(word)),
+                QRegularExpression::CaseInsensitiveOption | QRegularExpression::UseUnicodePropertiesOption);
+            now.part += !all_[i].text.contains(whole);
             return all_[i].text.contains(word, Qt::CaseInsensitive);
         });
-        if (!found) continue;
+        if (all) found.push_back(now);
+    }
+    // "steps" is the knob of that name before the one whose name has it as a part; of equals the shorter
+    // text.
+    if (!words.isEmpty())
+        std::stable_sort(found.begin(), found.end(), [&](const Found& a, const Found& b) {
+            if (a.part != b.part) return a.part < b.part;
+            return all_[a.entry].text.size() < all_[b.entry].text.size();
+        });
+    for (const auto& [i, _] : found) {
         auto* item = new QListWidgetItem(all_[i].text, list_);
         item->setData(Qt::UserRole, static_cast<qulonglong>(i));
     }

@@ -90,7 +90,11 @@ void Exploration::takeRun(const RunFrame& part, LabRun& run, const Frame& frame,
     if (!committed || run.preview) next->probes = old.probes;
     for (const ProbeResult& result : part.delta.probes) {
         next->probes[result.probe] = {result};
-        run.measured_for[result.probe] = part.draft ? frame.generation - 1 : frame.generation;
+        run.measured_for[result.probe] = frame.generation;
+        if (part.draft)
+            run.drafts.insert(result.probe);
+        else
+            run.drafts.erase(result.probe);
         changes.panels.insert(QString::fromStdString(result.probe));
     }
     if (committed) {

@@ -51,7 +51,8 @@ widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::Pan
         const auto& probes = widgets::panelInfo(panel).probes;
         const bool outdated = std::any_of(probes.begin(), probes.end(), [&](const std::string& probe) {
             const auto measured = run.measured_for.find(probe);
-            return measured != run.measured_for.end() && measured->second < exploration_.generation();
+            return run.drafts.count(probe) > 0 ||
+                   (measured != run.measured_for.end() && measured->second < exploration_.generation());
         });
         input.draft.push_back(measured_here && outdated);
         input.awaited.push_back(!exact() && measured_here && run.rejection.empty());

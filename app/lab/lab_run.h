@@ -35,6 +35,7 @@ struct LabRun {
     std::vector<KnownCheckpoint> checkpoints;
     /// The request for which each probe was measured; a probe with a pending newer one is drawn as a draft.
     std::map<std::string, std::uint64_t> measured_for;
+    std::set<std::string> drafts;  ///< probes whose sample is of part of the probe batch: the whole follows
     StartWeightsPtr weights = {};  ///< imported start weights; null: drawn from the seed
     /// The reason why the engine rejects `recipe`, in one line; empty = valid.
     std::string rejection = {};

@@ -83,7 +83,7 @@ void Training::takeRun(const RunFrame& part, LabRun& run, const std::vector<std:
         // a panel are kept at step 0, where the weights are the same.
         const Recipe& recorded = run.data->recipe.value("run " + run.id);
         std::erase_if(run.data->probes, [&](const auto& probe) {
-            return run.measured_for[probe.first] < explored ||
+            return run.measured_for[probe.first] < explored || run.drafts.count(probe.first) > 0 ||
                    std::any_of(recorded.probes.begin(), recorded.probes.end(),
                                [&](const ProbePlan& p) { return p.id == probe.first; });
         });

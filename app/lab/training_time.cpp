@@ -41,7 +41,7 @@ void TrainingTime::note(const LabRun& run) {
         const double sequences = std::min(sequencesOf(run.recipe.train), double(kProbeSequences));
         for (const char* probe : {"growth", "gradients"}) {
             const ProbeResult* sample = run.data->sample_at(probe, 0);
-            if (!sample || !(sample->cost_ms > 0)) continue;
+            if (!sample || !(sample->cost_ms > 0) || run.drafts.count(probe)) continue;
             double& best = known_[sizesOf(run.recipe)].probe_ms.try_emplace(probe, HUGE_VAL).first->second;
             best = std::min(best, sample->cost_ms / sequences);
         }

@@ -175,6 +175,8 @@ class WindowKeysTest : public QObject {
         auto* knobs = b.find<widgets::KnobPanel>("knobPanel");
         QWidget* row = knobs->row("optimizer.weight_decay");
         QVERIFY(!row->visibleRegion().isEmpty() && row->isAncestorOf(QApplication::focusWidget()));
+        choose("knob steps");  // not the one whose name is longer
+        QVERIFY(knobs->row("steps")->isAncestorOf(QApplication::focusWidget()));
         b.cell("growth")->plot()->setFocus();
         choose("panel tokens");
         QVERIFY(b.cell("tokens") && !b.cell("growth"));

@@ -95,6 +95,30 @@ class LabRepliesTest : public QObject {
         for (const std::size_t i : {0u, 1u}) QCOMPARE(temperature(b, i), 2.0);
     }
 
+    /// A run that begins while its probes are drafts does not keep one as the sample of step 0, and a draft's
+    /// cost, of a quarter of the sequences, does not enter the time that training is expected to take.
+    void aDraftIsNoSampleOfATrainedRun() {
+        Bench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        const auto before = b.lab->runs()[0].data;
+        bool played = false;
+        QString hint;
+        connect(b.lab.get(), &Lab::dataChanged, b.lab.get(), [&] {
+            if (played || !b.lab->runs()[0].drafts.count("growth")) return;
+            hint = b.lab->panelInput("training", {}).hint;
+            played = true;
+            b.lab->play();
+        });
+        b.lab->commitKey("stack.depth", 3);
+        QTRY_VERIFY_WITH_TIMEOUT(played && b.ended(), 20000);
+        QVERIFY2(!hint.contains("about"), qPrintable(hint));  // nothing of these sizes was measured in whole
+        for (const auto& [probe, samples] : b.run(0).probes)
+            for (const ProbeResult& sample : samples)
+                if (const auto label = sample.labels.find("sampled"); label != sample.labels.end())
+                    QVERIFY2(label->second[0].find("2 of 8") == std::string::npos, probe.c_str());
+        QVERIFY(before != b.lab->runs()[0].data);
+    }
+
     void anImportThatArrivesInADragIsNotDragged() {
         Bench b;
         const QString path = modelFile(b);
