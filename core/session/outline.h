@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-/// Opening a large session: first the outline of each run, which a first picture is drawn from, and the whole
+/// Opening a large session: first the outline of each run, which a first figure is drawn from, and the whole
 /// runs later. An outline is a RunData with `unread`; whole() of it, or of any copy of it, is the run of the
 /// file. What needs more than the outline checks `unread`; save_session() writes whole runs.
 namespace normscope {

@@ -33,7 +33,7 @@ QByteArray contents(const std::string& path) {
     return file.readAll();
 }
 
-/// Changes the name of a data set in the file, behind the checksum of its group.
+/// Changes the name of a data set in the file, so that the checksum of its group is wrong.
 void damageName(const std::string& path, const QByteArray& name, qsizetype from) {
     QFile file(QString::fromStdString(path));
     if (!file.open(QIODevice::ReadWrite)) throw std::runtime_error(path);
