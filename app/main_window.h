@@ -141,6 +141,7 @@ class MainWindow : public QMainWindow {
     void exportPanel(const PanelCell& cell);
     void saveCsvOf(const PanelCell& cell);
     void copyFigureOf(const PanelCell& cell);
+    bool isReadToItsEnd();
     void explain(const PanelCell& cell);
     // The same for the plots of a sweep.
     void exportPlot(widgets::PlotView* plot);

@@ -17,6 +17,7 @@ namespace {
 
 /// Whether everything ordered is on screen.
 bool ready(const Lab& lab, const ScreenshotOrder& order) {
+    if (!lab.notReadYet().isEmpty()) return false;
     if (order.train_steps == 0) return lab.exact();
     for (const LabRun& run : lab.runs())
         if (!run.pinned &&

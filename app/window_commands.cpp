@@ -210,7 +210,15 @@ void MainWindow::exportCurrent() {
     exportPanel(*grid_->currentCell());
 }
 
+/// What is written to a file is of every step.
+bool MainWindow::isReadToItsEnd() {
+    const QString line = lab_->notReadYet();
+    if (!line.isEmpty()) banner_->tell(line);
+    return line.isEmpty();
+}
+
 void MainWindow::exportPanel(const PanelCell& cell) {
+    if (!isReadToItsEnd()) return;
     widgets::FigureSpec spec;
     if (!lab_->sessionPath().isEmpty()) spec.sessions << lab_->sessionPath();
     spec.panel = cell.panel();
@@ -229,6 +237,7 @@ void MainWindow::saveCsv() {
 }
 
 void MainWindow::saveCsvOf(const PanelCell& cell) {
+    if (!isReadToItsEnd()) return;
     saveCsvAs(*cell.plot()->figure(), cell.plot()->viewState());
 }
 
@@ -252,6 +261,7 @@ void MainWindow::copyFigure() {
 }
 
 void MainWindow::copyFigureOf(const PanelCell& cell) {
+    if (!isReadToItsEnd()) return;
     copyAsFigure(*cell.plot()->figure(), cell.plot()->viewState());
 }
 

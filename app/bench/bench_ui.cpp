@@ -210,7 +210,8 @@ class InterfaceBench {
         if (!problem.empty()) throw std::runtime_error(problem);
         result_.open_ms = milliseconds(paints.last - begin);
         for (const LabRun& run : lab().runs())
-            result_.opened_values += run.data->steps.rows() * run.data->steps.columns.size();
+            result_.opened_values += (run.data->unread ? run.data->unread->rows : run.data->steps.rows()) *
+                                     run.data->steps.columns.size();
         result_.runs = static_cast<int>(lab().runs().size());
     }
 

@@ -18,7 +18,7 @@ struct FigureKey {
         std::shared_ptr<const RunData> data, ghost, preview;
         std::size_t rows = 0, samples = 0, events = 0;
         RunState state = RunState::Prepared;
-        bool draft = false, awaited = false;
+        bool draft = false, awaited = false, outline = false;
         bool operator==(const Run&) const = default;
     };
     std::string panel;

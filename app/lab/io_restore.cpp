@@ -48,13 +48,14 @@ std::shared_ptr<LabRun> found(const std::vector<LabRun>& runs, const std::string
 
 }  // namespace
 
-void IoWorker::restoreRuns(quint64 token, const std::vector<KeptRun>& kept, const QString& companion) {
+void IoWorker::restoreRuns(quint64 token, const std::vector<KeptRun>& kept, const QString& companion,
+                           const FirstReading& first) {
     std::map<std::string, std::vector<LabRun>> sessions;  // each is read once
     std::set<std::string> unreadable;
     const auto session = [&](const std::string& path) -> const std::vector<LabRun>& {
         const auto known = sessions.find(path);
         if (known != sessions.end()) return known->second;
-        return sessions[path] = runsOf(*readSession(QString::fromStdString(path)));
+        return sessions[path] = runsOf(*readSession(QString::fromStdString(path), first));
     };
     const auto from = [&](const KeptRun& run) -> std::shared_ptr<LabRun> {
         std::shared_ptr<LabRun> restored;

@@ -18,6 +18,7 @@ namespace normscope::app {
 IoWorker::IoWorker(QString recordings_folder) : folder_(std::move(recordings_folder)) {
     qRegisterMetaType<SaveRequest>();
     qRegisterMetaType<OpenedSessionPtr>();
+    qRegisterMetaType<RestReplyPtr>();
     qRegisterMetaType<ImportedModelPtr>();
     qRegisterMetaType<QList<InterruptedRun>>();
     qRegisterMetaType<QList<RecoveredRun>>();
@@ -126,8 +127,9 @@ void IoWorker::saveSession(const SaveRequest& request) {
         Q_EMIT savingFailed(request.token);
 }
 
-OpenedSessionPtr readSession(const QString& path) {
-    auto opened = std::make_shared<OpenedSession>(OpenedSession{path, open_session(path.toStdString()), {}, {}});
+OpenedSessionPtr readSession(const QString& path, const FirstReading& first) {
+    auto opened = std::make_shared<OpenedSession>(
+        OpenedSession{path, open_outline(path.toStdString(), first.probes, first.most_bytes), {}, {}});
     for (const RunData& run : opened->session.runs)
         if (auto weights = startWeightsOf(run, opened->session)) opened->weights[run.id] = std::move(weights);
     for (RunData& run : opened->session.runs)
@@ -136,12 +138,33 @@ OpenedSessionPtr readSession(const QString& path) {
     return opened;
 }
 
-void IoWorker::openSession(quint64 token, const QString& path) {
+void IoWorker::openSession(quint64 token, const QString& path, const FirstReading& first) {
     guarded([&] {
-        const OpenedSessionPtr opened = readSession(path);
+        const OpenedSessionPtr opened = readSession(path, first);
         for (const auto& warning : opened->session.warnings) Q_EMIT problem(QString::fromStdString(warning));
         Q_EMIT sessionOpened(token, opened);
     });
+}
+
+void IoWorker::readRest(const RestRequestPtr& request) {
+    readNext(std::make_shared<RestReply>(RestReply{request, {}, {}}));
+}
+
+void IoWorker::readNext(const RestReplyPtr& reply) {
+    const RestRequest& request = *reply->request;
+    if (request.cancelled) return;
+    if (reply->rests.size() == request.runs.size()) {
+        Q_EMIT restRead(reply);
+        return;
+    }
+    try {
+        reply->rests.push_back(read_rest(*request.runs[reply->rests.size()]));
+    } catch (const std::exception& error) {
+        reply->rests.push_back(std::nullopt);
+        if (reply->problem.isEmpty()) reply->problem = QString::fromUtf8(error.what());
+    }
+    QMetaObject::invokeMethod(
+        this, [this, reply] { readNext(reply); }, Qt::QueuedConnection);
 }
 
 void IoWorker::findInterrupted(const QStringList& kept) {

@@ -7,6 +7,7 @@
 #include "core/interchange/model_file.h"
 #include "core/run/recording.h"
 #include "core/run/recording_queue.h"
+#include "core/session/outline.h"
 #include "core/session/session.h"
 
 #include <QDateTime>
@@ -15,6 +16,7 @@
 #include <QObject>
 #include <QString>
 #include <QStringList>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -59,8 +61,9 @@ struct RecoveredRun {
 
 struct OpenedSession {
     QString path;
-    Session session;                             ///< without its runs
-    std::vector<std::shared_ptr<RunData>> runs;  ///< for the laboratory that takes the reply: long runs are large
+    Session session;  ///< without its runs
+    std::vector<std::shared_ptr<RunData>>
+        runs;  ///< for the laboratory that takes the reply: long runs are large
     std::map<std::string, StartWeightsPtr> weights;  ///< of the runs with given start weights
 };
 using OpenedSessionPtr = std::shared_ptr<const OpenedSession>;
@@ -92,8 +95,29 @@ struct SaveRequest {
     std::map<std::size_t, StartWeightsPtr> weights;
 };
 
+/// How a session is read at first: files of more than `most_bytes` in outline, with the samples of these
+/// probes.
+struct FirstReading {
+    std::vector<std::string> probes;
+    std::size_t most_bytes = whole_file_bytes;
+};
 /// The session of a file, with the start weights of its runs; calls HDF5. Throws InputError.
-OpenedSessionPtr readSession(const QString& path);
+OpenedSessionPtr readSession(const QString& path, const FirstReading& first);
+
+/// Outlines to read the rest of.
+struct RestRequest {
+    std::vector<std::shared_ptr<const UnreadRun>> runs;
+    std::atomic<bool> cancelled = false;  ///< set by the interface thread; there is no reply then
+};
+using RestRequestPtr = std::shared_ptr<RestRequest>;
+/// By place in the request; nullopt where it cannot be read. For the laboratory, which moves it into its
+/// runs.
+struct RestReply {
+    RestRequestPtr request;
+    std::vector<std::optional<RunRest>> rests;
+    QString problem;  ///< the first one, a line
+};
+using RestReplyPtr = std::shared_ptr<RestReply>;
 /// Calls HDF5. Throws InputError, SystemError.
 void writeSession(const SaveRequest& request);
 
@@ -120,7 +144,9 @@ class IoWorker : public QObject {
 
     void saveSession(const normscope::app::SaveRequest& request);
     // A reply has the token of its request, so that stale replies are dropped.
-    void openSession(quint64 token, const QString& path);
+    void openSession(quint64 token, const QString& path, const normscope::app::FirstReading& first);
+    /// Answered when all are read; what else is requested comes between two runs.
+    void readRest(const normscope::app::RestRequestPtr& request);
     /// `kept`: recordings that are not dropped.
     void findInterrupted(const QStringList& kept = {});
     /// The files of the folder, the newest first; of each that changed since the last list its head is read.
@@ -135,7 +161,7 @@ class IoWorker : public QObject {
     bool keepWindow(const normscope::app::KeepRequest& request);
     /// Reads the runs of a window's state; `companion`: its companion file.
     void restoreRuns(quint64 token, const std::vector<normscope::app::KeptRun>& kept,
-                     const QString& companion);
+                     const QString& companion, const normscope::app::FirstReading& first);
     void recoverRuns(quint64 token, const QStringList& paths);
     void loadCheckpoint(quint64 token, const normscope::CheckpointSource& source);
     /// Reads the start checkpoints of a request's runs; an unreadable one fails only its run.
@@ -152,6 +178,7 @@ class IoWorker : public QObject {
     void sessionSaved(quint64 token, const QString& path);
     void savingFailed(quint64 token);  ///< the reason was sent by problem()
     void sessionOpened(quint64 token, const normscope::app::OpenedSessionPtr& session);
+    void restRead(const normscope::app::RestReplyPtr& reply);
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
     void runsRecovered(quint64 token, const QList<normscope::app::RecoveredRun>& runs);
     void recordingsListed(const QList<normscope::app::RecordingRow>& rows, bool complete);
@@ -175,6 +202,7 @@ class IoWorker : public QObject {
     void heartbeat();
     RecoveredRun recovered(const QString& path);
     void listSome();
+    void readNext(const RestReplyPtr& reply);
     RecordingRow rowOf(const QFileInfo& file);
     /// Reports what `work` throws; false then.
     template <class Work>
@@ -209,5 +237,6 @@ Q_DECLARE_METATYPE(normscope::app::RecoveredRun)
 Q_DECLARE_METATYPE(normscope::app::OpenedSessionPtr)
 Q_DECLARE_METATYPE(normscope::app::ImportedModelPtr)
 Q_DECLARE_METATYPE(normscope::app::SaveRequest)
+Q_DECLARE_METATYPE(normscope::app::RestReplyPtr)
 Q_DECLARE_METATYPE(normscope::app::RestoredRunsPtr)
 Q_DECLARE_METATYPE(normscope::CheckpointSource)

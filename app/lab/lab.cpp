@@ -34,6 +34,7 @@ Lab::Lab(Options options, QObject* parent)
       deliver_(options.deliver ? std::move(options.deliver)
                                : [](const std::function<void()>& reply) { reply(); }),
       backend_(std::move(options.backend)),
+      outline_above_(options.outline_above),
       io_("files", options.recordings_folder),
       engine_("engine", threadsFor(options.threads)),
       sweeps_(std::make_unique<SweepRunner>(callsIn(io_.get()))) {
@@ -48,6 +49,7 @@ Lab::Lab(Options options, QObject* parent)
 
 Lab::~Lab() {
     disconnect(&undo_, nullptr, this, nullptr);
+    cancelReading();
     sweeps_.reset();
     engine_->shutDown();
     engine_->stop();
@@ -90,6 +92,7 @@ void Lab::connectReplies() {
         });
     });
     on(io, &IoWorker::sessionOpened, &Lab::takeOpened);
+    on(io, &IoWorker::restRead, &Lab::takeRest);
     on(io, &IoWorker::runsRecovered, &Lab::takeRecovered);
     on(io, &IoWorker::runsRestored, &Lab::takeRestored);
     connect(io, &IoWorker::windowKept, this, [this](bool kept) {
@@ -170,6 +173,7 @@ std::vector<LabRun> Lab::restoreRuns(const std::vector<LabRun>& runs, const std:
         for (const LabRun& run : now_.runs) drag_->before[run.id] = run.recipe;
     applyRecipes();
     Q_EMIT viewChanged();
+    readRest();
     return before;
 }
 

@@ -47,6 +47,8 @@ class Lab : public QObject {
         std::function<void(std::function<void()>)> deliver = {};
         /// The device of trainings (core/backend/devices.h); the CPU where it is not available.
         std::string backend = "cpu";
+        /// Sessions of more bytes are opened in outline (core/session/outline.h).
+        std::size_t outline_above = whole_file_bytes;
     };
     explicit Lab(Options options, QObject* parent = nullptr);
     ~Lab() override;
@@ -192,7 +194,10 @@ class Lab : public QObject {
     quint64 saveSession(const QString& path, const std::string& view_json);
     /// Whether anything was changed, trained or measured since the session was saved or opened.
     bool unsaved() const { return !undo_.isClean() || files_.resultsUnsaved(); }
+    /// A large one is shown in outline first (core/session/outline.h), and its rest is read at once.
     void openSession(const QString& path);
+    /// The reason why something needs data that are not read yet, in one line; empty: everything is read.
+    QString notReadYet() const;
     void findInterrupted();
     /// Asks for the files of the folder of recordings; recordingsListed() and curveRead() answer.
     void listRecordings();
@@ -275,6 +280,7 @@ class Lab : public QObject {
     void takeResumption(quint64 token, const CheckpointPtr& checkpoint);
     void takeSaved(quint64 token, const QString& path);
     void takeOpened(quint64 token, const OpenedSessionPtr& opened);
+    void takeRest(const RestReplyPtr& reply);
     void takeRecovered(quint64 token, const QList<RecoveredRun>& recovered);
     void takeAdded(const QList<RecoveredRun>& recovered);
     void takeRestored(quint64 token, const RestoredRunsPtr& restored_runs);
@@ -302,6 +308,11 @@ class Lab : public QObject {
     void begin(std::vector<RunPlan> plans);
     void tell(const Changes& changes);
     void replaceRuns(std::vector<LabRun> runs);
+    FirstReading firstReading() const;
+    void readRest();
+    void cancelReading();
+    widgets::Figure figureOf(const std::string& panel, const widgets::PanelOptions& options,
+                             widgets::PanelInput input) const;
     void leaveSession();
     QString hint() const;
     /// The missing samples of the shown step that can be replayed, per run; `why_not` gets a line for each
@@ -355,6 +366,9 @@ class Lab : public QObject {
     quint64 fork_token_ = 0;
     bool resume_when_recovered_ = false;
     std::vector<KeptRun> restoring_;
+    std::size_t outline_above_;
+    std::set<std::shared_ptr<const UnreadRun>> asked_;  ///< outlines that are being read, or cannot be
+    std::vector<RestRequestPtr> reading_;
     std::set<quint64> adding_;                                 ///< tokens of addRecordings()
     std::map<std::string, std::set<std::string>> saved_runs_;  ///< ids by session file, as saved last
     /// What the companion file of the window's state has, of each run.

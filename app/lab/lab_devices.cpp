@@ -69,6 +69,10 @@ void Lab::resumeRuns(const std::vector<std::string>& ids, const std::string& bac
     for (const std::string& id : ids) {
         LabRun* run = now_.find(id);
         if (!run || !run->resumable()) continue;
+        if (run->data->unread) {
+            Q_EMIT problem(notReadYet());
+            continue;
+        }
         const auto newest = std::max_element(run->checkpoints.begin(), run->checkpoints.end(),
                                              [](const auto& a, const auto& b) { return a.step < b.step; });
         if (newest != run->checkpoints.end() && newest->step > 0) {

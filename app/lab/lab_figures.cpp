@@ -88,7 +88,8 @@ FigureKey Lab::figureKey(const std::string& panel, const widgets::PanelOptions& 
                              run.data->events.size(),
                              run.data->outcome.state,
                              input.draft[i],
-                             input.awaited[i]};
+                             input.awaited[i],
+                             run.data->unread != nullptr};
         for (const auto& [probe, samples] : run.data->probes) drawn.samples += samples.size();
         if (key.exploring && panel == "training") {
             // Before training the losses' figure shows names, floors and the number of steps alone: a moved
@@ -160,7 +161,25 @@ std::vector<std::size_t> Lab::onePerGroup() const {
 }
 
 widgets::Figure Lab::figure(const std::string& panel, const widgets::PanelOptions& options) const {
-    widgets::PanelInput input = panelInput(panel, options);
+    const widgets::PanelInput input = panelInput(panel, options);
+    const bool outline = std::any_of(input.runs.begin(), input.runs.end(),
+                                     [](const RunData* run) { return run->unread != nullptr; });
+    widgets::Figure figure;
+    if (outline && groups().any() && widgets::panelInfo(panel).draws_steps) {
+        // Medians are of steps, not of the blocks of an overview.
+        figure = widgets::startFigure(widgets::panelInfo(panel));
+        figure.empty_text = notReadYet();
+    } else {
+        figure = figureOf(panel, options, input);
+    }
+    if (outline)
+        figure.subtitle += (figure.subtitle.isEmpty() ? QString() : QStringLiteral(" · ")) +
+                           tr("overview, the file is not read to its end yet");
+    return figure;
+}
+
+widgets::Figure Lab::figureOf(const std::string& panel, const widgets::PanelOptions& options,
+                              widgets::PanelInput input) const {
     if (!groups().any()) return widgets::buildPanel(panel, input);
     const widgets::PanelInfo& info = widgets::panelInfo(panel);
     if (widgets::isGroupable(info, widgets::resolveOptions(info, options)))

@@ -29,8 +29,59 @@ void Lab::takeSaved(quint64 token, const QString& path) {
 }
 
 void Lab::openSession(const QString& path) {
-    QMetaObject::invokeMethod(
-        io_.get(), [io = io_.get(), token = files_.open(), path] { io->openSession(token, path); });
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = files_.open(), path,
+                                          first = firstReading()] { io->openSession(token, path, first); });
+}
+
+FirstReading Lab::firstReading() const {
+    return {exploration_.probes(), outline_above_};
+}
+
+/// Asks for the rest of the outlines in the comparison: of a session that was opened, or that an undo brought
+/// back.
+void Lab::readRest() {
+    auto request = std::make_shared<RestRequest>();
+    for (const LabRun& run : now_.runs)
+        if (run.data->unread && asked_.insert(run.data->unread).second)
+            request->runs.push_back(run.data->unread);
+    if (request->runs.empty()) return;
+    reading_.push_back(request);
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), request] { io->readRest(request); });
+}
+
+void Lab::takeRest(const RestReplyPtr& reply) {
+    if (reply->request->cancelled) return;
+    std::erase(reading_, reply->request);
+    for (std::size_t i = 0; i < reply->rests.size(); ++i) {
+        if (!reply->rests[i]) continue;  // it stays asked for: what cannot be read is reported once
+        const auto unread = reply->request->runs[i];
+        std::vector<RunData*> outlines;
+        for (const LabRun& run : now_.runs)
+            if (run.data->unread == unread) outlines.push_back(run.data.get());
+        // In place: an undo entry may hold the same data.
+        for (std::size_t k = 0; k + 1 < outlines.size(); ++k) complete(*outlines[k], *reply->rests[i]);
+        if (!outlines.empty()) complete(*outlines.back(), std::move(*reply->rests[i]));
+        asked_.erase(unread);
+    }
+    reply->request->runs.clear();
+    QMetaObject::invokeMethod(io_.get(), [] { close_unused_files(); });
+    if (!reply->problem.isEmpty()) Q_EMIT problem(reply->problem);
+    Q_EMIT runsChanged();
+    Q_EMIT trainingChanged();
+    Q_EMIT viewChanged();
+}
+
+void Lab::cancelReading() {
+    for (const RestRequestPtr& request : reading_) request->cancelled = true;
+    reading_.clear();
+    asked_.clear();
+}
+
+QString Lab::notReadYet() const {
+    for (const LabRun& run : now_.runs)
+        if (run.data->unread)
+            return tr("%1: not read to its end yet").arg(QString::fromStdString(run.data->unread->path));
+    return {};
 }
 
 void Lab::findInterrupted() {
@@ -72,6 +123,7 @@ QString Lab::exchangeSessionPath(const QString& path) {
 /// Drops what was requested for the runs of this session.
 void Lab::leaveSession() {
     endMeasuring();
+    cancelReading();
     clearGhosts();
     forks_.clear();
     resumptions_.clear();
@@ -90,6 +142,7 @@ void Lab::replaceRuns(std::vector<LabRun> runs) {
     exploration_.startOver(now_);
     training_.setPlaying(false);
     for (const LabRun& run : now_.runs) used_ids_.insert(run.id);
+    readRest();
     Q_EMIT runsChanged();
     Q_EMIT trainingChanged();
     Q_EMIT viewChanged();
@@ -166,6 +219,10 @@ void Lab::takeImported(quint64 token, const QString& path, const ImportedModelPt
 
 void Lab::forkSelected() {
     const LabRun& run = selected();
+    if (run.data->unread) {
+        Q_EMIT problem(notReadYet());
+        return;
+    }
     const KnownCheckpoint* best = nullptr;
     for (const auto& known : run.checkpoints)
         if (known.step <= step_ && (!best || known.step > best->step)) best = &known;

@@ -53,6 +53,10 @@ std::vector<MeasurePlan> Lab::lacking(QStringList& why_not) const {
     for (const LabRun& run : now_.runs) {
         const QString name = QString::fromStdString(run.data->name);
         if (!run.trained()) continue;
+        if (run.data->unread) {
+            if (const QString line = notReadYet(); !why_not.contains(line)) why_not << line;
+            continue;
+        }
         if (run.data->steps.step.back() < step) {
             why_not << tr("%1 has no step %2: it ends at %3")
                            .arg(name)

@@ -14,7 +14,7 @@ namespace {
 constexpr double kMostSeconds = 30;
 
 bool hasRemedies(const LabRun& run) {
-    return !run.pinned && run.trained() && has_failed(run.data->outcome);
+    return !run.pinned && run.trained() && !run.data->unread && has_failed(run.data->outcome);
 }
 
 std::string nameOfTrial(const LabRun& failed, const Remedy& remedy, const std::vector<LabRun>& runs) {

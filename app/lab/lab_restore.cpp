@@ -107,9 +107,10 @@ bool Lab::keepWindowNow(const KeepRequest& request) {
 
 void Lab::restore(const std::vector<KeptRun>& runs, const QString& companion) {
     restoring_ = runs;
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = files_.open(), runs, companion] {
-        io->restoreRuns(token, runs, companion);
-    });
+    QMetaObject::invokeMethod(
+        io_.get(), [io = io_.get(), token = files_.open(), runs, companion, first = firstReading()] {
+            io->restoreRuns(token, runs, companion, first);
+        });
 }
 
 void Lab::takeRestored(quint64 token, const RestoredRunsPtr& restored_runs) {

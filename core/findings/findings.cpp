@@ -190,6 +190,7 @@ std::vector<Finding> findings(const RunData& run, std::int64_t step) {
         if (!sentence.empty()) all.push_back({kind, std::move(sentence), std::move(brief)});
     };
     add(FindingKind::Outcome, outcome_sentence(run, step));
+    if (run.unread) return all;  // the others compare with earlier steps
     add(FindingKind::Gradient, gradient_sentence(run, step));
     add(FindingKind::Factors, factors_sentence(run, step));
     add(FindingKind::Departures, departures_sentence(run, step, kAll), departures_sentence(run, step, 1));

@@ -62,6 +62,7 @@ std::string gradient_of(const RunData& run) {
 }
 
 std::string began_of(const RunData& run) {
+    if (run.unread) return {};  // an outline lacks the first steps
     const auto left = departures(run, std::numeric_limits<std::int64_t>::max());
     const std::string gradient = gradient_of(run);
     if (left.empty()) return gradient.empty() ? gradient : "The " + gradient;

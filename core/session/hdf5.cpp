@@ -13,10 +13,22 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <mutex>
 #include <numeric>
 
 namespace normscope::hdf5 {
 namespace {
+
+/// Files that other threads have released.
+struct Released {
+    std::mutex mutex;
+    std::vector<Handle> files;
+};
+
+Released& released() {
+    static Released only;
+    return only;
+}
 
 /// Called by every function that opens a file. HDF5's error printer is per thread and is disabled in each.
 void enter() {
@@ -25,6 +37,7 @@ void enter() {
     static_cast<void>(no_clean_up_at_exit);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
     Abandon::active() = false;
+    close_released();
 }
 
 std::string full_name(hid_t loc, const std::string& name) {
@@ -103,6 +116,17 @@ Handle create_file(const std::string& path, Purpose purpose) {
     return file;
 }
 
+void close_later(Handle file) {
+    const std::lock_guard lock(released().mutex);
+    released().files.push_back(std::move(file));
+}
+
+void close_released() {
+    std::vector<Handle> unused;
+    const std::lock_guard lock(released().mutex);
+    unused.swap(released().files);
+}
+
 void close_file(Handle file, const std::string& path) {
     enter();
     // Flushed first: a failed close leaves the library in an invalid state, a failed flush does not.
@@ -115,13 +139,13 @@ void close_file(Handle file, const std::string& path) {
         throw SystemError(without_temporary_ending(path) + ": cannot write: " + last_error());
 }
 
-OpenedFile open_for_reading(const std::string& path) {
+OpenedFile open_for_reading(const std::string& path, const std::string& part) {
     enter();
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) throw InputError(path + ": " + std::strerror(errno));
     if (S_ISDIR(status.st_mode)) throw InputError(path + ": is a directory, not a file");
     if (!S_ISREG(status.st_mode)) throw InputError(path + ": is not a regular file");
-    require_walked(path);
+    require_walked(path, part);
     OpenedFile opened;
     const Handle access = file_access();
     opened.file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access));
@@ -164,15 +188,26 @@ bool is_group(hid_t parent, const std::string& name) {
     return object.valid() && H5Iget_type(object) == H5I_GROUP;
 }
 
-Handle open_group(hid_t parent, const std::string& name) {
+namespace {
+
+void require_member(hid_t parent, const std::string& name) {
     if (!exists(parent, name)) fail_reading(parent, name, "missing");
+    H5L_info_t link{};
+    if (H5Lget_info(parent, name.c_str(), &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_EXTERNAL)
+        fail_reading(parent, name, "is a link to another file");
+}
+
+}  // namespace
+
+Handle open_group(hid_t parent, const std::string& name) {
+    require_member(parent, name);
     Handle group(H5Gopen2(parent, name.c_str(), H5P_DEFAULT));
     if (!group.valid()) fail_reading(parent, name, "is not a readable group");
     return group;
 }
 
 Handle open_dataset(hid_t parent, const std::string& name) {
-    if (!exists(parent, name)) fail_reading(parent, name, "missing");
+    require_member(parent, name);
     Handle dataset(H5Dopen2(parent, name.c_str(), H5P_DEFAULT));
     if (!dataset.valid()) fail_reading(parent, name, "is not a readable data set (" + last_error() + ")");
     return dataset;

@@ -67,13 +67,18 @@ Handle create_file(const std::string& path, Purpose purpose = Purpose::Whole);
 /// Flushes and closes; throws SystemError where the destructor would ignore the error.
 void close_file(Handle file, const std::string& path);
 
+/// For a thread that does not own HDF5: the file is closed when that one opens the next, or asks for it.
+void close_later(Handle file);
+void close_released();
+
 struct OpenedFile {
     Handle file;
     bool recording = false;  ///< still marked as being written: live, or its writer was killed
 };
 /// Opens for reading; also files of a live or killed SWMR writer. InputError for a missing, foreign,
-/// truncated file, and for one that the guard of foreign files rejects (core/session/foreign/guard.h).
-OpenedFile open_for_reading(const std::string& path);
+/// truncated file, and for one that the guard of foreign files rejects (core/session/foreign/guard.h); `part`
+/// is what will be read of it, as there.
+OpenedFile open_for_reading(const std::string& path, const std::string& part = {});
 
 /// A new group whose children keep the order of creation.
 Handle make_group(hid_t parent, const std::string& name);
@@ -146,21 +151,22 @@ std::string read_text(hid_t parent, const std::string& name);
 /// An empty data set with an unlimited first axis, chunks of about 4 KiB (one row where a row is larger).
 Handle make_growing(hid_t parent, const std::string& name, hid_t type, const Shape& row_shape);
 
-/// Throws InputError when a (damaged) shape exceeds what the file holds; called before allocating.
-void check_storage(hid_t dataset, const Shape& shape, std::size_t element_bytes);
+/// Throws InputError when a (damaged) shape exceeds what the file holds; called before allocating. Chunks are
+/// looked up from row `first` on.
+void check_storage(hid_t dataset, const Shape& shape, std::size_t element_bytes, std::size_t first = 0);
 
 /// The number of leading rows that are really in the file: after a crash a data set may claim more than was
 /// written.
 std::size_t sound_rows(hid_t dataset);
 
-/// The first `rows` rows of a data set as `type`, into a buffer of rows · row elements.
-void read_rows(hid_t dataset, hid_t type, std::size_t rows, void* data);
+/// `rows` rows of a data set from row `first` on as `type`, into a buffer of rows · row elements.
+void read_rows(hid_t dataset, hid_t type, std::size_t rows, void* data, std::size_t first = 0);
 
 inline constexpr std::size_t all_rows = std::numeric_limits<std::size_t>::max();
-/// The shape; throws InputError unless element type and rank match (rank −1: any) and the values of its first
-/// `rows` rows are really in the file. Narrower types of the same kind (float32 read as float64) pass: HDF5
-/// widens them.
-Shape check_array(hid_t dataset, Scalar type, int rank, std::size_t rows = all_rows);
+/// The shape; throws InputError unless element type and rank match (rank −1: any) and the values of its rows
+/// from `first` to before `end` are really in the file. Narrower types of the same kind (float32 read as
+/// float64) pass: HDF5 widens them.
+Shape check_array(hid_t dataset, Scalar type, int rank, std::size_t end = all_rows, std::size_t first = 0);
 
 template <typename T>
 struct Array {

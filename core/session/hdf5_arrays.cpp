@@ -35,8 +35,9 @@ bool filtered(hid_t dataset) {
     return H5Pget_nfilters(creation) > 0;
 }
 
-/// The leading rows whose chunks are all in the file, whole; nullopt where a data set has no chunks.
-std::optional<std::size_t> rows_with_chunks(hid_t dataset, const Shape& shape) {
+/// The rows up to the first, from `first` on, whose chunks are not all in the file, whole; nullopt where a
+/// data set has no chunks.
+std::optional<std::size_t> rows_with_chunks(hid_t dataset, const Shape& shape, std::size_t first = 0) {
     const Handle file(H5Iget_file_id(dataset)), creation(H5Dget_create_plist(dataset)),
         type(H5Dget_type(dataset));
     if (shape.empty() || H5Pget_layout(creation) != H5D_CHUNKED) return std::nullopt;
@@ -52,6 +53,7 @@ std::optional<std::size_t> rows_with_chunks(hid_t dataset, const Shape& shape) {
     H5Sget_simple_extent_dims(Handle(H5Dget_space(dataset)), nullptr, most.data());
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
         if (chunk[axis] > std::max<hsize_t>(most[axis], 1)) return 0;
+    at[0] = first / chunk[0] * chunk[0];
     const bool filters = filtered(dataset);
     const haddr_t whole = element_count({chunk.begin(), chunk.end()}) * H5Tget_size(type);
     while (at[0] < shape[0]) {
@@ -73,7 +75,7 @@ std::optional<std::size_t> rows_with_chunks(hid_t dataset, const Shape& shape) {
 
 }  // namespace
 
-void check_storage(hid_t dataset, const Shape& shape, std::size_t element_bytes) {
+void check_storage(hid_t dataset, const Shape& shape, std::size_t element_bytes, std::size_t first) {
     std::size_t bytes = element_bytes;
     if (std::find(shape.begin(), shape.end(), 0u) != shape.end()) return;
     for (const std::size_t extent : shape) {
@@ -82,10 +84,13 @@ void check_storage(hid_t dataset, const Shape& shape, std::size_t element_bytes)
         bytes *= extent;
     }
     // Deflate shrinks at most 1032-fold. The stored size of chunks without filters lags in a recording.
-    const bool filters = filtered(dataset);
+    const Handle creation(H5Dget_create_plist(dataset));
+    if (H5Pget_layout(creation) == H5D_VIRTUAL || H5Pget_external_count(creation) > 0)
+        fail_reading(dataset, "", "its values lie in another file");
+    const bool filters = H5Pget_nfilters(creation) > 0;
     const bool enough = bytes / (filters ? 1032 : 1) <= H5Dget_storage_size(dataset);
     const bool chunks_decide = !filters || enough;
-    const auto rows = chunks_decide ? rows_with_chunks(dataset, shape) : std::nullopt;
+    const auto rows = chunks_decide ? rows_with_chunks(dataset, shape, first) : std::nullopt;
     const bool there = rows ? *rows == shape[0] : enough;
     if (!there) fail_reading(dataset, "", "its values are not in the file");
 }
@@ -152,12 +157,14 @@ Handle make_growing(hid_t parent, const std::string& name, hid_t type, const Sha
     return dataset;
 }
 
-void read_rows(hid_t dataset, hid_t type, std::size_t rows, void* data) {
+void read_rows(hid_t dataset, hid_t type, std::size_t rows, void* data, std::size_t first) {
     Shape shape = dataset_shape(dataset);
     const bool whole = shape.empty() || rows == shape[0];
     if (!shape.empty()) shape[0] = rows;
     if (element_count(shape) == 0) return;
-    const std::vector<hsize_t> count = extents(shape), start(shape.size(), 0);
+    const std::vector<hsize_t> count = extents(shape);
+    std::vector<hsize_t> start(shape.size(), 0);
+    if (!start.empty()) start[0] = first;
     const Handle in_file(H5Dget_space(dataset)), in_memory = make_space(count);
     if (!whole &&
         H5Sselect_hyperslab(in_file, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0)
@@ -166,7 +173,7 @@ void read_rows(hid_t dataset, hid_t type, std::size_t rows, void* data) {
         fail_reading(dataset, "", last_error());
 }
 
-Shape check_array(hid_t dataset, Scalar type, int rank, std::size_t rows) {
+Shape check_array(hid_t dataset, Scalar type, int rank, std::size_t end, std::size_t first) {
     const Shape shape = dataset_shape(dataset);
     const Scalar stored = dataset_scalar(dataset);
     const bool same_class = (stored == Scalar::Float32 || stored == Scalar::Float64) ==
@@ -179,8 +186,8 @@ Shape check_array(hid_t dataset, Scalar type, int rank, std::size_t rows) {
         fail_reading(dataset, "",
                      "has shape " + shape_text(shape) + ", needs " + std::to_string(rank) + " axes");
     Shape used = shape;
-    if (!used.empty()) used[0] = std::min(used[0], rows);
-    check_storage(dataset, used, scalar_size(stored));
+    if (!used.empty()) used[0] = std::min(used[0], end);
+    check_storage(dataset, used, scalar_size(stored), first);
     return shape;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,14 +42,16 @@ struct RunEvent {
     std::string text;
 };
 
+struct UnreadRun;
+
 /// Everything recorded about one run: what the panels draw and what a session file holds, the same for a live
 /// and a reopened run. Plain data, owned by one thread.
 struct RunData {
-    std::string id;           ///< unique in the session: "a", "b", …
-    std::string name;         ///< "Pre-LN"
-    RunRecipe recipe;         ///< the complete recipe
-    std::string backend;      ///< "cpu"
-    std::string device;       ///< e.g. the processor's name
+    std::string id;       ///< unique in the session: "a", "b", …
+    std::string name;     ///< "Pre-LN"
+    RunRecipe recipe;     ///< the complete recipe
+    std::string backend;  ///< "cpu"
+    std::string device;   ///< e.g. the processor's name
     std::uint64_t seed = 0;
     Outcome outcome;
     /// Loss floors in nat, NaN where unknown: uniform ln V, unigram entropy, entropy rate of the source.
@@ -56,6 +59,8 @@ struct RunData {
     StepTable steps;
     std::map<std::string, std::vector<ProbeResult>> probes;  ///< id -> samples in order of step
     std::vector<RunEvent> events;
+    /// Set in an outline (core/session/outline.h): `steps` and `probes` are parts of what its file has.
+    std::shared_ptr<const UnreadRun> unread = {};
 
     /// The newest sample of a probe at or before a step, or nullptr.
     const ProbeResult* sample_at(const std::string& probe, std::int64_t step) const;

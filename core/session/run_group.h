@@ -8,9 +8,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace normscope {
+class HeldFile;
+}
 
 /// The layout of one run in a file, /runs/{id}: defined only here, shared by recorder, session and recovery.
 namespace normscope::layout {
@@ -58,9 +63,14 @@ struct ReadRun {
 /// shortest sound length of each group instead of rejecting unequal ones; a run that names its writer is
 /// always read so.
 ReadRun read_run(hid_t runs, const std::string& id, bool recording);
-/// The coarsest level of a saved run's pyramid; empty in a recording and where there are too few steps for
-/// one.
-std::optional<StepOverview> read_overview(hid_t run);
+/// Whether it is a saved run, with steps.
+bool has_outline(hid_t runs, const std::string& id);
+/// Its outline (outline.h), with the newest samples of these probes.
+RunData read_outline(hid_t runs, const std::string& id, const std::vector<std::string>& probes,
+                     const std::string& path, std::shared_ptr<const HeldFile> file);
+/// The finest level of a saved run's pyramid with at most that many blocks, else the coarsest; empty in a
+/// recording and where there are too few steps for one.
+std::optional<StepOverview> read_overview(hid_t run, std::size_t most_blocks = 0);
 Outcome read_outcome(hid_t run);
 
 /// The number of rows that every data set of a group has. Throws InputError where they differ, unless it is a

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The reading half of core/session/run_group.h.
+#include "core/session/outline.h"
 #include "core/session/run_group.h"
 #include "core/stack/error.h"
 
@@ -11,14 +12,14 @@ namespace {
 
 using hdf5::Handle;
 
-/// The first `rows` rows of a one-axis data set.
+/// `rows` rows of a one-axis data set from row `first` on.
 template <typename T>
-std::vector<T> column(hid_t group, const std::string& name, std::size_t rows) {
+std::vector<T> column(hid_t group, const std::string& name, std::size_t rows, std::size_t first = 0) {
     const Handle dataset = hdf5::open_dataset(group, name);
-    if (hdf5::check_array(dataset, hdf5::scalar_of<T>(), 1, rows)[0] < rows)
+    if (hdf5::check_array(dataset, hdf5::scalar_of<T>(), 1, first + rows, first)[0] < first + rows)
         hdf5::fail_reading(group, name, "is shorter than its group");
     std::vector<T> values(rows);
-    hdf5::read_rows(dataset, hdf5::native_type(hdf5::scalar_of<T>()), rows, values.data());
+    hdf5::read_rows(dataset, hdf5::native_type(hdf5::scalar_of<T>()), rows, values.data(), first);
     return values;
 }
 
@@ -28,11 +29,11 @@ std::vector<std::string> columns_of(hid_t steps) {
     return names;
 }
 
-std::vector<ProbeResult> read_probe(hid_t probes, const std::string& id, bool recording) {
-    const Handle group = hdf5::open_group(probes, id);
-    const std::size_t rows = common_rows(group, recording);
-    const auto steps = column<std::int64_t>(group, "step", rows);
-    const auto costs = column<double>(group, "cost_ms", rows);
+/// The samples of a probe in `rows` rows of its data sets from row `first` on.
+std::vector<ProbeResult> read_samples(hid_t group, const std::string& id, std::size_t rows,
+                                      std::size_t first = 0) {
+    const auto steps = column<std::int64_t>(group, "step", rows, first);
+    const auto costs = column<double>(group, "cost_ms", rows, first);
     ProbeResult pattern;
     pattern.probe = id;
     for (const auto& name : hdf5::attribute_names(group))
@@ -45,14 +46,16 @@ std::vector<ProbeResult> read_probe(hid_t probes, const std::string& id, bool re
     for (const auto& name : hdf5::children(group)) {
         if (name == "step" || name == "cost_ms") continue;
         const Handle dataset = hdf5::open_dataset(group, name);
-        hdf5::Shape shape = hdf5::check_array(dataset, hdf5::Scalar::Float64, -1, rows);
+        const hdf5::Shape shape = hdf5::check_array(dataset, hdf5::Scalar::Float64, -1, first + rows, first);
+        if (shape.empty() || shape[0] < first + rows)
+            hdf5::fail_reading(group, name, "is shorter than its group");
         NamedArray array{name, {shape.begin() + 1, shape.end()}, {}, {}, {}};
         if (hdf5::has_attribute(dataset, "axes")) array.axes = hdf5::read_texts_attribute(dataset, "axes");
         if (!array.axes.empty()) array.axes.erase(array.axes.begin());  // "sample"
         if (hdf5::has_attribute(dataset, "unit")) array.unit = hdf5::read_text_attribute(dataset, "unit");
         const std::size_t count = hdf5::element_count(array.shape);
         std::vector<double> values(rows * count);
-        hdf5::read_rows(dataset, H5T_NATIVE_DOUBLE, rows, values.data());
+        hdf5::read_rows(dataset, H5T_NATIVE_DOUBLE, rows, values.data(), first);
         for (std::size_t s = 0; s < rows; ++s) {
             const auto begin = values.begin() + static_cast<std::ptrdiff_t>(s * count);
             array.data.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
@@ -60,6 +63,11 @@ std::vector<ProbeResult> read_probe(hid_t probes, const std::string& id, bool re
         }
     }
     return samples;
+}
+
+std::vector<ProbeResult> read_probe(hid_t probes, const std::string& id, bool recording) {
+    const Handle group = hdf5::open_group(probes, id);
+    return read_samples(group, id, common_rows(group, recording));
 }
 
 std::vector<RunEvent> read_events(hid_t run, bool recording) {
@@ -120,18 +128,20 @@ StepTable read_steps(hid_t run, bool recording) {
 
 }  // namespace
 
-std::optional<StepOverview> read_overview(hid_t run) {
+std::optional<StepOverview> read_overview(hid_t run, std::size_t most_blocks) {
     if (!hdf5::is_group(run, "steps_overview")) return std::nullopt;
     const Handle levels = hdf5::open_group(run, "steps_overview");
     StepOverview level;
-    std::string coarsest;
+    Handle group;
     for (const auto& name : hdf5::children(levels)) {
         level.factor *= StepOverview::base_factor;
         if (name != std::to_string(level.factor)) hdf5::fail_reading(levels, name, "is not the next level");
-        coarsest = name;
+        group = hdf5::open_group(levels, name);
+        if (most_blocks > 0 &&
+            hdf5::element_count(hdf5::dataset_shape(hdf5::open_dataset(group, "step"))) <= most_blocks)
+            break;
     }
-    if (coarsest.empty()) return std::nullopt;
-    const Handle group = hdf5::open_group(levels, coarsest);
+    if (!group.valid()) return std::nullopt;
     level.step = hdf5::read_array<std::int64_t>(group, "step", 1).data;
     level.names = columns_of(group);
     for (const auto& column_name : level.names) {
@@ -168,11 +178,11 @@ Outcome read_outcome(hid_t run) {
     return outcome;
 }
 
-ReadRun read_run(hid_t runs, const std::string& id, bool recording) {
-    const Handle group = hdf5::open_group(runs, id);
-    recording |= hdf5::is_group(group, "writer");
-    ReadRun read;
-    RunData& run = read.data;
+namespace {
+
+/// Without steps, samples and events.
+RunData read_header(hid_t group, const std::string& id) {
+    RunData run;
     run.id = id;
     run.name = hdf5::read_text_attribute(group, "name");
     run.recipe = RunRecipe::read(hdf5::read_text_attribute(group, "recipe"));
@@ -183,10 +193,24 @@ ReadRun read_run(hid_t runs, const std::string& id, bool recording) {
     run.unigram_entropy = hdf5::read_double_attribute(group, "unigram_entropy");
     run.entropy_rate = hdf5::read_double_attribute(group, "entropy_rate");
     run.outcome = read_outcome(group);
+    return run;
+}
 
-    run.steps = read_steps(group, recording);
+void name_last_step(RunData& run) {
     if (run.outcome.state == RunState::Interrupted && run.outcome.step < 0 && run.steps.rows() > 0)
         run.outcome.step = run.steps.step.back();
+}
+
+}  // namespace
+
+ReadRun read_run(hid_t runs, const std::string& id, bool recording) {
+    const Handle group = hdf5::open_group(runs, id);
+    recording |= hdf5::is_group(group, "writer");
+    ReadRun read;
+    RunData& run = read.data;
+    run = read_header(group, id);
+    run.steps = read_steps(group, recording);
+    name_last_step(run);
 
     const Handle probes = hdf5::open_group(group, "probes");
     for (const auto& probe : hdf5::children(probes)) {
@@ -200,6 +224,46 @@ ReadRun read_run(hid_t runs, const std::string& id, bool recording) {
     }
     run.events = read_events(group, recording);
     return read;
+}
+
+namespace {
+
+std::size_t steps_in(hid_t group) {
+    return hdf5::element_count(hdf5::dataset_shape(hdf5::open_dataset(group, "step")));
+}
+
+}  // namespace
+
+bool has_outline(hid_t runs, const std::string& id) {
+    const Handle run = hdf5::open_group(runs, id);
+    return !hdf5::is_group(run, "writer") && steps_in(hdf5::open_group(run, "steps")) > 0;
+}
+
+RunData read_outline(hid_t runs, const std::string& id, const std::vector<std::string>& shown,
+                     const std::string& path, std::shared_ptr<const HeldFile> file) {
+    const Handle group = hdf5::open_group(runs, id);
+    RunData run = read_header(group, id);
+    const Handle steps = hdf5::open_group(group, "steps");
+    const std::size_t rows = steps_in(steps);
+    // Without a pyramid the whole table is drawn.
+    auto overview = read_overview(group, outline_blocks);
+    const std::size_t kept = overview ? std::min(rows, outline_rows) : rows;
+    run.steps.step = column<std::int64_t>(steps, "step", kept, rows - kept);
+    run.steps.names = columns_of(steps);
+    for (const auto& name : run.steps.names)
+        run.steps.columns.push_back(column<double>(steps, name, kept, rows - kept));
+    name_last_step(run);
+    const Handle probes = hdf5::open_group(group, "probes");
+    for (const auto& probe : shown) {
+        if (!hdf5::exists(probes, probe)) continue;
+        const Handle samples = hdf5::open_group(probes, probe);
+        const std::size_t count = steps_in(samples);
+        if (count > 0) run.probes[probe] = read_samples(samples, probe, 1, count - 1);
+    }
+    run.events = read_events(group, false);
+    run.unread =
+        std::make_shared<const UnreadRun>(UnreadRun{std::move(file), path, id, rows, std::move(overview)});
+    return run;
 }
 
 }  // namespace normscope::layout

@@ -2,12 +2,16 @@
 #include "core/session/session.h"
 
 #include "core/session/checkpoint_group.h"
+#include "core/session/foreign/guard.h"
+#include "core/session/held_file.h"
+#include "core/session/outline.h"
 #include "core/session/replacing_file.h"
 #include "core/session/run_group.h"
 #include "core/stack/error.h"
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <set>
 
 namespace normscope {
@@ -62,7 +66,8 @@ void save_session(const std::string& path, const std::vector<const RunData*>& ru
     layout::write_root(file);
     {
         const Handle group = hdf5::make_group(file, "runs");
-        for (const auto* run : runs) layout::write_run(group, *run);
+        for (const auto* run : runs)
+            run->unread ? layout::write_run(group, whole(*run)) : layout::write_run(group, *run);
         for (const auto& checkpoint : checkpoints) embed(group, checkpoint);
         const Handle view = hdf5::make_group(file, "view");
         hdf5::write_text(view, "json", view_json);
@@ -78,23 +83,49 @@ void save_session(const std::string& path, const std::vector<RunData>& runs, con
     save_session(path, pointers, view_json, checkpoints);
 }
 
-Session open_session(const std::string& path) {
-    const auto opened = hdf5::open_for_reading(path);
-    layout::check_root(opened.file, path);
+namespace {
+
+/// `read` reads a run of the group of runs.
+template <class Read>
+Session session_of(const hdf5::OpenedFile& opened, const std::string& path, Read read) {
     Session session;
     session.app_version = hdf5::read_text_attribute(opened.file, "app_version");
     session.created = hdf5::read_text_attribute(opened.file, "created");
     const Handle runs = hdf5::open_group(opened.file, "runs");
     for (const auto& id : hdf5::children(runs)) {
-        layout::ReadRun read = layout::read_run(runs, id, opened.recording);
-        session.runs.push_back(std::move(read.data));
-        std::move(read.warnings.begin(), read.warnings.end(), std::back_inserter(session.warnings));
+        layout::ReadRun run = read(runs, id);
+        session.runs.push_back(std::move(run.data));
+        std::move(run.warnings.begin(), run.warnings.end(), std::back_inserter(session.warnings));
         const auto checkpoints = list_checkpoints(path, hdf5::open_group(runs, id), id);
         session.checkpoints.insert(session.checkpoints.end(), checkpoints.begin(), checkpoints.end());
     }
     if (hdf5::is_group(opened.file, "view"))
         session.view_json = hdf5::read_text(hdf5::open_group(opened.file, "view"), "json");
     return session;
+}
+
+}  // namespace
+
+Session open_session(const std::string& path) {
+    const auto opened = hdf5::open_for_reading(path);
+    layout::check_root(opened.file, path);
+    return session_of(opened, path, [&](hid_t runs, const std::string& id) {
+        return layout::read_run(runs, id, opened.recording);
+    });
+}
+
+Session open_outline(const std::string& path, const std::vector<std::string>& probes,
+                     std::size_t most_bytes) {
+    std::error_code unreadable;
+    if (std::filesystem::file_size(path, unreadable) <= most_bytes || unreadable) return open_session(path);
+    auto opened = hdf5::open_for_reading(path, outline_part(probes));
+    layout::check_root(opened.file, path);
+    if (opened.recording) return open_session(path);
+    const auto file = std::make_shared<const HeldFile>(hdf5::Handle(H5Freopen(opened.file)), path);
+    return session_of(opened, path, [&](hid_t runs, const std::string& id) {
+        if (!layout::has_outline(runs, id)) return layout::read_run(runs, id, false);
+        return layout::ReadRun{layout::read_outline(runs, id, probes, path, file), {}};
+    });
 }
 
 }  // namespace normscope

@@ -66,13 +66,13 @@ QString nearest(const std::vector<ProbeResult>& samples, std::int64_t step) {
 QString reason(const PanelInput& input, std::size_t index, const std::string& probe) {
     const RunData& run = *input.runs[index];
     const auto found = run.probes.find(probe);
+    if (run.unread) return QString("not read from the file yet");
     if (found == run.probes.end() || found->second.empty())
         return index < input.awaited.size() && input.awaited[index]
                    ? QString("being measured …")
                    : QString("not measured yet, M measures it at this step");
     const std::int64_t step = input.shownStep();
-    const ProbeResult* sample =
-        followsNewest(input) ? &found->second.back() : run.sample_of(probe, step);
+    const ProbeResult* sample = followsNewest(input) ? &found->second.back() : run.sample_of(probe, step);
     if (!sample) {
         const bool over = ended(run) && lastStep(run) >= 0 && lastStep(run) < step;
         const QString what = over ? QString("ended at step %1").arg(lastStep(run))
@@ -93,9 +93,8 @@ std::vector<ShownSample> shownSamples(const PanelInput& input, const std::string
     const auto add = [&](const RunData* run, std::size_t index, LineKind kind,
                          std::optional<std::int64_t> step) {
         if (!run) return;
-        const ProbeResult* sample =
-            step ? run->sample_of(probe, *step)
-                 : run->sample_at(probe, std::numeric_limits<std::int64_t>::max());
+        const ProbeResult* sample = step ? run->sample_of(probe, *step)
+                                         : run->sample_at(probe, std::numeric_limits<std::int64_t>::max());
         if (sample) shown.push_back({run, static_cast<int>(index), kind, sample});
     };
     std::optional<std::int64_t> scrubbed;

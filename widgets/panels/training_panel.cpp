@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/panels/training_panel.h"
 
+#include "core/session/outline.h"
 #include "core/train/verdict.h"
 #include "widgets/panels/panel_text.h"
 #include "widgets/panels/recipe_facts.h"
@@ -84,13 +85,31 @@ EndMark endMark(const RunData& run) {
     return {};
 }
 
+/// A point at the least and one at the largest value of each block of steps, up to the rows of an outline: no
+/// spike is lost.
+void addOverview(Curve& curve, const StepOverview& overview, const std::string& column, std::int64_t end) {
+    const auto found = std::find(overview.names.begin(), overview.names.end(), column);
+    if (found == overview.names.end()) return;
+    const auto at = static_cast<std::size_t>(found - overview.names.begin());
+    const auto add = [&](std::int64_t step, double value) {
+        curve.x.push_back(double(step));
+        curve.y.push_back(value);
+    };
+    for (std::size_t i = 0; i < overview.blocks() && overview.step[i] < end; ++i) {
+        add(overview.step[i], overview.low[at][i]);
+        if (overview.high[at][i] > overview.low[at][i]) add(overview.step[i], overview.high[at][i]);
+    }
+}
+
 Curve curveOf(const RunData& run, int index, const std::string& column) {
     Curve curve;
     curve.name = nameOf(run);
     curve.role = {Role::Kind::Run, index, 0};
     if (const auto* values = run.steps.find(column)) {
-        curve.x.assign(run.steps.step.begin(), run.steps.step.end());
-        curve.y = *values;
+        if (run.unread && run.unread->overview && run.steps.rows() > 0)
+            addOverview(curve, *run.unread->overview, column, run.steps.step.front());
+        curve.x.insert(curve.x.end(), run.steps.step.begin(), run.steps.step.end());
+        curve.y.insert(curve.y.end(), values->begin(), values->end());
     }
     return curve;
 }

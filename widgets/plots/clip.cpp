@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/clip.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace normscope::widgets {
@@ -29,6 +30,10 @@ std::vector<QPolygonF> clipPolyline(const QPolygonF& line, const QRectF& box) {
         if (box.contains(line.front())) pieces.push_back(line);
         return pieces;
     }
+    const bool inside = std::all_of(line.begin(), line.end(), [&box](const QPointF& p) {
+        return p.x() >= box.left() && p.x() <= box.right() && p.y() >= box.top() && p.y() <= box.bottom();
+    });
+    if (inside && !line.isEmpty()) return {line};  // as nearly always: shared, not copied
     bool open = false;
     for (qsizetype i = 1; i < line.size(); ++i) {
         const auto part = clipLine(QLineF(line[i - 1], line[i]), box);

@@ -80,7 +80,10 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Plo
             shape.columns.clear();
             break;
         }
-        shape.columns += pixelColumns(piece, style.column, pen.width, dash);
+        if (shape.columns.isEmpty())
+            shape.columns = pixelColumns(piece, style.column, pen.width, dash);
+        else
+            shape.columns += pixelColumns(piece, style.column, pen.width, dash);
     }
     if (curve.markers) {
         shape.dots.clear();

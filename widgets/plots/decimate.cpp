@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 
@@ -13,8 +14,22 @@ bool isFinite(const QPointF& p) {
     return std::isfinite(p.x()) && std::isfinite(p.y());
 }
 
+/// The pixel column of a finite position. floor() is a call of the C library where the processor is not known
+/// to have the instruction.
+double columnOf(double x, double column) {
+    constexpr double kExact = 4503599627370496.0;  // 2⁵²: integers beyond
+    const double at = x / column;
+    if (!(std::abs(at) < kExact)) return std::floor(at);
+    const auto whole = static_cast<double>(static_cast<std::int64_t>(at));
+    return whole > at ? whole - 1 : whole;
+}
+
 /// Appends first, lowest, highest and last of [begin, end) in index order, each once.
 void appendExtremes(QPolygonF& out, const QPointF* begin, const QPointF* end) {
+    if (end - begin <= 2) {
+        for (; begin != end; ++begin) out.append(*begin);
+        return;
+    }
     const auto by_y = [](const QPointF& a, const QPointF& b) { return a.y() < b.y(); };
     const auto [low, high] = std::minmax_element(begin, end, by_y);
     const QPointF* picks[] = {begin, low, high, end - 1};
@@ -25,12 +40,15 @@ void appendExtremes(QPolygonF& out, const QPointF* begin, const QPointF* end) {
 
 QPolygonF thin(const QPointF* begin, const QPointF* end, double column) {
     QPolygonF out;
+    constexpr qsizetype kMost = 1 << 13;  // a few points per column of any screen
+    out.reserve(std::min<qsizetype>(end - begin, kMost));
+    double cell = columnOf(begin->x(), column), next_cell = cell;
     while (begin != end) {
-        const double cell = std::floor(begin->x() / column);
-        const auto next = std::find_if(begin + 1, end,
-                                       [&](const QPointF& p) { return std::floor(p.x() / column) != cell; });
+        const QPointF* next = begin + 1;
+        while (next != end && (next_cell = columnOf(next->x(), column)) == cell) ++next;
         appendExtremes(out, begin, next);
         begin = next;
+        cell = next_cell;
     }
     return out;
 }
@@ -64,8 +82,8 @@ QVector<QLineF> pixelColumns(const QPolygonF& piece, double column, double width
     };
     QVector<QLineF> lines;
     if (piece.isEmpty()) return lines;
-    const auto columnOf = [&](double x) { return static_cast<qsizetype>(std::floor(x / column)); };
-    const qsizetype first = columnOf(piece.front().x()), count = columnOf(piece.back().x()) - first + 1;
+    const auto indexOf = [&](double x) { return static_cast<qsizetype>(columnOf(x, column)); };
+    const qsizetype first = indexOf(piece.front().x()), count = indexOf(piece.back().x()) - first + 1;
     std::vector<double> low(static_cast<std::size_t>(std::max<qsizetype>(count, 1)),
                             std::numeric_limits<double>::infinity());
     std::vector<double> high(low.size(), -std::numeric_limits<double>::infinity());
@@ -75,20 +93,24 @@ QVector<QLineF> pixelColumns(const QPolygonF& piece, double column, double width
         high[at] = std::max(high[at], y);
     };
     extend(first, piece.front().y());
+    qsizetype index = first;
     for (qsizetype i = 1; i < piece.size(); ++i) {
         const QPointF from = piece[i - 1], to = piece[i];
-        extend(columnOf(to.x()), to.y());
+        const qsizetype before = index;
+        index = indexOf(to.x());
+        extend(index, to.y());
         // A segment is part of every column that it crosses, up to and from their common edges.
-        for (qsizetype k = columnOf(from.x()) + 1; k <= columnOf(to.x()); ++k) {
+        for (qsizetype k = before + 1; k <= index; ++k) {
             const double y =
                 from.y() + (to.y() - from.y()) / (to.x() - from.x()) * (double(k) * column - from.x());
             extend(k - 1, y);
             extend(k, y);
         }
     }
+    lines.reserve(static_cast<qsizetype>(low.size()));
     for (std::size_t k = 0; k < low.size(); ++k) {
         const double x = (double(first) + double(k) + 0.5) * column;
-        if (inGap(x) && high[k] - low[k] < kSpike * column) continue;
+        if (high[k] - low[k] < kSpike * column && inGap(x)) continue;
         const double more = std::max(0.0, width - (high[k] - low[k])) / 2;
         lines.append(QLineF(x, low[k] - more, x, high[k] + more));
     }

@@ -34,7 +34,7 @@ struct Guard {
     std::mutex mutex;
     std::string walker;  ///< empty: no guard
     std::chrono::milliseconds patience{};
-    std::set<State> in_order;
+    std::set<std::pair<State, std::string>> in_order;  ///< with the part, empty: the whole
 };
 
 Guard& guard() {
@@ -55,18 +55,18 @@ bool state_of(const std::string& path, State& state) {
     return true;
 }
 
-void remember(const State& state) {
+void remember(const State& state, const std::string& part) {
     constexpr std::size_t most = 4096;
     Guard& g = guard();
     const std::lock_guard lock(g.mutex);
     if (g.in_order.size() >= most) g.in_order.clear();
-    g.in_order.insert(state);
+    g.in_order.emplace(state, part);
 }
 
 /// The walker as a child process that writes one line.
 class Child {
   public:
-    Child(const std::string& walker, const std::string& path) {
+    Child(const std::string& walker, const std::string& path, const std::string& part) {
         int ends[2];
         if (::pipe2(ends, O_CLOEXEC) != 0) fail(walker, errno);
         from_ = ends[0];
@@ -86,7 +86,8 @@ class Child {
         posix_spawnattr_setsigmask(&attributes, &none);
         posix_spawnattr_setsigdefault(&attributes, &all);
         posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-        char* arguments[] = {const_cast<char*>(walker.c_str()), const_cast<char*>(path.c_str()), nullptr};
+        char* arguments[] = {const_cast<char*>(walker.c_str()), const_cast<char*>(path.c_str()),
+                             part.empty() ? nullptr : const_cast<char*>(part.c_str()), nullptr};
         const int error = ::posix_spawn(&pid_, walker.c_str(), &actions, &attributes, arguments, environ);
         posix_spawnattr_destroy(&attributes);
         posix_spawn_file_actions_destroy(&actions);
@@ -156,6 +157,12 @@ void guard_foreign_files(const std::string& walker, std::chrono::milliseconds pa
     g.in_order.clear();
 }
 
+bool guards_foreign_files() {
+    Guard& g = guard();
+    const std::lock_guard lock(g.mutex);
+    return !g.walker.empty();
+}
+
 std::string installed_walker() {
     std::error_code error;
     const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -163,18 +170,39 @@ std::string installed_walker() {
     return fs::exists(sibling, error) || !fs::exists(above, error) ? sibling.string() : above.string();
 }
 
-void require_walked(const std::string& path) {
+namespace {
+const std::string outline_word = "outline:";
+}
+
+std::string outline_part(const std::vector<std::string>& probes) {
+    std::string part = outline_word;
+    for (const auto& probe : probes) part += probe + ",";
+    return part;
+}
+
+std::optional<std::vector<std::string>> outline_probes(const std::string& part) {
+    if (!part.starts_with(outline_word)) return std::nullopt;
+    std::vector<std::string> probes;
+    for (std::size_t at = outline_word.size(), end; (end = part.find(',', at)) != std::string::npos;
+         at = end + 1)
+        probes.push_back(part.substr(at, end - at));
+    return probes;
+}
+
+void require_walked(const std::string& path, const std::string& part) {
     std::string walker;
     std::chrono::milliseconds patience{};
     State state{};
     {
         Guard& g = guard();
         const std::lock_guard lock(g.mutex);
-        if (g.walker.empty() || !state_of(path, state) || g.in_order.contains(state)) return;
+        if (g.walker.empty() || !state_of(path, state)) return;
+        for (const std::string& known : {std::string(), part})
+            if (g.in_order.contains({state, known})) return;
         walker = g.walker;
         patience = g.patience;
     }
-    Child child(walker, path);
+    Child child(walker, path, part);
     std::string answer;
     const std::string allowed = "a file that can be walked from end to end";
     if (!child.read_all(answer, patience)) {
@@ -185,7 +213,7 @@ void require_walked(const std::string& path) {
                          allowed);
     }
     const int status = child.status();
-    if (answer == "walked\n") return remember(state);
+    if (answer == "walked\n") return remember(state, part);
     if (answer.starts_with("rejected: ") && answer.ends_with('\n'))
         throw InputError(path + ": " + answer.substr(10, answer.size() - 11));
     throw InputError(
@@ -198,7 +226,7 @@ void require_walked(const std::string& path) {
 
 void trust_as_it_is(const std::string& path) {
     State state{};
-    if (state_of(path, state)) remember(state);
+    if (state_of(path, state)) remember(state, {});
 }
 
 }  // namespace normscope

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace normscope {
 
@@ -20,12 +22,21 @@ namespace normscope {
 void guard_foreign_files(const std::string& walker,
                          std::chrono::milliseconds patience = std::chrono::seconds(20));
 
+bool guards_foreign_files();
+
 /// The walker of the running program: in its folder or, in a build folder, one folder up.
 std::string installed_walker();
 
 /// InputError, one line, where the file makes the walker crash, run out of time or reject. SystemError where
-/// the walker cannot be started. Cheap for a file that has not changed since it was last checked.
-void require_walked(const std::string& path);
+/// the walker cannot be started. Cheap for a file that has not changed since it was last checked. `part`:
+/// what will be read, empty for anything, else outline_part().
+void require_walked(const std::string& path, const std::string& part = {});
+
+/// The outlines of a session's runs with these probes, as a word for the walker: it reads them with the
+/// function that will read them here, so that what it survives is survived here.
+std::string outline_part(const std::vector<std::string>& probes);
+/// The probes of that word; nullopt for another.
+std::optional<std::vector<std::string>> outline_probes(const std::string& part);
 
 /// Marks a file that this process has just written as checked.
 void trust_as_it_is(const std::string& path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// normscope-walk FILE: started by the other programs on foreign files, see guard.h. Prints "walked" or
+// normscope-walk FILE [PART]: started by the other programs on foreign files, see guard.h. Prints "walked" or
 // "rejected: why"; nothing if it crashes.
 #include "core/session/foreign/walk.h"
 
@@ -13,7 +13,7 @@
 #include <iostream>
 
 int main(int argc, char** argv) {
-    if (argc != 2) {
+    if (argc != 2 && argc != 3) {
         std::cerr << "normscope-walk: is started by normscope and normscope-cli\n";
         return 2;
     }
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
     ::setrlimit(RLIMIT_AS, &memory);
 #endif
     try {
-        std::string rejected = normscope::walk_file(argv[1]);
+        std::string rejected = normscope::walk_part(argv[1], argc == 3 ? argv[2] : "");
         std::replace(rejected.begin(), rejected.end(), '\n', ' ');
         std::cout << (rejected.empty() ? "walked" : "rejected: " + rejected) << std::endl;
     } catch (const std::exception& error) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/foreign/walk.h"
 
+#include "core/session/foreign/guard.h"
 #include "core/session/hdf5.h"
+#include "core/session/outline.h"
 #include "core/session/run_group.h"
 #include "core/stack/error.h"
 
@@ -87,7 +89,7 @@ class Walk {
         const H5D_layout_t layout = H5Pget_layout(creation);
         if (layout == H5D_VIRTUAL || H5Pget_external_count(creation) > 0)
             throw Rejection{"the values of \"" + name +
-                          "\" lie in another file, allowed: values in the file itself"};
+                            "\" lie in another file, allowed: values in the file itself"};
         const hdf5::Shape shape = hdf5::dataset_shape(dataset);
         H5Dget_storage_size(dataset);  // visits the whole index of chunks
         if (layout == H5D_CHUNKED && !shape.empty() && chunks(creation, shape) > most_chunks) return;
@@ -162,6 +164,13 @@ std::string walk_file(const std::string& path) {
     } catch (const Rejection& rejection) {
         return rejection.why;
     }
+    return {};
+}
+
+std::string walk_part(const std::string& path, const std::string& part) {
+    const auto probes = outline_probes(part);
+    if (!probes) return walk_file(path);
+    passing_over_errors([&] { open_outline(path, *probes, 0); });
     return {};
 }
 

@@ -14,4 +14,7 @@ namespace normscope {
 /// if there is none: parts that lie in other files, which are not walked.
 std::string walk_file(const std::string& path);
 
+/// The same for a part of the file (guard.h, outline_part).
+std::string walk_part(const std::string& path, const std::string& part);
+
 }  // namespace normscope

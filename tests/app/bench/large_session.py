@@ -4,8 +4,40 @@
 large_session.py SMALL.h5 OUT.h5 [RUNS] [STEPS]. Every column of a step table becomes STEPS values long, and each
 run of OUT is a copy of the first of SMALL; 100 runs of 10 columns and 100,000 steps are 1,000 series (800 MB)."""
 import sys
+import warnings
+
 import h5py
 import numpy as np
+
+BLOCK = 64  # rows of a block, and blocks of one of the next level
+
+
+def extremes(pairs):
+    """Least and largest value of each block of rows [least, largest]; NaN where it has nothing else."""
+    rows = -(-len(pairs) // BLOCK) * BLOCK
+    padded = np.full((rows, 2), np.nan)
+    padded[: len(pairs)] = pairs
+    blocks = padded.reshape(-1, BLOCK, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of blocks without a number
+        return np.stack([np.nanmin(blocks[:, :, 0], axis=1), np.nanmax(blocks[:, :, 1], axis=1)], axis=1)
+
+
+def write_overview(run):
+    """The pyramid that a saved session has: each level 64 times as coarse, while it has more than one block."""
+    levels = run.create_group("steps_overview", track_order=True)
+    step = run["steps"]["step"][:]
+    columns = {name: np.stack([run["steps"][name][:]] * 2, axis=1) for name in run["steps"] if name != "step"}
+    factor = 1
+    while len(step) > BLOCK:
+        factor *= BLOCK
+        step = step[::BLOCK]
+        columns = {name: extremes(pairs) for name, pairs in columns.items()}
+        level = levels.create_group(str(factor), track_order=True)
+        level["step"] = step
+        for name, pairs in columns.items():
+            level[name] = pairs
+
 
 small, out = sys.argv[1:3]
 runs = int(sys.argv[3]) if len(sys.argv) > 3 else 100
@@ -34,3 +66,4 @@ with h5py.File(small) as source, h5py.File(out, "w") as target:
             del run["steps"][column]
             new = run["steps"].create_dataset(column, data=values.astype(old.dtype))
             new.attrs.update(attributes)
+        write_overview(run)

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/session/session.h"
+#include "core/session/step_overview.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// Opening a large session: first the outline of each run, which a first figure is drawn from, and the whole
+/// runs later. An outline is a RunData with `unread`; whole() of it, or of any copy of it, is the run of the
+/// file. What needs more than the outline checks `unread`; save_session() writes whole runs.
+namespace normscope {
+
+class HeldFile;
+
+/// What the outline of a run does not have.
+struct UnreadRun {
+    /// Kept open: what is read later is of the file that was opened, also after another was put in its place.
+    std::shared_ptr<const HeldFile> file;
+    std::string path;      ///< of the file, as it was opened
+    std::string id;        ///< in the file; copies in a window may have another
+    std::size_t rows = 0;  ///< of its step table
+    /// Of all rows. Nullopt: there are few, and the outline has them all.
+    std::optional<StepOverview> overview;
+};
+
+/// Rows at the end of the step table that an outline has: recent losses and speeds are means of at most 20.
+inline constexpr std::size_t outline_rows = 64;
+/// Of its overview, a few per pixel of a plot.
+inline constexpr std::size_t outline_blocks = 4096;
+/// Up to this size a file is read whole at once, which takes less than a tenth of a second.
+inline constexpr std::size_t whole_file_bytes = std::size_t{16} << 20;
+
+/// As open_session(), but from a saved session of more than `most_bytes` outlines of the runs that were
+/// trained: the last rows of the step table and an overview of it, the newest samples of these probes,
+/// events, outcome and texts. Throws InputError.
+Session open_outline(const std::string& path, const std::vector<std::string>& probes,
+                     std::size_t most_bytes = whole_file_bytes);
+
+/// What an outline lacks, as read.
+struct RunRest {
+    StepTable steps;
+    std::map<std::string, std::vector<ProbeResult>> probes;
+};
+/// Calls HDF5. Throws InputError, one line, where the file is damaged or was written to since it was opened;
+/// after damage was met nothing more is read of the file.
+RunRest read_rest(const UnreadRun& unread);
+/// Makes an outline a whole run: steps and samples of the file, with the samples that were measured since;
+/// all else as in the outline.
+void complete(RunData& outline, RunRest rest);
+/// The run, completed where it is an outline; as read_rest().
+RunData whole(const RunData& run);
+/// Closes the files that no outline needs any more, which would be closed when the next one is opened. Calls
+/// HDF5.
+void close_unused_files();
+
+}  // namespace normscope
