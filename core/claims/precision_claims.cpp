@@ -83,7 +83,7 @@ ClaimResult cross_entropy_table(ClaimInput& input) {
             floor,
             p.pre_loss - floor,
             2,
-            "above ln " + text(p.vocabulary) + " = " + text(floor) +
+            "above ln " + number(p.vocabulary, 5) + " = " + text(floor) +
                 ", the loss without any knowledge; a sum of " + text(p.micro_batches) + " micro-batches: " +
                 text(p.pre_loss / p.micro_batches) + " and " + text(p.post_loss / p.micro_batches)};
 }
