@@ -113,7 +113,7 @@ ClaimResult next_input(ClaimInput& input) {
         for (int i = 0; i < 20; ++i) {
             NormAtToken at{NormKind::LayerNorm, random.normals(d), {}, {}, eps};
             NormAtToken scaled = at;
-            const double act = silu(random.uniform(-2, 2));
+            const double act = silu(random.uniform(-2, 1));
             for (double& x : scaled.x) x = input.quantities().gated(x, act);
             const std::vector<double> a = input.quantities().norm(at), b = input.quantities().norm(scaled);
             double off = 0;

@@ -2,6 +2,7 @@
 #include "core/claims/claims.h"
 
 #include "core/claims/initial_input.h"
+#include "core/probe/probe_input.h"
 #include "core/run/complete.h"
 #include "core/stack/error.h"
 
