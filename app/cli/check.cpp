@@ -39,20 +39,6 @@ struct Checked {
     std::unique_ptr<ClaimInput> input;
 };
 
-/// Progress to stderr while JSON is the only thing on stdout.
-class OutputToStderr {
-  public:
-    explicit OutputToStderr(bool json) : kept_(json ? std::cout.rdbuf(std::cerr.rdbuf()) : nullptr) {}
-    ~OutputToStderr() {
-        if (kept_) std::cout.rdbuf(kept_);
-    }
-    OutputToStderr(const OutputToStderr&) = delete;
-    OutputToStderr& operator=(const OutputToStderr&) = delete;
-
-  private:
-    std::streambuf* kept_;
-};
-
 RunData chosen_run(const std::string& path, const std::string& id) {
     Session session = open_session(path);
     for (RunData& run : session.runs)
@@ -69,11 +55,8 @@ Checked opened(const CheckOptions& options, ThreadPool& pool) {
     }
     if (!options.settings.empty())
         throw InputError("--set", "is given, but a run has its own recipe", "only with a recipe");
-    const RunCheckpoint at = [&] {
-        const OutputToStderr progress(options.json);
-        return step ? run_at_step(path, options.run, *step, pool)
-                    : read_run_checkpoint(path, options.run, std::nullopt);
-    }();
+    const RunCheckpoint at = step ? run_at_step(path, options.run, *step, pool)
+                                  : read_run_checkpoint(path, options.run, std::nullopt);
     checked.run = chosen_run(path, options.run);
     Recipe recipe = at.recipe;
     const auto corpus = complete_and_validate(recipe);

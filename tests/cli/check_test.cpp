@@ -68,10 +68,6 @@ class CheckCommandTest : public QObject {
             QCOMPARE(row.toObject()["verdict"].toString(), QString("toy"));
             QVERIFY(row.toObject()["detail"].toString().contains("seed 42"));
         }
-        // At a step that is replayed, the list is alone on stdout.
-        const CliResult replayed = run_cli({"check", run + "@2", "--json", "--only", "E21"});
-        QVERIFY2(replayed.code == 0, qPrintable(replayed.error));
-        QCOMPARE(rows_of(replayed).size(), 1);
     }
 
     void badInputIsOneLine_data() {
