@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/claims/initial_input.h"
+
+#include "core/run/complete.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace normscope {
+
+Batch claim_batch(const Recipe& recipe, const Corpus& corpus) {
+    Batch batch = corpus.held_out_batch(recipe.train.seed, 0, ClaimInput::kSequences, recipe.stack.context);
+    const int length = std::min(batch.length, ClaimInput::kTokens);
+    for (auto* ids : {&batch.tokens, &batch.targets}) {
+        std::vector<std::int32_t> kept;
+        for (int b = 0; b < batch.sequences; ++b) {
+            const auto begin = ids->begin() + static_cast<std::ptrdiff_t>(b) * batch.length;
+            kept.insert(kept.end(), begin, begin + length);
+        }
+        *ids = std::move(kept);
+    }
+    batch.length = length;
+    return batch;
+}
+
+std::unique_ptr<ClaimInput> initial_claim_input(Recipe recipe, ThreadPool& pool, const Quantities* quantities,
+                                                const std::atomic<bool>* cancel) {
+    const auto corpus = complete_and_validate(recipe);
+    Transformer<double> model(recipe.stack, recipe.train.seed);
+    model.numerics = initial_numerics(recipe);
+    Batch batch = claim_batch(recipe, *corpus);
+    return std::make_unique<ClaimInput>(std::move(recipe), std::move(model), std::move(batch), pool, 0,
+                                        nullptr, quantities, cancel);
+}
+
+}  // namespace normscope
