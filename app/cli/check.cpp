@@ -22,8 +22,6 @@
 
 namespace normscope::app {
 
-void add_check(CLI::App& program, Task& task);
-
 namespace {
 
 struct CheckOptions {
@@ -55,7 +53,9 @@ Checked opened(const CheckOptions& options, ThreadPool& pool) {
     }
     if (!options.settings.empty())
         throw InputError("--set", "is given, but a run has its own recipe", "only with a recipe");
-    const RunCheckpoint at = step ? run_at_step(path, options.run, *step, pool)
+    std::ostream none(nullptr);  // JSON is alone on stdout
+    std::ostream& progress = options.json ? none : std::cout;
+    const RunCheckpoint at = step ? run_at_step(path, options.run, *step, pool, progress)
                                   : read_run_checkpoint(path, options.run, std::nullopt);
     checked.run = chosen_run(path, options.run);
     Recipe recipe = at.recipe;

@@ -13,8 +13,6 @@
 
 namespace normscope::app {
 
-void add_check(CLI::App& program, Task& task);
-
 namespace {
 
 std::string one_line(std::string text) {

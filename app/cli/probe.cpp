@@ -52,7 +52,7 @@ Subject subject_of(const ProbeOptions& options, ThreadPool& pool) {
             throw InputError("--set", "is given, but a run has its own recipe", "only with a recipe");
         if (!options.weights.empty())
             throw InputError("--weights", "are given, but a run has its own", "only with a recipe");
-        RunCheckpoint run = step ? run_at_step(path, options.run, *step, pool)
+        RunCheckpoint run = step ? run_at_step(path, options.run, *step, pool, std::cout)
                                  : read_run_checkpoint(path, options.run, std::nullopt);
         subject = {std::move(run.recipe), run.checkpoint.params, std::move(run.checkpoint),
                    path + ": step ",      run.numerics,          0};

@@ -6,7 +6,7 @@
 #include "core/stack/error.h"
 
 #include <algorithm>
-#include <iostream>
+#include <ostream>
 
 namespace normscope::app {
 
@@ -49,8 +49,8 @@ std::shared_ptr<const Checkpoint> nearest(const Session& session, const RunData&
 
 }  // namespace
 
-RunCheckpoint run_at_step(const std::string& path, const std::string& id, std::int64_t step,
-                          ThreadPool& pool) {
+RunCheckpoint run_at_step(const std::string& path, const std::string& id, std::int64_t step, ThreadPool& pool,
+                          std::ostream& progress) {
     Session session = open_session(path);
     RunData& run = chosen(session, path, id);
     auto from = nearest(session, run, path, step);
@@ -68,8 +68,7 @@ RunCheckpoint run_at_step(const std::string& path, const std::string& id, std::i
         const std::string elsewhere = change_of_device(run, device.capabilities().backend);
         Replay replay({std::move(run), std::move(from), step, {}}, device);
         while (!replay.arrived()) replay.advance(pool);
-        std::cout << path << ": replayed from step " << begin << " to " << step << elsewhere
-                  << std::endl;
+        progress << path << ": replayed from step " << begin << " to " << step << elsewhere << std::endl;
         return at_checkpoint(replay.checkpoint(), path);
     } catch (const InputError& error) {
         throw InputError(path + ": " + error.what());

@@ -68,6 +68,12 @@ class CheckCommandTest : public QObject {
             QCOMPARE(row.toObject()["verdict"].toString(), QString("toy"));
             QVERIFY(row.toObject()["detail"].toString().contains("seed 42"));
         }
+        // At a step that is replayed: JSON is still alone on stdout; the table says so before it.
+        const CliResult at = run_cli({"check", run + "@2", "--json", "--only", "E05"});
+        QVERIFY2(at.code == 0, qPrintable(at.error));
+        QCOMPARE(rows_of(at).size(), 1);
+        const CliResult table = run_cli({"check", run + "@2", "--only", "E05"});
+        QVERIFY2(table.out.contains("replayed from step 0 to 2"), qPrintable(table.out));
     }
 
     void badInputIsOneLine_data() {
