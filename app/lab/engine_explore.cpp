@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 
 // During a drag.
 constexpr auto kBackwardInterval = 45ms;
+constexpr auto kBackwardPatience = 200ms;
 constexpr auto kRest = 25ms;        // more than between two moves of a mouse
 constexpr int kDraftSequences = 2;  // the fewest with an error bar
 
@@ -167,10 +168,10 @@ std::vector<ProbeResult> EngineWorker::Explored::of(const std::vector<std::strin
     return found;
 }
 
-/// Both lists, without what is known; the function is called when the first is complete. A draft is measured
-/// to its end, so that a drag always gets frames; the whole batch is given up for a newer request.
+/// Both lists, without what is known; the function is called when the first is complete.
 void EngineWorker::measureCheap(std::size_t index, const std::vector<std::string>& first,
                                 const std::vector<std::string>& then, ThreadPool& pool, bool draft,
+                                const std::atomic<bool>& cancel,
                                 const std::function<void()>& first_measured) {
     Explored& run = explored_[index];
     std::vector<std::string> missing;
@@ -185,7 +186,7 @@ void EngineWorker::measureCheap(std::size_t index, const std::vector<std::string
     if (missing.empty()) return;
     const bool part = draft && probe_shape(run.experiment->recipe()).sequences > kDraftSequences;
     run.experiment->measure(
-        missing, pool, draft ? &shutting_down_ : &cancel_,
+        missing, pool, &cancel,
         [&](ProbeResult result) {
             const std::string probe = result.probe;
             (part ? run.drafts : run.results).insert_or_assign(probe, std::move(result));
@@ -226,6 +227,8 @@ void EngineWorker::answer(const ExploreRequest& request) {
     const bool draft = !runs.empty();
     const bool in_parts = draft && !wanted.forward.empty();
     const bool backward = !in_parts || !request.dragging || begin - last_backward_ >= kBackwardInterval;
+    // A newer request, which comes after the first reply, cancels the backward pass; but not for long.
+    const bool overdue = begin - last_backward_ >= kBackwardPatience;
     const std::vector<std::string> then = backward ? wanted.backward : std::vector<std::string>{};
     if (draft) {
         rest.cheap = wanted.forward;
@@ -241,7 +244,7 @@ void EngineWorker::answer(const ExploreRequest& request) {
     std::atomic<std::size_t> left{runs.size()};
     if (!runs.empty())
         forEachExplored([&](std::size_t i, ThreadPool& pool) {
-            measureCheap(i, wanted.forward, then, pool, draft, [&, i] {
+            measureCheap(i, wanted.forward, then, pool, draft, overdue ? shutting_down_ : cancel_, [&, i] {
                 add(i, wanted.forward);
                 // The last run whose forward pass ends; the others may be in their backward pass.
                 if (--left > 0 || !in_parts) return;
@@ -286,8 +289,9 @@ void EngineWorker::refine(const Rest& rest) {
         send(std::move(frame));
     };
     if (!rest.cheap.empty()) {
-        forEachExplored(
-            [&](std::size_t i, ThreadPool& pool) { measureCheap(i, {}, rest.cheap, pool, false, [] {}); });
+        forEachExplored([&](std::size_t i, ThreadPool& pool) {
+            measureCheap(i, {}, rest.cheap, pool, false, cancel_, [] {});
+        });
         answered([&](std::size_t i) { return explored_[i].of(rest.cheap); }, rest.expensive.empty());
         last_backward_ = Clock::now();
         if (cancel_) throw Cancelled{};

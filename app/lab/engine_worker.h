@@ -27,8 +27,9 @@ namespace normscope::app {
 /// them. A recipe that cannot be built is rejected in the first frame, and the other runs are still measured.
 ///
 /// The first frames are drafts, measured on two sequences of the probe batch: first the probes that need the
-/// forward pass alone, then those of the backward pass, which is twice as long (during a drag at 20 Hz). The
-/// whole batch and the expensive probes follow at once, or as soon as the dragged knob rests for 25 ms.
+/// forward pass alone, then those of the backward pass, which is twice as long (during a drag at most at 20
+/// Hz, at least at 5). The whole batch and the expensive probes follow at once, or as soon as the dragged
+/// knob rests for 25 ms.
 ///
 /// Exploring is always on the CPU: it follows a drag, and needs no memory of a device that may train.
 ///
@@ -136,7 +137,7 @@ class EngineWorker : public QObject {
     std::vector<RunFrame> prepare(const ExploreRequest& request);
     void measureCheap(std::size_t run, const std::vector<std::string>& first,
                       const std::vector<std::string>& then, ThreadPool& pool, bool draft,
-                      const std::function<void()>& first_measured);
+                      const std::atomic<bool>& cancel, const std::function<void()>& first_measured);
     template <class Measure>
     void forEachExplored(Measure&& measure);
     void refine(const Rest& rest);

@@ -68,7 +68,7 @@ class CheckCommandTest : public QObject {
             QCOMPARE(row.toObject()["verdict"].toString(), QString("toy"));
             QVERIFY(row.toObject()["detail"].toString().contains("seed 42"));
         }
-        // At a step that is replayed: JSON is still alone on stdout; the table says so before it.
+        // At a step that is replayed: JSON is still alone on stdout; the table states so before it.
         const CliResult at = run_cli({"check", run + "@2", "--json", "--only", "E05"});
         QVERIFY2(at.code == 0, qPrintable(at.error));
         QCOMPARE(rows_of(at).size(), 1);
