@@ -49,17 +49,30 @@ void Lab::takeAdded(const QList<RecoveredRun>& recovered) {
     }
     Comparison after = now_;
     QString name;
+    std::string newest;
+    std::size_t added = 0;
     for (LabRun& run : found.runs) {
         if (recordedIn(QString::fromStdString(run.recording))) continue;  // asked for twice
         run.id = newId();  // a recording's own id may be that of another run here
         run.data->id = run.id;
         for (KnownCheckpoint& known : run.checkpoints) known.source.run_id = run.id;
         name = QString::fromStdString(run.data->name);
-        after.runs.push_back(run.underWay() ? stopped(std::move(run)) : std::move(run));
+        LabRun taken = run.underWay() ? stopped(std::move(run)) : std::move(run);
+        // A run that waits to be trained would be this one: beside it, it would be a second run of its seed.
+        const auto waits = std::find_if(after.runs.begin(), after.runs.end(), [&](const LabRun& other) {
+            return !other.committed() && !other.pinned && same_recipe(other.recipe, taken.recipe);
+        });
+        newest = taken.id;
+        if (waits != after.runs.end())
+            *waits = std::move(taken);
+        else
+            after.runs.push_back(std::move(taken));
+        ++added;
     }
-    if (const auto added = after.runs.size() - now_.runs.size(); added > 0) {
+    if (added > 0) {
         commit(std::move(after), added == 1 ? tr("add %1").arg(name) : tr("add %1 runs").arg(added));
-        selectRun(static_cast<int>(now_.runs.size()) - 1);
+        for (std::size_t i = 0; i < now_.runs.size(); ++i)
+            if (now_.runs[i].id == newest) selectRun(static_cast<int>(i));
     }
     Q_EMIT recordingsAdded();
 }
