@@ -58,7 +58,7 @@ void Lab::takeAdded(const QList<RecoveredRun>& recovered) {
         for (KnownCheckpoint& known : run.checkpoints) known.source.run_id = run.id;
         name = QString::fromStdString(run.data->name);
         LabRun taken = run.underWay() ? stopped(std::move(run)) : std::move(run);
-        // A run that waits to be trained would be this one: beside it, it would be a second run of its seed.
+        // A run that waits to be trained would be this one: next to it, it would be a second run of its seed.
         const auto waits = std::find_if(after.runs.begin(), after.runs.end(), [&](const LabRun& other) {
             return !other.committed() && !other.pinned && same_recipe(other.recipe, taken.recipe);
         });

@@ -195,6 +195,28 @@ class SweepWindowTest : public QObject {
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 24, 30000);
     }
 
+    /// A run that waits to be trained with a recipe of the sweep becomes the recorded one: no seed is there
+    /// twice.
+    void aWaitingRunIsReplacedByItsRecording() {
+        WindowBench b;
+        openMap(b, trainedOnce());
+        SweepView& view = *b.window->sweepView();
+        view.open({0, 1, 0, 1});  // two seeds
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(4), 20000);
+        const Recipe recorded = b.lab().runs()[2].recipe;
+        b.lab().undoStack()->undo();
+        b.lab().addRun(recorded);  // to be trained
+        QCOMPARE(b.lab().runs().size(), std::size_t(3));
+        QVERIFY(!b.lab().runs()[2].trained());
+        view.open({0, 1, 0, 1});
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(4), 20000);
+        for (const std::size_t i : {2, 3}) QVERIFY(b.lab().runs()[i].trained());
+        QVERIFY(b.lab().runs()[2].recipe.train.seed != b.lab().runs()[3].recipe.train.seed);
+        QCOMPARE(b.lab().selectedRun(), 3);
+        b.lab().undoStack()->undo();
+        QVERIFY(b.lab().runs().size() == 3 && !b.lab().runs()[2].trained());
+    }
+
     /// Any scalar of the probes, read from the recordings: the map has what they hold.
     void aScalarOfTheProbesIsRead() {
         WindowBench b;
