@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Measuring steps afterwards that were not sampled: by replay, next to a training, cancelled.
+#include "lab_bench.h"
+
+#include <QSignalSpy>
+#include <algorithm>
+#include <cstring>
+
+using namespace normscope;
+using namespace normscope::app;
+using Bench = normscope::test::LabBench;
+
+namespace {
+
+/// Thirty steps with a cadence for every probe of the tests.
+Recipe sampledEvery(Recipe recipe, int every) {
+    recipe.train.steps = 30;
+    complete_and_validate(recipe);
+    recipe.probes = {{"growth", every}, {"gradients", every}, {"jacobian", every}};
+    return recipe;
+}
+
+bool sameBits(const ProbeResult& a, const ProbeResult& b) {
+    return std::equal(a.arrays.begin(), a.arrays.end(), b.arrays.begin(), b.arrays.end(),
+                      [](const NamedArray& x, const NamedArray& y) {
+                          return x.name == y.name && x.shape == y.shape && x.data.size() == y.data.size() &&
+                                 std::memcmp(x.data.data(), y.data.data(), x.data.size() * sizeof(double)) ==
+                                     0;
+                      });
+}
+
+}  // namespace
+
+class LabMeasureTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    /// What was not sampled is measured by replay, with the numbers of a run that samples every step, and is
+    /// saved with the others.
+    void aStepThatWasNotSampledIsMeasuredAfterwards() {
+        Bench b;
+        const Recipe seldom = sampledEvery(b.lab->runs()[0].recipe, 1000), each = sampledEvery(seldom, 1);
+        b.lab->removeRun(1);
+        b.lab->useRecipe(seldom, "seldom");
+        QVERIFY(!b.lab->measureObstacle().isEmpty());
+        b.lab->play();
+        QTRY_VERIFY(b.ended() && b.run(0).steps.rows() == 30);
+        b.lab->setStep(17);
+        QVERIFY(b.figure("growth").empty_text.contains("not measured at step 17 · nearest 0 / 29"));
+        QCOMPARE(b.lab->measureObstacle(), QString());
+        b.lab->measureHere();
+        QVERIFY(b.lab->measuringStatus().contains("at step 17"));
+        QTRY_VERIFY(!b.lab->measuring());
+        ThreadPool pool(1);
+        Experiment alone(each, "a", "alone");
+        RunData wanted = alone.header();
+        while (!alone.ended()) append(wanted, alone.advance(pool));
+        for (const char* probe : {"growth", "gradients", "jacobian"}) {
+            const auto& samples = b.run(0).probes.at(probe);
+            QCOMPARE(samples.size(), 3u);
+            QCOMPARE(samples[1].step, 17);
+            QVERIFY2(sameBits(samples[1], *wanted.sample_of(probe, 17)), probe);
+        }
+        QCOMPARE(b.figure("growth").subtitle, "at step 17");
+        QCOMPARE(b.lab->measureObstacle(), "Every panel shown is measured at this step");
+        QCOMPARE(b.problems, QStringList());
+
+        const QString path = b.folder.filePath("measured.h5");
+        QSignalSpy saved(b.lab.get(), &Lab::sessionSaved), opened(b.lab.get(), &Lab::sessionOpened);
+        b.lab->saveSession(path, "{}");
+        QTRY_COMPARE(saved.count(), 1);
+        b.lab->openSession(path);
+        QTRY_COMPARE(opened.count(), 1);
+        QVERIFY(sameBits(*b.run(0).sample_of("jacobian", 17), *wanted.sample_of("jacobian", 17)));
+        // Now its checkpoints lie in the file.
+        b.lab->setStep(21);
+        b.lab->measureHere();
+        QTRY_VERIFY(!b.lab->measuring());
+        QVERIFY(sameBits(*b.run(0).sample_of("growth", 21), *wanted.sample_of("growth", 21)));
+    }
+
+    void measuringLeavesATrainingUnderWayAlone() {
+        Bench b;
+        std::vector<Recipe> recipes;
+        for (int i : {0, 1}) {
+            recipes.push_back(sampledEvery(b.lab->runs()[std::size_t(i)].recipe, 1000));
+            recipes.back().train.steps = 400;
+            b.lab->selectRun(i);
+            b.lab->useRecipe(recipes.back(), "seldom");
+        }
+        b.lab->play();
+        QTRY_VERIFY(b.run(0).steps.rows() > 12 && b.run(1).steps.rows() > 12);
+        b.lab->setStep(9);
+        b.lab->measureHere();
+        QTRY_VERIFY(!b.lab->measuring());
+        QVERIFY(b.run(0).sample_of("gradients", 9) && b.run(1).sample_of("gradients", 9));
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
+        for (int i : {0, 1}) {
+            ThreadPool pool(1);
+            Experiment alone(recipes[std::size_t(i)], "x", "alone");
+            RunData wanted = alone.header();
+            while (!alone.ended()) append(wanted, alone.advance(pool));
+            QCOMPARE(*b.run(i).steps.find("loss"), *wanted.steps.find("loss"));
+        }
+        QCOMPARE(b.problems, QStringList());
+    }
+
+    /// A replay starts from where a knob was moved; it does not cross the move.
+    void aMovedKnobIsACheckpoint() {
+        Bench b;
+        Recipe recipe = sampledEvery(b.lab->runs()[0].recipe, 1000);
+        recipe.train.steps = 100000;
+        b.lab->removeRun(1);
+        b.lab->useRecipe(recipe, "seldom");
+        b.lab->play();
+        QTRY_VERIFY(b.run(0).steps.rows() > 3);
+        b.lab->pause();  // a checkpoint of this step that does not know the move
+        QTRY_VERIFY(!b.lab->runs()[0].checkpoints.empty());
+        b.lab->commitKey("stack.residual_step", 0.5);
+        b.lab->play();
+        const auto rows = b.run(0).steps.rows();
+        QTRY_VERIFY(b.run(0).steps.rows() > rows + 10);
+        b.lab->stop();
+        QTRY_VERIFY(b.ended());
+        const auto& events = b.run(0).events;
+        const auto knob =
+            std::find_if(events.begin(), events.end(), [](const RunEvent& e) { return e.kind == "knob"; });
+        QVERIFY(knob != events.end());
+        const auto& known = b.lab->runs()[0].checkpoints;
+        QVERIFY(std::any_of(known.begin(), known.end(), [&](const auto& c) { return c.step == knob->step; }));
+        b.lab->setStep(knob->step + 1);
+        b.lab->measureHere();
+        QTRY_VERIFY(!b.lab->measuring());
+        QVERIFY(b.run(0).sample_of("growth", knob->step + 1));
+        QCOMPARE(b.problems, QStringList());
+    }
+
+    void measuringCanBeEnded() {
+        Bench b;
+        Recipe recipe = sampledEvery(b.lab->runs()[0].recipe, 100000);
+        recipe.train.steps = 3000;
+        b.lab->removeRun(1);
+        b.lab->useRecipe(recipe, "seldom");
+        b.lab->play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.run(0).steps.rows() == 3000, 60000);
+        b.lab->setStep(2990);
+        b.lab->measureHere();
+        QVERIFY(b.lab->measuring());
+        b.lab->measureHere();
+        QVERIFY(!b.lab->measuring());
+        QTest::qWait(300);
+        QVERIFY(!b.run(0).sample_of("growth", 2990));
+        QCOMPARE(b.problems, QStringList());
+    }
+};
+
+QTEST_GUILESS_MAIN(LabMeasureTest)
+#include "lab_measure_test.moc"
