@@ -83,6 +83,11 @@ void check_storage(hid_t dataset, const Shape& shape, std::size_t element_bytes,
             fail_reading(dataset, "", "is impossibly large");
         bytes *= extent;
     }
+    // In one piece in this file: no chunks, no filters, nothing elsewhere.
+    if (H5Dget_offset(dataset) != HADDR_UNDEF) {
+        if (bytes > H5Dget_storage_size(dataset)) fail_reading(dataset, "", "its values are not in the file");
+        return;
+    }
     // Deflate shrinks at most 1032-fold. The stored size of chunks without filters lags in a recording.
     const Handle creation(H5Dget_create_plist(dataset));
     if (H5Pget_layout(creation) == H5D_VIRTUAL || H5Pget_external_count(creation) > 0)

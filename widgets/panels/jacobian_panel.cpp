@@ -48,12 +48,9 @@ Band bandOf(const QString& name, const Role& role, const std::vector<double>& x,
     return band;
 }
 
-constexpr int kMostNullRows = 6;  // more would leave no space for the fans
-
 /// The null counts, one mark per block, in the lane's row of the run.
 void addNullCounts(Plot& plot, const std::vector<double>& x, const std::vector<Spectrum>& spectra,
                    const ShownSample& shown) {
-    if (shown.index >= kMostNullRows) return;
     for (std::size_t i = 0; i < x.size(); ++i)
         if (const QString glyph = glyphOf(spectra[i]); !glyph.isEmpty())
             plot.frame_marks.push_back({x[i], glyph, runRole(shown.index)});
@@ -161,9 +158,6 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
     plot.x = depthAxis(depth);
     plot.y = sigmaAxis(figure, block);
     plot.lane_label = "0";
-    if (block == "last" && input.runs.size() > std::size_t(kMostNullRows))
-        plot.chips.push_back(
-            {Chip::Edge::BottomLeft, QString("nulls of the first %1 runs").arg(kMostNullRows), {}});
     plot.references.push_back({Qt::Horizontal, 1, "σ = 1"});
     markBadLayers(plot, input);
     nameDepths(figure, depth, 1);

@@ -60,10 +60,20 @@ void nameGhosts(Figure& figure, const QString& name) {
         }
 }
 
+/// Small multiples that are too small to be legible are left out, and the figure states how many.
+void limitGrid(Figure& figure) {
+    constexpr std::size_t kMost = 24;
+    const std::size_t all = figure.plots.size();
+    if (!figure.side_by_side || !figure.shared_axes || all <= kMost) return;
+    figure.plots.resize(kMost);
+    figure.notes.push_back({QString("the first %1 of %2 plots").arg(kMost).arg(all)});
+}
+
 }  // namespace
 
 Figure buildPanel(const std::string& id, const PanelInput& input) {
     Figure figure = panelInfo(id).build(input);
+    limitGrid(figure);
     nameGhosts(figure, input.ghost_name);
     for (const RunData* run : input.runs) figure.run_names << nameOf(*run);
     return figure;

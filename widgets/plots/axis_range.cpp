@@ -16,7 +16,7 @@ class Extent {
   public:
     explicit Extent(Scale scale) : scale_(scale) {}
     void add(double value) {
-        if (!std::isfinite(value) || !std::isfinite(toEven(scale_, value))) return;
+        if (!hasPlace(scale_, value)) return;
         low_ = std::min(low_, value);
         high_ = std::max(high_, value);
     }
@@ -70,13 +70,25 @@ double fromEven(Scale scale, double even) {
     return scale == Scale::Log1p ? std::expm1(even * std::numbers::ln2) : even;
 }
 
+bool hasPlace(Scale scale, double value) {
+    if (!std::isfinite(value)) return false;
+    return scale == Scale::Linear || value > (scale == Scale::Log ? 0 : -1);
+}
+
 double AxisMap::toPixel(double value) const {
-    if (scale == Scale::Log) {
-        if (!(value > 0)) return kNaN;
-        return from + (to - from) * std::log(value / low) / std::log(high / low);
-    }
-    const double a = toEven(scale, low), b = toEven(scale, high);
-    return from + (to - from) * ((toEven(scale, value) - a) / (b - a));
+    return PixelScale(*this)(value);
+}
+
+PixelScale::PixelScale(const AxisMap& axis)
+    : scale_(axis.scale),
+      from_(axis.from),
+      length_(axis.to - axis.from),
+      low_(scale_ == Scale::Log ? axis.low : toEven(scale_, axis.low)),
+      span_(scale_ == Scale::Log ? std::log(axis.high / axis.low) : toEven(scale_, axis.high) - low_) {}
+
+double PixelScale::uneven(double value) const {
+    if (scale_ == Scale::Log1p) return from_ + length_ * ((toEven(scale_, value) - low_) / span_);
+    return value > 0 ? from_ + length_ * std::log(value / low_) / span_ : kNaN;
 }
 
 double AxisMap::toValue(double pixel) const {

@@ -13,6 +13,8 @@ using Range = std::pair<double, double>;
 /// What an axis of this scale is even in: x, log₁₀ x or log₂(1 + x). NaN where the scale has no place for x.
 double toEven(Scale scale, double value);
 double fromEven(Scale scale, double even);
+/// Whether an axis of this scale has a place for the value: finite, > 0 on Log, > −1 on Log1p.
+bool hasPlace(Scale scale, double value);
 
 /// Maps data to pixels along one axis. `low` and `high` are data values at the pixels `from` and `to`. A
 /// value for which the scale has no place (on a log axis a non-positive one) maps to NaN, so it becomes a
@@ -24,6 +26,24 @@ struct AxisMap {
 
     double toPixel(double value) const;
     double toValue(double pixel) const;
+};
+
+/// AxisMap::toPixel, the same bits, for many values: what depends on the axis alone is evaluated once.
+class PixelScale {
+  public:
+    explicit PixelScale(const AxisMap& axis);
+    double operator()(double value) const {
+        if (scale_ == Scale::Linear) return from_ + length_ * ((value - low_) / span_);
+        return uneven(value);
+    }
+
+  private:
+    double uneven(double value) const;
+
+    Scale scale_;
+    double from_, length_;
+    double low_;   ///< of the axis, even but on Log
+    double span_;  ///< between its ends, even; on Log natural logarithms
 };
 
 /// The range of an axis when nothing fixes it: the extent of the plot's curves, bands, stems and lines, with

@@ -13,9 +13,14 @@
 namespace normscope::widgets {
 namespace {
 
-QPointF toPixels(const PlotLayout& layout, double x, double y) {
-    return {layout.x.toPixel(x), std::isfinite(y) ? layout.y.toPixel(y) : kNaN};
-}
+class ToPixels {
+  public:
+    explicit ToPixels(const PlotLayout& layout) : x_(layout.x), y_(layout.y) {}
+    QPointF operator()(double x, double y) const { return {x_(x), std::isfinite(y) ? y_(y) : kNaN}; }
+
+  private:
+    PixelScale x_, y_;
+};
 
 bool isFinite(const QPointF& p) {
     return std::isfinite(p.x()) && std::isfinite(p.y());
@@ -29,12 +34,15 @@ void addGapMarks(const Curve& curve, const RenderStyle& style, const QColor& col
     }
     bool in_gap = false;
     double last_column = kNaN;
+    const PixelScale xPixel(layout.x);
     for (std::size_t i = 0; i < count; ++i) {
-        const double y = curve.y[i], x = layout.x.toPixel(curve.x[i]);
+        const double y = curve.y[i];
         const bool bad = !std::isfinite(y) || (layout.y.scale == Scale::Log && y <= 0);
         const bool first = bad && !in_gap;
         in_gap = bad;
-        if (!first || !(x >= area.left() && x <= area.right())) continue;
+        if (!first) continue;
+        const double x = xPixel(curve.x[i]);
+        if (!(x >= area.left() && x <= area.right())) continue;
         // Curves that touch zero repeatedly: one mark per pixel column suffices.
         const double column = std::floor(x / std::max(style.column, 4 * style.unit));
         if (column == last_column) continue;
@@ -61,7 +69,8 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Plo
     const std::size_t count = std::min(curve.x.size(), curve.y.size());
     QPolygonF points;
     points.reserve(static_cast<qsizetype>(count));
-    for (std::size_t i = 0; i < count; ++i) points.append(toPixels(layout, curve.x[i], curve.y[i]));
+    const ToPixels toPixels(layout);
+    for (std::size_t i = 0; i < count; ++i) points.append(toPixels(curve.x[i], curve.y[i]));
     for (const QPolygonF& piece : decimate(points, style.column)) {
         for (const QPolygonF& part : clipPolyline(piece, layout.area)) {
             if (part.size() == 1)
@@ -85,7 +94,8 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Plo
         else
             shape.columns += pixelColumns(piece, style.column, pen.width, dash);
     }
-    if (curve.markers) {
+    constexpr std::size_t kMostDotted = 32;  // curves: the dots of more would cover each other's lines
+    if (curve.markers && (!curve.line || plot.curves.size() <= kMostDotted)) {
         shape.dots.clear();
         const QRectF reach = layout.area.adjusted(-0.5, -0.5, 0.5, 0.5);
         std::unordered_set<std::int64_t> taken;  // a second dot in one pixel would not be seen
@@ -114,12 +124,12 @@ void addBand(const Band& band, const RenderStyle& style, PlotLayout& layout) {
         upper.clear();
         lower.clear();
     };
+    const ToPixels toPixels(layout);
     for (std::size_t i = 0; i < count; ++i) {
         // On a log axis a lower edge at or under zero is below everything that can be shown.
         const bool sunk = layout.y.scale == Scale::Log && band.low[i] <= 0;
-        const QPointF high = toPixels(layout, band.x[i], band.high[i]);
-        const QPointF low =
-            sunk ? QPointF(high.x(), layout.area.bottom()) : toPixels(layout, band.x[i], band.low[i]);
+        const QPointF high = toPixels(band.x[i], band.high[i]);
+        const QPointF low = sunk ? QPointF(high.x(), layout.area.bottom()) : toPixels(band.x[i], band.low[i]);
         if (isFinite(high) && isFinite(low)) {
             upper.append(high);
             lower.append(low);
@@ -136,10 +146,11 @@ void addStems(const Stems& stems, const RenderStyle& style, PlotLayout& layout) 
     heads.colour = style.theme.colour(stems.role);
     heads.dot_size = 5 * style.unit;
     LineShape lines{{}, heads.colour, style.thin, {}};
+    const ToPixels toPixels(layout);
     double base = layout.y.toPixel(stems.base);
     if (!std::isfinite(base)) base = layout.area.bottom();
     for (std::size_t i = 0; i < std::min(stems.x.size(), stems.y.size()); ++i) {
-        const QPointF head = toPixels(layout, stems.x[i], stems.y[i]);
+        const QPointF head = toPixels(stems.x[i], stems.y[i]);
         if (!isFinite(head)) continue;
         if (const auto line = clipLine(QLineF(head.x(), base, head.x(), head.y()), layout.area))
             lines.lines.append(*line);
@@ -221,8 +232,9 @@ LineShape curvePen(const Curve& curve, const RenderStyle& style) {
 }
 
 QPointF lastVisiblePoint(const Curve& curve, const PlotLayout& layout) {
+    const ToPixels toPixels(layout);
     for (std::size_t i = std::min(curve.x.size(), curve.y.size()); i-- > 0;) {
-        const QPointF p = toPixels(layout, curve.x[i], curve.y[i]);
+        const QPointF p = toPixels(curve.x[i], curve.y[i]);
         if (!isFinite(p) || p.x() < layout.area.left() - 0.5 || p.x() > layout.area.right() + 0.5) continue;
         return {p.x(), std::clamp(p.y(), layout.area.top(), layout.area.bottom())};
     }

@@ -8,12 +8,20 @@
 
 #include <QFontMetricsF>
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 namespace normscope::widgets {
 namespace {
 
 using Font = TextShape::Font;
+
+constexpr int kAlwaysFit = 10;  // names at the right of the lowest plot of the window
+
+QString moreText(int count) {
+    return QStringLiteral("+ %1 more").arg(count);
+}
 
 QColor translucent(QColor colour) {
     colour.setAlphaF(0.85F);
@@ -35,11 +43,9 @@ void addEndLabels(const Plot& plot, const RenderStyle& style, const LabelSpace& 
         QColor colour;
     };
     std::vector<Label> labels;
-    std::vector<double> wanted;
     const auto add = [&](const QString& text, const QPointF& end, const QColor& colour) {
         if (!(end.y() >= area.top() && end.y() <= area.bottom())) return;
         labels.push_back({text, end, readable(colour, style.theme.background)});
-        wanted.push_back(end.y());
     };
     if (style.legend == LegendPlace::Direct) {
         for (const auto& curve : plot.curves) {
@@ -58,6 +64,7 @@ void addEndLabels(const Plot& plot, const RenderStyle& style, const LabelSpace& 
             if (!stems.name.isEmpty()) add(stems.name, end, style.theme.colour(stems.role));
         }
     }
+    const std::size_t names = labels.size();
     for (const auto& line : plot.references) {
         const QPointF end(area.right(), layout.y.toPixel(line.value));
         if (line.orientation == Qt::Horizontal && !line.label.isEmpty())
@@ -67,10 +74,19 @@ void addEndLabels(const Plot& plot, const RenderStyle& style, const LabelSpace& 
         const QPointF end(area.right(), (layout.y.toPixel(plateau.low) + layout.y.toPixel(plateau.high)) / 2);
         if (!plateau.label.isEmpty()) add(plateau.label, end, style.theme.colour(plateau.role));
     }
+    const auto fit = static_cast<std::size_t>(std::max(1.0, (area.height() + height) / height));
+    if (labels.size() > fit && space.outside) space.outside->names_do_not_fit = true;
+    if (labels.size() > fit && !space.outside && names > 0) {  // the last line counts those left out
+        const std::size_t left_out = std::min(names, labels.size() - fit + 1);
+        const auto after = labels.begin() + static_cast<std::ptrdiff_t>(names);
+        labels.erase(after - static_cast<std::ptrdiff_t>(left_out), after);
+        labels.push_back(
+            {QStringLiteral("+ %1 more").arg(left_out), {area.left(), area.bottom()}, style.theme.muted});
+    }
+    std::vector<double> wanted;
+    for (const Label& label : labels) wanted.push_back(label.end.y());
     const auto at = spreadLabels(wanted, height, area.top() - height / 2, area.bottom() + height / 2);
     const QFontMetricsF metrics(style.small);
-    if (space.outside && static_cast<double>(labels.size()) * height > area.height() + height)
-        space.outside->names_do_not_fit = true;
     for (std::size_t i = 0; i < labels.size(); ++i) {
         const QRectF rect(area.right() + gap, at[i] - height / 2, std::max(0.0, right - area.right() - gap),
                           height);
@@ -191,11 +207,65 @@ void addVerticalNames(const Plot& plot, const RenderStyle& style, const LabelSpa
     }
 }
 
+/// Chips inside the plot, from its corners on, on at most half of its height; the last line counts the rest.
+class StackedChips {
+  public:
+    StackedChips(const RenderStyle& style, PlotLayout& layout)
+        : style_(style),
+          layout_(layout),
+          height_(textSize(QStringLiteral("X"), Font::Small, style).height()) {}
+    void add(Chip::Edge edge, TextShape shape) {
+        Corner& corner = corners_[static_cast<std::size_t>(edge)];
+        if (corner.used > 0 && corner.used + 2 * height_ > layout_.area.height() / 2)
+            ++corner.left_out;
+        else
+            place(edge, std::move(shape));
+    }
+    void countTheRest() {
+        for (const Chip::Edge edge :
+             {Chip::Edge::TopLeft, Chip::Edge::TopRight, Chip::Edge::BottomLeft, Chip::Edge::BottomRight})
+            if (const int more = corners_[static_cast<std::size_t>(edge)].left_out; more > 0)
+                place(edge, {{},
+                             Qt::AlignCenter,
+                             moreText(more),
+                             style_.theme.muted,
+                             Font::Small,
+                             {}});
+    }
+
+  private:
+    struct Corner {
+        double used = 0;
+        int left_out = 0;
+    };
+
+    void place(Chip::Edge edge, TextShape shape) {
+        double& used = corners_[static_cast<std::size_t>(edge)].used;
+        const double gap = 5 * style_.unit;
+        const QRectF area = layout_.area.adjusted(gap, gap, -gap, -gap);
+        const double width =
+            std::min(textSize(shape.text, Font::Small, style_).width() + 2 * gap, area.width());
+        const bool left = edge == Chip::Edge::TopLeft || edge == Chip::Edge::BottomLeft;
+        const bool top = edge == Chip::Edge::TopLeft || edge == Chip::Edge::TopRight;
+        shape.rect = QRectF(left ? area.left() : area.right() - width,
+                            top ? area.top() + used : area.bottom() - used - height_, width, height_);
+        shape.text = QFontMetricsF(style_.small).elidedText(shape.text, Qt::ElideRight, width);
+        shape.background = translucent(style_.theme.background);
+        used += height_;
+        layout_.texts.push_back(std::move(shape));
+    }
+
+    const RenderStyle& style_;
+    PlotLayout& layout_;
+    double height_;
+    std::array<Corner, 4> corners_{};
+};
+
 void addChips(const Plot& plot, const RenderStyle& style, const LabelSpace& space, PlotLayout& layout) {
     const double gap = 5 * style.unit;
     QRectF above = space.above, below_left = space.below_left,
            below_right = space.below_right;  // the remaining space
-    double stacked[4] = {};                  // height used inside, by corner
+    StackedChips inside(style, layout);
     std::vector<std::size_t>
         right_rows[2];  // the chips at the right of the rows above and below, as they come
     for (const auto& chip : plot.chips) {
@@ -212,22 +282,14 @@ void addChips(const Plot& plot, const RenderStyle& style, const LabelSpace& spac
             shape.rect = QRectF(left ? row.left() : row.right() - width, row.top(), width, row.height());
             left ? row.setLeft(row.left() + width) : row.setRight(row.right() - width);
             if (!left) right_rows[top ? 0 : 1].push_back(layout.texts.size());
+            layout.texts.push_back(shape);
         } else if (space.outside) {
             space.outside->take({chip.text, chip.role});
-            continue;
         } else {
-            double& used = stacked[static_cast<int>(chip.edge)];
-            const QRectF area = layout.area.adjusted(gap, gap, -gap, -gap);
-            const double inside = std::min(width, area.width());
-            shape.rect =
-                QRectF(left ? area.left() : area.right() - inside,
-                       top ? area.top() + used : area.bottom() - used - size.height(), inside, size.height());
-            shape.text = QFontMetricsF(style.small).elidedText(chip.text, Qt::ElideRight, inside);
-            shape.background = translucent(style.theme.background);
-            used += size.height();
+            inside.add(chip.edge, std::move(shape));
         }
-        layout.texts.push_back(shape);
     }
+    inside.countTheRest();
     for (const auto& chips : right_rows) {  // placed right to left: now reversed into reading order
         if (chips.empty()) continue;
         double x = layout.texts[chips.back()].rect.left();
@@ -313,9 +375,13 @@ double endLabelWidth(const Plot& plot, const RenderStyle& style) {
     const auto add = [&](const QString& text) {
         if (!text.isEmpty()) widest = std::max(widest, metrics.horizontalAdvance(text) + 8 * style.unit);
     };
+    int names = 0;
     for (const auto& curve : plot.curves) {
-        if (isLabelled(curve) && style.legend == LegendPlace::Direct) add(curve.name);
+        if (!isLabelled(curve) || style.legend != LegendPlace::Direct) continue;
+        add(curve.name);
+        ++names;
     }
+    if (names > kAlwaysFit) add(moreText(names));
     for (const auto& stems : plot.stems) {
         if (style.legend == LegendPlace::Direct) add(stems.name);
     }

@@ -2,9 +2,11 @@
 #include "widgets/panels/jacobian_panel.h"
 
 #include "tests/widgets/panels/synthetic_run.h"
+#include "widgets/panels/panel_registry.h"
 #include "widgets/plots/figure_layout.h"
 
 #include <QtTest>
+#include <algorithm>
 #include <cmath>
 
 using namespace normscope;
@@ -85,6 +87,22 @@ class JacobianPanelTest : public QObject {
         QCOMPARE(f.plots[1].y.label, "median B ÷ A");
         QVERIFY(std::abs(f.plots[1].curves[0].y[0] - 4.0 / 3) < 1e-12);
         QVERIFY(f.summary.contains("B: σ from 3 to 50, 4 exact nulls"));
+    }
+
+    /// One fan a run, each with its own row of counts; what is left out of the grid is stated.
+    void eachFanOfAGridHasItsCounts() {
+        std::vector<RunData> runs;
+        for (int i = 0; i < 30; ++i) runs.push_back(withSpectra("r" + std::to_string(i), 2, {2, 2, 2, 2}));
+        PanelInput input;
+        for (const RunData& run : runs) input.runs.push_back(&run);
+        const Figure f = buildPanel("jacobian", input);
+        QCOMPARE(f.plots.size(), 24u);
+        for (const Plot& plot : f.plots) {
+            QCOMPARE(plot.frame_marks.size(), 2u);
+            QVERIFY(plot.chips.empty());
+        }
+        QVERIFY(std::any_of(f.notes.begin(), f.notes.end(),
+                            [](const Note& note) { return note.text == "the first 24 of 30 plots"; }));
     }
 
     /// Nulls are those counted by the probe, for any value and precision.

@@ -101,6 +101,19 @@ class AxisRangeTest : public QObject {
         QVERIFY(yRange(plot).second > 30);
     }
 
+    /// A value counts for the range of an axis exactly where it has a pixel.
+    void aScaleHasPlaceForWhatItCanShow() {
+        for (const Scale scale : {Scale::Linear, Scale::Log, Scale::Log1p})
+            for (const double v : {-kInf, -2.0, -1.0, -0.5, 0.0, 5e-324, 1.0, 1e308, kInf, kNaN}) {
+                QCOMPARE(hasPlace(scale, v), std::isfinite(v) && std::isfinite(toEven(scale, v)));
+                const AxisMap map{0.25, 16, scale, 10, 90};
+                const PixelScale pixels(map);
+                const double at = map.toPixel(v), same = pixels(v);
+                QVERIFY(at == same || (std::isnan(at) && std::isnan(same)));
+                if (hasPlace(scale, v)) QVERIFY(!std::isnan(at));
+            }
+    }
+
     void mapGoesThereAndBack() {
         for (const Scale scale : {Scale::Linear, Scale::Log}) {
             const AxisMap map{0.01, 100, scale, 300, 20};

@@ -190,6 +190,63 @@ class FigureLayoutTest : public QObject {
         QVERIFY(std::abs(find(plot.texts, "entropy rate")->rect.center().y() - rate) < 1);
     }
 
+    /// As many as there is space for, in the order of the runs; the last line counts the others.
+    void namesThatDoNotFitAreCounted() {
+        Figure f = figureOf(samples::curve("run 0", 0, {0, 1}, {0, 1}));
+        for (int i = 1; i < 100; ++i)
+            f.plots[0].curves.push_back(
+                samples::curve(QString("run %1").arg(i), i, {0, 1}, {0, 1 + 0.01 * i}));
+        f.plots[0].references.push_back({Qt::Horizontal, 0.5, "half"});
+        const PlotLayout plot = lay(f).plots.at(0);
+        int names = 0;
+        for (const TextShape& text : plot.texts) names += text.text.startsWith("run ");
+        QVERIFY(names > 5 && names < 40);
+        QVERIFY(find(plot.texts, "run 0"));
+        QVERIFY(find(plot.texts, "half"));
+        const TextShape* more = find(plot.texts, "more");
+        QVERIFY(more);
+        QCOMPARE(more->text, QString("+ %1 more").arg(100 - names));
+        for (const TextShape& a : plot.texts) {
+            QVERIFY(a.rect.top() >= plot.area.top() - a.rect.height());
+            QVERIFY(a.rect.bottom() <= plot.area.bottom() + a.rect.height());
+            for (const TextShape& b : plot.texts)
+                QVERIFY(&a == &b || !a.rect.adjusted(0, 0.5, 0, -0.5).intersects(b.rect));
+        }
+    }
+
+    void chipsInsideLeaveHalfOfThePlot() {
+        Figure f = figureOf(samples::curve("a", 0, {0, 1}, {0, 1}));
+        for (int i = 0; i < 50; ++i)
+            f.plots[0].chips.push_back(
+                {Chip::Edge::TopLeft, QString("run %1: fewer than eight layers").arg(i), {}});
+        const PlotLayout plot = lay(f).plots.at(0);
+        int chips = 0;
+        double lowest = 0;
+        for (const TextShape& text : plot.texts) {
+            chips += text.text.contains("fewer");
+            if (text.text.contains("fewer") || text.text.contains("more"))
+                lowest = std::max(lowest, text.rect.bottom());
+        }
+        QVERIFY(chips > 3 && chips < 50);
+        QVERIFY(lowest < plot.area.center().y() + 10);
+        QVERIFY(find(plot.texts, QString("+ %1 more").arg(50 - chips)));
+    }
+
+    /// The dots of many curves would cover each other's lines; a curve without a line keeps them.
+    void manyCurvesHaveNoDots() {
+        const auto dotsOf = [](int curves) {
+            Figure f = figureOf(samples::curve("a", 0, {0, 1, 2}, {0, 1, 0}));
+            for (int i = 1; i < curves; ++i)
+                f.plots[0].curves.push_back(samples::curve("b", i, {0, 1, 2}, {0, 1.0 * i, 0}));
+            for (Curve& curve : f.plots[0].curves) curve.markers = true;
+            f.plots[0].curves.back().line = false;
+            const PlotLayout plot = lay(f).plots.at(0);
+            return std::pair(plot.curves.front().dots.size(), plot.curves.back().dots.size());
+        };
+        QCOMPARE(dotsOf(32), std::pair(qsizetype(3), qsizetype(3)));
+        QCOMPARE(dotsOf(33), std::pair(qsizetype(0), qsizetype(3)));
+    }
+
     void aDivergedRunEndsInACross() {
         const PlotLayout plot = lay(samples::losses()).plots.at(0);
         const TextShape* label = find(plot.texts, "step 119 · L7 ffn.w2 · inf");
