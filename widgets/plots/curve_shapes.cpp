@@ -59,12 +59,16 @@ void addGapMarks(const Curve& curve, const RenderStyle& style, const QColor& col
 
 void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, PlotLayout& layout) {
     const Curve& curve = plot.curves[index];
-    const LineShape pen = curvePen(curve, style);
+    LineShape pen = curvePen(curve, style);
+    // Dots and dashes of more curves would cover each other's lines: nobody can tell them apart.
+    constexpr std::size_t kMostDistinct = 64;
+    const bool many = plot.curves.size() > kMostDistinct;
+    if (many && curve.kind != LineKind::Preview && curve.kind != LineKind::Bound) pen.dash = {};
     CurveShape shape{index, pen.colour, pen.width, pen.dash, {}, {}, 0};
     shape.dot_size = curve.markers ? pen.width + 2.5 * style.unit : pen.width + 1.5 * style.unit;
 
-    constexpr double kDense =
-        1.5;  // points a pixel column, from which on segments would only cover each other
+    // Points a pixel column, from which on segments would only cover each other.
+    constexpr double kDense = 1.25;
     constexpr qsizetype kFew = 200;
     const std::size_t count = std::min(curve.x.size(), curve.y.size());
     QPolygonF points;
@@ -94,8 +98,7 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Plo
         else
             shape.columns += pixelColumns(piece, style.column, pen.width, dash);
     }
-    constexpr std::size_t kMostDotted = 32;  // curves: the dots of more would cover each other's lines
-    if (curve.markers && (!curve.line || plot.curves.size() <= kMostDotted)) {
+    if (curve.markers && (!curve.line || !many)) {
         shape.dots.clear();
         const QRectF reach = layout.area.adjusted(-0.5, -0.5, 0.5, 0.5);
         std::unordered_set<std::int64_t> taken;  // a second dot in one pixel would not be seen

@@ -225,12 +225,7 @@ class StackedChips {
         for (const Chip::Edge edge :
              {Chip::Edge::TopLeft, Chip::Edge::TopRight, Chip::Edge::BottomLeft, Chip::Edge::BottomRight})
             if (const int more = corners_[static_cast<std::size_t>(edge)].left_out; more > 0)
-                place(edge, {{},
-                             Qt::AlignCenter,
-                             moreText(more),
-                             style_.theme.muted,
-                             Font::Small,
-                             {}});
+                place(edge, {{}, Qt::AlignCenter, moreText(more), style_.theme.muted, Font::Small, {}});
     }
 
   private:

@@ -232,19 +232,26 @@ class FigureLayoutTest : public QObject {
         QVERIFY(find(plot.texts, QString("+ %1 more").arg(50 - chips)));
     }
 
-    /// The dots of many curves would cover each other's lines; a curve without a line keeps them.
-    void manyCurvesHaveNoDots() {
-        const auto dotsOf = [](int curves) {
+    /// Dots and dashes of many curves would cover each other's lines. A curve without a line keeps its dots,
+    /// what is no measurement its dashes.
+    void manyCurvesHaveNeitherDotsNorDashes() {
+        const auto layoutOf = [](int curves) {
             Figure f = figureOf(samples::curve("a", 0, {0, 1, 2}, {0, 1, 0}));
             for (int i = 1; i < curves; ++i)
                 f.plots[0].curves.push_back(samples::curve("b", i, {0, 1, 2}, {0, 1.0 * i, 0}));
             for (Curve& curve : f.plots[0].curves) curve.markers = true;
             f.plots[0].curves.back().line = false;
-            const PlotLayout plot = lay(f).plots.at(0);
-            return std::pair(plot.curves.front().dots.size(), plot.curves.back().dots.size());
+            f.plots[0].curves[2].kind = LineKind::Bound;
+            return lay(f).plots.at(0).curves;
         };
-        QCOMPARE(dotsOf(32), std::pair(qsizetype(3), qsizetype(3)));
-        QCOMPARE(dotsOf(33), std::pair(qsizetype(0), qsizetype(3)));
+        for (const int count : {64, 65}) {
+            const auto curves = layoutOf(count);
+            const bool few = count == 64;
+            QCOMPARE(curves.front().dots.size(), qsizetype(few ? 3 : 0));
+            QCOMPARE(curves.back().dots.size(), qsizetype(3));
+            QCOMPARE(!curves[1].dash.isEmpty(), few);
+            QVERIFY(!curves[2].dash.isEmpty());
+        }
     }
 
     void aDivergedRunEndsInACross() {
