@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/attention_rows.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "core/backend/cpu/attention_kernels.h"
 #include "core/backend/cpu/matmul.h"
 #include "core/probe/jackknife.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace normscope {
 
@@ -37,6 +37,21 @@ double largest_product(const T* q, const T* k, int n, int d_head, int stride, bo
     return static_cast<double>(most);
 }
 
+/// The largest 2-norm of `rows` vectors of `width` entries that are `stride` apart; NaN where one is not
+/// finite.
+template <class T>
+double largest_row(const T* x, std::size_t rows, std::size_t width, std::size_t stride) {
+    double largest = 0;
+    for (std::size_t i = 0; i < rows; ++i, x += stride) {
+        double squares = 0;
+#pragma omp simd reduction(+ : squares)
+        for (std::size_t c = 0; c < width; ++c)
+            squares += static_cast<double>(x[c]) * static_cast<double>(x[c]);
+        if (!(squares <= largest)) largest = squares;
+    }
+    return std::sqrt(largest);
+}
+
 }  // namespace
 
 template <class T>
@@ -49,7 +64,7 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
     const double scale = 1 / (input.model.numerics.temperature * std::sqrt(static_cast<double>(d_head)));
     const Averaged undefined{kNaN, kNaN};
     std::vector<Averaged> entropy(D * H, undefined), sink_mass(D * H, undefined);
-    std::vector<double> max_logit(D * H, kNaN);
+    std::vector<double> max_logit(D * H, kNaN), contraction(D * H, kNaN);
 
     input.pool.run(static_cast<int>(D * H), [&](int piece) {
         input.check_cancelled();
@@ -59,7 +74,8 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
         const auto key = static_cast<std::size_t>(s.d_model) + head * s.kv_heads / H * d_head;
         std::vector<double> sums;  // [B, kTerms]
         std::vector<T> scores;
-        double most = 0;
+        double most = 0, ratio = kNaN;
+        bool finite = true;  // the values
         for (std::size_t b = 0; b < B; ++b) {
             AttentionRowSums rows_of_b;
             attention_kernels<T>().add_rows(
@@ -72,8 +88,16 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
                                                            tape.length, d_head, width, s.causal, scores);
             if (std::isnan(largest)) return;
             most = std::max(most, largest);
+
+            const auto values = static_cast<std::size_t>(d_head);
+            const HostView<T> mixed = tape.view(attention.mixed + b * n * s.d_model, n * s.d_model);
+            const double before = largest_row(rows.data() + key + s.d_kv(), n, values, width),
+                         after = largest_row(mixed.data() + head * values, n, values, s.d_model);
+            finite = finite && std::isfinite(before) && std::isfinite(after);
+            if (before > 0) ratio = std::fmax(ratio, after / before);
         }
         max_logit[at] = most;
+        contraction[at] = finite ? ratio : kNaN;
         if (sums[Rows] == 0) return;  // one token
         const auto mean = [](Term term) {
             return
@@ -87,6 +111,7 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
     add_averaged(result, "entropy", {D, H}, entropy, {"layer", "head"}, "1");
     add_averaged(result, "sink_mass", {D, H}, sink_mass, {"layer", "head"}, "1");
     result.arrays.push_back({"max_logit", {D, H}, std::move(max_logit), {"layer", "head"}, "1"});
+    result.arrays.push_back({"contraction", {D, H}, std::move(contraction), {"layer", "head"}, "1"});
     return result;
 }
 template ProbeResult probe_attention<float>(ProbeInput<float>&);
@@ -95,23 +120,26 @@ template ProbeResult probe_attention<double>(ProbeInput<double>&);
 namespace {
 
 double operations(const ProbeShape& s) {
-    return 2 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length);
+    return 2 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length) +
+           scalar_operations(0.5 * s.depth * s.tokens() * s.d_model);  // vectorised
 }
 
 }  // namespace
 
 ProbeInfo attention_probe() {
     const std::vector<Axis> heads{axis::layer, axis::head};
-    return {"attention",
-            "Attention",
-            ProbeNeeds::Forward,
-            ProbeCost::Cheap,
-            operations,
-            probe_attention<float>,
-            probe_attention<double>,
-            {{"entropy", heads, "entropy of a row ÷ ln of its length", kAveraged | kMayBeNan},
-             {"sink_mass", heads, "mass on the first token", kAveraged | kMayBeNan},
-             {"max_logit", heads, "largest |q·k|/(τ·√d_h)", kMayBeNan}}};
+    return {
+        "attention",
+        "Attention",
+        ProbeNeeds::Forward,
+        ProbeCost::Cheap,
+        operations,
+        probe_attention<float>,
+        probe_attention<double>,
+        {{"entropy", heads, "entropy of a row ÷ ln of its length", kAveraged | kMayBeNan},
+         {"sink_mass", heads, "mass on the first token", kAveraged | kMayBeNan},
+         {"max_logit", heads, "largest |q·k|/(τ·√d_h)", kMayBeNan},
+         {"contraction", heads, "longest token of AV ÷ longest token of V, at most 1", kMayBeNan | kAdded}}};
 }
 
 }  // namespace normscope

@@ -13,7 +13,9 @@ namespace normscope {
 ///   streaming language models with attention sinks", 2023);
 ///   max_logit: largest |q·k/(τ√d_h)| over the unmasked entries, from q and k as the scores read them
 ///   (normalised and rotated if the stack does so), in the engine's precision without the rounding of an
-///   emulated one.
+///   emulated one;
+///   contraction: max over sequences of max_i ‖(AV)_i‖₂ ÷ max_j ‖V_j‖₂ over the tokens of one. At most 1 up
+///   to rounding, since the rows of A are convex combinations ([E] Lemma 3.2); NaN where V is 0.
 /// A row whose probabilities sum to 1 only roughly (emulated precision) is normalised. entropy_error and
 /// sink_mass_error:
 /// jackknife over the sequences. Dimensionless. A head is NaN where one of its probabilities or logits is not

@@ -2,16 +2,22 @@
 #include "core/probe/registry.h"
 
 #include "core/probe/attention_rows.h"
+#include "core/probe/gates.h"
 #include "core/probe/gradients.h"
 #include "core/probe/growth.h"
+#include "core/probe/importance.h"
 #include "core/probe/jacobian.h"
+#include "core/probe/lipschitz.h"
 #include "core/probe/mismatch.h"
 #include "core/probe/null_space.h"
+#include "core/probe/paths.h"
 #include "core/probe/residual.h"
+#include "core/probe/shift.h"
 #include "core/probe/spectra/spectra.h"
 #include "core/probe/theta.h"
 #include "core/probe/tokens.h"
 #include "core/probe/updates.h"
+#include "core/probe/weights.h"
 
 #include <algorithm>
 #include <chrono>
@@ -55,7 +61,13 @@ std::span<const ProbeInfo> probe_registry() {
         attention_probe(),   //
         theta_probe(),       //
         jacobian_probe(),    //
-        spectra_probe(),
+        spectra_probe(),     //
+        gates_probe(),       //
+        weights_probe(),     //
+        lipschitz_probe(),   //
+        importance_probe(),  //
+        shift_probe(),       //
+        paths_probe(),
     };
     return all;
 }

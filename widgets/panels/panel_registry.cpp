@@ -10,6 +10,7 @@
 #include "widgets/panels/mismatch_panel.h"
 #include "widgets/panels/null_space_panel.h"
 #include "widgets/panels/panel_text.h"
+#include "widgets/panels/profile_panels.h"
 #include "widgets/panels/residual_panel.h"
 #include "widgets/panels/spectra_panel.h"
 #include "widgets/panels/theta_panel.h"
@@ -21,19 +22,25 @@ namespace normscope::widgets {
 
 const std::vector<PanelInfo>& panels() {
     static const std::vector<PanelInfo> all = {
-        growthPanel(),     //
-        gradientsPanel(),  //
-        jacobianPanel(),   //
-        trainingPanel(),   //
-        nullSpacePanel(),  //
-        thetaPanel(),      //
-        attentionPanel(),  //
-        tokensPanel(),     //
-        spectraPanel(),    //
-        mismatchPanel(),   //
-        residualPanel(),   //
-        updatesPanel(),    //
-        gradientMapPanel(),
+        growthPanel(),       //
+        gradientsPanel(),    //
+        jacobianPanel(),     //
+        trainingPanel(),     //
+        nullSpacePanel(),    //
+        thetaPanel(),        //
+        attentionPanel(),    //
+        tokensPanel(),       //
+        spectraPanel(),      //
+        mismatchPanel(),     //
+        residualPanel(),     //
+        updatesPanel(),      //
+        gradientMapPanel(),  //
+        lipschitzPanel(),    //
+        importancePanel(),   //
+        gatesPanel(),        //
+        weightsPanel(),      //
+        shiftPanel(),        //
+        pathsPanel(),
     };
     return all;
 }

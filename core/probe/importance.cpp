@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/probe/importance.h"
+
+#include "core/model/sublayer_factors.h"
+#include "core/probe/jackknife.h"
+
+#include <limits>
+
+namespace normscope {
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// Sets the branch of one sub-layer to 0 by its parameters: the last linear map of f, so that f = 0, and an
+/// output norm's γ and β, which would otherwise give β.
+template <class T>
+void remove_branch(Transformer<T>& model, int sublayer) {
+    const ParameterTable& table = model.table();
+    const auto d = static_cast<std::size_t>(model.spec().d_model),
+               ff = static_cast<std::size_t>(model.spec().d_ff), l = static_cast<std::size_t>(sublayer / 2);
+    const auto clear = [&](std::size_t offset, std::size_t count) {
+        if (offset != kAbsent) model.device().zero(model.parameters().data() + offset, count * sizeof(T));
+    };
+    const bool attention = sublayer % 2 == 0;
+    clear(attention ? table.attention[l].wo : table.feed_forward[l].w2, d * (attention ? d : ff));
+    clear(attention ? table.attention[l].bo : table.feed_forward[l].b2, d);
+    clear(offsets(table, sublayer).norm_out.weight, d);
+    clear(offsets(table, sublayer).norm_out.bias, d);
+}
+
+/// [sequences] mean loss of each.
+template <class T>
+std::vector<double> losses_of(const Tape<T>& tape) {
+    const auto n = static_cast<std::size_t>(tape.length);
+    const HostView<T> losses = tape.view(tape.losses, static_cast<std::size_t>(tape.rows()));
+    std::vector<double> of_sequence;
+    for (std::size_t b = 0; b < static_cast<std::size_t>(tape.sequences); ++b)
+        of_sequence.push_back(mean(losses.data() + b * n, n));
+    return of_sequence;
+}
+
+}  // namespace
+
+template <class T>
+ProbeResult probe_importance(ProbeInput<T>& input) {
+    const StackSpec& s = input.model.spec();
+    const auto D = static_cast<std::size_t>(s.depth);
+    std::vector<Averaged> sublayer(2 * D, {kNaN, kNaN}), layer(D, {kNaN, kNaN});
+    double loss = kNaN;
+    if (!input.batch.targets.empty()) {
+        const Tape<T>& whole = input.tape();
+        const std::vector<double> with = losses_of(whole);
+        loss = whole.mean_loss();
+        Transformer<T> model = input.model;
+        Tape<T> tape;
+        const auto without = [&](int first, int last) {
+            input.check_cancelled();
+            const std::span<const T> weights = input.model.parameters();
+            model.device().copy(model.parameters().data(), weights.data(), weights.size_bytes());
+            for (int k = first; k <= last; ++k) remove_branch(model, k);
+            model.forward(input.batch, tape, input.pool, Probabilities::WhereNeeded);
+            std::vector<double> differences = losses_of(tape);
+            for (std::size_t b = 0; b < with.size(); ++b) differences[b] -= with[b];
+            return jackknife(differences, 1, [](std::span<const double> total, std::size_t count) {
+                return total[0] / static_cast<double>(count);
+            });
+        };
+        for (int k = 0; k < 2 * s.depth; ++k) sublayer[static_cast<std::size_t>(k)] = without(k, k);
+        for (int l = 0; l < s.depth; ++l) layer[static_cast<std::size_t>(l)] = without(2 * l, 2 * l + 1);
+    }
+    ProbeResult result;
+    add_averaged(result, "sublayer", {2 * D}, sublayer, {"sublayer"}, "nat");
+    add_averaged(result, "layer", {D}, layer, {"layer"}, "nat");
+    result.arrays.push_back({"loss", {}, {loss}, {}, "nat"});
+    return result;
+}
+template ProbeResult probe_importance<float>(ProbeInput<float>&);
+template ProbeResult probe_importance<double>(ProbeInput<double>&);
+
+namespace {
+
+double operations(const ProbeShape& s) {
+    return 3.0 * s.depth * forward_pass_operations(s);
+}
+
+}  // namespace
+
+ProbeInfo importance_probe() {
+    constexpr unsigned flags = kAveraged | kMayBeNan;
+    return {"importance",
+            "Layer importance",
+            ProbeNeeds::Forward,
+            ProbeCost::Expensive,
+            operations,
+            probe_importance<float>,
+            probe_importance<double>,
+            {{"sublayer", {axis::sublayer}, "loss without the branch of a sub-layer − loss", flags, "nat"},
+             {"layer", {axis::layer}, "loss without both branches of a layer − loss", flags, "nat"},
+             {"loss", {}, "mean loss over the probe batch", kMayBeNan, "nat"}},
+            {},
+            false};
+}
+
+}  // namespace normscope
