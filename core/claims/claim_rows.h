@@ -16,6 +16,8 @@ std::span<const Claim> growth_claims();      ///< the size of the hidden state o
 std::span<const Claim> gradient_claims();    ///< gradients over depth
 std::span<const Claim> scaling_claims();     ///< initialisation over depth, scaled weights
 std::span<const Claim> gate_claims();        ///< GPAS
+std::span<const Claim> lipschitz_claims();   ///< bounds of a layer, the sensitivity S
+std::span<const Claim> shift_claims();       ///< the distribution of hidden states over inputs
 std::span<const Claim> precision_claims();   ///< short formats, arithmetic on published numbers
 std::span<const Claim> training_claims();    ///< what only recorded runs can show
 

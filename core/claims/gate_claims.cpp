@@ -215,21 +215,86 @@ ClaimResult lns_forms(ClaimInput& input) {
                 " of that step apart, as its size does not follow γ's scale"};
 }
 
+/// Over gates from −6 to 6.
+ClaimResult factor_below_one(ClaimInput& input) {
+    ClaimInput& gated = pre_stack(input, true);
+    Worst worst;
+    double at = 0;
+    for (double alpha = -6; alpha <= 6; alpha += 0.25) {
+        set_gates(gated.model(), alpha);
+        const ProbeResult gates =
+            gated.quantities().probe("gates", gated.model(), gated.batch(), gated.pool(), 0);
+        for (const double factor : gates.find("factor")->data) {
+            if (factor - 1 > worst.residual) at = alpha;
+            worst.add(factor - 1, factor, 1);
+        }
+    }
+    set_gates(gated.model(), input.quantities().initial_gate());
+    return worst.result(refuted_if(worst.residual > 0), "α from −6 to 6: the largest factor 1 − act(α) is " +
+                                                            text(worst.value) + " at α = " + text(at));
+}
+
+/// Every layer's α over the samples of a recorded run.
+std::vector<ProbeResult> recorded_gates(ClaimInput& input) {
+    const char* wanted = "needs a recorded run with gates and the probe gates at two steps or more";
+    if (!input.run()) throw NotMeasured(wanted);
+    const auto found = input.run()->probes.find("gates");
+    if (found == input.run()->probes.end() || found->second.size() < 2) throw NotMeasured(wanted);
+    const NamedArray* alpha = found->second.back().find("alpha");
+    if (!alpha || alpha->data.empty() || !std::isfinite(alpha->data.front())) throw NotMeasured(wanted);
+    return found->second;
+}
+
+ClaimResult signs(ClaimInput& input) {
+    const auto samples = recorded_gates(input);
+    const std::vector<double>& alpha = samples.back().find("alpha")->data;
+    const auto negative = std::count_if(alpha.begin(), alpha.end(), [](double a) { return a < 0; });
+    return {ClaimVerdict::Toy,
+            static_cast<double>(negative),
+            static_cast<double>(alpha.size()),
+            ClaimResult::kNone,
+            static_cast<std::int64_t>(alpha.size()),
+            "one run: " + std::to_string(negative) + " of " + std::to_string(alpha.size()) +
+                " gates are negative at step " + std::to_string(samples.back().step) + ", the first is " +
+                text(alpha.front())};
+}
+
+ClaimResult early_path(ClaimInput& input) {
+    const auto samples = recorded_gates(input);
+    constexpr double kEarly = 0.2;
+    const double until = kEarly * static_cast<double>(samples.back().step);
+    double early = 0, all = 0;
+    for (std::size_t s = 1; s < samples.size(); ++s) {
+        const std::vector<double>&from = samples[s - 1].find("alpha")->data,
+              &to = samples[s].find("alpha")->data;
+        for (std::size_t l = 0; l < std::min(from.size(), to.size()); ++l) {
+            all += std::abs(to[l] - from[l]);
+            if (static_cast<double>(samples[s].step) <= until) early += std::abs(to[l] - from[l]);
+        }
+    }
+    return {ClaimVerdict::Toy,
+            early / all,
+            kEarly,
+            ClaimResult::kNone,
+            static_cast<std::int64_t>(samples.size()),
+            "one run: of the gates' path " + text(100 * early / all) + " % lies in the first " +
+                text(100 * kEarly) + " % of the steps"};
+}
+
 const Claim kRows[] = {
     {"G01", "§3.1", "a gate of 0 is the baseline, bit for bit", ClaimVerdict::Holds, gate_of_zero,
      "stack.gpas.enabled"},
     {"G02", "eq 2", "gradients pass a gate unchanged", ClaimVerdict::Holds, gradient_passes,
      "stack.gpas.stop_gradient"},
-    {"G03", "§3.1", "a gate's factor is below 1", ClaimVerdict::Fails,
-     [](ClaimInput&) { return needs("the gates probe"); }, "stack.gpas.activation"},
+    {"G03", "§3.1", "a gate's factor is below 1", ClaimVerdict::Fails, factor_below_one,
+     "stack.gpas.activation"},
     {"G04", "§3.1", "the next sub-layer's input does not change with the gate", ClaimVerdict::Corrected,
      next_input, "stack.norm.eps"},
     {"G05", "§3.1", "GPAS has the gradients of the baseline", ClaimVerdict::Fails, gradients_unchanged,
      "stack.gpas.enabled"},
     {"G07", "Fig 3a", "gates: positive in Pre-LN and Sandwich-LN, negative in Post-LN and the first layer",
-     ClaimVerdict::Toy, [](ClaimInput&) { return needs("the gates probe on a recorded run"); }},
-    {"G08", "Fig 3b", "gates move in the first 10 to 20 % of training only", ClaimVerdict::Toy,
-     [](ClaimInput&) { return needs("the gates probe on a recorded run"); }},
+     ClaimVerdict::Toy, signs},
+    {"G08", "Fig 3b", "gates move in the first 10 to 20 % of training only", ClaimVerdict::Toy, early_path},
     {"G16", "eq 16", "a gate scales the variance by 1 − SiLU(α)", ClaimVerdict::Fails, variance_recursion},
     {"G17", "Lemma 1", "the gradient's upper bound is O(L)", ClaimVerdict::NotApplicable,
      [](ClaimInput&) {

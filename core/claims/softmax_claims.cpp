@@ -302,11 +302,22 @@ ClaimResult score_condition(ClaimInput& input) {
                             text(all.back()) + ", median " + text(all[all.size() / 2]));
 }
 
+/// Rows of probabilities are convex combinations.
+ClaimResult contraction(ClaimInput& input) {
+    Worst worst;
+    for (const double ratio : input.values("attention", "contraction"))
+        if (std::isfinite(ratio)) worst.add_bounded(ratio, 1);
+    if (worst.samples == 0) throw NotMeasured("needs finite values of attention");
+    return worst.result(
+        holds_if(worst.residual <= 1e-12),
+        std::to_string(worst.samples) + " heads at " + input.where() + ", at most " + text(worst.value));
+}
+
 constexpr auto kHolds = ClaimVerdict::Holds, kFails = ClaimVerdict::Fails;
 
 const Claim kRows[] = {
     {"E01", "Lemma 3.2", "attention does not increase the largest token RMS: ‖AV‖ <= ‖V‖", kHolds,
-     [](ClaimInput&) { return needs("the attention contraction probe"); }},
+     contraction},
     {"E03", "Thm 4.2", "the ∞→1 norm of the softmax Jacobian is θ(p)/τ", kHolds, exact_sensitivity},
     {"E04", "Cor 4.3 (1)", "a uniform row has θ = 1", ClaimVerdict::Corrected, uniform_rows},
     {"E05", "Cor 4.3 (2)", "a one-hot row has θ = 0", kHolds, one_hot_rows},
