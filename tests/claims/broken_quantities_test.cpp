@@ -6,6 +6,7 @@
 #include <QtTest>
 #include <bit>
 #include <cmath>
+#include <memory>
 
 using namespace normscope;
 
@@ -213,6 +214,28 @@ const std::vector<Break>& breaks() {
         {"G16", kHolds,
          [](Altered& q) { q.gate = [](double x, double act) { return x * std::sqrt(1 - act); }; }},
         {"G18", kHolds, {}, {"stack.depth=1"}},
+        {"G03", kHolds, array_becomes("gates", "factor", all_are(0.9))},
+        {"E01", kFails, array_becomes("attention", "contraction", times(2))},
+        {"E12", kFails, array_becomes("lipschitz", "attention_measured", times(1e6))},
+        {"E13", kFails,
+         [](Altered& q) {
+             const auto calls = std::make_shared<int>(0);  // the weights' part grows with the tokens
+             q.on_probe = [=](const StackSpec&, ProbeResult& result) {
+                 if (result.probe != "lipschitz") return;
+                 ++*calls;
+                 for (NamedArray& a : result.arrays)
+                     if (a.name == "attention_value")
+                         for (double& v : a.data) v *= *calls;
+             };
+         }},
+        {"E14", kFails, array_becomes("lipschitz", "layer_measured", times(1e12))},
+        {"E15", kFails, array_becomes("lipschitz", "layer_measured", times(1e12))},
+        {"E34", kFails, array_becomes("lipschitz", "proxy_stream", all_are(1))},
+        {"E35", kFails, array_becomes("lipschitz", "proxy_stream", all_are(1))},
+        {"E36", kFails,
+         array_becomes("lipschitz", "projection", follow([](double k) { return std::exp(0.1 * k); }))},
+        {"K10", kFails, array_becomes("shift", "variance_max", times(1e12))},
+        {"K11", kFails, array_becomes("shift", "w2", times(1e6))},
         {"B03", kHolds, [](Altered& q) { q.round = [](Rounding, float x) { return x; }; }},
         {"B14", kFails,
          [](Altered& q) {
