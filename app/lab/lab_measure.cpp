@@ -3,6 +3,7 @@
 #include "app/lab/lab.h"
 #include "core/probe/registry.h"
 #include "core/run/known_series.h"
+#include "core/session/run_header.h"
 
 #include <algorithm>
 
@@ -31,18 +32,6 @@ std::string obstacleFrom(const std::vector<RunEvent>& events, const KnownCheckpo
     std::copy_if(events.begin(), events.end(), std::back_inserter(later),
                  [&](const RunEvent& event) { return event.step != known->step; });
     return replay_obstacle(later, &unread, step);
-}
-
-/// The metadata of a run for a replay, without its series.
-RunData headerOf(const RunData& run) {
-    RunData header;
-    header.id = run.id;
-    header.name = run.name;
-    header.recipe = run.recipe;
-    header.backend = run.backend;
-    header.device = run.device;
-    header.events = run.events;
-    return header;
 }
 
 }  // namespace
@@ -78,8 +67,9 @@ std::vector<MeasurePlan> Lab::lacking(QStringList& why_not) const {
                            .arg(QString::fromStdString(obstacle));
             continue;
         }
-        MeasurePlan plan{{headerOf(*run.data), nullptr, step, std::move(probes)}};
+        MeasurePlan plan{{header_of(*run.data), nullptr, step, std::move(probes)}};
         plan.replay.header.id = run.id;
+        plan.replay.header.events = run.data->events;
         if (known) plan.from = known->source;
         plans.push_back(std::move(plan));
     }

@@ -3,6 +3,7 @@
 // session has is not written again: the state names the file.
 #include "app/lab/lab.h"
 #include "app/lab/start_weights.h"
+#include "core/session/run_header.h"
 
 #include <algorithm>
 
@@ -27,22 +28,6 @@ std::vector<const ProbeResult*> unrecorded(const LabRun& run) {
     return samples;
 }
 
-/// Without its steps and samples.
-RunData headerOf(const RunData& run) {
-    RunData header;
-    header.id = run.id;
-    header.name = run.name;
-    header.recipe = run.recipe;
-    header.backend = run.backend;
-    header.device = run.device;
-    header.seed = run.seed;
-    header.outcome = run.outcome;
-    header.ln_vocab = run.ln_vocab;
-    header.unigram_entropy = run.unigram_entropy;
-    header.entropy_rate = run.entropy_rate;
-    return header;
-}
-
 std::size_t samplesOf(const RunData& run) {
     std::size_t samples = 0;
     for (const auto& probe : run.probes) samples += probe.second.size();
@@ -64,7 +49,7 @@ KeptComparison Lab::keptComparison(const QString& companion, bool closing) {
         if (!k.recording.empty() || !k.session.empty()) {
             const auto samples = unrecorded(run);
             if (samples.empty()) continue;
-            auto data = std::make_shared<RunData>(headerOf(*run.data));
+            auto data = std::make_shared<RunData>(header_of(*run.data));
             for (const ProbeResult* sample : samples) data->probes[sample->probe].push_back(*sample);
             if (run.underWay()) data->outcome = {RunState::Interrupted, -1, "kept while it trained", -1};
             written.push_back({run.id, nullptr, 0, samples.size()});

@@ -2,6 +2,7 @@
 #include "widgets/sweep/sweep_figure.h"
 
 #include "widgets/knobs/knob_table.h"
+#include "widgets/plots/axis_range.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/number_text.h"
 
@@ -422,6 +423,15 @@ Figure sweepCurves(const SweepSlice& slice) {
     }
     const auto [least, largest] = std::minmax_element(at.begin(), at.end());
     if (numeric && *least > 0 && *largest / *least >= 8) plot.x.scale = Scale::Log;
+    // Of all values of the key: while a sweep runs, the axis stays.
+    if (numeric) {
+        Plot whole;
+        whole.x.scale = plot.x.scale;
+        whole.curves.emplace_back().x = at;
+        plot.x.range = xRange(whole);
+    } else {
+        plot.x.range = {*least - 0.5, *largest + 0.5};
+    }
     const std::vector<SweepCell> cells = cellsOf(slice);
     const auto rows = rowsOf(slice);
     bool any = false;

@@ -219,6 +219,10 @@ class SweepFigureTest : public QObject {
                      rates = sweepCurves(sliceOf(sweep, defaultAxes(sweep.spec)));
         for (const Curve& curve : words.plots.front().curves) QVERIFY(!curve.line && curve.markers);
         QVERIFY(words.plots.front().bands.empty());
+        // The axis has all values of the key, also those that no run has yet.
+        QCOMPARE(words.plots.front().x.range, (std::pair{-0.5, 1.5}));
+        const auto [low, high] = rates.plots.front().x.range.value();
+        QVERIFY(low > 0 && low < 3e-4 && high > 0.03);
         SweepResults reversed = sample({{"stack.scheme", {"post", "pre"}}, kRates}, 1, [](std::size_t) {
             return std::pair{RunState::Finished, 2.0};
         });
