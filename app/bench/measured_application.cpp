@@ -10,8 +10,8 @@ constexpr double kSlowMs = 4;
 }
 
 bool MeasuredApplication::notify(QObject* receiver, QEvent* event) {
-    // Other threads deliver their events through the same function.
-    if (!listener_ || QThread::currentThread() != thread()) return QApplication::notify(receiver, event);
+    // Other threads deliver their events through the same function; the listener is this one's.
+    if (QThread::currentThread() != thread() || !listener_) return QApplication::notify(receiver, event);
     ++depth_;
     const Time begin = Clock::now();
     const QEvent::Type type = event->type();

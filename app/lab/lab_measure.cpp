@@ -3,7 +3,7 @@
 #include "app/lab/lab.h"
 #include "core/probe/registry.h"
 #include "core/run/known_series.h"
-#include "core/session/run_header.h"
+#include "core/session/bare_run.h"
 
 #include <algorithm>
 
@@ -67,7 +67,7 @@ std::vector<MeasurePlan> Lab::lacking(QStringList& why_not) const {
                            .arg(QString::fromStdString(obstacle));
             continue;
         }
-        MeasurePlan plan{{header_of(*run.data), nullptr, step, std::move(probes)}};
+        MeasurePlan plan{{bare_run(*run.data), nullptr, step, std::move(probes)}};
         plan.replay.header.id = run.id;
         plan.replay.header.events = run.data->events;
         if (known) plan.from = known->source;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of the laboratory that keeps its runs for the next start and restores them. What a recording or a
 // session has is not written again: the state names the file.
+#include "app/lab/call_and_wait.h"
 #include "app/lab/lab.h"
 #include "app/lab/start_weights.h"
-#include "core/session/run_header.h"
+#include "core/session/bare_run.h"
 
 #include <algorithm>
 
@@ -49,7 +50,7 @@ KeptComparison Lab::keptComparison(const QString& companion, bool closing) {
         if (!k.recording.empty() || !k.session.empty()) {
             const auto samples = unrecorded(run);
             if (samples.empty()) continue;
-            auto data = std::make_shared<RunData>(header_of(*run.data));
+            auto data = std::make_shared<RunData>(bare_run(*run.data));
             for (const ProbeResult* sample : samples) data->probes[sample->probe].push_back(*sample);
             if (run.underWay()) data->outcome = {RunState::Interrupted, -1, "kept while it trained", -1};
             written.push_back({run.id, nullptr, 0, samples.size()});
@@ -83,11 +84,7 @@ void Lab::keepWindow(const KeepRequest& request) {
 }
 
 bool Lab::keepWindowNow(const KeepRequest& request) {
-    bool kept = false;
-    QMetaObject::invokeMethod(
-        io_.get(), [&kept, io = io_.get(), &request] { kept = io->keepWindow(request); },
-        Qt::BlockingQueuedConnection);
-    return kept;
+    return callAndWait(io_.get(), [io = io_.get(), &request] { return io->keepWindow(request); });
 }
 
 void Lab::restore(const std::vector<KeptRun>& runs, const QString& companion) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "app/lab/call_and_wait.h"
+
 #include <QObject>
 #include <QThread>
 #include <utility>
@@ -32,8 +34,7 @@ class WorkerThread {
     Worker* get() const { return worker_; }
     /// Waits until everything queued so far is done.
     void drain() {
-        QMetaObject::invokeMethod(
-            worker_, [] {}, Qt::BlockingQueuedConnection);
+        callAndWait(worker_, [] {});
     }
 
   private:

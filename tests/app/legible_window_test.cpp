@@ -77,7 +77,7 @@ class LegibleWindowTest : public QObject {
         WindowBench b;
         b.lab().commitKey("steps", 30);
         b.lab().play();
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().lastStep() >= 20, 60000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().lastStep() >= 20, 240000);
         b.lab().pause();
         check(b, "training");
     }

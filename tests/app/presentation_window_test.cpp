@@ -333,7 +333,7 @@ class PresentationWindowTest : public QObject {
                 if (action.kind == StoryAction::Kind::Train) {
                     key(Qt::Key_Space);
                     QVERIFY(b.lab().playing());
-                    QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 250000);
+                    QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 900000);
                     ++trained;
                     continue;
                 }

@@ -32,8 +32,8 @@ class LayerLipschitzTest : public QObject {
   private Q_SLOTS:
     void activationsAgainstTheirSlopes() {
         for (const auto& [kind, f] :
-             {std::pair{Activation::GeluTanh, gelu_tanh}, std::pair{Activation::GeluErf, gelu_erf},
-              std::pair{Activation::Silu, silu}}) {
+             {std::pair{Activation::GeluTanh, &gelu_tanh}, std::pair{Activation::GeluErf, &gelu_erf},
+              std::pair{Activation::Silu, &silu}}) {
             const double bound = activation_lipschitz(kind), slope = steepest(f);
             QVERIFY2(slope <= bound && bound < slope + 2e-4, qPrintable(QString::number(slope, 'g', 10)));
         }

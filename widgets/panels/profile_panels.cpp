@@ -24,12 +24,14 @@ struct Quantity {
     std::string bound = {};  ///< the array that bounds it; empty = none
     bool linear = false;     ///< may be zero or negative: linear axis, no ratio
     QString unit = {};
+    std::string paper_bound = {};  ///< the bound as the paper has it; empty = the same
 };
 
 struct ProfilePanel {
     PanelInfo info;
     QString source;
     std::vector<Quantity> quantities;
+    QString erratum = {};
 };
 
 /// Column `matrix` of an array [D, M], by the label `matrices`.
@@ -103,6 +105,11 @@ Figure buildProfile(const ProfilePanel& panel, const PanelInput& input) {
     const auto matrix = options.find("matrix");
     const std::string column = matrix == options.end() ? "" : matrix->second;
     const bool over_steps = options.at("x") == "step";
+    const auto form = options.find("bound");
+    std::string bound_array = quantity->bound;
+    if (form != options.end() && form->second == "paper" && !quantity->paper_bound.empty())
+        bound_array = quantity->paper_bound;
+    if (form != options.end() && form->second == "off") bound_array.clear();
 
     Figure figure = startFigure(panel.info);
     figure.quantity = quantity->name;
@@ -110,6 +117,7 @@ Figure buildProfile(const ProfilePanel& panel, const PanelInput& input) {
     figure.unit = quantity->unit;
     figure.formula = quantity->formula;
     figure.source = panel.source;
+    figure.erratum = panel.erratum;
     const std::string& probe = panel.info.probes.front();
     const auto read = [&](const ProbeResult& sample, const std::string& array) {
         return profileOf(sample, array, quantity->along, column);
@@ -124,7 +132,7 @@ Figure buildProfile(const ProfilePanel& panel, const PanelInput& input) {
             const auto measured = profile(*shown.sample);
             if (!shown.own() || !measured) continue;
             parts << spoken(shown, *measured);
-            const auto bound = quantity->bound.empty() ? std::nullopt : read(*shown.sample, quantity->bound);
+            const auto bound = bound_array.empty() ? std::nullopt : read(*shown.sample, bound_array);
             if (!bound) continue;
             Curve curve;
             curve.name = nameOf(*shown.run) + " bound";
@@ -160,22 +168,46 @@ ProfilePanel lipschitz() {
     const QString found =
         "largest max_i ‖(Jv)_i‖₂ / max_j ‖v_j‖₂ found over directions v by an ascent from random "
         "ones, sequence 0 of the held-out batch";
-    return panelOf(
+    ProfilePanel panel = panelOf(
         "lipschitz", "Lipschitz bounds", "Emadi, Theorems 5.1 to 5.3 and Section 6, corrected for biases",
         &buildLipschitz,
-        {{"layer_measured", "gain of a layer", found + "; the bound multiplies those of its sub-layers",
-          Along::Layers, "layer"},
-         {"sublayer_measured", "gain of a sub-layer",
+        {{"layer_measured",
+          "gain of a layer",
+          found + "; the bound multiplies those of its sub-layers",
+          Along::Layers,
+          "layer",
+          false,
+          {},
+          "layer_eps"},
+         {"sublayer_measured",
+          "gain of a sub-layer",
           found + "; bound Lip(N_post)·(|a| + Δt|b|·Lip(N_out)·L_f·s_in·Lip(N_in)), Lip(N) = ‖γ‖∞·max 1/σ_ε",
-          Along::Sublayers, "sublayer"},
-         {"attention_measured", "gain of attention alone", found + "; bound ‖W^O‖Σ_h(‖W_h^V‖ + (θ_h/τ)·Φ_h)",
-          Along::Layers, "attention"},
+          Along::Sublayers,
+          "sublayer",
+          false,
+          {},
+          "sublayer_eps"},
+         {"attention_measured",
+          "gain of attention alone",
+          found + "; bound ‖W^O‖Σ_h(‖W_h^V‖ + (θ_h/τ)·Φ_h)",
+          Along::Layers,
+          "attention",
+          false,
+          {},
+          "attention_paper"},
          {"ffn_measured", "gain of the FFN alone", found + "; bound ‖W₁‖‖W₂‖Lip(φ)", Along::Layers, "ffn"},
          {"projection", "G = ‖W^O‖‖W^Q‖‖W^K‖‖W^V‖", "product of spectral norms of a layer's projections"},
          {"proxy_stream", "S = (θ/τ)·B²·G, B of the stream",
           "θ the largest of the layer's rows, B = max_i ‖x_i‖₂ before the layer"},
          {"proxy_input", "S = (θ/τ)·B²·G, B of the input",
           "θ the largest of the layer's rows, B = max_i ‖u_i‖₂ of what attention reads"}});
+    panel.info.options.insert(panel.info.options.begin() + 1,
+                              {"bound", "Bound", {"corrected", "paper", "off"}});
+    panel.erratum =
+        "The paper's form takes 1/√ε for a norm, which holds for any input and is far above 1/σ of the "
+        "tokens, and "
+        "has no bias: with a query bias b^Q its bound of attention can be exceeded.";
+    return panel;
 }
 
 ProfilePanel gates() {

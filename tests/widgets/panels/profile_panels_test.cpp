@@ -17,7 +17,7 @@ RunData measured(const std::string& name, double size) {
     for (const int step : {0, 5}) {
         syn::add(r, "lipschitz", step,
                  {syn::vector("layer_measured", {size, 3.0 + step}), syn::vector("layer", {4 * size, 20}),
-                  syn::vector("sublayer_measured", {size, 2, 3, 4}),
+                  syn::vector("layer_eps", {5 * size, 25}), syn::vector("sublayer_measured", {size, 2, 3, 4}),
                   syn::vector("sublayer", {10, 20, 30, 40}), syn::vector("projection", {5, 6})});
         syn::add(r, "importance", step,
                  {syn::vector("layer", {-0.1, size}), syn::vector("layer_error", {0.01, 0.02}),
@@ -61,6 +61,10 @@ class ProfilePanelsTest : public QObject {
         QCOMPARE(curves[3].y, std::vector<double>({8, 20}));
         QCOMPARE(f.plots[0].y.scale, Scale::Log);
         QVERIFY2(f.summary.contains("B: 2 to 3"), qPrintable(f.summary));
+        const Figure paper = build(lipschitzPanel(), {&a_}, {{"bound", "paper"}}),
+                     off = build(lipschitzPanel(), {&a_}, {{"bound", "off"}});
+        QCOMPARE(paper.plots.at(0).curves.at(1).y, std::vector<double>({5, 25}));
+        QCOMPARE(off.plots.at(0).curves.size(), 1u);
         const Figure each = build(lipschitzPanel(), {&a_}, {{"quantity", "sublayer_measured"}});
         QCOMPARE(each.plots.at(0).curves.at(0).x, std::vector<double>({0.5, 1, 1.5, 2}));
         const Figure product = build(lipschitzPanel(), {&a_}, {{"quantity", "projection"}});

@@ -6,6 +6,6 @@
 namespace normscope {
 
 /// The run without steps, samples and events.
-RunData header_of(const RunData& run);
+RunData bare_run(const RunData& run);
 
 }  // namespace normscope

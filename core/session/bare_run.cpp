@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/bare_run.h"
+
+namespace normscope {
+
+RunData bare_run(const RunData& run) {
+    RunData bare;
+    bare.id = run.id;
+    bare.name = run.name;
+    bare.recipe = run.recipe;
+    bare.backend = run.backend;
+    bare.device = run.device;
+    bare.seed = run.seed;
+    bare.outcome = run.outcome;
+    bare.ln_vocab = run.ln_vocab;
+    bare.unigram_entropy = run.unigram_entropy;
+    bare.entropy_rate = run.entropy_rate;
+    return bare;
+}
+
+}  // namespace normscope
