@@ -5,6 +5,7 @@
 set(rank_app 11)
 set(rank_widgets 10)
 set(rank_core/claims 9)
+set(rank_core/preflight 9)
 set(rank_core/run 8)
 set(rank_core/findings 7)
 set(rank_core/interchange 7)
