@@ -52,10 +52,10 @@ PreflightRow class_row(const RunData& run) {
     for (std::size_t k = 0; k < states.size(); k += 2) layers.push_back(states[k]);
     const bool positive =
         std::all_of(layers.begin(), layers.end(), [](double v) { return std::isfinite(v) && v > 0; });
-    if (layers.size() < growth_minimum_layers || !positive) {
+    if (layers.size() < growth_minimum_layers + 1 || !positive) {
         row.word = "undecided";
         row.validity = !positive ? "needs finite hidden states"
-                                 : "needs " + std::to_string(growth_minimum_layers - 1) + " layers or more";
+                                 : "needs " + std::to_string(growth_minimum_layers) + " layers or more";
         return row;
     }
     const GrowthClass growth = classify_growth(layers);
