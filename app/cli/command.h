@@ -32,7 +32,6 @@ void add_import(CLI::App& program, Task& task);
 void add_export(CLI::App& program, Task& task);
 void add_remedies(CLI::App& program, Task& task);
 void add_check(CLI::App& program, Task& task);
-void add_preflight(CLI::App& program, Task& task);
 
 /// --threads N, 0 = all cores.
 void add_threads_option(CLI::App& command, int& threads);

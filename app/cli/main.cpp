@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
+#include "app/cli/preflight.h"
 #include "core/backend/cpu/default_threads.h"
 #include "core/backend/cpu/kept_memory.h"
 #include "core/backend/devices.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/preflight/preflight.h"
 
-#include "app/cli/command.h"
+#include "app/cli/preflight.h"
 #include "core/preflight/report_ending.h"
 #include "core/stack/error.h"
 

@@ -50,7 +50,7 @@ void add_spectrum(const RunData& run, std::vector<PreflightRow>& rows) {
         top.sentence = "Known within " + number(errors[0], 2) + ".";
         bottom.sentence = "Known within " + number(errors[1], 2) + ".";
         if (errors[1] >= bottom.value)
-            ratio.sentence = "σ_min is not told from 0, nor is the ratio from infinity.";
+            ratio.sentence = "σ_min may be 0, and the ratio infinite, within that error.";
     }
     if (bottom.value > 0) ratio.value = top.value / bottom.value;
     rows.push_back(std::move(top));

@@ -42,14 +42,6 @@ inline std::string sublayer_text(std::size_t k) {
     return "layer " + std::to_string(k / 2 + 1) + (k % 2 == 0 ? " attn" : " ffn");
 }
 
-/// Whether the sum that sub-layer k ends is normed again; a parallel layer has one sum.
-inline bool normed_again(const StackSpec& stack, std::size_t k) {
-    if (stack.layout == Layout::Parallel && k % 2 == 0) return false;
-    return sublayer_rule(stack, static_cast<int>(k / 2),
-                         k % 2 == 0 ? Sublayer::Attention : Sublayer::FeedForward)
-        .post.has_value();
-}
-
 /// What keeps a bound of the growth, NaN at the last hidden state, from reaching it.
 std::string why_no_growth_bound(const StackSpec& stack);
 

@@ -14,18 +14,32 @@ struct BranchCounts {
     int all = 0;
     int normed_again = 0;  ///< the sum passes a norm: of one size whatever the branch gives
     int output = 0;        ///< of the others: the branch ends in a norm
-    int input = 0;         ///< the branch begins with a norm, and the weights bound it
+    int input = 0;         ///< the branch reads a normed input, and the weights bound it
     int bare = 0;          ///< no norm bounds the branch
     std::string first_bare;
     double shortcut = 0;  ///< the largest |a| of a sum that is not normed again
 };
 
+SublayerRule rule_at(const StackSpec& stack, int k) {
+    return sublayer_rule(stack, k / 2, k % 2 == 0 ? Sublayer::Attention : Sublayer::FeedForward);
+}
+
+/// Whether the sum of sub-layer k, from 0, is normed again; the two of a parallel layer share one sum.
+bool normed_again(const StackSpec& stack, int k) {
+    return rule_at(stack, stack.layout == Layout::Parallel ? k | 1 : k).post.has_value();
+}
+
+/// Whether the state that sub-layer k reads comes out of a norm.
+bool reads_normed_state(const StackSpec& stack, int k) {
+    const int first = stack.layout == Layout::Parallel ? k & ~1 : k;
+    return first == 0 ? embedding_norm_of(stack).has_value() : normed_again(stack, first - 1);
+}
+
 BranchCounts counts_of(const StackSpec& stack) {
     BranchCounts counts;
     counts.all = 2 * stack.depth;
-    for (std::size_t k = 0; k < static_cast<std::size_t>(counts.all); ++k) {
-        const SublayerRule rule = sublayer_rule(stack, static_cast<int>(k / 2),
-                                                k % 2 == 0 ? Sublayer::Attention : Sublayer::FeedForward);
+    for (int k = 0; k < counts.all; ++k) {
+        const SublayerRule rule = rule_at(stack, k);
         if (normed_again(stack, k)) {
             ++counts.normed_again;
             continue;
@@ -33,10 +47,10 @@ BranchCounts counts_of(const StackSpec& stack) {
         counts.shortcut = std::max(counts.shortcut, std::abs(rule.a));
         if (rule.out) {
             ++counts.output;
-        } else if (rule.in) {
+        } else if (rule.in || reads_normed_state(stack, k)) {
             ++counts.input;
-        } else {
-            if (counts.bare++ == 0) counts.first_bare = sublayer_text(k);
+        } else if (counts.bare++ == 0) {
+            counts.first_bare = sublayer_text(static_cast<std::size_t>(k));
         }
     }
     return counts;
@@ -58,7 +72,8 @@ PreflightRow class_row(const BranchCounts& counts) {
         row.word = "not bounded by the rule";
         row.validity = "broken from " + counts.first_bare + " on: no norm bounds that branch";
         row.sentence =
-            "A branch without a norm grows with the state, so that one factor per sub-layer can multiply.";
+            "A branch without a norm grows with the state, so that one factor per such sub-layer can "
+            "multiply.";
     } else if (counts.shortcut > 1) {
         row.word = "geometric at most";
         row.validity = "for fixed γ, β and weights";
@@ -70,7 +85,7 @@ PreflightRow class_row(const BranchCounts& counts) {
     } else if (counts.input > 0) {
         row.word = "linear at most, by the weights";
         row.validity = "for fixed γ, β and weights; no bound holds for all weights";
-        row.sentence = "Every branch has a norm at an end, and the weights after it scale what it gives.";
+        row.sentence = "Every branch reads or ends in a norm, and weights after a norm scale what it gives.";
     } else {
         row.word = "linear at most, for any weights";
         row.validity = "for any weights, with fixed γ and β";
@@ -104,7 +119,7 @@ PreflightSection well_posedness(const Recipe& recipe) {
     section.rows.push_back(
         counted("branches that end in a norm", counts.output, counts,
                 "Such a branch has the size of γ and β whatever its input and weights are."));
-    section.rows.push_back(counted("branches that only begin with one", counts.input, counts,
+    section.rows.push_back(counted("branches that only read a normed input", counts.input, counts,
                                    "The size of such a branch is bounded by its weights, not by its input."));
     section.rows.push_back(counted("branches without a norm", counts.bare, counts,
                                    "No bound of their size follows from the rule."));

@@ -2,6 +2,7 @@
 #include "widgets/export/figure_exporter.h"
 
 #include "core/stack/error.h"
+#include "widgets/export/page_figure.h"
 #include "widgets/export/pdf_page.h"
 #include "widgets/export/save_bytes.h"
 #include "widgets/export/xml_text.h"

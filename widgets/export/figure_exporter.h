@@ -7,11 +7,8 @@
 #include "widgets/plots/view_state.h"
 
 #include <QByteArray>
-#include <QPointF>
 #include <QSizeF>
 #include <QString>
-
-class QPainter;
 
 namespace normscope::widgets {
 
@@ -38,11 +35,6 @@ struct ExportOptions {
 /// platform, offscreen too), GUI thread. Throws InputError on options out of range, naming the option and
 /// what is allowed.
 QByteArray renderFigure(const Figure& figure, const ExportOptions& options);
-
-/// Paints the figure with its upper left corner at `at`, as part of a page of several. The painter's unit is
-/// 1/720 inch; format, metadata and dpi of the options have no effect. GUI thread; throws as renderFigure().
-void paintFigureInto(QPainter& painter, const QPointF& at, const Figure& figure,
-                     const ExportOptions& options);
 
 /// What could not be placed without overlap at this size (collisions.h); the unit is 1/720 inch. Throws as
 /// renderFigure() does.

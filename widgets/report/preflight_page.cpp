@@ -2,6 +2,7 @@
 #include "widgets/report/preflight_page.h"
 
 #include "core/stack/error.h"
+#include "widgets/export/page_figure.h"
 #include "widgets/export/pdf_page.h"
 #include "widgets/plots/theme.h"
 #include "widgets/report/preflight_figures.h"
