@@ -52,6 +52,11 @@ void add_spectrum(const RunData& run, std::vector<PreflightRow>& rows) {
         if (errors[1] >= bottom.value)
             ratio.sentence = "σ_min may be 0, and the ratio infinite, within that error.";
     }
+    if (bottom.value == 0 && last(values(run, "jacobian", "end_to_end_exact_nulls")) > 0) {
+        bottom.sentence = "An exact null of the structure.";
+        ratio.word = "infinite";
+        ratio.sentence.clear();
+    }
     if (bottom.value > 0) ratio.value = top.value / bottom.value;
     rows.push_back(std::move(top));
     rows.push_back(std::move(bottom));
@@ -96,7 +101,7 @@ PreflightRow branch_row(const RunData& run) {
         return row;
     }
     row.value = norms[most];
-    row.theory = Theory::AtMost;
+    row.theory = Theory::Threshold;
     row.bound = 1;
     row.validity = row.value < 1 ? "one token's block; [N] Thm 4.6: σ_min ≥ 1 − ‖A‖ where a = 1"
                                  : "broken: [N] Thm 4.6 bounds σ_min only where it is under 1";
@@ -111,13 +116,12 @@ PreflightRow null_row(const RunData& run, const StackSpec& stack) {
     row.unit = "of " + std::to_string(stack.d_model);
     row.validity =
         std::isnan(row.value) ? "not measured at this size" : "one token's block; from the structure";
-    double sum = 0;
-    std::size_t sublayers = 0;
-    for (const double nulls : values(run, "jacobian", "exact_nulls"))
-        if (nulls > 0) sum += nulls, ++sublayers;
-    row.sentence = sublayers == 0 ? "No norm of the stack forces one."
-                                  : "The norms force " + text(sum) + " of them in " +
-                                        std::to_string(sublayers) + " sub-layers.";
+    const std::span<const double> all = values(run, "jacobian", "exact_nulls");
+    const auto forced = std::count_if(all.begin(), all.end(), [](double nulls) { return nulls > 0; });
+    if (!std::isnan(row.value))
+        row.sentence = forced == 0 ? "No norm of the stack forces one."
+                                   : "The norms force some in " + std::to_string(forced) + " of " +
+                                         std::to_string(all.size()) + " sub-layers.";
     return row;
 }
 
@@ -135,7 +139,7 @@ PreflightRow erased_row(const RunData& run, const StackSpec& stack) {
     }
     const bool layer_norm = stack.norm.kind == NormKind::LayerNorm;
     row.value = shares[most];
-    row.theory = Theory::Expected;
+    row.theory = Theory::Reference;
     row.bound = (layer_norm ? 2.0 : 1.0) / stack.d_model;
     row.validity = std::string(layer_norm ? "2/d" : "1/d") + ": of a random gradient, γ without zeros";
     const auto sites = sample->labels.find("sites");

@@ -46,7 +46,6 @@ PreflightRow class_row(const RunData& run) {
     PreflightRow row;
     row.name = "class of growth with depth";
     row.unit = "AICc";
-    row.theory = Theory::AtLeast;
     std::vector<double> layers;
     const std::span<const double> states = values(run, "growth", "ma");
     for (std::size_t k = 0; k < states.size(); k += 2) layers.push_back(states[k]);
@@ -62,7 +61,6 @@ PreflightRow class_row(const RunData& run) {
     const std::string best(growth_model_name(growth.best)), rival(growth_model_name(growth.rival));
     const bool decided = growth.verdict == GrowthClass::Verdict::decided;
     row.word = decided ? best : "undecided";
-    row.bound = growth_decisive_lead;
     row.validity =
         "mean |x| over the layers; a lead under " + text(growth_decisive_lead) + " decides nothing";
     if (!std::isfinite(growth.lead)) {
@@ -70,6 +68,8 @@ PreflightRow class_row(const RunData& run) {
         return row;
     }
     row.value = growth.lead;
+    row.theory = Theory::Threshold;
+    row.bound = growth_decisive_lead;
     row.sentence = decided
                        ? "Of the five classes " + best + " leads " + rival + " by " + text(growth.lead) + "."
                        : "Between " + best + " and " + rival + " the lead is " + text(growth.lead) + ".";

@@ -18,10 +18,10 @@ const char* preflight_theory_word(PreflightRow::Theory theory) {
             return "";
         case PreflightRow::Theory::AtMost:
             return "at most";
-        case PreflightRow::Theory::AtLeast:
-            return "at least";
-        case PreflightRow::Theory::Expected:
-            return "expected";
+        case PreflightRow::Theory::Threshold:
+            return "threshold";
+        case PreflightRow::Theory::Reference:
+            return "reference";
     }
     return "";
 }

@@ -17,7 +17,12 @@ namespace normscope {
 /// One quantity of a stack at step 0 with what theory gives for it. A row has a value, or a word, or both.
 struct PreflightRow {
     /// What `bound` is to `value`.
-    enum class Theory { None, AtMost, AtLeast, Expected };
+    enum class Theory {
+        None,
+        AtMost,     ///< a bound: value <= bound wherever its assumptions hold
+        Threshold,  ///< the value from which on a statement holds, or no longer does
+        Reference,  ///< what another, named case would give
+    };
     static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
     std::string name;
@@ -29,7 +34,7 @@ struct PreflightRow {
     std::string validity = {};  ///< where the bound holds, or the assumption that this stack breaks
     std::string sentence = {};  ///< one sentence on the value, about this stack at step 0
 };
-/// "", "at most", "at least", "expected".
+/// "", "at most", "threshold", "reference".
 const char* preflight_theory_word(PreflightRow::Theory theory);
 
 struct PreflightSection {

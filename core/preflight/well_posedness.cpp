@@ -127,7 +127,7 @@ PreflightSection well_posedness(const Recipe& recipe) {
         PreflightRow shortcut;
         shortcut.name = "largest factor |a| of a shortcut";
         shortcut.value = counts.shortcut;
-        shortcut.theory = Theory::AtMost;
+        shortcut.theory = Theory::Threshold;
         shortcut.bound = 1;
         shortcut.validity = counts.shortcut <= 1 ? "linear growth needs |a| at most 1"
                                                  : "broken: the shortcut itself multiplies the state";

@@ -43,10 +43,10 @@ QString boundText(const PreflightRow& row) {
     switch (row.theory) {
         case PreflightRow::Theory::AtMost:
             return QStringLiteral("≤ ") + number;
-        case PreflightRow::Theory::AtLeast:
-            return QStringLiteral("≥ ") + number;
-        case PreflightRow::Theory::Expected:
-            return QStringLiteral("expected ") + number;
+        case PreflightRow::Theory::Threshold:
+            return QStringLiteral("threshold ") + number;
+        case PreflightRow::Theory::Reference:
+            return QStringLiteral("reference ") + number;
         case PreflightRow::Theory::None:
             break;
     }
