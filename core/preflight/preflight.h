@@ -52,7 +52,7 @@ struct Preflight {
     std::array<PreflightSection, 4> sections;
 };
 
-/// Weights of the largest stack that is measured: on two cores a larger one takes minutes.
+/// Weights of the largest stack that is measured: about ten seconds on two cores.
 inline constexpr std::size_t kPreflightWeights = 50'000'000;
 
 /// The probes that a pre-flight measures.

@@ -28,6 +28,9 @@ p, .note { color: var(--muted); margin: .2rem 0; }
 table { border-collapse: collapse; width: 100%; }
 th { text-align: left; font-weight: 500; color: var(--muted); font-size: .85rem; }
 td, th { border-bottom: 1px solid var(--line); padding: .3rem .9rem .3rem 0; vertical-align: top; }
+th:nth-child(1) { width: 17rem; }
+th:nth-child(2) { width: 13rem; }
+th:nth-child(3) { width: 9rem; }
 td.number { white-space: nowrap; font-variant-numeric: tabular-nums; }
 td.number:nth-child(2) { font-weight: 600; }
 .note { font-size: .87rem; }

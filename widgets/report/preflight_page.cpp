@@ -46,9 +46,9 @@ class Column {
 
     /// The name to the left, value and bound to the right, the note in lines below.
     void row(const PreflightRow& row) {
-        const double top = y_, bound_width = 0.2 * width_, gap = kUnit;
+        const double top = y_, bound_width = 0.24 * width_, gap = kUnit;
         const QString bound = boundText(row), value = valueText(row);
-        const double value_right = left_ + width_ - (bound.isEmpty() ? 0 : bound_width);
+        const double value_right = left_ + width_ - (row.word.empty() || !bound.isEmpty() ? bound_width : 0);
         const double value_width = QFontMetricsF(strong()).horizontalAdvance(value) + gap;
         const double name_width =
             QFontMetricsF(body_.text).horizontalAdvance(QString::fromStdString(row.name)) + gap;
@@ -119,7 +119,7 @@ void drawPage(QPainter& painter, const Preflight& preflight) {
     header.space(3.5);
     const double top = header.bottom();
 
-    double text_pt = 7.6;
+    double text_pt = 8.4;
     while (drawTables(nullptr, preflight, top, text_pt) > end && text_pt > 4) text_pt -= 0.1;
     if (drawTables(&painter, preflight, top, text_pt) > end)
         throw SystemError("export: the tables do not fit a page");

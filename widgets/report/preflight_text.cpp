@@ -21,7 +21,7 @@ QString preflightSubject(const Preflight& preflight) {
         QStringLiteral("scheme ") + QLatin1String(scheme_row(stack.scheme).word),
         QStringLiteral("depth %1").arg(stack.depth),
         QStringLiteral("width %1").arg(stack.d_model),
-        QLocale::c().toString(qulonglong(preflight.parameters)) + QStringLiteral(" parameters"),
+        QLocale(QLocale::English).toString(qulonglong(preflight.parameters)) + QStringLiteral(" parameters"),
         QStringLiteral("step 0, not trained"),
         QStringLiteral("held out: ") + QString::fromStdString(preflight.sampled)};
     return parts.join(QStringLiteral(" · "));
