@@ -104,8 +104,12 @@ class PreflightTest : public QObject {
         };
         for (const Expected& expected : table) {
             const PreflightRow& row = row_of(expected.section, expected.name);
-            QVERIFY2(std::isfinite(row.value), expected.name);
-            QCOMPARE(row.value, last_of(recipe, expected.probe, expected.value));
+            const double value = last_of(recipe, expected.probe, expected.value);
+            QVERIFY2(std::isnan(value) ? std::isnan(row.value) : row.value == value, expected.name);
+            // Without norms a value overflows FP16, and the row states so.
+            const bool overflows = Scheme(scheme) == Scheme::None && row.name == "mismatch, all in FP16";
+            QCOMPARE(std::isfinite(value), !overflows);
+            if (overflows) QCOMPARE(row.sentence, std::string("A value is not finite in this format."));
             const double bound =
                 *expected.bound ? last_of(recipe, expected.probe, expected.bound) : PreflightRow::kNone;
             QVERIFY2(std::isnan(bound) ? std::isnan(row.bound) : row.bound == bound, expected.name);
