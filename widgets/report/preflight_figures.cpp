@@ -21,6 +21,7 @@ ExportOptions preflightPaper(const QSizeF& size_mm) {
     ExportOptions paper;
     paper.size_mm = size_mm;
     paper.font_pt = 7;
+    paper.legend = LegendPlace::None;  // one run, which the report names
     return paper;
 }
 
