@@ -3,6 +3,7 @@
 #include "app/bench/measured_application.h"
 #include "app/figure_command.h"
 #include "app/main_window.h"
+#include "app/preflight_command.h"
 #include "app/screenshot.h"
 #include "app/settings.h"
 #include "core/backend/cpu/kept_memory.h"
@@ -104,6 +105,12 @@ int main(int argc, char** argv) {
         setUp(app);
         return runFigureCommand(argc - 1, argv + 1);
     }
+    if (argc > 1 && std::strcmp(argv[1], "preflight") == 0) {
+        setenv("QT_QPA_PLATFORM", "offscreen", 1);
+        QApplication app(argc, argv);
+        setUp(app);
+        return runPreflightCommand(argc - 1, argv + 1);
+    }
 
     std::string session, screenshot, size = "1440x900", theme, backend;
     int train = 0, threads = 0;
@@ -111,7 +118,8 @@ int main(int argc, char** argv) {
     CLI::App cli{
         "Normscope: a laboratory for transformer training stability\n\n"
         "normscope [SESSION.h5|SWEEP]  opens the window; SWEEP is the folder of a sweep\n"
-        "normscope figure --help       renders one figure without a display"};
+        "normscope figure --help       renders one figure without a display\n"
+        "normscope preflight --help    a report of a stack at step 0, without a display"};
     cli.add_option("session", session, "A session, a recording or the folder of a sweep to open");
     bool afresh = false;
     cli.add_flag("--new", afresh, "Start with a new comparison instead of that of the last window");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
+#include "app/cli/preflight.h"
 #include "core/backend/cpu/default_threads.h"
 #include "core/backend/cpu/kept_memory.h"
 #include "core/backend/devices.h"
@@ -41,7 +42,7 @@ int run(int argc, char** argv) {
     Task task;
     for (const auto add : {add_devices, add_presets, add_train, add_sweep, add_probe, add_probes,
                            add_evaluate, add_theta, add_bench, add_gather, add_info, add_validate, add_import,
-                           add_export, add_remedies, add_check})
+                           add_export, add_remedies, add_check, add_preflight})
         add(program, task);
     try {
         program.parse(argc, argv);

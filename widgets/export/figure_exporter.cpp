@@ -2,16 +2,17 @@
 #include "widgets/export/figure_exporter.h"
 
 #include "core/stack/error.h"
+#include "widgets/export/page_figure.h"
+#include "widgets/export/pdf_page.h"
 #include "widgets/export/save_bytes.h"
+#include "widgets/export/xml_text.h"
 #include "widgets/plots/figure_scene.h"
 
 #include <QBuffer>
 #include <QFileInfo>
 #include <QImage>
 #include <QImageWriter>
-#include <QPageSize>
 #include <QPainter>
-#include <QPdfWriter>
 #include <QSvgGenerator>
 #include <cmath>
 
@@ -60,15 +61,8 @@ void paintInto(QPaintDevice& device, FigureScene& scene, double scale) {
     if (!painter.end()) throw SystemError("export: painting failed");
 }
 
-/// As the text of an XML element. Quotes stay: a recipe is mostly quotes.
-QString escaped(QString text) {
-    return text.replace(u'&', QLatin1String("&amp;"))
-        .replace(u'<', QLatin1String("&lt;"))
-        .replace(u'>', QLatin1String("&gt;"));
-}
-
 QByteArray titleOf(const Figure& figure) {
-    return escaped(figure.subtitle.isEmpty() ? figure.title : figure.title + u' ' + figure.subtitle).toUtf8();
+    return xmlText(figure.subtitle.isEmpty() ? figure.title : figure.title + u' ' + figure.subtitle).toUtf8();
 }
 
 QByteArray svg(const Figure& figure, const ExportOptions& options, FigureScene& scene) {
@@ -82,44 +76,15 @@ QByteArray svg(const Figure& figure, const ExportOptions& options, FigureScene& 
     generator.setViewBox(scene.sceneRect());
     // QSvgGenerator copies both into the XML verbatim.
     generator.setTitle(QString::fromUtf8(titleOf(figure)));
-    generator.setDescription(escaped(options.metadata));
+    generator.setDescription(xmlText(options.metadata));
     paintInto(generator, scene, 1);
     return bytes;
 }
 
-/// Qt writes the time of writing; blanks of the same length keep the table of offsets valid.
-void removeDate(QByteArray& pdf) {
-    const QByteArray key = "/CreationDate (";
-    const qsizetype begin = pdf.lastIndexOf(key);
-    const qsizetype end = begin < 0 ? -1 : pdf.indexOf(')', begin);
-    if (end < 0) throw SystemError("export: PDF: no date where one was expected");
-    for (qsizetype i = begin; i <= end; ++i) pdf[i] = ' ';
-}
-
 QByteArray pdf(const Figure& figure, const ExportOptions& options, FigureScene& scene) {
-    QByteArray bytes;
-    QBuffer buffer(&bytes);
-    buffer.open(QIODevice::WriteOnly);
-    QPdfWriter writer(&buffer);
-    writer.setResolution(static_cast<int>(kPaperUnitsPerInch));
-    writer.setPageSize(QPageSize(options.size_mm, QPageSize::Millimeter, QString(), QPageSize::ExactMatch));
-    writer.setPageMargins(QMarginsF());
-    writer.setTitle(figure.title + (figure.subtitle.isEmpty() ? QString() : u' ' + figure.subtitle));
-    writer.setCreator(QStringLiteral("Normscope"));
-    writer.setDocumentXmpMetadata(
-        "<?xpacket begin='\xEF\xBB\xBF' id='W5M0MpCehiHzreSzNTczkc9d'?>\n"
-        "<x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF "
-        "xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>"
-        "<rdf:Description rdf:about='' xmlns:dc='http://purl.org/dc/elements/1.1/'>"
-        "<dc:title><rdf:Alt><rdf:li xml:lang='x-default'>" +
-        titleOf(figure) +
-        "</rdf:li></rdf:Alt></dc:title>"
-        "<dc:description><rdf:Alt><rdf:li xml:lang='x-default'>" +
-        escaped(options.metadata).toUtf8() +
-        "</rdf:li></rdf:Alt></dc:description></rdf:Description></rdf:RDF></x:xmpmeta>\n<?xpacket end='w'?>");
-    paintInto(writer, scene, 1);
-    removeDate(bytes);
-    return bytes;
+    const QString title = figure.subtitle.isEmpty() ? figure.title : figure.title + u' ' + figure.subtitle;
+    return pdfPage(options.size_mm, title, options.metadata,
+                   [&](QPainter& painter) { scene.paint(painter); });
 }
 
 QByteArray png(const Figure& figure, const ExportOptions& options, FigureScene& scene) {
@@ -147,6 +112,17 @@ std::vector<Collision> collisionsOf(const Figure& figure, const ExportOptions& o
     checkOptions(options);
     const RenderStyle style = styleOf(options);
     return collisionsIn(layoutFigure(shown(figure, options), paperSize(options), style), style);
+}
+
+void paintFigureInto(QPainter& painter, const QPointF& at, const Figure& figure,
+                     const ExportOptions& options) {
+    checkOptions(options);
+    FigureScene scene;
+    scene.setFigure(shown(figure, options), paperSize(options), styleOf(options));
+    painter.save();
+    painter.translate(at);
+    scene.paint(painter);
+    painter.restore();
 }
 
 QByteArray renderFigure(const Figure& figure, const ExportOptions& options) {

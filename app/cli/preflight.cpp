@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/preflight/preflight.h"
+
+#include "app/cli/preflight.h"
+#include "core/preflight/report_ending.h"
+#include "core/stack/error.h"
+
+#include <nlohmann/json.hpp>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+namespace normscope::app {
+
+namespace {
+
+struct PreflightOptions {
+    std::string recipe, out;
+    std::vector<std::string> settings;
+    bool json = false;
+    int threads = 0;
+};
+
+/// JSON has no NaN.
+nlohmann::ordered_json json_number(double value) {
+    return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json json_of(const Preflight& preflight) {
+    const Recipe& recipe = preflight.run.recipe.value("preflight");
+    nlohmann::ordered_json sections = nlohmann::ordered_json::array();
+    for (const PreflightSection& section : preflight.sections) {
+        nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+        for (const PreflightRow& row : section.rows)
+            rows.push_back({{"name", row.name},
+                            {"value", json_number(row.value)},
+                            {"theory", preflight_theory_word(row.theory)},
+                            {"bound", json_number(row.bound)},
+                            {"unit", row.unit},
+                            {"word", row.word},
+                            {"validity", row.validity},
+                            {"sentence", row.sentence}});
+        sections.push_back({{"id", section.id}, {"title", section.title}, {"rows", std::move(rows)}});
+    }
+    return {{"name", preflight.run.name},
+            {"seed", preflight.run.seed},
+            {"scheme", scheme_row(recipe.stack.scheme).word},
+            {"depth", recipe.stack.depth},
+            {"width", recipe.stack.d_model},
+            {"parameters", preflight.parameters},
+            {"sampled", preflight.sampled},
+            {"sections", std::move(sections)}};
+}
+
+std::string number_text(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g", value);
+    return text;
+}
+
+void print_row(const PreflightRow& row) {
+    std::string value = row.word;
+    if (!std::isnan(row.value)) {
+        value += (value.empty() ? "" : ", ") + number_text(row.value);
+        if (row.unit != "1") value += " " + row.unit;
+    }
+    if (!std::isnan(row.bound))
+        value += ", " + std::string(preflight_theory_word(row.theory)) + " " + number_text(row.bound);
+    std::cout << "  " << row.name << ": " << (value.empty() ? "-" : value) << "\n";
+    std::string note = row.sentence;
+    if (!row.validity.empty()) note += (note.empty() ? "(" : " (") + row.validity + ")";
+    if (!note.empty()) std::cout << "      " << note << "\n";
+}
+
+void print(const Preflight& preflight) {
+    const Recipe& recipe = preflight.run.recipe.value("preflight");
+    std::cout << preflight.run.name << ", seed " << preflight.run.seed << ": scheme "
+              << scheme_row(recipe.stack.scheme).word << ", depth " << recipe.stack.depth << ", width "
+              << recipe.stack.d_model << ", " << preflight.parameters << " parameters\n"
+              << "step 0, no training; held out: " << preflight.sampled << "\n";
+    int number = 0;
+    for (const PreflightSection& section : preflight.sections) {
+        std::cout << "\n" << ++number << " " << section.title << "\n";
+        for (const PreflightRow& row : section.rows) print_row(row);
+    }
+}
+
+/// The window's program, in the folder of this one or in the one above.
+std::filesystem::path window_program() {
+    std::error_code none;
+    const auto folder = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
+    for (const auto& place : {folder / "normscope", folder.parent_path() / "normscope"})
+        if (std::filesystem::is_regular_file(place, none) && access(place.c_str(), X_OK) == 0) return place;
+    throw SystemError("preflight: --out needs the program normscope, and it is neither in " +
+                      folder.string() + " nor in the folder above");
+}
+
+/// A report has figures, which the window's program draws; it checks the ending first of all.
+int write_report(const PreflightOptions& options) {
+    const std::string program = window_program().string(), threads = std::to_string(options.threads);
+    std::vector<std::string> words{program,     "preflight", options.recipe, "--out",
+                                   options.out, "--threads", threads};
+    for (const std::string& setting : options.settings) words.insert(words.end(), {"--set", setting});
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    std::cout.flush();
+    pid_t child = 0;
+    const int problem = posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments.data(), environ);
+    if (problem != 0) throw SystemError(program + ": cannot be started: " + std::strerror(problem));
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) throw SystemError(program + ": cannot be waited for: " + std::strerror(errno));
+    if (!WIFEXITED(status))
+        throw SystemError(program + ": ended by signal " + std::to_string(WTERMSIG(status)));
+    return WEXITSTATUS(status);
+}
+
+int preflight_command(const PreflightOptions& options) {
+    if (!options.out.empty()) {
+        if (options.json) throw InputError("--json", "is given with --out", "one of them");
+        report_format(options.out);
+        return write_report(options);
+    }
+    ThreadPool pool(options.threads);
+    const Preflight result = preflight(read_recipe(options.recipe, options.settings), pool);
+    if (options.json)
+        std::cout << json_of(result).dump(2) << "\n";
+    else
+        print(result);
+    return kDone;
+}
+
+}  // namespace
+
+void add_preflight(CLI::App& program, Task& task) {
+    auto options = std::make_shared<PreflightOptions>();
+    auto* command = program.add_subcommand(
+        "preflight", "what theory and one measurement at step 0 give for a stack, without training");
+    command
+        ->add_option("RECIPE", options->recipe,
+                     "a recipe or a preset's name, measured at its initial weights")
+        ->capture_default_str();
+    command->add_option("--set", options->settings, "KEY=VALUE of the recipe, e.g. stack.depth=24")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    command->add_flag(
+        "--json", options->json,
+        "{name, seed, scheme, depth, width, parameters, sampled, sections: [{id, title, rows: [{name, "
+        "value, theory, bound, unit, word, validity, sentence}]}]}; null where there is no number");
+    command->add_option(
+        "--out", options->out,
+        "instead of text, a page with figures: REPORT.pdf or REPORT.html, drawn by the program "
+        "normscope in the same folder or the one above");
+    add_threads_option(*command, options->threads);
+    options->recipe = "pre-ln";
+    command->callback([options, &task] { task = [options] { return preflight_command(*options); }; });
+}
+
+}  // namespace normscope::app
