@@ -14,7 +14,7 @@ namespace normscope::app {
 /// result nor exceptions.)
 template <class Work>
 auto callAndWait(QObject* object, Work work) {
-    // Shared: the caller goes on while the task returns.
+    // Shared: the caller continues while the task returns.
     const auto task = std::make_shared<std::packaged_task<std::invoke_result_t<Work>()>>(std::move(work));
     auto result = task->get_future();
     QMetaObject::invokeMethod(

@@ -67,7 +67,7 @@ void nameGhosts(Figure& figure, const QString& name) {
         }
 }
 
-/// Small multiples that are too small to be legible are left out, and the figure states how many.
+/// Small multiples too small to be legible are omitted, and the figure gives their number.
 void limitGrid(Figure& figure) {
     constexpr std::size_t kMost = 24;
     const std::size_t all = figure.plots.size();

@@ -215,7 +215,7 @@ ProfilePanel gates() {
         "gates", "Gates", "GPAS, Section 3.1 and Fig. 3", &buildGates,
         {{"factor", "1 − act(α)", "what the signal at the gate's site is multiplied by; above 1 where α < 0",
           Along::Sublayers, "", true},
-         {"alpha", "gate α", "learned, one a layer", Along::Layers, "", true},
+         {"alpha", "gate α", "a parameter, one a layer", Along::Layers, "", true},
          {"act", "act(α)", "the gate after its activation", Along::Layers, "", true}});
 }
 

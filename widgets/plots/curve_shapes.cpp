@@ -60,7 +60,7 @@ void addGapMarks(const Curve& curve, const RenderStyle& style, const QColor& col
 void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, PlotLayout& layout) {
     const Curve& curve = plot.curves[index];
     LineShape pen = curvePen(curve, style);
-    // Dots and dashes of more curves would cover each other's lines: nobody can tell them apart.
+    // Dots and dashes of more curves would cover each other's lines and distinguish nothing.
     constexpr std::size_t kMostDistinct = 64;
     const bool many = plot.curves.size() > kMostDistinct;
     if (many && curve.kind != LineKind::Preview && curve.kind != LineKind::Bound) pen.dash = {};

@@ -76,12 +76,12 @@ void addEndLabels(const Plot& plot, const RenderStyle& style, const LabelSpace& 
     }
     const auto fit = static_cast<std::size_t>(std::max(1.0, (area.height() + height) / height));
     if (labels.size() > fit && space.outside) space.outside->names_do_not_fit = true;
-    if (labels.size() > fit && !space.outside && names > 0) {  // the last line counts those left out
-        const std::size_t left_out = std::min(names, labels.size() - fit + 1);
+    if (labels.size() > fit && !space.outside && names > 0) {  // the last line counts the rest
+        const std::size_t omitted = std::min(names, labels.size() - fit + 1);
         const auto after = labels.begin() + static_cast<std::ptrdiff_t>(names);
-        labels.erase(after - static_cast<std::ptrdiff_t>(left_out), after);
+        labels.erase(after - static_cast<std::ptrdiff_t>(omitted), after);
         labels.push_back(
-            {QStringLiteral("+ %1 more").arg(left_out), {area.left(), area.bottom()}, style.theme.muted});
+            {QStringLiteral("+ %1 more").arg(omitted), {area.left(), area.bottom()}, style.theme.muted});
     }
     std::vector<double> wanted;
     for (const Label& label : labels) wanted.push_back(label.end.y());
@@ -217,21 +217,21 @@ class StackedChips {
     void add(Chip::Edge edge, TextShape shape) {
         Corner& corner = corners_[static_cast<std::size_t>(edge)];
         if (corner.used > 0 && corner.used + 2 * height_ > layout_.area.height() / 2)
-            ++corner.left_out;
+            ++corner.omitted;
         else
             place(edge, std::move(shape));
     }
     void countTheRest() {
         for (const Chip::Edge edge :
              {Chip::Edge::TopLeft, Chip::Edge::TopRight, Chip::Edge::BottomLeft, Chip::Edge::BottomRight})
-            if (const int more = corners_[static_cast<std::size_t>(edge)].left_out; more > 0)
+            if (const int more = corners_[static_cast<std::size_t>(edge)].omitted; more > 0)
                 place(edge, {{}, Qt::AlignCenter, moreText(more), style_.theme.muted, Font::Small, {}});
     }
 
   private:
     struct Corner {
         double used = 0;
-        int left_out = 0;
+        int omitted = 0;
     };
 
     void place(Chip::Edge edge, TextShape shape) {

@@ -89,7 +89,7 @@ class JacobianPanelTest : public QObject {
         QVERIFY(f.summary.contains("B: σ from 3 to 50, 4 exact nulls"));
     }
 
-    /// One fan a run, each with its own row of counts; what is left out of the grid is stated.
+    /// One fan a run, each with its own row of counts; what the grid omits is counted.
     void eachFanOfAGridHasItsCounts() {
         std::vector<RunData> runs;
         for (int i = 0; i < 30; ++i) runs.push_back(withSpectra("r" + std::to_string(i), 2, {2, 2, 2, 2}));
