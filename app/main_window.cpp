@@ -79,6 +79,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     connectStack();
     connectTransport();
     connectRunsDrawer();
+    connectClaimsDrawer();
     connectSweeps();
     connect(lab_, &Lab::problem, this, [this](const QString& message) { banner_->tell(message); });
     connect(lab_, &Lab::runsFailed, this, &MainWindow::offerResumption);

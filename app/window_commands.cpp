@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The commands of the window: files, export, clipboard, search, focus and presentation.
 #include "app/banner.h"
+#include "app/claims_drawer.h"
 #include "app/command_search.h"
 #include "app/export_dialog.h"
 #include "app/findings_band.h"
@@ -309,6 +310,7 @@ void MainWindow::explainCurrent() {
 
 void MainWindow::explain(const PanelCell& cell) {
     runs_drawer_->hide();  // they lie at the same place
+    claims_drawer_->hide();
     help_->explain(*cell.plot()->figure());
 }
 
@@ -342,6 +344,8 @@ void MainWindow::leaveFocus() {
         help_->hide();
     else if (runs_drawer_->isVisible())
         runs_drawer_->hide();
+    else if (claims_drawer_->isVisible())
+        claims_drawer_->hide();
     else if (banner_->isVisible())
         banner_->hide();
     else if (sweepShown())

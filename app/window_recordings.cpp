@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of the window for the list of recordings.
 #include "app/banner.h"
+#include "app/claims_drawer.h"
 #include "app/help_drawer.h"
 #include "app/lab/lab.h"
 #include "app/main_window.h"
@@ -36,6 +37,7 @@ void MainWindow::toggleRuns() {
         runs_drawer_->hide();
     } else {
         help_->hide();  // they lie at the same place
+        claims_drawer_->hide();
         runs_drawer_->open();
     }
 }

@@ -92,7 +92,8 @@ RunCheckpoint ClaimsWorker::atItsStep(const ClaimsRequest& request) {
     for (const KnownCheckpoint& known : request.checkpoints)
         if ((newest || known.step <= request.step) && (!from || known.step > from->step)) from = &known;
     const auto checkpoint = from ? loaded(from->source) : nullptr;
-    if (checkpoint && (newest || checkpoint->step == request.step)) return at_checkpoint(*checkpoint, run.name);
+    if (checkpoint && (newest || checkpoint->step == request.step))
+        return at_checkpoint(*checkpoint, run.name);
 
     const std::int64_t target = std::min(request.step, last);
     const std::string obstacle = replay_obstacle(run.events, checkpoint.get(), target);

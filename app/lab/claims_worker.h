@@ -21,11 +21,11 @@ namespace normscope::app {
 struct ClaimsRequest {
     std::uint64_t token = 0;  ///< of its replies
     Recipe recipe;
-    StartWeightsPtr weights = {};               ///< imported start weights; null: drawn from the seed
-    std::shared_ptr<const RunData> run = {};    ///< null: not trained
-    std::int64_t step = 0;                      ///< of the run; from its last row on its newest checkpoint
-    std::vector<KnownCheckpoint> checkpoints;   ///< of the run
-    std::vector<std::string> ids;               ///< of the claims, in the order of their measurement
+    StartWeightsPtr weights = {};              ///< imported start weights; null: drawn from the seed
+    std::shared_ptr<const RunData> run = {};   ///< null: not trained
+    std::int64_t step = 0;                     ///< of the run; from its last row on its newest checkpoint
+    std::vector<KnownCheckpoint> checkpoints;  ///< of the run
+    std::vector<std::string> ids;              ///< of the claims, in the order of their measurement
 };
 
 /// Measures claims one after the other, in its own thread (the thread it was moved to) with its own pool. The
