@@ -79,7 +79,7 @@ class ClaimsDrawer::Counts : public QWidget {
 ClaimsDrawer::ClaimsDrawer(Lab& lab, QWidget* over, QWidget* parent)
     : QFrame(parent),
       lab_(lab),
-      check_(lab.claims()),
+      check_(ClaimsCheck::of(lab)),
       over_(over),
       title_(new QLabel(this)),
       state_(new QLabel(this)),

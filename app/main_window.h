@@ -30,7 +30,6 @@ struct PlotViewState;
 namespace normscope::app {
 
 class Banner;
-class ClaimsDrawer;
 class FindingsBand;
 class HelpDrawer;
 class KeptState;
@@ -69,7 +68,6 @@ class MainWindow : public QMainWindow {
     PanelGrid* grid() const { return grid_; }
     HelpDrawer* help() const { return help_; }
     RunsDrawer* runsDrawer() const { return runs_drawer_; }
-    ClaimsDrawer* claimsDrawer() const { return claims_drawer_; }
     Banner* banner() const { return banner_; }
     StoryStrip* story() const { return story_; }
     Presentation* presentation() const { return presentation_; }
@@ -133,8 +131,6 @@ class MainWindow : public QMainWindow {
     void renameSelected();
     /// Opens the list of recordings, or closes it.
     void toggleRuns();
-    /// Opens the papers' statements about the selected run, or closes them.
-    void toggleClaims();
     /// Whether the next start restores the window: a setting.
     void toggleRestoring();
     /// Continues the selected run, which failed or was stopped, on the chosen device.
@@ -172,8 +168,6 @@ class MainWindow : public QMainWindow {
     void connectStack();
     void connectTransport();
     void connectRunsDrawer();
-    void connectClaimsDrawer();
-    void showClaim(const QString& id);
     void askToTrash(const QString& path, const QString& name);
     void showRuns();
     void showKnobs();
@@ -207,7 +201,6 @@ class MainWindow : public QMainWindow {
     Banner* banner_;
     HelpDrawer* help_;
     RunsDrawer* runs_drawer_ = nullptr;
-    ClaimsDrawer* claims_drawer_ = nullptr;
     StoryStrip* story_;
     StoryGuide* guide_;
     Presentation* presentation_;

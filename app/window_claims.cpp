@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of the window for the papers' statements.
+#include "app/window_claims.h"
+
 #include "app/claims_drawer.h"
 #include "app/claims_places.h"
 #include "app/help_drawer.h"
@@ -30,36 +32,45 @@ PanelCell* cellFor(const PanelGrid& grid, const QRect& covered, const QWidget& w
     return same == free.end() ? free.back() : *same;
 }
 
-}  // namespace
-
-void MainWindow::connectClaimsDrawer() {
-    claims_drawer_ = new ClaimsDrawer(*lab_, grid_, this);
-    connect(claims_drawer_, &ClaimsDrawer::showRequested, this, &MainWindow::showClaim);
-    connect(claims_drawer_, &ClaimsDrawer::knobRequested, knobs_, &widgets::KnobPanel::reveal);
-}
-
-void MainWindow::toggleClaims() {
-    if (claims_drawer_->isVisible()) {
-        claims_drawer_->hide();
-    } else {
-        help_->hide();  // they lie at the same place
-        runs_drawer_->hide();
-        showSweep(false);
-        claims_drawer_->open();
-    }
-}
-
 /// The panel of a claim's quantity, at the step that it was measured at.
-void MainWindow::showClaim(const QString& id) {
+void showClaim(MainWindow& window, const QString& id) {
     const ClaimPlace* place = claimPlace(id.toStdString());
     if (!place) return;
-    PanelCell* cell = cellFor(*grid_, claims_drawer_->geometry(), *this, place->panel);
+    PanelCell* cell = cellFor(*window.grid(), claimsDrawer(window).geometry(), window, place->panel);
     cell->setPanel(place->panel);
     cell->setOptions(place->options);
-    const CheckedClaims* checked = lab_->claims().shown();
+    const ClaimsCheck& check = ClaimsCheck::of(*window.lab());
+    const CheckedClaims* checked = check.shown();
     if (!checked || !checked->subject.trained || !checked->results.count(id.toStdString())) return;
     const std::int64_t step = checked->subject.step;
-    if (step != lab_->claims().subject().step) lab_->setStep(step);
+    if (step != check.subject().step) window.lab()->setStep(step);
+}
+
+}  // namespace
+
+void addClaimsDrawer(MainWindow& window) {
+    auto* drawer = new ClaimsDrawer(*window.lab(), window.grid(), &window);
+    QObject::connect(drawer, &ClaimsDrawer::showRequested, &window,
+                     [&window](const QString& id) { showClaim(window, id); });
+    QObject::connect(drawer, &ClaimsDrawer::knobRequested,
+                     window.findChild<widgets::KnobPanel*>(QStringLiteral("knobPanel")),
+                     &widgets::KnobPanel::reveal);
+}
+
+ClaimsDrawer& claimsDrawer(const MainWindow& window) {
+    return *window.findChild<ClaimsDrawer*>(QString(), Qt::FindDirectChildrenOnly);
+}
+
+void toggleClaims(MainWindow& window) {
+    ClaimsDrawer& drawer = claimsDrawer(window);
+    if (drawer.isVisible()) {
+        drawer.hide();
+    } else {
+        window.help()->hide();  // they lie at the same place
+        window.runsDrawer()->hide();
+        window.showSweep(false);
+        drawer.open();
+    }
 }
 
 }  // namespace normscope::app

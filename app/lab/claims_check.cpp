@@ -23,9 +23,9 @@ bool sameRecipe(const ClaimsSubject& a, const ClaimsSubject& b) {
 
 }  // namespace
 
-ClaimsCheck::ClaimsCheck(const Lab& lab, int threads, FileCalls files,
+ClaimsCheck::ClaimsCheck(Lab& lab, int threads, FileCalls files,
                          std::function<void(std::function<void()>)> deliver)
-    : lab_(lab), threads_(threads), files_(std::move(files)), deliver_(std::move(deliver)) {
+    : QObject(&lab), lab_(lab), threads_(threads), files_(std::move(files)), deliver_(std::move(deliver)) {
     connect(&lab_, &Lab::runsChanged, this, &ClaimsCheck::follow);
     connect(&lab_, &Lab::viewChanged, this, &ClaimsCheck::follow);
     connect(&lab_, &Lab::trainingChanged, this, &ClaimsCheck::follow);
@@ -40,6 +40,10 @@ ClaimsCheck::ClaimsCheck(const Lab& lab, int threads, FileCalls files,
 
 ClaimsCheck::~ClaimsCheck() {
     if (worker_) (*worker_)->cancel();
+}
+
+ClaimsCheck& ClaimsCheck::of(const Lab& lab) {
+    return *lab.findChild<ClaimsCheck*>(QString(), Qt::FindDirectChildrenOnly);
 }
 
 ClaimsSubject ClaimsCheck::subject() const {

@@ -45,11 +45,12 @@ class ClaimsCheck : public QObject {
     /// The results that are kept of a run, of several recipes and steps.
     static constexpr std::size_t kKept = 8;
 
-    /// `lab` must outlive this object; `deliver` applies replies (Lab::Options); `files` executes calls to
-    /// HDF5.
-    ClaimsCheck(const Lab& lab, int threads, FileCalls files,
-                std::function<void(std::function<void()>)> deliver);
+    /// A child of `lab`, which deletes it before its threads; `deliver` applies replies (Lab::Options);
+    /// `files` executes calls to HDF5.
+    ClaimsCheck(Lab& lab, int threads, FileCalls files, std::function<void(std::function<void()>)> deliver);
     ~ClaimsCheck() override;
+    /// Of a laboratory: each has one.
+    static ClaimsCheck& of(const Lab& lab);
 
     /// Measures the claims of the selected run that are not measured, or all where all are. Replaces a
     /// running measurement.

@@ -46,13 +46,13 @@ Lab::Lab(Options options, QObject* parent)
     now_.runs = defaultRuns();
     for (const LabRun& run : now_.runs) used_ids_.insert(run.id);
     nameUntrained(now_);
-    claims_ = std::make_unique<ClaimsCheck>(*this, engine_->threads(), callsIn(io_.get()), deliver_);
+    new ClaimsCheck(*this, engine_->threads(), callsIn(io_.get()), deliver_);  // a child
 }
 
 Lab::~Lab() {
     disconnect(&undo_, nullptr, this, nullptr);
     cancelReading();
-    claims_.reset();
+    delete &ClaimsCheck::of(*this);  // it reads checkpoints in the files' thread
     sweeps_.reset();
     engine_->shutDown();
     engine_->stop();

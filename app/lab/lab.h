@@ -27,8 +27,6 @@
 
 namespace normscope::app {
 
-class ClaimsCheck;
-
 /// The runs as a window keeps them for the next start.
 struct KeptComparison {
     std::vector<KeptRun> runs;
@@ -228,8 +226,6 @@ class Lab : public QObject {
     void reopen(const QStringList& recordings);
     /// Sweeps are read and trained next to the comparison.
     SweepRunner& sweeps() { return *sweeps_; }
-    /// The papers' statements, measured on the selected run.
-    ClaimsCheck& claims() { return *claims_; }
     /// The knobs of each run from a session's view; unknown ids are ignored.
     struct RunKnobs {
         Recipe recipe, live;
@@ -405,7 +401,6 @@ class Lab : public QObject {
     WorkerThread<IoWorker> io_;
     WorkerThread<EngineWorker> engine_;
     std::unique_ptr<SweepRunner> sweeps_;  ///< its recordings are written in the thread of the files
-    std::unique_ptr<ClaimsCheck> claims_;  ///< it reads checkpoints there
 };
 
 }  // namespace normscope::app

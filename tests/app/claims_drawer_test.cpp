@@ -9,6 +9,7 @@
 #include "app/command_search.h"
 #include "app/lab/claims_check.h"
 #include "app/runs_drawer.h"
+#include "app/window_claims.h"
 #include "core/claims/claims.h"
 #include "legibility.h"
 #include "widgets/knobs/knob_panel.h"
@@ -38,7 +39,7 @@ constexpr int kWait = 60000;  // ms, at most
 const std::vector<std::string> kFew = {"E04", "E05", "E06", "E16", "E18", "E30", "N05", "G17", "B14", "K07"};
 
 ClaimsDrawer& drawer(const WindowBench& b) {
-    return *b.window->claimsDrawer();
+    return claimsDrawer(*b.window);
 }
 ClaimsList& list(const WindowBench& b) {
     return *drawer(b).list();
@@ -54,7 +55,7 @@ void measure(WindowBench& b) {
     QVERIFY(button->text().startsWith("Check"));
     QTest::mouseClick(button, Qt::LeftButton);
     QCOMPARE(button->text(), QString("Cancel"));
-    QTRY_VERIFY_WITH_TIMEOUT(!b.lab().claims().running(), kWait);
+    QTRY_VERIFY_WITH_TIMEOUT(!ClaimsCheck::of(b.lab()).running(), kWait);
 }
 
 void choose(WindowBench& b, const char* box, const QString& text) {
@@ -145,10 +146,10 @@ class ClaimsDrawerTest : public QObject {
     void resultsArriveRowByRow() {
         WindowBench b;
         b.makeSmall(6);
-        b.lab().claims().setOnly(kFew);
+        ClaimsCheck::of(b.lab()).setOnly(kFew);
         openDrawer(b);
         QStringList states;
-        connect(&b.lab().claims(), &ClaimsCheck::measured, this, [&](const QString& id) {
+        connect(&ClaimsCheck::of(b.lab()), &ClaimsCheck::measured, this, [&](const QString& id) {
             QVERIFY(!row(b, id).endsWith("not measured"));
             states << b.find<QLabel>("claimsState")->text();
         });
@@ -177,7 +178,7 @@ class ClaimsDrawerTest : public QObject {
     void filtersByPaperVerdictAndText() {
         WindowBench b;
         b.makeSmall(6);
-        b.lab().claims().setOnly(kFew);
+        ClaimsCheck::of(b.lab()).setOnly(kFew);
         openDrawer(b);
         for (const ClaimPaper& paper : claimPapers()) {
             choose(b, "claimPaper", paper.title);
@@ -206,11 +207,11 @@ class ClaimsDrawerTest : public QObject {
         b.makeSmall(6);
         openDrawer(b);
         auto* button = b.find<QPushButton>("claimsButton");
-        QSignalSpy arrived(&b.lab().claims(), &ClaimsCheck::measured);
+        QSignalSpy arrived(&ClaimsCheck::of(b.lab()), &ClaimsCheck::measured);
         QTest::mouseClick(button, Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(arrived.size() >= 3, kWait);
         QTest::mouseClick(button, Qt::LeftButton);
-        QVERIFY(!b.lab().claims().running());
+        QVERIFY(!ClaimsCheck::of(b.lab()).running());
         QCOMPARE(button->text(), QString("Check the rest"));
         const QString state = b.find<QLabel>("claimsState")->text();
         QVERIFY2(state.contains(QString("%1 of 106").arg(arrived.size())), qPrintable(state));
@@ -264,7 +265,7 @@ class ClaimsDrawerTest : public QObject {
     void itsButtonsLeadToTheKnobAndToThePanel() {
         WindowBench b;
         b.makeSmall(6);
-        b.lab().claims().setOnly({"E16", "N05"});
+        ClaimsCheck::of(b.lab()).setOnly({"E16", "N05"});
         openDrawer(b);
         list(b).unfold("E16");
         QTest::mouseClick(list(b).details()->knob(), Qt::LeftButton);
@@ -294,7 +295,7 @@ class ClaimsDrawerTest : public QObject {
         b.makeSmall(6);
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), kWait);
-        b.lab().claims().setOnly({"E16", "E30"});
+        ClaimsCheck::of(b.lab()).setOnly({"E16", "E30"});
         b.lab().setStep(2);
         openDrawer(b);
         measure(b);
@@ -312,7 +313,7 @@ class ClaimsDrawerTest : public QObject {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), kWait);
         b.makeSmall(6);
-        b.lab().claims().setOnly(
+        ClaimsCheck::of(b.lab()).setOnly(
             qEnvironmentVariableIsSet("NORMSCOPE_SCREENSHOTS") ? std::vector<std::string>{} : kFew);
         openDrawer(b);
         measure(b);

@@ -50,8 +50,8 @@ struct Post {
 };
 
 void measure(Bench& b) {
-    b.lab->claims().start();
-    QTRY_VERIFY_WITH_TIMEOUT(!b.lab->claims().running(), kWait);
+    ClaimsCheck::of(*b.lab).start();
+    QTRY_VERIFY_WITH_TIMEOUT(!ClaimsCheck::of(*b.lab).running(), kWait);
 }
 
 void train(Bench& b) {
@@ -66,7 +66,7 @@ class ClaimsCheckTest : public QObject {
   private Q_SLOTS:
     void anUntrainedRunIsMeasuredAtItsInitialWeights() {
         Bench b;
-        ClaimsCheck& check = b.lab->claims();
+        ClaimsCheck& check = ClaimsCheck::of(*b.lab);
         check.setOnly(kFew);
         QVERIFY(!check.shown());
         QSignalSpy arrived(&check, &ClaimsCheck::measured);
@@ -84,7 +84,7 @@ class ClaimsCheckTest : public QObject {
     void aTrainedRunIsMeasuredAtItsNewestCheckpoint() {
         Bench b(6);
         train(b);
-        ClaimsCheck& check = b.lab->claims();
+        ClaimsCheck& check = ClaimsCheck::of(*b.lab);
         check.setOnly(kFew);
         measure(b);
         QVERIFY(check.shown());
@@ -103,7 +103,7 @@ class ClaimsCheckTest : public QObject {
     void atAnEarlierStepItIsReplayed() {
         Bench b(6);
         train(b);
-        ClaimsCheck& check = b.lab->claims();
+        ClaimsCheck& check = ClaimsCheck::of(*b.lab);
         check.setOnly(kFew);
         b.lab->setStep(3);
         measure(b);
@@ -156,7 +156,7 @@ class ClaimsCheckTest : public QObject {
 
     void cancellingEndsItAndKeepsWhatArrived() {
         Bench b;
-        ClaimsCheck& check = b.lab->claims();
+        ClaimsCheck& check = ClaimsCheck::of(*b.lab);
         QSignalSpy arrived(&check, &ClaimsCheck::measured);
         check.start();
         QVERIFY(check.running());
@@ -184,7 +184,7 @@ class ClaimsCheckTest : public QObject {
 
     void anotherRunEndsItAndIsMeasuredByItself() {
         Bench b;
-        ClaimsCheck& check = b.lab->claims();
+        ClaimsCheck& check = ClaimsCheck::of(*b.lab);
         check.setOnly(kFew);
         measure(b);
         const CheckedClaims first = *check.shown();
@@ -206,7 +206,7 @@ class ClaimsCheckTest : public QObject {
 
     void aChangedRecipeEndsItAndMarksItsResults() {
         Bench b;
-        ClaimsCheck& check = b.lab->claims();
+        ClaimsCheck& check = ClaimsCheck::of(*b.lab);
         check.setOnly(kFew);
         measure(b);
         check.start();
@@ -228,7 +228,7 @@ class ClaimsCheckTest : public QObject {
         Post post;  // before the laboratory, which it outlives
         Bench b(6, post.function());
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), kWait);
-        ClaimsCheck& check = b.lab->claims();
+        ClaimsCheck& check = ClaimsCheck::of(*b.lab);
         check.setOnly(kFew);
         post.hold = true;
         check.start();
@@ -255,7 +255,7 @@ class ClaimsCheckTest : public QObject {
         Bench b;
         b.lab->commitKey("data.source", "text");
         QVERIFY(b.lab->selected().awaitsFile());
-        ClaimsCheck& check = b.lab->claims();
+        ClaimsCheck& check = ClaimsCheck::of(*b.lab);
         QVERIFY(!check.obstacle().isEmpty());
         check.start();
         QVERIFY(!check.running() && !check.shown());
