@@ -16,6 +16,7 @@
 #include <QPainter>
 #include <QPushButton>
 #include <algorithm>
+#include <limits>
 #include <map>
 
 namespace normscope::app {
@@ -161,10 +162,9 @@ ClaimsDrawer::ClaimsDrawer(Lab& lab, QWidget* over, QWidget* parent)
     }
 
     list_->setResults([this](const std::string& id) -> const ClaimResult* {
-        const CheckedClaims* of = check_.shown();
-        if (!of) return nullptr;
-        const auto found = of->results.find(id);
-        return found == of->results.end() ? nullptr : &found->second;
+        if (!shown_) return nullptr;
+        const auto found = shown_->results.find(id);
+        return found == shown_->results.end() ? nullptr : &found->second;
     });
     connect(button_, &QPushButton::clicked, this, &ClaimsDrawer::press);
     connect(paper_, &QComboBox::currentIndexChanged, this, &ClaimsDrawer::filter);
@@ -175,6 +175,8 @@ ClaimsDrawer::ClaimsDrawer(Lab& lab, QWidget* over, QWidget* parent)
     connect(&check_, &ClaimsCheck::changed, this, &ClaimsDrawer::refresh);
     connect(&check_, &ClaimsCheck::measured, this, [this](const QString& id) {
         if (!isVisible()) return;
+        shown_ = check_.shown();
+        ++drawn_;
         sayState();
         list_->refresh(id.toStdString());
         filter();
@@ -196,6 +198,12 @@ void ClaimsDrawer::showEvent(QShowEvent* event) {
     refresh();
 }
 
+void ClaimsDrawer::hideEvent(QHideEvent* event) {
+    QFrame::hideEvent(event);
+    shown_ = nullptr;  // not followed any more
+    drawn_ = std::numeric_limits<std::size_t>::max();
+}
+
 void ClaimsDrawer::press() {
     if (check_.running())
         check_.cancel();
@@ -205,15 +213,24 @@ void ClaimsDrawer::press() {
 
 void ClaimsDrawer::refresh() {
     if (!isVisible()) return;
+    const CheckedClaims* now = check_.shown();
+    const QString outdated = check_.outdated();
+    // While a run trains or a knob is dragged the rows mostly stay as they are.
+    const std::size_t results = now ? now->results.size() : 0;
+    const bool same = now == shown_ && outdated == outdated_ && results == drawn_;
+    shown_ = now;
+    outdated_ = outdated;
+    drawn_ = results;
     sayState();
-    list_->setOutdated(!check_.outdated().isEmpty());
+    if (same) return;
+    list_->setOutdated(!outdated.isEmpty());
     list_->refresh();
     filter();
 }
 
 void ClaimsDrawer::sayState() {
-    const CheckedClaims* of = check_.shown();
-    const QString outdated = check_.outdated(), obstacle = check_.obstacle(), failure = check_.failure();
+    const CheckedClaims* of = shown_;
+    const QString &outdated = outdated_, obstacle = check_.obstacle(), failure = check_.failure();
     const std::size_t done = of ? of->results.size() : 0;
     title_->setText(tr("Claims · %1").arg(QString::fromStdString(lab_.selected().data->name)));
     const QString at = of && of->measured_at ? tr("step %1").arg(*of->measured_at) : QString();
@@ -224,7 +241,9 @@ void ClaimsDrawer::sayState() {
                                : tr("measuring at %1: %2 of %3").arg(at).arg(done).arg(check_.wanted());
     } else if (!of) {
         const ClaimsSubject now = check_.subject();
-        state = tr("not measured · Check measures it at step %1").arg(now.trained ? now.step : 0);
+        state = now.trained && now.step == now.last
+                    ? tr("not measured · Check measures it at its newest checkpoint")
+                    : tr("not measured · Check measures it at step %1").arg(now.step);
     } else {
         state = done < check_.wanted()
                     ? tr("measured at %1 · %2 of %3").arg(at).arg(done).arg(check_.wanted())

@@ -14,6 +14,7 @@ class QPushButton;
 namespace normscope::app {
 
 class ClaimsCheck;
+struct CheckedClaims;
 class ClaimsList;
 class Lab;
 
@@ -40,6 +41,7 @@ class ClaimsDrawer : public QFrame {
     bool eventFilter(QObject* watched, QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void showEvent(QShowEvent* event) override;
+    void hideEvent(QHideEvent* event) override;
 
   private:
     class Counts;
@@ -53,6 +55,9 @@ class ClaimsDrawer : public QFrame {
 
     Lab& lab_;
     ClaimsCheck& check_;
+    const CheckedClaims* shown_ = nullptr;  ///< check_.shown() and outdated(), while visible
+    QString outdated_;
+    std::size_t drawn_ = 0;  ///< results of shown_ in the rows; after hiding, unknown
     QWidget* over_;
     QLabel *title_, *state_, *remark_, *empty_;
     QPushButton* button_;
