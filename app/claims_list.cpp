@@ -148,13 +148,13 @@ void ClaimsList::setOutdated(bool outdated) {
 
 QStringList ClaimsList::ids() const {
     QStringList all;
-    for (int i = 0; i < count(); ++i) all << QListWidget::item(i)->data(Qt::UserRole).toString();
+    for (int i = 0; i < count(); ++i) all << item(i)->data(Qt::UserRole).toString();
     return all;
 }
 
-QListWidgetItem* ClaimsList::item(const QString& id) const {
+QListWidgetItem* ClaimsList::rowOf(const QString& id) const {
     for (int i = 0; i < count(); ++i)
-        if (QListWidget::item(i)->data(Qt::UserRole).toString() == id) return QListWidget::item(i);
+        if (item(i)->data(Qt::UserRole).toString() == id) return item(i);
     return nullptr;
 }
 
@@ -191,9 +191,9 @@ void ClaimsList::describe(QListWidgetItem& row) const {
 
 void ClaimsList::refresh(const std::string& id) {
     if (!id.empty()) {
-        if (QListWidgetItem* row = item(QString::fromStdString(id))) describe(*row);
+        if (QListWidgetItem* row = rowOf(QString::fromStdString(id))) describe(*row);
     } else {
-        for (int i = 0; i < count(); ++i) describe(*QListWidget::item(i));
+        for (int i = 0; i < count(); ++i) describe(*item(i));
     }
     if (!unfolded_.isEmpty() && (id.empty() || unfolded_.toStdString() == id)) {
         const ClaimResult* of = result(unfolded_);
@@ -236,7 +236,7 @@ void ClaimsList::makeDetails() {
     const ClaimResult* of = result(unfolded_);
     if (details_->showButton() && ofAnotherStack(of)) details_->showButton()->hide();
     details_->setResult(of);
-    setItemWidget(item(unfolded_), details_);
+    setItemWidget(rowOf(unfolded_), details_);
     QWidget* before = this;
     for (QPushButton* button : details_->buttons()) {
         setTabOrder(before, button);
@@ -246,16 +246,16 @@ void ClaimsList::makeDetails() {
 
 void ClaimsList::unfold(const QString& id) {
     if (id == unfolded_) return;
-    if (QListWidgetItem* old = item(unfolded_)) removeItemWidget(old);  // deletes it later
+    if (QListWidgetItem* old = rowOf(unfolded_)) removeItemWidget(old);  // deletes it later
     if (details_) details_->hide();
     details_ = nullptr;
-    unfolded_ = item(id) ? id : QString();
+    unfolded_ = rowOf(id) ? id : QString();
     if (!unfolded_.isEmpty()) {
-        setCurrentItem(item(unfolded_));
+        setCurrentItem(rowOf(unfolded_));
         makeDetails();
     }
     doItemsLayout();
-    if (!unfolded_.isEmpty()) scrollToItem(item(unfolded_));
+    if (!unfolded_.isEmpty()) scrollToItem(rowOf(unfolded_));
 }
 
 void ClaimsList::keyPressEvent(QKeyEvent* event) {

@@ -51,7 +51,7 @@ class ClaimsList : public QListWidget {
     void resizeEvent(QResizeEvent* event) override;
 
   private:
-    QListWidgetItem* item(const QString& id) const;
+    QListWidgetItem* rowOf(const QString& id) const;
     void describe(QListWidgetItem& item) const;
     void makeDetails();
     void layOutAgain();

@@ -2,6 +2,7 @@
 #include "app/lab/claims_worker.h"
 
 #include "core/claims/initial_input.h"
+#include "core/probe/probe_input.h"
 #include "core/run/replay.h"
 #include "core/stack/error.h"
 

@@ -327,7 +327,7 @@ class ClaimsDrawerTest : public QObject {
                 b.keepScreenshot(
                     QStringLiteral("claims-%1-%2").arg(size.width()).arg(dark ? "dark" : "light"));
                 for (const QString& fault : test::illegible(*b.window))
-                    if (fault.contains("claim", Qt::CaseInsensitive)) all << fault;
+                    if (fault.startsWith('Q') || fault.startsWith("elided")) all << fault;  // widgets
                 QCOMPARE(drawer(b).geometry().right(),
                          b.window->grid()->mapTo(b.window.get(), QPoint(0, 0)).x() +
                              b.window->grid()->width() - 1);

@@ -91,8 +91,9 @@ class ClaimsCheckTest : public QObject {
         QCOMPARE(check.shown()->measured_at, std::optional<std::int64_t>(6));
         QVERIFY(check.shown()->remark.isEmpty() && check.outdated().isEmpty());
         const LabRun& run = b.lab->selected();
-        const auto newest = std::max_element(run.checkpoints.begin(), run.checkpoints.end(),
-                                             [](const auto& a, const auto& b) { return a.step < b.step; });
+        const auto newest =
+            std::max_element(run.checkpoints.begin(), run.checkpoints.end(),
+                             [](const auto& one, const auto& other) { return one.step < other.step; });
         const auto& checkpoint = std::get<std::shared_ptr<const Checkpoint>>(newest->source.from);
         ThreadPool pool(1);
         QVERIFY(areOf(*check.shown(),
@@ -147,7 +148,7 @@ class ClaimsCheckTest : public QObject {
         QVERIFY2(began[0][2].toString().contains("a knob was moved at step 2"),
                  qPrintable(began[0][2].toString()));
         // Weights that no seed draws are not replaced by drawn ones.
-        data->events.insert(data->events.begin(), {0, "weights", "from tiny.safetensors"});
+        data->events.insert(data->events.begin(), RunEvent{0, "weights", "from tiny.safetensors"});
         worker->check(request);
         QTRY_COMPARE_WITH_TIMEOUT(ended.size(), 2, kWait);
         QCOMPARE(began.size(), 1);
