@@ -246,7 +246,7 @@ class ClaimsCheckTest : public QObject {
         const auto own = std::exchange(post.held, {});
         for (const auto& reply : own) reply();
         for (const auto& reply : own) reply();  // duplicates change nothing
-        QVERIFY(!check.running());
+        QTRY_VERIFY_WITH_TIMEOUT(!check.running(), kWait);
         QCOMPARE(check.shown()->results.size(), kFew.size());
         ThreadPool pool(1);
         QVERIFY(areOf(*check.shown(), *initial_claim_input(b.lab->runs()[1].recipe, pool)));
