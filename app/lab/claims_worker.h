@@ -4,6 +4,7 @@
 #include "app/lab/lab_run.h"
 #include "core/backend/cpu/thread_pool.h"
 #include "core/claims/claims.h"
+#include "core/run/run_checkpoint.h"
 #include "core/run/sweep_work.h"
 
 #include <QMetaType>
