@@ -26,7 +26,7 @@ QLabel* line(QWidget* parent, int px) {
 
 }  // namespace
 
-ClaimDetails::ClaimDetails(const QString& knob, const QString& panel, QWidget* parent)
+ClaimDetails::ClaimDetails(const QString& key, const QString& knob, const QString& panel, QWidget* parent)
     : QWidget(parent), sentence_(line(this, 12)), numbers_(line(this, 11)) {
     setObjectName(QStringLiteral("claimDetails"));
     sentence_->setObjectName(QStringLiteral("claimSentence"));
@@ -37,19 +37,23 @@ ClaimDetails::ClaimDetails(const QString& knob, const QString& panel, QWidget* p
     column->setSpacing(4);
     column->addWidget(sentence_);
     column->addWidget(numbers_);
-    if (knob.isEmpty() && panel.isEmpty()) return;
+    if (key.isEmpty() && panel.isEmpty()) return;
     auto* row = new QHBoxLayout;
     row->setSpacing(8);
-    if (!knob.isEmpty()) {
+    if (!key.isEmpty()) {
         auto* what = line(this, 11);
         what->setWordWrap(false);
         what->setForegroundRole(QPalette::PlaceholderText);
-        what->setText(tr("What would change this:"));
+        what->setObjectName(QStringLiteral("claimChange"));
+        what->setText(knob.isEmpty() ? tr("What would change this: %1 in the recipe").arg(key)
+                                     : tr("What would change this:"));
+        row->addWidget(what);
+    }
+    if (!knob.isEmpty()) {
         knob_ = new QPushButton(knob, this);
         knob_->setObjectName(QStringLiteral("claimKnob"));
         knob_->setAccessibleName(tr("What would change this: %1").arg(knob));
         connect(knob_, &QPushButton::clicked, this, &ClaimDetails::knobRequested);
-        row->addWidget(what);
         row->addWidget(knob_);
     }
     row->addStretch(1);

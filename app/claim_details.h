@@ -15,8 +15,9 @@ namespace normscope::app {
 class ClaimDetails : public QWidget {
     Q_OBJECT
   public:
-    /// `knob`: the label of the claim's knob, empty: none. `panel`: the title of its panel, empty: none.
-    ClaimDetails(const QString& knob, const QString& panel, QWidget* parent);
+    /// `key`: that changes the outcome, empty: none; `knob`: the label of its knob, empty: the window has
+    /// none. `panel`: the title of its panel, empty: none.
+    ClaimDetails(const QString& key, const QString& knob, const QString& panel, QWidget* parent);
 
     /// Null: not measured.
     void setResult(const ClaimResult* result);

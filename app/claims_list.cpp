@@ -43,7 +43,7 @@ int heightOf(const QFont& font, int width, const QString& text) {
         .height();
 }
 
-/// The label of a knob; the key itself where it has no knob.
+/// The label of a key's knob; empty where the window has none.
 QString knobLabel(const std::string& key) {
     for (const widgets::KnobSpec& spec : widgets::knobTable())
         if (key == spec.key) return QCoreApplication::translate("KnobTable", spec.label);
@@ -227,7 +227,7 @@ int ClaimsList::detailsHeight() const {
 void ClaimsList::makeDetails() {
     const Claim* claim = find_claim(unfolded_.toStdString());
     const ClaimPlace* place = claimPlace(claim->id);
-    details_ = new ClaimDetails(knobLabel(claim->knob),
+    details_ = new ClaimDetails(QString::fromUtf8(claim->knob), knobLabel(claim->knob),
                                 place ? widgets::panelInfo(place->panel).title : QString(), viewport());
     connect(details_, &ClaimDetails::knobRequested, this,
             [this, key = QString::fromUtf8(claim->knob)] { Q_EMIT knobRequested(key); });
