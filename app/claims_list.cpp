@@ -82,7 +82,7 @@ class ClaimPainter : public QStyledItemDelegate {
         const QPalette& palette = option.palette;
         const bool selected = option.state & QStyle::State_Selected;
         if (selected) painter->fillRect(option.rect, palette.color(QPalette::AlternateBase));
-        painter->setPen(palette.color(QPalette::Mid));
+        painter->setPen(palette.color(QPalette::Button));
         painter->drawLine(option.rect.bottomLeft(), option.rect.bottomRight());
         if (selected && option.state & QStyle::State_HasFocus) {
             painter->setPen(QPen(palette.color(QPalette::Text), 2));
@@ -104,9 +104,14 @@ class ClaimPainter : public QStyledItemDelegate {
         draw(small, muted, {row.left() + kId, row.top() + lineHeight(bold) + 2, kIdWidth, row.height()},
              QString::fromUtf8(claim->number));
         const int right = row.right() + 1 - kVerdictWidth;
-        draw(text, ink,
-             {row.left() + kStatement, row.top(), right - kGap - row.left() - kStatement, row.height()},
-             QString::fromUtf8(claim->statement));
+        const int width = right - kGap - row.left() - kStatement;
+        const QString statement = QString::fromUtf8(claim->statement);
+        draw(text, ink, {row.left() + kStatement, row.top(), width, row.height()}, statement);
+        if (const QString need = list_.need(id); !need.isEmpty())
+            draw(small, muted,
+                 {row.left() + kStatement, row.top() + heightOf(text, width, statement) + 2, width,
+                  row.height()},
+                 need);
         if (result) {
             draw(text, result_ink, {right, row.top(), kVerdictWidth, lineHeight(text)},
                  verdictWord(result->verdict));
@@ -146,6 +151,12 @@ void ClaimsList::setOutdated(bool outdated) {
     viewport()->update();
 }
 
+QString ClaimsList::need(const QString& id) const {
+    const ClaimResult* of = result(id);
+    if (!of || of->verdict != ClaimVerdict::Unknown || id == unfolded_) return {};
+    return QString::fromStdString(of->detail);
+}
+
 QStringList ClaimsList::ids() const {
     QStringList all;
     for (int i = 0; i < count(); ++i) all << item(i)->data(Qt::UserRole).toString();
@@ -183,6 +194,7 @@ void ClaimsList::describe(QListWidgetItem& row) const {
     if (const ClaimResult* of = result(id)) {
         parts << verdictWord(of->verdict);
         if (const QString value = valueText(*of); !value.isEmpty()) parts << value;
+        if (of->verdict == ClaimVerdict::Unknown) parts << QString::fromStdString(of->detail);
     } else {
         parts << tr("not measured");
     }
@@ -213,7 +225,9 @@ void ClaimsList::layOutAgain() {
 int ClaimsList::headHeight(const Claim& claim) const {
     const QFont text = sized(font(), 12), bold = sized(font(), 12, true), small = sized(font(), 11);
     const int statement = viewport()->width() - kVerdictWidth - kGap - kStatement;
-    int height = std::max(heightOf(text, statement, QString::fromUtf8(claim.statement)),
+    const QString needed = need(QString::fromLatin1(claim.id));
+    const int note = needed.isEmpty() ? 0 : heightOf(small, statement, needed) + 2;
+    int height = std::max(heightOf(text, statement, QString::fromUtf8(claim.statement)) + note,
                           lineHeight(bold) + 2 + heightOf(small, kIdWidth, QString::fromUtf8(claim.number)));
     if (const ClaimResult* of = result(QString::fromLatin1(claim.id)))
         height = std::max(height, lineHeight(text) + 2 + heightOf(small, kVerdictWidth - 8, valueText(*of)));

@@ -36,6 +36,8 @@ class ClaimsList : public QListWidget {
     QStringList ids() const;
     const ClaimResult* result(const QString& id) const;
     bool outdated() const { return outdated_; }
+    /// What a folded row without a verdict states under its claim: what the measurement needs.
+    QString need(const QString& id) const;
     /// Of a row without its unfolded part, in px.
     int headHeight(const Claim& claim) const;
     int detailsHeight() const;

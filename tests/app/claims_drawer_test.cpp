@@ -168,7 +168,8 @@ class ClaimsDrawerTest : public QObject {
         QVERIFY(row(b, "E04").contains("corrected"));
         QVERIFY(row(b, "E06").contains("fails"));
         QVERIFY(row(b, "G17").contains("not applicable"));
-        QVERIFY(row(b, "E30").contains("unknown"));
+        QVERIFY(row(b, "E30").contains("unknown, needs recorded runs"));
+        QVERIFY(list(b).need("E30").startsWith("needs recorded runs"));
         // Toy scale: numbers, never pass or fail.
         QVERIFY2(row(b, "E18").contains("toy"), qPrintable(row(b, "E18")));
         for (const char* word : {"holds", "fails", "corrected"}) QVERIFY(!row(b, "E18").contains(word));
