@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The commands of the window: files, export, clipboard, search, focus and presentation.
 #include "app/banner.h"
+#include "app/claims_drawer.h"
 #include "app/command_search.h"
 #include "app/export_dialog.h"
 #include "app/findings_band.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of the window for the list of recordings.
 #include "app/banner.h"
+#include "app/claims_drawer.h"
 #include "app/help_drawer.h"
 #include "app/lab/lab.h"
 #include "app/main_window.h"
