@@ -17,6 +17,7 @@
 #include "app/sweep_band.h"
 #include "app/sweep_view.h"
 #include "app/window_actions.h"
+#include "app/window_claims.h"
 #include "core/recipe/presets.h"
 #include "core/run/experiment.h"
 #include "core/stack/warnings.h"
@@ -79,6 +80,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     connectStack();
     connectTransport();
     connectRunsDrawer();
+    addClaimsDrawer(*this);
     connectSweeps();
     connect(lab_, &Lab::problem, this, [this](const QString& message) { banner_->tell(message); });
     connect(lab_, &Lab::runsFailed, this, &MainWindow::offerResumption);

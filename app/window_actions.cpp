@@ -5,6 +5,7 @@
 #include "app/main_window.h"
 #include "app/settings.h"
 #include "app/story_strip.h"
+#include "app/window_claims.h"
 
 #include <QAction>
 #include <QApplication>
@@ -82,6 +83,8 @@ void addWindowActions(MainWindow& window) {
     add("open", tr("Open a session…"), {QKeySequence::Open}, [w] { w->open(); });
     add("recordings", tr("Recordings: find one and add its run"),
         {QKeySequence(QStringLiteral("Ctrl+Shift+O"))}, [w] { w->toggleRuns(); });
+    add("claims", tr("Claims of the papers: what holds on the selected run"),
+        {QKeySequence(QStringLiteral("Ctrl+Shift+K"))}, [w] { toggleClaims(*w); });
     add("import", tr("Import a model… (safetensors, llm.c, llama2.c)"),
         {QKeySequence(QStringLiteral("Ctrl+I"))}, [w] { w->importModel(); });
     add("save", tr("Save the session"), {QKeySequence::Save}, [w] { w->save(); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The commands of the window: files, export, clipboard, search, focus and presentation.
 #include "app/banner.h"
+#include "app/claims_drawer.h"
 #include "app/command_search.h"
 #include "app/export_dialog.h"
 #include "app/findings_band.h"
@@ -14,6 +15,7 @@
 #include "app/side_rail.h"
 #include "app/sweep_view.h"
 #include "app/window_actions.h"
+#include "app/window_claims.h"
 #include "app/window_view.h"
 #include "core/recipe/presets.h"
 #include "widgets/export/csv.h"
@@ -309,6 +311,7 @@ void MainWindow::explainCurrent() {
 
 void MainWindow::explain(const PanelCell& cell) {
     runs_drawer_->hide();  // they lie at the same place
+    claimsDrawer(*this).hide();
     help_->explain(*cell.plot()->figure());
 }
 
@@ -342,6 +345,8 @@ void MainWindow::leaveFocus() {
         help_->hide();
     else if (runs_drawer_->isVisible())
         runs_drawer_->hide();
+    else if (ClaimsDrawer& claims = claimsDrawer(*this); claims.isVisible())
+        claims.hide();
     else if (banner_->isVisible())
         banner_->hide();
     else if (sweepShown())

@@ -5,8 +5,6 @@
 #include "app/cli/run_checkpoint.h"
 #include "core/claims/claims.h"
 #include "core/claims/initial_input.h"
-#include "core/run/complete.h"
-#include "core/run/evaluation.h"
 #include "core/session/session.h"
 #include "core/stack/error.h"
 
@@ -58,14 +56,7 @@ Checked opened(const CheckOptions& options, ThreadPool& pool) {
     const RunCheckpoint at = step ? run_at_step(path, options.run, *step, pool, progress)
                                   : read_run_checkpoint(path, options.run, std::nullopt);
     checked.run = chosen_run(path, options.run);
-    Recipe recipe = at.recipe;
-    const auto corpus = complete_and_validate(recipe);
-    auto model = model_with_weights<double>(recipe.stack, at.checkpoint.params,
-                                            path + ": step " + std::to_string(at.checkpoint.step));
-    model.numerics = at.numerics;
-    Batch batch = claim_batch(recipe, *corpus);
-    checked.input = std::make_unique<ClaimInput>(std::move(recipe), std::move(model), std::move(batch), pool,
-                                                 at.checkpoint.step, &*checked.run);
+    checked.input = recorded_claim_input(at, path, pool, *checked.run);
     return checked;
 }
 

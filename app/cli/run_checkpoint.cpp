@@ -2,10 +2,8 @@
 #include "app/cli/run_checkpoint.h"
 
 #include "app/cli/files.h"
-#include "core/run/evaluation.h"
 #include "core/session/describe.h"
 #include "core/stack/error.h"
-#include "core/train/schedule.h"
 
 #include <algorithm>
 #include <vector>
@@ -13,12 +11,6 @@
 namespace normscope::app {
 
 namespace {
-
-double scalar_of(const Checkpoint& checkpoint, const std::string& name, double otherwise) {
-    for (const auto& [key, value] : checkpoint.scalars)
-        if (key == name) return value;
-    return otherwise;
-}
 
 /// A checkpoint in the session, or next to the recording; the newest where no step is given.
 Checkpoint find_checkpoint(const std::string& path, const std::string& run,
@@ -57,20 +49,6 @@ std::pair<std::string, std::optional<std::int64_t>> split_step(const std::string
         !std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return c >= '0' && c <= '9'; }))
         return {text, std::nullopt};
     return {text.substr(0, at), std::stoll(digits)};
-}
-
-RunCheckpoint at_checkpoint(Checkpoint checkpoint, const std::string& path) {
-    RunCheckpoint found;
-    found.checkpoint = std::move(checkpoint);
-    found.recipe = found.checkpoint.recipe.value(path);
-    complete_for_evaluation(found.recipe);
-    const Checkpoint& c = found.checkpoint;
-    const StackSpec& s = found.recipe.stack;
-    found.numerics = {
-        scalar_of(c, "residual_step", s.residual_step),
-        temperature(found.recipe.train.schedule, scalar_of(c, "temperature", s.temperature), c.step),
-        scalar_of(c, "eps", s.norm.eps)};
-    return found;
 }
 
 RunCheckpoint read_run_checkpoint(const std::string& path, const std::string& run,

@@ -2,6 +2,7 @@
 #include "app/lab/lab.h"
 
 #include "app/commands/change_runs.h"
+#include "app/lab/claims_check.h"
 #include "core/backend/cpu/default_threads.h"
 #include "core/probe/registry.h"
 #include "core/run/complete.h"
@@ -45,11 +46,13 @@ Lab::Lab(Options options, QObject* parent)
     now_.runs = defaultRuns();
     for (const LabRun& run : now_.runs) used_ids_.insert(run.id);
     nameUntrained(now_);
+    new ClaimsCheck(*this, engine_->threads(), callsIn(io_.get()), deliver_);  // a child
 }
 
 Lab::~Lab() {
     disconnect(&undo_, nullptr, this, nullptr);
     cancelReading();
+    delete &ClaimsCheck::of(*this);  // it reads checkpoints in the files' thread
     sweeps_.reset();
     engine_->shutDown();
     engine_->stop();
