@@ -8,6 +8,7 @@
 // receiving, Qt first calls its callbacks: each delivery acquires. Other shared data is checked as usual: a
 // thread that is busy with one event acquires nothing. An event may be received between its copies and the
 // wake-up: the copies themselves lie in a region of their own, which is not checked and never used again.
+#include <QtCore/qcoreapplication.h>
 #include <QtCore/qnamespace.h>
 #include <dlfcn.h>
 #include <link.h>
@@ -101,6 +102,15 @@ void operator delete(void* memory) noexcept {
 
 void operator delete(void* memory, std::size_t) noexcept {
     operator delete(memory);
+}
+
+/// An event of our own is written before it is posted.
+void QCoreApplication::postEvent(QObject* receiver, QEvent* event, int priority) {
+    using Post = void (*)(QObject*, QEvent*, int);
+    static const auto post =
+        reinterpret_cast<Post>(dlsym(RTLD_NEXT, "_ZN16QCoreApplication9postEventEP7QObjectP6QEventi"));
+    __tsan_release(&handover);
+    post(receiver, event, priority);
 }
 
 extern "C" void g_main_context_wakeup(struct _GMainContext* context) {
