@@ -78,10 +78,9 @@ class ClaimsDrawer::Counts : public QWidget {
 };
 
 ClaimsDrawer::ClaimsDrawer(Lab& lab, QWidget* over, QWidget* parent)
-    : QFrame(parent),
+    : Drawer(over, kWidth, parent),
       lab_(lab),
       check_(ClaimsCheck::of(lab)),
-      over_(over),
       title_(new QLabel(this)),
       state_(new QLabel(this)),
       remark_(new QLabel(this)),
@@ -94,9 +93,6 @@ ClaimsDrawer::ClaimsDrawer(Lab& lab, QWidget* over, QWidget* parent)
       list_(new ClaimsList(this)) {
     setObjectName(QStringLiteral("claimsDrawer"));
     setAccessibleName(tr("Claims"));
-    setFrameShape(QFrame::Box);
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
     QFont bold = title_->font();
     bold.setBold(true);
     title_->setFont(bold);
@@ -181,15 +177,11 @@ ClaimsDrawer::ClaimsDrawer(Lab& lab, QWidget* over, QWidget* parent)
         list_->refresh(id.toStdString());
         filter();
     });
-    over_->installEventFilter(this);
     filter();
-    hide();
 }
 
 void ClaimsDrawer::open() {
-    place();
-    show();
-    raise();
+    appear();
     list_->setFocus();
 }
 
@@ -288,15 +280,7 @@ void ClaimsDrawer::filter() {
     empty_->setVisible(shown.empty());
 }
 
-void ClaimsDrawer::place() {
-    const QRect area(over_->mapTo(parentWidget(), QPoint(0, 0)), over_->size());
-    const int width = std::min(kWidth, area.width());
-    setGeometry(area.right() + 1 - width, area.top(), width, area.height());
-}
-
 bool ClaimsDrawer::eventFilter(QObject* watched, QEvent* event) {
-    if (watched == over_ && isVisible() && (event->type() == QEvent::Resize || event->type() == QEvent::Move))
-        place();
     if (watched == search_ && event->type() == QEvent::KeyPress) {
         const int key = static_cast<QKeyEvent*>(event)->key();
         if (key == Qt::Key_Down || key == Qt::Key_Up || key == Qt::Key_Return || key == Qt::Key_Enter) {
@@ -305,14 +289,7 @@ bool ClaimsDrawer::eventFilter(QObject* watched, QEvent* event) {
             return true;
         }
     }
-    return QFrame::eventFilter(watched, event);
-}
-
-void ClaimsDrawer::keyPressEvent(QKeyEvent* event) {
-    if (event->key() == Qt::Key_Escape)
-        hide();
-    else
-        QFrame::keyPressEvent(event);
+    return Drawer::eventFilter(watched, event);
 }
 
 }  // namespace normscope::app

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "app/drawer.h"
 #include "core/claims/claim.h"
 
-#include <QFrame>
 #include <vector>
 
 class QComboBox;
@@ -18,9 +18,9 @@ struct CheckedClaims;
 class ClaimsList;
 class Lab;
 
-/// The papers' statements, and what their measurement on the selected run gives. It lies over the right end
-/// of an area, in no layout: it shifts nothing. Nothing is measured before it is asked for.
-class ClaimsDrawer : public QFrame {
+/// The papers' statements, and what their measurement on the selected run gives. Nothing is measured before
+/// it is asked for.
+class ClaimsDrawer : public Drawer {
     Q_OBJECT
   public:
     /// The left column of the panels stays in sight in a window of 1440 px.
@@ -39,13 +39,11 @@ class ClaimsDrawer : public QFrame {
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
-    void keyPressEvent(QKeyEvent* event) override;
     void showEvent(QShowEvent* event) override;
     void hideEvent(QHideEvent* event) override;
 
   private:
     class Counts;
-    void place();
     void press();
     /// All of it; only while visible.
     void refresh();
@@ -58,7 +56,6 @@ class ClaimsDrawer : public QFrame {
     const CheckedClaims* shown_ = nullptr;  ///< check_.shown() and outdated(), while visible
     QString outdated_;
     std::size_t drawn_ = 0;  ///< results of shown_ in the rows; after hiding, unknown
-    QWidget* over_;
     QLabel *title_, *state_, *remark_, *empty_;
     QPushButton* button_;
     Counts* counts_;

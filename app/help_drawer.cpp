@@ -34,12 +34,9 @@ QString section(const QString& heading, const QString& text, const QString& styl
 }  // namespace
 
 HelpDrawer::HelpDrawer(QWidget* over, QWidget* parent)
-    : QFrame(parent), over_(over), title_(new QLabel(this)), text_(new QTextBrowser(this)) {
+    : Drawer(over, kWidth, parent), title_(new QLabel(this)), text_(new QTextBrowser(this)) {
     setObjectName(QStringLiteral("helpDrawer"));
     setAccessibleName(tr("Help"));
-    setFrameShape(QFrame::Box);
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
     QFont bold = title_->font();
     bold.setBold(true);
     title_->setFont(bold);
@@ -58,8 +55,6 @@ HelpDrawer::HelpDrawer(QWidget* over, QWidget* parent)
     column->setContentsMargins(14, 8, 8, 8);
     column->addLayout(heading);
     column->addWidget(text_, 1);
-    over_->installEventFilter(this);
-    hide();
 }
 
 void HelpDrawer::explain(const widgets::Figure& figure) {
@@ -70,32 +65,11 @@ void HelpDrawer::explain(const widgets::Figure& figure) {
                    section(tr("Formula"), figure.formula, QStringLiteral("font-size: 14px")) +
                    section(tr("Source"), figure.source) + section(tr("Erratum"), figure.erratum) +
                    section(tr("Shown now"), figure.summary));
-    place();
-    show();
-    raise();
+    appear();
 }
 
 QString HelpDrawer::text() const {
     return title_->text() + u'\n' + text_->toPlainText();
-}
-
-void HelpDrawer::place() {
-    const QRect area(over_->mapTo(parentWidget(), QPoint(0, 0)), over_->size());
-    const int width = std::min(kWidth, area.width());
-    setGeometry(area.right() + 1 - width, area.top(), width, area.height());
-}
-
-bool HelpDrawer::eventFilter(QObject* watched, QEvent* event) {
-    if (watched == over_ && isVisible() && (event->type() == QEvent::Resize || event->type() == QEvent::Move))
-        place();
-    return QFrame::eventFilter(watched, event);
-}
-
-void HelpDrawer::keyPressEvent(QKeyEvent* event) {
-    if (event->key() == Qt::Key_Escape)
-        hide();
-    else
-        QFrame::keyPressEvent(event);
 }
 
 }  // namespace normscope::app

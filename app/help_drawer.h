@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <QFrame>
+#include "app/drawer.h"
 
 class QLabel;
 class QTextBrowser;
@@ -12,9 +12,8 @@ struct Figure;
 
 namespace normscope::app {
 
-/// The help on a panel: quantity, formula, source, erratum, and what it shows now. It lies over the right end
-/// of an area, in no layout: it shifts nothing.
-class HelpDrawer : public QFrame {
+/// The help on a panel: quantity, formula, source, erratum, and what it shows now.
+class HelpDrawer : public Drawer {
     Q_OBJECT
   public:
     static constexpr int kWidth = 400;
@@ -25,14 +24,7 @@ class HelpDrawer : public QFrame {
     void explain(const widgets::Figure& figure);
     QString text() const;
 
-  protected:
-    bool eventFilter(QObject* watched, QEvent* event) override;
-    void keyPressEvent(QKeyEvent* event) override;
-
   private:
-    void place();
-
-    QWidget* over_;
     QLabel* title_;
     QTextBrowser* text_;
 };

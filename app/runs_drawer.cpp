@@ -23,9 +23,8 @@ constexpr int kListAgain = 1000;  // ms, while a run trains
 }
 
 RunsDrawer::RunsDrawer(Lab& lab, QWidget* over, QWidget* parent)
-    : QFrame(parent),
+    : Drawer(over, kWidth, parent),
       lab_(lab),
-      over_(over),
       title_(new QLabel(tr("Recordings"), this)),
       empty_(new QLabel(this)),
       search_(new QLineEdit(this)),
@@ -33,9 +32,6 @@ RunsDrawer::RunsDrawer(Lab& lab, QWidget* over, QWidget* parent)
       list_later_(new QTimer(this)) {
     setObjectName(QStringLiteral("runsDrawer"));
     setAccessibleName(tr("Recordings"));
-    setFrameShape(QFrame::Box);
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
     QFont bold = title_->font();
     bold.setBold(true);
     title_->setFont(bold);
@@ -82,15 +78,11 @@ RunsDrawer::RunsDrawer(Lab& lab, QWidget* over, QWidget* parent)
     };
     connect(&lab_, &Lab::runsChanged, this, later);
     connect(&lab_, &Lab::dataChanged, this, later);
-    over_->installEventFilter(this);
-    hide();
 }
 
 void RunsDrawer::open() {
     lab_.listRecordings();
-    place();
-    show();
-    raise();
+    appear();
     search_->setFocus();
     search_->selectAll();
 }
@@ -208,15 +200,7 @@ void RunsDrawer::trashSelected() {
     if (of && !of->live) Q_EMIT trashRequested(of->path, nameOf(*of));
 }
 
-void RunsDrawer::place() {
-    const QRect area(over_->mapTo(parentWidget(), QPoint(0, 0)), over_->size());
-    const int width = std::min(kWidth, area.width());
-    setGeometry(area.right() + 1 - width, area.top(), width, area.height());
-}
-
 bool RunsDrawer::eventFilter(QObject* watched, QEvent* event) {
-    if (watched == over_ && isVisible() && (event->type() == QEvent::Resize || event->type() == QEvent::Move))
-        place();
     if (event->type() == QEvent::KeyPress) {
         const int key = static_cast<QKeyEvent*>(event)->key();
         if (watched == search_ && (key == Qt::Key_Down || key == Qt::Key_Up)) {
@@ -233,14 +217,7 @@ bool RunsDrawer::eventFilter(QObject* watched, QEvent* event) {
             return true;
         }
     }
-    return QFrame::eventFilter(watched, event);
-}
-
-void RunsDrawer::keyPressEvent(QKeyEvent* event) {
-    if (event->key() == Qt::Key_Escape)
-        hide();
-    else
-        QFrame::keyPressEvent(event);
+    return Drawer::eventFilter(watched, event);
 }
 
 }  // namespace normscope::app

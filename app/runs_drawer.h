@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "app/drawer.h"
 #include "app/lab/io_worker.h"
 
-#include <QFrame>
 #include <map>
 
 class QLabel;
@@ -16,10 +16,10 @@ namespace normscope::app {
 
 class Lab;
 
-/// The list of all recordings, the newest first: name, date, outcome, final loss, the curve of the loss. It
-/// lies over the right end of an area, in no layout: it shifts nothing. Enter, a double click or dragging a
+/// The list of all recordings, the newest first: name, date, outcome, final loss, the curve of the loss.
+/// Enter, a double click or dragging a
 /// row out adds its run to the comparison.
-class RunsDrawer : public QFrame {
+class RunsDrawer : public Drawer {
     Q_OBJECT
   public:
     static constexpr int kWidth = 440;
@@ -46,10 +46,8 @@ class RunsDrawer : public QFrame {
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
-    void keyPressEvent(QKeyEvent* event) override;
 
   private:
-    void place();
     void take(const QList<RecordingRow>& rows, bool complete);
     void filter();
     void addSelected();
@@ -57,7 +55,6 @@ class RunsDrawer : public QFrame {
     void sayState();
 
     Lab& lab_;
-    QWidget* over_;
     QLabel* title_;
     QLabel* empty_;
     QLineEdit* search_;
