@@ -139,13 +139,13 @@ void close_file(Handle file, const std::string& path) {
         throw SystemError(without_temporary_ending(path) + ": cannot write: " + last_error());
 }
 
-OpenedFile open_for_reading(const std::string& path, const std::string& part) {
+OpenedFile open_for_reading(const std::string& path, const std::function<void()>& check) {
     enter();
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) throw InputError(path + ": " + std::strerror(errno));
     if (S_ISDIR(status.st_mode)) throw InputError(path + ": is a directory, not a file");
     if (!S_ISREG(status.st_mode)) throw InputError(path + ": is not a regular file");
-    require_walked(path, part);
+    check ? check() : require_walked(path);
     OpenedFile opened;
     const Handle access = file_access();
     opened.file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access));

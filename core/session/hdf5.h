@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -76,9 +77,9 @@ struct OpenedFile {
     bool recording = false;  ///< still marked as being written: live, or its writer was killed
 };
 /// Opens for reading; also files of a live or killed SWMR writer. InputError for a missing, foreign,
-/// truncated file, and for one that the guard of foreign files rejects (core/session/foreign/guard.h); `part`
-/// is what will be read of it, as there.
-OpenedFile open_for_reading(const std::string& path, const std::string& part = {});
+/// truncated file, and for one that the guard of foreign files rejects (core/session/foreign/guard.h):
+/// `check`, called before the library sees the file, throws for it; by default require_walked().
+OpenedFile open_for_reading(const std::string& path, const std::function<void()>& check = {});
 
 /// A new group whose children keep the order of creation.
 Handle make_group(hid_t parent, const std::string& name);

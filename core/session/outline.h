@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -42,6 +43,12 @@ inline constexpr std::size_t whole_file_bytes = std::size_t{16} << 20;
 /// events, outcome and texts. Throws InputError.
 Session open_outline(const std::string& path, const std::vector<std::string>& probes,
                      std::size_t most_bytes = whole_file_bytes);
+
+/// The reading of open_outline(), in steps: `step` is called before the file is opened and before each run.
+/// The walker of foreign files makes the same calls (core/session/foreign/). Nullopt for a recording, which
+/// has no outlines.
+std::optional<Session> outline_in_steps(const std::string& path, const std::vector<std::string>& probes,
+                                        const std::function<void()>& step);
 
 /// What an outline lacks, as read.
 struct RunRest {

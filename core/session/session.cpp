@@ -85,14 +85,17 @@ void save_session(const std::string& path, const std::vector<RunData>& runs, con
 
 namespace {
 
-/// `read` reads a run of the group of runs.
+/// `read` reads a run of the group of runs; `step` is called before each.
 template <class Read>
-Session session_of(const hdf5::OpenedFile& opened, const std::string& path, Read read) {
+Session session_of(
+    const hdf5::OpenedFile& opened, const std::string& path, Read read,
+    const std::function<void()>& step = [] {}) {
     Session session;
     session.app_version = hdf5::read_text_attribute(opened.file, "app_version");
     session.created = hdf5::read_text_attribute(opened.file, "created");
     const Handle runs = hdf5::open_group(opened.file, "runs");
     for (const auto& id : hdf5::children(runs)) {
+        step();
         layout::ReadRun run = read(runs, id);
         session.runs.push_back(std::move(run.data));
         std::move(run.warnings.begin(), run.warnings.end(), std::back_inserter(session.warnings));
@@ -118,14 +121,25 @@ Session open_outline(const std::string& path, const std::vector<std::string>& pr
                      std::size_t most_bytes) {
     std::error_code unreadable;
     if (std::filesystem::file_size(path, unreadable) <= most_bytes || unreadable) return open_session(path);
-    auto opened = hdf5::open_for_reading(path, outline_part(probes));
+    WalkAhead ahead(path, outline_part(probes));
+    auto session = outline_in_steps(path, probes, [&] { ahead.next(); });
+    ahead.finish();
+    return session ? std::move(*session) : open_session(path);
+}
+
+std::optional<Session> outline_in_steps(const std::string& path, const std::vector<std::string>& probes,
+                                        const std::function<void()>& step) {
+    auto opened = hdf5::open_for_reading(path, step);
     layout::check_root(opened.file, path);
-    if (opened.recording) return open_session(path);
+    if (opened.recording) return std::nullopt;
     const auto file = std::make_shared<const HeldFile>(hdf5::Handle(H5Freopen(opened.file)), path);
-    return session_of(opened, path, [&](hid_t runs, const std::string& id) {
-        if (!layout::has_outline(runs, id)) return layout::read_run(runs, id, false);
-        return layout::ReadRun{layout::read_outline(runs, id, probes, path, file), {}};
-    });
+    return session_of(
+        opened, path,
+        [&](hid_t runs, const std::string& id) {
+            if (!layout::has_outline(runs, id)) return layout::read_run(runs, id, false);
+            return layout::ReadRun{layout::read_outline(runs, id, probes, path, file), {}};
+        },
+        step);
 }
 
 }  // namespace normscope

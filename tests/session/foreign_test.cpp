@@ -4,6 +4,7 @@
 #include "core/session/foreign/guard.h"
 #include "core/session/hdf5.h"
 #include "core/session/named_arrays.h"
+#include "core/session/outline.h"
 #include "core/session/session.h"
 #include "tests/session/sample_run.h"
 
@@ -16,8 +17,10 @@
 #include <QElapsedTimer>
 #include <QTemporaryDir>
 #include <QtTest>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 using namespace normscope;
 
@@ -106,6 +109,82 @@ class TestForeign : public QObject {
         std::ofstream(file, std::ios::app) << "x";  // changed: foreign again
         open_session(file);
         QCOMPARE(timesWalked(), 3);
+    }
+
+    /// The outlines of a large session are read while the walker walks: the same session, one walk.
+    void outlinesFollowTheWalker() {
+        const std::string file = path("runs.h5");
+        const std::vector runs{sample::run("a", 3000), sample::run("b", 3000), sample::run("c", 30)};
+        guard_foreign_files("");
+        save_session(file, runs, "{}");
+        const Session unguarded = open_outline(file, {"growth"}, 0);
+        guard_foreign_files(script("parts", "exec " NORMSCOPE_WALK " \"$1\" \"$2\""));
+        const Session guarded = open_outline(file, {"growth"}, 0);
+        QCOMPARE(guarded.runs.size(), std::size_t{3});
+        for (std::size_t i = 0; i < 3; ++i) {
+            QCOMPARE(guarded.runs[i].unread != nullptr, unguarded.runs[i].unread != nullptr);
+            QCOMPARE(guarded.runs[i].steps.rows(), unguarded.runs[i].steps.rows());
+            QCOMPARE(sample::difference(whole(guarded.runs[i]), runs[i]), std::string());
+        }
+        const int walks = timesWalked();  // the outlines, and the file as a whole for what they lack
+        open_outline(file, {"growth"}, 0);
+        QCOMPARE(timesWalked(), walks);
+    }
+
+    /// A step begins when the walker has ended it, not before.
+    void aReaderStaysBehindTheWalker() {
+        const std::string file = session("steps.h5"), go = path("go");
+        std::filesystem::remove(go);
+        guard_foreign_files(script(
+            "stepping", "printf .\nwhile [ ! -e " + go + " ]; do sleep 0.01; done\nprintf .\necho walked"));
+        WalkAhead ahead(file, outline_part({"growth"}));
+        ahead.next();
+        std::atomic<bool> begun = false;
+        std::thread reader([&] {
+            ahead.next();
+            begun = true;
+        });
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        const bool early = begun;
+        std::ofstream(go) << "";
+        reader.join();
+        QVERIFY(!early);
+        ahead.finish();
+        WalkAhead(file, outline_part({"growth"})).finish();
+        QCOMPARE(timesWalked(), 1);
+        WalkAhead(file, outline_part({"theta"})).finish();  // another part
+        QCOMPARE(timesWalked(), 2);
+    }
+
+    /// Whatever the walker meets after the first runs were read, the session is not opened.
+    void aWalkThatEndsInTheMiddleRejectsTheFile_data() {
+        QTest::addColumn<QString>("commands");
+        QTest::addColumn<QString>("line");
+        QTest::newRow("crash") << "printf ..\nkill -SEGV $$"
+                               << "makes the HDF5 library crash (";
+        QTest::newRow("crash after the last step") << "printf .....\nkill -ABRT $$"
+                                                   << "library crash (Aborted)";
+        QTest::newRow("rejected") << "printf ..\necho 'rejected: no'"
+                                  << ": no";
+        QTest::newRow("half a line") << "printf ..\nprintf walked"
+                                     << "makes the HDF5 library crash";
+        QTest::newRow("no end") << "printf ..\nexec sleep 100"
+                                << "does not come to an end with it within 500 ms";
+    }
+    void aWalkThatEndsInTheMiddleRejectsTheFile() {
+        QFETCH(QString, commands);
+        QFETCH(QString, line);
+        const std::string file = path("three.h5");
+        guard_foreign_files("");
+        save_session(file, std::vector{sample::run("a", 300), sample::run("b", 300), sample::run("c", 30)},
+                     "{}");
+        guard_foreign_files(script("ending", commands.toStdString()), std::chrono::milliseconds(500));
+        for (int i = 0; i < 2; ++i) {  // it is not remembered as sound
+            const std::string error = sample::input_error([&] { open_outline(file, {"growth"}, 0); });
+            QVERIFY2(QString::fromStdString(error).contains(line), error.c_str());
+            QVERIFY(error.find('\n') == std::string::npos);
+        }
+        QCOMPARE(timesWalked(), 2);
     }
 
     void whatThisProcessWroteIsNotWalked() {

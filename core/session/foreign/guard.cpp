@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -63,9 +64,11 @@ void remember(const State& state, const std::string& part) {
     g.in_order.emplace(state, part);
 }
 
-/// The walker as a child process that writes one line.
+/// The walker as a child process that writes its steps and one line.
 class Child {
   public:
+    static constexpr std::size_t kMostText = std::size_t{1} << 20;
+
     Child(const std::string& walker, const std::string& path, const std::string& part) {
         int ends[2];
         if (::pipe2(ends, O_CLOEXEC) != 0) fail(walker, errno);
@@ -104,21 +107,22 @@ class Child {
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
 
-    /// Reads until the child closes its end; false when the time runs out before.
-    bool read_all(std::string& text, std::chrono::milliseconds patience) const {
-        const auto deadline = Clock::now() + patience;
+    enum class Got { Text, End, Nothing };
+    /// Appends what the child has written next; Nothing when the time runs out before.
+    Got read(std::string& text, Clock::time_point deadline) const {
         char buffer[512];
         for (;;) {
             const auto left =
                 std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
             pollfd wait{from_, POLLIN, 0};
-            const int ready = left > 0 ? ::poll(&wait, 1, static_cast<int>(left)) : 0;
+            const int ready = ::poll(&wait, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
             if (ready < 0 && errno == EINTR) continue;
-            if (ready <= 0) return false;
+            if (ready <= 0) return Got::Nothing;
             const ssize_t got = ::read(from_, buffer, sizeof buffer);
             if (got < 0 && errno == EINTR) continue;
-            if (got <= 0) return true;
-            if (text.size() < 4096) text.append(buffer, static_cast<std::size_t>(got));
+            if (got <= 0) return Got::End;
+            if (text.size() < kMostText) text.append(buffer, static_cast<std::size_t>(got));
+            return Got::Text;
         }
     }
 
@@ -189,7 +193,60 @@ std::optional<std::vector<std::string>> outline_probes(const std::string& part) 
     return probes;
 }
 
-void require_walked(const std::string& path, const std::string& part) {
+struct WalkAhead::Walking {
+    std::string path, part;
+    State state{};
+    std::chrono::milliseconds patience;
+    Clock::time_point deadline;
+    Child child;
+    std::string written;    ///< by the walker, without the steps that were taken
+    std::size_t ahead = 0;  ///< steps that it has ended and the reader has not begun
+    bool ended = false;     ///< it has closed its end
+
+    Walking(const std::string& walker, std::string of, std::string of_part, const State& as,
+            std::chrono::milliseconds most)
+        : path(std::move(of)),
+          part(std::move(of_part)),
+          state(as),
+          patience(most),
+          deadline(Clock::now() + most),
+          child(walker, path, part) {}
+
+    void read() {
+        switch (child.read(written, deadline)) {
+            case Child::Got::Nothing:
+                child.end();
+                throw InputError(path,
+                                 "the HDF5 library does not come to an end with it within " +
+                                     std::to_string(patience.count()) + " ms",
+                                 kAllowed);
+            case Child::Got::End:
+                ended = true;
+                break;
+            case Child::Got::Text:
+                break;
+        }
+        const std::size_t steps = std::min(written.find_first_not_of(walked_step), written.size());
+        ahead += steps;
+        written.erase(0, steps);
+    }
+    /// Throws unless the walker came to its end with the file in order.
+    void require_order() {
+        const int status = child.status();
+        if (written == "walked\n") return;
+        if (written.starts_with("rejected: ") && written.ends_with('\n'))
+            throw InputError(path + ": " + written.substr(10, written.size() - 11));
+        throw InputError(
+            path,
+            "damaged so that it makes the HDF5 library crash" +
+                (status >= 0 && WIFSIGNALED(status) ? " (" + std::string(::strsignal(WTERMSIG(status))) + ")"
+                                                    : std::string()),
+            kAllowed);
+    }
+    static constexpr const char* kAllowed = "a file that can be walked from end to end";
+};
+
+WalkAhead::WalkAhead(const std::string& path, const std::string& part) {
     std::string walker;
     std::chrono::milliseconds patience{};
     State state{};
@@ -202,26 +259,32 @@ void require_walked(const std::string& path, const std::string& part) {
         walker = g.walker;
         patience = g.patience;
     }
-    Child child(walker, path, part);
-    std::string answer;
-    const std::string allowed = "a file that can be walked from end to end";
-    if (!child.read_all(answer, patience)) {
-        child.end();
-        throw InputError(path,
-                         "the HDF5 library does not come to an end with it within " +
-                             std::to_string(patience.count()) + " ms",
-                         allowed);
+    walking_ = std::make_unique<Walking>(walker, path, part, state, patience);
+}
+
+WalkAhead::~WalkAhead() = default;
+
+void WalkAhead::next() {
+    if (!walking_) return;
+    while (walking_->ahead == 0 && !walking_->ended) walking_->read();
+    if (walking_->ahead > 0) {
+        --walking_->ahead;
+        return;
     }
-    const int status = child.status();
-    if (answer == "walked\n") return remember(state, part);
-    if (answer.starts_with("rejected: ") && answer.ends_with('\n'))
-        throw InputError(path + ": " + answer.substr(10, answer.size() - 11));
-    throw InputError(
-        path,
-        "damaged so that it makes the HDF5 library crash" +
-            (status >= 0 && WIFSIGNALED(status) ? " (" + std::string(::strsignal(WTERMSIG(status))) + ")"
-                                                : std::string()),
-        allowed);
+    // Its last step is ended by its last line.
+    finish();
+}
+
+void WalkAhead::finish() {
+    if (!walking_) return;
+    while (!walking_->ended) walking_->read();
+    walking_->require_order();
+    remember(walking_->state, walking_->part);
+    walking_ = nullptr;
+}
+
+void require_walked(const std::string& path) {
+    WalkAhead(path, {}).finish();
 }
 
 void trust_as_it_is(const std::string& path) {

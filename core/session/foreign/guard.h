@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,12 +30,35 @@ bool guards_foreign_files();
 std::string installed_walker();
 
 /// InputError, one line, where the file makes the walker crash, run out of time or reject. SystemError where
-/// the walker cannot be started. Cheap for a file that has not changed since it was last checked. `part`:
-/// what will be read, empty for anything, else outline_part().
-void require_walked(const std::string& path, const std::string& part = {});
+/// the walker cannot be started. Cheap for a file that has not changed since it was last checked.
+void require_walked(const std::string& path);
+
+/// A walk of a part of a file (outline_part()) that its reader follows step by step: walker and reader make
+/// the same calls in the same order, and the reader begins a step when the walker has ended it. So the check
+/// takes hardly longer than the reading. Without a guard, and for a part that was checked before, there is
+/// nothing to wait for.
+class WalkAhead {
+  public:
+    /// Starts the walker. SystemError where it cannot be started.
+    WalkAhead(const std::string& path, const std::string& part);
+    ~WalkAhead();
+    WalkAhead(const WalkAhead&) = delete;
+    WalkAhead& operator=(const WalkAhead&) = delete;
+
+    /// Returns when the walker has ended the next step. Errors as require_walked().
+    void next();
+    /// Returns when it has ended them all, and remembers the part as checked. Errors as require_walked().
+    void finish();
+
+  private:
+    struct Walking;
+    std::unique_ptr<Walking> walking_;
+};
+/// What the walker writes for each step that it has ended.
+inline constexpr char walked_step = '.';
 
 /// The outlines of a session's runs with these probes, as a word for the walker: it reads them with the
-/// function that will read them here, so that what it survives is survived here.
+/// function that will read them here, so that what it survives is survived here too.
 std::string outline_part(const std::vector<std::string>& probes);
 /// The probes of that word; nullopt for another.
 std::optional<std::vector<std::string>> outline_probes(const std::string& part);

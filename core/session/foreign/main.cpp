@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// normscope-walk FILE [PART]: started by the other programs on foreign files, see guard.h. Prints "walked" or
-// "rejected: why"; nothing if it crashes.
+// normscope-walk FILE [PART]: started by the other programs on foreign files, see guard.h. Prints a dot for
+// each step of a part, then "walked" or "rejected: why"; no line if it crashes.
+#include "core/session/foreign/guard.h"
 #include "core/session/foreign/walk.h"
 
 #include <signal.h>
@@ -24,7 +25,8 @@ int main(int argc, char** argv) {
     ::setrlimit(RLIMIT_AS, &memory);
 #endif
     try {
-        std::string rejected = normscope::walk_part(argv[1], argc == 3 ? argv[2] : "");
+        std::string rejected = normscope::walk_part(
+            argv[1], argc == 3 ? argv[2] : "", [] { std::cout << normscope::walked_step << std::flush; });
         std::replace(rejected.begin(), rejected.end(), '\n', ' ');
         std::cout << (rejected.empty() ? "walked" : "rejected: " + rejected) << std::endl;
     } catch (const std::exception& error) {

@@ -167,10 +167,16 @@ std::string walk_file(const std::string& path) {
     return {};
 }
 
-std::string walk_part(const std::string& path, const std::string& part) {
+std::string walk_part(const std::string& path, const std::string& part, const std::function<void()>& ended) {
     const auto probes = outline_probes(part);
     if (!probes) return walk_file(path);
-    passing_over_errors([&] { open_outline(path, *probes, 0); });
+    bool first = true;
+    passing_over_errors([&] {
+        outline_in_steps(path, *probes, [&] {
+            if (!first) ended();
+            first = false;
+        });
+    });
     return {};
 }
 

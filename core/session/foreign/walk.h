@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <functional>
 #include <string>
 
 namespace normscope {
@@ -14,7 +15,8 @@ namespace normscope {
 /// if there is none: parts that lie in other files, which are not walked.
 std::string walk_file(const std::string& path);
 
-/// The same for a part of the file (guard.h, outline_part).
-std::string walk_part(const std::string& path, const std::string& part);
+/// The same for a part of the file (guard.h, outline_part); calls `ended` after each of its steps but the
+/// last.
+std::string walk_part(const std::string& path, const std::string& part, const std::function<void()>& ended);
 
 }  // namespace normscope
