@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/run/sweep_results.h"
+#include "core/run/sweep_scalar.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace normscope {
+
+/// A number that the gallery takes from one recorded run.
+struct GalleryQuantity {
+    enum class Kind {
+        Loss,     ///< nat; SweepRow::final_loss
+        Spikes,   ///< number of "spike" events
+        Outcome,  ///< 1 where the run ended in one of `states`, else 0
+        Probe     ///< `scalar`
+    } kind = Kind::Loss;
+    /// Of a probe's samples: the first, the last, the last ÷ the first, or the share of the way that an entry
+    /// moved (the sum of its absolute changes) which lies in the first fifth of the steps, mean over entries.
+    enum class When { First, Last, LastOverFirst, EarlyShare };
+
+    std::vector<RunState> states;  ///< Outcome
+    SweepScalar scalar;            ///< Probe
+    When when = When::Last;        ///< Probe
+    bool operator==(const GalleryQuantity&) const = default;
+
+    std::string title() const;  ///< "final loss", "growth: ma, last entry, last sample"
+};
+
+/// Values of keys of a sweep's grid: which of its runs, all seeds.
+using GalleryCell = std::map<std::string, std::string>;
+
+/// One statement of a figure as a number: an effect, one value a seed, with the side of a limit on which the
+/// paper has it.
+struct GalleryMeasure {
+    enum class Effect {
+        Value,       ///< the quantity itself
+        Difference,  ///< `quantity` in `of` − `against_quantity` in `against`, the same seed
+        Ratio        ///< `quantity` in `of` ÷ `against_quantity` in `against`, the same seed
+    } effect = Effect::Value;
+    enum class Side { Above, Below, Near };
+
+    std::string name;  ///< "final loss, Post-LN − Pre-LN"
+    GalleryQuantity quantity, against_quantity;
+    GalleryCell of, against;  ///< a value of every key of the grid; `against` is empty for Effect::Value
+    Side side = Side::Above;
+    double limit = 0;             ///< the effect lies above or below it; Near: within `tolerance` of it
+    double tolerance = 0;         ///< Near: relative to the limit; ours, since papers state none
+    std::optional<double> paper;  ///< the effect's size in the paper, in the same unit
+    std::string unit;             ///< "nat"; empty where dimensionless
+};
+
+/// A figure or table of one of the papers at the scale of a laboratory: a sweep, and what is measured on it.
+struct GalleryEntry {
+    std::string id;         ///< "e-fig1-loss": letter of the paper, place, what
+    std::string title;      ///< "Final loss of Pre-LN and Post-LN"
+    std::string place;      ///< "Figure 1, top left; Table 1"
+    std::string statement;  ///< of the paper, in our words
+    SweepSpec sweep;
+    std::vector<GalleryMeasure> measures;
+
+    const char* paper() const;  ///< "Emadi", "null-space note", "GPAS", "Baek", "Kan"
+    /// The quantities of all measures, each once: what is read from a recording.
+    std::vector<GalleryQuantity> quantities() const;
+};
+
+/// All entries (resources/gallery/NAME.json, compiled in), in the order of the papers. Parsed at the first
+/// call. Any thread.
+const std::vector<GalleryEntry>& gallery();
+const GalleryEntry* find_gallery_entry(const std::string& id);  ///< nullptr when unknown
+
+/// Reads one entry; InputError names what is missing, unknown or out of range, where, and what is allowed:
+/// { "format": "normscope-gallery", "version": 1, "title", "place", "statement", "sweep": {"preset", "set":
+/// ["KEY=VALUE", …], "grid": ["KEY=VALUES", …], "seeds": "42:46"}, "measures": [{"name", "effect": "value",
+/// "difference" or "ratio", "quantity", "against_quantity", "of": {KEY: VALUE}, "against": {KEY: VALUE},
+/// "is": ">", "<" or "≈", "than", "within", "paper"}] }. A quantity is "loss", "spikes", {"outcome": [STATE,
+/// …]} or {"probe", "array", "over": "largest" …, "when": "last" …}. `against` has the keys in which it
+/// differs from `of`.
+GalleryEntry read_gallery_entry(const std::string& id, const std::string& json_text);
+
+}  // namespace normscope
