@@ -33,13 +33,14 @@ Preflight measured(const Recipe& recipe) {
     return preflight(recipe, pool);
 }
 
-const PreflightRow& row_of(const PreflightSection& section, const std::string& name) {
+/// A copy: the section may be a temporary.
+PreflightRow row_of(const PreflightSection& section, const std::string& name) {
     for (const PreflightRow& row : section.rows)
         if (row.name == name) return row;
     throw std::runtime_error("no row " + name);
 }
 
-const PreflightRow& class_of(const PreflightSection& section) {
+PreflightRow class_of(const PreflightSection& section) {
     return row_of(section, "class of the state's size");
 }
 
@@ -103,7 +104,7 @@ class PreflightTest : public QObject {
             {shift, "mismatch, GEMM alone in BF16", "mismatch", "bf16_autocast_hidden", ""},
         };
         for (const Expected& expected : table) {
-            const PreflightRow& row = row_of(expected.section, expected.name);
+            const PreflightRow row = row_of(expected.section, expected.name);
             const double value = last_of(recipe, expected.probe, expected.value);
             QVERIFY2(std::isnan(value) ? std::isnan(row.value) : row.value == value, expected.name);
             // Without norms a value overflows FP16, and the row states so.
@@ -121,7 +122,7 @@ class PreflightTest : public QObject {
                  gradient_ratio(gradients.find("hidden")->data));
         // The largest gain found of all layers, with the bound of the same layer.
         const ProbeResult& lipschitz = result.run.probes.at("lipschitz").front();
-        const PreflightRow& gain = row_of(backward, "largest gain found of a layer");
+        const PreflightRow gain = row_of(backward, "largest gain found of a layer");
         const auto &found = lipschitz.find("layer_measured")->data, &bounds = lipschitz.find("layer")->data;
         std::size_t at = 0;
         while (at < found.size() && found[at] != gain.value) ++at;
@@ -137,14 +138,14 @@ class PreflightTest : public QObject {
         std::vector<double> layers;
         for (std::size_t k = 0; k < ma.size(); k += 2) layers.push_back(ma[k]);
         const GrowthClass growth = classify_growth(layers);
-        const PreflightRow& row = row_of(result.sections[1], "class of growth with depth");
+        const PreflightRow row = row_of(result.sections[1], "class of growth with depth");
         QCOMPARE(std::isfinite(row.value), std::isfinite(growth.lead));
         if (std::isfinite(growth.lead)) QCOMPARE(row.value, growth.lead);
         QCOMPARE(row.bound, growth_decisive_lead);
         const bool decided = growth.verdict == GrowthClass::Verdict::decided;
         QCOMPARE(row.word, decided ? std::string(growth_model_name(growth.best)) : std::string("undecided"));
         // Seven layers are too few to tell.
-        const PreflightRow& few = row_of(measured(stack_of(Scheme::Pre, 7)).sections[1], row.name);
+        const PreflightRow few = row_of(measured(stack_of(Scheme::Pre, 7)).sections[1], row.name);
         QCOMPARE(few.word, std::string("undecided"));
         QVERIFY(std::isnan(few.value));
     }
@@ -174,7 +175,7 @@ class PreflightTest : public QObject {
         QCOMPARE(row.validity, std::string("broken from layer 3 ffn on: no norm bounds that branch"));
         QCOMPARE(row_of(result.sections[0], "branches without a norm").value, 1.0);
         QCOMPARE(row_of(result.sections[0], "branches that only read a normed input").value, 15.0);
-        const PreflightRow& bound = row_of(result.sections[1], "mean |x| after the last layer");
+        const PreflightRow bound = row_of(result.sections[1], "mean |x| after the last layer");
         QVERIFY(std::isnan(bound.bound));
         QCOMPARE(bound.validity, std::string("broken at layer 3 ffn: its branch has no norm"));
         QCOMPARE(row_of(result.sections[3], "exact W₂, clean to perturbed").validity, bound.validity);
@@ -228,7 +229,7 @@ class PreflightTest : public QObject {
     /// What no number decides has none.
     void theOptimumHasNoVerdict() {
         const PreflightSection section = rule_of(stack_of(Scheme::Peri));
-        const PreflightRow& row = row_of(section, "existence of an optimum (HJB)");
+        const PreflightRow row = row_of(section, "existence of an optimum (HJB)");
         QCOMPARE(row.word, std::string("no number decides it"));
         QVERIFY(std::isnan(row.value) && std::isnan(row.bound));
     }
