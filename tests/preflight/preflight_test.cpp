@@ -170,7 +170,7 @@ class PreflightTest : public QObject {
         layer.ffn.in = false;
         recipe.stack.layers.push_back(layer);
         const Preflight result = measured(recipe);
-        const PreflightRow& row = class_of(result.sections[0]);
+        const PreflightRow row = class_of(result.sections[0]);
         QCOMPARE(row.word, std::string("not bounded by the rule"));
         QCOMPARE(row.validity, std::string("broken from layer 3 ffn on: no norm bounds that branch"));
         QCOMPARE(row_of(result.sections[0], "branches without a norm").value, 1.0);
