@@ -38,7 +38,8 @@ struct StepTable {
 struct RunEvent {
     std::int64_t step = 0;
     std::string
-        kind;  ///< "knob", "spike", "overflow", "outcome", "checkpoint", "resume", "series", "weights"
+        kind;  ///< "knob", "spike", "overflow", "outcome", "checkpoint", "resume", "series", "weights",
+               ///< "watch", "watches"
     std::string text;
 };
 
