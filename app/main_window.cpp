@@ -275,8 +275,8 @@ void MainWindow::connectStrip() {
     connect(strip_, &widgets::RunStrip::runMenuRequested, this, [this](const QString& id, const QPoint& at) {
         Q_EMIT strip_->runSelected(id);
         QMenu menu(this);
-        for (const char* name : {"pin", "fork", "resume", "watch", "probeCosts", "addSeeds", "groupSeeds", "rename", "removeRun",
-                                 "copyExperiment", "pasteExperiment"})
+        for (const char* name : {"pin", "fork", "resume", "watch", "probeCosts", "addSeeds", "groupSeeds",
+                                 "rename", "removeRun", "copyExperiment", "pasteExperiment"})
             menu.addAction(findChild<QAction*>(QLatin1String(name)));
         menu.exec(at);
     });

@@ -26,9 +26,12 @@ constexpr int kRefreshMs = 500;
 
 QString titleOf(ProbesPreset preset) {
     switch (preset) {
-        case ProbesPreset::Economy: return ProbeCostsDialog::tr("&Economy: the cheap probes, rarely");
-        case ProbesPreset::Standard: return ProbeCostsDialog::tr("&Standard: the usual probes");
-        case ProbesPreset::Full: return ProbeCostsDialog::tr("&Full: every probe");
+        case ProbesPreset::Economy:
+            return ProbeCostsDialog::tr("&Economy: the cheap probes, rarely");
+        case ProbesPreset::Standard:
+            return ProbeCostsDialog::tr("&Standard: the usual probes");
+        case ProbesPreset::Full:
+            return ProbeCostsDialog::tr("&Full: every probe");
     }
     return {};
 }
@@ -128,25 +131,25 @@ void ProbeCostsDialog::showTimes() {
     const LabRun& run = lab_.selected();
     const ProbeTimes times = run.trained() ? probe_times(*run.data, run.replayed) : ProbeTimes();
     const QString name = QString::fromStdString(run.data->name);
-    total_->setText(
-        times.steps_ms > 0
-            ? tr("Measured, %1: all probes %2 of the time of %3 steps")
-                  .arg(name, percentText(times.share(times.probes_ms)))
-                  .arg(run.data->steps.rows())
-            : tr("Measured, %1: nothing yet, its training has not begun").arg(name));
+    total_->setText(times.steps_ms > 0
+                        ? tr("Measured, %1: all probes %2 of the time of %3 steps")
+                              .arg(name, percentText(times.share(times.probes_ms)))
+                              .arg(run.data->steps.rows())
+                        : tr("Measured, %1: nothing yet, its training has not begun").arg(name));
     times_->setRowCount(static_cast<int>(times.probes.size()));
     for (std::size_t i = 0; i < times.probes.size(); ++i) {
         const ProbeTime& time = times.probes[i];
         const ProbeInfo* info = find_probe(time.probe);
-        const QString cells[] = {
-            info ? QString::fromUtf8(info->title) : QString::fromStdString(time.probe),
-            QString::number(time.samples), widgets::numberText(time.ms / static_cast<double>(time.samples), 3),
-            percentText(times.share(time.ms))};
+        const QString cells[] = {info ? QString::fromUtf8(info->title) : QString::fromStdString(time.probe),
+                                 QString::number(time.samples),
+                                 widgets::numberText(time.ms / static_cast<double>(time.samples), 3),
+                                 percentText(times.share(time.ms))};
         for (int c = 0; c < 4; ++c) {
             const int row = static_cast<int>(i);
             if (!times_->item(row, c)) times_->setItem(row, c, new QTableWidgetItem);
             times_->item(row, c)->setText(cells[c]);
-            times_->item(row, c)->setTextAlignment(Qt::AlignVCenter | (c == 0 ? Qt::AlignLeft : Qt::AlignRight));
+            times_->item(row, c)->setTextAlignment(Qt::AlignVCenter |
+                                                   (c == 0 ? Qt::AlignLeft : Qt::AlignRight));
         }
     }
 }

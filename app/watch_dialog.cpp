@@ -20,12 +20,18 @@ namespace {
 
 QString titleOf(WatchQuantity quantity) {
     switch (quantity) {
-        case WatchQuantity::GradNorm: return WatchDialog::tr("Gradient norm");
-        case WatchQuantity::GradRatio: return WatchDialog::tr("Gradient ratio, first layer over last");
-        case WatchQuantity::Loss: return WatchDialog::tr("Loss (nat)");
-        case WatchQuantity::HiddenRms: return WatchDialog::tr("RMS of any hidden state");
-        case WatchQuantity::NonFinite: return WatchDialog::tr("A value that is not finite");
-        case WatchQuantity::Entropy: return WatchDialog::tr("Attention entropy of any head");
+        case WatchQuantity::GradNorm:
+            return WatchDialog::tr("Gradient norm");
+        case WatchQuantity::GradRatio:
+            return WatchDialog::tr("Gradient ratio, first layer over last");
+        case WatchQuantity::Loss:
+            return WatchDialog::tr("Loss (nat)");
+        case WatchQuantity::HiddenRms:
+            return WatchDialog::tr("RMS of any hidden state");
+        case WatchQuantity::NonFinite:
+            return WatchDialog::tr("A value that is not finite");
+        case WatchQuantity::Entropy:
+            return WatchDialog::tr("Attention entropy of any head");
     }
     return {};
 }
@@ -57,8 +63,8 @@ WatchDialog::WatchDialog(const std::vector<WatchSpec>& watch, const QString& run
     problem_->setWordWrap(true);
     problem_->setMinimumHeight(2 * problem_->fontMetrics().height());  // the fields do not move
     QPalette colours = problem_->palette();
-    colours.setColor(QPalette::WindowText, widgets::readable(widgets::themeOf(palette()).bad,
-                                                             palette().color(QPalette::Window)));
+    colours.setColor(QPalette::WindowText,
+                     widgets::readable(widgets::themeOf(palette()).bad, palette().color(QPalette::Window)));
     problem_->setPalette(colours);
     add_->setObjectName(QStringLiteral("watchAdd"));
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
@@ -139,9 +145,10 @@ void WatchDialog::number() {
         rows_[i].is->setAccessibleName(tr("Above or below, watchpoint %1").arg(place));
         rows_[i].value->setAccessibleName(tr("Value of watchpoint %1").arg(place));
         rows_[i].remove->setAccessibleName(tr("Remove watchpoint %1").arg(place));
-        const std::pair<QWidget*, const char*> named[] = {
-            {rows_[i].quantity, "Quantity"}, {rows_[i].is, "Is"}, {rows_[i].value, "Value"},
-            {rows_[i].remove, "Remove"}};
+        const std::pair<QWidget*, const char*> named[] = {{rows_[i].quantity, "Quantity"},
+                                                          {rows_[i].is, "Is"},
+                                                          {rows_[i].value, "Value"},
+                                                          {rows_[i].remove, "Remove"}};
         for (const auto& [part, name] : named)
             part->setObjectName(QStringLiteral("watch%1%2").arg(QLatin1String(name)).arg(i));
     }

@@ -8,11 +8,38 @@
 #include "app/probe_costs_dialog.h"
 #include "app/watch_dialog.h"
 
+#include <QEvent>
+#include <QLabel>
+
 namespace normscope::app {
+
+namespace {
+
+/// Opens the cost of the probes by a click on the line that shows it.
+class CostClick final : public QObject {
+  public:
+    CostClick(MainWindow& window, QWidget& line) : QObject(&line), window_(window) {
+        line.installEventFilter(this);
+        line.setCursor(Qt::PointingHandCursor);
+        line.setToolTip(MainWindow::tr("Which probes are measured, and what each takes (Ctrl+Shift+P)"));
+    }
+
+  protected:
+    bool eventFilter(QObject* watched, QEvent* event) override {
+        if (event->type() == QEvent::MouseButtonRelease) showProbeCosts(window_);
+        return QObject::eventFilter(watched, event);
+    }
+
+  private:
+    MainWindow& window_;
+};
+
+}  // namespace
 
 void addWatch(MainWindow& window) {
     MainWindow* w = &window;
     Lab* lab = window.lab();
+    new CostClick(window, *w->findChild<QLabel*>(QStringLiteral("rates")));
     QObject::connect(lab, &Lab::watchTriggered, w, [w, lab](const QStringList& lines) {
         const QString text = lines.join(u'\n');
         // All of them may have ended with that step.

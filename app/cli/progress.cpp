@@ -93,8 +93,7 @@ void Progress::show(const RunDelta& delta) {
 }
 
 void Progress::show(const RunEvent& event) {
-    if (json_)
-        return print({{"event", event.kind}, {"step", event.step}, {"text", event.text}});
+    if (json_) return print({{"event", event.kind}, {"step", event.step}, {"text", event.text}});
     if (bar_open_) std::cout << "\r\033[K";
     std::cout << "step " << event.step << ": " << event.kind << ", " << event.text << std::endl;
 }

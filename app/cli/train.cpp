@@ -79,8 +79,8 @@ void use_probes(Recipe& recipe, const std::string& word, Progress& progress) {
     std::snprintf(text, sizeof text,
                   "probes %s: %zu, predicted to take %.2g %% of the steps' time before step %lld and %.2g %% "
                   "from there on",
-                  word.c_str(), recipe.probes.size(), 100 * share.first,
-                  static_cast<long long>(kDenseSteps), 100 * share.later);
+                  word.c_str(), recipe.probes.size(), 100 * share.first, static_cast<long long>(kDenseSteps),
+                  100 * share.later);
     progress.note(text);
 }
 

@@ -256,8 +256,8 @@ class Lab : public QObject {
     void measuringChanged();
     void noticesChanged();  ///< a run's rejection, its gate warnings, or that it is not recorded
     void problem(const QString& message);
-    void devicesChanged();   ///< found, chosen, or their memory
-    void runsFailed();       ///< failedRuns() has one more
+    void devicesChanged();  ///< found, chosen, or their memory
+    void runsFailed();      ///< failedRuns() has one more
     /// Watchpoints triggered, one line each; training is paused.
     void watchTriggered(const QStringList& lines);
     void remediesChanged();  ///< remedyTrials()

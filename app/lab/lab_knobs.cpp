@@ -117,23 +117,25 @@ void Lab::commitList(const QString& key, const std::function<Recipe(const Recipe
 }
 
 void Lab::setWatch(const std::vector<WatchSpec>& watch) {
-    commitList(QStringLiteral("watch"),
-               [&](Recipe recipe) {
-                   recipe.watch = watch;
-                   return recipe;
-               },
-               tr("watch %1").arg(QString::fromStdString(watch_text(watch))));
+    commitList(
+        QStringLiteral("watch"),
+        [&](Recipe recipe) {
+            recipe.watch = watch;
+            return recipe;
+        },
+        tr("watch %1").arg(QString::fromStdString(watch_text(watch))));
 }
 
 void Lab::setProbesPreset(ProbesPreset preset) {
-    commitList(QStringLiteral("probes"),
-               [&](Recipe recipe) {
-                   Recipe completed = recipe;
-                   complete_without_data(completed);
-                   recipe.probes = probes_of(preset, completed);
-                   return recipe;
-               },
-               tr("probes %1").arg(QLatin1String(word_of(preset))));
+    commitList(
+        QStringLiteral("probes"),
+        [&](Recipe recipe) {
+            Recipe completed = recipe;
+            complete_without_data(completed);
+            recipe.probes = probes_of(preset, completed);
+            return recipe;
+        },
+        tr("probes %1").arg(QLatin1String(word_of(preset))));
 }
 
 void Lab::renameRun(int index, const QString& name) {

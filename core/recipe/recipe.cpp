@@ -64,8 +64,9 @@ void list_fields(Fields& f, Recipe& r) {
     f.group("stack", [&] { list_fields(f, r.stack); });
     list_fields(f, r.train);
     list_probes(f, r.probes);
-    f.list("watch", r.watch.size(), [&](std::size_t n) { r.watch.assign(n, {}); },
-           [&](std::size_t i) { list_fields(f, r.watch[i]); });
+    f.list(
+        "watch", r.watch.size(), [&](std::size_t n) { r.watch.assign(n, {}); },
+        [&](std::size_t i) { list_fields(f, r.watch[i]); });
 }
 
 Recipe parse_recipe(const std::string& text, const std::string& where) {

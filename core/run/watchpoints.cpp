@@ -34,17 +34,22 @@ std::optional<Furthest> furthest(std::span<const double> values, WatchComparator
 std::optional<Furthest> measured(const WatchSpec& spec, const WatchedStep& step) {
     const auto one = [&](double value) { return furthest({&value, 1}, spec.is); };
     switch (spec.quantity) {
-        case WatchQuantity::GradNorm: return one(step.grad_norm);
-        case WatchQuantity::GradRatio: return one(step.grad_ratio);
-        case WatchQuantity::Loss: return one(step.loss);
-        case WatchQuantity::HiddenRms: return furthest(step.hidden_rms, spec.is);
+        case WatchQuantity::GradNorm:
+            return one(step.grad_norm);
+        case WatchQuantity::GradRatio:
+            return one(step.grad_ratio);
+        case WatchQuantity::Loss:
+            return one(step.loss);
+        case WatchQuantity::HiddenRms:
+            return furthest(step.hidden_rms, spec.is);
         case WatchQuantity::NonFinite: {
             const bool finite = std::isfinite(step.loss) && std::isfinite(step.grad_norm) &&
                                 std::all_of(step.hidden_rms.begin(), step.hidden_rms.end(),
                                             [](double rms) { return std::isfinite(rms); });
             return one(finite ? 0 : 1);
         }
-        case WatchQuantity::Entropy: break;
+        case WatchQuantity::Entropy:
+            break;
     }
     const NamedArray* entropy = step.attention ? step.attention->find("entropy") : nullptr;
     return entropy ? furthest(entropy->data, spec.is) : std::nullopt;
@@ -74,9 +79,8 @@ std::string short_number(double v) {
 }  // namespace
 
 void validate_watch(const Recipe& recipe) {
-    const bool attention =
-        std::any_of(recipe.probes.begin(), recipe.probes.end(),
-                    [](const ProbePlan& plan) { return plan.id == kAttention; });
+    const bool attention = std::any_of(recipe.probes.begin(), recipe.probes.end(),
+                                       [](const ProbePlan& plan) { return plan.id == kAttention; });
     for (std::size_t i = 0; i < recipe.watch.size(); ++i)
         if (recipe.watch[i].quantity == WatchQuantity::Entropy && !attention)
             throw InputError("watch[" + std::to_string(i) + "].quantity",

@@ -107,9 +107,8 @@ class WatchWindowTest : public QObject {
         QVERIFY(ratio.back() < 0.01);
         const QString value = QString::number(ratio.back(), 'g', 4);
         QCOMPARE(QString::fromStdString(triggered[0].text), "grad_ratio " + value + " < 0.01");
-        QCOMPARE(b.window->banner()->message(), QString("Paused. Post-LN, step %1: grad_ratio %2 < 0.01")
-                                                    .arg(step)
-                                                    .arg(value));
+        QCOMPARE(b.window->banner()->message(),
+                 QString("Paused. Post-LN, step %1: grad_ratio %2 < 0.01").arg(step).arg(value));
         b.keepScreenshot("watch-paused");
         // A pause takes checkpoints, as the one by hand.
         QTRY_VERIFY(!b.lab().runs()[1].checkpoints.empty() &&
@@ -266,11 +265,15 @@ class WatchWindowTest : public QObject {
                      percentText(times.share(times.probes[i].ms)));
         }
         QVERIFY(std::abs(ms - times.probes_ms) <= 0.01 * times.probes_ms);
-        QVERIFY(part<QLabel>(dialog, "probesTotal")
-                    ->text()
-                    .contains(percentText(times.share(times.probes_ms))));
+        QVERIFY(
+            part<QLabel>(dialog, "probesTotal")->text().contains(percentText(times.share(times.probes_ms))));
         b.keepScreenshot("probe-costs", dialog);
         dialog->reject();
+        // The line that shows the cost opens it too.
+        QTRY_VERIFY(!b.find<ProbeCostsDialog>("probeCosts"));
+        QTest::mouseClick(b.find<QLabel>("rates"), Qt::LeftButton);
+        QVERIFY(b.find<ProbeCostsDialog>("probeCosts"));
+        b.find<ProbeCostsDialog>("probeCosts")->reject();
     }
 };
 

@@ -149,10 +149,12 @@ class WatchpointsTest : public QObject {
         QCOMPARE(message_of([] { spec("growth > 2"); }),
                  std::string("--watch: \"growth\" is not known, allowed: grad_norm, grad_ratio, loss, "
                              "hidden_rms, non_finite, entropy"));
-        for (const auto& [text, part] :
-             {std::pair{"loss", "compares with nothing"}, {"loss > many", "\"many\" is not a number"},
-              {"loss > ", "\"\" is not a number"}, {"loss > -1", "-1 is out of range"},
-              {"loss > inf", "\"inf\" is not a number"}, {"loss >= 2", "\"= 2\" is not a number"}})
+        for (const auto& [text, part] : {std::pair{"loss", "compares with nothing"},
+                                         {"loss > many", "\"many\" is not a number"},
+                                         {"loss > ", "\"\" is not a number"},
+                                         {"loss > -1", "-1 is out of range"},
+                                         {"loss > inf", "\"inf\" is not a number"},
+                                         {"loss >= 2", "\"= 2\" is not a number"}})
             QVERIFY2(message_of([&] { spec(text); }).find(part) != std::string::npos,
                      message_of([&] { spec(text); }).c_str());
     }
@@ -161,7 +163,8 @@ class WatchpointsTest : public QObject {
         const Recipe bare = load_recipe("pre-ln");
         QVERIFY(recipe_json(bare).find("\"watch\"") == std::string::npos);
         const Recipe recipe = load_recipe(
-            "pre-ln", {R"(watch=[{"quantity":"grad_ratio","is":"<","value":0.01},{"quantity":"non_finite"}])"});
+            "pre-ln",
+            {R"(watch=[{"quantity":"grad_ratio","is":"<","value":0.01},{"quantity":"non_finite"}])"});
         QCOMPARE(recipe.watch, (std::vector{spec("grad_ratio < 0.01"), spec("non_finite")}));
         QCOMPARE(parse_recipe(recipe_json(recipe), "again"), recipe);
         QVERIFY(!same_recipe(recipe, bare));
@@ -208,8 +211,8 @@ class WatchpointsTest : public QObject {
         for (std::size_t i = 0; i < norms.size(); ++i)
             if (norms[i] > limit && (i == 0 || norms[i - 1] <= limit))
                 expected.push_back(static_cast<std::int64_t>(i));
-        const Trained watched = train(
-            watching(small_recipe(12), {{WatchQuantity::GradNorm, WatchComparator::Above, limit}}));
+        const Trained watched =
+            train(watching(small_recipe(12), {{WatchQuantity::GradNorm, WatchComparator::Above, limit}}));
         std::vector<std::int64_t> steps;
         for (const RunEvent& event : of_kind(watched.all.events, kWatchEvent)) steps.push_back(event.step);
         QCOMPARE(steps, expected);
