@@ -348,6 +348,7 @@ void EngineWorker::interrupt(Which&& which) {
     sendTrainFrame(true);
     std::erase_if(trained_, [&](const auto& trained) { return which(*trained); });
     turn_ = 0;
+    if (allEnded()) watch_triggered_ = false;  // its round does not end
 }
 
 void EngineWorker::stop(const std::vector<std::string>& ids) {

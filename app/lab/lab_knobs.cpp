@@ -104,7 +104,9 @@ void Lab::commitList(const QString& key, const std::function<Recipe(const Recipe
                      const QString& text) {
     try {
         Comparison after = now_;
-        for (const std::string& id : targetsOf(now_, key)) {
+        const RunIds targets = targetsOf(now_, key);
+        if (targets.empty()) return Q_EMIT problem(tr("A reference is not trained: select another run"));
+        for (const std::string& id : targets) {
             Recipe recipe = changed(after.find(id)->recipe);
             Recipe checked = recipe;
             complete_without_data(checked);
