@@ -23,7 +23,7 @@ bool is_recorded(const std::string& path) {
 void require_same_recipe(const RunRecipe& there, const Recipe& recipe, const std::string& path,
                          const std::string& allowed) {
     // An earlier version may have planned other steps, or none: they are not part of the user's recipe.
-    // Watchpoints change nothing of a run, and a run may go on under others.
+    // Watchpoints change nothing of a run, and a run may be resumed under others.
     const auto values_of = [](const Recipe& r) {
         Recipe compared = without_planned_steps(r);
         compared.watch.clear();

@@ -84,7 +84,7 @@ void validate_watch(const Recipe& recipe) {
     for (std::size_t i = 0; i < recipe.watch.size(); ++i)
         if (recipe.watch[i].quantity == WatchQuantity::Entropy && !attention)
             throw InputError("watch[" + std::to_string(i) + "].quantity",
-                             "entropy is measured by the probe attention, which this recipe leaves out",
+                             "entropy is measured by the probe attention, which is not in this recipe",
                              "entropy with the probe attention in probes");
 }
 

@@ -29,7 +29,7 @@ struct WatchedStep {
 
 /// The watchpoints of a run, and which of them have triggered. One triggers at the first step at which its
 /// condition holds; it triggers again only after a step that measured the other side. NaN is on neither side.
-/// It is told each step in order, and needs nothing else of a run: a run with watchpoints computes what a run
+/// It reads each step in order, and nothing else of a run: a run with watchpoints computes what a run
 /// without them does.
 class Watchpoints {
   public:

@@ -162,7 +162,7 @@ class WatchWindowTest : public QObject {
             QCOMPARE(of_kind(b.run(i), kWatchEvent).size(), std::size_t{1});
         }
         QCOMPARE(b.run(0).steps.rows(), b.run(1).steps.rows());
-        // Taken back while paused: it goes on, and does not pause.
+        // Undone while paused: it continues, and does not pause.
         const qint64 at = b.lab().lastStep();
         b.lab().undoStack()->undo();
         QVERIFY(!b.lab().changesPending());
@@ -176,7 +176,7 @@ class WatchWindowTest : public QObject {
         QVERIFY(!b.lab().changesPending());
     }
 
-    void aSingleStepThatTriggersIsTold() {
+    void aSingleStepThatTriggersIsShown() {
         WindowBench b;
         b.makeSmall(50);
         b.lab().setWatch({spec("loss > 0")});

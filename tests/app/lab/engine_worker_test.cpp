@@ -368,7 +368,7 @@ class EngineWorkerTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.completed(), 20000);
         QCOMPARE(events("a", kWatchEvent).size(), std::size_t{1});
         QCOMPARE(events("b", kWatchEvent).size(), std::size_t{1});
-        // The bits are those of runs that nobody watches.
+        // The bits are those of runs without watchpoints.
         ThreadPool pool(1);
         for (const auto& [id, scheme] : {std::pair{"a", Scheme::Pre}, {"b", Scheme::Post}}) {
             const RunData plain = whole_run(smallRecipe(scheme, 40), "plain", pool), run = b.together(id);
@@ -378,7 +378,7 @@ class EngineWorkerTest : public QObject {
         }
     }
 
-    void aSingleStepThatTriggersAndAStopLeaveNoPauseBehind() {
+    void aStopAfterASingleStepThatTriggersClearsThePause() {
         Bench b;
         Recipe watched = smallRecipe(Scheme::Pre, 40);
         watched.watch = {parse_watch("loss > 0", "test")};
