@@ -35,7 +35,7 @@ std::string knob_changes(const HotKnobs& from, const HotKnobs& to);
 /// Whether two recipes differ at most in hot knobs and watchpoints, which a running run can follow.
 bool same_but_hot(const Recipe& a, const Recipe& b);
 
-/// What the state of step 0 depends on, hot knobs set aside, watchpoints left out: two recipes of one initial
+/// What the state of step 0 depends on, hot knobs set aside, watchpoints excluded: two recipes of one initial
 /// state have the same weights, the same batches and, under the same hot knobs, the same samples of every
 /// probe at step 0.
 Recipe initial_state(Recipe recipe);

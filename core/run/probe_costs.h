@@ -30,7 +30,7 @@ struct ProbeTimes {
 };
 
 /// From the rows and the samples of a run, of the probes in its recipe. Samples that were not taken by the
-/// training, by probe and step, are left out: those measured afterwards, by replay.
+/// training, by probe and step, are excluded: those measured afterwards, by replay.
 ProbeTimes probe_times(const RunData& run,
                        const std::set<std::pair<std::string, std::int64_t>>& replayed = {});
 
