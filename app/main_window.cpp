@@ -18,6 +18,7 @@
 #include "app/sweep_view.h"
 #include "app/window_actions.h"
 #include "app/window_claims.h"
+#include "app/window_watch.h"
 #include "core/recipe/presets.h"
 #include "core/run/experiment.h"
 #include "core/stack/warnings.h"
@@ -81,6 +82,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     connectTransport();
     connectRunsDrawer();
     addClaimsDrawer(*this);
+    addWatch(*this);
     connectSweeps();
     connect(lab_, &Lab::problem, this, [this](const QString& message) { banner_->tell(message); });
     connect(lab_, &Lab::runsFailed, this, &MainWindow::offerResumption);
@@ -273,8 +275,8 @@ void MainWindow::connectStrip() {
     connect(strip_, &widgets::RunStrip::runMenuRequested, this, [this](const QString& id, const QPoint& at) {
         Q_EMIT strip_->runSelected(id);
         QMenu menu(this);
-        for (const char* name : {"pin", "fork", "resume", "addSeeds", "groupSeeds", "rename", "removeRun",
-                                 "copyExperiment", "pasteExperiment"})
+        for (const char* name : {"pin", "fork", "resume", "watch", "probeCosts", "addSeeds", "groupSeeds",
+                                 "rename", "removeRun", "copyExperiment", "pasteExperiment"})
             menu.addAction(findChild<QAction*>(QLatin1String(name)));
         menu.exec(at);
     });

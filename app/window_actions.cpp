@@ -6,6 +6,7 @@
 #include "app/settings.h"
 #include "app/story_strip.h"
 #include "app/window_claims.h"
+#include "app/window_watch.h"
 
 #include <QAction>
 #include <QApplication>
@@ -40,6 +41,10 @@ void addWindowActions(MainWindow& window) {
     add("startAsNewRun", tr("Start as new run"), {QKeySequence(QStringLiteral("Ctrl+Return"))},
         [lab] { lab->startAsNewRun(); });
     add("resume", tr("Resume the selected run on the chosen device"), {}, [w] { w->resumeSelected(); });
+    add("watch", tr("Watchpoints: pause where a value is reached…"),
+        {QKeySequence(QStringLiteral("Ctrl+Shift+W"))}, [w] { editWatch(*w); });
+    add("probeCosts", tr("Probes: economy, standard, full, and what each takes…"),
+        {QKeySequence(QStringLiteral("Ctrl+Shift+P"))}, [w] { showProbeCosts(*w); });
     add("device", tr("Choose the training device"), {}, [w] { w->showDevices(); });
     add("firstStep", tr("Show the first step (Home)"), {}, [lab] { lab->setStep(0); });
     add("newSweep", tr("New sweep…"), {QKeySequence(QStringLiteral("Ctrl+Shift+N"))}, [w] { w->newSweep(); });

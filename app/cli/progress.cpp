@@ -92,6 +92,12 @@ void Progress::show(const RunDelta& delta) {
     for (const StepRecord& record : delta.steps) show_step(record);
 }
 
+void Progress::show(const RunEvent& event) {
+    if (json_) return print({{"event", event.kind}, {"step", event.step}, {"text", event.text}});
+    if (bar_open_) std::cout << "\r\033[K";
+    std::cout << "step " << event.step << ": " << event.kind << ", " << event.text << std::endl;
+}
+
 void Progress::end(const Outcome& outcome, std::int64_t steps_done, const std::string& path) {
     if (json_) {
         print({{"event", "end"},

@@ -16,6 +16,7 @@ class Progress {
     Progress(bool json, std::int64_t steps);
     void begin(const std::string& name, const std::string& path, std::int64_t first_step);
     void show(const RunDelta& delta);
+    void show(const RunEvent& event);
     void note(const std::string& text);
     void end(const Outcome& outcome, std::int64_t steps_done, const std::string& path);
 

@@ -6,13 +6,19 @@
 #include "app/cli/warn.h"
 #include "core/backend/devices.h"
 #include "core/run/memory_need.h"
+#include "core/run/probe_steps.h"
+#include "core/run/probes_preset.h"
 #include "core/run/recording.h"
 #include "core/run/run_file.h"
+#include "core/run/watchpoints.h"
 #include "core/session/named_arrays.h"
 #include "core/stack/error.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <memory>
+#include <utility>
 
 namespace normscope::app {
 
@@ -23,10 +29,10 @@ using namespace std::chrono_literals;
 constexpr auto kCheckpointInterval = 5s;
 
 struct TrainOptions {
-    std::string recipe, out, weights, backend = "auto";
-    std::vector<std::string> settings;
+    std::string recipe, out, weights, backend = "auto", probes;
+    std::vector<std::string> settings, watch;
     int steps = -1, threads = 0;
-    bool resume = false, json = false;
+    bool resume = false, json = false, stop_at_watch = false;
 };
 
 /// The files of a run and its progress output.
@@ -37,24 +43,59 @@ class Outlet final : public RunSink {
         recording_.add(delta);
         // An interruption is reported at the end, with the way to resume.
         if (!delta.outcome || delta.outcome->state != RunState::Interrupted) progress_.show(delta);
+        for (const RunEvent& event : delta.events)
+            if (event.kind == kWatchEvent) {
+                progress_.show(event);
+                watched_ = event.text;
+            }
     }
     void save(const std::shared_ptr<const Checkpoint>& checkpoint) override { recording_.save(checkpoint); }
+    /// The last watchpoint that triggered since the last call; empty: none.
+    std::string watched() { return std::exchange(watched_, {}); }
 
   private:
     Recording& recording_;
     Progress& progress_;
+    std::string watched_;
 };
+
+/// The recipe of the command line, not completed.
+Recipe read_options(const TrainOptions& options) {
+    std::vector<std::string> settings = options.settings;
+    if (options.steps >= 0) settings.push_back("steps=" + std::to_string(options.steps));
+    Recipe recipe = read_recipe(options.recipe, settings);
+    for (const std::string& watch : options.watch) recipe.watch.push_back(parse_watch(watch, "--watch"));
+    return recipe;
+}
+
+/// The preset's probes for a completed recipe, with what they are predicted to take.
+void use_probes(Recipe& recipe, const std::string& word, Progress& progress) {
+    const auto words = words_of<ProbesPreset>();
+    const auto preset = std::find(words.begin(), words.end(), word) - words.begin();
+    recipe = with_probes_of(static_cast<ProbesPreset>(preset), std::move(recipe));
+    validate_watch(recipe);
+    const ProbesShare share = predicted_share(recipe);
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "probes %s: %zu, predicted to take %.2g %% of the steps' time before step %lld and %.2g %% "
+                  "from there on",
+                  word.c_str(), recipe.probes.size(), 100 * share.first, static_cast<long long>(kDenseSteps),
+                  100 * share.later);
+    progress.note(text);
+}
 
 int exit_code(RunState state) {
     return state == RunState::Diverged ? kDiverged : kDone;
 }
 
-/// Runs until the end or a signal.
-void drive(Run& run, ThreadPool& pool) {
+/// Runs until the end, a signal or, where it is to stop there, a watchpoint.
+void drive(Run& run, ThreadPool& pool, Outlet& outlet, bool stop_at_watch) {
     run.begin();
     do {
         run.advance(pool, run.experiment().steps_a_call());
         if (stop_signal() != 0) run.interrupt(stopped_by(), stopped_by());
+        const std::string watched = outlet.watched();
+        if (stop_at_watch && !watched.empty()) run.interrupt("watch: " + watched, "watch: " + watched);
     } while (!run.ended());
     if (run.error()) std::rethrow_exception(run.error());
 }
@@ -62,12 +103,11 @@ void drive(Run& run, ThreadPool& pool) {
 int run_train(const TrainOptions& options) {
     require_backend(options.backend);
     require_writable(options.out, {options.recipe, options.weights});
-    std::vector<std::string> settings = options.settings;
-    if (options.steps >= 0) settings.push_back("steps=" + std::to_string(options.steps));
-    Recipe recipe = read_recipe(options.recipe, settings);
+    Recipe recipe = read_options(options);
     auto corpus = complete_and_validate(recipe);
     require_replaceable(options.out);
     Progress progress(options.json, recipe.train.steps);
+    if (!options.probes.empty()) use_probes(recipe, options.probes, progress);
 
     std::optional<Resumption> resumed;
     if (options.resume) resumed = find_resumption(options.out, recipe);
@@ -118,7 +158,7 @@ int run_train(const TrainOptions& options) {
     warner.show(experiment.warnings());
 
     try {
-        drive(run, pool);
+        drive(run, pool, outlet, options.stop_at_watch);
         recording.close();
     } catch (const std::exception& error) {
         if (!run.error()) recording.abandon({RunState::Failed, experiment.steps_done(), error.what(), -1});
@@ -155,6 +195,17 @@ void add_train(CLI::App& program, Task& task) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     command->add_option("--steps", options->steps, "steps, also the length of the schedule")
         ->check(CLI::Range(0, 1'000'000'000));
+    command
+        ->add_option("--watch", options->watch,
+                     "\"QUANTITY > VALUE\" or <: reports the steps at which it begins to hold; grad_norm, "
+                     "grad_ratio, loss, hidden_rms, non_finite, entropy")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    command->add_flag("--stop-at-watch", options->stop_at_watch,
+                      "stop with a checkpoint where a watchpoint triggers; --resume continues");
+    std::vector<std::string> presets(words_of<ProbesPreset>().begin(), words_of<ProbesPreset>().end());
+    command->add_option("--probes", options->probes, "economy, standard or full instead of the recipe's")
+        ->check(CLI::IsMember(presets));
     add_backend_option(*command, options->backend);
     command->add_flag("--resume", options->resume, "continue the run in --out");
     command->add_flag("--json", options->json, "progress as one JSON object a line");

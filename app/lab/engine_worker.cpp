@@ -110,6 +110,7 @@ EngineWorker::Trained::Trained(EngineWorker& owner, RunPlan& plan)
 
 void EngineWorker::Trained::add(const RunDelta& delta) {
     merge(pending.delta, delta);
+    for (const RunEvent& event : delta.events) engine.watch_triggered_ |= event.kind == kWatchEvent;
     if (recorded) engine.wakeRecorder(engine.recordings_->add(id, delta));
 }
 
@@ -180,8 +181,10 @@ void EngineWorker::scheduleChunk() {
 void EngineWorker::chunk() {
     const auto end = Clock::now() + kChunk;
     bool running = true;
-    while (running && !shutting_down_ && (!paused_ || single_steps_ > 0) && Clock::now() < end)
+    while (running && !shutting_down_ && (!paused_ || single_steps_ > 0) && Clock::now() < end) {
         running = advanceOne();
+        pauseIfWatched();
+    }
     sendTrainFrame(!running || (paused_ && single_steps_ == 0));
     dropFailed();
     if (running) scheduleChunk();
@@ -211,6 +214,16 @@ bool EngineWorker::advanceOne() {
         return true;
     }
     return false;
+}
+
+/// At the end of a round in which a watchpoint triggered.
+void EngineWorker::pauseIfWatched() {
+    const auto ended = [](const auto& trained) { return trained->ended(); };
+    const auto next = trained_.begin() + static_cast<std::ptrdiff_t>(std::min(turn_, trained_.size()));
+    if (!watch_triggered_ || !std::all_of(next, trained_.end(), ended)) return;
+    watch_triggered_ = false;
+    paused_ = true;
+    single_steps_ = 0;
 }
 
 bool EngineWorker::allEnded() const {
@@ -285,6 +298,17 @@ void EngineWorker::setKnobs(const std::string& id, const HotKnobs& knobs) {
         Qt::QueuedConnection);
 }
 
+void EngineWorker::setWatch(const std::string& id, const std::vector<WatchSpec>& watch) {
+    QMetaObject::invokeMethod(
+        this,
+        [this, id, watch] {
+            for (const auto& trained : trained_)
+                if (trained->id == id) drive(*trained, [&](Run& run) { run.set_watch(watch); });
+            sendTrainFrame(paused_);
+        },
+        Qt::QueuedConnection);
+}
+
 void EngineWorker::setPaused(bool paused) {
     QMetaObject::invokeMethod(
         this,
@@ -324,6 +348,7 @@ void EngineWorker::interrupt(Which&& which) {
     sendTrainFrame(true);
     std::erase_if(trained_, [&](const auto& trained) { return which(*trained); });
     turn_ = 0;
+    if (allEnded()) watch_triggered_ = false;  // its round does not end
 }
 
 void EngineWorker::stop(const std::vector<std::string>& ids) {

@@ -55,6 +55,9 @@ class EngineWorker : public QObject {
     /// Adds runs to those in training, all or none.
     void train(std::uint64_t token, std::vector<RunPlan> runs);
     void setKnobs(const std::string& id, const HotKnobs& knobs);
+    /// Other watchpoints for a run in training. Where one triggers, all runs finish that round of steps and
+    /// pause: they stay at the same step.
+    void setWatch(const std::string& id, const std::vector<WatchSpec>& watch);
     void setPaused(bool paused);
     /// One step of every run, then pause.
     void singleStep();
@@ -148,6 +151,7 @@ class EngineWorker : public QObject {
     void scheduleChunk();
     void chunk();
     bool advanceOne();
+    void pauseIfWatched();
     std::int64_t stepsARound() const;
     template <class Work>
     void drive(Trained& trained, Work&& work);
@@ -180,6 +184,7 @@ class EngineWorker : public QObject {
     std::shared_ptr<RecordingQueue> recordings_ = std::make_shared<RecordingQueue>();
     std::size_t turn_ = 0;  ///< the run of the next steps
     std::int64_t steps_a_round_ = 1;
+    bool watch_triggered_ = false;  ///< in this round
     std::uint64_t frame_number_ = 0;
     bool paused_ = false, chunk_scheduled_ = false;
     int single_steps_ = 0;            ///< remaining advances while paused

@@ -21,6 +21,7 @@ struct Changes {
     bool results = false;  ///< rows, samples or events of a training
     QStringList problems;  ///< to be reported, one line each
     bool failures = false;  ///< a run has failed
+    QStringList watched;    ///< watchpoints that triggered, one line each
 };
 
 /// Requests measurements of the current recipes and applies the replies to the runs. While a request waits

@@ -346,6 +346,10 @@ void Lab::tell(const Changes& changes) {
     if (changes.results) files_.recorded();
     if (changes.runs) Q_EMIT runsChanged();
     if (changes.failures) Q_EMIT runsFailed();
+    if (!changes.watched.isEmpty()) {
+        pause();  // as the engine did, and with checkpoints
+        Q_EMIT watchTriggered(changes.watched);
+    }
     if (changes.notices) Q_EMIT noticesChanged();
     for (const QString& line : changes.problems) Q_EMIT problem(line);
     Q_EMIT trainingChanged();

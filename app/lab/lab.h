@@ -12,6 +12,7 @@
 #include "app/lab/training.h"
 #include "app/lab/training_time.h"
 #include "app/lab/worker_thread.h"
+#include "core/run/probes_preset.h"
 #include "widgets/panels/panel.h"
 #include "widgets/panels/run_group.h"
 #include "widgets/stack/norm_override.h"
@@ -98,6 +99,13 @@ class Lab : public QObject {
     void setNorm(int layer, Sublayer kind, widgets::NormPlace place, bool on, bool all_layers);
     /// Sets the selected run's overrides; `text` names the change in the undo list.
     void setLayers(const std::vector<LayerOverride>& layers, const QString& text);
+    /// The runs that setWatch() or setProbesPreset() change: `list` is "watch" or "probes".
+    RunIds targetsOfList(const QString& list) const { return targetsOf(now_, list); }
+    /// Sets the watchpoints of the runs that the knobs act on; no run restarts for it. Undoable.
+    void setWatch(const std::vector<WatchSpec>& watch);
+    /// Sets the probes of the runs that the knobs act on to a preset; a trained run asks for a new run.
+    /// Undoable.
+    void setProbesPreset(ProbesPreset preset);
     /// Sets one key to another recipe's value, in the runs that its knob acts on.
     void resetKey(const QString& key, const Recipe& from);
     /// For ChangeRuns. Returns the runs until then, those in training that leave as stopped ones.
@@ -248,8 +256,10 @@ class Lab : public QObject {
     void measuringChanged();
     void noticesChanged();  ///< a run's rejection, its gate warnings, or that it is not recorded
     void problem(const QString& message);
-    void devicesChanged();   ///< found, chosen, or their memory
-    void runsFailed();       ///< failedRuns() has one more
+    void devicesChanged();  ///< found, chosen, or their memory
+    void runsFailed();      ///< failedRuns() has one more
+    /// Watchpoints triggered, one line each; training is paused.
+    void watchTriggered(const QStringList& lines);
     void remediesChanged();  ///< remedyTrials()
     void recordingsAdded();  ///< a reply to addRecordings() was applied
     void sessionSaved(const QString& path, quint64 token);
@@ -300,6 +310,8 @@ class Lab : public QObject {
     void commit(Comparison after, const QString& text, std::optional<QString> left_path = {});
     /// Stops the training of those of these runs that are not in `after`.
     std::vector<LabRun> letGo(std::vector<LabRun> before, const Comparison& after);
+    void commitList(const QString& key, const std::function<Recipe(const Recipe&)>& changed,
+                    const QString& text);
     void nameGhosts(const QString& key);
     void clearGhosts();
     std::vector<LabRun> beforeDrag(std::vector<LabRun> runs) const;

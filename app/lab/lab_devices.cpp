@@ -105,6 +105,7 @@ void Lab::takeResumption(quint64 token, const CheckpointPtr& checkpoint) {
     run->data = history;
     RunPlan plan = planOf(*run);
     plan.recipe = history->recipe.value("run " + run->id);
+    plan.recipe.watch = run->live.watch;
     plan.history = std::make_shared<const RunData>(*history);
     plan.start = checkpoint;
     plan.knobs = hot_knobs(run->live);

@@ -265,6 +265,7 @@ void Lab::takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint) {
     run.checkpoints = {{checkpoint->step, {run.id, checkpoint}}};
     RunPlan continued = planOf(run);
     continued.recipe = history->recipe.value("run " + run.id);
+    continued.recipe.watch = run.recipe.watch;
     continued.history = std::make_shared<const RunData>(*history);
     continued.start = checkpoint;
     continued.knobs = hot_knobs(run.recipe);

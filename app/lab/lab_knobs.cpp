@@ -99,6 +99,47 @@ void Lab::setLayers(const std::vector<LayerOverride>& layers, const QString& tex
     commit(std::move(after), text);
 }
 
+/// One key that is a list, of the runs that the knobs act on; nothing where one of them cannot have it.
+void Lab::commitList(const QString& key, const std::function<Recipe(const Recipe&)>& changed,
+                     const QString& text) {
+    try {
+        Comparison after = now_;
+        const RunIds targets = targetsOf(now_, key);
+        if (targets.empty()) return Q_EMIT problem(tr("A reference is not trained: select another run"));
+        for (const std::string& id : targets) {
+            Recipe recipe = changed(after.find(id)->recipe);
+            Recipe checked = recipe;
+            complete_without_data(checked);
+            after = withKeyOf(std::move(after), {id}, key, recipe);
+        }
+        commit(std::move(after), text);
+    } catch (const std::exception& error) {
+        Q_EMIT problem(QString::fromUtf8(error.what()));
+    }
+}
+
+void Lab::setWatch(const std::vector<WatchSpec>& watch) {
+    commitList(
+        QStringLiteral("watch"),
+        [&](Recipe recipe) {
+            recipe.watch = watch;
+            return recipe;
+        },
+        tr("watch %1").arg(QString::fromStdString(watch_text(watch))));
+}
+
+void Lab::setProbesPreset(ProbesPreset preset) {
+    commitList(
+        QStringLiteral("probes"),
+        [&](Recipe recipe) {
+            Recipe completed = recipe;
+            complete_without_data(completed);
+            recipe.probes = probes_of(preset, completed);
+            return recipe;
+        },
+        tr("probes %1").arg(QLatin1String(word_of(preset))));
+}
+
 void Lab::renameRun(int index, const QString& name) {
     if (index < 0 || index >= static_cast<int>(now_.runs.size())) return;
     const QString given = name.simplified();
@@ -122,9 +163,15 @@ void Lab::applyRecipes() {
     for (LabRun& run : now_.runs) {
         if (!run.committed()) {
             run.live = run.recipe;
-        } else if (run.underWay() && run.asksForANewRun() && same_but_hot(run.live, run.recipe)) {
-            engine_->setKnobs(run.id, hot_knobs(run.recipe));
-            run.live = run.recipe;
+        } else {
+            // Watchpoints act on the steps to come alone, also of a run that is resumed.
+            if (run.underWay() && run.live.watch != run.recipe.watch)
+                engine_->setWatch(run.id, run.recipe.watch);
+            run.live.watch = run.recipe.watch;
+            if (run.underWay() && run.asksForANewRun() && same_but_hot(run.live, run.recipe)) {
+                engine_->setKnobs(run.id, hot_knobs(run.recipe));
+                run.live = run.recipe;
+            }
         }
         if (run.committed() && same_recipe(run.recipe, run.live)) {
             run.preview.reset();

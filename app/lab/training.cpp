@@ -90,6 +90,12 @@ void Training::takeRun(const RunFrame& part, LabRun& run, const std::vector<std:
         for (const auto& panel : shown) changes.panels.insert(QString::fromStdString(panel));
     }
     append(*run.data, part.delta);
+    for (const RunEvent& event : part.delta.events)
+        if (event.kind == kWatchEvent)
+            changes.watched << QObject::tr("%1, step %2: %3")
+                                   .arg(QString::fromStdString(run.data->name))
+                                   .arg(event.step)
+                                   .arg(QString::fromStdString(event.text));
     changes.results |= !part.delta.empty();
     add(run.checkpoints, run.id, part.checkpoints);
     changes.notices |= run.gate_warnings != part.gate_warnings;

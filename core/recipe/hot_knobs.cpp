@@ -120,6 +120,7 @@ std::string knob_changes(const HotKnobs& from, const HotKnobs& to) {
 bool same_but_hot(const Recipe& a, const Recipe& b) {
     Recipe follower = a;
     set_hot_knobs(follower, hot_knobs(b));
+    follower.watch = b.watch;
     return same_recipe(follower, b);
 }
 
@@ -129,6 +130,7 @@ Recipe initial_state(Recipe recipe) {
     observers.collect({});
     observers.reset(recipe);
     recipe.probes.clear();
+    recipe.watch.clear();
     return recipe;
 }
 

@@ -186,6 +186,10 @@ Recipe with_key_of(const Recipe& to, const Recipe& from, const std::string& key)
         result.probes = from.probes;
         return result;
     }
+    if (key == "watch") {
+        result.watch = from.watch;
+        return result;
+    }
     const auto& roles = key_roles();
     if (std::none_of(roles.begin(), roles.end(), [&](const auto& known) { return known.first == key; }))
         throw InputError(key, "unknown key", "the keys of a recipe");
@@ -200,6 +204,7 @@ Recipe with_key_of(const Recipe& to, const Recipe& from, const std::string& key)
     list_fields(setter, result);
     result.stack.layers = to.stack.layers;
     result.probes = to.probes;
+    result.watch = to.watch;
     return result;
 }
 

@@ -64,6 +64,9 @@ void list_fields(Fields& f, Recipe& r) {
     f.group("stack", [&] { list_fields(f, r.stack); });
     list_fields(f, r.train);
     list_probes(f, r.probes);
+    f.list(
+        "watch", r.watch.size(), [&](std::size_t n) { r.watch.assign(n, {}); },
+        [&](std::size_t i) { list_fields(f, r.watch[i]); });
 }
 
 Recipe parse_recipe(const std::string& text, const std::string& where) {
@@ -82,6 +85,7 @@ std::string recipe_json(const Recipe& recipe, int indent) {
     list_fields(writer, copy);
     ordered_json out = {{"format", kFormat}, {"version", kVersion}};
     out.update(writer.take());
+    if (recipe.watch.empty()) out.erase("watch");  // as recipes were written before there were any
     return out.dump(indent);
 }
 
@@ -112,7 +116,8 @@ bool steps_are_planned(const ProbePlan& plan) {
 }
 
 bool same_recipe(const Recipe& a, const Recipe& b) {
-    if (a.stack != b.stack || a.train != b.train || a.probes.size() != b.probes.size()) return false;
+    if (a.stack != b.stack || a.train != b.train || a.watch != b.watch || a.probes.size() != b.probes.size())
+        return false;
     return without_planned_steps(a).probes == without_planned_steps(b).probes;
 }
 

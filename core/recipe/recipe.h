@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/recipe/train_spec.h"
+#include "core/recipe/watch_spec.h"
+#include "core/stack/stack_spec.h"
+
 #include <string>
 #include <vector>
-
-#include "core/recipe/train_spec.h"
-#include "core/stack/stack_spec.h"
 
 namespace normscope {
 
@@ -29,6 +30,7 @@ struct Recipe {
     StackSpec stack;
     TrainSpec train;
     std::vector<ProbePlan> probes;  ///< empty list in a recipe = all that exist, auto
+    std::vector<WatchSpec> watch{};  ///< written where it is not empty
     bool operator==(const Recipe&) const = default;
 };
 
@@ -38,8 +40,8 @@ void list_fields(Fields& fields, Recipe& recipe);
 /// path). Throws InputError with the path of the key and the allowed set. The result is not completed yet.
 Recipe parse_recipe(const std::string& json_text, const std::string& where);
 
-/// The recipe as JSON, every key written; parse_recipe of it gives the same recipe. One line when `indent` <
-/// 0.
+/// The recipe as JSON, every key written but an empty `watch`; parse_recipe of it gives the same recipe. One
+/// line when `indent` < 0.
 std::string recipe_json(const Recipe& recipe, int indent = 2);
 
 /// "--set stack.depth=24": the value is JSON, or a bare word. Applied to the JSON before validation, so that

@@ -3,6 +3,7 @@
 
 #include "core/probe/registry.h"
 #include "core/run/probe_steps.h"
+#include "core/run/watchpoints.h"
 #include "core/stack/error.h"
 
 namespace normscope {
@@ -13,6 +14,7 @@ void complete_probes(Recipe& r) {
     if (r.probes.empty())
         for (const std::string& id : default_probes()) r.probes.push_back({id, 0});
     validate_probes(r);
+    validate_watch(r);
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ double median(std::vector<double> values) {
 /// A recipe with nothing but the steps of training.
 Recipe bare(Recipe recipe) {
     recipe.probes.clear();
+    recipe.watch.clear();
     recipe.train.validate_every = 0;
     return recipe;
 }

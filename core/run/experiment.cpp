@@ -62,7 +62,8 @@ Experiment::Experiment(const Recipe& recipe, std::string id, std::string name,
       name_(std::move(name)),
       corpus_(corpus ? std::move(corpus) : make_corpus(recipe.train.data, recipe.stack.context)),
       trainer_(make_trainer(recipe.stack, recipe.train, corpus_, device)),
-      probe_steps_(probe_steps(recipe)) {}
+      probe_steps_(probe_steps(recipe)),
+      watch_(recipe.watch) {}
 
 RunData Experiment::header() const {
     RunData run;
@@ -147,13 +148,23 @@ std::vector<std::string> Experiment::due_at(std::int64_t step) const {
 }
 
 std::int64_t Experiment::steps_a_call() const {
-    if (device().capabilities().host_readable) return 1;
+    if (device().capabilities().host_readable || !watch_.empty()) return 1;
     return last_step_seconds_ > 0 ? steps_of_a_call(last_step_seconds_) : 1;
+}
+
+void Experiment::watch_step(RunDelta& delta, const StepNumbers& now) {
+    if (watch_.empty()) return;
+    WatchedStep step{now.loss, now.grad_norm, now.gradient_ratio, now.hidden_rms, nullptr};
+    for (const ProbeResult& result : delta.probes)
+        if (result.probe == "attention" && result.step == now.step) step.attention = &result;
+    for (std::string& line : watch_.add(step))
+        delta.events.push_back({now.step, kWatchEvent, std::move(line)});
 }
 
 void Experiment::add_step(RunDelta& delta, StepNumbers now, double probe_ms) {
     training_seconds_ += now.seconds;
     last_step_seconds_ = now.seconds;
+    watch_step(delta, now);
     flight_.add(now.step, std::move(now.hidden_rms), std::move(now.hidden_gradient));
     const double tokens =
         static_cast<double>(recipe_.train.batch) * recipe_.train.accumulate * recipe_.stack.context;
@@ -195,7 +206,7 @@ RunDelta Experiment::advance(ThreadPool& pool, std::int64_t at_most) {
         const std::int64_t every = recipe_.train.validate_every;
         return (every > 0 && step % every == 0) || !due_at(step).empty();
     };
-    while (count < at_most && !watched && !measured(first + count)) ++count;
+    while (count < at_most && !watched && watch_.empty() && !measured(first + count)) ++count;
     const RunState before = outcome().state;
     std::vector<StepNumbers> made = with(trainer_, [&](auto& t) {
         return watched ? std::vector{watched_step(t, pool, keep)} : t.steps(pool, count);
@@ -244,6 +255,19 @@ RunDelta Experiment::set_knobs(const HotKnobs& knobs) {
         t.set_knobs(knobs);
         t.prepare_numerics();
     });
+    complete(delta);
+    return delta;
+}
+
+RunDelta Experiment::set_watch(const std::vector<WatchSpec>& watch) {
+    RunDelta delta;
+    if (watch == watch_.list()) return delta;
+    Recipe changed = recipe_;
+    changed.watch = watch;
+    validate_watch(changed);
+    recipe_ = std::move(changed);
+    watch_.set(watch);
+    delta.events.push_back({steps_done(), kWatchesEvent, "watches " + watch_text(watch)});
     complete(delta);
     return delta;
 }
@@ -330,6 +354,9 @@ Checkpoint Experiment::checkpoint() const {
         for (std::size_t i = 0; i < spikes.size(); ++i)
             c.scalars.emplace_back("spikes." + std::to_string(i), spikes[i]);
         c.integers.emplace_back("spikes_size", static_cast<std::int64_t>(spikes.size()));
+        const std::vector<std::int64_t> watch = watch_.state();  // of the recipe's list
+        for (std::size_t i = 0; i < watch.size(); ++i)
+            c.integers.emplace_back("watch." + std::to_string(i), watch[i]);
         return c;
     });
 }
@@ -372,6 +399,15 @@ void Experiment::restore(const Checkpoint& c) {
             spikes.push_back(value_of(c.scalars, "spikes." + std::to_string(i)));
     spikes_ = {};
     if (!spikes.empty()) spikes_.restore(spikes);
+    watch_ = Watchpoints(recipe_.watch);
+    if (const Recipe* then = c.recipe.get()) {
+        // The checkpoint of a replay, which watches nothing, has no state.
+        std::vector<std::int64_t> watch(then->watch.size(), 0);
+        for (std::size_t i = 0; i < watch.size(); ++i)
+            for (const auto& [name, inside] : c.integers)
+                if (name == "watch." + std::to_string(i)) watch[i] = inside;
+        watch_.restore(then->watch, watch);
+    }
     flight_ = {};  // those steps are before the checkpoint; the ring fills again
 }
 

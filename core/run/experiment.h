@@ -9,6 +9,7 @@
 #include "core/run/complete.h"
 #include "core/run/flight_recorder.h"
 #include "core/run/known_series.h"
+#include "core/run/watchpoints.h"
 #include "core/session/checkpoint.h"
 #include "core/session/recorder.h"
 #include "core/session/run_data.h"
@@ -74,12 +75,16 @@ class Experiment {
     /// before the next one where anything is measured (Trainer::steps). The delta carries both, and where
     /// anything happened (an event, the end) the steps of the flight recorder that were not written yet.
     RunDelta advance(ThreadPool& pool, std::int64_t at_most = 1);
-    /// For advance(): 1 where a step ends with its call (CPU), else steps_of_a_call().
+    /// For advance(): 1 where a step ends with its call (CPU) or may trigger a watchpoint, else
+    /// steps_of_a_call().
     std::int64_t steps_a_call() const;
 
     HotKnobs knobs() const;
     /// Takes effect at the next step (or measurement); the event names the changes.
     RunDelta set_knobs(const HotKnobs& knobs);
+
+    /// Other watchpoints, from the next step on; the event names them. Empty where nothing changes.
+    RunDelta set_watch(const std::vector<WatchSpec>& watch);
 
     Checkpoint checkpoint() const;
     /// Replaces the initial weights by these (exactly the stack's tensors, float32 or float64), before the
@@ -103,8 +108,9 @@ class Experiment {
   private:
     /// The probes of the recipe that are due at a step.
     std::vector<std::string> due_at(std::int64_t step) const;
-    /// The row and events of a step.
+    /// The row and events of a step; its samples are in the delta.
     void add_step(RunDelta& delta, StepNumbers now, double probe_ms);
+    void watch_step(RunDelta& delta, const StepNumbers& now);
     /// Adds the flight recorder's steps to a delta with events, and converts all to the known series.
     void complete(RunDelta& delta);
 
@@ -116,6 +122,7 @@ class Experiment {
         probe_memory_;                   ///< the one of the trainer's scalar type is used
     std::vector<StepList> probe_steps_;  ///< of recipe_.probes, in order
     SpikeDetector spikes_;
+    Watchpoints watch_;
     FlightRecorder flight_;
     double training_seconds_ = 0, probe_seconds_ = 0, last_step_seconds_ = 0;
     std::optional<KnownSeries> known_series_;

@@ -82,6 +82,7 @@ Replay::Replay(ReplayPlan plan, Device& device) : plan_(std::move(plan)) {
     auto corpus = complete_and_validate(recipe);
     recipe_ = recipe;
     recipe.probes.clear();  // nothing is measured in between
+    recipe.watch.clear();
     experiment_ = std::make_unique<Experiment>(recipe, plan_.header.id, plan_.header.name, std::move(corpus),
                                                device);
     if (plan_.checkpoint) experiment_->restore(*plan_.checkpoint);

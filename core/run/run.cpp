@@ -114,6 +114,10 @@ void Run::set_knobs(const HotKnobs& knobs) {
     put(delta);
 }
 
+void Run::set_watch(const std::vector<WatchSpec>& watch) {
+    if (!ended()) put(experiment_->set_watch(watch));
+}
+
 void Run::save() {
     // Also on failure: the next attempt is not at the next step.
     last_checkpoint_ = Clock::now();

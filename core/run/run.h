@@ -55,6 +55,8 @@ class Run {
     void advance(ThreadPool& pool, std::int64_t at_most = 1);
     /// Takes effect at the next step.
     void set_knobs(const HotKnobs& knobs);
+    /// From the next step on.
+    void set_watch(const std::vector<WatchSpec>& watch);
     /// A checkpoint now.
     void save();
     /// Ends the run here: a checkpoint, then the event ("interrupted: " + `why`) and the outcome with its

@@ -23,7 +23,12 @@ bool is_recorded(const std::string& path) {
 void require_same_recipe(const RunRecipe& there, const Recipe& recipe, const std::string& path,
                          const std::string& allowed) {
     // An earlier version may have planned other steps, or none: they are not part of the user's recipe.
-    const auto values_of = [](const Recipe& r) { return key_values(without_planned_steps(r), true); };
+    // Watchpoints change nothing of a run, and a run may be resumed under others.
+    const auto values_of = [](const Recipe& r) {
+        Recipe compared = without_planned_steps(r);
+        compared.watch.clear();
+        return key_values(compared, true);
+    };
     const auto theirs = values_of(there.value(path)), ours = values_of(recipe);
     const auto find = [](const std::vector<KeyedValue>& values, const std::string& key) {
         return std::find_if(values.begin(), values.end(), [&](const auto& v) { return v.first == key; });

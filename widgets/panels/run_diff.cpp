@@ -51,7 +51,9 @@ constexpr KnownKey kKnown[] = {
 /// A list's entries are keyed by what names them: a layer override by its layer, a probe by its id.
 Leaves leavesOf(const Recipe& recipe) {
     Leaves leaves;
-    for (auto& [key, value] : key_values(without_planned_steps(recipe), true)) {
+    Recipe compared = without_planned_steps(recipe);
+    compared.watch.clear();  // it changes nothing of a run
+    for (auto& [key, value] : key_values(compared, true)) {
         std::string name = key;
         for (const std::string list : {"stack.layers.", "probes."}) {
             if (key.rfind(list, 0) != 0) continue;

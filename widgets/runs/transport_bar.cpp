@@ -49,6 +49,7 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
     planned_ = new QLabel(this);
     line->addWidget(planned_);
     rates_ = new QLabel(this);
+    rates_->setObjectName(QStringLiteral("rates"));
     rates_->setAccessibleName(tr("Speed"));
     QFont small = rates_->font();
     small.setPixelSize(11);

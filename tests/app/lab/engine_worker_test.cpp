@@ -2,6 +2,8 @@
 #include "app/lab/engine_worker.h"
 
 #include "app/lab/worker_thread.h"
+#include "core/run/watchpoints.h"
+#include "core/run/whole_run.h"
 #include "tests/app/small_recipe.h"
 
 #include <QSignalSpy>
@@ -329,6 +331,64 @@ class EngineWorkerTest : public QObject {
         QTest::qWait(50);
         QCOMPARE(b.together("a").steps.rows(), rows + 1);
         QCOMPARE(b.together("b").steps.rows(), rows_b + 1);
+    }
+
+    /// The first run triggers at its first step, in the middle of a round; the second, alone, at a later one.
+    void aWatchpointPausesAllRunsAtTheSameStep() {
+        Bench b;
+        Recipe watched = smallRecipe(Scheme::Pre, 40);
+        watched.watch = {parse_watch("loss > 0", "test")};
+        b.engine->train(1, {{"a", "A", watched, {}, {}, {}, {}, 1},
+                            {"b", "B", smallRecipe(Scheme::Post, 40), {}, {}, {}, {}, 1}});
+        const auto rows = [&](const char* id) { return b.together(id).steps.rows(); };
+        const auto events = [&](const char* id, const char* kind) {
+            std::vector<std::int64_t> steps;
+            for (const RunEvent& event : b.together(id).events)
+                if (event.kind == kind) steps.push_back(event.step);
+            return steps;
+        };
+        QTRY_COMPARE_WITH_TIMEOUT(rows("b"), 1u, 20000);
+        QTest::qWait(100);
+        QCOMPARE(rows("a"), 1u);  // both at step 0, and there they stay
+        QCOMPARE(rows("b"), 1u);
+        QCOMPARE(events("a", kWatchEvent), std::vector<std::int64_t>{0});
+        QVERIFY(events("b", kWatchEvent).empty());
+
+        // Set while paused: the other run triggers at the next step, and again both have made it.
+        b.engine->setWatch("b", {parse_watch("grad_norm > 0", "test")});
+        b.engine->setPaused(false);
+        QTRY_COMPARE_WITH_TIMEOUT(rows("a"), 2u, 20000);
+        QTRY_COMPARE_WITH_TIMEOUT(rows("b"), 2u, 20000);
+        QTest::qWait(100);
+        QCOMPARE(rows("a"), 2u);
+        QCOMPARE(events("b", kWatchesEvent), std::vector<std::int64_t>{1});
+        QCOMPARE(events("b", kWatchEvent), std::vector<std::int64_t>{1});
+
+        b.engine->setPaused(false);
+        QTRY_VERIFY_WITH_TIMEOUT(b.completed(), 20000);
+        QCOMPARE(events("a", kWatchEvent).size(), std::size_t{1});
+        QCOMPARE(events("b", kWatchEvent).size(), std::size_t{1});
+        // The bits are those of runs without watchpoints.
+        ThreadPool pool(1);
+        for (const auto& [id, scheme] : {std::pair{"a", Scheme::Pre}, {"b", Scheme::Post}}) {
+            const RunData plain = whole_run(smallRecipe(scheme, 40), "plain", pool), run = b.together(id);
+            QCOMPARE(run.steps.rows(), 40u);
+            QCOMPARE(*run.steps.find("loss"), *plain.steps.find("loss"));
+            QCOMPARE(*run.steps.find("grad_norm"), *plain.steps.find("grad_norm"));
+        }
+    }
+
+    void aStopAfterASingleStepThatTriggersClearsThePause() {
+        Bench b;
+        Recipe watched = smallRecipe(Scheme::Pre, 40);
+        watched.watch = {parse_watch("loss > 0", "test")};
+        b.engine->train(1, {{"a", "A", watched, {}, {}, {}, {}, 1}});
+        QTRY_COMPARE_WITH_TIMEOUT(b.together("a").steps.rows(), 1u, 20000);
+        b.engine->singleStep();
+        QTRY_COMPARE_WITH_TIMEOUT(b.together("a").steps.rows(), 2u, 20000);
+        b.engine->stop();
+        b.engine->train(2, {{"c", "C", smallRecipe(Scheme::Pre, 40), {}, {}, {}, {}, 2}});
+        QTRY_VERIFY_WITH_TIMEOUT(b.completed() && b.together("c").steps.rows() == 40, 20000);
     }
 
     void aHotKnobWhileTrainingIsAnEventAndActsFromTheNextStep() {
