@@ -133,7 +133,16 @@ class ClaimsCheckTest : public QObject {
         auto data = std::make_shared<RunData>(*b.lab->selected().data);
         data->events.push_back({2, "knob", "optimizer.lr 0.003→0.001"});
         WorkerThread<ClaimsWorker> worker("claims", 1, FileCalls([](const auto& work) { work(); }));
-        QSignalSpy began(worker.get(), &ClaimsWorker::began), ended(worker.get(), &ClaimsWorker::ended);
+        // Taken in this thread; QSignalSpy would write them in the worker's.
+        QList<QVariantList> began, ended;
+        QObject here;
+        connect(worker.get(), &ClaimsWorker::began, &here,
+                [&](quint64 token, qint64 step, const QString& why) {
+                    began.append({token, step, why});
+                });
+        connect(worker.get(), &ClaimsWorker::ended, &here, [&](quint64 token, const QString& problem) {
+            ended.append({token, problem});
+        });
         ClaimsRequest request;
         request.token = 7;
         request.recipe = b.lab->selected().live;
