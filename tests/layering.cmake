@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Run by CTest: cmake -DROOT=… -P layering.cmake. Fails when a file under core/ includes a Qt header, or when an include
-# runs upward: app -> widgets -> core; in core: claims, preflight -> run -> interchange, findings -> session -> probe, theory ->
+# runs upward: app -> widgets -> core; in core: claims, preflight, gallery -> run -> interchange, findings -> session -> probe, theory ->
 # train -> model -> backend -> recipe -> stack.
 set(rank_app 11)
 set(rank_widgets 10)
 set(rank_core/claims 9)
 set(rank_core/preflight 9)
+set(rank_core/gallery 9)
 set(rank_core/run 8)
 set(rank_core/findings 7)
 set(rank_core/interchange 7)

@@ -32,6 +32,7 @@ void add_import(CLI::App& program, Task& task);
 void add_export(CLI::App& program, Task& task);
 void add_remedies(CLI::App& program, Task& task);
 void add_check(CLI::App& program, Task& task);
+void add_gallery(CLI::App& program, Task& task);
 
 /// --threads N, 0 = all cores.
 void add_threads_option(CLI::App& command, int& threads);

@@ -3,6 +3,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/stop_signal.h"
+#include "app/cli/sweep_lines.h"
 #include "core/backend/devices.h"
 #include "core/recipe/recipe_text.h"
 #include "core/run/sweep_folder.h"
@@ -43,49 +44,6 @@ constexpr const char* kHelp =
     "but `seconds`, which is measured, are the same bytes for any --jobs, --threads, shards and "
     "interruptions;\n"
     "--untimed leaves `seconds` empty, and the whole file is. Exit code 0: every row is there.";
-
-std::string duration_text(double seconds) {
-    char text[64];
-    if (seconds < 90)
-        std::snprintf(text, sizeof text, "%.0f s", seconds);
-    else if (seconds < 90 * 60)
-        std::snprintf(text, sizeof text, "%.0f min", seconds / 60);
-    else
-        std::snprintf(text, sizeof text, "%.1f h", seconds / 3600);
-    return text;
-}
-
-std::string loss_text(double loss) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g", loss);
-    return std::isnan(loss) ? "nan" : text;
-}
-
-class Lines final : public SweepWatcher {
-  public:
-    explicit Lines(std::string folder) : folder_(std::move(folder)) {}
-    void begun(const SweepCount& count) override {
-        std::cout << folder_ << ": " << count.total << " runs"
-                  << (count.ended > 0 ? ", " + std::to_string(count.ended) + " of them done" : "")
-                  << std::endl;
-    }
-    void ended(const SweepRun& run, const SweepRow& row, const Outcome& outcome,
-               const SweepCount& count) override {
-        std::cout << "[" << count.ended << "/" << count.total << "] " << run.name << ": "
-                  << run_state_word(row.state);
-        if (row.diverged_at) std::cout << " at step " << *row.diverged_at;
-        if (row.final_loss) std::cout << ", loss " << loss_text(*row.final_loss);
-        if (row.seconds) std::cout << ", " << duration_text(*row.seconds);
-        if (count.ended < count.total)
-            std::cout << "; about " << duration_text(count.remaining_seconds) << " left";
-        std::cout << std::endl;
-        if (row.state == RunState::Failed) complain(folder_ + "/" + run.recording + ": " + outcome.text);
-    }
-    void note(const std::string& line) override { std::cout << line << std::endl; }
-
-  private:
-    std::string folder_;
-};
 
 /// "post" or "stack.block=llama post": without the key where there is one.
 std::string values_text(const SweepSpec& spec, const std::vector<std::size_t>& keys,
@@ -188,7 +146,7 @@ int sweep(const SweepArguments& arguments) {
     options.keep_weights = arguments.weights;
     options.stop = [] { return stop_signal() != 0; };
     listen_for_signals();
-    Lines lines(arguments.out);
+    SweepLines lines(arguments.out);
     const SweepEnd end = run_sweep(spec, device, options, lines);
     if (end.count.ended < end.count.total) {
         complain(arguments.out + ": " + stopped_by() + ", " + std::to_string(end.count.ended) + " of " +

@@ -15,6 +15,8 @@ struct Preset {
 std::span<const Preset> presets();
 /// resources/stories/NAME.json, compiled in; story.h reads them.
 std::span<const Preset> stories();
+/// resources/gallery/NAME.json, compiled in; core/gallery reads them.
+std::span<const Preset> gallery_files();
 
 /// One of these or of size_presets(); nullptr if unknown.
 const Preset* find_preset(const std::string& name);

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/gallery/findings.h"
+
+#include "core/findings/number.h"
+#include "core/run/sweep_folder.h"
+#include "core/session/session.h"
+#include "core/stack/error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+namespace normscope {
+
+namespace {
+
+using Effect = GalleryMeasure::Effect;
+using Side = GalleryMeasure::Side;
+
+/// The share of the way of every entry that lies in the first fifth of the steps, mean over entries; entries
+/// that never move have none.
+std::optional<double> early_share(const std::vector<ProbeResult>& samples, const std::string& name) {
+    const NamedArray* first = samples.front().find(name);
+    if (!first) return std::nullopt;
+    const double until = static_cast<double>(samples.front().step) +
+                         static_cast<double>(samples.back().step - samples.front().step) / 5;
+    std::vector<double> early(first->data.size()), whole(first->data.size());
+    for (std::size_t s = 1; s < samples.size(); ++s) {
+        const NamedArray *before = samples[s - 1].find(name), *now = samples[s].find(name);
+        if (!before || !now || now->data.size() != whole.size() || before->data.size() != whole.size())
+            return std::nullopt;
+        for (std::size_t i = 0; i < whole.size(); ++i) {
+            const double way = std::abs(now->data[i] - before->data[i]);
+            whole[i] += way;
+            if (static_cast<double>(samples[s].step) <= until) early[i] += way;
+        }
+    }
+    double sum = 0;
+    int count = 0;
+    for (std::size_t i = 0; i < whole.size(); ++i)
+        if (whole[i] > 0 && std::isfinite(whole[i])) {
+            sum += early[i] / whole[i];
+            ++count;
+        }
+    return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+std::optional<double> probe_value(const GalleryQuantity& quantity, const RunData& recorded) {
+    using When = GalleryQuantity::When;
+    const auto found = recorded.probes.find(quantity.scalar.probe);
+    if (found == recorded.probes.end() || found->second.empty()) return std::nullopt;
+    const std::vector<ProbeResult>& samples = found->second;
+    const auto at = [&](const ProbeResult& sample) {
+        const NamedArray* array = sample.find(quantity.scalar.array);
+        return array ? value_over(*array, quantity.scalar.over) : std::nullopt;
+    };
+    if (quantity.when == When::First) return at(samples.front());
+    if (quantity.when == When::Last) return at(samples.back());
+    if (samples.size() < 2) return std::nullopt;
+    if (quantity.when == When::EarlyShare) return early_share(samples, quantity.scalar.array);
+    const auto first = at(samples.front()), last = at(samples.back());
+    return first && last && *first != 0 ? std::optional(*last / *first) : std::nullopt;
+}
+
+std::optional<double> value_of(const GalleryQuantity& quantity, const RunData& recorded,
+                               const SweepRow& row) {
+    using Kind = GalleryQuantity::Kind;
+    switch (quantity.kind) {
+        case Kind::Loss:
+            return row.final_loss;
+        case Kind::Spikes:
+            return static_cast<double>(
+                std::count_if(recorded.events.begin(), recorded.events.end(),
+                              [](const RunEvent& event) { return event.kind == "spike"; }));
+        case Kind::Outcome:
+            return std::find(quantity.states.begin(), quantity.states.end(), row.state) ==
+                           quantity.states.end()
+                       ? 0.0
+                       : 1.0;
+        case Kind::Probe:
+            break;
+    }
+    return probe_value(quantity, recorded);
+}
+
+/// Where an interval lies; a point counts as both of its ends.
+GalleryVerdict verdict_of(const GalleryMeasure& measure, const Interval& effect) {
+    if (std::isnan(effect.low) || std::isnan(effect.high)) return GalleryVerdict::NotMeasured;
+    if (measure.side == Side::Near) {
+        const double slack = measure.tolerance * std::abs(measure.limit);
+        const double low = measure.limit - slack, high = measure.limit + slack;
+        if (effect.low >= low && effect.high <= high) return GalleryVerdict::AsPaper;
+        return effect.high < low || effect.low > high ? GalleryVerdict::Opposite : GalleryVerdict::NotSeen;
+    }
+    const bool above = effect.low > measure.limit, below = effect.high < measure.limit;
+    if (!above && !below) return GalleryVerdict::NotSeen;
+    return above == (measure.side == Side::Above) ? GalleryVerdict::AsPaper : GalleryVerdict::Opposite;
+}
+
+/// "same", "smaller", "larger": the size of the effect, its distance from the limit where that is not 0.
+std::string order_of(const GalleryMeasure& measure, double ours) {
+    const auto size = [&](double effect) {
+        return measure.effect == Effect::Ratio ? std::abs(std::log(effect)) : std::abs(effect);
+    };
+    const double ratio = size(ours) / size(*measure.paper);
+    if (!std::isfinite(ratio)) return "";
+    return ratio > std::sqrt(10.0) ? "larger" : ratio < 1 / std::sqrt(10.0) ? "smaller" : "same";
+}
+
+/// The index of the run of a cell with this seed; nullopt where the sweep has none.
+std::optional<std::size_t> run_of(const SweepSpec& sweep, const std::vector<SweepRun>& runs,
+                                  const GalleryCell& cell, std::uint64_t seed) {
+    for (const SweepRun& run : runs) {
+        bool same = run.seed == seed;
+        for (std::size_t axis = 0; same && axis < sweep.grid.size(); ++axis)
+            same = cell.at(sweep.grid[axis].key) == run.values[axis];
+        if (same) return run.index;
+    }
+    return std::nullopt;
+}
+
+/// A quantity in a cell, by seed; nullopt where the run has not ended or has no such number.
+class Cells {
+  public:
+    Cells(const GalleryEntry& entry, const std::map<std::size_t, GalleryValues>& values)
+        : entry_(entry), values_(values), runs_(expand_sweep(entry.sweep)), quantities_(entry.quantities()) {}
+
+    std::optional<double> value(const GalleryCell& cell, const GalleryQuantity& quantity,
+                                std::uint64_t seed) const {
+        const auto run = run_of(entry_.sweep, runs_, cell, seed);
+        const auto found = run ? values_.find(*run) : values_.end();
+        if (found == values_.end()) return std::nullopt;
+        const auto at = std::find(quantities_.begin(), quantities_.end(), quantity) - quantities_.begin();
+        return found->second.at(static_cast<std::size_t>(at));
+    }
+
+  private:
+    const GalleryEntry& entry_;
+    const std::map<std::size_t, GalleryValues>& values_;
+    std::vector<SweepRun> runs_;
+    std::vector<GalleryQuantity> quantities_;
+};
+
+/// Shares of runs with an outcome: independent counts of each cell.
+void measure_shares(const GalleryMeasure& measure, const Cells& cells,
+                    const std::vector<std::uint64_t>& seeds, GalleryFinding& finding) {
+    std::size_t count = 0, total = 0, other_count = 0, other_total = 0;
+    for (const std::uint64_t seed : seeds) {
+        if (const auto value = cells.value(measure.of, measure.quantity, seed)) {
+            ++total;
+            count += *value > 0 ? 1 : 0;
+        }
+        if (measure.effect == Effect::Value) continue;
+        if (const auto value = cells.value(measure.against, measure.against_quantity, seed)) {
+            ++other_total;
+            other_count += *value > 0 ? 1 : 0;
+        }
+    }
+    const bool single = measure.effect == Effect::Value;
+    finding.seeds = single ? total : std::min(total, other_total);
+    if (finding.seeds == 0) return;
+    finding.effect = single ? share_interval(count, total)
+                            : share_difference_interval(count, total, other_count, other_total);
+}
+
+/// The effect of every seed that has one. A ratio is its logarithm.
+void measure_effects(const GalleryMeasure& measure, const Cells& cells,
+                     const std::vector<std::uint64_t>& seeds, GalleryFinding& finding) {
+    std::vector<double> effects;
+    std::size_t infinite = 0, signless = 0;
+    for (const std::uint64_t seed : seeds) {
+        const auto value = cells.value(measure.of, measure.quantity, seed);
+        const auto against = measure.effect == Effect::Value
+                                 ? std::optional(0.0)
+                                 : cells.value(measure.against, measure.against_quantity, seed);
+        if (!value || !against) continue;
+        double effect = *value - *against;
+        if (measure.effect == Effect::Ratio) {
+            if (!(*value > 0) || !(*against > 0)) {
+                ++signless;
+                continue;
+            }
+            effect = std::log(*value / *against);
+        }
+        if (std::isfinite(effect))
+            effects.push_back(effect);
+        else
+            ++infinite;
+    }
+    finding.seeds = effects.size();
+    if (infinite > 0) finding.note = "not finite in " + std::to_string(infinite) + " seeds";
+    if (signless > 0) finding.note = "no ratio in " + std::to_string(signless) + " seeds: not above 0";
+    if (infinite > 0 || signless > 0 || effects.empty()) return;
+    finding.effect = student_interval(effects);
+    if (measure.effect == Effect::Ratio)
+        finding.effect = {std::exp(finding.effect.mean), std::exp(finding.effect.low),
+                          std::exp(finding.effect.high)};
+}
+
+std::string signed_number(double value, bool with_sign) {
+    return (with_sign && value > 0 ? "+" : "") + number(value, 3);
+}
+
+}  // namespace
+
+const char* gallery_verdict_text(GalleryVerdict verdict) {
+    switch (verdict) {
+        case GalleryVerdict::AsPaper:
+            return "as the paper";
+        case GalleryVerdict::Opposite:
+            return "opposite";
+        case GalleryVerdict::NotSeen:
+            return "not seen at this scale";
+        case GalleryVerdict::NotMeasured:
+            break;
+    }
+    return "not measured";
+}
+
+GalleryValues gallery_values(const GalleryEntry& entry, const RunData& recorded, const SweepRow& row) {
+    GalleryValues values;
+    for (const GalleryQuantity& quantity : entry.quantities())
+        values.push_back(value_of(quantity, recorded, row));
+    return values;
+}
+
+std::vector<GalleryFinding> gallery_findings(const GalleryEntry& entry,
+                                             const std::map<std::size_t, GalleryValues>& values) {
+    const Cells cells(entry, values);
+    std::vector<GalleryFinding> findings;
+    for (const GalleryMeasure& measure : entry.measures) {
+        GalleryFinding finding;
+        finding.of_seeds = entry.sweep.seeds.size();
+        finding.effect = {std::nan(""), std::nan(""), std::nan("")};
+        if (measure.quantity.kind == GalleryQuantity::Kind::Outcome)
+            measure_shares(measure, cells, entry.sweep.seeds, finding);
+        else
+            measure_effects(measure, cells, entry.sweep.seeds, finding);
+        finding.verdict = verdict_of(measure, finding.effect);
+        if (finding.verdict == GalleryVerdict::AsPaper && measure.paper)
+            finding.order = order_of(measure, finding.effect.mean);
+        if (finding.verdict == GalleryVerdict::NotMeasured && finding.note.empty())
+            finding.note = std::to_string(finding.seeds) + " of " + std::to_string(finding.of_seeds) +
+                           " seeds have a value; an interval needs two";
+        findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+GalleryResult read_gallery_result(const GalleryEntry& entry, const std::string& folder,
+                                  const std::function<void(const std::function<void()>&)>& files) {
+    GalleryResult result;
+    result.total = entry.sweep.runs();
+    std::map<std::size_t, GalleryValues> values;
+    if (std::filesystem::exists(folder + "/sweep.json")) {
+        const SweepResults sweep = read_sweep(folder);
+        if (const std::string difference = sweep_difference(sweep.spec, entry.sweep); !difference.empty())
+            throw InputError(folder, "holds another sweep: " + difference, "a folder of this entry's sweep");
+        for (const SweepRow& row : sweep.rows) {
+            if (!is_result(row.state)) continue;
+            ++result.ended;
+            const std::string path = folder + "/" + sweep.runs[row.run].recording;
+            Session session;
+            files([&] { session = open_session(path); });
+            if (session.runs.size() != 1) throw InputError(path, "holds another number of runs", "one");
+            values[row.run] = gallery_values(entry, session.runs.front(), row);
+        }
+    }
+    result.findings = gallery_findings(entry, values);
+    return result;
+}
+
+std::string gallery_effect_text(const GalleryMeasure& measure, const GalleryFinding& finding) {
+    if (std::isnan(finding.effect.mean)) return finding.note;
+    const bool difference = measure.effect == Effect::Difference;
+    std::string text = signed_number(finding.effect.mean, difference);
+    if (!measure.unit.empty()) text += " " + measure.unit;
+    if (!std::isnan(finding.effect.low))
+        text += " [" + signed_number(finding.effect.low, difference) + ", " +
+                signed_number(finding.effect.high, difference) + "]";
+    text += ", " + std::to_string(finding.seeds) + (finding.seeds == 1 ? " seed" : " seeds");
+    return finding.note.empty() ? text : text + "; " + finding.note;
+}
+
+std::string gallery_paper_text(const GalleryMeasure& measure) {
+    const bool difference = measure.effect == Effect::Difference;
+    static constexpr const char* kSides[] = {"> ", "< ", "≈ "};
+    std::string text = kSides[static_cast<int>(measure.side)] + number(measure.limit, 3);
+    if (measure.side == Side::Near) text += " (± " + number(100 * measure.tolerance, 2) + " %)";
+    if (measure.paper) text += ", " + signed_number(*measure.paper, difference);
+    if (!measure.unit.empty()) text += " " + measure.unit;
+    return text;
+}
+
+}  // namespace normscope

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/gallery/gallery.h"
+
+#include "core/recipe/presets.h"
+
+#include <algorithm>
+
+namespace normscope {
+
+std::string GalleryQuantity::title() const {
+    switch (kind) {
+        case Kind::Loss:
+            return "final loss";
+        case Kind::Spikes:
+            return "gradient spikes";
+        case Kind::Outcome: {
+            std::string words;
+            for (const RunState state : states)
+                words += (words.empty() ? "" : ", ") + std::string(run_state_word(state));
+            return "outcome " + words;
+        }
+        case Kind::Probe:
+            break;
+    }
+    static constexpr const char* kWhen[] = {"first sample", "last sample", "last sample ÷ first",
+                                            "share of its way in the first fifth of the steps"};
+    return scalar.title() + ", " + kWhen[static_cast<int>(when)];
+}
+
+const char* GalleryEntry::paper() const {
+    switch (id.front()) {
+        case 'e':
+            return "Emadi";
+        case 'n':
+            return "null-space note";
+        case 'g':
+            return "GPAS";
+        case 'b':
+            return "Baek";
+        default:
+            return "Kan";
+    }
+}
+
+std::vector<GalleryQuantity> GalleryEntry::quantities() const {
+    std::vector<GalleryQuantity> all;
+    const auto add = [&](const GalleryQuantity& quantity) {
+        if (std::find(all.begin(), all.end(), quantity) == all.end()) all.push_back(quantity);
+    };
+    for (const GalleryMeasure& measure : measures) {
+        add(measure.quantity);
+        if (measure.effect != GalleryMeasure::Effect::Value) add(measure.against_quantity);
+    }
+    return all;
+}
+
+const std::vector<GalleryEntry>& gallery() {
+    static const std::vector<GalleryEntry> entries = [] {
+        std::vector<GalleryEntry> read;
+        for (const Preset& file : gallery_files()) read.push_back(read_gallery_entry(file.name, file.json));
+        return read;
+    }();
+    return entries;
+}
+
+const GalleryEntry* find_gallery_entry(const std::string& id) {
+    const auto& entries = gallery();
+    const auto found = std::find_if(entries.begin(), entries.end(),
+                                    [&](const GalleryEntry& entry) { return entry.id == id; });
+    return found == entries.end() ? nullptr : &*found;
+}
+
+}  // namespace normscope

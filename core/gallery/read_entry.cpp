@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/gallery/gallery.h"
+#include "core/probe/registry.h"
+#include "core/recipe/recipe_text.h"
+#include "core/stack/error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+namespace normscope {
+
+using nlohmann::json;
+
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+    return text;
+}
+
+/// An object of the file; `at` begins messages about it.
+class Object {
+  public:
+    Object(const json& value, std::string at, const std::set<std::string>& keys)
+        : value_(value), at_(std::move(at)) {
+        if (!value.is_object()) throw InputError(at_, "not an object", "{…}");
+        for (const auto& entry : value.items())
+            if (!keys.count(entry.key()))
+                throw InputError(at_ + ": " + entry.key(), "is unknown", joined({keys.begin(), keys.end()}));
+    }
+    const std::string& at() const { return at_; }
+    std::string at(const char* key) const { return at_ + ": " + key; }
+    bool has(const char* key) const { return value_.contains(key); }
+    const json& of(const char* key) const {
+        if (!has(key)) throw InputError(at(key), "is missing", "");
+        return value_.at(key);
+    }
+    std::string text(const char* key) const {
+        if (!has(key) || !value_.at(key).is_string() || value_.at(key).get<std::string>().empty())
+            throw InputError(at(key), "is missing", "a text");
+        return value_.at(key);
+    }
+    double number(const char* key) const {
+        if (!has(key) || !value_.at(key).is_number()) throw InputError(at(key), "is missing", "a number");
+        return value_.at(key);
+    }
+    std::vector<std::string> texts(const char* key) const {
+        std::vector<std::string> all;
+        if (!has(key)) return all;
+        const json& list = value_.at(key);
+        if (!list.is_array() ||
+            !std::all_of(list.begin(), list.end(), [](const json& v) { return v.is_string(); }))
+            throw InputError(at(key), "not a list of texts", "[\"…\", …]");
+        for (const json& item : list) all.push_back(item);
+        return all;
+    }
+    /// One of `words`: its index.
+    std::size_t word(const char* key, const std::vector<std::string>& words) const {
+        const std::string given = text(key);
+        const auto found = std::find(words.begin(), words.end(), given);
+        if (found == words.end()) throw InputError(at(key), given + " is unknown", joined(words));
+        return static_cast<std::size_t>(found - words.begin());
+    }
+
+  private:
+    const json& value_;
+    std::string at_;
+};
+
+GalleryQuantity read_quantity(const json& value, const std::string& at) {
+    using Kind = GalleryQuantity::Kind;
+    GalleryQuantity quantity;
+    if (value == "loss") return quantity;
+    if (value == "spikes") {
+        quantity.kind = Kind::Spikes;
+        return quantity;
+    }
+    const Object object(value, at, {"outcome", "probe", "array", "over", "when"});
+    if (object.has("outcome")) {
+        quantity.kind = Kind::Outcome;
+        for (const std::string& word : object.texts("outcome"))
+            quantity.states.push_back(run_state_from_word(word));
+        if (quantity.states.empty()) throw InputError(object.at("outcome"), "has no state", "one at least");
+        return quantity;
+    }
+    quantity.kind = Kind::Probe;
+    quantity.scalar.probe = object.text("probe");
+    quantity.scalar.array = object.text("array");
+    const ProbeInfo* probe = find_probe(quantity.scalar.probe);
+    if (!probe) {
+        std::vector<std::string> ids;
+        for (const ProbeInfo& known : probe_registry()) ids.push_back(known.id);
+        throw InputError(object.at("probe"), quantity.scalar.probe + " is unknown", joined(ids));
+    }
+    if (!find_array(*probe, quantity.scalar.array)) {
+        std::vector<std::string> names;
+        for (const ArrayInfo& known : probe->arrays) names.push_back(known.name);
+        throw InputError(object.at("array"), quantity.scalar.array + " is unknown", joined(names));
+    }
+    quantity.scalar.over = SweepScalar::over_of(object.text("over"), object.at("over"));
+    quantity.when = object.has("when") ? static_cast<GalleryQuantity::When>(object.word(
+                                             "when", {"first", "last", "last ÷ first", "early share"}))
+                                       : GalleryQuantity::When::Last;
+    return quantity;
+}
+
+/// Values of the grid's keys, over those of `base`; each of them must be in the grid.
+GalleryCell read_cell(const Object& object, const char* key, const SweepSpec& sweep, GalleryCell cell) {
+    if (object.has(key)) {
+        const json& value = object.of(key);
+        if (!value.is_object()) throw InputError(object.at(key), "not an object", "{KEY: VALUE}");
+        for (const auto& entry : value.items()) {
+            if (!entry.value().is_string())
+                throw InputError(object.at(key) + "." + entry.key(), "not a text", "a value of the grid");
+            cell[entry.key()] = sweep_value_text(entry.value());
+        }
+    }
+    for (const auto& [name, value] : cell) {
+        const auto axis = std::find_if(sweep.grid.begin(), sweep.grid.end(),
+                                       [&, &wanted = name](const SweepAxis& a) { return a.key == wanted; });
+        if (axis == sweep.grid.end())
+            throw InputError(object.at(key) + "." + name, "is no key of the grid", "its keys");
+        if (std::find(axis->values.begin(), axis->values.end(), value) == axis->values.end())
+            throw InputError(object.at(key) + "." + name, value + " is no value of the grid",
+                             joined(axis->values));
+    }
+    for (const SweepAxis& axis : sweep.grid)
+        if (!cell.count(axis.key))
+            throw InputError(object.at(key), "has no value of " + axis.key, joined(axis.values));
+    return cell;
+}
+
+GalleryMeasure read_measure(const json& value, const std::string& at, const SweepSpec& sweep) {
+    using Effect = GalleryMeasure::Effect;
+    using Side = GalleryMeasure::Side;
+    const Object object(value, at,
+                        {"name", "effect", "quantity", "against_quantity", "of", "against", "is", "than",
+                         "within", "paper", "unit"});
+    GalleryMeasure measure;
+    measure.name = object.text("name");
+    measure.effect = static_cast<Effect>(object.word("effect", {"value", "difference", "ratio"}));
+    measure.quantity = read_quantity(object.of("quantity"), object.at("quantity"));
+    measure.of = read_cell(object, "of", sweep, {});
+    if (measure.effect == Effect::Value) {
+        for (const char* key : {"against", "against_quantity"})
+            if (object.has(key)) throw InputError(object.at(key), "is given", "with difference or ratio");
+    } else {
+        measure.against = read_cell(object, "against", sweep, measure.of);
+        measure.against_quantity =
+            object.has("against_quantity")
+                ? read_quantity(object.of("against_quantity"), object.at("against_quantity"))
+                : measure.quantity;
+        if (measure.against == measure.of && measure.against_quantity == measure.quantity)
+            throw InputError(object.at("against"), "is the same as `of`", "another cell or quantity");
+    }
+    const bool outcome = measure.quantity.kind == GalleryQuantity::Kind::Outcome;
+    if (outcome && (measure.effect == Effect::Ratio ||
+                    (measure.effect == Effect::Difference && measure.against_quantity != measure.quantity)))
+        throw InputError(object.at("effect"), "is not possible for an outcome",
+                         "value or difference of the same");
+    measure.side = static_cast<Side>(object.word("is", {">", "<", "≈"}));
+    measure.limit = object.has("than") ? object.number("than") : measure.effect == Effect::Ratio ? 1 : 0;
+    if (measure.side == Side::Near) {
+        measure.tolerance = object.number("within");
+        if (!(measure.tolerance > 0) || measure.limit == 0)
+            throw InputError(object.at("within"), "is out of range", "above 0, of a limit other than 0");
+    } else if (object.has("within")) {
+        throw InputError(object.at("within"), "is given", "with ≈");
+    }
+    if (measure.effect == Effect::Ratio && !(measure.limit > 0))
+        throw InputError(object.at("than"), "is out of range", "above 0 for a ratio");
+    if (object.has("paper")) measure.paper = object.number("paper");
+    if (object.has("unit"))
+        measure.unit = object.text("unit");
+    else if (measure.effect != Effect::Ratio)
+        measure.unit = measure.quantity.kind == GalleryQuantity::Kind::Loss ? "nat"
+                       : measure.quantity.kind == GalleryQuantity::Kind::Probe &&
+                               measure.quantity.when != GalleryQuantity::When::LastOverFirst &&
+                               measure.quantity.when != GalleryQuantity::When::EarlyShare
+                           ? measure.quantity.scalar.unit()
+                           : "";
+    return measure;
+}
+
+SweepSpec read_sweep_of(const json& value, const std::string& at) {
+    const Object object(value, at, {"preset", "set", "grid", "seeds"});
+    SweepSpec sweep;
+    sweep.recipe = recipe_text(object.text("preset"), object.texts("set"));
+    for (const std::string& axis : object.texts("grid")) sweep.grid.push_back(parse_sweep_axis(axis));
+    sweep.seeds = parse_seeds(object.text("seeds"));
+    expand_sweep(sweep);  // keys that are unknown
+    return sweep;
+}
+
+}  // namespace
+
+GalleryEntry read_gallery_entry(const std::string& id, const std::string& json_text) {
+    const std::string where = "gallery entry " + id;
+    if (id.empty() || std::string("engbk").find(id.front()) == std::string::npos)
+        throw InputError(where, "its name has no paper", "e, n, g, b or k first");
+    try {
+        const json value = json::parse(json_text);
+        const Object object(value, where,
+                            {"format", "version", "title", "place", "statement", "sweep", "measures"});
+        if (object.text("format") != "normscope-gallery" || object.of("version") != 1)
+            throw InputError(where, "not a gallery entry", "format normscope-gallery, version 1");
+        GalleryEntry entry{id,
+                           object.text("title"),
+                           object.text("place"),
+                           object.text("statement"),
+                           read_sweep_of(object.of("sweep"), object.at("sweep")),
+                           {}};
+        const json& measures = object.of("measures");
+        if (!measures.is_array() || measures.empty())
+            throw InputError(object.at("measures"), "there is none", "at least one");
+        for (const json& measure : measures)
+            entry.measures.push_back(read_measure(
+                measure, object.at("measures") + "." + std::to_string(entry.measures.size()), entry.sweep));
+        return entry;
+    } catch (const json::exception& error) {
+        throw InputError(where + ": " + error.what());
+    }
+}
+
+}  // namespace normscope
