@@ -4,7 +4,9 @@
 #include "app/gallery_measures.h"
 #include "app/gallery_texts.h"
 #include "app/lab/gallery_runs.h"
+#include "widgets/plots/glyph.h"
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
@@ -25,8 +27,21 @@ QLabel* label(QWidget* parent, const char* name, int px) {
     return made;
 }
 
+/// With the focus Space presses it rather than starting a run.
+class Button : public QPushButton {
+  public:
+    using QPushButton::QPushButton;
+
+  protected:
+    bool event(QEvent* event) override {
+        if (!widgets::keepsSpace(this, event)) return QPushButton::event(event);
+        event->accept();
+        return true;
+    }
+};
+
 QPushButton* button(QWidget* parent, const char* name) {
-    auto* made = new QPushButton(parent);
+    auto* made = new Button(parent);
     made->setObjectName(QLatin1String(name));
     made->setAutoDefault(false);
     return made;
@@ -112,8 +127,7 @@ void GalleryDetails::setEntry(const QString& id) {
     setVisible(entry != nullptr);
     if (!entry) return;
     title_->setText(QString::fromStdString(entry->title));
-    statement_->setText(
-        tr("%1: %2").arg(sourceText(*entry), QString::fromStdString(entry->statement)));
+    statement_->setText(tr("%1: %2").arg(sourceText(*entry), QString::fromStdString(entry->statement)));
     sweep_->setText(sweepLines(entry->sweep).join(u'\n'));
     refresh();
 }
@@ -134,9 +148,10 @@ void GalleryDetails::showButtons() {
     const QString obstacle = running ? QString() : runs_.obstacle(id_);
     const bool other = state.kind == Kind::Other, damaged = state.kind == Kind::Damaged;
     run_->setVisible(running || (state.kind != Kind::Ended && !other));
-    run_->setText(running                                              ? (runs_.stopping() ? tr("Stopping") : tr("Stop"))
-                  : state.kind == Kind::NotRun || state.kind == Kind::Unread ? tr("Run (%1 runs)").arg(entry.sweep.runs())
-                                                                             : tr("Resume"));
+    run_->setText(running ? (runs_.stopping() ? tr("Stopping") : tr("Stop"))
+                  : state.kind == Kind::NotRun || state.kind == Kind::Unread
+                      ? tr("Run (%1 runs)").arg(entry.sweep.runs())
+                      : tr("Resume"));
     run_->setEnabled(running ? !runs_.stopping() : obstacle.isEmpty());
     again_->setVisible(!running && (other || damaged));
     again_->setEnabled(obstacle.isEmpty());
@@ -146,8 +161,8 @@ void GalleryDetails::showButtons() {
     say(problem_, other     ? tr("Its folder holds another sweep, and is not read: %1").arg(state.problem)
                   : damaged ? tr("Its folder cannot be read: %1").arg(state.problem)
                             : QString());
-    say(reason_, running                   ? tr("%1 of %2 runs have ended").arg(runs_.ended()).arg(total)
-                 : !obstacle.isEmpty()     ? obstacle
+    say(reason_, running               ? tr("%1 of %2 runs have ended").arg(runs_.ended()).arg(total)
+                 : !obstacle.isEmpty() ? obstacle
                  : state.kind == Kind::Partial
                      ? tr("%1 of %2 runs have ended").arg(state.result.ended).arg(total)
                  : state.kind == Kind::Ended ? tr("All %1 runs have ended").arg(total)

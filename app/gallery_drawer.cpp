@@ -63,13 +63,6 @@ GalleryDrawer::GalleryDrawer(Lab& lab, QWidget* over, QWidget* parent)
     column->addWidget(list_, 4);
     column->addWidget(line);
     column->addWidget(details_, 5);
-    QWidget* before = close;
-    for (QWidget* next :
-         {static_cast<QWidget*>(paper_), static_cast<QWidget*>(search_), static_cast<QWidget*>(list_)}) {
-        setTabOrder(before, next);
-        before = next;
-    }
-
     connect(paper_, &QComboBox::currentIndexChanged, this, &GalleryDrawer::filter);
     connect(search_, &QLineEdit::textChanged, this, &GalleryDrawer::filter);
     connect(list_, &GalleryList::chosen, details_, &GalleryDetails::setEntry);
@@ -113,8 +106,7 @@ void GalleryDrawer::refresh(const QString& id) {
 bool GalleryDrawer::passes(const GalleryEntry& entry) const {
     if (paper_->currentIndex() > 0 && paper_->currentText() != QString::fromUtf8(entry.paper())) return false;
     QStringList texts = {QString::fromStdString(entry.id), QString::fromStdString(entry.title),
-                         sourceText(entry), QString::fromStdString(entry.statement),
-                         stateText(entry, runs_)};
+                         sourceText(entry), QString::fromStdString(entry.statement), stateText(entry, runs_)};
     for (const auto& count : verdictCounts(entry, runs_.state(QString::fromStdString(entry.id))))
         texts << verdictText(count.first);
     const QString text = texts.join(u' ');

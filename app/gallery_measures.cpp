@@ -8,13 +8,14 @@
 #include <QIcon>
 #include <QPainter>
 #include <QPixmap>
+#include <QResizeEvent>
 #include <QStyledItemDelegate>
 
 namespace normscope::app {
 
 namespace {
 
-constexpr int kGlyph = 12, kText = 11;                     // px
+constexpr int kGlyph = 12, kText = 11;                        // px
 constexpr double kShares[] = {0.27, 0.19, 0.26, 0.17, 0.11};  // of the width, by column
 
 QIcon iconOf(GalleryVerdict verdict, const QColor& colour, double ratio) {
@@ -85,13 +86,10 @@ void GalleryMeasures::setMeasures(const std::vector<GalleryMeasure>& measures,
     for (std::size_t i = 0; i < measures.size(); ++i) {
         const GalleryFinding* finding = i < findings.size() ? &findings[i] : nullptr;
         if (finding) verdicts_[i] = finding->verdict;
-        const bool measured = verdicts_[i] != GalleryVerdict::NotMeasured;
         const QString texts[] = {
             QString::fromStdString(measures[i].name),
             QString::fromStdString(gallery_paper_text(measures[i])),
-            !finding   ? QString()
-            : measured ? QString::fromStdString(gallery_effect_text(measures[i], *finding))
-                       : QString::fromStdString(finding->note),
+            finding ? QString::fromStdString(gallery_effect_text(measures[i], *finding)) : QString(),
             verdictText(verdicts_[i]),
             finding ? QString::fromStdString(finding->order) : QString(),
         };

@@ -71,9 +71,8 @@ std::vector<std::pair<GalleryVerdict, std::size_t>> verdictCounts(const GalleryE
     std::vector<std::pair<GalleryVerdict, std::size_t>> counts;
     if (findings.empty()) return {{GalleryVerdict::NotMeasured, entry.measures.size()}};
     for (const GalleryVerdict verdict : kGalleryVerdicts) {
-        const auto count = std::count_if(findings.begin(), findings.end(), [&](const GalleryFinding& one) {
-            return one.verdict == verdict;
-        });
+        const auto count = std::count_if(findings.begin(), findings.end(),
+                                         [&](const GalleryFinding& one) { return one.verdict == verdict; });
         if (count > 0) counts.emplace_back(verdict, static_cast<std::size_t>(count));
     }
     return counts;
@@ -110,7 +109,8 @@ QString stateText(const GalleryEntry& entry, const GalleryRuns& runs) {
 }
 
 QString sourceText(const GalleryEntry& entry) {
-    return QStringLiteral("%1 · %2").arg(QString::fromUtf8(entry.paper()), QString::fromStdString(entry.place));
+    return QStringLiteral("%1 · %2").arg(QString::fromUtf8(entry.paper()),
+                                         QString::fromStdString(entry.place));
 }
 
 QStringList sweepLines(const SweepSpec& sweep) {
@@ -135,17 +135,16 @@ QStringList sweepLines(const SweepSpec& sweep) {
     for (const SweepAxis& axis : sweep.grid) {
         QStringList values;
         for (std::size_t i = 0; i < axis.values.size(); ++i) values << widgets::sweepValueName(axis, i);
-        lines << QStringLiteral("%1: %2").arg(widgets::sweepKeyName(axis.key), values.join(QStringLiteral(", ")));
+        lines << QStringLiteral("%1: %2").arg(widgets::sweepKeyName(axis.key),
+                                              values.join(QStringLiteral(", ")));
     }
     const std::size_t seeds = sweep.seeds.size(), settings = runs.size() / seeds;
     QString count = seeds == 1 ? tr("seed %1").arg(sweep.seeds[0])
                                : tr("%1 seeds (%2)").arg(seeds).arg(seedsText(sweep.seeds));
     if (settings > 1) count = tr("%1 settings × %2").arg(settings).arg(count);
-    lines << (varies("steps") ? tr("%1 runs: %2").arg(runs.size()).arg(count)
-                              : tr("%1 runs of %2 steps: %3")
-                                    .arg(runs.size())
-                                    .arg(base.train.steps)
-                                    .arg(count));
+    lines << (varies("steps")
+                  ? tr("%1 runs: %2").arg(runs.size()).arg(count)
+                  : tr("%1 runs of %2 steps: %3").arg(runs.size()).arg(base.train.steps).arg(count));
     return lines;
 }
 

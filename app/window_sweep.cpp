@@ -2,6 +2,7 @@
 // The commands of the window for sweeps: open, new, stop and resume, and the map over the panels.
 #include "app/banner.h"
 #include "app/export_dialog.h"
+#include "app/gallery_drawer.h"
 #include "app/help_drawer.h"
 #include "app/lab/lab.h"
 #include "app/main_window.h"
@@ -10,7 +11,6 @@
 #include "app/sweep_band.h"
 #include "app/sweep_dialog.h"
 #include "app/sweep_view.h"
-#include "app/gallery_drawer.h"
 #include "app/window_actions.h"
 #include "app/window_gallery.h"
 #include "widgets/plots/plot_view.h"

@@ -101,7 +101,8 @@ void GalleryRuns::request(std::size_t entry, bool first, bool changed_only, bool
     }
     slot.token = ++token_;
     slot.setting_aside = set_aside;
-    GalleryRequest wanted{slot.token, {entries_, &(*entries_)[entry]}, folder(QString::fromStdString(entries()[entry].id))};
+    GalleryRequest wanted{
+        slot.token, {entries_, &(*entries_)[entry]}, folder(QString::fromStdString(entries()[entry].id))};
     if (changed_only) wanted.stamp = slot.stamp;
     wanted.set_aside = set_aside;
     (*worker_)->read(std::move(wanted), first);
@@ -122,11 +123,11 @@ void GalleryRuns::take(quint64 token, const GalleryReplyPtr& reply) {
             break;
         case Found::Nothing:
         case Found::Sweep: {
-            const bool all = reply->result.ended >= reply->result.total && reply->failed == 0;
+            const GalleryResult& result = reply->result;
             slot->state = {reply->found == Found::Nothing ? Kind::NotRun
-                           : all                          ? Kind::Ended
-                                                          : Kind::Partial,
-                           reply->result,
+                           : result.ended < result.total  ? Kind::Partial
+                                                          : Kind::Ended,
+                           result,
                            {}};
             slot->stamp = reply->stamp;
             break;
@@ -180,7 +181,8 @@ QString GalleryRuns::running() const {
     const SweepRunner& sweeps = lab_.sweeps();
     if (!sweeps.running()) return {};
     if (!started_.isEmpty()) return started_;
-    if (!sweeps.sweep() || QFileInfo(sweeps.sweep()->folder).path() != QFileInfo(folder({})).filePath()) return {};
+    if (!sweeps.sweep() || QFileInfo(sweeps.sweep()->folder).path() != QFileInfo(folder({})).filePath())
+        return {};
     const QString id = QFileInfo(sweeps.sweep()->folder).fileName();
     return indexOf(id) < 0 ? QString() : id;
 }
@@ -224,12 +226,11 @@ void GalleryRuns::follow() {
         if (before >= 0) request(static_cast<std::size_t>(before), true, false);
         Q_EMIT changed({});
     }
-    if (now.isEmpty()) return;
-    if (const std::size_t count = ended(); count != ended_) {
+    if (const std::size_t count = ended(); !now.isEmpty() && count != ended_) {
         ended_ = count;
         request(static_cast<std::size_t>(indexOf(now)), true, false);
     }
-    Q_EMIT changed(now);
+    Q_EMIT changed(now);  // of all where another sweep is trained, or has ended: an obstacle
 }
 
 }  // namespace normscope::app

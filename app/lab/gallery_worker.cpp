@@ -9,7 +9,6 @@
 #include <QDir>
 #include <QFileInfo>
 #include <QStringList>
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -124,10 +123,6 @@ GalleryReply GalleryWorker::replyTo(const GalleryRequest& request) const {
             const std::string difference = sweep_difference(read_sweep_spec(folder), request.entry->sweep);
             if (!difference.empty()) throw InputError(difference);
             reply.found = Found::Damaged;
-            const SweepResults stored = read_sweep(folder);
-            reply.failed = static_cast<std::size_t>(
-                std::count_if(stored.rows.begin(), stored.rows.end(),
-                              [](const SweepRow& row) { return row.state == RunState::Failed; }));
         }
         reply.result = read_gallery_result(*request.entry, folder, files_);
         if (there) reply.found = Found::Sweep;

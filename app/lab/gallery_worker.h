@@ -35,7 +35,6 @@ struct GalleryReply {
         NotSetAside  ///< it cannot be renamed
     } found = Found::Nothing;
     GalleryResult result;    ///< of Nothing and Sweep
-    std::size_t failed = 0;  ///< of the runs that have ended: failed ones, which a resumption trains again
     QString stamp;           ///< changes with the files
     QString aside, problem;  ///< the reason of Damaged, Other and NotSetAside, in one line
 };
