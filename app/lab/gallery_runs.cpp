@@ -89,7 +89,7 @@ void GalleryRuns::read(const QString& first) {
 void GalleryRuns::request(std::size_t entry, bool first, bool changed_only, bool set_aside) {
     Slot& slot = slots_[entry];
     if (slot.token && !set_aside) {
-        slot.again = slot.again || !changed_only;
+        slot.again = true;  // what is being read now may have changed since
         return;
     }
     if (!worker_) {
