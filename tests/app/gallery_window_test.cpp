@@ -460,7 +460,7 @@ class GalleryWindowTest : public QObject {
     /// Arrows choose an entry, Tab reaches its buttons and its table.
     void everythingByKeyboard() {
         WindowBench b;
-        openWith(b, {smallEntry("e-small", "Small losses", 3), smallEntry("g-other", "Other losses")});
+        openWith(b, {smallEntry("e-small", "Small losses"), smallEntry("g-other", "Other losses")});
         QVERIFY(list(b).hasFocus());
         QTest::keyClick(&list(b), Qt::Key_Down);
         QCOMPARE(drawer(b).details()->id(), QString("g-other"));
@@ -471,11 +471,8 @@ class GalleryWindowTest : public QObject {
         QCOMPARE(QApplication::focusWidget(), static_cast<QWidget*>(drawer(b).details()->measures()));
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Backtab, Qt::ShiftModifier);
         QCOMPARE(QApplication::focusWidget(), static_cast<QWidget*>(b.find<QPushButton>("galleryRun")));
-        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Space);
-        QTRY_COMPARE_WITH_TIMEOUT(runsOf(b).state("e-small").kind, Kind::Ended, kWait);
-        QVERIFY(drawer(b).isAncestorOf(QApplication::focusWidget()));
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
-        QVERIFY(!drawer(b).isVisible() && b.window->sweepShown());
+        QVERIFY(!drawer(b).isVisible());
     }
 
     /// Every entry of the gallery, and one with results, at two sizes in both themes.
