@@ -29,13 +29,13 @@ struct GalleryArguments {
 };
 
 constexpr const char* kHelp =
-    "Without ID: the list. With IDs and --out each entry is a sweep that is trained into DIR/ID (as `sweep` "
-    "does, "
-    "the\nsame command resumes it), then measured: the effect with its 95 % interval over the seeds beside "
-    "the "
-    "paper's.\nVerdicts: `as the paper` and `opposite`, where the interval lies on one side of the paper's "
-    "limit; "
-    "`not seen at\nthis scale` where it has both; `not measured`. --no-training measures what DIR has.";
+    "Without ID: the list. With IDs and --out each entry is a sweep that is trained into DIR/ID, as `sweep`\n"
+    "does; the same command resumes it. Then its measures: the effect with its 95 % interval over the "
+    "seeds,\n"
+    "next to the paper's. Verdicts: `as the paper` and `opposite`, where the interval lies on one side of "
+    "the\n"
+    "paper's limit; `not seen at this scale`, where it has both; `not measured`. --no-training measures the\n"
+    "runs that DIR has.";
 
 std::vector<const GalleryEntry*> chosen(const GalleryArguments& arguments) {
     std::vector<const GalleryEntry*> entries;

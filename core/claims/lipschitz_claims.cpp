@@ -205,12 +205,12 @@ ClaimResult attribution(ClaimInput& input) {
 constexpr auto kHolds = ClaimVerdict::Holds, kCorrected = ClaimVerdict::Corrected;
 
 const Claim kRows[] = {
-    {"E12", "Thm 5.1", "L_MHA <= ‖W^O‖Σ(‖W^V_h‖ + θ̃_hΦ_h/τ)", kCorrected, attention_bound, "stack.bias"},
+    {"E12", "Thm 5.1", "L_MHA ≤ ‖W^O‖Σ(‖W^V_h‖ + θ̃_hΦ_h/τ)", kCorrected, attention_bound, "stack.bias"},
     {"E13", "Thm 5.1", "the bound does not depend on the number of tokens", kCorrected, bound_over_tokens,
      "stack.context"},
-    {"E14", "Thm 5.2", "a Pre-LN layer <= (1 + Lip·L_MHA)(1 + Lip·L_FFN)", kHolds, pre_layer,
+    {"E14", "Thm 5.2", "a Pre-LN layer ≤ (1 + Lip·L_MHA)(1 + Lip·L_FFN)", kHolds, pre_layer,
      "stack.norm.eps"},
-    {"E15", "Thm 5.3", "a Post-LN layer <= Lip²(1 + L_MHA)(1 + L_FFN)", kHolds, post_layer, "stack.norm.eps"},
+    {"E15", "Thm 5.3", "a Post-LN layer ≤ Lip²(1 + L_MHA)(1 + L_FFN)", kHolds, post_layer, "stack.norm.eps"},
     {"E34", "Fig 5", "the sensitivity S is higher and more dispersed in Pre-LN", kCorrected,
      higher_and_more_dispersed},
     {"E35", "Fig 6", "S rises with depth in Pre-LN and is flat in Post-LN", kCorrected, rises_with_depth},

@@ -336,8 +336,8 @@ constexpr auto kHolds = ClaimVerdict::Holds, kFails = ClaimVerdict::Fails,
                kCorrected = ClaimVerdict::Corrected;
 
 const Claim kRows[] = {
-    {"E02", "Lemma 3.3", "‖LN(x)‖_rms <= ‖γ‖∞ + ‖β‖∞", kHolds, output_norm},
-    {"E16", "Lemma A.1", "‖J_LN‖₂ <= ‖γ‖∞/√ε", kHolds, norm_lipschitz, "stack.norm.eps"},
+    {"E02", "Lemma 3.3", "‖LN(x)‖_rms ≤ ‖γ‖∞ + ‖β‖∞", kHolds, output_norm},
+    {"E16", "Lemma A.1", "‖J_LN‖₂ ≤ ‖γ‖∞/√ε", kHolds, norm_lipschitz, "stack.norm.eps"},
     {"E19", "Thm 5.5 (ii)", "J_LN annihilates the direction 1", kHolds, annihilated_directions},
     {"N01", "Lemma 2.1 (15)", "J = (1/σ)(I − 11ᵀ/d − ẑẑᵀ/d)", kHolds, closed_form},
     {"N02", "eq 14", "the second term of J without 1/σ", kFails, misprinted_gain},

@@ -219,7 +219,7 @@ ClaimResult rank_over_depth(ClaimInput& input) {
             static_cast<double>(2 - least),
             post.spec().depth,
             post.variant_name() + "products of 1 to " + std::to_string(post.spec().depth) +
-                " layers at ε = 0 have rank <= " + std::to_string(d - least) + "; the structure guarantees " +
+                " layers at ε = 0 have rank ≤ " + std::to_string(d - least) + "; the structure guarantees " +
                 text(guaranteed) + " null at the stack's ε, whatever the depth"};
 }
 
@@ -242,7 +242,7 @@ constexpr auto kHolds = ClaimVerdict::Holds, kFails = ClaimVerdict::Fails,
                kCorrected = ClaimVerdict::Corrected;
 
 const Claim kRows[] = {
-    {"N05", "Thm 3.2", "a Post-LN sub-layer has rank <= d − 2", kCorrected, sublayer_rank, "stack.norm.eps"},
+    {"N05", "Thm 3.2", "a Post-LN sub-layer has rank ≤ d − 2", kCorrected, sublayer_rank, "stack.norm.eps"},
     {"N06", "Cor 3.5", "a Post-LN layer loses two directions exactly", kFails, lost_per_layer,
      "stack.norm.eps"},
     {"N07", "Thm 3.6", "Jw = 0 where (I + J_F)w is in span{1, ẑ}", kCorrected, vanishing_directions,
@@ -251,7 +251,7 @@ const Claim kRows[] = {
      "stack.residual_step"},
     {"N11", "(i)–(ii)", "Pre-LN loses no direction", kCorrected, nothing_lost_before_the_end,
      "stack.final_norm"},
-    {"N12", "Thm 6.3", "L Post-LN layers have rank <= d − 2", kHolds, rank_over_depth, "stack.depth"},
+    {"N12", "Thm 6.3", "L Post-LN layers have rank ≤ d − 2", kHolds, rank_over_depth, "stack.depth"},
     {"N14", "Table 1 row 5", "Pre-LN has no vanishing direction", kHolds, no_vanishing_direction},
 };
 

@@ -114,8 +114,8 @@ ClaimResult product_of_smallest(ClaimInput& input) {
     }
     return worst.result(holds_if(worst.residual <= 1e-9 && vacuous < stacks),
                         pre.variant_name() +
-                            "stacks of 1 to all layers, at their Δt and at one with ‖A‖ <= ¼ (" +
-                            extent(pre) + "); " + std::to_string(vacuous) + " of " + std::to_string(stacks) +
+                            "stacks of 1 to all layers, at their Δt and at one with ‖A‖ ≤ ¼ (" + extent(pre) +
+                            "); " + std::to_string(vacuous) + " of " + std::to_string(stacks) +
                             " bounds are vacuous, and they tend to 0 with depth");
 }
 
@@ -189,7 +189,7 @@ ClaimResult condition_over_depth(ClaimInput& input) {
                         small.variant_name() +
                             "every ρ < 1; at the stack's own Δt the bound is vacuous, as " +
                             std::to_string(above) + " of " + std::to_string(pre.maps().sublayers.size()) +
-                            " sub-layers have ρ >= 1");
+                            " sub-layers have ρ ≥ 1");
 }
 
 ClaimResult relaxed_condition(ClaimInput& input) {
@@ -242,12 +242,11 @@ constexpr auto kHolds = ClaimVerdict::Holds, kFails = ClaimVerdict::Fails,
 const Claim kRows[] = {
     {"E17", "Thm 5.4 (ii)", "J = I + ΣJ_k + a small remainder", kCorrected, identity_path,
      "stack.residual_step"},
-    {"N09", "Lemma 4.4", "σ_min(I + A) >= 1 − ‖A‖", kHolds, smallest_value, "stack.residual_step"},
+    {"N09", "Lemma 4.4", "σ_min(I + A) ≥ 1 − ‖A‖", kHolds, smallest_value, "stack.residual_step"},
     {"N10", "Thm 4.6", "‖A‖ < 1 makes a Pre-LN sub-layer invertible", kHolds, invertible,
      "stack.residual_step"},
-    {"N13", "Thm 6.4", "σ_min of the stack >= Π(1 − ‖A‖)", kHolds, product_of_smallest,
-     "stack.residual_step"},
-    {"B05", "Thm 2", "κ(I + J) <= (1 + ρ)/(1 − ρ)", kHolds, condition_of_a_step, "stack.residual_step"},
+    {"N13", "Thm 6.4", "σ_min of the stack ≥ Π(1 − ‖A‖)", kHolds, product_of_smallest, "stack.residual_step"},
+    {"B05", "Thm 2", "κ(I + J) ≤ (1 + ρ)/(1 − ρ)", kHolds, condition_of_a_step, "stack.residual_step"},
     {"B06", "Cor 1", "the product of these bounds the stack's condition number", kHolds, condition_over_depth,
      "stack.residual_step"},
     {"B07", "relaxation", "Π(1 + ρ) bounds the condition number", kFails, relaxed_condition},

@@ -68,9 +68,9 @@ ClaimResult distribution_shift(ClaimInput& input) {
 }
 
 const Claim kRows[] = {
-    {"K10", "Thm 5", "Peri-LN: the variance of an entry over the data <= E[R_k²]", ClaimVerdict::Holds,
+    {"K10", "Thm 5", "Peri-LN: the variance of an entry over the data ≤ E[R_k²]", ClaimVerdict::Holds,
      data_variance},
-    {"K11", "Thm 6", "Peri-LN: W_p(μ_D, ν_D) <= 2^((p−1)/p)(Ĉ·W_p + 4D√(nd)γ)", ClaimVerdict::Corrected,
+    {"K11", "Thm 6", "Peri-LN: W_p(μ_D, ν_D) ≤ 2^((p−1)/p)(Ĉ·W_p + 4D√(nd)γ)", ClaimVerdict::Corrected,
      distribution_shift},
 };
 

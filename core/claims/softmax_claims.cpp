@@ -316,22 +316,22 @@ ClaimResult contraction(ClaimInput& input) {
 constexpr auto kHolds = ClaimVerdict::Holds, kFails = ClaimVerdict::Fails;
 
 const Claim kRows[] = {
-    {"E01", "Lemma 3.2", "attention does not increase the largest token RMS: ‖AV‖ <= ‖V‖", kHolds,
+    {"E01", "Lemma 3.2", "attention does not increase the largest token RMS: ‖AV‖ ≤ ‖V‖", kHolds,
      contraction},
     {"E03", "Thm 4.2", "the ∞→1 norm of the softmax Jacobian is θ(p)/τ", kHolds, exact_sensitivity},
     {"E04", "Cor 4.3 (1)", "a uniform row has θ = 1", ClaimVerdict::Corrected, uniform_rows},
     {"E05", "Cor 4.3 (2)", "a one-hot row has θ = 0", kHolds, one_hot_rows},
-    {"E06", "Cor 4.3 (3)", "a row with largest entry 1 − κ has θ <= 4κ(1 − κ)", kFails, peaked_rows},
+    {"E06", "Cor 4.3 (3)", "a row with largest entry 1 − κ has θ ≤ 4κ(1 − κ)", kFails, peaked_rows},
     {"E07", "Cor 4.3 (4)", "k equal entries give θ = 1 − (1 − 2⌊k/2⌋/k)²", kHolds, top_k_rows},
     {"E08", "§4", "(.4, .1, .4, .1) has θ = 1 and less entropy than the uniform row", kHolds,
      entropy_is_no_measure},
     {"E09", "App E.2", "the greedy prefix equals the exhaustive search up to L = 16", kFails,
      prefix_heuristic},
     {"E10", "Remark B.1", "the worst perturbation moves 2·TV to first order", kHolds, total_variation},
-    {"E11", "Remark B.2", "‖J_softmax‖₂ <= 1/(2τ)", kHolds, spectral_norm_of_attention, "stack.temperature"},
-    {"B01", "Lemma 2", "‖diag p − ppᵀ‖₂ <= ½", kHolds, spectral_norm_of_random_rows},
+    {"E11", "Remark B.2", "‖J_softmax‖₂ ≤ 1/(2τ)", kHolds, spectral_norm_of_attention, "stack.temperature"},
+    {"B01", "Lemma 2", "‖diag p − ppᵀ‖₂ ≤ ½", kHolds, spectral_norm_of_random_rows},
     {"B02", "App A.6", "two or three power iterations give that norm", kFails, power_iterations},
-    {"B04", "§3", "κ_score = ‖Q‖‖K‖/(√d_h‖S‖) >= 1", kHolds, score_condition},
+    {"B04", "§3", "κ_score = ‖Q‖‖K‖/(√d_h‖S‖) ≥ 1", kHolds, score_condition},
 };
 
 }  // namespace

@@ -41,6 +41,38 @@ class SweepScalarTest : public QObject {
         QCOMPARE(of(Over::FirstOverLast), std::optional(0.25));
     }
 
+    void positionsAndShape() {
+        const auto of = [](std::vector<double> values, Over over) {
+            return scalar_of(recordedOf({std::move(values)}), {"gradients", "hidden", over});
+        };
+        const double none = std::nan("");
+        QCOMPARE(of({3, none, 1, 2}, Over::Median), std::optional(2.0));
+        QCOMPARE(of({4, 1, 2, 3}, Over::Median), std::optional(2.5));
+        QCOMPARE(of({4, 1, none}, Over::First), std::optional(4.0));
+        QVERIFY(!of({4, 1, none}, Over::Last));
+        QCOMPARE(of({1, 3}, Over::Variation), std::optional(std::sqrt(2.0) / 2));
+        QVERIFY(!of({1, none}, Over::Variation));
+        QVERIFY(!of({1, -1}, Over::Variation));  // of a mean of 0
+        QCOMPARE(of({1, 10, 100}, Over::Trend), std::optional(1.0));
+        QCOMPARE(of({9, 4, 1}, Over::Trend), std::optional(-1.0));
+        // Ranks 1.5, 3, 1.5: neither up nor down.
+        QCOMPARE(of({0, 2, 0}, Over::Trend), std::optional(0.0));
+        // Ranks 1.5, 1.5, 3, 4.
+        QVERIFY(std::abs(*of({1, 1, 2, 3}, Over::Trend) - std::sqrt(0.9)) < 1e-12);
+        // Ranks 2, 1, 3, 4: 1 − 6·2/(4·15).
+        QVERIFY(std::abs(*of({2, 1, 3, 4}, Over::Trend) - 0.8) < 1e-12);
+        QVERIFY(!of({2, 2, 2}, Over::Trend));
+        QCOMPARE(of({-1, 0, 2, none}, Over::PositiveShare), std::optional(1.0 / 3));
+    }
+
+    void wordsAreInverse() {
+        for (const Over over : {Over::Largest, Over::Mean, Over::Smallest, Over::FirstOverLast, Over::Median,
+                                Over::First, Over::Last, Over::Variation, Over::Trend, Over::PositiveShare}) {
+            const SweepScalar scalar{"gradients", "hidden", over};
+            QVERIFY(SweepScalar::over_of(scalar.over_text(), "x") == over);
+        }
+    }
+
     void whatIsNotThereHasNoValue() {
         const RunData run = recordedOf({{std::nan(""), 0}});
         QVERIFY(!scalar_of(run, {"gradients", "hidden", Over::FirstOverLast}));

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The entries that come with the program can be run and measured; what is wrong in one has a clear line.
+#include "core/gallery/gallery.h"
+#include "core/run/complete.h"
+#include "core/run/corpora.h"
+#include "core/stack/error.h"
+
+#include <QtTest>
+#include <algorithm>
+#include <map>
+#include <set>
+
+using namespace normscope;
+
+namespace {
+
+const char* const kEntry = R"({
+    "format": "normscope-gallery", "version": 1, "title": "T", "place": "Figure 1", "statement": "S",
+    "sweep": {"preset": "pre-ln", "set": ["steps=3"],
+              "grid": ["stack.scheme=pre,post"], "seeds": "42:44"},
+    "measures": [{"name": "M", "effect": "ratio", "quantity": {"probe": "growth", "array": "ma", "over": "last"},
+                  "of": {"stack.scheme": "post"}, "against": {"stack.scheme": "pre"}, "is": "<"}]
+})";
+
+QString replaced(const char* from, const char* to) {
+    QString text = QString::fromUtf8(kEntry);
+    Q_ASSERT(text.contains(QLatin1String(from)));
+    return text.replace(QLatin1String(from), QString::fromUtf8(to));
+}
+
+}  // namespace
+
+class EntriesTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void ofEveryPaper() {
+        std::map<std::string, int> papers;
+        std::set<std::string> ids;
+        for (const GalleryEntry& entry : gallery()) {
+            ++papers[entry.paper()];
+            QVERIFY2(ids.insert(entry.id).second, entry.id.c_str());
+            QCOMPARE(find_gallery_entry(entry.id), &entry);
+        }
+        QCOMPARE(papers.size(), std::size_t{5});
+        QVERIFY2(ids.size() >= 20, qPrintable(QString::number(ids.size())));
+        QVERIFY(!find_gallery_entry("e-fig99"));
+    }
+
+    /// Every recipe is valid; every probe that is measured is recorded at the first and the last step at
+    /// least.
+    void canBeRun() {
+        Corpora corpora;
+        for (const GalleryEntry& entry : gallery()) {
+            QVERIFY2(entry.sweep.seeds.size() >= 3, entry.id.c_str());
+            const auto runs = expand_sweep(entry.sweep);
+            QCOMPARE(require_valid(entry.sweep, runs, corpora).size(), entry.sweep.runs());
+            const Recipe recipe = recipe_of(entry.sweep, runs.front());
+            for (const GalleryQuantity& quantity : entry.quantities()) {
+                if (quantity.kind != GalleryQuantity::Kind::Probe) continue;
+                const bool planned =
+                    std::any_of(recipe.probes.begin(), recipe.probes.end(),
+                                [&](const ProbePlan& plan) { return plan.id == quantity.scalar.probe; });
+                QVERIFY2(planned, qPrintable(QString::fromStdString(entry.id + ": " + quantity.title())));
+            }
+        }
+    }
+
+    /// Every run of a sweep is of use to a measure, directly or as the cell that another is compared with;
+    /// cells that only fill up a grid of two keys are the exception.
+    void everyMeasureHasItsRuns() {
+        for (const GalleryEntry& entry : gallery()) {
+            std::set<std::string> names;
+            for (const GalleryMeasure& measure : entry.measures) {
+                QVERIFY2(names.insert(measure.name).second, measure.name.c_str());
+                QCOMPARE(measure.of.size(), entry.sweep.grid.size());
+                if (measure.effect != GalleryMeasure::Effect::Value)
+                    QCOMPARE(measure.against.size(), entry.sweep.grid.size());
+            }
+        }
+    }
+
+    /// The size that the paper gives lies on the side that its statement has.
+    void papersAgreeWithThemselves() {
+        for (const GalleryEntry& entry : gallery())
+            for (const GalleryMeasure& measure : entry.measures) {
+                if (!measure.paper) continue;
+                const QString where = QString::fromStdString(entry.id + ": " + measure.name);
+                if (measure.side == GalleryMeasure::Side::Above)
+                    QVERIFY2(*measure.paper >= measure.limit, qPrintable(where));
+                if (measure.side == GalleryMeasure::Side::Below)
+                    QVERIFY2(*measure.paper <= measure.limit, qPrintable(where));
+            }
+    }
+
+    void isRead() {
+        const GalleryEntry entry = read_gallery_entry("k-x", kEntry);
+        QCOMPARE(entry.paper(), "Kan");
+        QCOMPARE(entry.sweep.runs(), std::size_t{6});
+        const GalleryMeasure& measure = entry.measures.front();
+        QCOMPARE(measure.limit, 1.0);  // of a ratio
+        QCOMPARE(measure.of.at("stack.scheme"), std::string("post"));
+        QVERIFY(measure.against_quantity == measure.quantity);
+        QCOMPARE(entry.quantities().size(), std::size_t{1});
+    }
+
+    void isRejected_data() {
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QString>("line");
+        QTest::newRow("json") << "{"
+                              << "gallery entry k-x: ";
+        QTest::newRow("format") << replaced("normscope-gallery", "normscope-story") << "not a gallery entry";
+        QTest::newRow("key") << replaced("\"place\"", "\"places\"") << "places: is unknown, allowed: format";
+        QTest::newRow("no title") << replaced("\"title\": \"T\"", "\"title\": \"\"") << "title: is missing";
+        QTest::newRow("preset") << replaced("pre-ln", "pre-lm") << "pre-lm";
+        QTest::newRow("grid key") << replaced("stack.scheme=pre", "stack.skeme=pre") << "stack.skeme";
+        QTest::newRow("effect") << replaced("\"ratio\"", "\"share\"")
+                                << "measures.0: effect: share is unknown, allowed: value, difference, ratio";
+        QTest::newRow("probe") << replaced("\"probe\": \"growth\"", "\"probe\": \"grow\"")
+                               << "probe: grow is unknown, allowed: ";
+        QTest::newRow("array") << replaced("\"ma\"", "\"mo\"") << "array: mo is unknown, allowed: ma, var";
+        QTest::newRow("over") << replaced("\"over\": \"last\"", "\"over\": \"most\"")
+                              << "\"most\" is unknown";
+        QTest::newRow("value") << replaced("{\"stack.scheme\": \"post\"}", "{\"stack.scheme\": \"peri\"}")
+                               << "of.stack.scheme: peri is no value of the grid, allowed: pre, post";
+        QTest::newRow("no cell") << replaced("{\"stack.scheme\": \"post\"}", "{}")
+                                 << "of: has no value of stack.scheme";
+        QTest::newRow("itself") << replaced("{\"stack.scheme\": \"pre\"}", "{\"stack.scheme\": \"post\"}")
+                                << "against: is the same as `of`";
+        QTest::newRow("side") << replaced("\"is\": \"<\"", "\"is\": \"=\"")
+                              << "is: = is unknown, allowed: >, <, ≈";
+        QTest::newRow("near") << replaced("\"is\": \"<\"", "\"is\": \"≈\"") << "within: is missing";
+        QTest::newRow("limit") << replaced("\"is\": \"<\"", "\"is\": \"<\", \"than\": 0")
+                               << "than: is out of range, allowed: above 0 for a ratio";
+        QTest::newRow("outcome") << replaced(R"({"probe": "growth", "array": "ma", "over": "last"})",
+                                             R"({"outcome": ["diverged"]})")
+                                 << "effect: is not possible for an outcome";
+    }
+    void isRejected() {
+        QFETCH(QString, text);
+        QFETCH(QString, line);
+        try {
+            read_gallery_entry("k-x", text.toStdString());
+        } catch (const InputError& error) {
+            const QString message = QString::fromUtf8(error.what());
+            QVERIFY2(message.contains(line), qPrintable(message));
+            QVERIFY(!message.contains('\n'));
+            return;
+        }
+        QFAIL("it was read");
+    }
+};
+
+QTEST_GUILESS_MAIN(EntriesTest)
+#include "entries_test.moc"

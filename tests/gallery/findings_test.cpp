@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// From recordings to effects, intervals and verdicts.
+#include "core/gallery/findings.h"
+
+#include "core/recipe/recipe_text.h"
+
+#include <QTemporaryDir>
+#include <QtTest>
+#include <cmath>
+
+using namespace normscope;
+using Effect = GalleryMeasure::Effect;
+using Side = GalleryMeasure::Side;
+using When = GalleryQuantity::When;
+using Kind = GalleryQuantity::Kind;
+
+namespace {
+
+constexpr const char* kKey = "stack.scheme";
+
+/// Two schemes, three seeds: runs 0 … 2 are pre, 3 … 5 post.
+GalleryEntry entry_of(std::vector<GalleryMeasure> measures) {
+    GalleryEntry entry;
+    entry.id = "k-x";
+    entry.sweep = {recipe_text("pre-ln"), {{kKey, {"pre", "post"}}}, {42, 43, 44}};
+    entry.measures = std::move(measures);
+    return entry;
+}
+
+GalleryMeasure measure_of(Effect effect, Side side, double limit, GalleryQuantity quantity = {}) {
+    GalleryMeasure measure;
+    measure.name = "M";
+    measure.effect = effect;
+    measure.quantity = measure.against_quantity = quantity;
+    measure.of = {{kKey, "post"}};
+    if (effect != Effect::Value) measure.against = {{kKey, "pre"}};
+    measure.side = side;
+    measure.limit = limit;
+    return measure;
+}
+
+/// One quantity, runs in their order.
+std::map<std::size_t, GalleryValues> values_of(const std::vector<double>& values) {
+    std::map<std::size_t, GalleryValues> all;
+    for (std::size_t i = 0; i < values.size(); ++i) all[i] = {values[i]};
+    return all;
+}
+
+GalleryFinding finding_of(const GalleryMeasure& measure, const std::vector<double>& values) {
+    return gallery_findings(entry_of({measure}), values_of(values)).front();
+}
+
+bool close(double a, double b) {
+    return std::abs(a - b) <= 1e-12 * std::max(1.0, std::abs(b));
+}
+
+RunData recorded(const std::vector<std::pair<std::int64_t, std::vector<double>>>& samples) {
+    RunData run;
+    for (const auto& [step, values] : samples) {
+        ProbeResult sample;
+        sample.probe = "gates";
+        sample.step = step;
+        sample.arrays.push_back({"alpha", {values.size()}, values, {"layer"}, "1"});
+        run.probes["gates"].push_back(std::move(sample));
+    }
+    return run;
+}
+
+std::optional<double> value_in(const RunData& run, const GalleryQuantity& quantity,
+                               const SweepRow& row = {}) {
+    return gallery_values(entry_of({measure_of(Effect::Value, Side::Above, 0, quantity)}), run, row).front();
+}
+
+GalleryQuantity alpha(SweepScalar::Over over, When when) {
+    return {Kind::Probe, {}, {"gates", "alpha", over}, when};
+}
+
+}  // namespace
+
+class FindingsTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    /// Runs are paired by their seed: the scatter between seeds drops out.
+    void differencesArePaired() {
+        const auto finding =
+            finding_of(measure_of(Effect::Difference, Side::Above, 0), {1, 10, 100, 2.0, 11.1, 100.9});
+        QVERIFY(close(finding.effect.mean, 1.0));
+        const double error = std::sqrt((0 + 0.01 + 0.01) / 2 / 3);
+        QVERIFY(close(finding.effect.high, 1 + 4.302652729749462 * error));
+        QCOMPARE(finding.seeds, std::size_t{3});
+        QVERIFY(finding.verdict == GalleryVerdict::AsPaper);
+    }
+
+    void ratiosAreGeometric() {
+        const auto finding = finding_of(measure_of(Effect::Ratio, Side::Above, 1), {1, 1, 1, 2, 4, 8});
+        QVERIFY(close(finding.effect.mean, 4));
+        const double half = 4.302652729749462 * std::log(2.0) / std::sqrt(3.0);
+        QVERIFY(close(finding.effect.low, 4 * std::exp(-half)));
+        QVERIFY(close(finding.effect.high, 4 * std::exp(half)));
+        QVERIFY(finding.verdict == GalleryVerdict::NotSeen);  // 0.7 … 22
+    }
+
+    void verdicts() {
+        const std::vector<double> above{0, 0, 0, 1.0, 1.1, 0.9}, both{0, 0, 0, 1, -1, 0.5};
+        const auto of = [](Side side, double limit, const std::vector<double>& values) {
+            return finding_of(measure_of(Effect::Difference, side, limit), values).verdict;
+        };
+        QVERIFY(of(Side::Above, 0, above) == GalleryVerdict::AsPaper);
+        QVERIFY(of(Side::Below, 0, above) == GalleryVerdict::Opposite);
+        QVERIFY(of(Side::Above, 2, above) == GalleryVerdict::Opposite);
+        QVERIFY(of(Side::Above, 0, both) == GalleryVerdict::NotSeen);
+        QVERIFY(of(Side::Below, 0, both) == GalleryVerdict::NotSeen);
+        GalleryMeasure near = measure_of(Effect::Difference, Side::Near, 1);
+        near.tolerance = 0.3;
+        QVERIFY(finding_of(near, above).verdict == GalleryVerdict::AsPaper);
+        near.tolerance = 0.1;
+        QVERIFY(finding_of(near, above).verdict == GalleryVerdict::NotSeen);
+        near.limit = 3;
+        QVERIFY(finding_of(near, above).verdict == GalleryVerdict::Opposite);
+    }
+
+    void order() {
+        const auto of = [](Effect effect, double limit, double paper, const std::vector<double>& values) {
+            GalleryMeasure measure = measure_of(effect, Side::Above, limit);
+            measure.paper = paper;
+            return finding_of(measure, values).order;
+        };
+        const std::vector<double> one{1, 1, 1, 2, 2.01, 1.99};
+        QCOMPARE(of(Effect::Difference, 0, 0.5, one), std::string("same"));
+        QCOMPARE(of(Effect::Difference, 0, 4, one), std::string("smaller"));
+        QCOMPARE(of(Effect::Difference, 0, 0.25, one), std::string("larger"));
+        QCOMPARE(of(Effect::Ratio, 1, 4, one), std::string("same"));  // log 2 of log 4
+        QCOMPARE(of(Effect::Ratio, 1, 20, one), std::string("smaller"));
+        QCOMPARE(of(Effect::Difference, 5, 6, one), std::string());  // opposite
+    }
+
+    void whatIsMissingIsNotMeasured() {
+        const GalleryMeasure measure = measure_of(Effect::Difference, Side::Above, 0);
+        const auto finding = finding_of(measure, {0, 0, 0, 1});  // one pair
+        QVERIFY(finding.verdict == GalleryVerdict::NotMeasured);
+        QCOMPARE(finding.seeds, std::size_t{1});
+        QCOMPARE(finding.note, std::string("1 of 3 seeds have a value; an interval needs two"));
+        const auto none = finding_of(measure, {});
+        QVERIFY(none.verdict == GalleryVerdict::NotMeasured && std::isnan(none.effect.mean));
+        // Not dropped silently: the others would be a biased sample.
+        const auto infinite = finding_of(measure, {0, 0, 0, 1, 1, std::numeric_limits<double>::infinity()});
+        QVERIFY(infinite.verdict == GalleryVerdict::NotMeasured);
+        QCOMPARE(infinite.note, std::string("not finite in 1 seeds"));
+        const auto negative = finding_of(measure_of(Effect::Ratio, Side::Above, 1), {1, 1, 1, 2, 2, -1});
+        QVERIFY(negative.verdict == GalleryVerdict::NotMeasured);
+    }
+
+    void outcomesAreShares() {
+        GalleryQuantity diverged;
+        diverged.kind = Kind::Outcome;
+        diverged.states = {RunState::Diverged, RunState::Collapsed};
+        const GalleryMeasure measure = measure_of(Effect::Difference, Side::Above, 0, diverged);
+        const auto finding = finding_of(measure, {0, 0, 0, 1, 1, 1});
+        const Interval expected = share_difference_interval(3, 3, 0, 3);
+        QVERIFY(close(finding.effect.low, expected.low) && close(finding.effect.high, expected.high));
+        QVERIFY(finding.verdict == GalleryVerdict::AsPaper);
+        // Nothing in three runs excludes nothing.
+        QVERIFY(finding_of(measure, {0, 0, 0, 0, 0, 0}).verdict == GalleryVerdict::NotSeen);
+
+        SweepRow row;
+        row.state = RunState::Collapsed;
+        QCOMPARE(value_in({}, diverged, row), std::optional(1.0));
+        row.state = RunState::Finished;
+        QCOMPARE(value_in({}, diverged, row), std::optional(0.0));
+    }
+
+    void valuesOfARecording() {
+        using Over = SweepScalar::Over;
+        const RunData run = recorded({{0, {1, 2}}, {10, {2, 2}}, {100, {4, 1}}});
+        QCOMPARE(value_in(run, alpha(Over::Last, When::First)), std::optional(2.0));
+        QCOMPARE(value_in(run, alpha(Over::Mean, When::Last)), std::optional(2.5));
+        QCOMPARE(value_in(run, alpha(Over::First, When::LastOverFirst)), std::optional(4.0));
+        // The first entry goes 1 of 3 in the first fifth, the second none of 1.
+        QCOMPARE(value_in(run, alpha(Over::Mean, When::EarlyShare)), std::optional(1.0 / 6));
+        QVERIFY(!value_in(recorded({{0, {1}}}), alpha(Over::Mean, When::LastOverFirst)));
+        QVERIFY(!value_in({}, alpha(Over::Mean, When::Last)));
+
+        SweepRow row;
+        row.final_loss = 1.5;
+        QCOMPARE(value_in(run, {}, row), std::optional(1.5));
+        RunData spiky;
+        spiky.events = {{3, "spike", ""}, {4, "knob", ""}, {9, "spike", ""}};
+        GalleryQuantity spikes;
+        spikes.kind = Kind::Spikes;
+        QCOMPARE(value_in(spiky, spikes), std::optional(2.0));
+    }
+
+    void texts() {
+        GalleryMeasure measure = measure_of(Effect::Difference, Side::Above, 0);
+        measure.unit = "nat";
+        measure.paper = 0.6;
+        QCOMPARE(gallery_paper_text(measure), std::string("> 0, +0.6 nat"));
+        const auto finding = finding_of(measure, {0, 0, 0, 1.0, 1.1, 0.9});
+        QCOMPARE(gallery_effect_text(measure, finding), std::string("+1 nat [+0.752, +1.25], 3 seeds"));
+    }
+
+    void aFolderThatIsNotThere() {
+        QTemporaryDir folder;
+        const auto result =
+            read_gallery_result(entry_of({measure_of(Effect::Difference, Side::Above, 0)}),
+                                folder.filePath("none").toStdString(), [](const auto& work) { work(); });
+        QCOMPARE(result.ended, std::size_t{0});
+        QCOMPARE(result.total, std::size_t{6});
+        QVERIFY(result.findings.front().verdict == GalleryVerdict::NotMeasured);
+    }
+};
+
+QTEST_GUILESS_MAIN(FindingsTest)
+#include "findings_test.moc"
