@@ -16,6 +16,8 @@ Drawer::Drawer(QWidget* over, int width, QWidget* parent) : QFrame(parent), over
 }
 
 void Drawer::appear() {
+    for (auto* other : parentWidget()->findChildren<Drawer*>(QString(), Qt::FindDirectChildrenOnly))
+        if (other != this) other->hide();
     place();
     show();
     raise();

@@ -6,7 +6,7 @@
 namespace normscope::app {
 
 /// Lies over the right end of an area, in no layout: it shifts nothing. It follows the area's size; Esc hides
-/// it. Hidden at first.
+/// it. Hidden at first; one drawer of a window is shown at a time.
 class Drawer : public QFrame {
     Q_OBJECT
   public:
@@ -14,7 +14,7 @@ class Drawer : public QFrame {
     Drawer(QWidget* over, int width, QWidget* parent);
 
   protected:
-    /// Shows it in front.
+    /// Shows it in front, and hides the others of its parent.
     void appear();
     bool eventFilter(QObject* watched, QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;

@@ -18,6 +18,7 @@
 #include "app/sweep_view.h"
 #include "app/window_actions.h"
 #include "app/window_claims.h"
+#include "app/window_gallery.h"
 #include "app/window_watch.h"
 #include "core/recipe/presets.h"
 #include "core/run/experiment.h"
@@ -83,6 +84,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     connectRunsDrawer();
     addClaimsDrawer(*this);
     addWatch(*this);
+    addGalleryDrawer(*this, area_);
     connectSweeps();
     connect(lab_, &Lab::problem, this, [this](const QString& message) { banner_->tell(message); });
     connect(lab_, &Lab::runsFailed, this, &MainWindow::offerResumption);
@@ -133,7 +135,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     connect(lab_, &Lab::sessionPathChanged, this, &MainWindow::showTitle);
     connect(lab_->undoStack(), &QUndoStack::cleanChanged, this, &MainWindow::showTitle);
     addWindowActions(*this);
-    for (const char* name : {"newSweep", "chooseSweep", "showSweep", "stopOrResumeSweep"})
+    for (const char* name : {"newSweep", "chooseSweep", "showSweep", "stopOrResumeSweep", "gallery"})
         strip_->sweepMenu()->addAction(findChild<QAction*>(QLatin1String(name)));
     setDark(Settings().dark());
     showRuns();

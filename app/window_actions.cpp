@@ -6,6 +6,7 @@
 #include "app/settings.h"
 #include "app/story_strip.h"
 #include "app/window_claims.h"
+#include "app/window_gallery.h"
 #include "app/window_watch.h"
 
 #include <QAction>
@@ -90,6 +91,8 @@ void addWindowActions(MainWindow& window) {
         {QKeySequence(QStringLiteral("Ctrl+Shift+O"))}, [w] { w->toggleRuns(); });
     add("claims", tr("Claims of the papers: what holds on the selected run"),
         {QKeySequence(QStringLiteral("Ctrl+Shift+K"))}, [w] { toggleClaims(*w); });
+    add("gallery", tr("Gallery of the papers' figures: their statements next to runs of this size"),
+        {QKeySequence(QStringLiteral("Ctrl+Shift+G"))}, [w] { toggleGallery(*w); });
     add("import", tr("Import a model… (safetensors, llm.c, llama2.c)"),
         {QKeySequence(QStringLiteral("Ctrl+I"))}, [w] { w->importModel(); });
     add("save", tr("Save the session"), {QKeySequence::Save}, [w] { w->save(); });

@@ -4,12 +4,10 @@
 
 #include "app/claims_drawer.h"
 #include "app/claims_places.h"
-#include "app/help_drawer.h"
 #include "app/lab/claims_check.h"
 #include "app/lab/lab.h"
 #include "app/main_window.h"
 #include "app/panel_grid.h"
-#include "app/runs_drawer.h"
 #include "widgets/knobs/knob_panel.h"
 
 #include <algorithm>
@@ -66,8 +64,6 @@ void toggleClaims(MainWindow& window) {
     if (drawer.isVisible()) {
         drawer.hide();
     } else {
-        window.help()->hide();  // they lie at the same place
-        window.runsDrawer()->hide();
         window.showSweep(false);
         drawer.open();
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The commands of the window: files, export, clipboard, search, focus and presentation.
 #include "app/banner.h"
-#include "app/claims_drawer.h"
 #include "app/command_search.h"
+#include "app/drawer.h"
 #include "app/export_dialog.h"
 #include "app/findings_band.h"
 #include "app/help_drawer.h"
@@ -10,12 +10,11 @@
 #include "app/main_window.h"
 #include "app/panel_grid.h"
 #include "app/presentation.h"
-#include "app/runs_drawer.h"
 #include "app/settings.h"
 #include "app/side_rail.h"
 #include "app/sweep_view.h"
 #include "app/window_actions.h"
-#include "app/window_claims.h"
+#include "app/window_gallery.h"
 #include "app/window_view.h"
 #include "core/recipe/presets.h"
 #include "widgets/export/csv.h"
@@ -198,6 +197,7 @@ void MainWindow::searchCommands() {
     for (const Preset& story : stories())
         entries.push_back({tr("Story: %1").arg(storyTitle(story)),
                            [this, name = QString::fromLatin1(story.name)] { tellStory(name); }});
+    for (SearchEntry& entry : galleryCommands(*this)) entries.push_back(std::move(entry));
     auto* search = new CommandSearch(actions(), std::move(entries), this);
     search->move(mapToGlobal(QPoint((width() - search->width()) / 2, strip_->height() + 8)));
     search->show();
@@ -310,8 +310,6 @@ void MainWindow::explainCurrent() {
 }
 
 void MainWindow::explain(const PanelCell& cell) {
-    runs_drawer_->hide();  // they lie at the same place
-    claimsDrawer(*this).hide();
     help_->explain(*cell.plot()->figure());
 }
 
@@ -341,13 +339,9 @@ void MainWindow::focusCurrent() {
 }
 
 void MainWindow::leaveFocus() {
-    if (help_->isVisible())
-        help_->hide();
-    else if (runs_drawer_->isVisible())
-        runs_drawer_->hide();
-    else if (ClaimsDrawer& claims = claimsDrawer(*this); claims.isVisible())
-        claims.hide();
-    else if (banner_->isVisible())
+    for (auto* drawer : findChildren<Drawer*>(QString(), Qt::FindDirectChildrenOnly))
+        if (drawer->isVisible()) return drawer->hide();
+    if (banner_->isVisible())
         banner_->hide();
     else if (sweepShown())
         showSweep(false);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of the window for the list of recordings.
 #include "app/banner.h"
-#include "app/claims_drawer.h"
-#include "app/help_drawer.h"
 #include "app/lab/lab.h"
 #include "app/main_window.h"
 #include "app/panel_grid.h"
 #include "app/recording_list.h"
 #include "app/runs_drawer.h"
-#include "app/window_claims.h"
 #include "widgets/runs/run_strip.h"
 
 #include <QDragEnterEvent>
@@ -37,8 +34,6 @@ void MainWindow::toggleRuns() {
     if (runs_drawer_->isVisible()) {
         runs_drawer_->hide();
     } else {
-        help_->hide();  // they lie at the same place
-        claimsDrawer(*this).hide();
         runs_drawer_->open();
     }
 }

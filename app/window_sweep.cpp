@@ -2,6 +2,7 @@
 // The commands of the window for sweeps: open, new, stop and resume, and the map over the panels.
 #include "app/banner.h"
 #include "app/export_dialog.h"
+#include "app/gallery_drawer.h"
 #include "app/help_drawer.h"
 #include "app/lab/lab.h"
 #include "app/main_window.h"
@@ -11,6 +12,7 @@
 #include "app/sweep_dialog.h"
 #include "app/sweep_view.h"
 #include "app/window_actions.h"
+#include "app/window_gallery.h"
 #include "widgets/plots/plot_view.h"
 
 #include <QDir>
@@ -62,7 +64,8 @@ void MainWindow::showSweep(bool shown) {
     area_->setCurrentWidget(shown ? static_cast<QWidget*>(sweep_view_) : grid_);
     const bool band = shown && lab_->sweeps().sweep();
     upper_->setCurrentIndex(band ? 1 : 0);
-    if (shown) sweep_view_->map()->setFocus();
+    // Under the gallery, which started the sweep, it takes no keys.
+    if (shown && !galleryDrawer(*this).isVisible()) sweep_view_->map()->setFocus();
 }
 
 void MainWindow::openSweep(const QString& folder) {

@@ -3,6 +3,7 @@
 
 #include "app/commands/change_runs.h"
 #include "app/lab/claims_check.h"
+#include "app/lab/gallery_runs.h"
 #include "core/backend/cpu/default_threads.h"
 #include "core/probe/registry.h"
 #include "core/run/complete.h"
@@ -47,12 +48,14 @@ Lab::Lab(Options options, QObject* parent)
     for (const LabRun& run : now_.runs) used_ids_.insert(run.id);
     nameUntrained(now_);
     new ClaimsCheck(*this, engine_->threads(), callsIn(io_.get()), deliver_);  // a child
+    new GalleryRuns(*this, GalleryRuns::folderFor(options.recordings_folder), callsIn(io_.get()), deliver_);
 }
 
 Lab::~Lab() {
     disconnect(&undo_, nullptr, this, nullptr);
     cancelReading();
     delete &ClaimsCheck::of(*this);  // it reads checkpoints in the files' thread
+    delete &GalleryRuns::of(*this);  // and this one recordings
     sweeps_.reset();
     engine_->shutDown();
     engine_->stop();
