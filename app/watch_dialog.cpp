@@ -86,6 +86,7 @@ WatchDialog::WatchDialog(const std::vector<WatchSpec>& watch, const QString& run
     connect(add_, &QPushButton::clicked, this, [this] {
         add({WatchQuantity::GradNorm, WatchComparator::Above, 100});
         check();
+        rows_.back().quantity->show();  // the layout would show it later, and what is hidden has no focus
         rows_.back().quantity->setFocus();
     });
     connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);

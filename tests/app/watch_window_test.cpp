@@ -159,8 +159,10 @@ class WatchWindowTest : public QObject {
         for (int i = 0; i < 2; ++i) {
             QCOMPARE(b.lab().runs()[static_cast<std::size_t>(i)].id, ids[static_cast<std::size_t>(i)]);
             QCOMPARE(of_kind(b.run(i), kWatchesEvent).size(), std::size_t{1});
-            QCOMPARE(of_kind(b.run(i), kWatchEvent).size(), std::size_t{1});
         }
+        // The change can arrive between the steps of one round: then the second run alone meets it.
+        QVERIFY(of_kind(b.run(0), kWatchEvent).size() <= 1);
+        QCOMPARE(of_kind(b.run(1), kWatchEvent).size(), std::size_t{1});
         QCOMPARE(b.run(0).steps.rows(), b.run(1).steps.rows());
         // Undone while paused: it continues, and does not pause.
         const qint64 at = b.lab().lastStep();
