@@ -86,7 +86,6 @@ WatchDialog::WatchDialog(const std::vector<WatchSpec>& watch, const QString& run
     connect(add_, &QPushButton::clicked, this, [this] {
         add({WatchQuantity::GradNorm, WatchComparator::Above, 100});
         check();
-        rows_.back().quantity->show();  // the layout would show it later, and what is hidden has no focus
         rows_.back().quantity->setFocus();
     });
     connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
@@ -120,6 +119,10 @@ void WatchDialog::add(const WatchSpec& spec) {
     connect(row.is, &QComboBox::currentIndexChanged, this, &WatchDialog::check);
     connect(row.value, &QLineEdit::textChanged, this, &WatchDialog::check);
     connect(row.remove, &QPushButton::clicked, this, [this, button = row.remove] { remove(button); });
+    // The layout would show them later; until then they have no focus and no tab stop.
+    if (isVisible())
+        for (QWidget* part : std::initializer_list<QWidget*>{row.quantity, row.is, row.value, row.remove})
+            part->show();
     rows_.push_back(row);
     number();
 }
