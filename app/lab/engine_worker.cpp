@@ -181,7 +181,9 @@ void EngineWorker::scheduleChunk() {
 void EngineWorker::chunk() {
     const auto end = Clock::now() + kChunk;
     bool running = true;
-    while (running && !shutting_down_ && (!paused_ || single_steps_ > 0) && Clock::now() < end) {
+    // A round in which a watchpoint triggered ends here: one frame has its pause with all that triggered.
+    while (running && !shutting_down_ && (!paused_ || single_steps_ > 0) &&
+           (Clock::now() < end || watch_triggered_)) {
         running = advanceOne();
         pauseIfWatched();
     }

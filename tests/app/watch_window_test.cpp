@@ -90,6 +90,7 @@ class WatchWindowTest : public QObject {
         for (const LabRun& run : b.lab().runs()) QVERIFY(run.recipe.watch.empty());
         b.lab().undoStack()->redo();
 
+        b.window->activateWindow();  // no window manager does it
         QVERIFY(QTest::qWaitForWindowActive(b.window.get()));
         QTest::keyClick(b.window.get(), Qt::Key_Space);
         QVERIFY(b.lab().playing());
