@@ -471,6 +471,9 @@ class GalleryWindowTest : public QObject {
         QCOMPARE(QApplication::focusWidget(), static_cast<QWidget*>(drawer(b).details()->measures()));
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Backtab, Qt::ShiftModifier);
         QCOMPARE(QApplication::focusWidget(), static_cast<QWidget*>(b.find<QPushButton>("galleryRun")));
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Space);
+        QTRY_COMPARE_WITH_TIMEOUT(runsOf(b).state("e-small").kind, Kind::Ended, kWait);
+        QVERIFY(!b.lab().playing());
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
         QVERIFY(!drawer(b).isVisible());
     }

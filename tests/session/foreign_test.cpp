@@ -132,7 +132,7 @@ class TestForeign : public QObject {
     }
 
     /// A step begins when the walker has ended it, not before.
-    void aReaderStaysBehindTheWalker() {
+    void aReaderFollowsTheWalker() {
         const std::string file = session("steps.h5"), go = path("go");
         std::filesystem::remove(go);
         guard_foreign_files(script(
