@@ -38,7 +38,7 @@ struct StepTable {
 struct RunEvent {
     std::int64_t step = 0;
     std::string
-        kind;  ///< "knob", "spike", "overflow", "outcome", "checkpoint", "resume", "series", "weights"
+        kind;  ///< knob, spike, overflow, outcome, checkpoint, resume, series, weights, fork
     std::string text;
 };
 
