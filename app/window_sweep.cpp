@@ -102,7 +102,7 @@ void MainWindow::sweepOver(const QString& key, double low, double high) {
     if (!knob || low >= high) return;
     newSweep();
     auto* dialog = findChild<SweepDialog*>(QStringLiteral("sweepDialog"));
-    if (!dialog) return;  // a sweep is being trained, and newSweep() has said so
+    if (!dialog) return;  // a sweep is being trained, and newSweep() has reported it
     const auto whole = [](double value) { return QString::number(value, 'f', 0).toStdString(); };
     dialog->setVaried(key.toStdString(),
                       key == u"seed" ? whole(low) + ":" + whole(high) : sweepRange(knob->scale(), low, high));

@@ -60,7 +60,7 @@ class Placer {
         for (std::size_t i = 0; i < plot_.flags.size(); ++i) {
             const double x = layout_.x.toPixel(plot_.flags[i].x);
             if (!(x >= area.left() - 0.5 && x <= area.right() + 0.5)) continue;
-            // Those of one pixel cannot be told apart.
+            // Those of one pixel look the same.
             if (!shapes_.empty() && x - shapes_.back().poles.front() < style_.unit) {
                 ++shapes_.back().count;
                 if (x != shapes_.back().poles.back()) shapes_.back().poles.push_back(x);
@@ -135,18 +135,18 @@ class Placer {
 void addPoles(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
     const QRectF& area = layout.area;
     double last = kNaN;
-    int beside = 0;
+    int shift = 0;
     std::vector<int> here;
     for (const Flag& flag : plot.flags) {
         const double x = layout.x.toPixel(flag.x);
         if (!(x >= area.left() - 0.5 && x <= area.right() + 0.5)) continue;
         if (!(std::abs(x - last) < style.unit)) {
-            last = x, beside = 0;
+            last = x, shift = 0;
             here.clear();
         }
         if (std::find(here.begin(), here.end(), flag.role.run) != here.end()) continue;
         here.push_back(flag.role.run);
-        const double at = std::min(last + 2 * style.thin * beside++, area.right());
+        const double at = std::min(last + 2 * style.thin * shift++, area.right());
         layout.under.push_back({{QLineF(at, area.top(), at, area.bottom())},
                                 style.theme.colour(flag.role),
                                 style.thin,

@@ -26,7 +26,7 @@ RunData trained(const std::string& name, int steps, double slope = 0.01) {
     return run;
 }
 
-/// A copy until then, which goes on by itself.
+/// A copy until then, which continues by itself.
 RunData forkOf(const RunData& parent, int at, const std::string& name, int steps, double slope) {
     RunData fork = trained(name, steps, slope);
     for (int i = 0; i < at; ++i)
@@ -134,7 +134,8 @@ class StepEventsTest : public QObject {
         } while (std::next_permutation(all.begin(), all.end()));
         const auto whole = [&](const std::vector<const RunData*>& runs) {
             std::size_t count = 0;
-            for (const Curve& curve : drawn(runs).plots[0].curves) count += curve.x.front() == 0;
+            const Figure figure = drawn(runs);
+            for (const Curve& curve : figure.plots[0].curves) count += curve.x.front() == 0;
             return count;
         };
         QCOMPARE(whole({&d, &c, &b, &a}), 1u);
