@@ -354,6 +354,7 @@ void MainWindow::connectKnobs() {
                 if (key == u"data.source" && lab_->selected().awaitsFile())
                     qobject_cast<widgets::PathKnob*>(knobs_->row(QStringLiteral("data.path")))->ask();
             });
+    connect(knobs_, &widgets::KnobPanel::rangeMarked, this, &MainWindow::sweepOver);
     connect(knobs_, &widgets::KnobPanel::linkToggled, lab_, &Lab::setLinked);
     knobs_->differences()->setPresets(presets_);
     QStringList precisions;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+class QLabel;
 class QStackedWidget;
 
 namespace normscope {
@@ -107,6 +108,8 @@ class MainWindow : public QMainWindow {
     void importModel();
     void chooseSweep();
     void newSweep();
+    /// The dialog of a new sweep over values of this knob's slider between two.
+    void sweepOver(const QString& key, double low, double high);
     void stopOrResumeSweep();
     void newComparison();
     void searchCommands();
@@ -153,6 +156,8 @@ class MainWindow : public QMainWindow {
     void closeEvent(QCloseEvent* event) override;
     // Recordings are dragged from their list into the comparison.
     void dragEnterEvent(QDragEnterEvent* event) override;
+    void dragMoveEvent(QDragMoveEvent* event) override;
+    void dragLeaveEvent(QDragLeaveEvent* event) override;
     void dropEvent(QDropEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
 
@@ -168,6 +173,8 @@ class MainWindow : public QMainWindow {
     void connectStack();
     void connectTransport();
     void connectRunsDrawer();
+    bool takesRecordingsAt(const QPoint& position) const;
+    void showDropTarget(bool shown);
     void askToTrash(const QString& path, const QString& name);
     void showRuns();
     void showKnobs();
@@ -201,6 +208,7 @@ class MainWindow : public QMainWindow {
     Banner* banner_;
     HelpDrawer* help_;
     RunsDrawer* runs_drawer_ = nullptr;
+    QLabel* drop_target_ = nullptr;  ///< over the panels while a recording is dragged to them
     StoryStrip* story_;
     StoryGuide* guide_;
     Presentation* presentation_;

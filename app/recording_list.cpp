@@ -107,9 +107,11 @@ RecordingList::RecordingList(RunsDrawer& drawer) : QListWidget(&drawer) {
 QMimeData* RecordingList::mimeData(const QList<QListWidgetItem*>& items) const {
     auto* mime = new QMimeData;
     QList<QUrl> urls;
-    for (const QListWidgetItem* item : items)
-        urls << QUrl::fromLocalFile(item->data(Qt::UserRole).toString());
+    QStringList paths;
+    for (const QListWidgetItem* item : items) paths << item->data(Qt::UserRole).toString();
+    for (const QString& path : paths) urls << QUrl::fromLocalFile(path);
     mime->setUrls(urls);
+    mime->setData(QLatin1String(kRecordingsMime), paths.join(u'\n').toUtf8());
     return mime;
 }
 

@@ -7,8 +7,11 @@ namespace normscope::app {
 
 class RunsDrawer;
 
-/// The rows of the drawer: outcome, name and details with the curve of the loss. Rows are dragged as the URLs
-/// of their files.
+/// The mime type of rows that are dragged: the paths of their recordings as UTF-8, one a line.
+inline constexpr char kRecordingsMime[] = "application/x-normscope-recordings";
+
+/// The rows of the drawer: outcome, name and details with the curve of the loss. Rows are dragged as
+/// kRecordingsMime, and for other programs as the URLs of their files.
 class RecordingList : public QListWidget {
     Q_OBJECT
   public:

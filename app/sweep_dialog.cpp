@@ -165,6 +165,18 @@ void SweepDialog::useScheme(bool with_rates) {
     check();
 }
 
+void SweepDialog::setVaried(const std::string& key, const std::string& values) {
+    if (key == "seed") {
+        seeds_->setText(QString::fromStdString(values));
+        return check();
+    }
+    rows_[0].key->setCurrentIndex(rows_[0].key->findData(QString::fromStdString(key)));
+    rows_[0].values->setText(QString::fromStdString(values));
+    rows_[1].key->setCurrentIndex(0);
+    rows_[1].values->clear();
+    check();
+}
+
 void SweepDialog::check() {
     const std::vector<SweepField> typed = fields();
     parsed_ = parseSweep(base_, typed, seeds_->text().trimmed().toStdString());

@@ -21,6 +21,8 @@ class SweepDialog : public QDialog {
     /// `folders`.
     SweepDialog(const Recipe& base, const QString& name, QString folders, QWidget* parent);
 
+    /// Only this key, with these values; of `seed` they are the seeds.
+    void setVaried(const std::string& key, const std::string& values);
     /// The reason why a start was rejected.
     void showRejected(const QString& line);
 

@@ -100,6 +100,22 @@ ParsedSweep parseSweep(const std::string& base, const std::vector<SweepField>& f
     return parsed;
 }
 
+std::string sweepRange(const widgets::KnobScale& scale, double low, double high, int count) {
+    const auto number = [](double value) { return short_number_text(value); };
+    if (!scale.isInteger() && !scale.detents_only && !(scale.isLog() && low <= 0))
+        return (scale.isLog() ? "log:" : "lin:") + number(low) + ":" + number(high) + ":" +
+               std::to_string(count);
+    const double from = widgets::positionOf(scale, low), to = widgets::positionOf(scale, high);
+    std::string text, last;
+    for (int i = 0; i < count; ++i) {
+        const std::string value = number(widgets::valueAt(scale, from + (to - from) * i / (count - 1)));
+        if (value == last) continue;
+        text += (text.empty() ? "" : ",") + value;
+        last = value;
+    }
+    return text;
+}
+
 QString freshSweepFolder(const QString& parent, const std::vector<SweepField>& fields) {
     QString name = QDate::currentDate().toString(Qt::ISODate);
     for (const SweepField& field : fields)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/run/sweep_spec.h"
+#include "widgets/knobs/knob_scale.h"
 
 #include <QString>
 #include <string>
@@ -29,6 +30,11 @@ std::string baseText(const Recipe& recipe);
 /// Values are checked one by one against the base; combinations when the sweep starts.
 ParsedSweep parseSweep(const std::string& base, const std::vector<SweepField>& fields,
                        const std::string& seeds);
+
+/// A range of a knob's slider as the values of a sweep: "log:0.1:1:4" on a logarithmic slider, "lin:0:1:4" on
+/// others; the `count` or fewer values evenly along the slider where it has only some values (whole numbers,
+/// divisors) or 0 on a logarithmic one.
+std::string sweepRange(const widgets::KnobScale& scale, double low, double high, int count = 4);
 
 /// "2026-11-23 scheme lr" in this folder, with a number where that exists.
 QString freshSweepFolder(const QString& parent, const std::vector<SweepField>& fields);

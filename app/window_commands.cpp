@@ -18,6 +18,7 @@
 #include "app/window_view.h"
 #include "core/recipe/presets.h"
 #include "widgets/export/csv.h"
+#include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_panel.h"
 #include "widgets/knobs/knob_row.h"
 #include "widgets/knobs/knob_table.h"
@@ -184,9 +185,16 @@ void MainWindow::searchCommands() {
     for (const widgets::KnobSpec& spec : widgets::knobTable()) {
         const QString key = QString::fromUtf8(spec.key);
         const widgets::KnobRow* row = knobs_->row(key);
-        if (row->isEnabledTo(knobs_))
-            entries.push_back({tr("Knob: %1 (%2)").arg(row->label(), row->accessibleName()),
-                               [this, key] { knobs_->reveal(key); }});
+        if (!row->isEnabledTo(knobs_)) continue;
+        entries.push_back({tr("Knob: %1 (%2)").arg(row->label(), row->accessibleName()),
+                           [this, key] { knobs_->reveal(key); }});
+        // Seeds have their own field in the dialog.
+        if (const auto* knob = qobject_cast<const widgets::Knob*>(row); knob && key != u"seed") {
+            const widgets::KnobScale& scale = knob->scale();
+            entries.push_back({tr("Sweep over %1 (%2)…").arg(row->label(), row->accessibleName()),
+                               [this, key, low = widgets::valueAt(scale, 0),
+                                high = widgets::valueAt(scale, 1)] { sweepOver(key, low, high); }});
+        }
     }
     for (const widgets::PanelInfo& info : widgets::panels())
         entries.push_back(

@@ -11,8 +11,10 @@
 #include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QFileInfo>
+#include <QLabel>
+#include <QListWidget>
 #include <QMimeData>
-#include <QUrl>
+#include <QStackedWidget>
 
 namespace normscope::app {
 
@@ -44,16 +46,58 @@ void MainWindow::askToTrash(const QString& path, const QString& name) {
     banner_->raise();
 }
 
+/// Over the panels (or the map of a sweep) and the strip of chips, and not on the list that they come from.
+bool MainWindow::takesRecordingsAt(const QPoint& position) const {
+    const auto inside = [&](const QWidget* widget) {
+        return widget->isVisible() && QRect(widget->mapTo(this, QPoint()), widget->size()).contains(position);
+    };
+    return (inside(area_) || inside(strip_)) && !inside(runs_drawer_);
+}
+
+void MainWindow::showDropTarget(bool shown) {
+    if (shown && !drop_target_) {
+        drop_target_ = new QLabel(tr("Drop to add to the comparison"), this);
+        drop_target_->setObjectName(QStringLiteral("dropTarget"));
+        drop_target_->setAttribute(Qt::WA_TransparentForMouseEvents);
+        drop_target_->setAutoFillBackground(true);
+        drop_target_->setBackgroundRole(QPalette::ToolTipBase);
+        drop_target_->setForegroundRole(QPalette::ToolTipText);
+        drop_target_->setFrameShape(QFrame::Box);
+        drop_target_->setMargin(10);
+        drop_target_->adjustSize();
+    }
+    if (!drop_target_) return;
+    if (shown) {  // in the middle of the panels that the list leaves free
+        QRect free(area_->mapTo(this, QPoint()), area_->size());
+        if (runs_drawer_->isVisible()) free.setRight(runs_drawer_->x());
+        drop_target_->move(free.center() - drop_target_->rect().center());
+        drop_target_->raise();
+    }
+    drop_target_->setVisible(shown);
+}
+
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-    if (qobject_cast<RecordingList*>(event->source()) && event->mimeData()->hasUrls())
-        event->acceptProposedAction();
+    // From the list of this window: another one's recordings are not in it.
+    if (event->source() != runs_drawer_->list() || !event->mimeData()->hasFormat(kRecordingsMime)) return;
+    event->acceptProposedAction();
+}
+
+void MainWindow::dragMoveEvent(QDragMoveEvent* event) {
+    const bool taken = takesRecordingsAt(event->position().toPoint());
+    showDropTarget(taken);
+    event->setAccepted(taken);
+}
+
+void MainWindow::dragLeaveEvent(QDragLeaveEvent*) {
+    showDropTarget(false);
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
-    if (runs_drawer_->geometry().contains(event->position().toPoint())) return;  // back where it was
+    showDropTarget(false);
+    if (!takesRecordingsAt(event->position().toPoint())) return;  // back where it was
     QStringList paths;
-    for (const QUrl& url : event->mimeData()->urls()) {
-        const RecordingRow* row = runs_drawer_->row(url.toLocalFile());
+    for (const QString& path : QString::fromUtf8(event->mimeData()->data(kRecordingsMime)).split(u'\n')) {
+        const RecordingRow* row = runs_drawer_->row(path);
         if (row && row->damage.isEmpty()) paths << row->path;
     }
     event->acceptProposedAction();

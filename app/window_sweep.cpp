@@ -12,7 +12,12 @@
 #include "app/sweep_dialog.h"
 #include "app/sweep_view.h"
 #include "app/window_actions.h"
+<<<<<<< ours
 #include "app/window_gallery.h"
+=======
+#include "widgets/knobs/knob.h"
+#include "widgets/knobs/knob_panel.h"
+>>>>>>> theirs
 #include "widgets/plots/plot_view.h"
 
 #include <QDir>
@@ -96,6 +101,17 @@ void MainWindow::newSweep() {
     });
     connect(&lab_->sweeps(), &SweepRunner::opened, dialog, &QDialog::accept);
     dialog->open();
+}
+
+void MainWindow::sweepOver(const QString& key, double low, double high) {
+    const auto* knob = qobject_cast<widgets::Knob*>(knobs_->row(key));
+    if (!knob || low >= high) return;
+    newSweep();
+    auto* dialog = findChild<SweepDialog*>(QStringLiteral("sweepDialog"));
+    if (!dialog) return;  // a sweep is being trained, and newSweep() has reported it
+    const auto whole = [](double value) { return QString::number(value, 'f', 0).toStdString(); };
+    dialog->setVaried(key.toStdString(),
+                      key == u"seed" ? whole(low) + ":" + whole(high) : sweepRange(knob->scale(), low, high));
 }
 
 void MainWindow::stopOrResumeSweep() {

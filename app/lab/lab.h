@@ -369,6 +369,7 @@ class Lab : public QObject {
     struct Fork {
         std::string parent;
         LabRun run;
+        std::string parent_name;
     };
     std::map<quint64, Fork> forks_;  ///< by token; each waits for its checkpoint
     struct Resumption {

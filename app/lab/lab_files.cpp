@@ -247,7 +247,7 @@ void Lab::forkSelected() {
     fork.data->id = fork.id;
     fork.data->name = default_run_name(fork.recipe) + ", fork at " + std::to_string(best->step);
     const CheckpointSource source = best->source;
-    forks_[++fork_token_] = {run.id, std::move(fork)};
+    forks_[++fork_token_] = {run.id, std::move(fork), run.data->name};
     QMetaObject::invokeMethod(
         io_.get(), [io = io_.get(), token = fork_token_, source] { io->loadCheckpoint(token, source); });
 }
@@ -256,10 +256,13 @@ void Lab::takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint) {
     if (resumptions_.count(token)) return takeResumption(token, checkpoint);
     auto waiting = forks_.extract(token);
     if (!waiting || !checkpoint) return;  // of another session, or unreadable
-    auto& [parent, run] = waiting.mapped();
+    auto& [parent, run, parent_name] = waiting.mapped();
     auto history = std::make_shared<RunData>(*run.data);
     cut_after(*history, checkpoint->step - 1);
     history->outcome = {RunState::Running, -1, "", -1};
+    if (checkpoint->step > 0)
+        history->events.push_back({checkpoint->step - 1, "fork",
+                                   "of " + parent_name + " at step " + std::to_string(checkpoint->step)});
     run.data = history;
     run.preview.reset();
     run.checkpoints = {{checkpoint->step, {run.id, checkpoint}}};

@@ -102,7 +102,8 @@ void Training::takeRun(const RunFrame& part, LabRun& run, const std::vector<std:
     run.gate_warnings = part.gate_warnings;
     for (const ProbeResult& result : part.delta.probes)
         changes.panels.insert(QString::fromStdString(result.probe));
-    if (!part.delta.steps.empty() || part.delta.outcome) changes.panels.insert(QStringLiteral("training"));
+    if (!part.delta.steps.empty() || !part.delta.events.empty() || part.delta.outcome)
+        changes.panels.insert(QStringLiteral("training"));
     if (!part.delta.outcome) return;
     changes.runs = true;
     changes.failures |= part.delta.outcome->state == RunState::Failed;

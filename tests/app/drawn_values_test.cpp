@@ -83,7 +83,7 @@ class DrawnValuesTest : public QObject {
             qobject_cast<widgets::Knob*>(b.find<widgets::KnobPanel>("knobPanel")->row("stack.residual_step"))
                 ->slider();
         const QPoint from = slider->thumb().toPoint();
-        QTest::mousePress(slider, Qt::LeftButton, Qt::ShiftModifier, from);
+        QTest::mousePress(slider, Qt::LeftButton, {}, from);
         for (int by = 4; by <= 40; by += 4) {
             const QPoint to = from - QPoint(by, 0);
             QMouseEvent move(QEvent::MouseMove, to, slider->mapToGlobal(to), Qt::NoButton, Qt::LeftButton,

@@ -64,7 +64,7 @@ class LegibleWindowTest : public QObject {
         auto* knobs = b.find<widgets::KnobPanel>("knobPanel");
         auto* slider = qobject_cast<widgets::Knob*>(knobs->row("stack.residual_step"))->slider();
         const QPoint from = slider->thumb().toPoint(), to = from - QPoint(30, 0);
-        QTest::mousePress(slider, Qt::LeftButton, Qt::ShiftModifier, from);
+        QTest::mousePress(slider, Qt::LeftButton, {}, from);
         QMouseEvent move(QEvent::MouseMove, to, slider->mapToGlobal(to), Qt::NoButton, Qt::LeftButton,
                          Qt::ShiftModifier);
         QCoreApplication::sendEvent(slider, &move);

@@ -58,7 +58,7 @@ struct ModifiedChanges : QObject {
 void drag(
     widgets::KnobSlider* slider, int by, const std::function<void()>& before_release = [] {}) {
     const QPoint from = slider->thumb().toPoint();
-    QTest::mousePress(slider, Qt::LeftButton, Qt::ShiftModifier, from);
+    QTest::mousePress(slider, Qt::LeftButton, {}, from);
     for (int i = 1; i <= 8; ++i) {
         QMouseEvent move(QEvent::MouseMove, from + QPoint(by * i / 8, 0),
                          slider->mapToGlobal(from + QPoint(by * i / 8, 0)), Qt::NoButton, Qt::LeftButton,

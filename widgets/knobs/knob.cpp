@@ -57,6 +57,8 @@ Knob::Knob(const QString& label, const QString& name, const KnobScale& scale, QW
     setEditor(field_);
     setBody(slider_);
     slider_->setScale(scale);
+    slider_->setRangesMarkable(true);
+    connect(slider_, &KnobSlider::rangeMarked, this, &Knob::rangeMarked);
     connect(slider_, &KnobSlider::dragStarted, this, &Knob::dragStarted);
     connect(slider_, &KnobSlider::valueChanging, this, [this](double value) {
         showValue();

@@ -33,6 +33,7 @@ class Knob : public KnobRow {
     void valueChanging(double value);  ///< every move of a drag
     /// At the end of a drag (once, also at the old value), after a key, a wheel step or an edit.
     void valueCommitted(double old_value, double new_value);
+    void rangeMarked(double low, double high);  ///< Shift+drag on the slider
 
   protected:
     void changeEvent(QEvent* event) override;

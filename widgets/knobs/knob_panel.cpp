@@ -4,6 +4,7 @@
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/diff_list.h"
 #include "widgets/knobs/knob.h"
+#include "widgets/knobs/knob_slider.h"
 #include "widgets/knobs/notice_strip.h"
 #include "widgets/knobs/path_knob.h"
 #include "widgets/knobs/recipe_keys.h"
@@ -193,6 +194,11 @@ KnobPanel::Row KnobPanel::makeNumber(const KnobSpec& spec) {
         const KnobScale& scale = knob->scale();
         Q_EMIT keyCommitted(key, numberValue(scale, old_value), numberValue(scale, new_value));
     });
+    knob->slider()->setToolTip(
+        translated(spec.tip) + u'\n' +
+        tr("Shift+drag marks a range for a sweep. Shift while dragging: no snapping."));
+    connect(knob, &Knob::rangeMarked, this,
+            [this, key](double low, double high) { Q_EMIT rangeMarked(key, low, high); });
     const auto show = [this, knob, &spec](const QVariant& value, const QVariant& default_value) {
         knob->setScale(knobScale(spec, shown_));
         knob->setValue(value.toDouble());

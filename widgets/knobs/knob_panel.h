@@ -58,6 +58,7 @@ class KnobPanel : public QWidget {
     /// reset. Whole numbers are qlonglong, reals double, words and paths QString, switches bool: what
     /// setRecipeKey takes.
     void keyCommitted(const QString& key, const QVariant& old_value, const QVariant& new_value);
+    void rangeMarked(const QString& key, double low, double high);  ///< Shift+drag on a slider
     void linkToggled(bool linked);
 
   protected:

@@ -15,6 +15,7 @@ namespace normscope::widgets {
 namespace {
 constexpr double kMargin = 6, kThumbRadius = 6, kSnapPixels = 3;
 constexpr double kLabelledMargin = 20;  // half a label lies beyond the end of the groove
+constexpr double kMarkBegins = 4;       // px from the press: a click marks nothing
 constexpr int kWheelNotch = 120;
 
 /// Accessibility: a slider, its value, its ends.
@@ -136,6 +137,12 @@ void KnobSlider::endDrag() {
 
 void KnobSlider::mousePressEvent(QMouseEvent* event) {
     if (event->button() != Qt::LeftButton) return event->ignore();
+    if (ranges_markable_ && (event->modifiers() & Qt::ShiftModifier)) {
+        pressed_x_ = event->position().x();
+        const double value = valueAt(scale_, (pressed_x_ - margin()) / length());
+        marked_ = {value, value};
+        return;
+    }
     before_drag_ = value_;
     dragging_ = true;
     const double distance = event->position().x() - xOf(value_);
@@ -146,6 +153,7 @@ void KnobSlider::mousePressEvent(QMouseEvent* event) {
 }
 
 void KnobSlider::mouseMoveEvent(QMouseEvent* event) {
+    if (marked_) return markTo(event->position().x());
     if (!dragging_) return;
     const double position = (event->position().x() - grip_ - margin()) / length();
     const bool on_thumb = std::abs(event->position().x() - grip_ - xOf(value_)) < 0.5;
@@ -157,6 +165,10 @@ void KnobSlider::mouseMoveEvent(QMouseEvent* event) {
 }
 
 void KnobSlider::showBubble() {
+    showBubbleAt(thumb().x(), valueText(scale_, value_));
+}
+
+void KnobSlider::showBubbleAt(double x, const QString& text) {
     if (!bubble_) {
         bubble_ = new QLabel(window());
         bubble_->setAttribute(Qt::WA_TransparentForMouseEvents);
@@ -166,33 +178,59 @@ void KnobSlider::showBubble() {
         bubble_->setFrameShape(QFrame::Box);
         bubble_->setMargin(3);
     }
-    bubble_->setText(valueText(scale_, value_));
+    bubble_->setText(text);
     bubble_->adjustSize();
     // Above the thumb.
-    QPoint at = mapTo(window(), thumb().toPoint()) - QPoint(bubble_->width() / 2, bubble_->height() + 10);
+    QPoint at = mapTo(window(), QPointF(x, grooveY()).toPoint()) -
+                QPoint(bubble_->width() / 2, bubble_->height() + 10);
     at.setX(std::clamp(at.x(), 0, std::max(0, window()->width() - bubble_->width())));
     bubble_->move(at.x(), std::max(0, at.y()));
     bubble_->show();
 }
 
+/// The marked range reaches to here; values that the knob would snap to are not preferred.
+void KnobSlider::markTo(double x) {
+    if (marked_->first == marked_->second && std::abs(x - pressed_x_) < kMarkBegins) return;
+    marked_->second = valueAt(scale_, (x - margin()) / length());
+    const auto [low, high] = std::minmax(marked_->first, marked_->second);
+    showBubbleAt(x, QStringLiteral("%1 … %2").arg(valueText(scale_, low), valueText(scale_, high)));
+    update();
+}
+
+void KnobSlider::endMarking(bool done) {
+    if (!marked_) return;
+    const auto [from, to] = *std::exchange(marked_, std::nullopt);
+    delete bubble_;
+    update();
+    if (done && from != to) Q_EMIT rangeMarked(std::min(from, to), std::max(from, to));
+}
+
 void KnobSlider::mouseReleaseEvent(QMouseEvent* event) {
-    if (event->button() == Qt::LeftButton) endDrag();
+    if (event->button() != Qt::LeftButton) return;
+    // Shift+click: the value under the mouse, not that of a detent.
+    if (marked_ && std::abs(event->position().x() - pressed_x_) < kMarkBegins &&
+        marked_->first == marked_->second)
+        commit(marked_->first);
+    endMarking(true);
+    endDrag();
 }
 
 void KnobSlider::focusOutEvent(QFocusEvent* event) {
     endDrag();  // on loss of focus the release may not arrive
+    endMarking(false);
     QWidget::focusOutEvent(event);
     update();
 }
 
 void KnobSlider::hideEvent(QHideEvent* event) {
     endDrag();
+    endMarking(false);
     QWidget::hideEvent(event);
 }
 
 bool KnobSlider::event(QEvent* event) {
     // During a drag Esc cancels it instead of acting on the window.
-    if (event->type() == QEvent::ShortcutOverride && dragging_ &&
+    if (event->type() == QEvent::ShortcutOverride && (dragging_ || marked_) &&
         static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
         event->accept();
         return true;
@@ -201,6 +239,10 @@ bool KnobSlider::event(QEvent* event) {
 }
 
 void KnobSlider::keyPressEvent(QKeyEvent* event) {
+    if (marked_) {
+        if (event->key() == Qt::Key_Escape) endMarking(false);
+        return;
+    }
     if (dragging_) {
         if (event->key() != Qt::Key_Escape) return;
         moveTo(before_drag_);
@@ -224,7 +266,7 @@ void KnobSlider::keyPressEvent(QKeyEvent* event) {
 
 void KnobSlider::wheelEvent(QWheelEvent* event) {
     // Without focus the wheel scrolls the column and must not change a value.
-    if (!hasFocus() || dragging_) return event->ignore();
+    if (!hasFocus() || dragging_ || marked_) return event->ignore();
     wheel_ += event->angleDelta().y();
     const int notches = wheel_ / kWheelNotch;
     wheel_ -= notches * kWheelNotch;
@@ -247,6 +289,7 @@ void KnobSlider::paintEvent(QPaintEvent*) {
     }
     painter.setPen(QPen(blend(ink, theme.background, 0.35), 3 * size_, Qt::SolidLine, Qt::RoundCap));
     painter.drawLine(QPointF(margin(), y), QPointF(width() - margin(), y));
+    if (marked_) paintMarked(painter);
     if (labelled()) {
         paintLabels(painter);
     } else {
@@ -259,6 +302,16 @@ void KnobSlider::paintEvent(QPaintEvent*) {
     painter.setPen(QPen(hasFocus() ? palette().color(QPalette::Text) : theme.background, hasFocus() ? 2 : 1));
     painter.setBrush(isEnabled() ? accent : theme.neutral);
     painter.drawEllipse(thumb(), size_ * kThumbRadius, size_ * kThumbRadius);
+}
+
+/// The marked range on the groove, between two bars.
+void KnobSlider::paintMarked(QPainter& painter) const {
+    const auto [low, high] = std::minmax(xOf(marked_->first), xOf(marked_->second));
+    painter.setPen(QPen(palette().color(QPalette::Text), 3 * size_, Qt::SolidLine, Qt::FlatCap));
+    painter.drawLine(QPointF(low, grooveY()), QPointF(high, grooveY()));
+    painter.setPen(QPen(palette().color(QPalette::Text), 1.5));
+    for (const double x : {low, high})
+        painter.drawLine(QPointF(x, grooveY() - 7 * size_), QPointF(x, grooveY() + 7 * size_));
 }
 
 /// The values of the target and of the detents that do not touch one already written.

@@ -6,6 +6,7 @@
 #include <QPointer>
 #include <QWidget>
 #include <optional>
+#include <utility>
 
 class QLabel;
 
@@ -13,7 +14,8 @@ namespace normscope::widgets {
 
 /// The bare slider of a knob: a groove with ticks at its detents, a mark at the default, a thumb, and the
 /// value at the thumb while it is dragged. Its interface is in values, not positions. Shift while dragging
-/// disables the detents, Esc cancels a drag.
+/// disables the detents, Esc cancels a drag. Where ranges can be marked, Shift at the press marks one, and
+/// the value stays; Shift+click sets the value under the mouse without the detents.
 class KnobSlider : public QWidget {
     Q_OBJECT
   public:
@@ -33,6 +35,7 @@ class KnobSlider : public QWidget {
     void setTextSize(int px);
     /// A value that is snapped to and written first, where values would touch; nullopt: none.
     void setTarget(std::optional<double> value);
+    void setRangesMarkable(bool markable) { ranges_markable_ = markable; }
     /// The thumb's centre, in widget coordinates.
     QPointF thumb() const { return {xOf(value_), grooveY()}; }
 
@@ -43,7 +46,8 @@ class KnobSlider : public QWidget {
     void dragStarted();
     void valueChanging(double value);  ///< every move that changes the value
     void valueCommitted(double old_value,
-                        double new_value);  ///< once at the end of a drag, or a key, or a wheel step
+                        double new_value);      ///< once at the end of a drag, or a key, or a wheel step
+    void rangeMarked(double low, double high);  ///< two different values of the scale
 
   protected:
     bool event(QEvent* event) override;
@@ -69,6 +73,10 @@ class KnobSlider : public QWidget {
     void changeTo(double value);
     void showBubble();
     void endDrag();
+    void markTo(double x);
+    void endMarking(bool done);
+    void paintMarked(QPainter& painter) const;
+    void showBubbleAt(double x, const QString& text);
 
     KnobScale scale_;
     int text_px_ = 12;
@@ -77,6 +85,10 @@ class KnobSlider : public QWidget {
     double value_ = 0, default_ = 0, before_drag_ = 0;
     double grip_ = 0;  ///< the pointer's distance from the thumb at the press, so that a press moves nothing
     bool dragging_ = false;
+    bool ranges_markable_ = false;
+    /// A press with Shift, and where the mouse is since: in values; one value until the drag begins.
+    std::optional<std::pair<double, double>> marked_;
+    double pressed_x_ = 0;
     int wheel_ = 0;            ///< angle not yet used, for fine wheels
     QPointer<QLabel> bubble_;  ///< a child of the window, so that no neighbour clips it
 };

@@ -171,6 +171,7 @@ class Grouper {
             median.runs = values.runs;
             median.y_error.clear();
             median.end = {};
+            if (series.curves.size() > 1) median.branch.reset();
             median.step = step;
             median.markers = !median.line || values.x.size() == 1;
             noteFewer(series, plot, values);
@@ -205,6 +206,17 @@ class Grouper {
             if (!known) marks.push_back(mark);
         }
         plot.frame_marks = std::move(marks);
+        std::vector<Flag> flags;
+        for (Flag flag : plot.flags) {
+            const std::size_t g = groupOf(flag.role);
+            flag.role.run = int(g);
+            flag.name = nameIn(by_.groups[g]);
+            const bool known = std::any_of(flags.begin(), flags.end(), [&](const Flag& other) {
+                return other.x == flag.x && other.role.run == flag.role.run && other.text() == flag.text();
+            });
+            if (!known) flags.push_back(flag);
+        }
+        plot.flags = std::move(flags);
         std::map<std::size_t, Plateau> plateaus;
         for (const Plateau& plateau : plot.plateaus) {
             const std::size_t g = groupOf(plateau.role);
@@ -313,6 +325,7 @@ class Grouper {
             plot.heading_role = Role{Role::Kind::Run, int(g), 0};
             const auto others = [&](const auto& mark) { return mark.role.run != int(g); };
             std::erase_if(plot.bands, others);
+            std::erase_if(plot.flags, others);
             std::erase_if(plot.frame_marks, others);
             std::erase_if(plot.plateaus, others);
             std::erase_if(plot.curves, [&](const Curve& curve) { return others(curve) && !curve.line; });

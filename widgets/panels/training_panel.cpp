@@ -3,6 +3,8 @@
 
 #include "core/session/outline.h"
 #include "core/train/verdict.h"
+#include "widgets/panels/fork_origin.h"
+#include "widgets/panels/knob_flags.h"
 #include "widgets/panels/panel_text.h"
 #include "widgets/panels/recipe_facts.h"
 
@@ -132,6 +134,17 @@ Curve validationOf(const RunData& run, int index) {
     return taken;
 }
 
+/// What a fork has from its parent is the parent's curve: its own begins at the last point of both.
+void beginAtFork(Curve& curve, const std::optional<ForkOrigin>& origin) {
+    if (!origin) return;
+    curve.branch = Branch{double(origin->last_shared), origin->text};
+    if (!origin->parent_drawn) return;
+    if (curve.x.empty()) return;
+    const auto own = std::lower_bound(curve.x.begin(), curve.x.end() - 1, curve.branch->x) - curve.x.begin();
+    curve.x.erase(curve.x.begin(), curve.x.begin() + own);
+    curve.y.erase(curve.y.begin(), curve.y.begin() + own);
+}
+
 /// Before the first step no curve sets the range of the axes.
 void rangeBeforeTraining(Plot& plot, const PanelInput& input) {
     std::int64_t steps = 1;
@@ -167,7 +180,8 @@ PanelInfo trainingPanel() {
             "Loss",
             {},
             {{"quantity", "Quantity", {"loss", "grad_norm", "lr", "temperature", "tokens_per_s"}},
-             {"validation", "Held-out", {"on", "off"}}},
+             {"validation", "Held-out", {"on", "off"}},
+             {"knobs", "Knob changes", {"on", "off"}}},
             &buildTraining,
             true,
             true};
@@ -198,12 +212,18 @@ Figure buildTraining(const PanelInput& input) {
     Plot plot;
     QStringList parts, missing;
     double last_step = 0;
+    const auto origins = forkOrigins(input.runs, column);
     for (std::size_t i = 0; i < input.runs.size(); ++i) {
         const RunData& run = *input.runs[i];
         Curve curve = curveOf(run, int(i), column);
         if (curve.y.empty()) {
             missing << nameOf(run);
             continue;
+        }
+        beginAtFork(curve, origins[i]);
+        if (options.at("knobs") == "on") {
+            const bool cut = origins[i] && origins[i]->parent_drawn;
+            addKnobFlags(plot, run, int(i), cut ? curve.branch->x + 1 : 0);
         }
         if (loss) {
             curve.end = endMark(run);
@@ -216,8 +236,11 @@ Figure buildTraining(const PanelInput& input) {
         parts << spoken(curve, curve.end);
         plot.curves.push_back(std::move(curve));
         if (loss && options.at("validation") == "on")
-            if (Curve held_out = validationOf(run, int(i)); !held_out.x.empty())
+            if (Curve held_out = validationOf(run, int(i)); !held_out.x.empty()) {
+                beginAtFork(held_out, origins[i]);
+                held_out.branch.reset();  // one ring a run
                 plot.curves.push_back(std::move(held_out));
+            }
     }
     plot.x.label = "step";
     plot.x.integers = true;
@@ -244,6 +267,8 @@ Figure buildTraining(const PanelInput& input) {
             plot.references.push_back({Qt::Vertical, double(input.step), QString("step %1").arg(input.step)});
         figure.subtitle = QString("to step %1").arg(std::int64_t(last_step));
         figure.summary = QString("%1: %2").arg(quantity.name, parts.join("; "));
+        if (const QString changes = spokenFlags(plot); !changes.isEmpty())
+            figure.summary += "; knob changes: " + changes;
     }
     figure.plots = {std::move(plot)};
     return figure;

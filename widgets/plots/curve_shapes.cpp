@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <unordered_set>
 
 namespace normscope::widgets {
@@ -198,7 +199,33 @@ void addEndMark(const Curve& curve, const RenderStyle& style, PlotLayout& layout
     layout.over.push_back(mark);
 }
 
+/// A ring where the curve leaves the one that it was a copy of.
+void addBranch(const Curve& curve, const RenderStyle& style, PlotLayout& layout) {
+    const auto at = branchPoint(curve, layout);
+    if (!at) return;
+    constexpr int kSides = 24;
+    const double r = 4.5 * style.unit;
+    QPolygonF disc;
+    for (int i = 0; i <= kSides; ++i) {
+        const double angle = 2 * std::numbers::pi * i / kSides;
+        disc << *at + QPointF(r * std::cos(angle), r * std::sin(angle));
+    }
+    LineShape ring{{}, style.theme.colour(curve.role), style.line, {}};
+    for (int i = 0; i < kSides; ++i) ring.lines.append({disc[i], disc[i + 1]});
+    layout.over.push_back(ring);
+}
+
 }  // namespace
+
+std::optional<QPointF> branchPoint(const Curve& curve, const PlotLayout& layout) {
+    if (!curve.branch) return std::nullopt;
+    const auto found = std::find(curve.x.begin(), curve.x.end(), curve.branch->x);
+    if (found == curve.x.end()) return std::nullopt;
+    const double y = curve.y[static_cast<std::size_t>(found - curve.x.begin())];
+    const QPointF at = ToPixels(layout)(curve.branch->x, y);
+    if (!isFinite(at) || !layout.area.adjusted(-0.5, -0.5, 0.5, 0.5).contains(at)) return std::nullopt;
+    return at;
+}
 
 LineShape curvePen(const Curve& curve, const RenderStyle& style) {
     // Layers have a plot of their own run: there a dash would distinguish nothing.
@@ -264,6 +291,7 @@ void addShapes(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
         }
     }
     for (const auto& curve : plot.curves) addEndMark(curve, style, layout);
+    for (const auto& curve : plot.curves) addBranch(curve, style, layout);
 }
 
 }  // namespace normscope::widgets

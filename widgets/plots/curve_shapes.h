@@ -15,4 +15,7 @@ void addShapes(const Plot& plot, const RenderStyle& style, PlotLayout& layout);
 /// The last point of a curve that its axes can show, in pixels; NaN coordinates if there is none.
 QPointF lastVisiblePoint(const Curve& curve, const PlotLayout& layout);
 
+/// Where a curve's branch is drawn, in pixels; nullopt without one, and where it is outside the plot.
+std::optional<QPointF> branchPoint(const Curve& curve, const PlotLayout& layout);
+
 }  // namespace normscope::widgets

@@ -57,6 +57,12 @@ struct EndMark {
     QString label;  ///< "step 212 · L7 ffn.w2 · inf"
 };
 
+/// Where a curve leaves the one that it was a copy of until then.
+struct Branch {
+    double x = 0;  ///< the last point that both have
+    QString text;  ///< "fork of Post-LN at step 40"
+};
+
 struct Curve {
     QString name;  ///< run label, e.g. "Pre-LN"; shown at the line's end
     Role role;
@@ -69,6 +75,7 @@ struct Curve {
     std::optional<std::int64_t> step = {};  ///< step of measurement; nullopt where x is the step
     std::vector<double> y_error = {};       ///< standard error of each y; empty = exact or not known
     std::vector<int> runs = {};  ///< of a group's median: how many runs each y is the median of; else empty
+    std::optional<Branch> branch = {};  ///< a ring on the curve
 };
 
 /// A filled band between two curves over the same x (spectra fans, min–max of seeds).
@@ -171,6 +178,19 @@ struct FrameMark {
     Role role;
 };
 
+/// A change at an x: a pole across the plot and a pennant; its text is placed in a lane above the plot area.
+struct Flag {
+    double x = 0;
+    QString name;      ///< run label
+    QString what;      ///< "Δt"
+    QString from, to;  ///< "1", "0.2"; both empty: `what` is the whole text
+    Role role;
+
+    QString text() const {
+        return from.isEmpty() && to.isEmpty() ? what : QStringLiteral("%1 %2→%3").arg(what, from, to);
+    }
+};
+
 /// One plot: axes and their contents.
 struct Plot {
     QString heading;  ///< small text above this plot when a figure has several (run name); may be empty
@@ -183,6 +203,7 @@ struct Plot {
     std::vector<Plateau> plateaus;
     std::vector<HeatMap> maps;  ///< at most one; fills the plot area
     std::vector<Chip> chips;
+    std::vector<Flag> flags = {};        ///< ascending in x
     std::vector<FrameMark> frame_marks;  ///< in a lane under the plot area
     QString lane_label;                  ///< name of that lane ("0"); empty = no lane
     double height_share = 1;             ///< of the figure, among its plots

@@ -4,6 +4,7 @@
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/curve_shapes.h"
 #include "widgets/plots/figure_rows.h"
+#include "widgets/plots/flags.h"
 #include "widgets/plots/heat_map.h"
 #include "widgets/plots/plot_grid.h"
 #include "widgets/plots/plot_labels.h"
@@ -37,7 +38,7 @@ QString axisText(const Axis& axis) {
 
 /// The margins that a plot needs around its area.
 struct Surround {
-    double left = 0, right = 0, top = 0, lane = 0, bottom = 0;
+    double left = 0, right = 0, top = 0, flags = 0, lane = 0, bottom = 0;
     bool x_labels = true;  ///< false where the plot below shows the same axis
 };
 
@@ -204,6 +205,9 @@ class Layouter {
             around.top = 1.4 * row_;  // a tick label at the upper end of the axis extends half above it
         else
             around.top = row_ / 2;
+        around.flags = flagLaneHeight(plot, style_);
+        // The half row of the tick label lies left of the lane.
+        if (around.flags > 0) around.top = std::max(around.top, around.top - 0.4 * row_ + around.flags);
         if (!plot.lane_label.isEmpty()) around.lane = laneRows(plot) * row_ + 2 * unit_;
         around.bottom = around.lane + (around.x_labels ? row_ + 5 * unit_ : 4 * unit_);
         if (around.x_labels && !plot.x.label.isEmpty()) around.bottom += row_;
@@ -483,6 +487,8 @@ class Layouter {
         else if (!plot.maps.empty())
             addHeatMap(plot.maps.front(), style_, out);
         addShapes(plot, style_, out);
+        addFlags(plot, style_, QRectF(area.left(), area.top() - around.flags, area.width(), around.flags),
+                 style_.texts_outside ? &outside_ : nullptr, out);
         addLabels(plot, style_, space, out);
     }
 

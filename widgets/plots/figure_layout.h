@@ -91,6 +91,14 @@ struct TickShape {
     QColor colour = {};  ///< of the label; invalid = muted
 };
 
+/// Neighbouring flags that share one text, because theirs do not fit between their poles.
+struct FlagShape {
+    std::size_t first = 0, count = 0;  ///< in Plot::flags
+    QRectF pennants, text_rect;        ///< the text is right or left of its pole; null where none fits
+    QString text;                      ///< empty where none fits
+    std::vector<double> poles;         ///< pixels along x, ascending
+};
+
 /// Evenly spaced grid lines in axis coordinates (log10 of the value on a log axis).
 struct GridSteps {
     double anchor = 0, interval = 1;
@@ -106,6 +114,7 @@ struct PlotLayout {
     std::vector<CurveShape> curves;
     std::vector<GapMark> gaps;
     std::vector<CellShape> cells;
+    std::vector<FlagShape> flags;
     int merged = 1;  ///< cells of the map per drawn cell along each side
     std::vector<TextShape> texts;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/hover.h"
 
+#include "widgets/plots/curve_shapes.h"
 #include "widgets/plots/number_text.h"
 
 #include <algorithm>
@@ -69,6 +70,47 @@ QString withUnit(double value, const QString& unit, double error = kNaN) {
 /// " at step 18" where the marks of the card are not all of one step.
 QString ownStep(const std::optional<std::int64_t>& step, bool differ) {
     return differ && step ? QStringLiteral("  at step %1").arg(*step) : QString();
+}
+
+/// The flags that the mouse is on, by their heads or poles.
+const FlagShape* flagsAt(const PlotLayout& layout, const QPointF& position) {
+    constexpr double kReach = 3;  // px from a pole
+    for (const FlagShape& shape : layout.flags) {
+        if (shape.pennants.contains(position) || shape.text_rect.contains(position)) return &shape;
+        if (!layout.area.contains(position)) continue;
+        for (const double pole : shape.poles)
+            if (std::abs(pole - position.x()) <= kReach) return &shape;
+    }
+    return nullptr;
+}
+
+/// The x of a branch whose ring the mouse is on; NaN for none.
+double branchAt(const Plot& plot, const PlotLayout& layout, const QPointF& position) {
+    constexpr double kReach = 7;  // px
+    for (const Curve& curve : plot.curves)
+        if (const auto at = branchPoint(curve, layout); at && QLineF(*at, position).length() <= kReach)
+            return curve.branch->x;
+    return kNaN;
+}
+
+void addFlagLines(const Plot& plot, const HoverPoint& point, std::vector<HoverLine>& lines) {
+    constexpr int kMostFlags = 8;
+    int shown = 0, omitted = 0;
+    for (std::size_t i = 0; i < plot.flags.size(); ++i) {
+        const Flag& flag = plot.flags[i];
+        const int index = static_cast<int>(i);
+        const bool among = index >= point.flag && index < point.flag + point.flags;
+        if (!among && flag.x != point.x) continue;
+        if (shown == kMostFlags) {
+            ++omitted;
+            continue;
+        }
+        ++shown;
+        lines.push_back({QStringLiteral("%1  %2 at %3 %4")
+                             .arg(flag.name, flag.text(), plot.x.label, numberText(flag.x, 10)),
+                         flag.role});
+    }
+    if (omitted > 0) lines.push_back({QStringLiteral("and %1 more changes").arg(omitted), {}});
 }
 
 /// Whether what is drawn there was measured at different steps.
@@ -167,7 +209,10 @@ std::optional<double> errorAt(const Curve& curve, double x) {
 }
 
 std::optional<HoverPoint> hoverAt(const Figure& figure, const FigureLayout& layout, const QPointF& position) {
-    const int index = plotAt(layout, position);
+    int index = plotAt(layout, position);
+    // The heads of flags are above their plot.
+    for (std::size_t i = 0; index < 0 && i < layout.plots.size(); ++i)
+        if (flagsAt(layout.plots[i], position)) index = static_cast<int>(i);
     if (index < 0 || static_cast<std::size_t>(index) >= figure.plots.size()) return std::nullopt;
     const Plot& plot = figure.plots[static_cast<std::size_t>(index)];
     const PlotLayout& geometry = layout.plots[static_cast<std::size_t>(index)];
@@ -180,11 +225,18 @@ std::optional<HoverPoint> hoverAt(const Figure& figure, const FigureLayout& layo
             std::clamp(static_cast<int>(geometry.x.toValue(position.x())), 0, plot.maps.front().columns - 1);
         return point.row >= 0 && point.column >= 0 ? std::optional(point) : std::nullopt;
     }
-    double distance = std::numeric_limits<double>::infinity();
+    double distance = std::numeric_limits<double>::infinity(), wanted = position.x();
+    if (const FlagShape* flags = flagsAt(geometry, position)) {
+        point.flag = static_cast<int>(flags->first);
+        point.flags = static_cast<int>(flags->count);
+        wanted = geometry.x.toPixel(plot.flags[flags->first].x);
+    } else if (const double x = branchAt(plot, geometry, position); !std::isnan(x)) {
+        wanted = geometry.x.toPixel(x);
+    }
     for (const double x : positions(plot)) {
         const double pixel = geometry.x.toPixel(x);
         if (pixel < geometry.area.left() - 0.5 || pixel > geometry.area.right() + 0.5) continue;
-        if (std::abs(pixel - position.x()) < distance) distance = std::abs(pixel - position.x()), point.x = x;
+        if (std::abs(pixel - wanted) < distance) distance = std::abs(pixel - wanted), point.x = x;
     }
     if (std::isnan(point.x)) return std::nullopt;
     point.curve = nearestCurve(plot, geometry, point.x, position.y());
@@ -195,6 +247,7 @@ std::optional<HoverPoint> hoverNeighbour(const Figure& figure, const HoverPoint&
     if (point.plot < 0 || static_cast<std::size_t>(point.plot) >= figure.plots.size()) return std::nullopt;
     const Plot& plot = figure.plots[static_cast<std::size_t>(point.plot)];
     HoverPoint next = point;
+    next.flag = -1, next.flags = 0;
     if (!plot.maps.empty()) {
         next.column += direction;
         return next.column >= 0 && next.column < plot.maps.front().columns ? std::optional(next)
@@ -273,6 +326,10 @@ std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point)
         lines.push_back({text, curve.role});
         if (curve.kind != LineKind::Preview) values.push_back({curve.name, curve.role, *value, curve.step});
     }
+    for (const Curve& curve : plot.curves)
+        if (curve.branch && curve.branch->x == point.x)
+            lines.push_back({curve.name + QStringLiteral("  ") + curve.branch->text, curve.role});
+    addFlagLines(plot, point, lines);
     for (const auto& stems : plot.stems) {
         if (const auto value = valueIn(stems.x, stems.y, point.x)) {
             lines.push_back(

@@ -18,6 +18,7 @@ struct HoverPoint {
     double x = kNaN;            ///< data x, one of the plot's own
     int curve = -1;             ///< the curve nearest to the mouse at that x, −1 if none has a value there
     int row = -1, column = -1;  ///< of a map
+    int flag = -1, flags = 0;   ///< the mouse is on these flags of the plot: the first, and how many
     bool operator==(const HoverPoint&) const = default;
 };
 
