@@ -12,12 +12,9 @@
 #include "app/sweep_dialog.h"
 #include "app/sweep_view.h"
 #include "app/window_actions.h"
-<<<<<<< ours
 #include "app/window_gallery.h"
-=======
 #include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_panel.h"
->>>>>>> theirs
 #include "widgets/plots/plot_view.h"
 
 #include <QDir>

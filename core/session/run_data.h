@@ -37,12 +37,8 @@ struct StepTable {
 /// A knob move, a spike, an outcome. In the file: kind S16, text S240 (UTF-8, cut at a character boundary).
 struct RunEvent {
     std::int64_t step = 0;
-<<<<<<< ours
     std::string kind;  ///< "knob", "spike", "overflow", "outcome", "checkpoint", "resume", "series",
-                       ///< "weights", "watch", "watches"
-=======
-    std::string kind;  ///< knob, spike, overflow, outcome, checkpoint, resume, series, weights, fork
->>>>>>> theirs
+                       ///< "weights", "watch", "watches", "fork"
     std::string text;
 };
 
