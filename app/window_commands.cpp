@@ -191,9 +191,9 @@ void MainWindow::searchCommands() {
         // Seeds have their own field in the dialog.
         if (const auto* knob = qobject_cast<const widgets::Knob*>(row); knob && key != u"seed") {
             const widgets::KnobScale& scale = knob->scale();
-            entries.push_back({tr("Sweep over %1 (%2)…").arg(row->label(), row->accessibleName()),
-                               [this, key, low = widgets::valueAt(scale, 0),
-                                high = widgets::valueAt(scale, 1)] { sweepOver(key, low, high); }});
+            entries.push_back(
+                {tr("Sweep over %1 (%2)…").arg(row->label(), row->accessibleName()),
+                 [this, key, low = scale.low, high = scale.high] { sweepOver(key, low, high); }});
         }
     }
     for (const widgets::PanelInfo& info : widgets::panels())

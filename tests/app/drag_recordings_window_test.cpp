@@ -128,6 +128,7 @@ class DragRecordingsWindowTest : public QObject {
             bool shown = true;
             dragRow(b, middleOf(place), true, [&] { shown = targetShown(b); });
             QVERIFY(!shown);
+            QTest::qWait(QApplication::doubleClickInterval() + 50);  // the next press begins a drag
         }
         QTest::qWait(200);
         QCOMPARE(b.lab().runs().size(), std::size_t(2));

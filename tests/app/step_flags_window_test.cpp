@@ -58,7 +58,7 @@ std::size_t knobEvents(const RunData& run) {
 
 QAction* option(PanelCell* cell, const QString& section, const QString& value) {
     QString now;
-    for (QAction* action : cell->findChild<QToolButton*>("panelOptions")->menu()->actions()) {
+    for (QAction* action : cell->findChild<QToolButton*>("panelOptions")->findChild<QMenu*>()->actions()) {
         if (action->isSeparator())
             now = action->text();
         else if (now == section && action->text() == value)

@@ -230,9 +230,8 @@ std::optional<HoverPoint> hoverAt(const Figure& figure, const FigureLayout& layo
         point.flag = static_cast<int>(flags->first);
         point.flags = static_cast<int>(flags->count);
         wanted = geometry.x.toPixel(plot.flags[flags->first].x);
-    } else if (const double x = branchAt(plot, geometry, position); !std::isnan(x)) {
-        wanted = geometry.x.toPixel(x);
     }
+    if (const double x = branchAt(plot, geometry, position); !std::isnan(x)) wanted = geometry.x.toPixel(x);
     for (const double x : positions(plot)) {
         const double pixel = geometry.x.toPixel(x);
         if (pixel < geometry.area.left() - 0.5 || pixel > geometry.area.right() + 0.5) continue;

@@ -72,6 +72,8 @@ PlotView::PlotView(QWidget* parent)
     setOptimizationFlag(DontSavePainterState);
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
+    setAcceptDrops(false);  // a scene takes every drag: what is dropped on a plot is for the window
+    viewport()->setAcceptDrops(false);
 }
 
 PlotView::~PlotView() = default;
