@@ -36,6 +36,17 @@ void mark(widgets::KnobSlider* slider, int from, int to) {
     QTest::mouseRelease(slider, Qt::LeftButton, Qt::ShiftModifier, {to, slider->height() / 2});
 }
 
+/// The first and the last column of pixels of which more than a quarter changed: the bars of a range.
+std::pair<int, int> changedColumns(const QImage& before, const QImage& after) {
+    std::vector<int> columns;
+    for (int x = 0; x < after.width(); ++x) {
+        int changed = 0;
+        for (int y = 0; y < after.height(); ++y) changed += before.pixel(x, y) != after.pixel(x, y);
+        if (4 * changed > after.height()) columns.push_back(x);
+    }
+    return columns.empty() ? std::make_pair(-1, -1) : std::make_pair(columns.front(), columns.back());
+}
+
 SweepDialog* dialog(const WindowBench& b) {
     return b.find<SweepDialog>("sweepDialog");
 }
@@ -65,8 +76,13 @@ class SweepRangeWindowTest : public QObject {
         widgets::KnobSlider* slider = knob(b, "stack.residual_step")->slider();
         const double value = slider->value();
         const int low = slider->width() / 4, high = slider->width() / 2;
+        slider->setFocus();
+        const QImage before = slider->grab().toImage();
         QTest::mousePress(slider, Qt::LeftButton, Qt::ShiftModifier, {low, slider->height() / 2});
         move(slider, high);
+        const auto [first, last] = changedColumns(before, slider->grab().toImage());
+        QVERIFY2(std::abs(first - low) <= 1 && std::abs(last - high) <= 1,
+                 qPrintable(QString("%1 … %2, not %3 … %4").arg(first).arg(last).arg(low).arg(high)));
         b.keepScreenshot("range-light");
         b.window->setDark(true);
         b.keepScreenshot("range-dark");

@@ -306,7 +306,8 @@ void KnobSlider::paintEvent(QPaintEvent*) {
 
 /// The marked range on the groove, between two bars.
 void KnobSlider::paintMarked(QPainter& painter) const {
-    const auto [low, high] = std::minmax(xOf(marked_->first), xOf(marked_->second));
+    const double from = xOf(marked_->first), to = xOf(marked_->second);
+    const double low = std::min(from, to), high = std::max(from, to);
     painter.setPen(QPen(palette().color(QPalette::Text), 3 * size_, Qt::SolidLine, Qt::FlatCap));
     painter.drawLine(QPointF(low, grooveY()), QPointF(high, grooveY()));
     painter.setPen(QPen(palette().color(QPalette::Text), 1.5));
