@@ -203,8 +203,10 @@ QString sweepKeyName(const std::string& key) {
     for (const KnobSpec& spec : knobTable())
         if (key == spec.key) {
             const QString label = QCoreApplication::translate("KnobTable", spec.label);
-            // "Learning rate" within a sentence; Δt and τ as they are.
-            return label.size() > 1 && label[1].isLower() ? label.left(1).toLower() + label.mid(1) : label;
+            // "Learning rate" within a sentence; GPAS, Δt and τ as they are.
+            const bool word =
+                label.size() > 1 && label[0].script() == QChar::Script_Latin && label[1].isLower();
+            return word ? label.left(1).toLower() + label.mid(1) : label;
         }
     return QString::fromStdString(key);
 }

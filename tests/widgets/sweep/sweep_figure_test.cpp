@@ -105,6 +105,13 @@ class SweepFigureTest : public QObject {
         QVERIFY(!map.neutral[at(map, 1, 2)] && map.neutral[at(map, 0, 2)]);
     }
 
+    void keysHaveTheirNamesWithinASentence() {
+        QCOMPARE(sweepKeyName("optimizer.lr"), QString("learning rate"));
+        QCOMPARE(sweepKeyName("stack.residual_step"), QString("Δt"));
+        QCOMPARE(sweepKeyName("stack.temperature"), QString("τ"));
+        QCOMPARE(sweepKeyName("no.knob"), QString("no.knob"));
+    }
+
     void outcomesAreCountedInWords() {
         const SweepResults sweep = mixed();
         const SweepSlice slice = sliceOf(sweep, defaultAxes(sweep.spec));
