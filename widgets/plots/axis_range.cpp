@@ -10,15 +10,31 @@ namespace normscope::widgets {
 namespace {
 
 constexpr double kMargin = 0.05;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// The largest value that the axis cannot show at its lower end.
+double underAll(Scale scale) {
+    return scale == Scale::Linear ? -kInfinity : scale == Scale::Log ? 0 : -1;
+}
 
 /// Smallest and largest of the values an axis can show.
 class Extent {
   public:
-    explicit Extent(Scale scale) : scale_(scale) {}
+    explicit Extent(Scale scale) : scale_(scale), under_(underAll(scale)) {}
     void add(double value) {
-        if (!hasPlace(scale_, value)) return;
+        if (!(value > under_ && value < kInfinity)) return;
         low_ = std::min(low_, value);
         high_ = std::max(high_, value);
+    }
+    /// A loop without calls and branches: every redraw reads all values of all curves.
+    void add(const std::vector<double>& values) {
+        double low = low_, high = high_;
+        for (const double value : values) {
+            const bool has_place = value > under_ && value < kInfinity;
+            low = has_place && value < low ? value : low;
+            high = has_place && value > high ? value : high;
+        }
+        low_ = low, high_ = high;
     }
     bool isEmpty() const { return low_ > high_; }
     double low() const { return low_; }
@@ -54,7 +70,7 @@ class Extent {
 
   private:
     Scale scale_;
-    double low_ = std::numeric_limits<double>::infinity(), high_ = -std::numeric_limits<double>::infinity();
+    double under_, low_ = kInfinity, high_ = -kInfinity;
 };
 
 }  // namespace
@@ -71,8 +87,7 @@ double fromEven(Scale scale, double even) {
 }
 
 bool hasPlace(Scale scale, double value) {
-    if (!std::isfinite(value)) return false;
-    return scale == Scale::Linear || value > (scale == Scale::Log ? 0 : -1);
+    return value > underAll(scale) && value < kInfinity;
 }
 
 double AxisMap::toPixel(double value) const {
@@ -101,15 +116,9 @@ double AxisMap::toValue(double pixel) const {
 Range xRange(const Plot& plot) {
     if (!plot.maps.empty()) return {0, std::max(1, plot.maps.front().columns)};
     Extent extent(plot.x.scale);
-    for (const auto& curve : plot.curves) {
-        for (const double v : curve.x) extent.add(v);
-    }
-    for (const auto& band : plot.bands) {
-        for (const double v : band.x) extent.add(v);
-    }
-    for (const auto& stems : plot.stems) {
-        for (const double v : stems.x) extent.add(v);
-    }
+    for (const auto& curve : plot.curves) extent.add(curve.x);
+    for (const auto& band : plot.bands) extent.add(band.x);
+    for (const auto& stems : plot.stems) extent.add(stems.x);
     for (const auto& mark : plot.frame_marks) extent.add(mark.x);
     for (const auto& line : plot.references) {
         if (line.orientation == Qt::Vertical) extent.add(line.value);
@@ -124,6 +133,10 @@ Range yRange(const Plot& plot, std::optional<Range> x_view) {
     Extent extent(plot.y.scale);
     for (const auto& curve : plot.curves) {
         if (curve.kind == LineKind::Bound) continue;
+        if (!x_view && curve.y.size() <= curve.x.size()) {
+            extent.add(curve.y);
+            continue;
+        }
         for (std::size_t i = 0; i < std::min(curve.x.size(), curve.y.size()); ++i) {
             if (seen(curve.x[i])) extent.add(curve.y[i]);
         }

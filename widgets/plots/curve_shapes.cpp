@@ -72,10 +72,10 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Plo
     constexpr double kDense = 1.25;
     constexpr qsizetype kFew = 200;
     const std::size_t count = std::min(curve.x.size(), curve.y.size());
-    QPolygonF points;
-    points.reserve(static_cast<qsizetype>(count));
+    QPolygonF points(static_cast<qsizetype>(count));
     const ToPixels toPixels(layout);
-    for (std::size_t i = 0; i < count; ++i) points.append(toPixels(curve.x[i], curve.y[i]));
+    QPointF* const pixels = points.data();  // append() would test for other owners at every point
+    for (std::size_t i = 0; i < count; ++i) pixels[i] = toPixels(curve.x[i], curve.y[i]);
     for (const QPolygonF& piece : decimate(points, style.column)) {
         for (const QPolygonF& part : clipPolyline(piece, layout.area)) {
             if (part.size() == 1)

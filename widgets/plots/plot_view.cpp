@@ -37,7 +37,7 @@ class PlotView::Overlay : public QGraphicsItem {
   private:
     void paintCrosshair(QPainter& painter, std::size_t index) const {
         const PlotLayout& layout = view_.figureLayout().plots[index];
-        const Plot& plot = view_.shown_.plots[index];
+        const Plot& plot = view_.shown_->plots[index];
         const double at = layout.x.toPixel(*view_.crosshair_);
         if (!plot.maps.empty() || !(at >= layout.area.left() && at <= layout.area.right())) return;
         painter.setPen(QPen(view_.style_.theme.axis, 1));
@@ -59,6 +59,7 @@ class PlotView::Overlay : public QGraphicsItem {
 PlotView::PlotView(QWidget* parent)
     : QGraphicsView(parent),
       figure_(std::make_shared<Figure>()),
+      shown_(figure_),
       style_(screenStyle(Theme::make(Theme::Kind::Light))),
       overlay_(new Overlay(*this)),
       card_(new HoverCard(viewport())) {
@@ -134,20 +135,25 @@ void PlotView::setCrosshair(std::optional<double> x) {
 void PlotView::rebuild() {
     dirty_ = !isVisible();
     if (dirty_) return;
-    shown_ = applyViewState(*figure_, view_state_);
-    if (frozen_) shown_ = applyViewState(std::move(shown_), *frozen_);
-    scene_.setFigure(shown_, viewport()->size(), style_);
+    if (view_state_.plots.empty() && !frozen_) {
+        shown_ = figure_;
+    } else {
+        Figure shown = applyViewState(*figure_, view_state_);
+        if (frozen_) shown = applyViewState(std::move(shown), *frozen_);
+        shown_ = std::make_shared<const Figure>(std::move(shown));
+    }
+    scene_.setFigure(*shown_, viewport()->size(), style_);
     overlay_->update();
     // The card is kept for the new figure, unless its point no longer exists.
     std::optional<HoverPoint> point = hover_;
-    if (mouse_inside_) point = hoverAt(shown_, figureLayout(), hover_position_);
+    if (mouse_inside_) point = hoverAt(*shown_, figureLayout(), hover_position_);
     if (point && static_cast<std::size_t>(point->plot) >= figureLayout().plots.size()) point.reset();
     if (marked_from_ && marked_to_) {  // the cells may have moved
         const bool there = isMap(marked_to_->plot) &&
                            std::max(marked_from_->row, marked_to_->row) <
-                               shown_.plots[static_cast<std::size_t>(marked_to_->plot)].maps.front().rows &&
+                               shown_->plots[static_cast<std::size_t>(marked_to_->plot)].maps.front().rows &&
                            std::max(marked_from_->column, marked_to_->column) <
-                               shown_.plots[static_cast<std::size_t>(marked_to_->plot)].maps.front().columns;
+                               shown_->plots[static_cast<std::size_t>(marked_to_->plot)].maps.front().columns;
         there ? markTo(*marked_to_) : endMarking();
     }
     setHover(point);
@@ -166,24 +172,24 @@ PlotAxesView& PlotView::axesView(PlotViewState& state, std::size_t plot) const {
 }
 
 bool PlotView::isMap(int plot) const {
-    return plot >= 0 && static_cast<std::size_t>(plot) < shown_.plots.size() &&
-           !shown_.plots[static_cast<std::size_t>(plot)].maps.empty();
+    return plot >= 0 && static_cast<std::size_t>(plot) < shown_->plots.size() &&
+           !shown_->plots[static_cast<std::size_t>(plot)].maps.empty();
 }
 
 void PlotView::zoom(std::size_t plot, std::optional<Range> x, std::optional<Range> y) {
     PlotViewState state = view_state_;
     if (x) {
-        for (const std::size_t i : plotsSharingX(shown_, plot)) axesView(state, i).x.range = x;
+        for (const std::size_t i : plotsSharingX(*shown_, plot)) axesView(state, i).x.range = x;
     }
     if (y) axesView(state, plot).y.range = y;
     changeView(std::move(state));
 }
 
 void PlotView::toggleLog(Along along) {
-    if (shown_.plots.empty()) return;
+    if (shown_->plots.empty()) return;
     const std::size_t plot = hover_ ? static_cast<std::size_t>(hover_->plot) : 0;
     if (isMap(static_cast<int>(plot))) return;
-    const auto& axes = shown_.plots[plot];
+    const auto& axes = shown_->plots[plot];
     const Scale now = along == Along::X ? axes.x.scale : axes.y.scale;
     const Scale next = now == Scale::Linear ? Scale::Log : Scale::Linear;
     PlotViewState state = view_state_;
@@ -191,13 +197,13 @@ void PlotView::toggleLog(Along along) {
     if (along == Along::Y)
         axesView(state, plot).y = {std::nullopt, next};
     else
-        for (const std::size_t i : plotsSharingX(shown_, plot)) axesView(state, i).x = {std::nullopt, next};
+        for (const std::size_t i : plotsSharingX(*shown_, plot)) axesView(state, i).x = {std::nullopt, next};
     changeView(std::move(state));
 }
 
 void PlotView::moveHover(int direction) {
     const HoverPoint from = hover_.value_or(HoverPoint{0, kNaN, -1, -1, -1});
-    auto next = hoverNeighbour(shown_, from, direction);
+    auto next = hoverNeighbour(*shown_, from, direction);
     if (!next) return;
     const PlotLayout& layout = figureLayout().plots[static_cast<std::size_t>(next->plot)];
     hover_position_ =
@@ -208,7 +214,7 @@ void PlotView::moveHover(int direction) {
 
 void PlotView::moveCell(int right, int up, bool extend) {
     const HoverPoint from = hover_.value_or(HoverPoint{0, kNaN, -1, -1, -1});
-    const auto next = cellNeighbour(shown_, from, right, up);
+    const auto next = cellNeighbour(*shown_, from, right, up);
     if (!next) return;
     const PlotLayout& layout = figureLayout().plots[static_cast<std::size_t>(next->plot)];
     hover_position_ =
@@ -256,7 +262,7 @@ void PlotView::showHover() {
         return;
     }
     if (!std::isnan(hover_->x)) setCrosshair(hover_->x);
-    card_->showLines(hoverLines(shown_, *hover_), hover_position_, style_);
+    card_->showLines(hoverLines(*shown_, *hover_), hover_position_, style_);
     Q_EMIT hovered(*hover_);
 }
 
@@ -325,13 +331,13 @@ void PlotView::mouseMoveEvent(QMouseEvent* event) {
         const QRectF area = figureLayout().plots[static_cast<std::size_t>(pressed_plot_)].area;
         const QPointF inside(std::clamp<double>(event->pos().x(), area.left(), area.right() - 1),
                              std::clamp<double>(event->pos().y(), area.top(), area.bottom() - 1));
-        if (!marked_from_) marked_from_ = hoverAt(shown_, figureLayout(), pressed_at_);
-        const auto corner = hoverAt(shown_, figureLayout(), inside);
+        if (!marked_from_) marked_from_ = hoverAt(*shown_, figureLayout(), pressed_at_);
+        const auto corner = hoverAt(*shown_, figureLayout(), inside);
         if (marked_from_ && corner && corner->plot == marked_from_->plot) markTo(*corner);
         card_->hide();
         return;
     }
-    setHover(hoverAt(shown_, figureLayout(), event->pos()));
+    setHover(hoverAt(*shown_, figureLayout(), event->pos()));
 }
 
 void PlotView::mouseReleaseEvent(QMouseEvent* event) {
@@ -343,13 +349,13 @@ void PlotView::mouseReleaseEvent(QMouseEvent* event) {
     if (plot >= figureLayout().plots.size()) return;  // the figure changed under the mouse
     const PlotLayout& layout = figureLayout().plots[plot];
     if (isMap(static_cast<int>(plot)) && from && to && !(*from == *to)) {
-        const HeatMap& map = shown_.plots[plot].maps.front();  // it may have become smaller
+        const HeatMap& map = shown_->plots[plot].maps.front();  // it may have become smaller
         const auto [low, high] = std::minmax(from->row, to->row);
         const auto [left, right] = std::minmax(from->column, to->column);
         if (high < map.rows && right < map.columns)
             Q_EMIT cellsMarked(low, left, high, right, static_cast<int>(plot));
     } else if (isMap(static_cast<int>(plot))) {
-        const auto cell = hoverAt(shown_, figureLayout(), event->pos());
+        const auto cell = hoverAt(*shown_, figureLayout(), event->pos());
         if (cell && cell->plot == static_cast<int>(plot) && cell->row >= 0)
             Q_EMIT cellClicked(cell->row, cell->column, cell->plot);
     } else if (box.width() >= 8 && box.height() >= 8) {

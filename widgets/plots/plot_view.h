@@ -31,7 +31,7 @@ class PlotView : public QGraphicsView {
     void setFigure(std::shared_ptr<const Figure> figure);
     const std::shared_ptr<const Figure>& figure() const { return figure_; }
     /// The figure as shown: view state and frozen ranges applied.
-    const Figure& shownFigure() const { return shown_; }
+    const Figure& shownFigure() const { return *shown_; }
 
     void setTheme(const Theme& theme);
     /// Text and line size, e.g. 13 and 1.5, or 24 and 3 in presentation mode.
@@ -98,7 +98,7 @@ class PlotView : public QGraphicsView {
     bool isMap(int plot) const;
 
     std::shared_ptr<const Figure> figure_;
-    Figure shown_;
+    std::shared_ptr<const Figure> shown_;
     RenderStyle style_;
     PlotViewState view_state_;
     std::optional<PlotViewState> frozen_;  ///< ranges to keep while axes are frozen
