@@ -91,7 +91,9 @@ void Lab::tryRemedies(const std::vector<std::size_t>& which) {
     std::vector<std::string> ids;
     for (const std::size_t index : which) {
         ids.push_back(newId());
-        after.runs.push_back(makeRun(ids.back(), remedies.at(index).recipe));
+        Recipe recipe = remedies.at(index).recipe;
+        recipe.watch.clear();  // the failed run's: a pause would leave the table of trials without its values
+        after.runs.push_back(makeRun(ids.back(), recipe));
     }
     commit(std::move(after), which.size() == 1
                                  ? tr("try %1").arg(QString::fromStdString(remedies[which.front()].name))

@@ -19,9 +19,10 @@ using normscope::test::WindowBench;
 namespace {
 
 /// Both runs small and at a rate at which nothing learns.
-void fail(WindowBench& b, int steps = 40) {
+void fail(WindowBench& b, int steps = 40, const char* watch = nullptr) {
     b.lab().commitKey("optimizer.lr", 0.3);
     b.makeSmall(steps);
+    if (watch) b.lab().setWatch({parse_watch(watch, "watch")});
     b.lab().play();
     QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
     QCOMPARE(b.run(0).outcome.state, RunState::Stalled);
@@ -143,6 +144,21 @@ class RemediesWindowTest : public QObject {
         b.lab().undoStack()->undo();  // one entry for all
         QCOMPARE(b.lab().runs().size(), before);
         QTRY_COMPARE(box(b)->table().rows()[1].outcome, QString("removed"));
+    }
+
+    /// A pause in the middle of one would leave the table without its values.
+    void trialsAreNotWatched() {
+        WindowBench b;
+        fail(b, 40, "grad_norm > 1e30");
+        QCOMPARE(b.lab().runs()[0].live.watch.size(), std::size_t(1));
+        drafted(b);
+        const auto best = b.lab().remedyTrials()->shown();
+        const auto before = b.lab().runs().size();
+        b.lab().tryRemedies(best);
+        QVERIFY(b.lab().runs().size() > before);
+        for (std::size_t i = before; i < b.lab().runs().size(); ++i)
+            QVERIFY(b.lab().runs()[i].recipe.watch.empty());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
     }
 
     void closingAtAnyMomentIsSafe() {
