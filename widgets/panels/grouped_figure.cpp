@@ -5,6 +5,7 @@
 #include "widgets/panels/comparison.h"
 #include "widgets/panels/panel_registry.h"
 #include "widgets/panels/panel_text.h"
+#include "widgets/panels/samples.h"
 
 #include <QRegularExpression>
 #include <algorithm>
@@ -357,6 +358,7 @@ Figure groupedFigure(const PanelInfo& panel, const PanelInput& input, const RunG
                      const GroupDrawing& drawing) {
     checkPanel(panel, resolveOptions(panel, input.options));
     Figure figure = panel.build(input);
+    saySelected(figure, input, panel.probes);
     if (input.runs.empty()) return figure;
     return Grouper(input, groups, drawing).regroup(std::move(figure));
 }
