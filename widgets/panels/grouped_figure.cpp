@@ -358,9 +358,10 @@ Figure groupedFigure(const PanelInfo& panel, const PanelInput& input, const RunG
                      const GroupDrawing& drawing) {
     checkPanel(panel, resolveOptions(panel, input.options));
     Figure figure = panel.build(input);
-    saySelected(figure, input, panel.probes);
     if (input.runs.empty()) return figure;
-    return Grouper(input, groups, drawing).regroup(std::move(figure));
+    figure = Grouper(input, groups, drawing).regroup(std::move(figure));
+    saySelected(figure, input, panel.probes);
+    return figure;
 }
 
 }  // namespace normscope::widgets

@@ -5,6 +5,9 @@
 #include "core/run/whole_run.h"
 #include "widgets/panels/grouped_figure.h"
 #include "widgets/panels/panel_registry.h"
+#include "widgets/plots/figure_layout.h"
+#include "widgets/plots/hover.h"
+#include "widgets/plots/theme.h"
 
 #include <QtTest>
 #include <cmath>
@@ -101,6 +104,32 @@ class SelectionTest : public QObject {
         const Curve& curve = figure.plots.at(0).curves.at(0);
         QCOMPARE(curve.y.size(), std::size_t{6});
         for (std::size_t k = 0; k < 6; ++k) QCOMPARE(std::isnan(curve.y[k]), k / 2 != 1);
+        // Without the mark of a value that is not a number; the card is at measured places alone.
+        const RenderStyle style = paperStyle(Theme::make(Theme::Kind::Print), 8);
+        const FigureLayout layout = layoutFigure(figure, {600, 400}, style);
+        for (const PlotLayout& plot : layout.plots) QVERIFY(plot.gaps.empty());
+        const QRectF area = layout.plots.at(0).area;
+        for (double x = area.left() + 1; x < area.right(); x += 5) {
+            const auto point = hoverAt(figure, layout, {x, area.center().y()});
+            QVERIFY(point && (point->x == curve.x[2] || point->x == curve.x[3]));
+        }
+    }
+
+    /// A group's median has the same gaps, and its figure the places.
+    void groupsHaveGaps() {
+        const RunData one = run_of("blocks.1"), two = run_of("blocks.1");
+        PanelInput input;
+        input.runs = {&one, &two};
+        const RunGroups groups = groupRuns(input.runs, "scheme");
+        const Figure figure = groupedFigure(panelInfo("residual"), input, groups, {});
+        QVERIFY(figure.subtitle.contains("only blocks.1"));
+        int values = 0;
+        for (const Curve& curve : figure.plots.at(0).curves)
+            for (std::size_t i = 0; i < curve.y.size(); ++i) {
+                QCOMPARE(std::isnan(curve.x[i]), std::isnan(curve.y[i]));
+                values += std::isfinite(curve.y[i]);
+            }
+        QVERIFY(values > 0);
     }
 
     void nothingSelectedIsAnEmptyPanelWithItsReason() {
