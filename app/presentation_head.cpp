@@ -27,7 +27,9 @@ std::optional<double> gradientRatio(const RunData& run, qint64 step) {
     const ProbeResult* sample = run.sample_of("gradients", step);
     const NamedArray* hidden = sample ? sample->find("hidden") : nullptr;
     if (!hidden || hidden->data.size() < 3) return std::nullopt;
-    return gradient_ratio(hidden->data);
+    const double ratio = gradient_ratio(hidden->data);
+    if (std::isnan(ratio) && !sample->only().empty()) return std::nullopt;  // its ends were not measured
+    return ratio;
 }
 
 QString shareOf(double ratio) {

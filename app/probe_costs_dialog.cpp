@@ -6,11 +6,16 @@
 #include "core/probe/registry.h"
 #include "core/run/complete.h"
 #include "core/run/probe_costs.h"
+#include "core/run/probe_steps.h"
+#include "widgets/plots/colour_map.h"
 #include "widgets/plots/number_text.h"
+#include "widgets/plots/palette_theme.h"
 
 #include <QDialogButtonBox>
+#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QRadioButton>
 #include <QTableWidget>
@@ -45,6 +50,13 @@ Recipe completedOf(const LabRun& run) {
     return recipe;
 }
 
+/// The probes without planned steps and measured places.
+std::vector<ProbePlan> withoutPlaces(const Recipe& recipe) {
+    std::vector<ProbePlan> probes = without_planned_steps(recipe).probes;
+    select_places(probes, {});
+    return probes;
+}
+
 }  // namespace
 
 QString percentText(double share) {
@@ -53,7 +65,12 @@ QString percentText(double share) {
 }
 
 ProbeCostsDialog::ProbeCostsDialog(Lab& lab, QWidget* parent)
-    : QDialog(parent), lab_(lab), total_(new QLabel(this)), times_(new QTableWidget(this)) {
+    : QDialog(parent),
+      lab_(lab),
+      only_(new QLineEdit(this)),
+      only_problem_(new QLabel(this)),
+      total_(new QLabel(this)),
+      times_(new QTableWidget(this)) {
     setObjectName(QStringLiteral("probeCosts"));
     setWindowTitle(tr("Probes and their cost"));
     auto* column = new QVBoxLayout(this);
@@ -69,6 +86,25 @@ ProbeCostsDialog::ProbeCostsDialog(Lab& lab, QWidget* parent)
         presets_.push_back(button);
         column->addWidget(button);
     }
+    auto* only_title = new QLabel(tr("&Measure only:"), this);
+    only_title->setBuddy(only_);
+    only_->setObjectName(QStringLiteral("probesOnly"));
+    only_->setAccessibleName(tr("Measure only"));
+    only_->setPlaceholderText(QStringLiteral("blocks.0, blocks.11.*"));
+    only_->setClearButtonEnabled(true);
+    const std::optional<std::string> common = common_selection(lab_.selected().recipe.probes);
+    only_before_ = QString::fromStdString(common.value_or(""));
+    only_->setText(only_before_);
+    only_problem_->setObjectName(QStringLiteral("probesOnlyProblem"));
+    only_problem_->setWordWrap(true);
+    only_problem_->setMinimumHeight(3 * only_problem_->fontMetrics().height());  // the rest does not move
+    only_problem_->setAlignment(Qt::AlignTop);
+    auto* only_row = new QHBoxLayout;
+    only_row->addWidget(only_title);
+    only_row->addWidget(only_, 1);
+    column->addSpacing(8);
+    column->addLayout(only_row);
+    column->addWidget(only_problem_);
     total_->setObjectName(QStringLiteral("probesTotal"));
     total_->setWordWrap(true);
     column->addSpacing(8);
@@ -87,44 +123,92 @@ ProbeCostsDialog::ProbeCostsDialog(Lab& lab, QWidget* parent)
     column->addWidget(times_, 1);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
     column->addWidget(buttons);
-    resize(560, 560);
+    ok_ = buttons->button(QDialogButtonBox::Ok);
+    resize(560, 640);
     showPredictions();
+    checkPlaces();
+    connect(only_, &QLineEdit::textChanged, this, &ProbeCostsDialog::checkPlaces);
     showTimes();
     auto* refresh = new QTimer(this);
     connect(refresh, &QTimer::timeout, this, &ProbeCostsDialog::showTimes);
     refresh->start(kRefreshMs);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
-    connect(buttons, &QDialogButtonBox::accepted, this, [this] {
-        for (std::size_t i = 0; i < presets_.size(); ++i)
-            if (presets_[i]->isChecked() && !presets_[i]->property("current").toBool())
-                lab_.setProbesPreset(static_cast<ProbesPreset>(i));
-        accept();
-    });
+    connect(buttons, &QDialogButtonBox::accepted, this, &ProbeCostsDialog::apply);
+}
+
+std::optional<PlaceSelection> ProbeCostsDialog::changedPlaces() const {
+    if (only_->text() == only_before_) return std::nullopt;
+    const std::string where = tr("Measure only").toStdString();
+    PlaceSelection places = PlaceSelection::parse(only_->text().toStdString(), where);
+    places.check(lab_.selected().recipe.stack.depth, where);
+    return places;
+}
+
+void ProbeCostsDialog::checkPlaces() {
+    QColor colour = palette().color(QPalette::WindowText);
+    try {
+        const std::optional<PlaceSelection> places = changedPlaces();
+        const bool differ = !common_selection(lab_.selected().recipe.probes);
+        only_problem_->setText(
+            differ && !places
+                ? tr("Each probe keeps the places that the recipe gives it.")
+                : tr("Patterns over the names of blocks, sub-layers, norms and tensors; blocks count from 0. "
+                     "Empty: everything. Other places are gaps in the panels; growth and paths measure the "
+                     "whole stack."));
+        ok_->setEnabled(true);
+        for (std::size_t i = 0; i < presets_.size(); ++i) showPrediction(i, places);
+    } catch (const std::exception& error) {
+        only_problem_->setText(QString::fromUtf8(error.what()));
+        colour = widgets::readable(widgets::themeOf(palette()).bad, palette().color(QPalette::Window));
+        ok_->setEnabled(false);
+        for (std::size_t i = 0; i < presets_.size(); ++i) showPrediction(i, std::nullopt);
+    }
+    QPalette colours = only_problem_->palette();
+    colours.setColor(QPalette::WindowText, colour);
+    only_problem_->setPalette(colours);
+    only_->setAccessibleDescription(only_problem_->text());
+}
+
+void ProbeCostsDialog::apply() {
+    std::optional<ProbesPreset> preset;
+    for (std::size_t i = 0; i < presets_.size(); ++i)
+        if (presets_[i]->isChecked() && !presets_[i]->property("current").toBool())
+            preset = static_cast<ProbesPreset>(i);
+    if (const auto places = changedPlaces(); preset || places) lab_.setProbes(preset, places);
+    accept();
 }
 
 void ProbeCostsDialog::showPredictions() {
-    Recipe recipe;
     try {
-        recipe = completedOf(lab_.selected());
+        recipe_ = completedOf(lab_.selected());
     } catch (const std::exception& error) {
         for (QRadioButton* button : presets_) button->setEnabled(false);
+        only_->setEnabled(false);
         presets_.front()->setText(QString::fromUtf8(error.what()));
         return;
     }
     for (std::size_t i = 0; i < presets_.size(); ++i) {
-        const auto preset = static_cast<ProbesPreset>(i);
-        const Recipe with = with_probes_of(preset, recipe);
-        const ProbesShare share = predicted_share(with);
-        const QString first = tr("predicted %1 of the first %2 steps' time")
-                                  .arg(percentText(share.first))
-                                  .arg(std::min<std::int64_t>(kDenseSteps, with.train.steps));
-        const QString later =
-            with.train.steps > kDenseSteps ? tr(", %1 after them").arg(percentText(share.later)) : QString();
-        presets_[i]->setText(titleOf(preset) + QStringLiteral(" (") + first + later + QStringLiteral(")"));
-        const bool current = without_planned_steps(with).probes == without_planned_steps(recipe).probes;
+        showPrediction(i, std::nullopt);
+        const Recipe with = with_probes_of(static_cast<ProbesPreset>(i), *recipe_);
+        const bool current = withoutPlaces(with) == withoutPlaces(*recipe_);
         presets_[i]->setProperty("current", current);
         presets_[i]->setChecked(current);
     }
+}
+
+void ProbeCostsDialog::showPrediction(std::size_t i, const std::optional<PlaceSelection>& places) {
+    if (!recipe_) return;
+    const auto preset = static_cast<ProbesPreset>(i);
+    Recipe with = *recipe_;
+    with.probes = probes_with(with, preset, places);
+    plan_probe_steps(with);
+    const ProbesShare share = predicted_share(with);
+    const QString first = tr("predicted %1 of the first %2 steps' time")
+                              .arg(percentText(share.first))
+                              .arg(std::min<std::int64_t>(kDenseSteps, with.train.steps));
+    const QString later =
+        with.train.steps > kDenseSteps ? tr(", %1 after them").arg(percentText(share.later)) : QString();
+    presets_[i]->setText(titleOf(preset) + QStringLiteral(" (") + first + later + QStringLiteral(")"));
 }
 
 void ProbeCostsDialog::showTimes() {

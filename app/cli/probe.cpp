@@ -28,7 +28,7 @@ namespace normscope::app {
 namespace {
 
 struct ProbeOptions {
-    std::string subject, out, weights, tokens, dtype = "float64", run, backend = "cpu";
+    std::string subject, out, weights, tokens, dtype = "float64", run, backend = "cpu", only;
     std::vector<std::string> probes, settings;
     int threads = 0;
 };
@@ -149,6 +149,11 @@ int measure_once(const ProbeOptions& options) {
     const ProbedBatch probed = batch_of(options, subject);
     ProbeInput<T> input(model, probed.batch, pool, subject.step);
     if (!probed.sampled.empty()) input.sampled = probed.sampled;
+    if (!options.only.empty()) {
+        const PlaceSelection only = PlaceSelection::parse(options.only, "--only");
+        only.check(subject.recipe.stack.depth, "--only");
+        for (const ProbeInfo* probe : probes) input.only[probe->id] = only;
+    }
     input.update = [&] {
         return options.tokens.empty() ? next_update(subject, device, pool)
                                       : update_of<T>(subject.recipe, model, input);
@@ -178,6 +183,9 @@ void add_probe(CLI::App& program, Task& task) {
         ->required();
     command->add_option("--probes", options->probes, "which, separated by commas; default all")
         ->delimiter(',');
+    command->add_option(
+        "--only", options->only,
+        "PATTERNS of places, e.g. \"blocks.0, blocks.*.norm_in\": probes measure these alone");
     command->add_option("--set", options->settings, "KEY=VALUE of the recipe, e.g. stack.residual_step=0.1")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

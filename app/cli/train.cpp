@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 constexpr auto kCheckpointInterval = 5s;
 
 struct TrainOptions {
-    std::string recipe, out, weights, backend = "auto", probes;
+    std::string recipe, out, weights, backend = "auto", probes, only;
     std::vector<std::string> settings, watch;
     int steps = -1, threads = 0;
     bool resume = false, json = false, stop_at_watch = false;
@@ -68,19 +68,33 @@ Recipe read_options(const TrainOptions& options) {
     return recipe;
 }
 
-/// The preset's probes for a completed recipe, with what they are predicted to take.
-void use_probes(Recipe& recipe, const std::string& word, Progress& progress) {
+/// The preset's probes for a completed recipe, and the places that they measure, with what they are predicted
+/// to take.
+void use_probes(Recipe& recipe, const std::string& word, const std::string& only, Progress& progress) {
     const auto words = words_of<ProbesPreset>();
-    const auto preset = std::find(words.begin(), words.end(), word) - words.begin();
-    recipe = with_probes_of(static_cast<ProbesPreset>(preset), std::move(recipe));
+    if (!word.empty()) {
+        const auto preset = std::find(words.begin(), words.end(), word) - words.begin();
+        recipe.probes = probes_of(static_cast<ProbesPreset>(preset), recipe);
+    }
+    if (!only.empty()) {
+        const PlaceSelection places = PlaceSelection::parse(only, "--only");
+        places.check(recipe.stack.depth, "--only");
+        select_places(recipe.probes, places);
+    }
+    plan_probe_steps(recipe);
     validate_watch(recipe);
     const ProbesShare share = predicted_share(recipe);
-    char text[160];
-    std::snprintf(text, sizeof text,
-                  "probes %s: %zu, predicted to take %.2g %% of the steps' time before step %lld and %.2g %% "
-                  "from there on",
-                  word.c_str(), recipe.probes.size(), 100 * share.first, static_cast<long long>(kDenseSteps),
-                  100 * share.later);
+    char text[512];
+    std::snprintf(
+        text, sizeof text,
+        "probes %s%s%s: %zu, predicted to take %.2g %% of the steps' time before step %lld and %.2g %% "
+        "from there on",
+        word.c_str(),
+        only.empty()   ? ""
+        : word.empty() ? "only "
+                       : ", only ",
+        only.empty() ? "" : common_selection(recipe.probes)->c_str(), recipe.probes.size(), 100 * share.first,
+        static_cast<long long>(kDenseSteps), 100 * share.later);
     progress.note(text);
 }
 
@@ -107,7 +121,8 @@ int run_train(const TrainOptions& options) {
     auto corpus = complete_and_validate(recipe);
     require_replaceable(options.out);
     Progress progress(options.json, recipe.train.steps);
-    if (!options.probes.empty()) use_probes(recipe, options.probes, progress);
+    if (!options.probes.empty() || !options.only.empty())
+        use_probes(recipe, options.probes, options.only, progress);
 
     std::optional<Resumption> resumed;
     if (options.resume) resumed = find_resumption(options.out, recipe);
@@ -162,8 +177,7 @@ int run_train(const TrainOptions& options) {
         recording.close();
     } catch (const std::exception& error) {
         if (!run.error()) recording.abandon({RunState::Failed, experiment.steps_done(), error.what(), -1});
-        if (run.error() && !device.capabilities().host_readable &&
-            !dynamic_cast<const InputError*>(&error))
+        if (run.error() && !device.capabilities().host_readable && !dynamic_cast<const InputError*>(&error))
             throw SystemError(options.out + ": failed at step " + std::to_string(run.outcome().step) + ": " +
                               error.what() + "; --resume --backend cpu continues");
         throw;
@@ -206,6 +220,9 @@ void add_train(CLI::App& program, Task& task) {
     std::vector<std::string> presets(words_of<ProbesPreset>().begin(), words_of<ProbesPreset>().end());
     command->add_option("--probes", options->probes, "economy, standard or full instead of the recipe's")
         ->check(CLI::IsMember(presets));
+    command->add_option(
+        "--only", options->only,
+        "PATTERNS of places, e.g. \"blocks.0, blocks.*.norm_in\": probes measure these alone");
     add_backend_option(*command, options->backend);
     command->add_flag("--resume", options->resume, "continue the run in --out");
     command->add_flag("--json", options->json, "progress as one JSON object a line");

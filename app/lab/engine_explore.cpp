@@ -112,6 +112,7 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
                 plan_probe_steps(now.recipe);
                 now.run = std::move(*same);
                 now.run.experiment->set_knobs(hot_knobs(plan.recipe));
+                now.run.experiment->select(probe_selections(now.recipe));
             } else {
                 now.run = {plan.id, initial, nullptr, plan.weights};
                 now.corpus = complete_and_validate(now.recipe, &corpora_);

@@ -99,13 +99,13 @@ class Lab : public QObject {
     void setNorm(int layer, Sublayer kind, widgets::NormPlace place, bool on, bool all_layers);
     /// Sets the selected run's overrides; `text` names the change in the undo list.
     void setLayers(const std::vector<LayerOverride>& layers, const QString& text);
-    /// The runs that setWatch() or setProbesPreset() change: `list` is "watch" or "probes".
+    /// The runs that setWatch() or setProbes() change: `list` is "watch" or "probes".
     RunIds targetsOfList(const QString& list) const { return targetsOf(now_, list); }
     /// Sets the watchpoints of the runs that the knobs act on; no run restarts for it. Undoable.
     void setWatch(const std::vector<WatchSpec>& watch);
-    /// Sets the probes of the runs that the knobs act on to a preset; a trained run asks for a new run.
-    /// Undoable.
-    void setProbesPreset(ProbesPreset preset);
+    /// Sets the probes of the runs that the knobs act on to a preset (nullopt: those that each has) that
+    /// measure these places (nullopt: those that each measures); a trained run asks for a new run. Undoable.
+    void setProbes(std::optional<ProbesPreset> preset, const std::optional<PlaceSelection>& only);
     /// Sets one key to another recipe's value, in the runs that its knob acts on.
     void resetKey(const QString& key, const Recipe& from);
     /// For ChangeRuns. Returns the runs until then, those in training that leave as stopped ones.

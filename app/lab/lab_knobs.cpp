@@ -128,16 +128,18 @@ void Lab::setWatch(const std::vector<WatchSpec>& watch) {
         tr("watch %1").arg(QString::fromStdString(watch_text(watch))));
 }
 
-void Lab::setProbesPreset(ProbesPreset preset) {
+void Lab::setProbes(std::optional<ProbesPreset> preset, const std::optional<PlaceSelection>& only) {
+    QString text = preset ? tr("probes %1").arg(QLatin1String(word_of(*preset))) : tr("measured places");
+    if (only && !only->everything()) text += tr(", only %1").arg(QString::fromStdString(only->text()));
     commitList(
         QStringLiteral("probes"),
         [&](Recipe recipe) {
             Recipe completed = recipe;
             complete_without_data(completed);
-            recipe.probes = probes_of(preset, completed);
+            recipe.probes = probes_with(completed, preset, only);
             return recipe;
         },
-        tr("probes %1").arg(QLatin1String(word_of(preset))));
+        text);
 }
 
 void Lab::renameRun(int index, const QString& name) {

@@ -23,6 +23,12 @@ Batch first_tokens(const Batch& batch, int tokens) {
     return {1, tokens, {batch.tokens.begin(), batch.tokens.begin() + tokens}, {}};
 }
 
+void need_whole(const ProbeResult& sample, const NamedArray& array) {
+    if (lacks_entries(sample, array))
+        throw NotMeasured("needs a recorded run with the whole array " + array.name + " of the probe " +
+                          sample.probe + ", and this one measured only " + sample.only());
+}
+
 Numerics initial_numerics(const Recipe& recipe) {
     const StackSpec& s = recipe.stack;
     return {s.residual_step, temperature(recipe.train.schedule, s.temperature, 0), s.norm.eps};

@@ -24,6 +24,9 @@ class NotMeasured : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/// NotMeasured where the sample is of selected places alone and an entry of its array is NaN.
+void need_whole(const ProbeResult& sample, const NamedArray& array);
+
 /// What claims are measured on: a stack with its weights at one step, a batch, and a recorded run where there
 /// is one. Passes, probes, dense maps and variants of the stack are computed on first use and kept. One
 /// thread drives it.

@@ -32,10 +32,12 @@ const std::vector<ProbeResult>& samples_of(const RunData& run, const char* probe
                           " at two steps or more");
     return found->second;
 }
+/// Of the whole stack: an entry that the run's selection excludes is not a value.
 const std::vector<double>& array_of(const ProbeResult& sample, const char* name) {
     const NamedArray* array = sample.find(name);
     if (!array || array->data.empty())
         throw NotMeasured("needs a recorded run with the array " + std::string(name));
+    need_whole(sample, *array);
     return array->data;
 }
 

@@ -52,7 +52,10 @@ std::string outcome_sentence(const RunData& run, std::int64_t step) {
 std::optional<double> gradient_ratio(const ProbeResult& sample) {
     const NamedArray* hidden = full(sample, "hidden");
     if (!hidden || hidden->data.size() < 5) return std::nullopt;
-    return hidden->data[2] / hidden->data.back();
+    const double first = hidden->data[2], last = hidden->data.back();
+    // Under a selection of places, NaN is what was not measured.
+    if (!sample.only().empty() && (std::isnan(first) || std::isnan(last))) return std::nullopt;
+    return first / last;
 }
 
 std::string gradient_sentence(const RunData& run, std::int64_t step) {
@@ -155,12 +158,17 @@ std::string theta_sentence(const RunData& run, std::int64_t step) {
             sum += s;
             ++heads;
         }
+    const std::string only = now->only();
+    if (heads == 0 && !only.empty()) return {};
     if (heads == 0) return "θ is not finite in any head at " + step_text(now->step);
     const double mean = sum / static_cast<double>(heads);
     std::string text = mean < kCommitted ? "θ is within 1 % of a uniform row's in almost every attention row"
                                          : "θ is more than 1 % below a uniform row's in " +
                                                number(100 * mean, 2) + " % of the attention rows";
-    if (heads < share->data.size())
+    if (!only.empty())
+        text += " of " + only + ", " + std::to_string(heads) + " of " + std::to_string(share->data.size()) +
+                " heads,";
+    else if (heads < share->data.size())
         text += " (" + std::to_string(share->data.size() - heads) + " heads are not finite)";
     return text + " at " + step_text(now->step);
 }

@@ -58,7 +58,9 @@ constexpr WatchedQuantity kWatched[] = {
 
 }  // namespace
 
-std::span<const WatchedQuantity> watched_quantities() { return kWatched; }
+std::span<const WatchedQuantity> watched_quantities() {
+    return kWatched;
+}
 
 double excursion(const WatchedQuantity& quantity, double start, double value) {
     if (!quantity.logarithmic) return std::abs(value - start);
@@ -72,6 +74,7 @@ std::vector<Departure> departures(const RunData& run, std::int64_t until) {
         const auto samples = run.probes.find(quantity.probe);
         if (samples == run.probes.end() || samples->second.empty() || samples->second.front().step != 0)
             continue;
+        if (!samples->second.front().only().empty()) continue;  // the bands are of whole stacks
         const auto start = quantity.value(samples->second.front());
         if (!start) continue;
         for (const ProbeResult& sample : samples->second) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/session/run_data.h"
+
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
-
-#include "core/session/run_data.h"
 
 namespace normscope {
 
@@ -39,7 +39,7 @@ struct Departure {
 };
 
 /// The departures of a run up to a step, the earliest first; of one step the farthest first. A quantity that
-/// was not sampled at step 0 is skipped.
+/// was not sampled at step 0, or of selected places alone, is skipped.
 std::vector<Departure> departures(const RunData& run, std::int64_t until);
 
 }  // namespace normscope

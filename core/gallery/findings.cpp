@@ -52,11 +52,13 @@ std::optional<double> probe_value(const GalleryQuantity& quantity, const RunData
     const std::vector<ProbeResult>& samples = found->second;
     const auto at = [&](const ProbeResult& sample) {
         const NamedArray* array = sample.find(quantity.scalar.array);
-        return array ? value_over(*array, quantity.scalar.over) : std::nullopt;
+        return array ? value_over(sample, *array, quantity.scalar.over) : std::nullopt;
     };
     if (quantity.when == When::First) return at(samples.front());
     if (quantity.when == When::Last) return at(samples.back());
     if (samples.size() < 2) return std::nullopt;
+    const NamedArray* whole = samples.back().find(quantity.scalar.array);
+    if (whole && lacks_entries(samples.back(), *whole)) return std::nullopt;
     if (quantity.when == When::EarlyShare) return early_share(samples, quantity.scalar.array);
     const auto first = at(samples.front()), last = at(samples.back());
     return first && last && *first != 0 ? std::optional(*last / *first) : std::nullopt;

@@ -34,6 +34,7 @@ const std::vector<std::string>& preflight_probes() {
 
 Preflight preflight(Recipe recipe, ThreadPool& pool, const std::atomic<bool>* cancel) {
     auto corpus = complete_and_validate(recipe);
+    for (ProbePlan& probe : recipe.probes) probe.only.clear();  // its rows are about the whole stack
     Preflight result;
     result.parameters = ParameterTable(recipe.stack).size();
     if (result.parameters > kPreflightWeights)

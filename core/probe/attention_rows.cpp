@@ -67,8 +67,9 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
     std::vector<double> max_logit(D * H, kNaN), contraction(D * H, kNaN);
 
     input.pool.run(static_cast<int>(D * H), [&](int piece) {
-        input.check_cancelled();
         const auto at = static_cast<std::size_t>(piece), head = at % H;
+        if (!input.selects_sublayer(2 * static_cast<int>(at / H))) return;
+        input.check_cancelled();
         const SublayerTape<T>& attention = tape.sublayers[2 * (at / H)];
         // Neighbouring heads share a key head where there are fewer of those.
         const auto key = static_cast<std::size_t>(s.d_model) + head * s.kv_heads / H * d_head;
@@ -120,8 +121,8 @@ template ProbeResult probe_attention<double>(ProbeInput<double>&);
 namespace {
 
 double operations(const ProbeShape& s) {
-    return 2 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length) +
-           scalar_operations(0.5 * s.depth * s.tokens() * s.d_model);  // vectorised
+    return s.part.attention * (2 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length) +
+                               scalar_operations(0.5 * s.depth * s.tokens() * s.d_model));  // vectorised
 }
 
 }  // namespace

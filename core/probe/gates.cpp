@@ -41,6 +41,8 @@ ProbeResult probe_gates(ProbeInput<T>& input) {
     std::vector<double> alpha(D, nan), act(D, nan), factor(2 * D, nan);
     for (std::size_t k = 0; spec.gpas.enabled && k < 2 * D; ++k) {
         const int index = static_cast<int>(k);
+        if (!input.selects(layer_place(index / 2) + ".gate") && !input.selects_sublayer(index)) continue;
+        input.check_cancelled();
         const auto g = static_cast<double>(model.host_parameters(offsets(model.table(), index).gate, 1)[0]);
         alpha[k / 2] = g;
         act[k / 2] = gate_activation(spec.gpas.activation, g);
@@ -59,7 +61,7 @@ template ProbeResult probe_gates<double>(ProbeInput<double>&);
 namespace {
 
 double operations(const ProbeShape& s) {
-    return scalar_operations(4.0 * s.depth);
+    return s.part.sublayers * scalar_operations(4.0 * s.depth);
 }
 
 }  // namespace
@@ -72,8 +74,8 @@ ProbeInfo gates_probe() {
             operations,
             probe_gates<float>,
             probe_gates<double>,
-            {{"alpha", {axis::layer}, "gate α of GPAS", kMayBeNan},
-             {"act", {axis::layer}, "act(α)", kMayBeNan},
+            {{"alpha", {axis::layer}, "gate α of GPAS", kMayBeNan, "1", "gate"},
+             {"act", {axis::layer}, "act(α)", kMayBeNan, "1", "gate"},
              {"factor",
               {axis::sublayer},
               "1 − act(α), what the signal at the gate's site is multiplied by",

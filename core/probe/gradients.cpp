@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/gradients.h"
 
-#include <cmath>
-
 #include "core/backend/cpu/row_kernels.h"
 #include "core/probe/jackknife.h"
+
+#include <cmath>
+#include <limits>
 
 namespace normscope {
 
@@ -16,11 +17,14 @@ ProbeResult probe_gradients(ProbeInput<T>& input) {
     const auto depth = static_cast<std::size_t>(input.model.spec().depth);
 
     std::vector<double> params(2 * depth);
-    std::vector<Averaged> hidden(record.hidden.size()), scaled(hidden.size());
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    std::vector<Averaged> hidden(record.hidden.size(), {nan, nan}), scaled(hidden);
     const std::size_t sequences = static_cast<std::size_t>(tape.sequences);
     const std::size_t count = record.hidden.front().size() / sequences;
     const double batch = tape.sequences;
     for (std::size_t k = 0; k < hidden.size(); ++k) {
+        if (!input.selects_state(static_cast<int>(k))) continue;
+        input.check_cancelled();
         std::vector<double> squares;  // [sequences, 2] of the gradient and of the hidden state
         const HostView<T> gradient(record.hidden[k]), state = tape.view(tape.hidden[k], sequences * count);
         for (std::size_t b = 0; b < sequences; ++b) {
@@ -63,7 +67,9 @@ template ProbeResult probe_gradients<double>(ProbeInput<double>&);
 
 namespace {
 
-double operations(const ProbeShape& s) { return scalar_operations(s.states() + s.parameters()); }
+double operations(const ProbeShape& s) {
+    return scalar_operations(s.part.states * s.states() + s.parameters());
+}
 
 }  // namespace
 

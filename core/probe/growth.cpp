@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/growth.h"
 
+#include "core/probe/growth_prefix.h"
+#include "core/probe/jackknife.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <span>
 #include <utility>
-
-#include "core/probe/growth_prefix.h"
-#include "core/probe/jackknife.h"
 
 // The sums over a token may run in any order: `omp simd` (-fopenmp-simd; no threads) lets the compiler
 // vectorise them.
@@ -42,7 +42,9 @@ double add_token(const T* x, int d, double shift, double* sums) {
     return squares;
 }
 
-double finite_or_nan(double value) { return std::isfinite(value) ? value : kNaN; }
+double finite_or_nan(double value) {
+    return std::isfinite(value) ? value : kNaN;
+}
 
 struct StateGrowth {
     Averaged ma, var, rms;
@@ -164,25 +166,25 @@ double operations(const ProbeShape& s) {
 
 ProbeInfo growth_probe() {
     const std::vector<Axis> states{axis::hidden_state};
-    return {
-        "growth",
-        "Growth",
-        ProbeNeeds::Forward,
-        ProbeCost::Cheap,
-        operations,
-        probe_growth<float>,
-        probe_growth<double>,
-        {{"ma", states, "mean |x| over batch, tokens and channels", kAveraged},
-         {"var", states, "variance", kAveraged},
-         {"rms", states, "root mean square", kAveraged},
-         {"block_rms", states, "RMS of the token whose RMS is largest"},
-         {"bound_ma", states, "bound of ma from the branches' norms", kMayBeNan},
-         {"bound_var", states, "bound of var from the branches' norms", kMayBeNan},
-         {"bound_uniform_ma", states, "bound of ma where output norms bound each branch alike",
-          kMayBeNan | kAdded},
-         {"bound_product_ma", states, "bound of ma by products of the weights' norms", kMayBeNan | kAdded},
-         {"gpas_estimate", states, "variance that the gates predict from that of the embedding",
-          kMayBeNan | kAdded}}};
+    constexpr unsigned bound = kMayBeNan | kWhole;  // each is of all sub-layers before it
+    return {"growth",
+            "Growth",
+            ProbeNeeds::Forward,
+            ProbeCost::Cheap,
+            operations,
+            probe_growth<float>,
+            probe_growth<double>,
+            {{"ma", states, "mean |x| over batch, tokens and channels", kAveraged | kWhole},
+             {"var", states, "variance", kAveraged | kWhole},
+             {"rms", states, "root mean square", kAveraged | kWhole},
+             {"block_rms", states, "RMS of the token whose RMS is largest", kWhole},
+             {"bound_ma", states, "bound of ma from the branches' norms", bound},
+             {"bound_var", states, "bound of var from the branches' norms", bound},
+             {"bound_uniform_ma", states, "bound of ma where output norms bound each branch alike",
+              bound | kAdded},
+             {"bound_product_ma", states, "bound of ma by products of the weights' norms", bound | kAdded},
+             {"gpas_estimate", states, "variance that the gates predict from that of the embedding",
+              bound | kAdded}}};
 }
 
 }  // namespace normscope

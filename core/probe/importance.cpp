@@ -66,8 +66,10 @@ ProbeResult probe_importance(ProbeInput<T>& input) {
                 return total[0] / static_cast<double>(count);
             });
         };
-        for (int k = 0; k < 2 * s.depth; ++k) sublayer[static_cast<std::size_t>(k)] = without(k, k);
-        for (int l = 0; l < s.depth; ++l) layer[static_cast<std::size_t>(l)] = without(2 * l, 2 * l + 1);
+        for (int k = 0; k < 2 * s.depth; ++k)
+            if (input.selects_sublayer(k)) sublayer[static_cast<std::size_t>(k)] = without(k, k);
+        for (int l = 0; l < s.depth; ++l)
+            if (input.selects_layer(l)) layer[static_cast<std::size_t>(l)] = without(2 * l, 2 * l + 1);
     }
     ProbeResult result;
     add_averaged(result, "sublayer", {2 * D}, sublayer, {"sublayer"}, "nat");
@@ -81,7 +83,7 @@ template ProbeResult probe_importance<double>(ProbeInput<double>&);
 namespace {
 
 double operations(const ProbeShape& s) {
-    return 3.0 * s.depth * forward_pass_operations(s);
+    return (2 * s.part.sublayers + s.part.layers) * s.depth * forward_pass_operations(s);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "core/probe/spectra/jacobian_sample.h"
 
+#include <limits>
 #include <vector>
 
 namespace normscope {
@@ -44,8 +45,8 @@ std::vector<double> largest_of_sequences(ProbeInput<T>& input, int sequences) {
 }
 
 template <class T>
-void measure_stack(ProbeInput<T>& input, const JacobianPlan& plan, const std::function<void()>& check,
-                   JacobianSample& sample) {
+void measure_stack(ProbeInput<T>& input, const JacobianPlan& plan, const WantedBlocks& wanted,
+                   const std::function<void()>& check, JacobianSample& sample) {
     const StackSpec& spec = input.model.spec();
     const int n = input.batch.length;
     const Transformer<double> model(input.model, 0, spec.depth, true);
@@ -64,7 +65,7 @@ void measure_stack(ProbeInput<T>& input, const JacobianPlan& plan, const std::fu
     for (std::size_t i = 0; i < plan.tokens.size(); ++i) {
         const int token = plan.tokens[i];
         const TokenSpectra spectra =
-            token == n ? last : token_spectra(model, tape_of(0, token), input.pool, check);
+            token == n ? last : token_spectra(model, tape_of(0, token), wanted, input.pool, check);
         sample.position(i, spectra);
         if (token != plan.prefix) continue;
         at_prefix = spectra;
@@ -73,22 +74,29 @@ void measure_stack(ProbeInput<T>& input, const JacobianPlan& plan, const std::fu
     if (plan.prefix > 0) {
         const Tape<double> prefix = plan.prefix == n ? Tape<double>{} : tape_of(0, plan.prefix);
         const Tape<double>& mapped = plan.prefix == n ? tape : prefix;
-        if (!known) at_prefix = token_spectra(model, mapped, input.pool, check);
+        if (!known) at_prefix = token_spectra(model, mapped, wanted, input.pool, check);
         sample.full_map(model, mapped, 0, at_prefix);
     }
     // Where each block requires a whole sequence, only one.
-    sample.spread(spec.causal ? largest_of_sequences(input, plan.spread)
-                              : std::vector<double>{last.stack.front()});
+    const auto not_measured = [&] {
+        return std::vector<double>(static_cast<std::size_t>(plan.spread),
+                                   std::numeric_limits<double>::quiet_NaN());
+    };
+    sample.spread(!spec.causal   ? std::vector<double>{last.stack.front()}
+                  : wanted.all() ? largest_of_sequences(input, plan.spread)
+                                 : not_measured());
     for (int b = 1; b < plan.sequences; ++b)
-        sample.sequence(token_spectra(model, tape_of(b, n), input.pool, check));
+        sample.sequence(token_spectra(model, tape_of(b, n), wanted, input.pool, check));
 }
 
 template <class T>
-void measure_layers(ProbeInput<T>& input, const JacobianPlan& plan, const std::function<void()>& check,
-                    JacobianSample& sample) {
+void measure_layers(ProbeInput<T>& input, const JacobianPlan& plan, const WantedBlocks& wanted,
+                    const std::function<void()>& check, JacobianSample& sample) {
     const Tape<T>& states = input.tape();
     const int n = states.length;
     for (const int layer : plan.layers) {
+        const WantedBlocks of_layer = wanted.layers_from(layer, 1);
+        if (!of_layer.sublayer(0) && !of_layer.sublayer(1)) continue;
         check();
         const Transformer<double> model(input.model, layer, 1, false);
         const HostView<T> from =
@@ -101,7 +109,7 @@ void measure_layers(ProbeInput<T>& input, const JacobianPlan& plan, const std::f
         if (plan.prefix == 0) continue;
         if (plan.prefix < n) model.forward_layers(state.data(), plan.prefix, prefix, input.pool);
         const Tape<double>& mapped = plan.prefix < n ? prefix : tape;
-        sample.full_map(model, mapped, layer, token_spectra(model, mapped, input.pool, check));
+        sample.full_map(model, mapped, layer, token_spectra(model, mapped, of_layer, input.pool, check));
     }
     const TokenSpectra last = sample.last_token_spectra();
     sample.position(0, last);
@@ -117,11 +125,14 @@ ProbeResult probe_jacobian(ProbeInput<T>& input) {
     const Batch& batch = input.batch;
     const JacobianPlan plan = plan_jacobian(spec, batch.length, batch.sequences);
     const auto check = [&input] { input.check_cancelled(); };
-    JacobianSample sample(spec, plan, batch.length, batch.sequences, input.pool, check);
+    WantedBlocks wanted;
+    for (int k = 0; !input.selects_all() && k < 2 * spec.depth; ++k)
+        wanted.sublayers.push_back(input.selects_sublayer(k));
+    JacobianSample sample(spec, plan, wanted, batch.length, batch.sequences, input.pool, check);
     if (plan.whole)
-        measure_stack(input, plan, check, sample);
+        measure_stack(input, plan, wanted, check, sample);
     else
-        measure_layers(input, plan, check, sample);
+        measure_layers(input, plan, wanted, check, sample);
     return sample.result();
 }
 template ProbeResult probe_jacobian<float>(ProbeInput<float>&);
@@ -135,42 +146,54 @@ namespace {
 double operations(const ProbeShape& s) {
     const double d = s.d_model;
     const double most = std::max(3.1e9, 3 * forward_operations(s, s.context, s.context));
-    return std::min(375 * (5.0 * s.depth + 1) * d * d * d, most);
+    return s.part.sublayers * std::min(375 * (5.0 * s.depth + 1) * d * d * d, most);
 }
 
 }  // namespace
 
 ProbeInfo jacobian_probe() {
     const std::vector<Axis> sublayers{axis::sublayer}, layers{axis::layer};
-    constexpr unsigned nan = kMayBeNan, added = kMayBeNan | kAdded;
-    return {"jacobian", "Jacobian spectra", ProbeNeeds::Tangents, ProbeCost::Expensive, operations,
-            probe_jacobian<float>, probe_jacobian<double>,
-            {{"sublayer_sv", {axis::sublayer, axis::width}, "singular values of the last token's block", nan},
-             {"layer_sv", {axis::layer, axis::width}, "of a layer", nan},
-             {"end_to_end_sv", {axis::width}, "of the stack", nan},
-             {"branch_norm", sublayers, "‖J − a·I‖₂ where there is no post norm", nan},
-             {"exact_nulls", sublayers, "null directions, from the structure", added},
-             {"epsilon_directions", sublayers, "directions that only ε keeps", added},
-             {"below_resolution", sublayers, "singular values that float64 cannot tell from 0", added},
-             {"epsilon_sigma", sublayers, "the ε-direction's singular value in the block", added},
-             {"epsilon_predicted", sublayers, "that of the norm alone", added},
-             {"layer_exact_nulls", layers, "null directions of a layer", added},
-             {"layer_below_resolution", layers, "what float64 cannot tell from 0, of a layer", added},
-             {"end_to_end_exact_nulls", {}, "null directions of the stack", added},
-             {"end_to_end_below_resolution", {}, "what float64 cannot tell from 0, of the stack", added},
-             {"position_sv", {axis::sublayer, axis::position, axis::width}, "blocks of other tokens", added},
-             {"position_end_to_end_sv", {axis::position, axis::width}, "the stack's, of other tokens", added},
-             {"mean_sv", {axis::sublayer, axis::width}, "mean of the i-th value over tokens and sequences",
-              added | kAveraged},
-             {"end_to_end_top", {axis::sequence}, "the stack's largest value, by sequence", added},
-             {"full_top", sublayers, "largest value of the map of all tokens", added | kAveraged},
-             {"full_bottom", sublayers, "its smallest value", added | kAveraged},
-             {"full_end_to_end", {axis::end}, "both, of the stack", added | kAveraged}},
-            {{"block", "whose block it is"},
-             {"full_map", "which tokens the full map has"},
-             {"positions", "numbers of the other tokens, from 1"},
-             {"mean", "what the mean is over"},
-             {"measured", "which layers"}}};
+    constexpr unsigned nan = kMayBeNan, added = kMayBeNan | kAdded, whole = kMayBeNan | kNeedsAll,
+                       whole_added = whole | kAdded;
+    return {
+        "jacobian",
+        "Jacobian spectra",
+        ProbeNeeds::Tangents,
+        ProbeCost::Expensive,
+        operations,
+        probe_jacobian<float>,
+        probe_jacobian<double>,
+        {{"sublayer_sv", {axis::sublayer, axis::width}, "singular values of the last token's block", nan},
+         {"layer_sv", {axis::layer, axis::width}, "of a layer", nan},
+         {"end_to_end_sv", {axis::width}, "of the stack", whole},
+         {"branch_norm", sublayers, "‖J − a·I‖₂ where there is no post norm", nan},
+         {"exact_nulls", sublayers, "null directions, from the structure", added},
+         {"epsilon_directions", sublayers, "directions that only ε keeps", added},
+         {"below_resolution", sublayers, "singular values that float64 cannot tell from 0", added},
+         {"epsilon_sigma", sublayers, "the ε-direction's singular value in the block", added},
+         {"epsilon_predicted", sublayers, "that of the norm alone", added},
+         {"layer_exact_nulls", layers, "null directions of a layer", added},
+         {"layer_below_resolution", layers, "what float64 cannot tell from 0, of a layer", added},
+         {"end_to_end_exact_nulls", {}, "null directions of the stack", whole_added},
+         {"end_to_end_below_resolution", {}, "what float64 cannot tell from 0, of the stack", whole_added},
+         {"position_sv", {axis::sublayer, axis::position, axis::width}, "blocks of other tokens", added},
+         {"position_end_to_end_sv",
+          {axis::position, axis::width},
+          "the stack's, of other tokens",
+          whole_added},
+         {"mean_sv",
+          {axis::sublayer, axis::width},
+          "mean of the i-th value over tokens and sequences",
+          added | kAveraged},
+         {"end_to_end_top", {axis::sequence}, "the stack's largest value, by sequence", whole_added},
+         {"full_top", sublayers, "largest value of the map of all tokens", added | kAveraged},
+         {"full_bottom", sublayers, "its smallest value", added | kAveraged},
+         {"full_end_to_end", {axis::end}, "both, of the stack", whole_added | kAveraged}},
+        {{"block", "whose block it is"},
+         {"full_map", "which tokens the full map has"},
+         {"positions", "numbers of the other tokens, from 1"},
+         {"mean", "what the mean is over"},
+         {"measured", "which layers"}}};
 }
 
 }  // namespace normscope

@@ -17,6 +17,40 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
+}  // namespace
+
+template <class T>
+std::vector<double> largest_thetas(const Transformer<T>& model, const Tape<T>& tape, int layer) {
+    const StackSpec& s = model.spec();
+    const auto H = static_cast<std::size_t>(s.heads), n = static_cast<std::size_t>(tape.length),
+               B = static_cast<std::size_t>(tape.sequences);
+    const SensitivityOptions options =
+        std::is_same_v<T, float> ? SensitivityOptions::single_precision() : SensitivityOptions{};
+    const double enough = 1 - options.tolerance;
+    SoftmaxSensitivity solver(options);
+    std::vector<double> largest(H, 0.0);
+    for (std::size_t h = 0; h < H; ++h) {
+        double& most = largest[h];
+        for (std::size_t row = n; row-- > 0 && most < enough;)
+            for (std::size_t b = 0; b < B && most < enough; ++b) {
+                const std::size_t length = s.causal ? row + 1 : n;
+                const HostView<T> p =
+                    tape.view(tape.sublayers[2 * static_cast<std::size_t>(layer)].probabilities +
+                                  ((b * H + h) * n + row) * n,
+                              length);
+                if (!std::all_of(p.begin(), p.end(), [](T v) { return std::isfinite(v); })) {
+                    most = kNaN;
+                    break;
+                }
+                most = std::max(most, std::min(1.0, solver.solve({p.data(), length}).upper));
+            }
+        if (most >= enough) most = 1;
+    }
+    return largest;
+}
+
+namespace {
+
 /// max_i ‖x_i‖₂ over rows of `width` entries that are `stride` apart; NaN where one is not finite.
 template <class T>
 double longest_row(const Tape<T>& tape, const T* x, std::size_t rows, std::size_t width, std::size_t stride) {
@@ -203,11 +237,9 @@ double joined(const SublayerLipschitz (&sublayer)[2], Layout layout) {
     return both.total();
 }
 
-}  // namespace
-
 template <class T>
-LayerBounds layer_bounds(const Transformer<T>& model, const Tape<T>& tape, int layer,
-                         const std::vector<double>& theta, const std::function<void()>& check) {
+void add_attention(LayerBounds& bounds, const Transformer<T>& model, const Tape<T>& tape, int layer,
+                   const Weights<T>& weights) {
     const StackSpec& s = model.spec();
     const auto l = static_cast<std::size_t>(layer), rows = static_cast<std::size_t>(tape.rows()),
                d = static_cast<std::size_t>(s.d_model);
@@ -215,59 +247,41 @@ LayerBounds layer_bounds(const Transformer<T>& model, const Tape<T>& tape, int l
     const double read = longest_row(tape, t.u ? t.u : t.x, rows, d, d),
                  stream = longest_row<T>(tape, tape.hidden[2 * l], rows, d, d);
     const double tau = model.numerics.temperature;
-    const Weights<T> weights(model, check);
+    const std::vector<double> theta = largest_thetas(model, tape, layer);
     const AttentionNorms norms = attention_norms(model, tape, l, theta, read, weights);
-
-    LayerBounds bounds;
     bounds.attention = attention_lipschitz(norms.output, norms.heads, read, tau, s.d_head());
     bounds.attention_paper =
         s.qk_norm == QkNorm::Off
             ? attention_lipschitz(norms.output, norms.paper, read, tau, s.d_head()).total()
             : kNaN;
-    bounds.feed_forward = feed_forward_bound(model, tape, l, weights);
-    for (int half = 0; half < 2; ++half) {
-        const double inner = half == 0 ? bounds.attention.total() : bounds.feed_forward;
-        bounds.sublayer[half] = one_form(model, tape, 2 * layer + half, inner, false);
-        bounds.sublayer_eps[half] = one_form(model, tape, 2 * layer + half, inner, true);
-    }
-    bounds.layer = joined(bounds.sublayer, s.layout);
-    bounds.layer_eps = joined(bounds.sublayer_eps, s.layout);
     double highest = 0;
     for (const double value : theta)
         if (!(value <= highest)) highest = value;
     bounds.input = {highest / tau, read, norms.projection};
     bounds.stream = {highest / tau, stream, norms.projection};
-    return bounds;
 }
 
+}  // namespace
+
 template <class T>
-std::vector<double> largest_thetas(const Transformer<T>& model, const Tape<T>& tape, int layer) {
+LayerBounds layer_bounds(const Transformer<T>& model, const Tape<T>& tape, int layer, LayerParts parts,
+                         const std::function<void()>& check) {
     const StackSpec& s = model.spec();
-    const auto H = static_cast<std::size_t>(s.heads), n = static_cast<std::size_t>(tape.length),
-               B = static_cast<std::size_t>(tape.sequences);
-    const SensitivityOptions options =
-        std::is_same_v<T, float> ? SensitivityOptions::single_precision() : SensitivityOptions{};
-    const double enough = 1 - options.tolerance;
-    SoftmaxSensitivity solver(options);
-    std::vector<double> largest(H, 0.0);
-    for (std::size_t h = 0; h < H; ++h) {
-        double& most = largest[h];
-        for (std::size_t row = n; row-- > 0 && most < enough;)
-            for (std::size_t b = 0; b < B && most < enough; ++b) {
-                const std::size_t length = s.causal ? row + 1 : n;
-                const HostView<T> p =
-                    tape.view(tape.sublayers[2 * static_cast<std::size_t>(layer)].probabilities +
-                                  ((b * H + h) * n + row) * n,
-                              length);
-                if (!std::all_of(p.begin(), p.end(), [](T v) { return std::isfinite(v); })) {
-                    most = kNaN;
-                    break;
-                }
-                most = std::max(most, std::min(1.0, solver.solve({p.data(), length}).upper));
-            }
-        if (most >= enough) most = 1;
+    const auto l = static_cast<std::size_t>(layer);
+    const Weights<T> weights(model, check);
+    LayerBounds bounds;
+    if (parts.attention) add_attention(bounds, model, tape, layer, weights);
+    if (parts.feed_forward) bounds.feed_forward = feed_forward_bound(model, tape, l, weights);
+    for (int half = 0; half < 2; ++half) {
+        if (!(half == 0 ? parts.attention : parts.feed_forward)) continue;
+        const double inner = half == 0 ? bounds.attention.total() : bounds.feed_forward;
+        bounds.sublayer[half] = one_form(model, tape, 2 * layer + half, inner, false);
+        bounds.sublayer_eps[half] = one_form(model, tape, 2 * layer + half, inner, true);
     }
-    return largest;
+    const bool both = parts.attention && parts.feed_forward;
+    bounds.layer = both ? joined(bounds.sublayer, s.layout) : kNaN;
+    bounds.layer_eps = both ? joined(bounds.sublayer_eps, s.layout) : kNaN;
+    return bounds;
 }
 
 template <class T>
@@ -275,10 +289,10 @@ double site_gain(const Transformer<T>& model, const Tape<T>& tape, const NormSit
     return norm_gain(model, tape, site.offsets, norm_site_input(site, tape).statistics, with_eps);
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                 \
-    template LayerBounds layer_bounds(const Transformer<T>&, const Tape<T>&, int,                \
-                                      const std::vector<double>&, const std::function<void()>&); \
-    template std::vector<double> largest_thetas(const Transformer<T>&, const Tape<T>&, int);     \
+#define NORMSCOPE_INSTANTIATE(T)                                                              \
+    template LayerBounds layer_bounds(const Transformer<T>&, const Tape<T>&, int, LayerParts, \
+                                      const std::function<void()>&);                          \
+    template std::vector<double> largest_thetas(const Transformer<T>&, const Tape<T>&, int);  \
     template double site_gain(const Transformer<T>&, const Tape<T>&, const NormSite&, bool);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)

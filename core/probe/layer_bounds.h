@@ -20,14 +20,19 @@ struct LayerBounds {
     SensitivityFactors input, stream;  ///< with B of the attention's input, of the hidden state before it
 };
 
-/// `theta`: the largest θ of each of the layer's heads (largest_thetas). One thread; `check` may throw.
+/// The parts of a layer that are measured; the numbers of the others are not set.
+struct LayerParts {
+    bool attention = true, feed_forward = true;
+};
+
+/// One thread; `check` may throw.
 template <class T>
-LayerBounds layer_bounds(const Transformer<T>& model, const Tape<T>& tape, int layer,
-                         const std::vector<double>& theta, const std::function<void()>& check);
+LayerBounds layer_bounds(const Transformer<T>& model, const Tape<T>& tape, int layer, LayerParts parts,
+                         const std::function<void()>& check);
 
 /// Upper ends of the certificates of max θ over the rows of every head of a layer, at most 1; longest rows
-/// first, until one is within the certificates' tolerance of 1 (softmax_sensitivity.h). NaN where a probability
-/// is not finite.
+/// first, until one is within the certificates' tolerance of 1 (softmax_sensitivity.h). NaN where a
+/// probability is not finite.
 template <class T>
 std::vector<double> largest_thetas(const Transformer<T>& model, const Tape<T>& tape, int layer);
 

@@ -52,9 +52,14 @@ std::vector<double> search(const Transformer<T>& model, const Tape<T>& tape, con
     Buffer<T> angles;
     angles.upload(model.device(), rope_table<T>(model.spec()));
     std::vector<double> found(static_cast<std::size_t>(kMaps * D), kNaN);
+    const auto selected = [&](int layer, int kind) {
+        if (kind == kLayer) return input.selects_layer(layer);
+        return input.selects_sublayer(2 * layer + (kind == kFeedForward || kind == kFeedForwardSublayer));
+    };
     input.pool.run(kMaps * static_cast<int>(plan.layers.size()), [&](int piece) {
-        input.check_cancelled();
         const int layer = plan.layers[static_cast<std::size_t>(piece / kMaps)], kind = piece % kMaps;
+        if (!selected(layer, kind)) return;
+        input.check_cancelled();
         TokenMap<T> map;
         if (kind == kAttention || kind == kFeedForward)
             map = branch_map(model, tape, 0, 2 * layer + kind - kAttention, angles);
@@ -72,6 +77,7 @@ std::vector<double> search(const Transformer<T>& model, const Tape<T>& tape, con
 
 std::string layers_text(const std::vector<int>& layers, int depth) {
     if (static_cast<int>(layers.size()) == depth) return "all layers";
+    if (layers.empty()) return "no layer";
     std::string text = "layer";
     for (const int layer : layers) text += (layer == layers.front() ? " " : ", ") + std::to_string(layer + 1);
     return text;
@@ -110,9 +116,11 @@ ProbeResult probe_lipschitz(ProbeInput<T>& input) {
 
     std::vector<LayerBounds> bounds(D);
     input.pool.run(s.depth, [&](int layer) {
+        const LayerParts parts{input.selects_sublayer(2 * layer), input.selects_sublayer(2 * layer + 1)};
+        if (!parts.attention && !parts.feed_forward) return;
         input.check_cancelled();
-        bounds[static_cast<std::size_t>(layer)] = layer_bounds(
-            model, tape, layer, largest_thetas(model, tape, layer), [&input] { input.check_cancelled(); });
+        bounds[static_cast<std::size_t>(layer)] =
+            layer_bounds(model, tape, layer, parts, [&input] { input.check_cancelled(); });
     });
     const std::vector<double> found = search(model, tape, plan, input);
 
@@ -153,8 +161,10 @@ ProbeResult probe_lipschitz(ProbeInput<T>& input) {
 
     std::vector<double> gains, gains_eps;
     for (const NormSite& site : model.sites()) {
-        gains.push_back(site_gain(model, tape, site, false));
-        gains_eps.push_back(site_gain(model, tape, site, true));
+        const bool selected = input.selects(site.name);
+        if (selected) input.check_cancelled();
+        gains.push_back(selected ? site_gain(model, tape, site, false) : kNaN);
+        gains_eps.push_back(selected ? site_gain(model, tape, site, true) : kNaN);
         result.labels["sites"].push_back(site.name);
     }
     const std::size_t sites = gains.size();
@@ -170,7 +180,11 @@ ProbeResult probe_lipschitz(ProbeInput<T>& input) {
     for (NamedArray& array : result.arrays)
         for (double& v : array.data)
             if (!std::isfinite(v)) v = kNaN;
-    result.labels["measured"] = {layers_text(plan.layers, s.depth)};
+    std::vector<int> searched;
+    for (const int layer : plan.layers)
+        if (input.selects_sublayer(2 * layer) || input.selects_sublayer(2 * layer + 1))
+            searched.push_back(layer);
+    result.labels["measured"] = {layers_text(searched, s.depth)};
     return result;
 }
 template ProbeResult probe_lipschitz<float>(ProbeInput<float>&);
@@ -180,8 +194,10 @@ namespace {
 
 /// The search, and the Gram matrices of all weights, twice those of attention.
 double operations(const ProbeShape& s) {
-    return plan_lipschitz(s).operations + 3 * std::min(192, s.d_model) * s.parameters() +
-           scalar_operations(2 * s.states());
+    const SelectedParts& part = s.part;
+    return (part.sublayers * 2 + part.layers) / 3 * plan_lipschitz(s).operations +
+           part.touched * 3 * std::min(192, s.d_model) * s.parameters() +
+           scalar_operations(part.touched * 2 * s.states());
 }
 
 }  // namespace
@@ -196,13 +212,13 @@ ProbeInfo lipschitz_probe() {
             operations,
             probe_lipschitz<float>,
             probe_lipschitz<double>,
-            {{"attention_value", layers, "value pathway of the bound L_MHA", nan},
-             {"attention_scores", layers, "attention pathway of it", nan},
-             {"attention", layers, "L_MHA, both pathways", nan},
-             {"attention_paper", layers, "L_MHA without the query bias", nan},
-             {"attention_measured", layers, "largest gain of attention found by JVPs", nan},
-             {"ffn", layers, "bound L_FFN", nan},
-             {"ffn_measured", layers, "largest gain of the FFN found by JVPs", nan},
+            {{"attention_value", layers, "value pathway of the bound L_MHA", nan, "1", "attn"},
+             {"attention_scores", layers, "attention pathway of it", nan, "1", "attn"},
+             {"attention", layers, "L_MHA, both pathways", nan, "1", "attn"},
+             {"attention_paper", layers, "L_MHA without the query bias", nan, "1", "attn"},
+             {"attention_measured", layers, "largest gain of attention found by JVPs", nan, "1", "attn"},
+             {"ffn", layers, "bound L_FFN", nan, "1", "ffn"},
+             {"ffn_measured", layers, "largest gain of the FFN found by JVPs", nan, "1", "ffn"},
              {"sublayer", sublayers, "bound of a sub-layer, norms at the tokens' 1/σ_ε", nan},
              {"sublayer_eps", sublayers, "the same with 1/√ε", nan},
              {"sublayer_measured", sublayers, "largest gain of a sub-layer found by JVPs", nan},
@@ -211,12 +227,12 @@ ProbeInfo lipschitz_probe() {
              {"layer_measured", layers, "largest gain of a layer found by JVPs", nan},
              {"norm_gain", sites, "‖γ‖∞·max over tokens of 1/σ_ε", nan},
              {"norm_gain_eps", sites, "‖γ‖∞/√ε", nan},
-             {"projection", layers, "G = ‖W^O‖₂‖W^Q‖₂‖W^K‖₂‖W^V‖₂", nan},
-             {"theta_over_tau", layers, "largest θ of a row ÷ τ", nan},
-             {"input_norm", layers, "largest norm of a token that attention reads", nan},
-             {"stream_norm", layers, "largest norm of a token before the layer", nan},
-             {"proxy_input", layers, "(θ/τ)·input_norm²·G", nan},
-             {"proxy_stream", layers, "(θ/τ)·stream_norm²·G", nan}},
+             {"projection", layers, "G = ‖W^O‖₂‖W^Q‖₂‖W^K‖₂‖W^V‖₂", nan, "1", "attn"},
+             {"theta_over_tau", layers, "largest θ of a row ÷ τ", nan, "1", "attn"},
+             {"input_norm", layers, "largest norm of a token that attention reads", nan, "1", "attn"},
+             {"stream_norm", layers, "largest norm of a token before the layer", nan, "1", "attn"},
+             {"proxy_input", layers, "(θ/τ)·input_norm²·G", nan, "1", "attn"},
+             {"proxy_stream", layers, "(θ/τ)·stream_norm²·G", nan, "1", "attn"}},
             {{"sites", "names such as blocks.3.ffn.norm_post, final_norm, in forward order"},
              {"measured", "which layers the search visited"}},
             false};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/mismatch.h"
 
+#include "core/probe/jackknife.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <string>
-
-#include "core/probe/jackknife.h"
 
 namespace normscope {
 
@@ -108,10 +108,14 @@ ProbeResult probe_mismatch(ProbeInput<T>& input) {
         model.set_rounding(format.rounding, format.policy);
         model.set_parameters(weights);
         model.forward(batch, low, input.pool);
-        std::vector<Averaged> hidden;
-        for (std::size_t k = 0; k < states; ++k)
-            hidden.push_back(relative_error(low.view(low.hidden[k], B * n * d).data(),
-                                            exact->view(exact->hidden[k], B * n * d).data(), B, n * d));
+        constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+        std::vector<Averaged> hidden(states, {nan, nan});
+        for (std::size_t k = 0; k < states; ++k) {
+            if (!input.selects_state(static_cast<int>(k))) continue;
+            input.check_cancelled();
+            hidden[k] = relative_error(low.view(low.hidden[k], B * n * d).data(),
+                                       exact->view(exact->hidden[k], B * n * d).data(), B, n * d);
+        }
         const std::string name = format.name;
         add_averaged(result, name + "_hidden", {states}, hidden, {"hidden_state"}, "1");
         add_averaged(result, name + "_logits", {},
@@ -138,8 +142,13 @@ double operations(const ProbeShape& s) {
 ProbeInfo mismatch_probe() {
     const std::vector<Axis> states{axis::hidden_state};
     constexpr unsigned flags = kAveraged | kMayBeNan;
-    return {"mismatch", "Low-precision mismatch", ProbeNeeds::Forward, ProbeCost::Medium, operations,
-            probe_mismatch<float>, probe_mismatch<double>,
+    return {"mismatch",
+            "Low-precision mismatch",
+            ProbeNeeds::Forward,
+            ProbeCost::Medium,
+            operations,
+            probe_mismatch<float>,
+            probe_mismatch<double>,
             {{"bf16_hidden", states, "‖h − h₃₂‖/‖h₃₂‖ of the hidden states, all in BF16", flags},
              {"bf16_logits", {}, "of the logits", flags},
              {"fp16_hidden", states, "of the hidden states, all in FP16", flags},

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/null_space.h"
 
+#include "core/probe/jackknife.h"
+#include "core/theory/norm_jacobian.h"
+#include "core/theory/norm_precision.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
-
-#include "core/probe/jackknife.h"
-#include "core/theory/norm_jacobian.h"
-#include "core/theory/norm_precision.h"
 
 namespace normscope {
 
@@ -167,8 +167,9 @@ ProbeResult probe_null_space(ProbeInput<T>& input) {
     const auto& sites = input.model.sites();
     std::vector<SiteNumbers> numbers(sites.size());
     input.pool.run(static_cast<int>(sites.size()), [&](int index) {
-        input.check_cancelled();
         const auto i = static_cast<std::size_t>(index);
+        if (!input.selects(sites[i].name)) return;
+        input.check_cancelled();
         numbers[i] = measure(input, tape, sites[i], record.norm_output[i]);
     });
 
@@ -198,7 +199,9 @@ template ProbeResult probe_null_space<double>(ProbeInput<double>&);
 
 namespace {
 
-double operations(const ProbeShape& s) { return scalar_operations(4 * s.states()); }
+double operations(const ProbeShape& s) {
+    return scalar_operations(s.part.sites * 4 * s.states());
+}
 
 }  // namespace
 

@@ -17,16 +17,28 @@ enum class ProbeNeeds {
 constexpr bool needs_forward(ProbeNeeds needs) {
     return needs == ProbeNeeds::Forward || needs == ProbeNeeds::Backward || needs == ProbeNeeds::Tangents;
 }
-constexpr bool needs_backward(ProbeNeeds needs) { return needs == ProbeNeeds::Backward; }
+constexpr bool needs_backward(ProbeNeeds needs) {
+    return needs == ProbeNeeds::Backward;
+}
+
+/// The shares of a stack's places that a probe measures (core/probe/places.h), from 0 to 1.
+struct SelectedParts {
+    double states = 1, sublayers = 1, layers = 1;
+    double touched = 1;  ///< layers of which any sub-layer is measured
+    double attention = 1, feed_forward = 1;
+    double matrices = 1;
+    double sites = 1;  ///< of the norms, by their sub-layers: the same under every scheme
+};
 
 /// The sizes for operation counts. Independent of the placement of the norms, so that runs that differ only
 /// in the scheme are measured at the same steps.
 struct ProbeShape {
     int depth = 0, d_model = 0, heads = 0, d_kv = 0, d_ff = 0, vocab = 0;
-    int feed_forward_maps = 2;                  ///< matrices of one feed-forward sub-layer: 2, SwiGLU 3
+    int feed_forward_maps = 2;  ///< matrices of one feed-forward sub-layer: 2, SwiGLU 3
     int batch = 1, accumulate = 1,
-        context = 1;  ///< of a training step: sequences a micro-batch, micro-batches, tokens
-    int sequences = 8, length = 1;              ///< of the probe batch
+        context = 1;                ///< of a training step: sequences a micro-batch, micro-batches, tokens
+    int sequences = 8, length = 1;  ///< of the probe batch
+    SelectedParts part{};           ///< of the probe that is counted; shared passes are whole
 
     double tokens() const { return static_cast<double>(sequences) * length; }
     /// Weights of all linear maps and embeddings; norms and biases are too few to count.

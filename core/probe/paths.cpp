@@ -104,9 +104,9 @@ ProbeInfo paths_probe() {
             operations,
             probe_paths<float>,
             probe_paths<double>,
-            {{"whole", layers, "‖Π(I + J_k)‖₂ over the layers up to this one", kMayBeNan},
-             {"first_order", layers, "‖Σ J_k‖₂", kMayBeNan},
-             {"remainder", layers, "‖Π(I + J_k) − I − Σ J_k‖₂", kMayBeNan}},
+            {{"whole", layers, "‖Π(I + J_k)‖₂ over the layers up to this one", kMayBeNan | kWhole},
+             {"first_order", layers, "‖Σ J_k‖₂", kMayBeNan | kWhole},
+             {"remainder", layers, "‖Π(I + J_k) − I − Σ J_k‖₂", kMayBeNan | kWhole}},
             {{"tokens", "the tokens of the maps"}},
             false};
 }

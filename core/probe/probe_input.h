@@ -4,11 +4,13 @@
 #include "core/backend/cpu/thread_pool.h"
 #include "core/model/transformer.h"
 #include "core/probe/operations.h"
+#include "core/recipe/place_selection.h"
 #include "core/train/update_norms.h"
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -65,6 +67,9 @@ class ProbeInput {
     std::string sampled =
         std::to_string(batch.sequences) + (batch.sequences == 1 ? " sequence" : " sequences");
 
+    /// The places that a probe measures, by its id; all of them where there is none.
+    std::map<std::string, PlaceSelection> only;
+
     const Tape<T>& tape() {
         require(!allowed_ || needs_forward(*allowed_), "a forward pass");
         if (!forward_done_) {
@@ -103,8 +108,19 @@ class ProbeInput {
     void allow(std::optional<ProbeNeeds> needs) { allowed_ = needs; }
     const PassCount& passes() const { return passes_; }
 
-    /// Between pieces of long work; throws Cancelled.
+    /// The selection of the probe that runs: run_probes sets it. Null: everything.
+    void select(const PlaceSelection* selection) { selection_ = selection; }
+    bool selects_all() const { return !selection_ || selection_->everything(); }
+    bool selects(const std::string& place) const { return !selection_ || selection_->contains(place); }
+    bool selects_sublayer(int sublayer) const { return selects_all() || selects(sublayer_place(sublayer)); }
+    bool selects_layer(int layer) const { return selects_all() || selects(layer_place(layer)); }
+    bool selects_state(int state) const { return selects_all() || selects(state_place(state)); }
+    /// How many pieces of work probes have begun (check_cancelled).
+    std::int64_t pieces() const { return pieces_.load(std::memory_order_relaxed); }
+
+    /// Before each piece of long work; throws Cancelled. Not called for what is not selected.
     void check_cancelled() const {
+        pieces_.fetch_add(1, std::memory_order_relaxed);
         if (cancel_ && cancel_->load(std::memory_order_relaxed)) throw Cancelled{};
     }
 
@@ -147,6 +163,8 @@ class ProbeInput {
     ProbeMemory<T>& memory_;
     bool forward_done_ = false, backward_done_ = false;
     std::optional<ProbeNeeds> allowed_;
+    const PlaceSelection* selection_ = nullptr;
+    mutable std::atomic<std::int64_t> pieces_{0};
     PassCount passes_;
 };
 

@@ -11,6 +11,7 @@
 #include "core/probe/mismatch.h"
 #include "core/probe/null_space.h"
 #include "core/probe/paths.h"
+#include "core/probe/places.h"
 #include "core/probe/residual.h"
 #include "core/probe/shift.h"
 #include "core/probe/spectra/spectra.h"
@@ -34,12 +35,18 @@ double milliseconds_since(Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// Restricts an input to a probe's declared needs while the probe runs.
+/// Restricts an input to a probe's declared needs and its selection while the probe runs.
 template <class T>
 class Narrowed {
   public:
-    Narrowed(ProbeInput<T>& input, ProbeNeeds needs) : input_(input) { input_.allow(needs); }
-    ~Narrowed() { input_.allow(std::nullopt); }
+    Narrowed(ProbeInput<T>& input, ProbeNeeds needs, const PlaceSelection* selection) : input_(input) {
+        input_.allow(needs);
+        input_.select(selection);
+    }
+    ~Narrowed() {
+        input_.allow(std::nullopt);
+        input_.select(nullptr);
+    }
     Narrowed(const Narrowed&) = delete;
     Narrowed& operator=(const Narrowed&) = delete;
 
@@ -109,11 +116,15 @@ void run_probes(std::span<const ProbeInfo* const> probes, ProbeInput<T>& input,
         }
         const auto start = Clock::now();
         ProbeResult result;
-        const Narrowed declared(input, probe->needs);
+        const auto only = input.only.find(probe->id);
+        const PlaceSelection* selection =
+            only != input.only.end() && has_places(*probe) ? &only->second : nullptr;
+        const Narrowed declared(input, probe->needs, selection);
         if constexpr (std::is_same_v<T, float>)
             result = probe->run_float(input);
         else
             result = probe->run_double(input);
+        if (selection) apply_selection(*probe, *selection, result);
         result.probe = probe->id;
         result.step = input.step;
         result.cost_ms = milliseconds_since(start) + (needs_forward(probe->needs) ? forward_ms : 0) +

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/residual.h"
 
-#include <cmath>
-
 #include "core/backend/cpu/row_kernels.h"
 #include "core/model/residual_sum.h"
 #include "core/model/scratch_slots.h"
 #include "core/probe/jackknife.h"
+
+#include <cmath>
 
 namespace normscope {
 
@@ -14,12 +14,12 @@ namespace {
 
 /// The sums of one sequence at one sub-layer.
 struct Sums {
-    double ratio = 0;          ///< Σ over tokens of ‖branch‖/‖h_k‖
-    double cosine = 0;         ///< Σ cos(branch, h_k) over the tokens where neither is zero
-    double directed = 0;       ///< how many these are
-    double gradient_out = 0;   ///< ‖g_{k+1}‖²
-    double gradient_sum = 0;   ///< ‖g_z‖²
-    double gradient_in = 0;    ///< ‖g_k‖²
+    double ratio = 0;         ///< Σ over tokens of ‖branch‖/‖h_k‖
+    double cosine = 0;        ///< Σ cos(branch, h_k) over the tokens where neither is zero
+    double directed = 0;      ///< how many these are
+    double gradient_out = 0;  ///< ‖g_{k+1}‖²
+    double gradient_sum = 0;  ///< ‖g_z‖²
+    double gradient_in = 0;   ///< ‖g_k‖²
 };
 constexpr std::size_t kTerms = sizeof(Sums) / sizeof(double);
 
@@ -71,6 +71,7 @@ ProbeResult probe_residual(ProbeInput<T>& input) {
     std::vector<Averaged> ratio(size), cosine(size), shortcut(size), branch(size), norm(size);
 
     input.pool.run(sublayers, [&](int sublayer) {
+        if (!input.selects_sublayer(sublayer)) return;
         input.check_cancelled();
         std::vector<double> sums;
         for (int b = 0; b < sequences; ++b) {
@@ -111,7 +112,9 @@ template ProbeResult probe_residual<double>(ProbeInput<double>&);
 
 namespace {
 
-double operations(const ProbeShape& s) { return scalar_operations(3 * s.states()); }
+double operations(const ProbeShape& s) {
+    return scalar_operations(s.part.sublayers * 3 * s.states());
+}
 
 }  // namespace
 

@@ -14,7 +14,7 @@ namespace normscope {
 struct RowSample {
     std::size_t first =
         0;  ///< the first row of a sequence that counts: 1 in a causal stack, whose row 0 is one-hot
-    std::size_t length = 0;  ///< rows of a sequence, the first ones included
+    std::size_t length = 0;                ///< rows of a sequence, the first ones included
     std::size_t heads = 0, sequences = 0;  ///< heads of all layers
     std::size_t stride = 1;
 
@@ -33,9 +33,14 @@ struct RowSample {
     /// The first row taken of sequence b in head h (counted over the layers).
     std::size_t start(std::size_t h, std::size_t b) const { return first + (h * sequences + b) % stride; }
     std::size_t taken() const {
+        return taken([](std::size_t) { return true; });
+    }
+    /// Of the heads that `selected` accepts.
+    template <class Selected>
+    std::size_t taken(const Selected& selected) const {
         std::size_t rows = 0;
         for (std::size_t h = 0; h < heads; ++h)
-            for (std::size_t b = 0; b < sequences; ++b)
+            for (std::size_t b = 0; selected(h) && b < sequences; ++b)
                 for (std::size_t row = start(h, b); row < length; row += stride) ++rows;
         return rows;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/schema.h"
 
+#include "core/probe/places.h"
 #include "core/probe/probe_info.h"
 
 #include <algorithm>
@@ -104,7 +105,7 @@ std::vector<std::string> schema_problems(const ProbeInfo& probe, const ProbeResu
         if (std::find(known.begin(), known.end(), array.name) == known.end())
             problems.push_back(array.name + ": not declared");
     for (const auto& [name, words] : result.labels)
-        if (name != "sampled" &&
+        if (name != "sampled" && name != "only" &&
             std::none_of(probe.labels.begin(), probe.labels.end(),
                          [&name = name](const LabelInfo& label) { return name == label.name; }))
             problems.push_back("label " + name + ": not declared");
@@ -129,10 +130,14 @@ std::vector<std::string> describe_probe(const ProbeInfo& probe) {
         line += std::string(": ") + info.meaning;
         if (info.flags & kAveraged) line += std::string("; with ") + info.name + kErrorSuffix;
         if (info.flags & kMayBeNan) line += "; NaN where not defined";
+        if (info.flags & kNeedsAll) line += "; NaN under a selection of places";
         lines.push_back(line);
     }
     for (const LabelInfo& label : probe.labels)
         lines.push_back(std::string("  attribute ") + label.name + ": " + label.meaning);
+    lines.push_back(has_places(probe)
+                        ? "  a selection of places (only) leaves the entries of other places NaN"
+                        : "  takes no selection of places: it measures the whole stack");
     return lines;
 }
 

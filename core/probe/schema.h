@@ -45,15 +45,20 @@ enum ArrayFlags : unsigned {
     kMayBeNan = 2,   ///< NaN where the quantity is not defined or was not measured
     kAdded = 4,      ///< files of earlier versions lack it
     kSometimes = 8,  ///< some shapes do not have it
+    kWhole = 16,     ///< along the stack, yet of everything up to there: measured whole under a selection
+    kNeedsAll = 32,  ///< of all places together: NaN under a selection
 };
 
-/// One array that a probe gives.
+/// One array that a probe gives. The entries along the first axis (and the halves, matrices of a layer)
+/// belong to places of the stack; under a selection (core/probe/places.h) the others are NaN. An array
+/// without such an axis, or kWhole, is of all places under any selection, unless it is kNeedsAll.
 struct ArrayInfo {
     const char* name;
     std::vector<Axis> axes;  ///< without the samples'
     const char* meaning;     ///< a line of documentation
     unsigned flags = 0;
     const char* unit = "1";
+    const char* part = "";  ///< along the layers: the part of a layer that it is of, "attn", "ffn", "gate"
 };
 
 /// A text stored with the arrays, one or several words; an attribute of the group in a file.

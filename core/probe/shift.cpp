@@ -118,6 +118,8 @@ ProbeResult probe_shift(ProbeInput<T>& input) {
 
     std::vector<StateShift> of_state(clean.size());
     input.pool.run(static_cast<int>(clean.size()), [&](int state) {
+        // The bounds begin at the first state.
+        if (state > 0 && !input.selects_state(state)) return;
         input.check_cancelled();
         const auto k = static_cast<std::size_t>(state);
         of_state[k] = measure(clean[k], perturbed[k], piece);
@@ -156,7 +158,7 @@ namespace {
 /// One pass on one thread, variances and distances of all states, and the norms of all weights (growth.cpp).
 double operations(const ProbeShape& s) {
     return 2 * forward_operations(s, s.tokens(), s.length) +
-           scalar_operations((3 + 0.25 * s.sequences) * s.states()) +
+           scalar_operations(s.part.states * (3 + 0.25 * s.sequences) * s.states()) +
            std::min(64, s.d_model) * s.parameters();
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/theta.h"
 
+#include "core/probe/jackknife.h"
+#include "core/probe/row_sample.h"
+#include "core/theory/softmax_sensitivity.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
-
-#include "core/probe/jackknife.h"
-#include "core/probe/row_sample.h"
-#include "core/theory/softmax_sensitivity.h"
 
 namespace normscope {
 
@@ -178,9 +178,14 @@ ProbeResult probe_theta(ProbeInput<T>& input) {
     const RowSample sample(D * H, static_cast<std::size_t>(tape.sequences), n, s.causal, kThetaRows);
 
     std::vector<HeadSummary> heads(D * H);
+    // The sample is that of all heads, so that the rows of a head do not depend on the selection.
+    const auto selected = [&](std::size_t head) {
+        return input.selects_sublayer(2 * static_cast<int>(head / H));
+    };
     input.pool.run(static_cast<int>(D * H), [&](int piece) {
-        input.check_cancelled();
         const auto at = static_cast<std::size_t>(piece);
+        if (!selected(at)) return;
+        input.check_cancelled();
         heads[at] = summarise_head(input, sample, at);
     });
 
@@ -202,7 +207,7 @@ ProbeResult probe_theta(ProbeInput<T>& input) {
                              "1"});
     result.arrays.push_back({"width", {}, {widest}, {}, "1"});
     add_lowest_rows(result, heads, D, H, n);
-    result.labels["sampled"] = {grouped(sample.taken()) + " of " + grouped(sample.all()) + " rows"};
+    result.labels["sampled"] = {grouped(sample.taken(selected)) + " of " + grouped(sample.all()) + " rows"};
     return result;
 }
 template ProbeResult probe_theta<float>(ProbeInput<float>&);
@@ -212,7 +217,7 @@ namespace {
 
 /// Entries of all attention rows, without the masked ones.
 double operations(const ProbeShape& s) {
-    return 13 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length);
+    return 13 * scalar_operations(s.part.attention * 0.5 * s.depth * s.heads * s.tokens() * s.length);
 }
 
 }  // namespace
@@ -243,7 +248,7 @@ ProbeInfo theta_probe() {
               {axis::layer, axis::head, quantile},
               "of θ ÷ θ of the uniform row",
               kMayBeNan | kAdded},
-             {"width", {}, "widest certificate of a θ"},
+             {"width", {}, "widest certificate of a θ", kNeedsAll},
              {"lowest_row", rows, "probabilities of the row with the lowest ratio", some},
              {"lowest_subset", rows, "1 where a key is in that row's S*", some},
              {"lowest_info", {axis::layer, axis::head, info}, "which row that is, and its θ", some}},

@@ -27,7 +27,7 @@ inline constexpr std::size_t kThetaLowestCells = 65536;
 ///   least kThetaLowestLength entries (among all, where there is no such row); lowest_subset [D, H, n]: 1 in
 ///   its S*, 0 outside; both NaN beyond the row; lowest_info [D, H, 3] = sequence, row (from 0), θ. Skipped,
 ///   with the label left_out, where D·H·n > kThetaLowestCells;
-///   width []: the widest certificate of any row.
+///   width []: the widest certificate of any row; NaN under a selection of places.
 /// Above kThetaRows rows in all it measures a sample of them (row_sample.h); the label `sampled` states of
 /// how many. A head is NaN where no row has two entries, or where any of its probabilities is not finite;
 /// shapes do not depend on that.

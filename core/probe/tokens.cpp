@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/tokens.h"
 
+#include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/svd.h"
+#include "core/probe/jackknife.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -8,10 +12,6 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-
-#include "core/backend/cpu/matmul.h"
-#include "core/backend/cpu/svd.h"
-#include "core/probe/jackknife.h"
 
 // The sums over a token may run in any order: `omp simd` (-fopenmp-simd; no threads) lets the compiler
 // vectorise them.
@@ -152,6 +152,7 @@ ProbeResult probe_tokens(ProbeInput<T>& input) {
 
     std::vector<StateNumbers> of_state(tape.hidden.size());
     input.pool.run(static_cast<int>(of_state.size()), [&](int state) {
+        if (!input.selects_state(state)) return;
         const HostView<T> states = tape.view(tape.hidden[static_cast<std::size_t>(state)],
                                              piece * static_cast<std::size_t>(tape.sequences));
         const T* x = states.data();
@@ -193,8 +194,8 @@ namespace {
 double operations(const ProbeShape& s) {
     const double m = std::min(s.length, s.d_model), problem = (2.0 * s.depth + 1) * (4 * m + 2500) * m * m;
     const double passes = 3 * forward_operations(s, s.tokens(), s.length);
-    return scalar_operations(2 * s.states()) +
-           std::min(problem * s.sequences, std::max(2 * problem, 0.25 * passes));
+    return s.part.states * (scalar_operations(2 * s.states()) +
+                            std::min(problem * s.sequences, std::max(2 * problem, 0.25 * passes)));
 }
 
 }  // namespace

@@ -24,7 +24,9 @@ template ProbeResult probe_updates<double>(ProbeInput<double>&);
 
 namespace {
 
-double operations(const ProbeShape& s) { return traffic_operations(3 * s.parameters()); }
+double operations(const ProbeShape& s) {
+    return traffic_operations((1 + 2 * s.part.sublayers) * s.parameters());
+}
 
 }  // namespace
 

@@ -38,9 +38,10 @@ ProbeResult probe_weights(ProbeInput<T>& input) {
     const std::size_t D = matrices.layers.size(), M = matrices.names.size();
     std::vector<double> frobenius(D * M), spectral(D * M), rank(D * M), sublayer(2 * D, 0.0);
     input.pool.run(static_cast<int>(D * M), [&](int piece) {
-        input.check_cancelled();
         const auto at = static_cast<std::size_t>(piece);
         const TensorInfo& tensor = *matrices.layers[at / M][at % M];
+        if (!input.selects(tensor.name)) return;
+        input.check_cancelled();
         const MatrixNorms norms =
             matrix_norms(tensor.shape[0], tensor.shape[1], parameters.data() + tensor.offset, tensor.shape[1],
                          [&input] { input.check_cancelled(); });
@@ -50,6 +51,7 @@ ProbeResult probe_weights(ProbeInput<T>& input) {
     });
     for (const TensorInfo& tensor : model.table().tensors()) {
         if (tensor.sublayer < 0) continue;  // a gate belongs to the whole layer
+        if (!input.selects_sublayer(2 * tensor.layer + tensor.sublayer)) continue;
         double squares = 0;
         for (std::size_t i = tensor.offset; i < tensor.offset + tensor.count; ++i) {
             const auto w = static_cast<double>(parameters[i]);
@@ -82,8 +84,9 @@ double operations(const ProbeShape& s) {
     const double d = s.d_model, dense = std::min<double>(kDenseNormWidth, d);
     const double weights = s.depth * (2 * d * d + 2 * d * s.d_kv + double(s.feed_forward_maps) * d * s.d_ff);
     const double problems = s.depth * (4.0 + s.feed_forward_maps);
-    return scalar_operations(2 * weights) + problems * (4 * dense + 2500) * dense * dense +
-           2 * weights * (d <= kDenseNormWidth ? d : 400);
+    return scalar_operations((s.part.matrices + s.part.sublayers) * weights) +
+           s.part.matrices * (problems * (4 * dense + 2500) * dense * dense +
+                              2 * weights * (d <= kDenseNormWidth ? d : 400));
 }
 
 }  // namespace

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/keys.h"
 
+#include "core/recipe/place_selection.h"
+#include "core/stack/error.h"
+
 #include <algorithm>
 #include <charconv>
 #include <map>
 #include <numeric>
-
-#include "core/stack/error.h"
 
 namespace normscope {
 
@@ -136,6 +137,16 @@ class Follower final : public KeyVisitor {
     std::map<std::string, std::int64_t> before_, after_;
 };
 
+/// The patterns that still select a place; a text with a problem is unchanged, completing the recipe reports
+/// it.
+std::string within_depth(const std::string& only, int depth) {
+    try {
+        return PlaceSelection::parse(only, "only").within(depth).text();
+    } catch (const InputError&) {
+        return only;
+    }
+}
+
 std::map<std::string, std::int64_t> sizes(const Recipe& recipe) {
     std::map<std::string, std::int64_t> found;
     for (const auto& [key, value] : key_values(recipe))
@@ -173,6 +184,8 @@ void set_key(Recipe& recipe, const std::string& key, const FieldValue& value) {
     list_fields(follower, changed);
     std::erase_if(changed.stack.layers,
                   [&](const LayerOverride& o) { return o.index >= changed.stack.depth; });
+    if (changed.stack.depth < recipe.stack.depth)
+        for (ProbePlan& probe : changed.probes) probe.only = within_depth(probe.only, changed.stack.depth);
     recipe = std::move(changed);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/recipe/recipe.h"
+#include "core/stack/value_reader.h"
+
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "core/recipe/recipe.h"
-#include "core/stack/value_reader.h"
 
 namespace normscope {
 
@@ -47,9 +47,9 @@ std::vector<KeyedValue> key_values(const Recipe& recipe, bool into_lists = false
 const std::vector<std::pair<std::string, Role>>& key_roles();
 
 /// Sets one key outside lists, and the keys that follow it (Role::follows; overrides of removed layers are
-/// dropped). Setting stack.block sets the block's defaults. InputError with path and allowed set for an
-/// unknown key or a value out of range leaves the recipe unchanged. Whether keys are consistent is checked
-/// when the recipe is completed.
+/// dropped, as are patterns of a probe's `only` that select none of the rest). Setting stack.block sets the
+/// block's defaults. InputError with path and allowed set for an unknown key or a value out of range leaves
+/// the recipe unchanged. Whether keys are consistent is checked when the recipe is completed.
 void set_key(Recipe& recipe, const std::string& key, const FieldValue& value);
 
 /// `to` with the one key (a list as a whole) of `from`. No other key changes. InputError for an unknown key.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/recipe.h"
 
-#include <fstream>
-#include <sstream>
-
 #include "core/recipe/presets.h"
 #include "core/recipe/recipe_text.h"
 #include "core/stack/error.h"
 #include "core/stack/json_fields.h"
+
+#include <fstream>
+#include <sstream>
 
 namespace normscope {
 
@@ -40,12 +40,14 @@ void check_header(json& object, const std::string& where) {
 }
 
 void list_probes(Fields& f, std::vector<ProbePlan>& probes) {
-    f.list("probes", probes.size(), [&](std::size_t n) { probes.assign(n, {}); },
-           [&](std::size_t i) {
-               f.text("id", probes[i].id);
-               f.integer_or_auto("every", probes[i].every, 1, 1'000'000'000);
-               f.text("steps", probes[i].steps);
-           });
+    f.list(
+        "probes", probes.size(), [&](std::size_t n) { probes.assign(n, {}); },
+        [&](std::size_t i) {
+            f.text("id", probes[i].id);
+            f.integer_or_auto("every", probes[i].every, 1, 1'000'000'000);
+            f.text("steps", probes[i].steps);
+            f.text("only", probes[i].only);
+        });
 }
 
 std::string read_text(const std::string& path) {

@@ -17,6 +17,8 @@ struct ProbePlan {
     /// Under auto, the steps as StepList writes them. "auto 0:49,…" is planned, again whenever the recipe is
     /// completed; without that word the steps are the user's and are used as given. Empty: not planned yet.
     std::string steps{};
+    /// The places that it measures (PlaceSelection); empty: all. Written where it is not empty.
+    std::string only{};
     bool operator==(const ProbePlan&) const = default;
 };
 
@@ -29,7 +31,7 @@ bool steps_are_planned(const ProbePlan& plan);
 struct Recipe {
     StackSpec stack;
     TrainSpec train;
-    std::vector<ProbePlan> probes;  ///< empty list in a recipe = all that exist, auto
+    std::vector<ProbePlan> probes;   ///< empty list in a recipe = all that exist, auto
     std::vector<WatchSpec> watch{};  ///< written where it is not empty
     bool operator==(const Recipe&) const = default;
 };
@@ -40,8 +42,8 @@ void list_fields(Fields& fields, Recipe& recipe);
 /// path). Throws InputError with the path of the key and the allowed set. The result is not completed yet.
 Recipe parse_recipe(const std::string& json_text, const std::string& where);
 
-/// The recipe as JSON, every key written but an empty `watch`; parse_recipe of it gives the same recipe. One
-/// line when `indent` < 0.
+/// The recipe as JSON, every key written but an empty `watch` and empty texts; parse_recipe of it gives the
+/// same recipe. One line when `indent` < 0.
 std::string recipe_json(const Recipe& recipe, int indent = 2);
 
 /// "--set stack.depth=24": the value is JSON, or a bare word. Applied to the JSON before validation, so that

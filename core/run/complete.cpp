@@ -41,6 +41,7 @@ void complete_without_data(Recipe& r) {
     validate(r.train);
     complete(r.stack, r.stack.vocab);
     validate(r.stack);
+    validate_selections(r);
 }
 
 Recipe load_recipe(const std::string& file_or_preset, const std::vector<std::string>& settings) {

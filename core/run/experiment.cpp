@@ -3,6 +3,7 @@
 
 #include "core/backend/cpu/row_kernels.h"
 #include "core/model/gate_warnings.h"
+#include "core/probe/places.h"
 #include "core/run/evaluation.h"
 #include "core/run/probe_steps.h"
 #include "core/run/watched_step.h"
@@ -63,7 +64,8 @@ Experiment::Experiment(const Recipe& recipe, std::string id, std::string name,
       corpus_(corpus ? std::move(corpus) : make_corpus(recipe.train.data, recipe.stack.context)),
       trainer_(make_trainer(recipe.stack, recipe.train, corpus_, device)),
       probe_steps_(probe_steps(recipe)),
-      watch_(recipe.watch) {}
+      watch_(recipe.watch),
+      selections_(probe_selections(recipe)) {}
 
 RunData Experiment::header() const {
     RunData run;
@@ -120,6 +122,7 @@ void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& poo
                                  trainer.loss_scale(), &memory);
         input.update = [&] { return trainer.trial_update(pool); };
         input.sampled = sampled_text(shape);
+        input.only = selections_;
         std::vector<const ProbeInfo*> known;
         for (const auto& id : probes) {
             known.push_back(find_probe(id));
@@ -193,7 +196,10 @@ RunDelta Experiment::advance(ThreadPool& pool, std::int64_t at_most) {
     const std::int64_t first = steps_done();
     const std::vector<std::string> due = due_at(first);
     double probe_ms = 0;
+    const auto selected = selections_.find(kUpdatesProbe);
+    const PlaceSelection of_updates = selected == selections_.end() ? PlaceSelection() : selected->second;
     const auto keep = [&](ProbeResult result) {
+        if (result.probe == kUpdatesProbe) apply_selection(*find_probe(kUpdatesProbe), of_updates, result);
         probe_ms += result.cost_ms;
         delta.probes.push_back(std::move(result));
     };
@@ -209,7 +215,7 @@ RunDelta Experiment::advance(ThreadPool& pool, std::int64_t at_most) {
     while (count < at_most && !watched && watch_.empty() && !measured(first + count)) ++count;
     const RunState before = outcome().state;
     std::vector<StepNumbers> made = with(trainer_, [&](auto& t) {
-        return watched ? std::vector{watched_step(t, pool, keep)} : t.steps(pool, count);
+        return watched ? std::vector{watched_step(t, pool, of_updates, keep)} : t.steps(pool, count);
     });
     const std::int64_t last = made.back().step;
     const double first_ms = std::exchange(probe_ms, 0);

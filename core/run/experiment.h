@@ -18,6 +18,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,9 +68,13 @@ class Experiment {
                         const std::atomic<bool>* cancel = nullptr);
     /// Several probes on one forward and backward pass, in the order given; `done` is called with each
     /// result. They measure the held-out sequences of the recipe's probe_shape, the first `at_most` of them,
-    /// and label how many.
+    /// and label how many, and the places that the recipe selects (ProbePlan::only).
     void measure(const std::vector<std::string>& probes, ThreadPool& pool, const std::atomic<bool>* cancel,
                  const std::function<void(ProbeResult)>& done, int at_most = kProbeSequences);
+
+    /// The places that measure() measures, by probe, instead of the recipe's: for a replay, whose recipe has
+    /// no probes.
+    void select(std::map<std::string, PlaceSelection> selections) { selections_ = std::move(selections); }
 
     /// The probes that are due at this step (probe_steps), then the step, and up to `at_most` steps in all
     /// before the next one where anything is measured (Trainer::steps). The delta carries both, and where
@@ -123,6 +128,7 @@ class Experiment {
     std::vector<StepList> probe_steps_;  ///< of recipe_.probes, in order
     SpikeDetector spikes_;
     Watchpoints watch_;
+    std::map<std::string, PlaceSelection> selections_;  ///< by probe (ProbePlan::only)
     FlightRecorder flight_;
     double training_seconds_ = 0, probe_seconds_ = 0, last_step_seconds_ = 0;
     std::optional<KnownSeries> known_series_;

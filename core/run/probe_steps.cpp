@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/probe_steps.h"
 
-#include <algorithm>
-
+#include "core/probe/places.h"
 #include "core/probe/registry.h"
 #include "core/stack/error.h"
+
+#include <algorithm>
 
 namespace normscope {
 
@@ -12,7 +13,25 @@ namespace {
 
 const std::string kPlanned = kPlannedSteps;
 
-std::string where(std::size_t i) { return "probes[" + std::to_string(i) + "].steps"; }
+std::string of_entry(std::size_t i, const char* key) {
+    return "probes[" + std::to_string(i) + "]." + key;
+}
+std::string where(std::size_t i) {
+    return of_entry(i, "steps");
+}
+
+/// InputError where the text cannot be parsed, or where the probe has no places.
+PlaceSelection selection_of(const ProbePlan& plan, std::size_t i) {
+    PlaceSelection selection = PlaceSelection::parse(plan.only, of_entry(i, "only"));
+    if (const ProbeInfo* probe = find_probe(plan.id);
+        probe && !selection.everything() && !has_places(*probe)) {
+        std::string allowed;
+        for (const ProbeInfo& other : probe_registry())
+            if (has_places(other)) allowed += (allowed.empty() ? "" : ", ") + std::string(other.id);
+        throw InputError(of_entry(i, "only"), plan.id + " measures the whole stack", "with " + allowed);
+    }
+    return selection;
+}
 
 /// The steps of a text "auto 0:49,…" or "0:49,…".
 StepList listed(const std::string& text, const std::string& where) {
@@ -27,12 +46,29 @@ std::vector<StepList> planned(const Recipe& recipe) {
         const ProbeInfo* info = find_probe(plan.id);
         // Steps chosen by the user are outside the plan's budgets.
         const int every = steps_are_planned(plan) ? plan.every : 1;
-        probes.push_back({info->needs, info->operations(shape), every});
+        probes.push_back({info->needs, sample_operations(plan, shape), every});
     }
     return plan_cadence(shape, probes, recipe.train.steps);
 }
 
 }  // namespace
+
+double sample_operations(const ProbePlan& plan, const ProbeShape& shape) {
+    return selected_operations(*find_probe(plan.id), shape, PlaceSelection::parse(plan.only, "only"));
+}
+
+std::map<std::string, PlaceSelection> probe_selections(const Recipe& recipe) {
+    std::map<std::string, PlaceSelection> selections;
+    for (std::size_t i = 0; i < recipe.probes.size(); ++i)
+        if (const PlaceSelection only = selection_of(recipe.probes[i], i); !only.everything())
+            selections.emplace(recipe.probes[i].id, only);
+    return selections;
+}
+
+void validate_selections(const Recipe& recipe) {
+    for (std::size_t i = 0; i < recipe.probes.size(); ++i)
+        selection_of(recipe.probes[i], i).check(recipe.stack.depth, of_entry(i, "only"));
+}
 
 ProbeShape probe_shape(const Recipe& recipe) {
     return probe_shape(recipe.stack, recipe.train.batch, recipe.train.accumulate);
@@ -47,6 +83,7 @@ void validate_probes(const Recipe& recipe) {
         if (!find_probe(plan.id))
             throw InputError("probes[" + std::to_string(i) + "].id", "\"" + plan.id + "\" is not known",
                              allowed);
+        selection_of(plan, i);
         if (steps_are_planned(plan)) continue;
         if (plan.every > 0)
             throw InputError(where(i), "are combined with \"every\": " + std::to_string(plan.every),
@@ -57,6 +94,7 @@ void validate_probes(const Recipe& recipe) {
 
 void plan_probe_steps(Recipe& recipe) {
     validate_probes(recipe);
+    validate_selections(recipe);
     for (ProbePlan& plan : recipe.probes)
         if (steps_are_planned(plan)) plan.steps.clear();
     const std::vector<StepList> lists = planned(recipe);

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/probe/cadence.h"
+#include "core/recipe/place_selection.h"
+#include "core/recipe/recipe.h"
+
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
-
-#include "core/probe/cadence.h"
-#include "core/recipe/recipe.h"
 
 namespace normscope {
 
 /// The shape that operation counts and the probe batch of a completed recipe follow from.
 ProbeShape probe_shape(const Recipe& recipe);
 
-/// InputError names the entry whose probe is unknown, or whose steps cannot be parsed or are combined with an
-/// `every`.
+/// InputError names the entry whose probe is unknown, whose steps cannot be parsed or are combined with an
+/// `every`, or whose `only` cannot be parsed or is given to a probe without places.
 void validate_probes(const Recipe& recipe);
+/// InputError names the entry of which a pattern selects no place. The stack is completed.
+void validate_selections(const Recipe& recipe);
+
+/// The operation count of one sample of an entry, without shared passes.
+double sample_operations(const ProbePlan& plan, const ProbeShape& shape);
+/// The selections of the entries that have one, by probe.
+std::map<std::string, PlaceSelection> probe_selections(const Recipe& recipe);
 
 /// Writes the planned steps into the entries under auto, and none into those under every n. The recipe is
 /// completed; its probes are checked (validate_probes).

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/probes_preset.h"
 
+#include "core/probe/places.h"
 #include "core/probe/registry.h"
 #include "core/run/probe_steps.h"
 
@@ -71,12 +72,37 @@ Recipe with_probes_of(ProbesPreset preset, Recipe recipe) {
     return recipe;
 }
 
+void select_places(std::vector<ProbePlan>& probes, const PlaceSelection& only) {
+    for (ProbePlan& plan : probes)
+        if (const ProbeInfo* info = find_probe(plan.id); info && has_places(*info)) plan.only = only.text();
+}
+
+std::optional<std::string> common_selection(const std::vector<ProbePlan>& probes) {
+    std::optional<std::string> common;
+    for (const ProbePlan& plan : probes) {
+        const ProbeInfo* info = find_probe(plan.id);
+        if (!info || !has_places(*info)) continue;
+        if (common && *common != plan.only) return std::nullopt;
+        common = plan.only;
+    }
+    return common ? common : std::string();
+}
+
+std::vector<ProbePlan> probes_with(const Recipe& recipe, std::optional<ProbesPreset> preset,
+                                   const std::optional<PlaceSelection>& only) {
+    std::vector<ProbePlan> probes = preset ? probes_of(*preset, recipe) : recipe.probes;
+    if (only)
+        select_places(probes, *only);
+    else if (preset)
+        select_places(probes, PlaceSelection::parse(common_selection(recipe.probes).value_or(""), "only"));
+    return probes;
+}
+
 ProbesShare predicted_share(const Recipe& recipe) {
     const ProbeShape shape = probe_shape(recipe);
     std::vector<PlannedProbe> probes;
     for (const ProbePlan& plan : recipe.probes) {
-        const ProbeInfo* info = find_probe(plan.id);
-        probes.push_back({info->needs, info->operations(shape), plan.every});
+        probes.push_back({find_probe(plan.id)->needs, sample_operations(plan, shape), plan.every});
     }
     const std::vector<StepList> lists = probe_steps(recipe);
     const std::int64_t steps = recipe.train.steps;

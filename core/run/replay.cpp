@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/replay.h"
 
-#include <algorithm>
-#include <cstdio>
-
 #include "core/backend/devices.h"
+#include "core/run/probe_steps.h"
 #include "core/run/watched_step.h"
 #include "core/stack/error.h"
+
+#include <algorithm>
+#include <cstdio>
 
 namespace normscope {
 
@@ -83,8 +84,9 @@ Replay::Replay(ReplayPlan plan, Device& device) : plan_(std::move(plan)) {
     recipe_ = recipe;
     recipe.probes.clear();  // nothing is measured in between
     recipe.watch.clear();
-    experiment_ = std::make_unique<Experiment>(recipe, plan_.header.id, plan_.header.name, std::move(corpus),
-                                               device);
+    experiment_ =
+        std::make_unique<Experiment>(recipe, plan_.header.id, plan_.header.name, std::move(corpus), device);
+    experiment_->select(probe_selections(recipe_.value(where)));
     if (plan_.checkpoint) experiment_->restore(*plan_.checkpoint);
     plan_.checkpoint.reset();
 }

@@ -127,7 +127,7 @@ std::vector<SweepScalar> sweep_scalars(const Recipe& recipe) {
     return scalars;
 }
 
-std::optional<double> value_over(const NamedArray& array, SweepScalar::Over over) {
+std::optional<double> value_over(const ProbeResult& sample, const NamedArray& array, SweepScalar::Over over) {
     using Over = SweepScalar::Over;
     if (array.data.empty()) return std::nullopt;
     const double first = array.data.front(), last = array.data.back();
@@ -135,6 +135,7 @@ std::optional<double> value_over(const NamedArray& array, SweepScalar::Over over
     if (over == Over::First) return defined(first);
     if (over == Over::Last) return defined(last);
     if (over == Over::FirstOverLast) return last == 0 ? std::nullopt : defined(first / last);
+    if (lacks_entries(sample, array)) return std::nullopt;
     std::vector<double> values;
     for (const double v : array.data)
         if (!std::isnan(v)) values.push_back(v);
@@ -163,7 +164,7 @@ std::optional<double> scalar_of(const RunData& recorded, const SweepScalar& scal
     const auto samples = recorded.probes.find(scalar.probe);
     if (samples == recorded.probes.end() || samples->second.empty()) return std::nullopt;
     const NamedArray* array = samples->second.back().find(scalar.array);
-    return array ? value_over(*array, scalar.over) : std::nullopt;
+    return array ? value_over(samples->second.back(), *array, scalar.over) : std::nullopt;
 }
 
 }  // namespace normscope

@@ -39,11 +39,13 @@ struct SweepScalar {
 /// and smallest entry, and of one along the depth the ratio of the first to the last.
 std::vector<SweepScalar> sweep_scalars(const Recipe& recipe);
 
-/// One number over all entries of an array. Entries that are not a number (where a quantity is not defined)
-/// are skipped. Nullopt where no entry is left; a ratio also where an end is not defined or the last entry is
-/// 0, the first and last entry where it is not defined, variation and trend of less than two entries or
-/// without a finite value, a trend also where all entries are equal.
-std::optional<double> value_over(const NamedArray& array, SweepScalar::Over over);
+/// One number over all entries of an array of a sample. Entries that are not a number (where a quantity is
+/// not defined) are skipped. Nullopt where no entry is left; a ratio also where an end is not defined or the
+/// last entry is 0, the first and last entry where it is not defined, variation and trend of less than two
+/// entries or without a finite value, a trend also where all entries are equal. Of a sample of selected
+/// places alone (ProbePlan::only) the first and the last entry and their ratio where they are measured, else
+/// nullopt.
+std::optional<double> value_over(const ProbeResult& sample, const NamedArray& array, SweepScalar::Over over);
 
 /// value_over() of the last sample; nullopt also without one.
 std::optional<double> scalar_of(const RunData& recorded, const SweepScalar& scalar);

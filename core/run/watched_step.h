@@ -28,9 +28,9 @@ ProbeResult left_out_update(const Trainer<T>& trainer, std::int64_t step) {
 }
 
 /// One step of training, with the probe `updates` measured on the update that it makes: a copy of the weights
-/// and two sums, no pass. `done` is called with the sample.
+/// and two sums, no pass, of the groups that are selected. `done` is called with the sample.
 template <class T>
-StepNumbers watched_step(Trainer<T>& trainer, ThreadPool& pool,
+StepNumbers watched_step(Trainer<T>& trainer, ThreadPool& pool, const PlaceSelection& only,
                          const std::function<void(ProbeResult)>& done) {
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
@@ -42,7 +42,8 @@ StepNumbers watched_step(Trainer<T>& trainer, ThreadPool& pool,
     const auto stepped = Clock::now();
     ProbeResult result = left_out_update(trainer, step);
     if (!now.overflowed && trainer.steps_done() > step) {
-        result = updates_result(update_norms<T>(trainer.model().table(), before, trainer.trained_weights()));
+        result =
+            updates_result(update_norms<T>(trainer.model().table(), before, trainer.trained_weights(), only));
         result.step = step;
         stamp_training_batch(result);
     }

@@ -5,7 +5,6 @@
 #include "core/session/run_group.h"
 #include "core/stack/error.h"
 
-
 #include <algorithm>
 #include <cmath>
 
@@ -78,15 +77,15 @@ class RunCheck {
             report("probes/" + id + "/step", "does not rise");
         const ProbeInfo* known = find_probe(id);
         if (known)
-            for (const std::string& problem :
-                 shape_problems(*known, samples.front(), sizes_of(run_)))
+            for (const std::string& problem : shape_problems(*known, samples.front(), sizes_of(run_)))
                 report("probes/" + id + "/" + problem.substr(0, problem.find(':')),
                        problem.substr(problem.find(':') + 2));
         for (const auto& array : samples.front().arrays) {
             const ArrayInfo* info = known ? find_array(*known, array.name) : nullptr;
-            // Of an unknown probe NaN is accepted, infinity is not.
+            // Of an unknown probe NaN is accepted, infinity is not; under a selection it is what was not
+            // measured.
             check_values("probes/" + id + "/" + array.name, samples, array.name,
-                         !info || info->flags & kMayBeNan);
+                         !info || info->flags & kMayBeNan || !samples.front().only().empty());
         }
         if (id == "null_space") check_sites(samples.front());
     }

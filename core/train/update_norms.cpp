@@ -9,8 +9,12 @@ namespace normscope {
 
 namespace {
 
-bool of_a_norm(const std::string& name) { return name.find("norm") != std::string::npos; }
-bool of_a_scale(const TensorInfo& t) { return t.is_gate() || t.name.ends_with(".scale"); }
+bool of_a_norm(const std::string& name) {
+    return name.find("norm") != std::string::npos;
+}
+bool of_a_scale(const TensorInfo& t) {
+    return t.is_gate() || t.name.ends_with(".scale");
+}
 
 std::string group_of(const TensorInfo& t) {
     if (of_a_norm(t.name)) return "norms";
@@ -40,11 +44,12 @@ std::vector<std::string> update_groups(const ParameterTable& table) {
 }
 
 template <class T>
-UpdateNorms update_norms(const ParameterTable& table, std::span<const T> before, std::span<const T> after) {
+UpdateNorms update_norms(const ParameterTable& table, std::span<const T> before, std::span<const T> after,
+                         const PlaceSelection& only) {
     UpdateNorms norms = no_update(table);
     std::vector<double> moved(norms.groups.size()), length(norms.groups.size());
     for (const TensorInfo& t : table.tensors()) {
-        if (t.frozen) continue;
+        if (t.frozen || !only.contains(group_of(t))) continue;
         const auto group =
             std::find(norms.groups.begin(), norms.groups.end(), group_of(t)) - norms.groups.begin();
         double squares = 0, changes = 0;
@@ -60,8 +65,10 @@ UpdateNorms update_norms(const ParameterTable& table, std::span<const T> before,
         if (length[i] > 0) norms.ratio[i] = std::sqrt(moved[i] / length[i]);
     return norms;
 }
-template UpdateNorms update_norms(const ParameterTable&, std::span<const float>, std::span<const float>);
-template UpdateNorms update_norms(const ParameterTable&, std::span<const double>, std::span<const double>);
+template UpdateNorms update_norms(const ParameterTable&, std::span<const float>, std::span<const float>,
+                                  const PlaceSelection&);
+template UpdateNorms update_norms(const ParameterTable&, std::span<const double>, std::span<const double>,
+                                  const PlaceSelection&);
 
 UpdateNorms no_update(const ParameterTable& table) {
     UpdateNorms norms{update_groups(table), {}, {}};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/model/parameters.h"
+#include "core/recipe/place_selection.h"
 
 #include <span>
 #include <string>
@@ -13,7 +14,7 @@ namespace normscope {
 struct UpdateNorms {
     std::vector<std::string> groups;
     std::vector<double> ratio;  ///< [groups] ‖θ_after − θ_before‖₂/‖θ_before‖₂; NaN where θ_before is zero
-    std::string made_by;        ///< a description if not the update of a run's own step; else empty
+    std::string made_by;  ///< a description if not the update of a run's own step; else empty
 };
 
 /// The groups of a stack, along the depth; a function of the table alone:
@@ -26,9 +27,10 @@ struct UpdateNorms {
 /// A group whose tensors the stack does not have, or has frozen, is skipped: at most 2D + 4.
 std::vector<std::string> update_groups(const ParameterTable& table);
 
-/// The change between two arenas of `table`, summed in float64.
+/// The change between two arenas of `table`, summed in float64; NaN of the groups that are not selected.
 template <class T>
-UpdateNorms update_norms(const ParameterTable& table, std::span<const T> before, std::span<const T> after);
+UpdateNorms update_norms(const ParameterTable& table, std::span<const T> before, std::span<const T> after,
+                         const PlaceSelection& only = {});
 
 /// The same groups, all NaN: of a step whose update was skipped, or without one.
 UpdateNorms no_update(const ParameterTable& table);

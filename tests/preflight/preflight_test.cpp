@@ -277,6 +277,22 @@ class PreflightTest : public QObject {
         QVERIFY_THROWS_EXCEPTION(Cancelled, preflight(stack_of(Scheme::Pre), pool, &cancel));
     }
 
+    /// Its rows are about the whole stack, whatever a training of the recipe would measure.
+    void aSelectionOfPlacesChangesNoRow() {
+        Recipe part = stack_of(Scheme::Post, 3);
+        part.probes = {{"gradients", 0, {}, "blocks.1"}, {"jacobian", 0, {}, "blocks.1"}, {"growth", 0}};
+        const Preflight whole = measured(stack_of(Scheme::Post, 3)), selected = measured(part);
+        QCOMPARE(selected.sections.size(), whole.sections.size());
+        for (std::size_t s = 0; s < whole.sections.size(); ++s) {
+            QCOMPARE(selected.sections[s].rows.size(), whole.sections[s].rows.size());
+            for (std::size_t r = 0; r < whole.sections[s].rows.size(); ++r) {
+                const PreflightRow &a = selected.sections[s].rows[r], &b = whole.sections[s].rows[r];
+                QCOMPARE(a.sentence, b.sentence);
+                QVERIFY2(a.value == b.value || (std::isnan(a.value) && std::isnan(b.value)), a.name.c_str());
+            }
+        }
+    }
+
     void theEndingDecidesTheFormat() {
         QVERIFY(report_format("a.pdf") == ReportFormat::Pdf);
         QVERIFY(report_format("folder.pdf/a.HTML") == ReportFormat::Html);

@@ -209,7 +209,7 @@ class RegistryTest : public QObject {
                 QVERIFY2(std::strlen(info.meaning) > 0, info.name);
             }
             const auto lines = describe_probe(probe);
-            QCOMPARE(lines.size(), 1 + probe.arrays.size() + probe.labels.size());
+            QCOMPARE(lines.size(), 2 + probe.arrays.size() + probe.labels.size());  // title, selection
         }
         QCOMPARE(describe_probe(*find_probe("updates")).at(1),
                  "  update_ratio [sample, group]: ‖Δθ‖/‖θ‖ of a group of tensors in this step's update; NaN "

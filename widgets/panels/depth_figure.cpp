@@ -7,6 +7,7 @@
 #include "widgets/panels/panel_text.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace normscope::widgets {
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kMostMarkers = 129;  // dots at sub-layers up to 64 layers
 constexpr int kMostStepCurves = 64;
+constexpr int kFewCurves = 6;  // each is named
 
 Axis logAxis(const Figure& figure) {
     Axis axis;
@@ -68,8 +70,16 @@ Plot stepPlot(const Figure& figure, const PanelInput& input, const RunData& run,
     plot.y = logAxis(figure);
     const int count = int(curves.position.size());
     const int stride = (count + kMostStepCurves - 1) / kMostStepCurves;
+    const auto drawn = [&](int i) {
+        const std::vector<double>& y = curves.values[std::size_t(i)];
+        return std::any_of(y.begin(), y.end(), [](double v) { return std::isfinite(v); });
+    };
+    int values = 0;
+    for (int i = 0; i < count; ++i) values += drawn(i);
+    // Of selected places alone: the few curves that there are.
+    const bool few = values < count && values <= kFewCurves;
     for (int i = 0; i < count; ++i) {
-        if (i % stride != 0 && i != count - 1) continue;
+        if (i % stride != 0 && i != count - 1 && !(few && drawn(i))) continue;
         const double x = curves.position[i];
         Curve curve;
         curve.name = depthName(int(2 * x));
@@ -78,6 +88,7 @@ Plot stepPlot(const Figure& figure, const PanelInput& input, const RunData& run,
         curve.y = curves.values[i];
         curve.markers = curves.steps.size() == 1;  // a single sample has no line
         curve.label_at_end = i == 0 || i == count - 1 || i == count / 2 / stride * stride ||
+                             (few && drawn(i)) ||
                              (input.selected_layer >= 0 && x == input.selected_layer + 1);
         curve.y_error = curves.errors[i];
         // Too many bands are unreadable: only those of labelled curves.

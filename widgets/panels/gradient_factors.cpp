@@ -82,7 +82,8 @@ void drawGradientFactors(Figure& figure, const PanelInput& input) {
             range.include(curve.y);
             plot.curves.push_back(std::move(curve));
         }
-        if (!complete) continue;
+        // Under a selection of places the product over the depth is not known.
+        if (!complete || lacks_entries(*shown.sample, *first)) continue;
         range.include(all);
         Curve total;
         total.role = {Role::Kind::Run, shown.index, 0};

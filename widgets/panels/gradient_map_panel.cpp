@@ -36,11 +36,14 @@ struct TimeColumns {
 struct Sample {
     std::int64_t step;
     std::vector<double> layers;  ///< from the first row on
+    bool selected = false;       ///< of selected places alone: NaN is what was not measured
 
     /// What is not finite is never hidden by another sample of its column.
     double rank() const {
         double largest = 0;
-        for (const double value : layers) largest = std::max(largest, std::isfinite(value) ? value : kInf);
+        for (const double value : layers)
+            if (!(selected && std::isnan(value)))
+                largest = std::max(largest, std::isfinite(value) ? value : kInf);
         return largest;
     }
 };
@@ -63,7 +66,8 @@ std::vector<Sample> samplesOf(const RunData& run, const std::string& probe, cons
     if (found == run.probes.end()) return samples;
     for (const ProbeResult& result : found->second)
         if (const auto profile = gradientProfile(result, quantity))
-            samples.push_back({result.step, layersOf(*profile, quantity == "params")});
+            samples.push_back(
+                {result.step, layersOf(*profile, quantity == "params"), !result.only().empty()});
     return samples;
 }
 
@@ -91,7 +95,7 @@ HeatMap mapOf(const std::vector<Sample>& samples, const TimeColumns& time, bool 
         map.row_names << (layer == 0 ? QStringLiteral("emb") : QString::number(layer));
         for (const Sample* sample : shown) {
             map.raw.push_back(sample ? sample->layers.at(static_cast<std::size_t>(row)) : kNaN);
-            map.neutral.push_back(!sample);
+            map.neutral.push_back(!sample || (sample->selected && std::isnan(map.raw.back())));
         }
     }
     for (const Sample* sample : shown) {

@@ -98,7 +98,8 @@ Figure buildGradients(const PanelInput& input) {
     for (const ShownSample& shown : shownSamples(input, panel.probes.front())) {
         if (!shown.own()) continue;
         const auto ratio = ratioOf(*shown.sample, quantity);
-        if (!ratio) continue;
+        // Under a selection of places, NaN is an end that was not measured.
+        if (!ratio || (std::isnan(*ratio) && !shown.sample->only().empty())) continue;
         const QString name = nameOf(*shown.run);
         const int depth = profile(*shown.sample)->depth;
         figure.plots.front().chips.push_back(

@@ -5,6 +5,7 @@
 #include "widgets/panels/comparison.h"
 #include "widgets/panels/panel_registry.h"
 #include "widgets/panels/panel_text.h"
+#include "widgets/panels/samples.h"
 
 #include <QRegularExpression>
 #include <algorithm>
@@ -358,7 +359,9 @@ Figure groupedFigure(const PanelInfo& panel, const PanelInput& input, const RunG
     checkPanel(panel, resolveOptions(panel, input.options));
     Figure figure = panel.build(input);
     if (input.runs.empty()) return figure;
-    return Grouper(input, groups, drawing).regroup(std::move(figure));
+    figure = Grouper(input, groups, drawing).regroup(std::move(figure));
+    saySelected(figure, input, panel.probes);
+    return figure;
 }
 
 }  // namespace normscope::widgets

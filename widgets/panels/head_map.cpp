@@ -54,6 +54,8 @@ HeatMap mapOf(const ShownSample& shown, const HeadValues& values, bool is_share)
     for (double& value : map.value)
         if (!std::isfinite(value)) value = kNaN;
     for (const double value : values.value) map.text << textOf(value, is_share);
+    if (!shown.sample->only().empty())  // what was not measured has no mark
+        for (const double value : values.value) map.neutral.push_back(std::isnan(value));
     for (int layer = 1; layer <= map.rows; ++layer) map.row_names << QString::number(layer);
     for (int head = 1; head <= map.columns; ++head) map.column_names << QString::number(head);
     return map;
@@ -99,15 +101,19 @@ void drawHeadMaps(Figure& figure, const PanelInput& input, const std::string& pr
         map.scale_label = figure.quantity;
         map.selected_row = input.selected_layer < map.rows ? input.selected_layer : -1;
         map.selected_column = input.selected_head < map.columns ? input.selected_head : -1;
+        const int all_heads = spread.undefined + spread.finite;
+        const bool selected = !shown.sample->only().empty();
         const QString undefined =
-            QString("%1 of %2 heads not finite").arg(spread.undefined).arg(spread.undefined + spread.finite);
+            selected ? QString("%1 of %2 heads measured").arg(spread.finite).arg(all_heads)
+                     : QString("%1 of %2 heads not finite").arg(spread.undefined).arg(all_heads);
         if (spread.undefined > 0) plot.chips.push_back({Chip::Edge::BottomLeft, undefined, map.role});
-        parts << (spread.finite == 0
-                      ? QString("%1: not finite in any head").arg(map.name)
-                      : QString("%1: from %2 to %3, mean %4%5")
-                            .arg(map.name, textOf(spread.low, is_share), textOf(spread.high, is_share),
-                                 textOf(spread.mean(), is_share),
-                                 spread.undefined ? ", " + undefined : QString()));
+        parts
+            << (spread.finite == 0
+                    ? QString(selected ? "%1: no head measured" : "%1: not finite in any head").arg(map.name)
+                    : QString("%1: from %2 to %3, mean %4%5")
+                          .arg(map.name, textOf(spread.low, is_share), textOf(spread.high, is_share),
+                               textOf(spread.mean(), is_share),
+                               spread.undefined ? ", " + undefined : QString()));
         figure.plots.push_back(std::move(plot));
     }
     if (all.finite > 0) {

@@ -207,6 +207,8 @@ std::vector<std::pair<QString, Spectrum>> endToEnd(const ProbeResult& sample, co
     const bool positions = block == "positions";
     const auto spectra = spectraOf(sample, positions ? "position_end_to_end_sv" : "end_to_end_sv");
     const auto names = sample.labels.find("positions");
+    // Under a selection of places the stack has no spectrum.
+    if (!sample.only().empty()) return found;
     if (!spectra || (positions && (names == sample.labels.end() || names->second.size() != spectra->size())))
         return found;
     if (!positions && spectra->size() != 1) return found;

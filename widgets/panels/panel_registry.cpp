@@ -12,6 +12,7 @@
 #include "widgets/panels/panel_text.h"
 #include "widgets/panels/profile_panels.h"
 #include "widgets/panels/residual_panel.h"
+#include "widgets/panels/samples.h"
 #include "widgets/panels/spectra_panel.h"
 #include "widgets/panels/theta_panel.h"
 #include "widgets/panels/tokens_panel.h"
@@ -80,6 +81,7 @@ void limitGrid(Figure& figure) {
 
 Figure buildPanel(const std::string& id, const PanelInput& input) {
     Figure figure = panelInfo(id).build(input);
+    saySelected(figure, input, panelInfo(id).probes);
     limitGrid(figure);
     nameGhosts(figure, input.ghost_name);
     for (const RunData* run : input.runs) figure.run_names << nameOf(*run);

@@ -4,6 +4,8 @@
 #include "widgets/panels/panel_text.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 namespace normscope::widgets {
 
@@ -85,6 +87,41 @@ QString reason(const PanelInput& input, std::size_t index, const std::string& pr
     return QString("its %1 sample lacks this quantity").arg(QString::fromStdString(probe));
 }
 
+bool anyFinite(const std::vector<double>& values) {
+    return std::any_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
+/// What these runs did not measure is a gap without a mark, in a strip of ratios also for the others: such a
+/// point has no place on the axis either.
+void leaveGaps(Figure& figure, const std::set<int>& runs) {
+    if (runs.empty()) return;
+    for (std::size_t p = 0; p < figure.plots.size(); ++p) {
+        const bool strip = p > 0 && !figure.side_by_side;
+        for (Curve& curve : figure.plots[p].curves)
+            for (std::size_t i = 0; i < std::min(curve.x.size(), curve.y.size()); ++i)
+                if (std::isnan(curve.y[i]) && (strip || runs.count(curve.role.run) > 0)) curve.x[i] = kNaN;
+        for (Stems& stems : figure.plots[p].stems) {
+            if (runs.count(stems.role.run) == 0) continue;
+            Stems kept = stems;
+            kept.x.clear(), kept.y.clear();
+            for (std::size_t i = 0; i < std::min(stems.x.size(), stems.y.size()); ++i)
+                if (!std::isnan(stems.y[i])) kept.x.push_back(stems.x[i]), kept.y.push_back(stems.y[i]);
+            stems = std::move(kept);
+        }
+    }
+}
+
+/// Whether a plot has a value of a run to draw.
+bool drawsAnything(const Plot& plot) {
+    const auto finite = [](const auto& mark) { return anyFinite(mark.y); };
+    return std::any_of(plot.curves.begin(), plot.curves.end(), finite) ||
+           std::any_of(plot.stems.begin(), plot.stems.end(), finite) ||
+           std::any_of(plot.bands.begin(), plot.bands.end(),
+                       [](const Band& band) { return anyFinite(band.low); }) ||
+           std::any_of(plot.maps.begin(), plot.maps.end(),
+                       [](const HeatMap& map) { return anyFinite(map.raw); });
+}
+
 }  // namespace
 
 std::vector<ShownSample> shownSamples(const PanelInput& input, const std::string& probe) {
@@ -147,6 +184,40 @@ void nameSteps(Figure& figure, const std::vector<ShownSample>& samples) {
         for (Stems& stems : plot.stems) name(stems);
         for (HeatMap& map : plot.maps) name(map);
     }
+}
+
+void saySelected(Figure& figure, const PanelInput& input, const std::vector<std::string>& probes) {
+    QStringList texts, lines;
+    std::set<int> runs;
+    for (const std::string& probe : probes)
+        for (const ShownSample& shown : shownSamples(input, probe)) {
+            const std::string only = shown.sample->only();
+            if (only.empty()) continue;
+            runs.insert(shown.index);
+            if (!shown.own()) continue;
+            const QString text = "only " + QString::fromStdString(only);
+            const QString line = nameOf(*shown.run) + ": " + text;
+            if (!texts.contains(text)) texts << text;
+            if (!lines.contains(line)) lines << line;
+        }
+    leaveGaps(figure, runs);
+    if (texts.isEmpty()) return;
+    if (figure.plots.empty()) {
+        figure.empty_text += '\n' + lines.join('\n');
+        return;
+    }
+    const QString text = texts.join(" · ");
+    figure.subtitle += (figure.subtitle.isEmpty() ? "" : " · ") + text;
+    figure.formula += "\nmeasured places: " + lines.join("; ");
+    if (std::any_of(figure.plots.begin(), figure.plots.end(), drawsAnything)) {
+        figure.summary.replace(QStringLiteral("NaN"), QStringLiteral("not measured"));
+        figure.summary +=
+            (figure.summary.endsWith('.') ? " Measured places: " : ". Measured places: ") + lines.join("; ");
+        return;
+    }
+    figure.plots.clear();
+    figure.empty_text = lines.join('\n') + "\nnothing of these in this panel";
+    figure.summary = figure.title + ": nothing to show. " + lines.join("; ");
 }
 
 void sayWhatIsMissing(Figure& figure, const PanelInput& input, const std::string& probe,

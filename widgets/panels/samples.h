@@ -35,6 +35,10 @@ QString atStep(const std::vector<ShownSample>& samples);
 /// Names the step of every mark that belongs to a run's own sample and does not name one yet.
 void nameSteps(Figure& figure, const std::vector<ShownSample>& samples);
 
+/// Names in subtitle, formula and summary the places that samples are of, where they are of selected ones
+/// alone ("only blocks.0, blocks.11"); fills empty_text where none of these is drawn by the figure.
+void saySelected(Figure& figure, const PanelInput& input, const std::vector<std::string>& probes);
+
 /// Names the steps (nameSteps), fills empty_text where no run of the input has a sample that could be drawn,
 /// and adds a chip to the first plot for each run that has none while others do ("Post-LN: not measured at
 /// step 45 · nearest 32 / 48"). `drawn[i]`: whether run i is drawn.

@@ -156,6 +156,7 @@ QString smallest(const ProbeResult& sample) {
 
 /// The remark about a run in this view.
 QString remark(const ProbeResult& sample, const std::string& view) {
+    if (!sample.only().empty()) return {};  // it is of the whole stack
     if (view == "end_to_end") return smallest(sample);
     const NamedArray* gain = arrayOf(sample, "product_gain", 0);
     if (!gain || (view != "layers" && view != "alignment")) return {};
@@ -205,9 +206,11 @@ Figure buildSpectra(const PanelInput& input) {
             const QString more = remark(*shown.sample, id);
             if (!more.isEmpty())
                 plot.chips.push_back({Chip::Edge::TopRight, curve.name + ' ' + more, curve.role});
-            const auto [low, high] = std::minmax_element(line->y.begin(), line->y.end());
-            parts << QString("%1: %2 to %3").arg(curve.name, brief(*low), brief(*high)) +
-                         (more.isEmpty() ? QString() : ", " + more);
+            double low = INFINITY, high = -INFINITY;
+            for (const double y : line->y)
+                if (!std::isnan(y)) low = std::min(low, y), high = std::max(high, y);
+            const QString range = low <= high ? brief(low) + " to " + brief(high) : QString("not measured");
+            parts << QString("%1: %2").arg(curve.name, range) + (more.isEmpty() ? QString() : ", " + more);
         }
         plot.curves.push_back(std::move(curve));
     }

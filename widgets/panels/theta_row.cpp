@@ -136,10 +136,10 @@ void drawThetaRow(Figure& figure, const PanelInput& input) {
         } else {
             Plot plot;
             plot.heading = nameOf(*shown.run);
-            plot.chips.push_back(
-                {Chip::Edge::TopRight, "attention is not finite", Role{Role::Kind::Run, shown.index, 0}});
+            const QString why = shown.sample->only().empty() ? "attention is not finite" : "not measured";
+            plot.chips.push_back({Chip::Edge::TopRight, why, Role{Role::Kind::Run, shown.index, 0}});
             figure.plots.push_back(std::move(plot));
-            parts << nameOf(*shown.run) + ": attention is not finite";
+            parts << nameOf(*shown.run) + ": " + why;
         }
     }
     figure.subtitle = atStep(samples);

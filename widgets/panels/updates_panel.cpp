@@ -149,7 +149,8 @@ Figure buildUpdates(const PanelInput& input) {
         const auto first = std::find_if(p->y.begin(), p->y.end(), finite);
         const auto last = std::find_if(p->y.rbegin(), p->y.rend(), finite);
         if (first == p->y.end()) continue;
-        parts << QString("%1: %2 first, %3 in the last layer")
+        parts << QString(shown.sample->only().empty() ? "%1: %2 first, %3 in the last layer"
+                                                      : "%1: %2 first, %3 last of those measured")
                      .arg(nameOf(*shown.run), brief(*first), brief(*last));
     }
     drawAfterTheDepth(figure, input, panel.probes.front());

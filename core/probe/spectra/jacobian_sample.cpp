@@ -24,30 +24,39 @@ int nulls_of_product(const std::vector<double>& factors, std::size_t begin, std:
     return static_cast<int>(*std::max_element(first, factors.begin() + static_cast<std::ptrdiff_t>(end)));
 }
 
-std::string measured_name(const JacobianPlan& plan, int depth) {
-    if (plan.whole) return "all layers";
-    std::string text = plan.layers.size() == 1 ? "layer " : "layers ";
-    for (std::size_t i = 0; i < plan.layers.size(); ++i)
-        text += (i ? ", " : "") + std::to_string(plan.layers[i] + 1);
-    return text + " of " + std::to_string(depth) + ", each from the hidden state of the run's precision";
+std::string measured_name(const JacobianPlan& plan, const WantedBlocks& wanted, int depth) {
+    if (plan.whole && wanted.all()) return "all layers";
+    std::vector<int> layers;
+    for (const int l : plan.layers)
+        if (wanted.sublayer(2 * static_cast<std::size_t>(l)) ||
+            wanted.sublayer(2 * static_cast<std::size_t>(l) + 1))
+            layers.push_back(l);
+    if (layers.empty()) return "no layer";
+    std::string text = layers.size() == 1 ? "layer " : "layers ";
+    for (std::size_t i = 0; i < layers.size(); ++i) text += (i ? ", " : "") + std::to_string(layers[i] + 1);
+    text += " of " + std::to_string(depth);
+    return plan.whole ? text : text + ", each from the hidden state of the run's precision";
 }
 
 }  // namespace
 
-TokenSpectra token_spectra(const Transformer<double>& model, const Tape<double>& tape, ThreadPool& pool,
-                           const std::function<void()>& check) {
+TokenSpectra token_spectra(const Transformer<double>& model, const Tape<double>& tape,
+                           const WantedBlocks& wanted, ThreadPool& pool, const std::function<void()>& check) {
     const int d = model.spec().d_model;
-    const auto blocks = sublayer_blocks(model, tape, pool, check);
-    TokenSpectra spectra{block_spectra(blocks, d, pool, check), {}};
-    const BlockMatrix stack = stack_block(model, tape, layer_blocks(model, tape, blocks, pool));
+    const auto blocks = sublayer_blocks(model, tape, wanted, pool, check);
+    TokenSpectra spectra{block_spectra(blocks, d, pool, check),
+                         std::vector<double>(static_cast<std::size_t>(d), kNaN)};
+    if (!wanted.all()) return spectra;
+    const BlockMatrix stack = stack_block(model, tape, layer_blocks(model, tape, wanted, blocks, pool));
     spectra.stack = block_spectra({stack}, d, pool, check);
     return spectra;
 }
 
-JacobianSample::JacobianSample(const StackSpec& spec, const JacobianPlan& plan, int length, int sequences,
-                               ThreadPool& pool, std::function<void()> check)
+JacobianSample::JacobianSample(const StackSpec& spec, const JacobianPlan& plan, WantedBlocks wanted,
+                               int length, int sequences, ThreadPool& pool, std::function<void()> check)
     : spec_(spec),
       plan_(plan),
+      wanted_(std::move(wanted)),
       length_(length),
       of_sequences_(sequences),
       depth_(spec.depth),
@@ -72,19 +81,21 @@ JacobianSample::JacobianSample(const StackSpec& spec, const JacobianPlan& plan, 
 void JacobianSample::last_token(const Transformer<double>& model, const Tape<double>& tape, int first_layer) {
     const int d = spec_.d_model, last = tape.length - 1;
     const auto first = 2 * static_cast<std::size_t>(first_layer);
-    const auto blocks = sublayer_blocks(model, tape, pool_, check_);
+    const WantedBlocks wanted = wanted_.layers_from(first_layer, model.spec().depth);
+    const auto blocks = sublayer_blocks(model, tape, wanted, pool_, check_);
     const auto values = block_spectra(blocks, d, pool_, check_);
     copy_to(sublayer_sv_, first * width_, values);
     std::vector<double> shortcuts;
     std::vector<BlockMatrix> without_post;
     for (std::size_t k = 0; k < blocks.size(); ++k) {
-        if (model.rules()[k].post) continue;
+        if (model.rules()[k].post || !wanted.sublayer(k)) continue;
         shortcuts.push_back(model.rules()[k].a);
         without_post.push_back(blocks[k]);
     }
     const auto norms = branch_norms(without_post, shortcuts, d, pool_, check_);
     auto norm = norms.begin();
     for (std::size_t k = 0; k < blocks.size(); ++k) {
+        if (!wanted.sublayer(k)) continue;
         const std::span<const double> sigma{values.data() + k * width_, width_};
         if (!model.rules()[k].post) branch_norm_[first + k] = *norm++;
         const bool finite = std::isfinite(sigma.front());
@@ -98,7 +109,7 @@ void JacobianSample::last_token(const Transformer<double>& model, const Tape<dou
         predicted_[first + k] = count.predicted;
     }
 
-    const auto layers = layer_blocks(model, tape, blocks, pool_);
+    const auto layers = layer_blocks(model, tape, wanted, blocks, pool_);
     const auto layer_values = block_spectra(layers, d, pool_, check_);
     copy_to(layer_sv_, static_cast<std::size_t>(first_layer) * width_, layer_values);
     for (std::size_t l = 0; l < layers.size(); ++l) {
@@ -137,6 +148,7 @@ void JacobianSample::full_map(const Transformer<double>& model, const Tape<doubl
     bool any = false;
     for (int k = 0; k < count; ++k) {
         const auto at = static_cast<std::size_t>(k);
+        if (!wanted_.sublayer(first + at)) continue;
         const bool nulls = exact_[first + at] > 0;
         any = any || nulls;
         const double smallest = spec_.causal ? last_token.sublayers[(at + 1) * width_ - 1] : no_bound;
@@ -212,7 +224,7 @@ ProbeResult JacobianSample::result() {
     mean += " of sequence 1" + of;
     if (used > positions_) mean += ", last token of " + std::to_string(used - positions_) + " more";
     result.labels["mean"] = {mean};
-    result.labels["measured"] = {measured_name(plan_, depth_)};
+    result.labels["measured"] = {measured_name(plan_, wanted_, depth_)};
     return result;
 }
 

@@ -14,19 +14,20 @@
 
 namespace normscope {
 
-/// Spectra of one token's blocks.
+/// Spectra of one token's blocks, NaN where not wanted.
 struct TokenSpectra {
     std::vector<double> sublayers;  ///< [2D, d]
-    std::vector<double> stack;      ///< [d]
+    std::vector<double> stack;      ///< [d]; wanted where all blocks are
 };
-TokenSpectra token_spectra(const Transformer<double>& model, const Tape<double>& tape, ThreadPool& pool,
-                           const std::function<void()>& check);
+TokenSpectra token_spectra(const Transformer<double>& model, const Tape<double>& tape,
+                           const WantedBlocks& wanted, ThreadPool& pool, const std::function<void()>& check);
 
 /// The arrays of one sample of the jacobian probe (jacobian.h), NaN until measured.
 class JacobianSample {
   public:
-    JacobianSample(const StackSpec& spec, const JacobianPlan& plan, int length, int sequences,
-                   ThreadPool& pool, std::function<void()> check);
+    /// `wanted`: of the whole stack; numbers of the stack are measured where all are.
+    JacobianSample(const StackSpec& spec, const JacobianPlan& plan, WantedBlocks wanted, int length,
+                   int sequences, ThreadPool& pool, std::function<void()> check);
 
     /// The last token of sequence 0 in the layers first_layer … of the whole stack, which are all of `model`;
     /// the tape holds that sequence. The stack's own spectrum too, where `model` is the whole stack.
@@ -47,11 +48,14 @@ class JacobianSample {
     ProbeResult result();
 
   private:
-    bool whole(const Transformer<double>& model) const { return model.spec().depth == depth_; }
+    bool whole(const Transformer<double>& model) const {
+        return model.spec().depth == depth_ && wanted_.all();
+    }
     void stack_nulls(const std::vector<BlockMatrix>& layers);
 
     const StackSpec& spec_;
     const JacobianPlan& plan_;
+    WantedBlocks wanted_;
     int length_, of_sequences_, depth_;
     std::size_t width_, rows_, positions_;
     ThreadPool& pool_;

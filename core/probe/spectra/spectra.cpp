@@ -6,6 +6,7 @@
 #include "core/probe/spectra/token_spectrum.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,7 @@ namespace normscope {
 
 namespace {
 
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr int kValues = 16;
 // Up to this size the explicit matrix is as cheap as the search; larger end to end, for the smallest values.
 constexpr int kDense = 256, kDenseEndToEnd = 512;
@@ -61,22 +63,33 @@ ProbeResult probe_spectra(ProbeInput<T>& input) {
     std::vector<double> alignments, gains;
     std::vector<LinearMap> layers;
 
-    const Spectrum whole = spectrum_of(0, 2 * depth, false, kDenseEndToEnd);
+    const bool all = input.selects_all();
+    Spectrum none;
+    none.top.assign(static_cast<std::size_t>(count), kNaN);
+    none.top_error = none.bottom = none.bottom_error = none.top;
+    const Spectrum whole = all ? spectrum_of(0, 2 * depth, false, kDenseEndToEnd) : none;
     whole_top.add(whole.top, whole.top_error);
     whole_bottom.add(whole.bottom, whole.bottom_error);
     Spectrum before;
     for (int l = 0; l < depth; ++l) {
+        if (!input.selects_layer(l)) {
+            layer_top.add(none.top, none.top_error);
+            rank.add({kNaN}, {kNaN});
+            if (l > 0) alignments.push_back(kNaN);
+            continue;
+        }
         Spectrum layer = spectrum_of(2 * l, 2 * l + 2, true, kDense);
         layer_top.add(layer.top, layer.top_error);
         const Estimate directions = stable_rank(layer);
         rank.add({directions.value}, {directions.error});
         gains.push_back(layer.top.front());
-        if (l > 0) alignments.push_back(alignment(before, layer));
+        if (l > 0) alignments.push_back(input.selects_layer(l - 1) ? alignment(before, layer) : kNaN);
         before = std::move(layer);
         layers.push_back(map_of(2 * l, 2 * l + 2));
     }
     for (int k = 0; k < 2 * depth; ++k) {
-        const Spectrum s = token_by_token(stack, k, tape.length)
+        const Spectrum s = !input.selects_sublayer(k) ? none
+                           : token_by_token(stack, k, tape.length)
                                ? token_spectrum(input.model, tape, 0, k, count, input.pool, check)
                                : spectrum_of(k, k + 1, false, kDense);
         sublayer_top.add(s.top, s.top_error);
@@ -90,8 +103,10 @@ ProbeResult probe_spectra(ProbeInput<T>& input) {
     whole_bottom.put_into(result, {k});
     rank.put_into(result, {D});
     if (depth > 1) result.arrays.push_back({"alignment", {D - 1}, std::move(alignments), {"layer"}, "1"});
-    result.arrays.push_back({"product_gain", {}, {product_gain(whole.top.front(), gains)}, {}, "1"});
-    LyapunovExponents lyapunov = lyapunov_exponents(layers, count, 0, input.pool, check);
+    result.arrays.push_back(
+        {"product_gain", {}, {all ? product_gain(whole.top.front(), gains) : kNaN}, {}, "1"});
+    LyapunovExponents lyapunov =
+        all ? lyapunov_exponents(layers, count, 0, input.pool, check) : LyapunovExponents{none.top, none.top};
     result.arrays.push_back({"lyapunov", {k}, std::move(lyapunov.values), {"index"}, "nat"});
     result.arrays.push_back({"lyapunov_error", {k}, std::move(lyapunov.errors), {"index"}, "nat"});
     return result;
@@ -103,13 +118,15 @@ namespace {
 
 /// 16 singular values of whole-sequence maps of every range of layers, some 64 products and transposes each.
 double operations(const ProbeShape& s) {
-    return 64 * 16 * s.depth * 4 * forward_operations(s, s.length, s.length);
+    // Of about four ranges that cover the stack, one is of the sub-layers and one of the layers.
+    const double ranges = s.part.sublayers == 1 ? 4 : s.part.sublayers + s.part.layers;
+    return 64 * 16 * s.depth * ranges * forward_operations(s, s.length, s.length);
 }
 
 }  // namespace
 
 ProbeInfo spectra_probe() {
-    constexpr unsigned flags = kAveraged | kMayBeNan;
+    constexpr unsigned flags = kAveraged | kMayBeNan, whole = flags | kNeedsAll;
     return {"spectra",
             "Spectra of whole sequences",
             ProbeNeeds::Tangents,
@@ -122,15 +139,18 @@ ProbeInfo spectra_probe() {
               "largest singular values of a sub-layer, all tokens",
               flags},
              {"layer_top", {axis::layer, axis::index}, "of a layer", flags},
-             {"end_to_end_top", {axis::index}, "of the stack", flags},
-             {"end_to_end_bottom", {axis::index}, "the stack's smallest ones", flags},
+             {"end_to_end_top", {axis::index}, "of the stack", whole},
+             {"end_to_end_bottom", {axis::index}, "the stack's smallest ones", whole},
              {"stable_rank", {axis::layer}, "‖J‖_F²/‖J‖₂² of a layer", flags},
              {"alignment",
               {axis::layer_pair},
               "of a layer's output directions with the next one's input",
               kMayBeNan | kSometimes},
-             {"product_gain", {}, "the stack's largest value ÷ the product of the layers'", kMayBeNan},
-             {"lyapunov", {axis::index}, "Lyapunov exponents over the depth", flags, "nat"}},
+             {"product_gain",
+              {},
+              "the stack's largest value ÷ the product of the layers'",
+              kMayBeNan | kNeedsAll},
+             {"lyapunov", {axis::index}, "Lyapunov exponents over the depth", whole, "nat"}},
             {},
             false};
 }

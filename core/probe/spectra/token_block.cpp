@@ -34,11 +34,20 @@ BlockMatrix token_block(const Transformer<T>& model, const Tape<T>& tape, int se
 template BlockMatrix token_block(const Transformer<float>&, const Tape<float>&, int, int, int);
 template BlockMatrix token_block(const Transformer<double>&, const Tape<double>&, int, int, int);
 
+WantedBlocks WantedBlocks::layers_from(int first, int count) const {
+    if (all()) return {};
+    WantedBlocks part;
+    part.sublayers.assign(sublayers.begin() + 2 * first, sublayers.begin() + 2 * (first + count));
+    return part;
+}
+
 std::vector<BlockMatrix> sublayer_blocks(const Transformer<double>& model, const Tape<double>& tape,
-                                         ThreadPool& pool, const std::function<void()>& check) {
+                                         const WantedBlocks& wanted, ThreadPool& pool,
+                                         const std::function<void()>& check) {
     const int count = 2 * model.spec().depth;
     std::vector<BlockMatrix> blocks(static_cast<std::size_t>(count));
     pool.run(count, [&](int k) {
+        if (!wanted.sublayer(static_cast<std::size_t>(k))) return;
         check();
         blocks[static_cast<std::size_t>(k)] = token_block(model, tape, 0, k, k + 1);
     });
@@ -46,11 +55,13 @@ std::vector<BlockMatrix> sublayer_blocks(const Transformer<double>& model, const
 }
 
 std::vector<BlockMatrix> layer_blocks(const Transformer<double>& model, const Tape<double>& tape,
-                                      const std::vector<BlockMatrix>& sublayers, ThreadPool& pool) {
+                                      const WantedBlocks& wanted, const std::vector<BlockMatrix>& sublayers,
+                                      ThreadPool& pool) {
     const StackSpec& s = model.spec();
     std::vector<BlockMatrix> layers(static_cast<std::size_t>(s.depth));
     pool.run(s.depth, [&](int l) {
         const auto at = static_cast<std::size_t>(l);
+        if (!wanted.layer(at)) return;
         layers[at] = blocks_multiply(s) ? block_product(sublayers[2 * at + 1], sublayers[2 * at], s.d_model)
                                         : token_block(model, tape, 0, 2 * l, 2 * l + 2);
     });
@@ -74,10 +85,11 @@ BlockMatrix block_product(const BlockMatrix& later, const BlockMatrix& earlier, 
 
 std::vector<double> block_spectra(const std::vector<BlockMatrix>& blocks, int d, ThreadPool& pool,
                                   const std::function<void()>& check) {
-    std::vector<double> values(blocks.size() * static_cast<std::size_t>(d));
+    std::vector<double> values(blocks.size() * static_cast<std::size_t>(d), std::nan(""));
     pool.run(static_cast<int>(blocks.size()), [&](int i) {
-        check();
         const auto at = static_cast<std::size_t>(i);
+        if (blocks[at].empty()) return;
+        check();
         singular_values(d, d, blocks[at].data(), values.data() + at * static_cast<std::size_t>(d));
     });
     return values;

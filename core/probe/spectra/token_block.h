@@ -17,27 +17,40 @@ using BlockMatrix = std::vector<double>;  ///< [d, d] row-major, rows are output
 template <class T>
 BlockMatrix token_block(const Transformer<T>& model, const Tape<T>& tape, int sequence, int begin, int end);
 
-/// The blocks of all 2D sub-layers at sequence 0. `check` is called between them and may throw.
+/// The sub-layers of a model whose blocks are wanted; those of a layer only where both of its sub-layers are.
+struct WantedBlocks {
+    std::vector<bool> sublayers;  ///< [2D]; empty: all
+    bool all() const { return sublayers.empty(); }
+    bool sublayer(std::size_t k) const { return all() || sublayers[k]; }
+    bool layer(std::size_t l) const { return sublayer(2 * l) && sublayer(2 * l + 1); }
+    /// Of the layers from this one on, `count` of them.
+    WantedBlocks layers_from(int first, int count) const;
+};
+
+/// The blocks of the 2D sub-layers at sequence 0, empty where not wanted. `check` is called between them and
+/// may throw.
 std::vector<BlockMatrix> sublayer_blocks(const Transformer<double>& model, const Tape<double>& tape,
-                                         ThreadPool& pool, const std::function<void()>& check);
+                                         const WantedBlocks& wanted, ThreadPool& pool,
+                                         const std::function<void()>& check);
 
 /// Whether a layer's block is the product of its sub-layers' blocks and the stack's that of its layers'.
 inline bool blocks_multiply(const StackSpec& spec) {
     return spec.causal && spec.layout == Layout::Serial;
 }
 
-/// The blocks of all D layers; `sublayers` as sublayer_blocks() gives them.
+/// The blocks of the D layers, empty where not wanted; `sublayers` as sublayer_blocks() gives them.
 std::vector<BlockMatrix> layer_blocks(const Transformer<double>& model, const Tape<double>& tape,
-                                      const std::vector<BlockMatrix>& sublayers, ThreadPool& pool);
+                                      const WantedBlocks& wanted, const std::vector<BlockMatrix>& sublayers,
+                                      ThreadPool& pool);
 
-/// The block of the whole stack; `layers` as layer_blocks() gives them.
+/// The block of the whole stack; `layers` as layer_blocks() gives all of them.
 BlockMatrix stack_block(const Transformer<double>& model, const Tape<double>& tape,
                         const std::vector<BlockMatrix>& layers);
 
 /// later·earlier, [d, d] each.
 BlockMatrix block_product(const BlockMatrix& later, const BlockMatrix& earlier, int d);
 
-/// Singular values of each block, descending, [blocks, d]; NaN where a block is not finite.
+/// Singular values of each block, descending, [blocks, d]; NaN where a block is not finite or empty.
 std::vector<double> block_spectra(const std::vector<BlockMatrix>& blocks, int d, ThreadPool& pool,
                                   const std::function<void()>& check);
 
