@@ -70,6 +70,17 @@ class CsvTest : public QObject {
         QCOMPARE(table(csvText(samples::theta())).size(), qsizetype(1 + 96));
     }
 
+    /// What was not measured has no x; a value that is not a number has.
+    void pointsWithoutAPlaceAreNoRows() {
+        Figure f = samples::losses();
+        f.plots[0].curves.resize(1);
+        const qsizetype all = table(csvText(f)).size();
+        f.plots[0].curves[0].x[2] = f.plots[0].curves[0].y[2] = kNaN;
+        QCOMPARE(table(csvText(f)).size(), all - 1);
+        f.plots[0].curves[0].y[3] = kNaN;
+        QCOMPARE(table(csvText(f)).size(), all - 1);
+    }
+
     void everyPointHasItsRunItsStepAndItsError() {
         Figure f = samples::gradients();
         f.run_names = {"Pre-LN", "Post, LN"};
