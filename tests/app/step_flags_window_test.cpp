@@ -135,14 +135,16 @@ class StepFlagsWindowTest : public QObject {
         QTest::keyClick(slider(b, "stack.residual_step"), Qt::Key_PageDown);
         QTest::keyClick(b.window.get(), Qt::Key_K);
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(3), 20000);
-        QTRY_VERIFY_WITH_TIMEOUT(b.run(2).steps.rows() > b.run(1).steps.rows(), 60000);
+        const auto forkOf = [&]() -> const RunEvent* {
+            for (const RunEvent& event : b.run(2).events)
+                if (event.kind == "fork") return &event;
+            return nullptr;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(forkOf() && b.run(2).steps.rows() > std::size_t(forkOf()->step) + 20, 60000);
         b.lab().stop();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
-        const auto& events = b.run(2).events;
-        const auto fork =
-            std::find_if(events.begin(), events.end(), [](const RunEvent& e) { return e.kind == "fork"; });
-        QVERIFY(fork != events.end());
-        QCOMPARE(fork->text, "of Post-LN at step " + std::to_string(fork->step + 1));
+        const RunEvent fork = *forkOf();
+        QCOMPARE(fork.text, "of Post-LN at step " + std::to_string(fork.step + 1));
 
         const auto curveOf = [&](int run) -> const widgets::Curve* {
             for (const widgets::Curve& curve : losses(b)->shownFigure().plots[0].curves)
@@ -152,13 +154,13 @@ class StepFlagsWindowTest : public QObject {
         QTRY_VERIFY(curveOf(2) && curveOf(2)->branch);
         const widgets::Curve &parent = *curveOf(1), &own = *curveOf(2);
         QCOMPARE(parent.x.front(), 0.0);
-        QCOMPARE(own.x.front(), double(fork->step));
-        QCOMPARE(own.y.front(), parent.y[std::size_t(fork->step)]);
+        QCOMPARE(own.x.front(), double(fork.step));
+        QCOMPARE(own.y.front(), parent.y[std::size_t(fork.step)]);
         const widgets::PlotLayout& plot = losses(b)->figureLayout().plots[0];
         const QPointF ring(plot.x.toPixel(own.x.front()), plot.y.toPixel(own.y.front()));
         QTest::mouseMove(losses(b)->viewport(), ring.toPoint());
         QTRY_VERIFY2(
-            losses(b)->hoverText().contains("fork of Post-LN at step " + QString::number(fork->step + 1)),
+            losses(b)->hoverText().contains("fork of Post-LN at step " + QString::number(fork.step + 1)),
             qPrintable(losses(b)->hoverText()));
         QCOMPARE(test::illegible(*b.window), QStringList());
         b.keepScreenshot("fork-light");
@@ -169,7 +171,7 @@ class StepFlagsWindowTest : public QObject {
         // Without its parent it has the parent's steps; and the recording keeps where it began.
         b.lab().removeRun(1);
         QTRY_VERIFY(curveOf(1) && curveOf(1)->x.front() == 0);
-        QCOMPARE(curveOf(1)->branch->x, double(fork->step));
+        QCOMPARE(curveOf(1)->branch->x, double(fork.step));
     }
 };
 

@@ -302,7 +302,8 @@ class Grouper {
 
     /// Subtitle and summary in terms of groups.
     void restate(Figure& figure) const {
-        static const QRegularExpression others(QStringLiteral("^at step \\d+( \\(.*\\))?(?=$| · )"));
+        static const QRegularExpression others(
+            QStringLiteral("^at steps? \\d+( to \\d+)?( \\(.*\\))?(?=$| · )"));
         if (step_) figure.subtitle.replace(others, QString("at step %1").arg(*step_));
         QStringList parts;
         for (const Curve& curve : figure.plots.front().curves) {

@@ -155,19 +155,26 @@ const NamedArray* arrayOf(const ProbeResult& sample, const std::string& name, st
 }
 
 QString atStep(const std::vector<ShownSample>& samples) {
+    constexpr qsizetype kMostOther = 24;  // characters: a subtitle is one line
     QString text;
     QStringList others;
-    std::int64_t first = -1;
+    std::int64_t first = -1, low = -1, high = -1;
     for (const auto& shown : samples) {
         if (!shown.own()) continue;
+        const std::int64_t step = shown.sample->step;
         if (text.isEmpty()) {
-            first = shown.sample->step;
+            first = low = high = step;
             text = QString("at step %1").arg(first);
-        } else if (shown.sample->step != first) {
-            others << QString("%1: %2").arg(nameOf(*shown.run)).arg(shown.sample->step);
+        } else if (step != first) {
+            low = std::min(low, step), high = std::max(high, step);
+            others << QString("%1: %2").arg(nameOf(*shown.run)).arg(step);
         }
     }
-    return others.isEmpty() ? text : text + " (" + others.join(", ") + ')';
+    if (others.isEmpty()) return text;
+    const QString other = others.join(", ");
+    // The hover has the step of each.
+    return other.size() > kMostOther ? QString("at steps %1 to %2").arg(low).arg(high)
+                                     : text + " (" + other + ')';
 }
 
 void nameSteps(Figure& figure, const std::vector<ShownSample>& samples) {

@@ -28,8 +28,8 @@ std::vector<ShownSample> shownSamples(const PanelInput& input, const std::string
 /// The array of that name, or nullptr where it is absent, of another rank, or its data do not fill its shape.
 const NamedArray* arrayOf(const ProbeResult& sample, const std::string& name, std::size_t rank);
 
-/// "at step 20", or "at step 20 (Post-LN: 18)" where a run shows its own newest; empty without samples of the
-/// runs' own.
+/// "at step 20", or "at step 20 (Post-LN: 18)" where a run shows its own newest, or "at steps 18 to 30" where
+/// that would be long; empty without samples of the runs' own.
 QString atStep(const std::vector<ShownSample>& samples);
 
 /// Names the step of every mark that belongs to a run's own sample and does not name one yet.

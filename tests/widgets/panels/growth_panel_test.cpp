@@ -330,8 +330,9 @@ class GrowthPanelTest : public QObject {
         input.step = 25;
         f = buildGrowth(input);
         QVERIFY(f.plots.empty());
-        QCOMPARE(f.empty_text, "A: not measured at step 25 · nearest 20 / 30\n"
-                               "B: not measured at step 25 · nearest 18 / 30");
+        QCOMPARE(f.empty_text,
+                 "A: not measured at step 25 · nearest 20 / 30\n"
+                 "B: not measured at step 25 · nearest 18 / 30");
         input.step = 18;
         f = buildGrowth(input);
         QCOMPARE(f.plots.size(), 2u);
@@ -360,6 +361,12 @@ class GrowthPanelTest : public QObject {
         QCOMPARE(f.plots[0].curves[0].y[0], 31.0);
         QCOMPARE(f.plots[0].curves[1].y[0], 20.0);
         QCOMPARE(f.plots.size(), 1u);
+
+        // Long names would not fit into the line.
+        const RunData fork = sampled("Post-LN Δt 0.4082, fork at 175", {3, 17}),
+                      late = sampled("Late", {2, 44});
+        input.runs = {&a, &fork, &late};
+        QCOMPARE(buildGrowth(input).subtitle, "at steps 17 to 44");
     }
 
     void aRunThatEndedEarlyKeepsItsLastSampleWithoutARatio() {
