@@ -4,6 +4,7 @@
 #include "app/claim_details.h"
 #include "app/claim_texts.h"
 #include "app/claims_places.h"
+#include "app/text_size.h"
 #include "widgets/knobs/knob_table.h"
 #include "widgets/panels/panel_registry.h"
 
@@ -25,23 +26,6 @@ namespace {
 // px: the columns of a row
 constexpr int kGlyph = 14, kLeft = 8, kPadding = 6, kId = 30, kIdWidth = 92, kStatement = 130, kGap = 12,
               kVerdictWidth = 128;
-
-QFont sized(QFont font, int px, bool bold = false) {
-    font.setPixelSize(px);
-    font.setBold(bold);
-    return font;
-}
-
-int lineHeight(const QFont& font) {
-    return QFontMetrics(font).lineSpacing();
-}
-
-int heightOf(const QFont& font, int width, const QString& text) {
-    if (text.isEmpty()) return 0;
-    return QFontMetrics(font)
-        .boundingRect(QRect(0, 0, width, 10000), Qt::TextWordWrap | Qt::AlignLeft, text)
-        .height();
-}
 
 /// The label of a key's knob; empty where the window has none.
 QString knobLabel(const std::string& key) {

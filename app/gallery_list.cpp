@@ -3,6 +3,7 @@
 
 #include "app/gallery_texts.h"
 #include "app/lab/gallery_runs.h"
+#include "app/text_size.h"
 
 #include <QPainter>
 #include <QScrollBar>
@@ -13,22 +14,6 @@ namespace normscope::app {
 namespace {
 
 constexpr int kLeft = 10, kPadding = 6, kGap = 2, kGlyph = 12, kStateWidth = 170;  // px
-
-QFont sized(QFont font, int px, bool bold = false) {
-    font.setPixelSize(px);
-    font.setBold(bold);
-    return font;
-}
-
-int lineHeight(const QFont& font) {
-    return QFontMetrics(font).lineSpacing();
-}
-
-int heightOf(const QFont& font, int width, const QString& text) {
-    return QFontMetrics(font)
-        .boundingRect(QRect(0, 0, width, 10000), Qt::TextWordWrap | Qt::AlignLeft, text)
-        .height();
-}
 
 int headingHeight(const QFont& font, const QString& heading) {
     return heading.isEmpty() ? 0 : lineHeight(sized(font, 11, true)) + 8;
