@@ -7,6 +7,7 @@
 #include <QtTest>
 #include <cmath>
 #include <limits>
+#include <map>
 
 // Twenty steps of small stacks of every scheme, with both blocks, without gates and with them, on the
 // emulated CUDA device and on the CPU: losses, gradient norms and the weights after the last step.
@@ -19,8 +20,9 @@ inline constexpr int kSteps = 20;
 /// the optimizer can move a weight (steps times rate) where that is more.
 struct Apart {
     double loss = 0, grad_norm = 0, weights = 0;
-    std::string tensor;      ///< that of `weights`
-    double all_weights = 0;  ///< norm of the difference over that of the weights
+    std::string tensor;                     ///< that of `weights`
+    double all_weights = 0;                 ///< norm of the difference over that of the weights
+    std::map<std::string, double> tensors;  ///< `weights` of each
 };
 
 inline double relative(double difference, double scale) {
@@ -85,11 +87,9 @@ inline bool counts(const StackSpec& stack, const std::string& tensor) {
     return !tensor.ends_with(".bk") || stack.qk_norm != QkNorm::Off || stack.position == Position::Rope;
 }
 
-inline Apart compare(const Recipe& recipe) {
-    EmulatedCudaDevice device({grid::Schedule::Order::Drawn, 11, false});
-    const Trained there = train(recipe, device), here = train(recipe, cpu_device());
+inline Apart compare(const Recipe& recipe, const Trained& there, const Trained& here) {
     const double reach = kSteps * recipe.train.optimizer.lr;
-    Apart found{apart(there.loss, here.loss), apart(there.grad_norm, here.grad_norm), 0, ""};
+    Apart found{apart(there.loss, here.loss), apart(there.grad_norm, here.grad_norm), 0, "", 0, {}};
     if (here.loss.size() != kSteps) found.loss = std::numeric_limits<double>::quiet_NaN();
     double difference = 0, norm = 0;
     for (std::size_t k = 0; k < here.weights.size(); ++k) {
@@ -101,6 +101,7 @@ inline Apart compare(const Recipe& recipe) {
             difference += (actual.at(i) - expected[i]) * (actual[i] - expected[i]);
             norm += expected[i] * expected[i];
         }
+        found.tensors[here.weights[k].name] = w;
         if (!(w <= found.weights)) {
             found.weights = w;
             found.tensor = here.weights[k].name;
@@ -108,6 +109,17 @@ inline Apart compare(const Recipe& recipe) {
     }
     found.all_weights = std::sqrt(difference / norm);
     return found;
+}
+/// The emulated CUDA device with the CPU.
+inline Apart compare(const Recipe& recipe) {
+    EmulatedCudaDevice device({grid::Schedule::Order::Drawn, 11, false});
+    return compare(recipe, train(recipe, device), train(recipe, cpu_device()));
+}
+/// The CPU's float32 with its float64: what rounding alone does to this recipe.
+inline Apart rounding_of(const Recipe& recipe) {
+    Recipe exact = recipe;
+    exact.train.precision = Precision::Fp64;
+    return compare(recipe, train(recipe, cpu_device()), train(exact, cpu_device()));
 }
 
 /// The errors of a run are the roundings of single results: one that falls to the other side changes a result

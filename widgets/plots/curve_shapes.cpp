@@ -23,8 +23,51 @@ class ToPixels {
     PixelScale x_, y_;
 };
 
+/// Of the x values of one curve after the other: those of one table share their steps, which are converted
+/// once.
+class PixelsOfX {
+  public:
+    explicit PixelsOfX(const AxisMap& x) : scale_(x) {}
+    /// Valid until the next call; `values` must outlive that one.
+    const std::vector<double>& operator()(const std::vector<double>& values) {
+        if (!values_ || *values_ != values) {
+            pixels_.resize(values.size());
+            std::transform(values.begin(), values.end(), pixels_.begin(), scale_);
+        }
+        values_ = &values;
+        return pixels_;
+    }
+
+  private:
+    PixelScale scale_;
+    const std::vector<double>* values_ = nullptr;
+    std::vector<double> pixels_;
+};
+
 bool isFinite(const QPointF& p) {
     return std::isfinite(p.x()) && std::isfinite(p.y());
+}
+
+QPolygonF inPixels(const Curve& curve, PixelsOfX& pixelsOfX, const AxisMap& y) {
+    const std::size_t count = std::min(curve.x.size(), curve.y.size());
+    const std::vector<double>& x = pixelsOfX(curve.x);
+    const PixelScale toPixel(y);
+    QPolygonF points(static_cast<qsizetype>(count));
+    QPointF* const pixels = points.data();  // append() would test for other owners at every point
+    for (std::size_t i = 0; i < count; ++i)
+        pixels[i] = {x[i], std::isfinite(curve.y[i]) ? toPixel(curve.y[i]) : kNaN};
+    return points;
+}
+
+/// No point is outside or has no place, and no decimation is worth its time.
+bool isDrawnAsItIs(const QPolygonF& points, const QRectF& area, double column) {
+    constexpr double kMost = 4;  // points a column, as decimate() leaves them
+    if (points.size() < 2 || double(points.size()) * column > kMost * area.width()) return false;
+    const double left = area.left(), right = area.right(), top = area.top(), bottom = area.bottom();
+    bool inside = true;
+    for (const QPointF& p : points)
+        inside = inside & (p.x() >= left) & (p.x() <= right) & (p.y() >= top) & (p.y() <= bottom);
+    return inside;
 }
 
 void addGapMarks(const Curve& curve, const RenderStyle& style, const QColor& colour, PlotLayout& layout) {
@@ -58,7 +101,50 @@ void addGapMarks(const Curve& curve, const RenderStyle& style, const QColor& col
     }
 }
 
-void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, PlotLayout& layout) {
+/// Cut at gaps and clipped; pieces of one point are dots.
+void addPieces(const QPolygonF& points, bool line, const QRectF& area, double column, CurveShape& shape) {
+    for (const QPolygonF& piece : decimate(points, column)) {
+        for (const QPolygonF& part : clipPolyline(piece, area)) {
+            if (part.size() == 1)
+                shape.dots.append(part.front());
+            else if (line)
+                shape.pieces.push_back(part);
+        }
+    }
+}
+
+/// For a curve whose segments would only cover each other; else nothing.
+QVector<QLineF> columnsOf(const CurveShape& shape, const RenderStyle& style) {
+    constexpr double kDense = 1.25;  // points a column
+    constexpr qsizetype kFew = 200;
+    if (style.paths) return {};
+    QVector<qreal> dash = shape.dash;
+    for (qreal& length : dash) length *= shape.width;
+    QVector<QLineF> columns;
+    for (const QPolygonF& piece : shape.pieces) {
+        const double length = piece.back().x() - piece.front().x();
+        if (piece.size() <= kFew || double(piece.size()) <= kDense * length / style.column) return {};
+        columns += pixelColumns(piece, style.pixel, shape.width, dash);
+    }
+    return columns;
+}
+
+/// Of points inside the plot; a second one in a pixel would not be seen.
+QVector<QPointF> markersAt(const QPolygonF& points, const QRectF& area, double column) {
+    QVector<QPointF> dots;
+    const QRectF reach = area.adjusted(-0.5, -0.5, 0.5, 0.5);
+    std::unordered_set<std::int64_t> taken;
+    for (const QPointF& p : points) {
+        if (!isFinite(p) || !reach.contains(p)) continue;
+        const auto at = static_cast<std::int64_t>(p.x() / column);
+        const auto row = static_cast<std::int64_t>(p.y() / column);
+        if (taken.insert((at << 32) ^ (row & 0xffffffff)).second) dots.append(p);
+    }
+    return dots;
+}
+
+void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, PixelsOfX& pixelsOfX,
+              PlotLayout& layout) {
     const Curve& curve = plot.curves[index];
     LineShape pen = curvePen(curve, style);
     // Dots and dashes of more curves would cover each other's lines and distinguish nothing.
@@ -68,50 +154,16 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Plo
     CurveShape shape{index, pen.colour, pen.width, pen.dash, {}, {}, 0};
     shape.dot_size = curve.markers ? pen.width + 2.5 * style.unit : pen.width + 1.5 * style.unit;
 
-    // Points a pixel column, from which on segments would only cover each other.
-    constexpr double kDense = 1.25;
-    constexpr qsizetype kFew = 200;
-    const std::size_t count = std::min(curve.x.size(), curve.y.size());
-    QPolygonF points(static_cast<qsizetype>(count));
-    const ToPixels toPixels(layout);
-    QPointF* const pixels = points.data();  // append() would test for other owners at every point
-    for (std::size_t i = 0; i < count; ++i) pixels[i] = toPixels(curve.x[i], curve.y[i]);
-    for (const QPolygonF& piece : decimate(points, style.column)) {
-        for (const QPolygonF& part : clipPolyline(piece, layout.area)) {
-            if (part.size() == 1)
-                shape.dots.append(part.front());
-            else if (curve.line)
-                shape.pieces.push_back(part);
-        }
-    }
-    QVector<qreal> dash = pen.dash;
-    for (qreal& length : dash) length *= pen.width;
-    for (const QPolygonF& piece : shape.pieces) {
-        const bool is_dense =
-            piece.size() > kFew &&
-            double(piece.size()) > kDense * (piece.back().x() - piece.front().x()) / style.column;
-        if (style.paths || !is_dense) {
-            shape.columns.clear();
-            break;
-        }
-        if (shape.columns.isEmpty())
-            shape.columns = pixelColumns(piece, style.column, pen.width, dash);
-        else
-            shape.columns += pixelColumns(piece, style.column, pen.width, dash);
-    }
-    if (curve.markers && (!curve.line || !many)) {
-        shape.dots.clear();
-        const QRectF reach = layout.area.adjusted(-0.5, -0.5, 0.5, 0.5);
-        std::unordered_set<std::int64_t> taken;  // a second dot in one pixel would not be seen
-        for (const QPointF& p : points) {
-            if (!isFinite(p) || !reach.contains(p)) continue;
-            const auto column = static_cast<std::int64_t>(p.x() / style.column);
-            const auto row = static_cast<std::int64_t>(p.y() / style.column);
-            if (taken.insert((column << 32) ^ (row & 0xffffffff)).second) shape.dots.append(p);
-        }
-    }
+    const QPolygonF points = inPixels(curve, pixelsOfX, layout.y);
+    const bool as_it_is = !style.paths && isDrawnAsItIs(points, layout.area, style.column);
+    if (!as_it_is)
+        addPieces(points, curve.line, layout.area, style.column, shape);
+    else if (curve.line)
+        shape.pieces.push_back(points);
+    shape.columns = columnsOf(shape, style);
+    if (curve.markers && (!curve.line || !many)) shape.dots = markersAt(points, layout.area, style.column);
     // The gaps of a ghost were marked before, and a bound without a value does not apply there.
-    if (!isUnderlaid(curve.kind) && curve.kind != LineKind::Bound)
+    if (!as_it_is && !isUnderlaid(curve.kind) && curve.kind != LineKind::Bound)
         addGapMarks(curve, style, pen.colour, layout);
     layout.curves.push_back(std::move(shape));
 }
@@ -284,10 +336,11 @@ void addShapes(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
     for (const auto& band : plot.bands) addBand(band, style, layout);
     for (const auto& reference : plot.references) addReference(reference, style, layout);
     for (const auto& stems : plot.stems) addStems(stems, style, layout);
+    PixelsOfX pixelsOfX(layout.x);
     // Ghosts first: they are drawn below the other curves.
     for (const bool under : {true, false}) {
         for (std::size_t i = 0; i < plot.curves.size(); ++i) {
-            if (isUnderlaid(plot.curves[i].kind) == under) addCurve(plot, i, style, layout);
+            if (isUnderlaid(plot.curves[i].kind) == under) addCurve(plot, i, style, pixelsOfX, layout);
         }
     }
     for (const auto& curve : plot.curves) addEndMark(curve, style, layout);

@@ -73,7 +73,7 @@ QVector<QLineF> pixelColumns(const QPolygonF& piece, double column, double width
     const double period = std::accumulate(dash.begin(), dash.end(), 0.0);
     const auto inGap = [&](double x) {
         if (dash.size() < 2 || !(period > 0)) return false;
-        double at = std::fmod(x, period);
+        double at = x - columnOf(x, period) * period;
         for (qsizetype i = 0; i < dash.size(); ++i) {
             if (at < dash[i]) return i % 2 == 1;
             at -= dash[i];

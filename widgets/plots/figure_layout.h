@@ -57,8 +57,8 @@ struct CurveShape {
     std::vector<QPolygonF> pieces;  ///< decimated, cut at gaps, clipped to the plot area
     QVector<QPointF> dots;          ///< markers, and points with a gap on both sides
     double dot_size = 0;
-    /// Of a curve with more points than pixel columns, on a screen: a line a column from its lowest to its
-    /// highest point, which is drawn instead of the pieces, some ten times as fast.
+    /// Of a curve with more points than pixel columns, on a screen: a line for each column of device pixels
+    /// from its lowest to its highest point, which is drawn instead of the pieces, some ten times as fast.
     QVector<QLineF> columns = {};
 };
 

@@ -135,6 +135,7 @@ void PlotView::setCrosshair(std::optional<double> x) {
 void PlotView::rebuild() {
     dirty_ = !isVisible();
     if (dirty_) return;
+    style_.pixel = 1 / viewport()->devicePixelRatioF();
     if (view_state_.plots.empty() && !frozen_) {
         shown_ = figure_;
     } else {

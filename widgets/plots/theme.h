@@ -33,7 +33,8 @@ struct Theme {
 /// The family of all texts: "Inter" where it is installed, else `fallback`. Needs a QGuiApplication.
 QString typeFace(const QString& fallback = QStringLiteral("DejaVu Sans"));
 
-/// Dash pattern by run index in pen widths, empty = solid: solid, dashed, dotted, dash-dot, long dashes, short dashes
+/// Dash pattern by run index in pen widths, empty = solid: solid, dashed, dotted, dash-dot, long dashes, short
+/// dashes.
 QVector<qreal> runDash(int index);
 
 /// Where the names of curves are placed.
@@ -47,6 +48,7 @@ struct RenderStyle {
     double line = 1.5;           ///< width of a measured curve
     double thin = 1;             ///< bounds, drafts, ghosts, axes
     double column = 1;           ///< decimation: two points this near are one pixel
+    double pixel = 1;            ///< screen: a device pixel, less than 1 where the display is scaled
     double unit = 1;             ///< one pixel at 13 px text size; scales dots, gaps, chips
     bool paths = false;          ///< one path per curve (paper) instead of the faster line segments (screen)
     bool texts_outside = false;  ///< paper: a text that would cover a curve is placed in rows under the plots

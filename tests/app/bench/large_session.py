@@ -49,21 +49,20 @@ with h5py.File(small) as source, h5py.File(out, "w") as target:
     first = sorted(source["runs"])[0]
     for i in range(runs):
         name = "r%03d" % i
-        source.copy(source["runs"][first], target.require_group("runs"), name)
-        run = target["runs"][name]
+        old = source["runs"][first]
+        run = target.require_group("runs").create_group(name, track_order=True)
+        run.attrs.update(old.attrs)
         if "name" in run.attrs:
             run.attrs["name"] = np.bytes_("run %d" % i)
-        if "steps_overview" in run:
-            del run["steps_overview"]
-        if "checkpoints" in run:
-            del run["checkpoints"]
-        for column in list(run["steps"]):
-            old = run["steps"][column]
+        for member in old:
+            if member not in ("steps", "steps_overview", "checkpoints"):
+                source.copy(old[member], run, member)
+        table = run.create_group("steps", track_order=True)
+        table.attrs.update(old["steps"].attrs)
+        for column, short in old["steps"].items():
             values = np.arange(steps) if column == "step" else draw.normal(2, 0.1, steps)
             if column == "val_loss":
                 values[np.arange(steps) % 500 != 0] = np.nan  # measured now and then, as in training
-            attributes = dict(old.attrs)
-            del run["steps"][column]
-            new = run["steps"].create_dataset(column, data=values.astype(old.dtype))
-            new.attrs.update(attributes)
+            new = table.create_dataset(column, data=values.astype(short.dtype))
+            new.attrs.update(short.attrs)
         write_overview(run)
