@@ -27,21 +27,33 @@ class ToPixels {
 /// once.
 class PixelsOfX {
   public:
-    explicit PixelsOfX(const AxisMap& x) : scale_(x) {}
+    PixelsOfX(const AxisMap& x, double column) : scale_(x), column_(column) {}
     /// Valid until the next call; `values` must outlive that one.
     const std::vector<double>& operator()(const std::vector<double>& values) {
         if (!values_ || *values_ != values) {
             pixels_.resize(values.size());
             std::transform(values.begin(), values.end(), pixels_.begin(), scale_);
+            most_in_a_column_ = 0;
+            double cell = kNaN;
+            for (std::size_t i = 0, count = 0; i < pixels_.size(); ++i) {
+                const double at = std::floor(pixels_[i] / column_);
+                count = at == cell ? count + 1 : 1;
+                cell = at;
+                most_in_a_column_ = std::max(most_in_a_column_, count);
+            }
         }
         values_ = &values;
         return pixels_;
     }
+    /// Neighbours of the last call in one pixel column.
+    std::size_t mostInAColumn() const { return most_in_a_column_; }
 
   private:
     PixelScale scale_;
+    double column_;
     const std::vector<double>* values_ = nullptr;
     std::vector<double> pixels_;
+    std::size_t most_in_a_column_ = 0;
 };
 
 bool isFinite(const QPointF& p) {
@@ -59,10 +71,8 @@ QPolygonF inPixels(const Curve& curve, PixelsOfX& pixelsOfX, const AxisMap& y) {
     return points;
 }
 
-/// No point is outside or has no place, and no decimation is worth its time.
-bool isDrawnAsItIs(const QPolygonF& points, const QRectF& area, double column) {
-    constexpr double kMost = 4;  // points a column, as decimate() leaves them
-    if (points.size() < 2 || double(points.size()) * column > kMost * area.width()) return false;
+/// No point is outside or without a place on its axes.
+bool isInside(const QPolygonF& points, const QRectF& area) {
     const double left = area.left(), right = area.right(), top = area.top(), bottom = area.bottom();
     bool inside = true;
     for (const QPointF& p : points)
@@ -155,7 +165,9 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Pix
     shape.dot_size = curve.markers ? pen.width + 2.5 * style.unit : pen.width + 1.5 * style.unit;
 
     const QPolygonF points = inPixels(curve, pixelsOfX, layout.y);
-    const bool as_it_is = !style.paths && isDrawnAsItIs(points, layout.area, style.column);
+    // As nearly always: nothing to cut, clip or thin, and no gap to find.
+    const bool as_it_is = !style.paths && points.size() > 1 && isInside(points, layout.area) &&
+                          pixelsOfX.mostInAColumn() <= kMostInAColumn;
     if (!as_it_is)
         addPieces(points, curve.line, layout.area, style.column, shape);
     else if (curve.line)
@@ -336,7 +348,7 @@ void addShapes(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
     for (const auto& band : plot.bands) addBand(band, style, layout);
     for (const auto& reference : plot.references) addReference(reference, style, layout);
     for (const auto& stems : plot.stems) addStems(stems, style, layout);
-    PixelsOfX pixelsOfX(layout.x);
+    PixelsOfX pixelsOfX(layout.x, style.column);
     // Ghosts first: they are drawn below the other curves.
     for (const bool under : {true, false}) {
         for (std::size_t i = 0; i < plot.curves.size(); ++i) {

@@ -33,8 +33,8 @@ struct Theme {
 /// The family of all texts: "Inter" where it is installed, else `fallback`. Needs a QGuiApplication.
 QString typeFace(const QString& fallback = QStringLiteral("DejaVu Sans"));
 
-/// Dash pattern by run index in pen widths, empty = solid: solid, dashed, dotted, dash-dot, long dashes, short
-/// dashes.
+/// Dash pattern by run index in pen widths, empty = solid: solid, dashed, dotted, dash-dot, long dashes,
+/// short dashes.
 QVector<qreal> runDash(int index);
 
 /// Where the names of curves are placed.

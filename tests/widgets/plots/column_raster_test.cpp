@@ -128,6 +128,23 @@ class ColumnRasterTest : public QObject {
         }
     }
 
+    /// Where most columns have no point of their own, on a logarithmic axis, segments are smoother; many
+    /// points at its end are thinned first.
+    void curvesThatAreDenseInAPartHaveSegments() {
+        std::vector<double> x, y;
+        for (int i = 1; i <= 600; ++i) x.push_back(i), y.push_back(2 + std::sin(i * 0.7));
+        Figure figure;
+        figure.plots.push_back({});
+        figure.plots[0].curves.push_back(samples::curve("a", 0, x, y));
+        const RenderStyle style = screenStyle(Theme::make(Theme::Kind::Light));
+        for (const Scale scale : {Scale::Linear, Scale::Log}) {
+            figure.plots[0].x.scale = scale;
+            const FigureLayout layout = layoutFigure(figure, QSizeF(400, 300), style);
+            QVERIFY(!layout.plots[0].curves[0].pieces.empty());
+            QCOMPARE(layout.plots[0].curves[0].columns.isEmpty(), scale == Scale::Log);
+        }
+    }
+
     /// Dots of a curve without a line can be seen on the dense curve under them, which has their colour.
     void dotsWithoutALineHaveARim() {
         std::vector<double> x, y;
