@@ -225,7 +225,8 @@ void RemedyBox::showDrafts(const RemedyTrials& trials) {
     else if (best.empty())
         title = tr("No change that was drafted is enough");
     title_->setText(title);
-    title_->setToolTip(title);
+    title_->setToolTip(title + u'\n' +
+                       tr("Gradient: median of the training batches of the draft's last 4 steps"));
 
     QStringList short_texts, long_texts;
     for (const std::size_t i : trials.not_enough()) {

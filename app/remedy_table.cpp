@@ -36,6 +36,10 @@ void RemedyTable::setRows(const std::vector<Row>& rows, const QString& gradient_
         lines << QStringList{row.name, row.outcome, tr("loss %1").arg(row.loss),
                              gradient_title + u' ' + row.gradient}
                      .join(QStringLiteral(", "));
+    // The panel of gradients has other numbers under the same name.
+    lines << tr(
+        "Gradient: median of the training batches of the last 20 steps; the panel Gradients by depth "
+        "measures the held-out batch at the step shown");
     setAccessibleDescription(lines.join(QStringLiteral("; ")));
     setToolTip(lines.join(u'\n'));
     update();

@@ -132,6 +132,7 @@ class RemediesWindowTest : public QObject {
             QVERIFY(rows[i].loss.startsWith(QString::number(values.loss, 'g', 3)));
             QVERIFY(rows[i].loss.contains(QChar(0xb1)));
         }
+        QVERIFY(box(b)->table().toolTip().contains("median of the training batches of the last 20 steps"));
         // Every row is on screen.
         QVERIFY(box(b)->table().height() >= static_cast<int>(rows.size()) * RemedyTable::kLine);
         b.keepScreenshot("table", b.find<FindingsBand>("findingsBand"));
