@@ -199,8 +199,6 @@ class RemediesWindowTest : public QObject {
     }
 
     void theDefaultPostLnHasAtLeastTwoRemediesThatLearn() {
-        if (qEnvironmentVariableIsEmpty("NORMSCOPE_LONG"))
-            QSKIP("trains five runs of 200 steps: NORMSCOPE_LONG=1");
         WindowBench b;
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 600000);
@@ -215,10 +213,15 @@ class RemediesWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 600000);
         std::printf("Try all: %.1f s\n", static_cast<double>(clock.elapsed()) / 1e3);
         b.keepScreenshot("tried-light");
-        int learned = 0;
-        for (std::size_t i = 1; i < box(b)->table().rows().size(); ++i)
-            learned += box(b)->table().rows()[i].state == RunState::Finished;
-        QVERIFY(learned >= 2);
+        const auto learned = [&] {
+            const auto& rows = box(b)->table().rows();  // the failed run first
+            return rows.empty()
+                       ? 0
+                       : std::count_if(rows.begin() + 1, rows.end(), [](const RemedyTable::Row& row) {
+                             return row.state == RunState::Finished;
+                         });
+        };
+        QTRY_VERIFY(learned() >= 2);  // the band follows within 200 ms
     }
 };
 
