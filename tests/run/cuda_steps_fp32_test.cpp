@@ -7,13 +7,13 @@
 using namespace normscope;
 using namespace normscope::twenty_steps;
 
-/// Every weight. An entry whose gradient nearly cancels has few right digits in float32, and AdamW scales it
-/// up: there the devices may be apart by as much as the CPU's float32 is from its float64, which depends on
-/// the order in which the GEMM kernels of this processor add. Under LNS w2 of the last block has such
-/// entries: 2e-5 to 3e-5 from float64, and the devices 4e-6 to 1.5e-5 apart with the kernels of six
-/// processors.
-void verify_weights(const Recipe& recipe, const Apart& found) {
-    constexpr double kAllowed = 1e-5, kMostRounding = 1e-4;
+/// Every weight of a run with AdamW. An entry whose gradient nearly cancels has few right digits in float32,
+/// and AdamW scales it up: there the devices may be apart by as much as the CPU's float32 is from its
+/// float64, which depends on the order in which the GEMM kernels of this processor add. Under LNS w2 of the
+/// last block has such entries: 2e-5 to 3e-5 from float64, and the devices 4e-6 to 1.5e-5 apart with the
+/// kernels of six processors.
+void verify_scaled_up(const Recipe& recipe, const Apart& found) {
+    constexpr double kAllowed = 1e-5, kMostRounding = 5e-5;
     if (found.weights <= kAllowed) return;
     const Apart rounding = rounding_of(recipe);
     for (const auto& [name, apart] : found.tensors) {
@@ -26,17 +26,21 @@ void verify_weights(const Recipe& recipe, const Apart& found) {
 class CudaStepsFp32Test : public QObject {
     Q_OBJECT
 
-    static void verify_all(const Recipe& recipe) {
-        const Apart found = compare(recipe);
-        verify(found, {1e-5, 1e-5, 1e-5});
-        verify_weights(recipe, found);
-    }
-
   private Q_SLOTS:
     void adamw_data() { add_stacks(); }
-    void adamw() { verify_all(recipe_of(fetch_stack(), {})); }
+    void adamw() {
+        const Recipe recipe = recipe_of(fetch_stack(), {});
+        const Apart found = compare(recipe);
+        verify(found, {1e-5, 1e-5, 1e-5});
+        verify_scaled_up(recipe, found);
+    }
     void sgd_data() { add_stacks(); }
-    void sgd() { verify_all(recipe_of(fetch_stack(), {"optimizer.kind=sgd", "optimizer.lr=0.05"})); }
+    void sgd() {
+        const Apart found = compare(recipe_of(fetch_stack(), {"optimizer.kind=sgd", "optimizer.lr=0.05"}));
+        verify(found, {1e-5, 1e-5, 1e-5});
+        QVERIFY2(found.weights <= 1e-5,
+                 qPrintable(QString("%1: %2").arg(found.tensor.c_str()).arg(found.weights)));
+    }
 };
 
 QTEST_GUILESS_MAIN(CudaStepsFp32Test)
