@@ -162,6 +162,7 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Pix
     const bool many = plot.curves.size() > kMostDistinct;
     if (many && curve.kind != LineKind::Preview && curve.kind != LineKind::Bound) pen.dash = {};
     CurveShape shape{index, pen.colour, pen.width, pen.dash, {}, {}, 0};
+    shape.rim = !curve.line;  // else those of a held-out loss could not be seen on the loss
     shape.dot_size = curve.markers ? pen.width + 2.5 * style.unit : pen.width + 1.5 * style.unit;
 
     const QPolygonF points = inPixels(curve, pixelsOfX, layout.y);

@@ -57,6 +57,7 @@ struct CurveShape {
     std::vector<QPolygonF> pieces;  ///< decimated, cut at gaps, clipped to the plot area
     QVector<QPointF> dots;          ///< markers, and points with a gap on both sides
     double dot_size = 0;
+    bool rim = false;  ///< of the dots, in the background's colour: they lie on the lines of other curves
     /// Of a curve with more points than pixel columns, on a screen: a line for each column of device pixels
     /// from its lowest to its highest point, which is drawn instead of the pieces, some ten times as fast.
     QVector<QLineF> columns = {};

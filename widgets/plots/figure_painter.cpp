@@ -76,8 +76,7 @@ void paintCurves(QPainter& painter, const PlotLayout& plot, const RenderStyle& s
         }
         if (curve.dots.isEmpty()) continue;
         flush();
-        // A rim: else dots over another curve's line, as those of a held-out loss, could not be seen.
-        if (curve.pieces.empty())
+        if (curve.rim)
             paintDots(painter, curve.dots, curve.dot_size + 2 * style.unit, style.theme.background,
                       style.paths);
         paintDots(painter, curve.dots, curve.dot_size, curve.colour, style.paths);

@@ -7,6 +7,7 @@
 #include "widgets/plots/figure_painter.h"
 
 #include <QtTest>
+#include <algorithm>
 #include <cmath>
 
 using namespace normscope::widgets;
@@ -142,6 +143,32 @@ class ColumnRasterTest : public QObject {
             const FigureLayout layout = layoutFigure(figure, QSizeF(400, 300), style);
             QVERIFY(!layout.plots[0].curves[0].pieces.empty());
             QCOMPARE(layout.plots[0].curves[0].columns.isEmpty(), scale == Scale::Log);
+        }
+    }
+
+    /// The head of a stem touches it.
+    void stemsReachTheirHeads() {
+        Figure figure;
+        figure.plots.push_back({});
+        figure.plots[0].stems.push_back({});
+        figure.plots[0].stems[0].x = {1, 2, 3};
+        figure.plots[0].stems[0].y = {1, 2, 3};
+        const RenderStyle style = screenStyle(Theme::make(Theme::Kind::Light));
+        const FigureLayout layout = layoutFigure(figure, QSizeF(400, 300), style);
+        QImage image(400, 300, QImage::Format_RGB32);
+        image.fill(kEmpty);
+        {
+            QPainter painter(&image);
+            paintFigure(painter, layout, style);
+        }
+        const PlotLayout& plot = layout.plots[0];
+        const int column = static_cast<int>(plot.x.toPixel(2));
+        for (int row = static_cast<int>(plot.y.toPixel(2)); row < static_cast<int>(plot.y.toPixel(0)) - 1;
+             ++row) {
+            const int darkest =
+                std::min({qGray(image.pixel(column - 1, row)), qGray(image.pixel(column, row)),
+                          qGray(image.pixel(column + 1, row))});
+            QVERIFY2(darkest < 190, qPrintable(QString("row %1: %2").arg(row).arg(darkest)));
         }
     }
 
