@@ -5,6 +5,7 @@
 #include "widgets/export/csv.h"
 #include "widgets/panels/panel_registry.h"
 #include "widgets/plots/glyph.h"
+#include "widgets/plots/view_state.h"
 
 #include <QActionGroup>
 #include <QApplication>
@@ -189,7 +190,9 @@ void PanelCell::setViews(const std::map<std::string, widgets::PlotViewState>& vi
 
 void PanelCell::setTextSizes(int text_px, double line_px) {
     plot_->setSizes(text_px, line_px);
-    const bool large = large_ = text_px >= 18;
+    const bool large = text_px >= 18;
+    if (large != large_) drawn_.reset();
+    large_ = large;
     header_->setFixedHeight(large ? 2 * text_px - 4 : kHeaderHeight);
     header_->setAutoFillBackground(large);  // one surface with the headline above
     header_->layout()->setContentsMargins(large ? kLargeMargin : 6, 0, 4, 0);
@@ -200,6 +203,7 @@ void PanelCell::setTextSizes(int text_px, double line_px) {
         type.setBold(text == menu_);
         text->setFont(type);
     }
+    refresh();
     elideSubtitle();
     showTools();
 }
@@ -212,10 +216,14 @@ void PanelCell::refresh() {
     drawn_ = std::move(key);
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
-    auto figure = std::make_shared<const widgets::Figure>(lab_.figure(panel_, options_[panel_]));
+    widgets::Figure current = lab_.figure(panel_, options_[panel_]);
+    if (large_) current = widgets::withoutRatio(std::move(current));  // too low for two large labels
+    auto figure = std::make_shared<const widgets::Figure>(std::move(current));
     const auto built = Clock::now();
     menu_->setText(figure->title + QStringLiteral(" ▾"));  // of the quantity where a panel shows several
     full_subtitle_ = figure->subtitle;
+    if (figure->quantity_in_header && !figure->plots.empty())
+        full_subtitle_.prepend(figure->plots.front().y.text() + QStringLiteral(" · "));
     elideSubtitle();
     plot_->setFigure(std::move(figure));
     const auto milliseconds = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };

@@ -37,7 +37,6 @@ void checkTexts(const PlotView& view, QStringList& faults) {
     const Theme theme = themeOf(view.palette());
     RenderStyle style = screenStyle(theme);
     for (const Collision& found : collisionsIn(layout, style)) {
-        if (found.kind == Collision::Kind::TextOnCurve) continue;  // of printed figures
         faults << collisionTexts({found}).join(QString());
     }
     const auto check = [&](const TextShape& text) {
@@ -67,18 +66,26 @@ void checkAxes(const PlotView& view, QStringList& faults) {
         if (!hasData(figure.plots[i]) && figure.empty_text.isEmpty())
             faults << QStringLiteral("plot %1 has neither data nor a sentence").arg(i + 1);
         // Strips and small multiples have less space; maps have a label a row.
-        if (!plot.cells.empty() || figure.plots[i].is_ratio || figure.side_by_side) continue;
+        if (!plot.cells.empty()) continue;
+        // Small multiples share the labels of their first column and of their last row.
+        const bool grid = figure.side_by_side && figure.shared_axes;
+        const bool first_column = !grid || plot.area.left() <= layout.plots.front().area.left();
         const int y = labelled(plot.y_ticks), x = labelled(plot.x_ticks);
         const bool low = plot.area.height() < view.height() / 3.0;  // a strip: decades have few labels
-        if (y < (low ? 2 : 4) || y > 8) faults << QStringLiteral("the y axis has %1 labels").arg(y);
+        if (first_column && (y < (low ? 2 : 4) || y > 8))
+            faults << QStringLiteral("the y axis has %1 labels").arg(y);
         const bool few = figure.plots[i].x.integers && plot.x.high - plot.x.low < 5;
         const bool last = i + 1 == layout.plots.size();
         if (last && !few && (x < 4 || x > 8)) faults << QStringLiteral("the x axis has %1 labels").arg(x);
     }
-    // The space from the axis to the panel's right end holds the curves' names, which are part of the plot.
-    const double share = (view.width() - all.left()) * all.height() / (double(view.width()) * view.height());
+    const double share = all.width() * all.height() / (double(view.width()) * view.height());
     if (share < kLeastShare)
-        faults << QStringLiteral("the plot fills %1 % of its panel").arg(qRound(100 * share));
+        faults << QStringLiteral("the plot fills %1 % of its panel (%2 x %3 of %4 x %5)")
+                      .arg(qRound(100 * share))
+                      .arg(all.width())
+                      .arg(all.height())
+                      .arg(view.width())
+                      .arg(view.height());
 }
 
 bool isShown(const QWidget* widget) {
@@ -122,13 +129,16 @@ void checkWidgets(const app::MainWindow& window, QStringList& faults) {
 
 QStringList illegible(const app::MainWindow& window) {
     QStringList faults;
+    int plots = 0;
     for (const PlotView* plot : window.findChildren<PlotView*>()) {
-        if (!isShown(plot)) continue;
+        if (!plot->isVisible()) continue;
+        ++plots;
         QStringList own;
         checkTexts(*plot, own);
         checkAxes(*plot, own);
         for (const QString& fault : own) faults << plot->shownFigure().title + QStringLiteral(": ") + fault;
     }
+    if (plots == 0) faults << QStringLiteral("no plot is shown");
     checkWidgets(window, faults);
     faults.removeDuplicates();
     return faults;

@@ -108,6 +108,7 @@ class StepFlagsWindowTest : public QObject {
         QCOMPARE(test::illegible(*b.window), QStringList());
         b.keepScreenshot("flags-light");
         b.window->setDark(true);
+        QTest::qWait(50);  // the next paint lays the plots out in the new colours
         QCOMPARE(test::illegible(*b.window), QStringList());
         b.keepScreenshot("flags-dark");
         b.window->setDark(false);

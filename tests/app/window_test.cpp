@@ -126,6 +126,7 @@ class WindowTest : public QObject {
             QString subtitle = QStringLiteral("at step 0");
             if (std::string(panel) == "jacobian")  // of one token, which it names
                 subtitle += QStringLiteral(" · last token, sequence 1 of 8");
+            if (std::string(panel) == "training") subtitle.prepend(QStringLiteral("loss (nat) · "));
             if (std::string(panel) == "gradients") subtitle += QStringLiteral(" · held-out batch");
             QCOMPARE(cell->findChild<QLabel*>("subtitle")->text(), subtitle);
             const widgets::PlotLayout& drawn = cell->plot()->figureLayout().plots.at(0);

@@ -172,6 +172,8 @@ class Grouper {
             median.runs = values.runs;
             median.y_error.clear();
             median.end = {};
+            if (!median.end_value.isEmpty() && !median.y.empty())
+                median.end_value = lossText(median.y.back());
             if (series.curves.size() > 1) median.branch.reset();
             median.step = step;
             median.markers = !median.line || values.x.size() == 1;
@@ -243,7 +245,7 @@ class Grouper {
                 lines.push_back(line);
                 continue;
             }
-            if (!floors.count(name)) lines.push_back({line.orientation, line.value, name});
+            if (!floors.count(name)) lines.push_back({line.orientation, line.value, name, line.inside});
             floors[name].push_back(line.value);
         }
         for (ReferenceLine& line : lines) {

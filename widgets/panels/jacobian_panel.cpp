@@ -85,7 +85,7 @@ QString spoken(const ShownSample& shown, const std::vector<Spectrum>& spectra) {
     return text;
 }
 
-constexpr std::ptrdiff_t kMostInOnePlot = 2;  // fans that cover each other are not legible
+constexpr std::ptrdiff_t kMostInOnePlot = 1;  // fans that cover each other are not legible
 
 /// A small fan per run side by side, on one scale.
 void spreadRuns(Figure& figure, const std::vector<ShownSample>& samples) {
@@ -165,12 +165,6 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
     const auto own =
         std::count_if(samples.begin(), samples.end(), [](const ShownSample& shown) { return shown.own(); });
     const bool one_plot = own <= kMostInOnePlot;
-    if (auto strip = one_plot ? ratioStrip(figure.plots.front()) : std::nullopt) {
-        QString& label = strip->y.label;
-        if (label.startsWith("Ratio")) label[0] = 'r';
-        label = "median " + label;
-        figure.plots.push_back(std::move(*strip));
-    }
     bool bounded = false;
     if (with_bound)
         for (Curve& bound : bounds) {
@@ -185,6 +179,7 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
         }
     if (!one_plot) {
         spreadRuns(figure, samples);
+        figure.notes.push_back({"light: min–max, dark: 5–95 %, line: median"});
         if (bounded) figure.notes.push_back({"dash-dotted: bound on σ_min"});
     }
     figure.subtitle = atStep(samples);

@@ -45,7 +45,7 @@ QString titleOf(const std::string& column) {
     return "Loss";
 }
 
-constexpr Floor kFloors[] = {{"ln V", &RunData::ln_vocab},
+constexpr Floor kFloors[] = {{"uniform guess", &RunData::ln_vocab},
                              {"unigram entropy", &RunData::unigram_entropy},
                              {"entropy rate", &RunData::entropy_rate}};
 
@@ -62,7 +62,7 @@ void addFloors(Plot& plot, const PanelInput& input) {
         for (const auto& [value, run_name] : distinct) {
             const QString label = QString("%1 %2").arg(floor.name, numberText(value, 3));
             plot.references.push_back(
-                {Qt::Horizontal, value, distinct.size() == 1 ? label : label + " (" + run_name + ')'});
+                {Qt::Horizontal, value, distinct.size() == 1 ? label : label + " (" + run_name + ')', true});
         }
     }
 }
@@ -198,6 +198,7 @@ Figure buildTraining(const PanelInput& input) {
     figure.title = titleOf(column);
     figure.quantity = quantity.name;
     figure.unit = quantity.unit;
+    figure.quantity_in_header = true;
     figure.formula = quantity.formula;
     if (loss) {
         figure.formula += "\nfloors: ln V (uniform), unigram entropy, entropy rate of the source";
@@ -233,6 +234,7 @@ Figure buildTraining(const PanelInput& input) {
                     {floor * (1 - kStallShare), floor * (1 + kStallShare), "", curve.role});
         }
         last_step = std::max(last_step, curve.x.back());
+        if (loss) curve.end_value = lossText(curve.y.back());
         parts << spoken(curve, curve.end);
         plot.curves.push_back(std::move(curve));
         if (loss && options.at("validation") == "on")

@@ -18,6 +18,7 @@ struct Box {
 /// The ink of a text: its advance, capitals to descenders.
 QRectF inkOf(const QRectF& rect, int flags, const QString& text, const QFont& font) {
     const QFontMetricsF metrics(font);
+    if (flags & Qt::TextWordWrap) return metrics.boundingRect(rect, flags, text);
     const double width = metrics.horizontalAdvance(text);
     const double left = flags & Qt::AlignHCenter ? rect.center().x() - width / 2
                         : flags & Qt::AlignRight ? rect.right() - width

@@ -72,6 +72,7 @@ struct Curve {
     bool line = true;          ///< off: the points are not joined
     EndMark end;
     bool label_at_end = true;
+    QString end_value = {};                 ///< after the name at the line's end: the last value
     std::optional<std::int64_t> step = {};  ///< step of measurement; nullopt where x is the step
     std::vector<double> y_error = {};       ///< standard error of each y; empty = exact or not known
     std::vector<int> runs = {};  ///< of a group's median: how many runs each y is the median of; else empty
@@ -103,6 +104,7 @@ struct ReferenceLine {
     Qt::Orientation orientation = Qt::Horizontal;
     double value = 0;
     QString label;
+    bool inside = false;  ///< screen: the label is at the line in the plot, not in the column of names
 };
 
 /// A flat shaded band across the plot (the unigram entropy that a stalled run did not get below).
@@ -126,6 +128,9 @@ struct Axis {
     std::optional<std::pair<double, double>> range;  ///< fixed by the panel; else the data with 5 % margin
     std::vector<NamedTick> ticks;
     bool integers = false;  ///< steps, layers: ticks at whole numbers only
+
+    /// "loss (nat)".
+    QString text() const { return unit.isEmpty() ? label : QStringLiteral("%1 (%2)").arg(label, unit); }
 };
 
 /// What a cell of runs holds besides its value.
@@ -225,18 +230,19 @@ struct ColourKey {
 
 /// The complete figure of a panel.
 struct Figure {
-    QString panel;                  ///< id: growth, gradients, jacobian, training, null_space, theta, …
-    QString title;                  ///< "Growth"
-    QString subtitle;               ///< "at step 0"
-    QString quantity;               ///< what the y value is, for hover and CSV: "RMS of the hidden state"
-    QString unit;                   ///< of the quantity; empty when dimensionless
-    QString formula;                ///< plain text, shown by "?"
-    QString source;                 ///< paper and equation
-    QString erratum;                ///< where the paper is wrong, or empty
-    QStringList x_names;            ///< name of each whole-number x, e.g. "layer 3 · ffn"; may be empty
-    std::vector<double> x_name_at;  ///< the x each name belongs to; same length as x_names
-    QStringList run_names;          ///< of run 0, 1, … of the roles, for the CSV; may be empty
-    bool side_by_side = false;      ///< plots share rows (one per run) rather than a column
+    QString panel;                    ///< id: growth, gradients, jacobian, training, null_space, theta, …
+    QString title;                    ///< "Growth"
+    QString subtitle;                 ///< "at step 0"
+    QString quantity;                 ///< what the y value is, for hover and CSV: "RMS of the hidden state"
+    QString unit;                     ///< of the quantity; empty when dimensionless
+    bool quantity_in_header = false;  ///< where a panel's header has the title, it also names y
+    QString formula;                  ///< plain text, shown by "?"
+    QString source;                   ///< paper and equation
+    QString erratum;                  ///< where the paper is wrong, or empty
+    QStringList x_names;              ///< name of each whole-number x, e.g. "layer 3 · ffn"; may be empty
+    std::vector<double> x_name_at;    ///< the x each name belongs to; same length as x_names
+    QStringList run_names;            ///< of run 0, 1, … of the roles, for the CSV; may be empty
+    bool side_by_side = false;        ///< plots share rows (one per run) rather than a column
     bool shared_axes =
         false;  ///< with side_by_side: small multiples, in rows and columns on one x and y range
     std::optional<ColourKey> colour_key = {};  ///< with shared_axes

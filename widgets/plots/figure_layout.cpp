@@ -32,14 +32,11 @@ bool isEmpty(const Plot& plot) {
            plot.plateaus.empty() && plot.maps.empty();
 }
 
-QString axisText(const Axis& axis) {
-    return axis.unit.isEmpty() ? axis.label : QStringLiteral("%1 (%2)").arg(axis.label, axis.unit);
-}
-
 /// The margins that a plot needs around its area.
 struct Surround {
     double left = 0, right = 0, top = 0, flags = 0, lane = 0, bottom = 0;
-    bool x_labels = true;  ///< false where the plot below shows the same axis
+    bool x_labels = true;        ///< false where the plot below shows the same axis
+    bool x_name_inline = false;  ///< the name of x is right of the last tick label
 };
 
 class Layouter {
@@ -51,7 +48,7 @@ class Layouter {
           unit_(style.unit),
           row_(textSize(QStringLiteral("X"), Font::Small, style).height()) {
         layout_.size = size;
-        const double pad = 6 * unit_;
+        const double pad = style.margin * unit_;
         content_ =
             QRectF(pad, pad, std::max(1.0, size.width() - 2 * pad), std::max(1.0, size.height() - 2 * pad));
     }
@@ -194,6 +191,18 @@ class Layouter {
         out.y.low = y.first, out.y.high = y.second;
     }
 
+    /// Right of the plot area, with half of the last tick's label.
+    double inlineNameWidth(const Plot& plot) const {
+        return textSize(QStringLiteral("00"), Font::Small, style_).width() / 2 + 6 * unit_ +
+               textSize(plot.x.text(), Font::Small, style_).width();
+    }
+
+    /// Empty where the panel's header has it.
+    QString yName(std::size_t i) const {
+        const bool in_header = figure_.quantity_in_header && !style_.show_title && i == 0;
+        return in_header ? QString() : figure_.plots[i].y.text();
+    }
+
     void measure(std::size_t i) {
         const Plot& plot = figure_.plots[i];
         Surround& around = around_[i];
@@ -201,7 +210,7 @@ class Layouter {
         const auto sharing = plotsSharingX(figure_, i);
         around.x_labels =
             figure_.side_by_side || last || std::find(sharing.begin(), sharing.end(), i + 1) == sharing.end();
-        if (!plot.heading.isEmpty() || !plot.y.label.isEmpty() || !plot.maps.empty())
+        if (!plot.heading.isEmpty() || !yName(i).isEmpty() || !plot.maps.empty())
             around.top = 1.4 * row_;  // a tick label at the upper end of the axis extends half above it
         else
             around.top = row_ / 2;
@@ -210,7 +219,6 @@ class Layouter {
         if (around.flags > 0) around.top = std::max(around.top, around.top - 0.4 * row_ + around.flags);
         if (!plot.lane_label.isEmpty()) around.lane = laneRows(plot) * row_ + 2 * unit_;
         around.bottom = around.lane + (around.x_labels ? row_ + 5 * unit_ : 4 * unit_);
-        if (around.x_labels && !plot.x.label.isEmpty()) around.bottom += row_;
         around.right = 12 * unit_;
         if (!plot.maps.empty())
             around.right = std::max(around.right, widthRightOf(plot.maps.front(), style_));
@@ -219,15 +227,26 @@ class Layouter {
             around.right, std::min(endLabelWidth(plot, style_), kMostForNames * content_.width() / columns));
     }
 
+    /// The name of x lies in the space right of the plots where it fits, else in a row of its own.
+    void nameX(std::size_t i) {
+        const Plot& plot = figure_.plots[i];
+        Surround& around = around_[i];
+        around.x_name_inline = style_.axis_names_inline && inlineNameWidth(plot) <= around.right;
+        if (around.x_labels && !plot.x.label.isEmpty() && !around.x_name_inline) around.bottom += row_;
+    }
+
     /// Ticks of the y axes depend on the heights alone, so heights come first, then margins, then widths.
     void place() {
         const std::size_t count = figure_.plots.size();
-        double height = content_.height(), shares = 0;
+        double height = content_.height(), shares = 0, left = 0, right = 0;
+        for (const Surround& around : around_) right = std::max(right, around.right);
         for (std::size_t i = 0; i < count; ++i) {
+            around_[i].right = right;
+            nameX(i);
             if (!figure_.side_by_side) height -= around_[i].top + around_[i].bottom;
             shares += std::max(0.0, figure_.plots[i].height_share);
         }
-        double top = content_.top(), left = 0, right = 0;
+        double top = content_.top();
         double shared_top = 0, shared_bottom = 0;
         for (const auto& a : around_)
             shared_top = std::max(shared_top, a.top), shared_bottom = std::max(shared_bottom, a.bottom);
@@ -244,7 +263,6 @@ class Layouter {
             top = area.bottom() + around.bottom;
             addYTicks(i);
             left = std::max(left, around.left);
-            right = std::max(right, around.right);
         }
         const double width =
             figure_.side_by_side ? content_.width() / static_cast<double>(count) : content_.width();
@@ -272,7 +290,7 @@ class Layouter {
     void placeInGrid() {
         const std::size_t count = layout_.plots.size();
         const Plot& first = figure_.plots.front();
-        if (const QString text = axisText(first.y); !text.isEmpty()) {
+        if (const QString text = first.y.text(); !text.isEmpty()) {
             addText(QRectF(content_.left(), content_.top(), content_.width(), row_),
                     Qt::AlignLeft | Qt::AlignVCenter, text, style_.theme.muted, Font::Small);
             y_row_ = QRectF(content_.left(), content_.top(), content_.width(), row_);
@@ -282,15 +300,24 @@ class Layouter {
         if (!first.maps.empty())
             content_.setRight(content_.right() - widthRightOf(first.maps.front(), style_));
         const QRectF x_row(content_.left(), content_.bottom() - row_, content_.width(), row_);
-        const bool named = !first.x.label.isEmpty();
+        const bool inline_name = style_.axis_names_inline;  // left of the last row's tick labels
+        const bool named = !first.x.label.isEmpty() && !inline_name;
         if (named) content_.setBottom(content_.bottom() - row_);
         grid_ = gridFor(static_cast<int>(count), content_.size());
+        double widest = 0;  // fewer columns where a heading does not fit above its plot
+        for (const Plot& plot : figure_.plots)
+            widest = std::max(widest, textSize(plot.heading, Font::Text, style_).width() + unit_);
+        const double labels = textSize(QStringLiteral("10⁻¹⁰"), Font::Small, style_).width();
+        while (grid_.columns > 1 && widest > (content_.width() - labels) / grid_.columns - kGridGap * unit_) {
+            --grid_.columns;
+            grid_.rows = (static_cast<int>(count) + grid_.columns - 1) / grid_.columns;
+        }
         const auto columns = static_cast<std::size_t>(grid_.columns);
         const double rows = grid_.rows, heading = 1.1 * row_, ticks = row_ + 5 * unit_,
                      gap = kGridGap * unit_;
         double lane = 0;  // of one height, so that the plots of a row end at one
         for (const Plot& plot : figure_.plots)
-            if (!plot.lane_label.isEmpty()) lane = std::max(lane, laneRows(plot) * row_);
+            if (!plot.lane_label.isEmpty()) lane = std::max(lane, (laneRows(plot) + 0.6) * row_);
         const double extra = heading + lane + kRowGap * unit_;
         const double height =
             std::max(1.0, (content_.height() - rows * extra - (ticks - kRowGap * unit_)) / rows);
@@ -308,6 +335,8 @@ class Layouter {
             addYTicks(i);
             left = std::max(left, around.left);
         }
+        if (inline_name)
+            left = std::max(left, textSize(first.x.text(), Font::Small, style_).width() + 12 * unit_);
         const double width = (content_.width() - left - gap * static_cast<double>(columns - 1) - gap / 2) /
                              static_cast<double>(columns);
         for (std::size_t i = 0; i < count; ++i) {
@@ -320,7 +349,10 @@ class Layouter {
         }
         if (named)
             addText(QRectF(content_.left() + left, x_row.top(), content_.width() - left, row_),
-                    Qt::AlignHCenter | Qt::AlignVCenter, axisText(first.x), style_.theme.muted, Font::Small);
+                    Qt::AlignHCenter | Qt::AlignVCenter, first.x.text(), style_.theme.muted, Font::Small);
+        if (inline_name)
+            addText(QRectF(content_.left(), content_.bottom() - row_, left - 12 * unit_, row_),
+                    Qt::AlignLeft | Qt::AlignVCenter, first.x.text(), style_.theme.muted, Font::Small);
     }
 
     std::size_t lastOfFirstRow() const {
@@ -335,7 +367,7 @@ class Layouter {
         for (const PlotLayout& plot : layout_.plots) merged = std::max(merged, plot.merged);
         QStringList parts{first.maps.front().scale_label, mergedText(merged)};
         parts.removeAll(QString());
-        const double left = textSize(axisText(first.y), Font::Small, style_).width() + 8 * unit_;
+        const double left = textSize(first.y.text(), Font::Small, style_).width() + 8 * unit_;
         const QFontMetricsF metrics(style_.small);
         const QRectF rest = y_row_.adjusted(left, 0, 0, 0);
         addText(rest, Qt::AlignRight | Qt::AlignVCenter,
@@ -462,8 +494,8 @@ class Layouter {
         takeLeft(plot.heading, heading, Font::Text);
         // Maps next to each other name their common axis once.
         const bool named_before =
-            figure_.side_by_side && i > 0 && axisText(plot.y) == axisText(figure_.plots[i - 1].y);
-        if (!isGrid() && !named_before) takeLeft(axisText(plot.y), style_.theme.muted, Font::Small);
+            figure_.side_by_side && i > 0 && plot.y.text() == figure_.plots[i - 1].y.text();
+        if (!isGrid() && !named_before) takeLeft(yName(i), style_.theme.muted, Font::Small);
         if (!plot.maps.empty() && !plot.maps.front().scale_label.isEmpty() && !isGrid()) {
             const QString& label = plot.maps.front().scale_label;
             const double width =
@@ -472,9 +504,15 @@ class Layouter {
                       style_.theme.muted, Font::Small);
             space.above.setRight(end - width - 8 * unit_);
         }
-        if (around.x_labels && !plot.x.label.isEmpty() && !isGrid()) {
+        if (around.x_labels && !plot.x.label.isEmpty() && around.x_name_inline) {
+            double left = area.right() + 6 * unit_;
+            for (const TickShape& tick : out.x_ticks)
+                if (!tick.label_rect.isNull()) left = std::max(left, tick.label_rect.right() + 6 * unit_);
+            axisTitle(QRectF(left, area.bottom() + around.lane + 5 * unit_, end - left, row_),
+                      Qt::AlignLeft | Qt::AlignVCenter, plot.x.text(), style_.theme.muted, Font::Small);
+        } else if (around.x_labels && !plot.x.label.isEmpty() && !isGrid()) {
             const QRectF row(area.left(), area.bottom() + around.bottom - row_, area.width(), row_);
-            const QString text = axisText(plot.x);
+            const QString text = plot.x.text();
             axisTitle(row, Qt::AlignHCenter | Qt::AlignVCenter, text, style_.theme.muted, Font::Small);
             // A chip is placed in its half; a single chip may use the wider free half.
             const double half = (row.width() - textSize(text, Font::Small, style_).width()) / 2 - 8 * unit_;
@@ -503,11 +541,26 @@ class Layouter {
     FigureLayout layout_;
 };
 
+/// On a screen names take little of the plot's width; long ones are in rows under it. (Paper tries first.)
+bool namesAreWide(const Figure& figure, const QSizeF& size, const RenderStyle& style) {
+    constexpr double kMost = 0.22;
+    if (style.texts_outside || style.legend != LegendPlace::Direct || figure.side_by_side) return false;
+    const auto has_stems = [](const Plot& plot) { return !plot.stems.empty(); };  // rows name curves alone
+    if (std::any_of(figure.plots.begin(), figure.plots.end(), has_stems)) return false;
+    RenderStyle below = style;
+    below.legend = LegendPlace::Below;
+    return std::any_of(figure.plots.begin(), figure.plots.end(), [&](const Plot& plot) {
+        const double width = endLabelWidth(plot, style);
+        return width > kMost * size.width() && width > endLabelWidth(plot, below);
+    });
+}
+
 }  // namespace
 
 FigureLayout layoutFigure(const Figure& figure, const QSizeF& size, const RenderStyle& style) {
     OutsideTexts outside;
     RenderStyle tried = style;
+    if (namesAreWide(figure, size, style)) tried.legend = LegendPlace::Below;
     for (;;) {
         FigureLayout layout = Layouter(figure, size, tried, outside).run();
         if (!style.texts_outside) return layout;

@@ -7,7 +7,7 @@
 namespace normscope::widgets {
 
 PlotGrid gridFor(int count, const QSizeF& size) {
-    constexpr double kAspect = 4.0 / 3;
+    constexpr double kAspect = 1;
     PlotGrid best;
     double least = INFINITY;
     for (int columns = 1; columns <= std::max(1, count); ++columns) {

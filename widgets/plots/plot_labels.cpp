@@ -5,11 +5,13 @@
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/curve_shapes.h"
 #include "widgets/plots/label_spread.h"
+#include "widgets/plots/occupancy.h"
 
 #include <QFontMetricsF>
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace normscope::widgets {
@@ -32,6 +34,27 @@ bool isLabelled(const Curve& curve) {
     return curve.label_at_end && !curve.name.isEmpty();
 }
 
+QString endText(const Curve& curve) {
+    return curve.end_value.isEmpty() ? curve.name : curve.name + u' ' + curve.end_value;
+}
+
+/// With the widest digit for each: the plot keeps its width while a value changes.
+double steadyWidth(const QString& text, const QFontMetricsF& metrics) {
+    QChar widest = u'0';
+    for (char16_t digit = u'1'; digit <= u'9'; ++digit)
+        if (metrics.horizontalAdvance(QChar(digit)) > metrics.horizontalAdvance(widest))
+            widest = QChar(digit);
+    QString wide = text;
+    for (QChar& c : wide)
+        if (c.isDigit()) c = widest;
+    return metrics.horizontalAdvance(wide);
+}
+
+/// Of a line whose name is placed at it: paper has the names of all lines in one column.
+bool isNamedInside(const ReferenceLine& line, const RenderStyle& style) {
+    return line.inside && !style.texts_outside;
+}
+
 /// Names are placed right of the plot, at the height where their line ends, moved apart to avoid overlap.
 void addEndLabels(const Plot& plot, const RenderStyle& style, const LabelSpace& space, PlotLayout& layout) {
     const double right = space.right;
@@ -51,7 +74,7 @@ void addEndLabels(const Plot& plot, const RenderStyle& style, const LabelSpace& 
         for (const auto& curve : plot.curves) {
             const bool ghost = isUnderlaid(curve.kind);
             if (isLabelled(curve))
-                add(curve.name, lastVisiblePoint(curve, layout),
+                add(endText(curve), lastVisiblePoint(curve, layout),
                     ghost ? style.theme.muted : style.theme.colour(curve.role));
         }
     }
@@ -67,7 +90,7 @@ void addEndLabels(const Plot& plot, const RenderStyle& style, const LabelSpace& 
     const std::size_t names = labels.size();
     for (const auto& line : plot.references) {
         const QPointF end(area.right(), layout.y.toPixel(line.value));
-        if (line.orientation == Qt::Horizontal && !line.label.isEmpty())
+        if (line.orientation == Qt::Horizontal && !line.label.isEmpty() && !isNamedInside(line, style))
             add(line.label, end, style.theme.muted);
     }
     for (const auto& plateau : plot.plateaus) {
@@ -207,6 +230,63 @@ void addVerticalNames(const Plot& plot, const RenderStyle& style, const LabelSpa
     }
 }
 
+constexpr double kCell = 3;  // of the grid on which free places are searched, in units
+
+/// What a text here would cover: squares under curves and dots, and other texts many times as much.
+double covered(const QRectF& rect, const Occupancy& curves, const PlotLayout& layout) {
+    double count = curves.covered(rect);
+    for (const TextShape& text : layout.texts) count += text.rect.intersects(rect) ? 1e6 : 0;
+    return count;
+}
+
+/// The other reference lines through a rectangle.
+int linesThrough(const QRectF& rect, const Plot& plot, const ReferenceLine& own, const PlotLayout& layout) {
+    return static_cast<int>(
+        std::count_if(plot.references.begin(), plot.references.end(), [&](const ReferenceLine& line) {
+            if (&line == &own) return false;
+            if (line.orientation == Qt::Vertical) {
+                const double x = layout.x.toPixel(line.value);
+                return x > rect.left() && x < rect.right();
+            }
+            const double y = layout.y.toPixel(line.value);
+            return y > rect.top() && y < rect.bottom();
+        }));
+}
+
+/// Above or below their lines, at the first place from the right end on that covers nothing; where there is
+/// none, a little farther from the line; else where least is covered.
+void addInsideNames(const Plot& plot, const RenderStyle& style, PlotLayout& layout) {
+    constexpr int kPlaces = 12;  // along the line
+    const QRectF& area = layout.area;
+    std::optional<Occupancy> curves;
+    for (const ReferenceLine& line : plot.references) {
+        const double y = layout.y.toPixel(line.value);
+        if (line.orientation != Qt::Horizontal || line.label.isEmpty() || !isNamedInside(line, style) ||
+            !(y >= area.top() && y <= area.bottom()))
+            continue;
+        if (!curves) curves.emplace(layout, kCell * style.unit);
+        const QSizeF size = textSize(line.label, Font::Small, style);
+        const double gap = 4 * style.unit, rightmost = area.right() - gap - size.width();
+        QRectF best;
+        double least = std::numeric_limits<double>::infinity();
+        const auto attempt = [&](double left, double top) {
+            const QRectF rect({left, top}, size);
+            if (least == 0 || !area.contains(rect)) return;
+            const double count = covered(rect, *curves, layout) + linesThrough(rect, plot, line, layout);
+            if (count < least) best = rect, least = count;
+        };
+        for (const double away : {0.0, 0.5, 1.0})  // rows
+            for (int place = 0; place < kPlaces; ++place) {
+                const double left = rightmost - (rightmost - area.left() - gap) * place / (kPlaces - 1);
+                attempt(left, y - (1 + away) * size.height());
+                attempt(left, y + 1 + away * size.height());
+            }
+        if (!best.isNull())
+            layout.texts.push_back({best, Qt::AlignLeft | Qt::AlignVCenter, line.label, style.theme.muted,
+                                    Font::Small, translucent(style.theme.background)});
+    }
+}
+
 /// Chips inside the plot, from its corners on, on at most half of its height; the last line counts the rest.
 class StackedChips {
   public:
@@ -244,10 +324,28 @@ class StackedChips {
         const bool top = edge == Chip::Edge::TopLeft || edge == Chip::Edge::TopRight;
         shape.rect = QRectF(left ? area.left() : area.right() - width,
                             top ? area.top() + used : area.bottom() - used - height_, width, height_);
+        moveWhereLeastIsCovered(shape.rect, area);
         shape.text = QFontMetricsF(style_.small).elidedText(shape.text, Qt::ElideRight, width);
         shape.background = translucent(style_.theme.background);
         used += height_;
         layout_.texts.push_back(std::move(shape));
+    }
+
+    /// From its corner on, row by row and at either side: the first place that covers no curve, dot or text.
+    void moveWhereLeastIsCovered(QRectF& rect, const QRectF& area) const {
+        const Occupancy curves(layout_, kCell * style_.unit);
+        const QRectF wanted = rect;
+        double least = covered(wanted, curves, layout_);
+        const int rows = static_cast<int>(area.height() / (height_ / 2)) - 1;
+        for (int row = 0; row < rows && least > 0; ++row)
+            for (const double left : {wanted.left(), area.left() + area.right() - wanted.right()}) {
+                const bool downwards = wanted.center().y() < area.center().y();
+                const double top =
+                    downwards ? area.top() + row * height_ / 2 : area.bottom() - height_ - row * height_ / 2;
+                const QRectF here(left, top, wanted.width(), wanted.height());
+                if (const double count = covered(here, curves, layout_); count < least)
+                    rect = here, least = count;
+            }
     }
 
     const RenderStyle& style_;
@@ -373,7 +471,10 @@ double endLabelWidth(const Plot& plot, const RenderStyle& style) {
     int names = 0;
     for (const auto& curve : plot.curves) {
         if (!isLabelled(curve) || style.legend != LegendPlace::Direct) continue;
-        add(curve.name);
+        if (curve.end_value.isEmpty())
+            add(curve.name);
+        else
+            widest = std::max(widest, steadyWidth(endText(curve), metrics) + 8 * style.unit);
         ++names;
     }
     if (names > kAlwaysFit) add(moreText(names));
@@ -381,7 +482,7 @@ double endLabelWidth(const Plot& plot, const RenderStyle& style) {
         if (style.legend == LegendPlace::Direct) add(stems.name);
     }
     for (const auto& line : plot.references) {
-        if (line.orientation == Qt::Horizontal) add(line.label);
+        if (line.orientation == Qt::Horizontal && !isNamedInside(line, style)) add(line.label);
     }
     for (const auto& plateau : plot.plateaus) add(plateau.label);
     return widest;
@@ -395,6 +496,7 @@ void addLabels(const Plot& plot, const RenderStyle& style, const LabelSpace& spa
     if (space.names) addEndLabels(plot, style, space, layout);
     addEndMarkLabels(plot, style, space, layout);
     addVerticalNames(plot, style, space, layout);
+    addInsideNames(plot, style, layout);
     addChips(plot, style, space, layout);
     addFrameMarks(plot, style, space, layout);
 }

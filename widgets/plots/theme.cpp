@@ -88,6 +88,8 @@ RenderStyle screenStyle(const Theme& theme, int text_px, double line_px) {
     style.line = line_px;
     style.thin = std::max(1.0, line_px / 1.5);
     style.unit = text_px / 13.0;
+    style.axis_names_inline = true;
+    style.margin = 4;
     return style;
 }
 

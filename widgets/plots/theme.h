@@ -53,6 +53,8 @@ struct RenderStyle {
     bool paths = false;          ///< one path per curve (paper) instead of the faster line segments (screen)
     bool texts_outside = false;  ///< paper: a text that would cover a curve is placed in rows under the plots
     bool text_paths = false;     ///< texts as outlines of their glyphs instead of text in a font
+    bool axis_names_inline = false;  ///< screen: the name of x at the end of its tick labels, not under them
+    double margin = 6;               ///< around everything, in `unit`
     bool show_title = true;
     LegendPlace legend = LegendPlace::Direct;
 };

@@ -362,7 +362,7 @@ Figure sweepMap(const SweepSlice& slice, SweepValue kind, const std::optional<Sw
     map.column_names = grid.empty() ? QStringList{QString()} : namesOf(grid.back());
     if (!best.empty()) {
         map.row_notes = notes;
-        map.row_notes_title = tr("lowest loss at");
+        map.row_notes_title = tr("lowest at");
     }
     if (selected && selected->first_row == selected->last_row &&
         selected->first_column == selected->last_column) {

@@ -35,7 +35,9 @@ RunData withSpectra(const std::string& name, int nulls, std::vector<double> bran
     return r;
 }
 
-std::vector<NamedArray>& arraysOf(RunData& run) { return run.probes["jacobian"][0].arrays; }
+std::vector<NamedArray>& arraysOf(RunData& run) {
+    return run.probes["jacobian"][0].arrays;
+}
 
 const Curve* bound(const Plot& plot) {
     for (const Curve& c : plot.curves)
@@ -75,17 +77,18 @@ class JacobianPanelTest : public QObject {
         PanelInput input;
         input.runs = {&a, &b};
         const Figure f = buildJacobian(input);
-        const Plot& plot = f.plots[0];
+        QCOMPARE(f.plots.size(), 2u);  // side by side, each with its own counts
+        QVERIFY(f.side_by_side && f.shared_axes);
+        QVERIFY(f.plots[0].frame_marks.empty());
+        const Plot& plot = f.plots[1];
         QCOMPARE(plot.frame_marks.size(), 2u);
         for (int i = 0; i < 2; ++i) {
             QCOMPARE(plot.frame_marks[i].glyph, "2");
             QCOMPARE(plot.frame_marks[i].role.run, 1);
             QVERIFY(std::abs(plot.frame_marks[i].x - (i + 1)) < 0.2);
         }
-        QCOMPARE(plot.bands[2].low, std::vector<double>({3, 30}));  // B: 3, 4, 5 remain
-        QCOMPARE(plot.curves[1].y, std::vector<double>({4, 40}));
-        QCOMPARE(f.plots[1].y.label, "median B ÷ A");
-        QVERIFY(std::abs(f.plots[1].curves[0].y[0] - 4.0 / 3) < 1e-12);
+        QCOMPARE(plot.bands[0].low, std::vector<double>({3, 30}));  // B: 3, 4, 5 remain
+        QCOMPARE(plot.curves[0].y, std::vector<double>({4, 40}));
         QVERIFY(f.summary.contains("B: σ from 3 to 50, 4 exact nulls"));
     }
 
@@ -151,8 +154,10 @@ class JacobianPanelTest : public QObject {
     void theMapIsNamed() {
         RunData a = withSpectra("A", 0, {2, 2, 2, 2});
         auto& sample = a.probes["jacobian"][0];
-        sample.labels = {{"block", {"last token, sequence 1 of 8"}}, {"full_map", {"first 2 of 4 tokens"}},
-                         {"positions", {"2", "4"}}, {"mean", {"mean over tokens 2, 4 of sequence 1 of 8"}}};
+        sample.labels = {{"block", {"last token, sequence 1 of 8"}},
+                         {"full_map", {"first 2 of 4 tokens"}},
+                         {"positions", {"2", "4"}},
+                         {"mean", {"mean over tokens 2, 4 of sequence 1 of 8"}}};
         const auto four = [](double first) { return std::vector<double>{first, 2, 3, 4}; };
         auto& arrays = arraysOf(a);
         arrays.push_back(syn::vector("full_top", four(9)));

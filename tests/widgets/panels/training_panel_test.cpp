@@ -51,7 +51,7 @@ class TrainingPanelTest : public QObject {
         QCOMPARE(f.title, "Loss");
         QCOMPARE(f.subtitle, "at step 0");
         QVERIFY(f.empty_text.isEmpty());
-        QCOMPARE(labels(f.plots[0]), QStringList({"ln V 3.3", "unigram entropy 3", "entropy rate 1.5"}));
+        QCOMPARE(labels(f.plots[0]), QStringList({"uniform guess 3.3", "unigram entropy 3", "entropy rate 1.5"}));
         QCOMPARE(f.plots[0].references[2].value, 1.5);
         QCOMPARE(f.plots[0].chips[0].text, input.hint);
         QCOMPARE(*f.plots[0].x.range, (std::pair<double, double>(0, 200)));
@@ -70,7 +70,7 @@ class TrainingPanelTest : public QObject {
         input.runs = {&a, &b};
         QCOMPARE(
             labels(buildTraining(input).plots[0]),
-            QStringList({"ln V 3.3", "unigram entropy 3 (A)", "unigram entropy 2 (B)", "entropy rate 1.5"}));
+            QStringList({"uniform guess 3.3", "unigram entropy 3 (A)", "unigram entropy 2 (B)", "entropy rate 1.5"}));
     }
 
     void drawsTheRawLossAndTheHeldOutDots() {
