@@ -61,7 +61,7 @@ class Layouter {
             return std::move(layout_);
         }
         content_ = addNoteRows(notes(), style_, content_, layout_);
-        if (!figure_.state_key.empty()) addStateKey();
+        if (!figure_.state_key.empty()) content_ = addStateKey(figure_.state_key, style_, content_, layout_);
         if (style_.legend == LegendPlace::Below) content_ = addLegendRows(figure_, style_, content_, layout_);
         if (isGrid() && figure_.colour_key)
             content_ = addColourKey(*figure_.colour_key, style_, content_, layout_);
@@ -110,39 +110,6 @@ class Layouter {
                 metrics.elidedText(figure_.subtitle, Qt::ElideRight, std::max(0.0, content_.width() - left)),
                 style_.theme.muted, Font::Text);
         content_.setTop(content_.top() + title.height() + 3 * unit_);
-    }
-
-    /// ✓ finished  ✕ diverged  …, and the frame of the best cell.
-    void addStateKey() {
-        const QRectF row(content_.left(), content_.bottom() - row_, content_.width(), row_);
-        content_.setBottom(content_.bottom() - row_ - 4 * unit_);
-        double left = row.left();
-        const auto word = [&](const QString& text) {
-            const double width = textSize(text, Font::Small, style_).width() + unit_;
-            addText(QRectF(left, row.top(), width, row_), Qt::AlignLeft | Qt::AlignVCenter, text,
-                    style_.theme.muted, Font::Small);
-            left += width + 14 * unit_;
-        };
-        const double side = 10 * unit_;
-        const auto box = [&] {
-            const QRectF at(left, row.center().y() - side / 2, side, side);
-            left += side + 5 * unit_;
-            return at;
-        };
-        for (const RunState state : figure_.state_key) {
-            const double dot = state == RunState::Prepared ? 0.3 * side : 0;
-            layout_.glyphs.push_back(
-                {box().adjusted(dot, dot, -dot, -dot), cellGlyph(state), style_.theme.text, {}});
-            word(state == RunState::Prepared ? QStringLiteral("queued") : outcomeWord(state));
-        }
-        const QRectF frame = box();
-        layout_.lines.push_back(
-            {{QLineF(frame.topLeft(), frame.topRight()), QLineF(frame.topRight(), frame.bottomRight()),
-              QLineF(frame.bottomRight(), frame.bottomLeft()), QLineF(frame.bottomLeft(), frame.topLeft())},
-             style_.theme.text,
-             1.5 * unit_,
-             {}});
-        word(QStringLiteral("lowest of its row"));
     }
 
     bool isGrid() const { return figure_.side_by_side && figure_.shared_axes; }

@@ -3,6 +3,7 @@
 
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/curve_shapes.h"
+#include "widgets/plots/heat_map.h"
 #include "widgets/plots/plot_labels.h"
 
 #include <QFontMetricsF>
@@ -149,6 +150,44 @@ QRectF addColourKey(const ColourKey& key, const RenderStyle& style, QRectF conte
                                 {}});
     }
     content.setRight(left - 10 * unit);
+    return content;
+}
+
+QRectF addStateKey(const std::vector<RunState>& states, const RenderStyle& style, QRectF content,
+                   FigureLayout& layout) {
+    const double unit = style.unit, height = rowHeight(style), side = 10 * unit;
+    const QRectF row(content.left(), content.bottom() - height, content.width(), height);
+    content.setBottom(content.bottom() - height - 4 * unit);
+    double left = row.left();
+    const auto word = [&](const QString& text) {
+        const double width = textSize(text, Font::Small, style).width() + unit;
+        layout.texts.push_back({QRectF(left, row.top(), width, height),
+                                Qt::AlignLeft | Qt::AlignVCenter,
+                                text,
+                                style.theme.muted,
+                                Font::Small,
+                                {}});
+        left += width + 14 * unit;
+    };
+    const auto box = [&] {
+        const QRectF at(left, row.center().y() - side / 2, side, side);
+        left += side + 5 * unit;
+        return at;
+    };
+    for (const RunState state : states) {
+        const double dot = state == RunState::Prepared ? 0.3 * side : 0;
+        layout.glyphs.push_back(
+            {box().adjusted(dot, dot, -dot, -dot), cellGlyph(state), style.theme.text, {}});
+        word(state == RunState::Prepared ? QStringLiteral("queued") : outcomeWord(state));
+    }
+    const QRectF frame = box();
+    layout.lines.push_back(
+        {{QLineF(frame.topLeft(), frame.topRight()), QLineF(frame.topRight(), frame.bottomRight()),
+          QLineF(frame.bottomRight(), frame.bottomLeft()), QLineF(frame.bottomLeft(), frame.topLeft())},
+         style.theme.text,
+         1.5 * unit,
+         {}});
+    word(QStringLiteral("lowest of its row"));
     return content;
 }
 

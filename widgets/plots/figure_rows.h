@@ -14,4 +14,9 @@ QRectF addNoteRows(const std::vector<Note>& notes, const RenderStyle& style, QRe
 /// The figure's colour key, at the right of `content`; returns what is left of it.
 QRectF addColourKey(const ColourKey& key, const RenderStyle& style, QRectF content, FigureLayout& layout);
 
+/// The glyphs of a map of runs with their words (✓ finished  ✕ diverged), and the frame of the best cell, in
+/// a row at the bottom of `content`; returns what is left of it.
+QRectF addStateKey(const std::vector<RunState>& states, const RenderStyle& style, QRectF content,
+                   FigureLayout& layout);
+
 }  // namespace normscope::widgets
