@@ -47,7 +47,8 @@ std::string measured_of(const RunData& run) {
            " steps; the unigram entropy is " + number(run.unigram_entropy, 3);
 }
 
-/// "gradient, layer 1 ÷ 12: 3.6 at step 0, 5.9e-7 at step 199"; of the step table, so of the training batch.
+/// "gradient, layer 1 ÷ 12 (training batch): 3.6 at step 0, 5.9e-7 at step 199"; of the step table, so of the
+/// training batch.
 std::string gradient_of(const RunData& run) {
     const std::vector<double>* ratio = run.steps.find("grad_ratio");
     const Recipe* recipe = run.recipe.get();
@@ -55,8 +56,9 @@ std::string gradient_of(const RunData& run) {
         return {};
     std::size_t last = ratio->size() - 1;
     while (last > 0 && !std::isfinite((*ratio)[last])) --last;
-    std::string text = "gradient, layer 1 ÷ " + std::to_string(recipe->stack.depth) + ": " +
-                       number(ratio->front()) + " at step " + std::to_string(run.steps.step.front());
+    std::string text = "gradient, layer 1 ÷ " + std::to_string(recipe->stack.depth) +
+                       " (training batch): " + number(ratio->front()) + " at step " +
+                       std::to_string(run.steps.step.front());
     if (last > 0) text += ", " + number((*ratio)[last]) + " at step " + std::to_string(run.steps.step[last]);
     return text;
 }

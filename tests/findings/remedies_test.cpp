@@ -125,13 +125,15 @@ class RemediesTest : public QObject {
         QCOMPARE(line.title, std::string("Stalled at the unigram entropy"));
         QCOMPARE(line.measured,
                  std::string("Loss 2.86 nat over the last 20 steps; the unigram entropy is 2.87"));
-        QCOMPARE(line.began, std::string("The gradient, layer 1 ÷ 12: 3.6 at step 0, 6×10⁻⁷ at step 199"));
+        QCOMPARE(
+            line.began,
+            std::string("The gradient, layer 1 ÷ 12 (training batch): 3.6 at step 0, 6×10⁻⁷ at step 199"));
         sample::add(run, "gradients", 0, {sample::vector("hidden", {1, 1, 1, 1, 1})});
         sample::add(run, "gradients", 3, {sample::vector("hidden", {1, 1, 1e-3, 1, 1})});
         QCOMPARE(
             headline(run).began,
             std::string("First outside the range of runs that learn: gradient, first ÷ last layer, at step "
-                        "3; gradient, layer 1 ÷ 12: 3.6 at step 0, 6×10⁻⁷ at step 199"));
+                        "3; gradient, layer 1 ÷ 12 (training batch): 3.6 at step 0, 6×10⁻⁷ at step 199"));
         for (double& loss : run.steps.columns[0]) loss = 3.1;
         QCOMPARE(headline(run).title, std::string("Stalled above the unigram entropy"));
         run.outcome = {RunState::Diverged, 12, "step 12 · L7 ffn.w2 · inf", 6};
