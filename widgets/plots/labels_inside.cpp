@@ -23,7 +23,6 @@ QColor translucent(QColor colour) {
 }
 
 /// A text in as few lines as the width allows, elided only where a single line does not fit.
-
 QStringList wrapped(const QString& text, const QFontMetricsF& metrics, double width) {
     QStringList rows;
     for (const QString& word : text.split(u' ')) {
@@ -38,9 +37,7 @@ QStringList wrapped(const QString& text, const QFontMetricsF& metrics, double wi
 }
 
 /// How much of what is drawn a label here would cover: segments and points of curves, and other labels many
-
 /// times as much.
-
 double covered(const QRectF& rect, const PlotLayout& layout) {
     double count = 0;
     for (const auto& curve : layout.curves) {
@@ -53,14 +50,9 @@ double covered(const QRectF& rect, const PlotLayout& layout) {
     return count;
 }
 
-/// End marks: inside, next to the last point, where the label covers least of the other curves.
-
-/// At the line, as far up as nothing is covered.
-
 constexpr double kCell = 3;  // of the grid on which free places are searched, in units
 
 /// What a text here would cover: squares under curves and dots, and other texts many times as much.
-
 double covered(const QRectF& rect, const Occupancy& curves, const PlotLayout& layout) {
     double count = curves.covered(rect);
     for (const TextShape& text : layout.texts) count += text.rect.intersects(rect) ? 1e6 : 0;
@@ -68,7 +60,6 @@ double covered(const QRectF& rect, const Occupancy& curves, const PlotLayout& la
 }
 
 /// The other reference lines through a rectangle.
-
 int linesThrough(const QRectF& rect, const Plot& plot, const ReferenceLine& own, const PlotLayout& layout) {
     return static_cast<int>(
         std::count_if(plot.references.begin(), plot.references.end(), [&](const ReferenceLine& line) {
@@ -82,12 +73,7 @@ int linesThrough(const QRectF& rect, const Plot& plot, const ReferenceLine& own,
         }));
 }
 
-/// Above or below their lines, at the first place from the right end on that covers nothing; where there is
-
-/// none, a little farther from the line; else where least is covered.
-
 /// Chips inside the plot, from its corners on, on at most half of its height; the last line counts the rest.
-
 class StackedChips {
   public:
     StackedChips(const RenderStyle& style, PlotLayout& layout)
