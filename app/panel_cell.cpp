@@ -21,7 +21,8 @@ namespace normscope::app {
 
 namespace {
 
-constexpr int kHeaderHeight = 26, kLargeText = 24, kLargeMargin = 30;
+constexpr int kHeaderHeight = 32, kMargin = 16, kButtonPadding = 4, kTitle = 14, kSubtitle = 11;
+constexpr int kLargeText = 24, kLargeMargin = 30;
 
 QToolButton* headerButton(QWidget* parent, const QString& text, const QString& name,
                           const char* object_name) {
@@ -58,26 +59,23 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     header_->setObjectName(QStringLiteral("header"));
     header_->setFixedHeight(kHeaderHeight);
     header_->installEventFilter(this);
-    header_->setBackgroundRole(QPalette::Base);
+    header_->setBackgroundRole(QPalette::Base);  // one surface with the plot
+    header_->setAutoFillBackground(true);
     menu_ = headerButton(header_, {}, tr("Choose the panel of this cell"), "panelMenu");
-    QFont bold = menu_->font();
-    bold.setBold(true);
-    menu_->setFont(bold);
     panel_menu_ = popUpMenu(menu_);
     subtitle_ = new QLabel(header_);
     subtitle_->setObjectName(QStringLiteral("subtitle"));
-    QFont small = subtitle_->font();
-    small.setPixelSize(11);
-    subtitle_->setFont(small);
     subtitle_->setForegroundRole(QPalette::PlaceholderText);
     subtitle_->setAttribute(Qt::WA_TransparentForMouseEvents);
     subtitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    setTypes();
     using widgets::Glyph;
     options_button_ = glyphButton(header_, Glyph::More, tr("Options of the panel"), "panelOptions");
     options_menu_ = popUpMenu(options_button_);
     // On the header's right end while the mouse is over the panel or the header has the keyboard's focus.
     tools_ = new QWidget(header_);
     tools_->setObjectName(QStringLiteral("tools"));
+    tools_->setBackgroundRole(QPalette::Base);
     tools_->setAutoFillBackground(true);
     auto* save = glyphButton(tools_, Glyph::Download, tr("Export or copy this figure"), "panelExport");
     QMenu* save_menu = popUpMenu(save);
@@ -90,7 +88,7 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     connect(expand, &QToolButton::clicked, this, &PanelCell::focusRequested);
 
     auto* row = new QHBoxLayout(header_);
-    row->setContentsMargins(6, 0, 4, 0);
+    row->setContentsMargins(kMargin - kButtonPadding, 0, 4, 0);
     row->setSpacing(2);
     row->addWidget(menu_);
     row->addWidget(subtitle_, 1);
@@ -194,18 +192,21 @@ void PanelCell::setTextSizes(int text_px, double line_px) {
     if (large != large_) drawn_.reset();
     large_ = large;
     header_->setFixedHeight(large ? 2 * text_px - 4 : kHeaderHeight);
-    header_->setAutoFillBackground(large);  // one surface with the headline above
-    header_->layout()->setContentsMargins(large ? kLargeMargin : 6, 0, 4, 0);
+    header_->layout()->setContentsMargins(large ? kLargeMargin : kMargin - kButtonPadding, 0, 4, 0);
     options_button_->setVisible(!large);
-    for (QWidget* text : {static_cast<QWidget*>(menu_), static_cast<QWidget*>(subtitle_)}) {
-        QFont type = font();
-        if (large) type.setPixelSize(kLargeText);
-        type.setBold(text == menu_);
-        text->setFont(type);
-    }
+    setTypes();
     refresh();
     elideSubtitle();
     showTools();
+}
+
+void PanelCell::setTypes() {
+    QFont title = font(), subtitle = font();
+    title.setPixelSize(large_ ? kLargeText : kTitle);
+    title.setWeight(QFont::DemiBold);
+    subtitle.setPixelSize(large_ ? kLargeText : kSubtitle);
+    menu_->setFont(title);
+    subtitle_->setFont(subtitle);
 }
 
 void PanelCell::refresh() {
@@ -216,23 +217,32 @@ void PanelCell::refresh() {
     drawn_ = std::move(key);
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
-    widgets::Figure current = lab_.figure(panel_, options_[panel_]);
-    if (large_) current = widgets::withoutRatio(std::move(current));  // too low for two large labels
-    auto figure = std::make_shared<const widgets::Figure>(std::move(current));
-    const auto built = Clock::now();
-    menu_->setText(figure->title + QStringLiteral(" ▾"));  // of the quantity where a panel shows several
-    full_subtitle_ = figure->subtitle;
-    if (figure->quantity_in_header && !figure->plots.empty())
-        full_subtitle_.prepend(figure->plots.front().y.text() + QStringLiteral(" · "));
+    widgets::Figure figure = lab_.figure(panel_, options_[panel_]);
+    if (large_) figure = widgets::withoutRatio(std::move(figure));  // too low for two large labels
+    menu_->setText(figure.title + QStringLiteral(" ▾"));  // of the quantity where a panel shows several
+    full_subtitle_ = figure.subtitle;
+    quantity_.clear();
+    if (figure.quantity_in_header && !figure.plots.empty())
+        quantity_ = figure.plots.front().y.text() + QStringLiteral(" · ");
+    quantity_fits_ = quantityFits();
+    figure.quantity_in_header = figure.quantity_in_header && quantity_fits_;  // else above its axis
+    if (quantity_fits_) full_subtitle_.prepend(quantity_);
     elideSubtitle();
-    plot_->setFigure(std::move(figure));
+    const auto built = Clock::now();
+    plot_->setFigure(std::make_shared<const widgets::Figure>(std::move(figure)));
     const auto milliseconds = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
     build_ms_ = milliseconds(built - begin);
     layout_ms_ = milliseconds(Clock::now() - built);
 }
 
-void PanelCell::elideSubtitle() {
+bool PanelCell::quantityFits() {
     header_->layout()->activate();  // the title's width may have changed
+    const QString with = full_subtitle_.startsWith(quantity_) ? full_subtitle_ : quantity_ + full_subtitle_;
+    return subtitle_->fontMetrics().horizontalAdvance(with) <= subtitle_->width();
+}
+
+void PanelCell::elideSubtitle() {
+    header_->layout()->activate();
     subtitle_->setText(
         subtitle_->fontMetrics().elidedText(full_subtitle_, Qt::ElideRight, subtitle_->width()));
     header_->setToolTip(subtitle_->text() == full_subtitle_ ? QString() : full_subtitle_);
@@ -275,6 +285,10 @@ bool PanelCell::eventFilter(QObject* watched, QEvent* event) {
         return true;
     }
     if (watched == header_ && event->type() == QEvent::Resize) {
+        if (!quantity_.isEmpty() && quantityFits() != quantity_fits_) {
+            drawn_.reset();
+            refresh();
+        }
         elideSubtitle();
         placeTools();
     }

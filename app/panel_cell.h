@@ -60,6 +60,8 @@ class PanelCell : public QFrame {
     bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
+    void setTypes();
+    bool quantityFits();
     void elideSubtitle();
     void placeTools();
     /// Shown while the mouse is over the panel or the header has the focus.
@@ -82,6 +84,8 @@ class PanelCell : public QFrame {
     QMenu *panel_menu_, *options_menu_;
     QLabel* subtitle_;
     QString full_subtitle_;
+    QString quantity_;           ///< of y, for the header; empty where the figure names it itself
+    bool quantity_fits_ = true;  ///< in the header; else it is above its axis
     widgets::PlotView* plot_;
 };
 

@@ -160,6 +160,7 @@ void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& p
     }
     plot.x = depthAxis(depth);
     markBadLayers(plot, input);
+    figure.quantity_in_header = true;
     figure.subtitle = atStep(samples);
     nameDepths(figure, depth, first);
     figure.plots = {std::move(plot)};
@@ -169,7 +170,7 @@ void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& p
 
 void drawOverSteps(Figure& figure, const PanelInput& input, const std::string& probe,
                    const ProfileOf& profile) {
-    figure.side_by_side = figure.shared_axes = true;
+    figure.side_by_side = figure.shared_axes = figure.quantity_in_header = true;
     std::vector<bool> drawn(input.runs.size(), false);
     int deepest = 0;
     for (std::size_t i = 0; i < input.runs.size(); ++i) {

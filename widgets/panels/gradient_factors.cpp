@@ -102,6 +102,7 @@ void drawGradientFactors(Figure& figure, const PanelInput& input) {
     }
     if (range.high > 0)
         for (Plot& plot : figure.plots) plot.y.range = {range.low / 1.5, range.high * 1.5};
+    figure.quantity_in_header = true;
     figure.subtitle = atStep(samples);
     nameDepths(figure, deepest);
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));

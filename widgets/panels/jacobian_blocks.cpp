@@ -51,7 +51,7 @@ QString mapTitle(const std::string& block) {
     if (block == "positions") return "blocks of single tokens";
     if (block == "mean") return "mean over blocks";
     if (block == "full") return "full map";
-    return "block of the last token";
+    return "block of a token";
 }
 
 QString mapName(const ProbeResult& sample, const std::string& block) {

@@ -7,7 +7,7 @@
 
 namespace normscope::widgets {
 
-/// Which map of the jacobian probe is drawn, in words for an axis title ("block of the last token") and, from
+/// Which map of the jacobian probe is drawn, in words for an axis title ("block of a token") and, from
 /// the sample's labels, for a subtitle ("full map, first 8 of 64 tokens"). `block` is the panel's option.
 QString mapTitle(const std::string& block);
 QString mapName(const ProbeResult& sample, const std::string& block);

@@ -162,6 +162,7 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
     markBadLayers(plot, input);
     nameDepths(figure, depth, 1);
     figure.plots = {std::move(plot)};
+    figure.quantity_in_header = true;
     const auto own =
         std::count_if(samples.begin(), samples.end(), [](const ShownSample& shown) { return shown.own(); });
     const bool one_plot = own <= kMostInOnePlot;
@@ -254,6 +255,7 @@ void drawEndToEnd(Figure& figure, const PanelInput& input, bool with_bound, cons
     plot.lane_label = "0";
     plot.references.push_back({Qt::Horizontal, 1, "σ = 1"});
     figure.plots = {std::move(plot)};
+    figure.quantity_in_header = true;
     figure.subtitle = atStep(samples);
     if (!samples.empty()) figure.subtitle += " · " + mapName(*samples.back().sample, block);
     figure.summary = QString("End-to-end Jacobian %1. %2").arg(figure.subtitle, parts.join("; "));

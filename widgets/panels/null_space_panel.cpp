@@ -170,6 +170,7 @@ Figure buildNullSpace(const PanelInput& input) {
     auto strip = stemStrip(sites);
     figure.plots = {std::move(sites), std::move(erased)};
     if (strip) figure.plots.insert(figure.plots.begin() + 1, std::move(*strip));
+    figure.quantity_in_header = true;
     figure.subtitle = atStep(samples);
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
     sayWhatIsMissing(figure, input, panel.probes.front(), drawn);

@@ -232,6 +232,7 @@ Figure buildSpectra(const PanelInput& input) {
     figure.plots = {std::move(plot)};
     if (view.scale == Scale::Log)
         if (auto strip = ratioStrip(figure.plots.front())) figure.plots.push_back(std::move(*strip));
+    figure.quantity_in_header = true;
     figure.subtitle = atStep(samples);
     figure.summary = QString("%1 %2. %3").arg(figure.quantity, figure.subtitle, parts.join("; "));
     sayWhatIsMissing(figure, input, panel.probes.front(), drawn);

@@ -164,10 +164,12 @@ class Layouter {
                textSize(plot.x.text(), Font::Small, style_).width();
     }
 
-    /// Empty where the panel's header has it.
+    /// Empty where the panel's header has it, which is on screen alone.
     QString yName(std::size_t i) const {
-        const bool in_header = figure_.quantity_in_header && !style_.show_title && i == 0;
-        return in_header ? QString() : figure_.plots[i].y.text();
+        const QString name = figure_.plots[i].y.text();
+        const bool in_header = figure_.quantity_in_header && style_.axis_names_inline && !style_.show_title &&
+                               name == figure_.plots.front().y.text();
+        return in_header ? QString() : name;
     }
 
     void measure(std::size_t i) {
@@ -177,7 +179,10 @@ class Layouter {
         const auto sharing = plotsSharingX(figure_, i);
         around.x_labels =
             figure_.side_by_side || last || std::find(sharing.begin(), sharing.end(), i + 1) == sharing.end();
-        if (!plot.heading.isEmpty() || !yName(i).isEmpty() || !plot.maps.empty())
+        const bool chips_above = std::any_of(plot.chips.begin(), plot.chips.end(), [](const Chip& chip) {
+            return chip.edge == Chip::Edge::TopLeft || chip.edge == Chip::Edge::TopRight;
+        });
+        if (!plot.heading.isEmpty() || !yName(i).isEmpty() || !plot.maps.empty() || chips_above)
             around.top = 1.4 * row_;  // a tick label at the upper end of the axis extends half above it
         else
             around.top = row_ / 2;
@@ -257,7 +262,7 @@ class Layouter {
     void placeInGrid() {
         const std::size_t count = layout_.plots.size();
         const Plot& first = figure_.plots.front();
-        if (const QString text = first.y.text(); !text.isEmpty()) {
+        if (const QString text = yName(0); !text.isEmpty()) {
             addText(QRectF(content_.left(), content_.top(), content_.width(), row_),
                     Qt::AlignLeft | Qt::AlignVCenter, text, style_.theme.muted, Font::Small);
             y_row_ = QRectF(content_.left(), content_.top(), content_.width(), row_);

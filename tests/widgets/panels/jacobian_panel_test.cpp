@@ -172,7 +172,7 @@ class JacobianPanelTest : public QObject {
         PanelInput input;
         input.runs = {&a};
         QVERIFY(buildJacobian(input).subtitle.endsWith("last token, sequence 1 of 8"));
-        QCOMPARE(buildJacobian(input).plots[0].y.label, "singular value σ, block of the last token");
+        QCOMPARE(buildJacobian(input).plots[0].y.label, "singular value σ, block of a token");
 
         input.options = {{"block", "full"}};
         const Figure full = buildJacobian(input);

@@ -161,6 +161,10 @@ class OccupancyTest : public QObject {
         QVERIFY(textIn(layoutFigure(figure, {500, 300}, style).plots[0], QStringLiteral("loss (nat)")));
         style.show_title = false;
         QVERIFY(!textIn(layoutFigure(figure, {500, 300}, style).plots[0], QStringLiteral("loss (nat)")));
+        // A figure that is exported without its title has no header.
+        RenderStyle paper = paperStyle(Theme::make(Theme::Kind::Print));
+        paper.show_title = false;
+        QVERIFY(textIn(layoutFigure(figure, {2000, 1200}, paper).plots[0], QStringLiteral("loss (nat)")));
     }
 };
 

@@ -54,7 +54,7 @@ class PlotViewTest : public QObject {
         show(figure);
         view_->grab();
         const double before = plot().area.right();
-        for (Curve& curve : figure.plots[0].curves) curve.name += " with a long name";
+        for (Curve& curve : figure.plots[0].curves) curve.name += " (seed 42)";
         show(figure);
         const QPoint corner = plot().area.bottomRight().toPoint();
         QVERIFY(corner.x() < before - 20);
