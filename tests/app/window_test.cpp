@@ -126,7 +126,7 @@ class WindowTest : public QObject {
             QString subtitle = QStringLiteral("at step 0");
             if (std::string(panel) == "jacobian")  // of one token, which it names
                 subtitle += QStringLiteral(" · last token, sequence 1 of 8");
-            if (std::string(panel) == "training") subtitle.prepend(QStringLiteral("loss (nat) · "));
+            subtitle.prepend(figure.plots[0].y.text() + QStringLiteral(" · "));  // not in the plot
             if (std::string(panel) == "gradients") subtitle += QStringLiteral(" · held-out batch");
             QCOMPARE(cell->findChild<QLabel*>("subtitle")->text(), subtitle);
             const widgets::PlotLayout& drawn = cell->plot()->figureLayout().plots.at(0);
@@ -322,7 +322,8 @@ class WindowTest : public QObject {
         QTRY_VERIFY(b.cell("growth")->findChild<QLabel*>("subtitle")->text().contains("step 7"));
         const auto last = curve(b.cell("growth"), "Pre-LN").y;
         Q_EMIT b.find<widgets::TransportBar>("transportBar")->scrubbed(0);
-        QCOMPARE(b.cell("growth")->findChild<QLabel*>("subtitle")->text(), QStringLiteral("at step 0"));
+        QCOMPARE(b.cell("growth")->findChild<QLabel*>("subtitle")->text(),
+                 QStringLiteral("RMS of the hidden state · at step 0"));
         QVERIFY(curve(b.cell("growth"), "Pre-LN").y != last);
         QTest::keyClick(b.window.get(), Qt::Key_End);
         QCOMPARE(curve(b.cell("growth"), "Pre-LN").y, last);
