@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/runs/device_button.h"
 
+#include "widgets/runs/sized_font.h"
+
 #include <QActionGroup>
 #include <QFontMetrics>
 #include <QMenu>
@@ -21,6 +23,9 @@ DeviceButton::DeviceButton(QWidget* parent) : QToolButton(parent) {
     setToolButtonStyle(Qt::ToolButtonTextOnly);
     setPopupMode(QToolButton::InstantPopup);
     setFocusPolicy(Qt::TabFocus);
+    setAutoRaise(true);
+    setFont(sized(font(), 12));
+    setFixedHeight(24);
     auto* menu = new QMenu(this);
     menu->setObjectName(QStringLiteral("deviceMenu"));
     menu->setToolTipsVisible(true);
