@@ -39,8 +39,8 @@ const std::vector<MenuPart>& menuParts() {
           "stop",       "startAsNewRun", "resume",     "", "measureHere", "watch",
           "probeCosts", "device"}},
         {QT_TRANSLATE_NOOP("MainWindow", "View"),
-         {"focus", "presentation", "rail", "theme", "", "showSweep", "claims", "gallery", "", "firstStep",
-          "previousStep", "newestStep"}},
+         {"focus", "leaveFocus", "presentation", "rail", "theme", "", "showSweep", "claims", "gallery", "",
+          "firstStep", "previousStep", "newestStep"}},
         {QT_TRANSLATE_NOOP("MainWindow", "Help"), {"explain", "search", "shortcuts"}}};
     return parts;
 }

@@ -55,7 +55,7 @@ class StripWindowTest : public QObject {
         QVERIFY(!undo->isEnabled());
         b.lab().commitKey("stack.residual_step", 0.5);
         QVERIFY(undo->isEnabled());
-        QVERIFY2(undo->toolTip().contains("Δt") && undo->toolTip().endsWith("(Ctrl+Z)"),
+        QVERIFY2(undo->toolTip().contains("0.5") && undo->toolTip().endsWith("(Ctrl+Z)"),
                  qPrintable(undo->toolTip()));
         QTest::mouseClick(undo, Qt::LeftButton);
         QCOMPARE(b.lab().selected().recipe.stack.residual_step, 1.0);

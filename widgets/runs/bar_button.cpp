@@ -57,8 +57,8 @@ QSize BarButton::sizeHint() const {
     return {compact_ ? kCompactWidth : fullWidth(), kHeight};
 }
 
-int BarButton::fullWidth() const {
-    int width = 2 * (look_ == Look::Flat ? kFlatPad : kPad) + widthOf(font(), label_);
+int BarButton::widthFor(const QString& label) const {
+    int width = 2 * (look_ == Look::Flat ? kFlatPad : kPad) + widthOf(font(), label);
     if (glyph_) width += kGlyph + kGap;
     if (!note_.isEmpty()) width += kNoteGap + widthOf(sized(font(), 12), note_);
     if (menu()) width += kGap + kCaret;

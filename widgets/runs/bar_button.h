@@ -24,7 +24,8 @@ class BarButton : public QPushButton {
     /// Only its glyph is shown; the label is its accessible name.
     void setCompact(bool compact);
     bool isCompact() const { return compact_; }
-    int fullWidth() const;  ///< while it is not compact
+    int fullWidth() const { return widthFor(label_); }  ///< while it is not compact
+    int widthFor(const QString& label) const;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override { return sizeHint(); }
 

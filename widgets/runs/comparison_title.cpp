@@ -2,12 +2,14 @@
 #include "widgets/runs/comparison_title.h"
 
 #include "widgets/plots/glyph.h"
+#include "widgets/plots/palette_theme.h"
 #include "widgets/runs/sized_font.h"
 
 #include <QAction>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenu>
+#include <QPainter>
 #include <algorithm>
 
 namespace normscope::widgets {
@@ -80,6 +82,13 @@ void ComparisonTitle::setUndoActions(QAction* undo, QAction* redo) {
         connect(button, &QToolButton::clicked, action, &QAction::trigger);
         follow();
     }
+}
+
+/// Divided from the column below and from the runs.
+void ComparisonTitle::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    painter.fillRect(0, height() - 1, width(), 1, themeOf(palette()).grid);
+    painter.fillRect(width() - 1, 0, 1, height(), themeOf(palette()).grid);
 }
 
 void ComparisonTitle::resizeEvent(QResizeEvent* event) {

@@ -29,6 +29,7 @@ class ComparisonTitle : public QWidget {
     QMenu* menu() const { return menu_; }
 
   protected:
+    void paintEvent(QPaintEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
 
   private:

@@ -54,7 +54,18 @@ QSize RunChip::sizeHint() const {
 }
 
 QSize RunChip::minimumSizeHint() const {
-    return {std::max(kLeast, nameEnd() + kPad), kHeight};
+    return {leastWidth(outcome_shown_), kHeight};
+}
+
+int RunChip::leastWidth(bool with_outcome) const {
+    return std::max(kLeast, nameEnd() + kPad + (with_outcome ? kGap + kGlyph : 0));
+}
+
+void RunChip::setOutcomeShown(bool shown) {
+    if (shown == outcome_shown_) return;
+    outcome_shown_ = shown;
+    updateGeometry();
+    update();
 }
 
 /// The right end of the name and the number of runs.
@@ -82,7 +93,8 @@ void RunChip::paintEvent(QPaintEvent*) {
     painter.setBrush(isChecked()    ? theme.background
                      : underMouse() ? blend(palette().color(QPalette::Window), theme.text, 0.06)
                                     : palette().color(QPalette::Window));
-    painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), 7, 7);
+    const double half = edge / 2;
+    painter.drawRoundedRect(QRectF(rect()).adjusted(half, half, -half, -half), 7, 7);
 
     paintRunSample(painter, QRectF(kPad, 0, kSample, height()), theme, run_.index, 3);
     paintTexts(painter);
@@ -103,13 +115,13 @@ void RunChip::paintTexts(QPainter& painter) const {
         write(kPad + kSample + kGap + name_width + kCountGap, plain, theme.muted, count);
 
     int left = nameEnd() + kGap, right = width() - kPad;
-    if (right - left < kGlyph) return;
     const int differs = widthOf(plain, run_.differs), word = widthOf(small, run_.outcome());
-    const bool differs_fits = differs > 0 && right - left >= differs + kGap + kGlyph;
+    const bool differs_fits = differs > 0 && right - left >= differs + (outcome_shown_ ? kGap + kGlyph : 0);
     if (differs_fits) {
         write(left, plain, theme.muted, run_.differs);
         left += differs + kGap;
     }
+    if (!outcome_shown_) return;
     if (right - left >= kGlyph + kWordGap + word) {
         write(right - word, small, theme.muted, run_.outcome());
         right -= word + kWordGap;

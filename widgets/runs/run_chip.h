@@ -28,7 +28,7 @@ struct RunLabel {
 
 /// One run or group: sample of its line, name, number of runs, differences; at the right end its outcome as
 /// glyph and word. Its width does not depend on the outcome. Where all do not fit the word is left out first,
-/// then the differences, then the glyph: the tooltip has all of them, the findings band has the outcome.
+/// then the differences: the tooltip has all of them, the findings band has the outcome.
 class RunChip : public QAbstractButton {
     Q_OBJECT
   public:
@@ -37,6 +37,9 @@ class RunChip : public QAbstractButton {
     explicit RunChip(QWidget* parent = nullptr);
     void setRun(const RunLabel& run);
     const RunLabel& run() const { return run_; }
+    /// Without the outcome, chips are less wide.
+    void setOutcomeShown(bool shown);
+    int leastWidth(bool with_outcome) const;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
@@ -49,6 +52,7 @@ class RunChip : public QAbstractButton {
     void paintTexts(QPainter& painter) const;
 
     RunLabel run_;
+    bool outcome_shown_ = true;
 };
 
 }  // namespace normscope::widgets

@@ -53,6 +53,7 @@ RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
     setAccessibleName(tr("Runs"));
     auto* line = new QHBoxLayout(this);
     line->setContentsMargins(0, 0, kMargin, 0);
+    line->setSizeConstraint(QLayout::SetNoConstraint);  // minimumSizeHint() is less
     line->setSpacing(0);
     title_ = new ComparisonTitle(this);
     line->addWidget(title_);
@@ -142,23 +143,36 @@ void RunStrip::setLeftWidth(int width) {
     title_->setFixedWidth(width);
 }
 
+/// With glyphs, which a strip of this width has.
+QSize RunStrip::minimumSizeHint() const {
+    const int texts =
+        search_->sizeHint().width() + compare_->sizeHint().width() - 2 * BarButton::kCompactWidth;
+    return {layout()->minimumSize().width() - texts, kHeight};
+}
+
 void RunStrip::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     showGlyphsOrTexts();
 }
 
-/// Search, then "+ Compare", is a glyph where the chips would be narrow. It does not depend on the outcomes.
+/// Search, then "+ Compare", is a glyph where the chips would be narrow, and the chips have no outcomes where
+/// that saves scrolling. Nothing of it depends on the outcomes themselves.
 void RunStrip::showGlyphsOrTexts() {
-    int wanted = 0;
-    for (const RunChip* chip : chips_) wanted += std::max(kRoomyChip, chip->minimumSizeHint().width()) + kGap;
-    const int others = layout()->minimumSize().width() - scroll_->minimumSizeHint().width() -
-                       search_->sizeHint().width() - compare_->sizeHint().width();
-    const auto fits = [&](int search, int compare) { return others + search + compare + wanted <= width(); };
+    int wanted = 0, full = 0, least = 0;
+    for (const RunChip* chip : chips_) {
+        wanted += std::max(kRoomyChip, chip->leastWidth(true)) + kGap;
+        full += chip->leastWidth(true) + kTightGap;
+        least += chip->leastWidth(false) + kTightGap;
+    }
+    const int room = width() - layout()->minimumSize().width() + scroll_->minimumSizeHint().width() +
+                     search_->sizeHint().width() + compare_->sizeHint().width();
     const int glyph = BarButton::kCompactWidth, search = search_->fullWidth(),
               compare = compare_->fullWidth();
-    search_->setCompact(!fits(search, compare));
-    compare_->setCompact(!fits(search, compare) && !fits(glyph, compare));
+    search_->setCompact(wanted > room - search - compare);
+    compare_->setCompact(wanted > room - glyph - compare);
     runs_->setSpacing(compare_->isCompact() ? kTightGap : kGap);
+    const bool saves = full - kTightGap > room - 2 * glyph && least - kTightGap <= room - 2 * glyph;
+    for (RunChip* chip : chips_) chip->setOutcomeShown(!saves);
 }
 
 void RunStrip::setSelected(const QString& id) {

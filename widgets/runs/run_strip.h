@@ -39,6 +39,7 @@ class RunStrip : public QWidget {
     /// Opens a field over a run's chip; Enter sends runRenamed(), Esc and another click close it.
     void editName(const QString& id);
     const std::vector<RunChip*>& chips() const { return chips_; }
+    QSize minimumSizeHint() const override;
 
   Q_SIGNALS:
     void runSelected(const QString& id);

@@ -10,6 +10,7 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QLocale>
 #include <QPainter>
 #include <QShortcut>
@@ -34,6 +35,9 @@ class TransportBar::StepField : public QSpinBox {
         setObjectName(QStringLiteral("stepField"));
         setFont(sized(font(), 20, QFont::DemiBold));
         setFrame(false);
+        QPalette clear;  // the other colours are inherited
+        clear.setColor(QPalette::Base, Qt::transparent);
+        lineEdit()->setPalette(clear);
         setButtonSymbols(QAbstractSpinBox::NoButtons);
         setAlignment(Qt::AlignRight);
         setKeyboardTracking(false);
@@ -44,7 +48,7 @@ class TransportBar::StepField : public QSpinBox {
     /// Of the largest number.
     void setDigits(qint64 largest) {
         const QString digits(QString::number(largest).size(), QLatin1Char('0'));
-        setFixedSize(QFontMetrics(font()).horizontalAdvance(digits) + 10, 26);
+        setFixedSize(QFontMetrics(font()).horizontalAdvance(digits) + 12, 26);
     }
 
   protected:

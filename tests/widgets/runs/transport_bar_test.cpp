@@ -285,7 +285,7 @@ class TransportBarTest : public QObject {
         const auto differs = [&](qint64 step, int from, int to) {
             const int x = qRound(b.bar.scrubber()->xOf(step));
             for (int y = from; y < to; ++y)
-                for (int dx = -1; dx <= 1; ++dx)
+                for (int dx = -1; dx <= 12; ++dx)
                     if (bare.pixel(x + dx, y) != marked.pixel(x + dx, y)) return true;
             return false;
         };
