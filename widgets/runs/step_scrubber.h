@@ -80,7 +80,7 @@ class StepScrubber : public QWidget {
     // Around the lanes: the handle and the events, the steps, the samples of the lines, the outcomes.
     double top() const { return isLarge() ? 14 : 11; }
     double bottom() const { return text_px_ + 7; }
-    double left() const { return isLarge() ? 88 : 56; }
+    double left() const { return isLarge() ? 96 : 56; }
     double right() const { return isLarge() ? 40 : 28; }
     int heightHint() const { return 56 + (text_px_ - 11) * 3 / 2; }
     void scrubTo(qint64 step);
