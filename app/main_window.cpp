@@ -29,6 +29,7 @@
 #include "widgets/knobs/knob_slider.h"
 #include "widgets/knobs/path_knob.h"
 #include "widgets/panels/run_diff.h"
+#include "widgets/runs/comparison_title.h"
 #include "widgets/runs/device_button.h"
 #include "widgets/runs/run_strip.h"
 #include "widgets/runs/transport_bar.h"
@@ -39,7 +40,6 @@
 #include <QAction>
 #include <QApplication>
 #include <QBoxLayout>
-#include <QFileInfo>
 #include <QMenu>
 #include <QShortcut>
 #include <QStackedWidget>
@@ -135,6 +135,9 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     connect(lab_, &Lab::sessionPathChanged, this, &MainWindow::showTitle);
     connect(lab_->undoStack(), &QUndoStack::cleanChanged, this, &MainWindow::showTitle);
     addWindowActions(*this);
+    fillWindowMenu(*this, *strip_->title()->menu());
+    strip_->title()->setUndoActions(findChild<QAction*>(QStringLiteral("undo")),
+                                    findChild<QAction*>(QStringLiteral("redo")));
     for (const char* name : {"newSweep", "chooseSweep", "showSweep", "stopOrResumeSweep", "gallery"})
         strip_->sweepMenu()->addAction(findChild<QAction*>(QLatin1String(name)));
     setDark(Settings().dark());
@@ -230,7 +233,10 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
 }
 
 void MainWindow::arrangeForSize() {
-    left_->setFixedWidth(width() >= kWideFrom ? 320 : 280);
+    const int left = width() >= kWideFrom ? 320 : 280;
+    left_->setFixedWidth(left);
+    strip_->setLeftWidth(left);
+    transport_->setLeftWidth(left);
     if (!wide_by_hand_ && !presentation_->isOn() && grid_->isWide() != (width() >= kWideFrom)) {
         grid_->setWide(width() >= kWideFrom);
         rail_->setVisible(width() >= kWideFrom);
@@ -377,6 +383,7 @@ void MainWindow::connectTransport() {
     connect(transport_, &widgets::TransportBar::singleStep, lab_, &Lab::singleStep);
     connect(transport_, &widgets::TransportBar::scrubbed, lab_, &Lab::setStep);
     connect(transport_, &widgets::TransportBar::measureHere, lab_, &Lab::measureHere);
+    connect(transport_, &widgets::TransportBar::forkHere, lab_, &Lab::forkSelected);
     connect(transport_, &widgets::TransportBar::startNewRun, lab_, &Lab::startAsNewRun);
     connect(transport_->device(), &widgets::DeviceButton::deviceChosen, this, &MainWindow::chooseDevice);
     connect(transport_->device(), &widgets::DeviceButton::menuOpens, lab_, &Lab::findDevices);
@@ -395,13 +402,6 @@ void MainWindow::showStackColours() {
     for (int layer = 0; layer < depth; ++layer)
         after_layer.push_back(rms->data[static_cast<std::size_t>(2 * layer + 2)]);
     stack_->setLayerValues(std::move(after_layer), tr("RMS at step %1").arg(sample->step));
-}
-
-void MainWindow::showTitle() {
-    const QString name =
-        lab_->sessionPath().isEmpty() ? tr("untitled") : QFileInfo(lab_->sessionPath()).fileName();
-    setWindowTitle(QStringLiteral("%1[*] — Normscope").arg(name));
-    setWindowModified(lab_->unsaved());
 }
 
 }  // namespace normscope::app

@@ -52,6 +52,10 @@ QString freeMemoryText(const DeviceMemory& memory);
 /// The title that its file gives a story.
 QString storyTitle(const Preset& story);
 
+/// What is compared: the file of the session or the runs, in ever shorter texts: "Pre-LN | Post-LN", "2
+/// runs".
+QStringList comparisonNames(const Lab& lab);
+
 /// A file name for the session of these runs: "Pre-LN - Post-LN.h5".
 QString sessionFileName(const Lab& lab);
 

@@ -12,6 +12,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QFileInfo>
+#include <QMenu>
 #include <functional>
 
 namespace normscope::app {
@@ -19,6 +20,38 @@ namespace normscope::app {
 namespace {
 
 const QString kRecent = QStringLiteral("recentFile");
+
+/// The window's actions of one submenu by their names; empty: a separator.
+struct MenuPart {
+    const char* title;
+    std::vector<const char*> actions;
+};
+
+const std::vector<MenuPart>& menuParts() {
+    static const std::vector<MenuPart> parts = {
+        {QT_TRANSLATE_NOOP("MainWindow", "File"),
+         {"new", "open", "recordings", "import", "", "save", "saveAs", "", "export", "csv", "", "restoring"}},
+        {QT_TRANSLATE_NOOP("MainWindow", "Edit"),
+         {"undo", "redo", "", "copyFigure", "copyExperiment", "pasteExperiment", "", "link"}},
+        {QT_TRANSLATE_NOOP("MainWindow", "Runs"),
+         {"compare",    "addSeeds",      "groupSeeds", "", "pin",         "fork",
+          "rename",     "removeRun",     "nextRun",    "", "play",        "singleStep",
+          "stop",       "startAsNewRun", "resume",     "", "measureHere", "watch",
+          "probeCosts", "device"}},
+        {QT_TRANSLATE_NOOP("MainWindow", "View"),
+         {"focus", "leaveFocus", "presentation", "rail", "theme", "", "showSweep", "claims", "gallery", "",
+          "firstStep", "previousStep", "newestStep"}},
+        {QT_TRANSLATE_NOOP("MainWindow", "Help"), {"explain", "search", "shortcuts"}}};
+    return parts;
+}
+
+/// The recent files, which change, before the last part of the menu of files.
+void addRecentFiles(MainWindow& window, QMenu& files) {
+    QAction* before = files.actions().constLast();
+    for (QAction* action : window.actions())
+        if (action->objectName() == kRecent && !files.actions().contains(action))
+            files.insertAction(before, action);
+}
 
 }  // namespace
 
@@ -78,8 +111,10 @@ void addWindowActions(MainWindow& window) {
         [lab] { lab->setLinked(!lab->linked()); });
 
     QAction* undo = lab->undoStack()->createUndoAction(w, tr("Undo"));
+    undo->setObjectName(QStringLiteral("undo"));
     undo->setShortcut(QKeySequence::Undo);
     QAction* redo = lab->undoStack()->createRedoAction(w, tr("Redo"));
+    redo->setObjectName(QStringLiteral("redo"));
     redo->setShortcuts(
         {QKeySequence(QStringLiteral("Ctrl+Shift+Z")), QKeySequence(QStringLiteral("Ctrl+Y"))});
     w->addAction(undo);
@@ -138,6 +173,22 @@ void addWindowActions(MainWindow& window) {
         [w] { w->toggleRestoring(); });
     add("quit", tr("Quit"), {QKeySequence::Quit}, [w] { w->close(); });
     updateRecentFiles(window);
+}
+
+void fillWindowMenu(MainWindow& window, QMenu& menu) {
+    for (const MenuPart& part : menuParts()) {
+        QMenu* sub = menu.addMenu(MainWindow::tr(part.title));
+        for (const char* name : part.actions)
+            if (*name)
+                sub->addAction(window.findChild<QAction*>(QLatin1String(name)));
+            else
+                sub->addSeparator();
+    }
+    menu.addSeparator();
+    menu.addAction(window.findChild<QAction*>(QStringLiteral("quit")));
+    auto* files = menu.actions().constFirst()->menu();
+    QObject::connect(files, &QMenu::aboutToShow, &window,
+                     [&window, files] { addRecentFiles(window, *files); });
 }
 
 void updateRecentFiles(MainWindow& window) {

@@ -9,11 +9,13 @@
 #include "widgets/knobs/knob_panel.h"
 #include "widgets/panels/run_diff.h"
 #include "widgets/plots/glyph.h"
+#include "widgets/runs/comparison_title.h"
 #include "widgets/runs/device_button.h"
 #include "widgets/runs/run_strip.h"
 #include "widgets/runs/transport_bar.h"
 #include "widgets/stack/stack_view.h"
 
+#include <QFileInfo>
 #include <algorithm>
 #include <cmath>
 
@@ -91,6 +93,20 @@ QString seedLines(const widgets::RunGroup& group, const Lab& lab) {
 
 }  // namespace
 
+QStringList comparisonNames(const Lab& lab) {
+    const widgets::RunGroups& groups = lab.groups();
+    QStringList names, groups_named;
+    if (const QFileInfo file(lab.sessionPath()); !lab.sessionPath().isEmpty())
+        names << file.fileName() << file.completeBaseName();
+    for (const widgets::RunGroup& group : groups.groups)
+        groups_named << (group.size() > 1 ? QStringLiteral("%1 ×%2").arg(group.name).arg(group.size())
+                                          : QString::fromStdString(lab.runs()[group.members[0]].data->name));
+    names << groups_named.join(QStringLiteral(" | "));
+    if (groups.any()) names << groups.count();
+    const std::size_t runs = lab.runs().size();
+    return names << (runs == 1 ? MainWindow::tr("1 run") : MainWindow::tr("%1 runs").arg(runs));
+}
+
 void MainWindow::showRuns() {
     const widgets::RunGroups& groups = lab_->groups();
     const std::vector<std::size_t> shown = lab_->onePerGroup();
@@ -124,7 +140,8 @@ void MainWindow::showRuns() {
             state,
             QString::fromStdString(run.rejection.empty() ? run.data->outcome.text : run.rejection)};
         if (group.size() > 1) {
-            label.name = QStringLiteral("%1 ×%2").arg(group.name).arg(group.size());
+            label.name = group.name;
+            label.runs = static_cast<int>(group.size());
             label.counted = outcomesOf(group);
             label.differs.clear();  // the group's name states it
             label.detail = seedLines(group, *lab_);
@@ -133,7 +150,19 @@ void MainWindow::showRuns() {
     }
     strip_->setRuns(labels);
     strip_->setSelected(QString::fromStdString(lab_->selected().id));
+    showTitle();
     showKnobs();
+}
+
+void MainWindow::showTitle() {
+    const QString name =
+        lab_->sessionPath().isEmpty() ? tr("untitled") : QFileInfo(lab_->sessionPath()).fileName();
+    setWindowTitle(QStringLiteral("%1[*] — Normscope").arg(name));
+    setWindowModified(lab_->unsaved());
+    strip_->title()->setNames(comparisonNames(*lab_));
+    strip_->title()->setState(lab_->unsaved()                 ? tr("not saved")
+                              : lab_->sessionPath().isEmpty() ? QString()
+                                                              : tr("saved"));
 }
 
 void MainWindow::showKnobs() {
@@ -178,11 +207,13 @@ void MainWindow::showTransport() {
     transport_->setMarks(std::move(marks));
     transport_->setLanes(std::move(lanes));
     transport_->setStep(step);
-    transport_->setPlaying(lab_->playing());
+    transport_->setPlaying(lab_->playing(), lab_->anyUnderWay());
     transport_->setPreviewPending(lab_->changesPending());
     transport_->setMeasuring(lab_->measuringStatus());
     const QString obstacle = lab_->measureObstacle();
     transport_->setMeasurable(obstacle.isEmpty(), obstacle);
+    const QString no_fork = lab_->forkObstacle();
+    transport_->setForkable(no_fork.isEmpty(), no_fork);
     const bool rates = lab_->anyUnderWay() && !lab_->exploring();
     transport_->setRates(rates ? tokens : unknown, rates ? lab_->stepMs() : unknown,
                          rates ? 100 * lab_->probeOverhead() : unknown);

@@ -90,6 +90,8 @@ class Lab : public QObject {
     /// A new run from the selected run's newest checkpoint at or before the shown step, with the current
     /// knobs.
     void forkSelected();
+    /// The reason if forkSelected() would fork nothing, in one line; else empty.
+    QString forkObstacle() const;
 
     // --- knobs. A drag is any number of dragKey() and one commitKey(); it makes one undo entry.
     void beginDrag();
@@ -301,6 +303,7 @@ class Lab : public QObject {
     void takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results,
                       const QString& failed);
 
+    const KnownCheckpoint* forkPoint() const;
     const LabRun* failedRun() const;
     void updateRemedies();
     void takeDrafted(quint64 token, qulonglong index, const DraftResultPtr& result);

@@ -217,27 +217,32 @@ void Lab::takeImported(quint64 token, const QString& path, const ImportedModelPt
 
 // --- forks
 
-void Lab::forkSelected() {
-    const LabRun& run = selected();
-    if (run.data->unread) {
-        Q_EMIT problem(notReadYet());
-        return;
-    }
+const KnownCheckpoint* Lab::forkPoint() const {
     const KnownCheckpoint* best = nullptr;
-    for (const auto& known : run.checkpoints)
+    for (const auto& known : selected().checkpoints)
         if (known.step <= step_ && (!best || known.step > best->step)) best = &known;
-    if (!best) {
-        Q_EMIT problem(
-            tr("%1 has no checkpoint at or before this step: one is taken every ten seconds, at a pause "
-               "and at the end")
-                .arg(QString::fromStdString(run.data->name)));
+    return best;
+}
+
+QString Lab::forkObstacle() const {
+    const LabRun& run = selected();
+    if (run.data->unread) return notReadYet();
+    if (!forkPoint())
+        return tr("%1 has no checkpoint at or before this step: one is taken every ten seconds, at a pause "
+                  "and at the end")
+            .arg(QString::fromStdString(run.data->name));
+    if (!same_but_hot(run.live, run.recipe))
+        return tr("A fork keeps the stack: only Δt, τ, ε, learning rate, weight decay and clip may differ");
+    return {};
+}
+
+void Lab::forkSelected() {
+    if (const QString obstacle = forkObstacle(); !obstacle.isEmpty()) {
+        Q_EMIT problem(obstacle);
         return;
     }
-    if (!same_but_hot(run.live, run.recipe)) {
-        Q_EMIT problem(
-            tr("A fork keeps the stack: only Δt, τ, ε, learning rate, weight decay and clip may differ"));
-        return;
-    }
+    const LabRun& run = selected();
+    const KnownCheckpoint* best = forkPoint();
     LabRun fork = run;
     fork.id = newId();
     fork.training = 0;

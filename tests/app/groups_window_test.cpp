@@ -20,7 +20,7 @@ namespace {
 QStringList chipNames(const WindowBench& b) {
     QStringList names;
     for (const widgets::RunChip* chip : b.find<widgets::RunStrip>("runStrip")->chips())
-        names << chip->run().name;
+        names << chip->run().title();
     return names;
 }
 

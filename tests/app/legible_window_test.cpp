@@ -134,6 +134,19 @@ class LegibleWindowTest : public QObject {
         check(b, "6-groups-of-3");
     }
 
+    void twelveRuns() {
+        WindowBench b;
+        b.makeSmall(8);
+        Recipe recipe = b.lab().selected().recipe;
+        for (int i = 0; i < 10; ++i) {
+            recipe.train.optimizer.lr = 0.001 * (i + 1);
+            b.lab().addRun(recipe);
+        }
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        check(b, "12-runs");
+    }
+
     void reopened() {
         WindowBench b;
         b.makeSmall(12);

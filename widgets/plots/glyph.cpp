@@ -64,6 +64,15 @@ QPainterPath filledPath(Glyph glyph) {
             path.arcTo(2.5, 2.5, 11, 11, 90, 180);
             path.closeSubpath();
             break;
+        case Glyph::Undo:
+        case Glyph::Redo: {  // the arrow head
+            const double s = glyph == Glyph::Redo ? 1 : -1;
+            path.moveTo(8 + s * 6, 6);
+            path.lineTo(8 + s * 1.6, 9.4);
+            path.lineTo(8 + s * 1.6, 2.6);
+            path.closeSubpath();
+            break;
+        }
         case Glyph::Restart:
         case Glyph::Reset: {  // the arrow head of the arc below
             const bool clockwise = glyph == Glyph::Restart;
@@ -154,6 +163,38 @@ QPainterPath strokedPath(Glyph glyph) {
             path.moveTo(3, 13);
             path.lineTo(6.8, 9.2);
             break;
+        case Glyph::Menu:
+            for (const double y : {4.0, 8.0, 12.0}) {
+                path.moveTo(2.5, y);
+                path.lineTo(13.5, y);
+            }
+            break;
+        case Glyph::List:
+            path.addRoundedRect(QRectF(2, 3, 12, 10), 1.5, 1.5);
+            for (const double y : {6.3, 9.7}) {
+                path.moveTo(2, y);
+                path.lineTo(14, y);
+            }
+            break;
+        case Glyph::Undo:
+            path.moveTo(6, 6);
+            path.lineTo(9.5, 6);
+            path.arcTo(5.75, 6, 7.5, 7.5, 90, -180);
+            path.lineTo(5.5, 13.5);
+            break;
+        case Glyph::Redo:
+            path.moveTo(10, 6);
+            path.lineTo(6.5, 6);
+            path.arcTo(2.75, 6, 7.5, 7.5, 90, 180);
+            path.lineTo(10.5, 13.5);
+            break;
+        case Glyph::Arc:
+            path.arcMoveTo(3.5, 3.5, 9, 9, 30);
+            path.arcTo(3.5, 3.5, 9, 9, 30, -270);
+            break;
+        case Glyph::Ring:
+            path.addEllipse(QPointF(8, 8), 4.2, 4.2);
+            break;
         case Glyph::Caret:
             path.moveTo(4, 6);
             path.lineTo(8, 10.5);
@@ -194,11 +235,11 @@ Glyph outcomeGlyph(RunState state) {
         case RunState::Failed:
             return Glyph::Bang;
         case RunState::Prepared:
-            return Glyph::Play;
+            return Glyph::Ring;
         case RunState::Running:
             break;
     }
-    return Glyph::Dot;
+    return Glyph::Arc;
 }
 
 QString outcomeWord(RunState state) {

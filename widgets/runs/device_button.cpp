@@ -11,16 +11,12 @@ namespace normscope::widgets {
 namespace {
 
 constexpr int kMostWidth = 460;  // of a menu's text: a reason may name a long path, whole in its tooltip
-constexpr int kFrame = 30;       // arrow and margins
 
 }  // namespace
 
-DeviceButton::DeviceButton(QWidget* parent) : QToolButton(parent) {
+DeviceButton::DeviceButton(QWidget* parent) : BarButton(QString(), Look::Flat, parent) {
     setObjectName(QStringLiteral("device"));
-    setAccessibleName(tr("Device of the next training"));
-    setToolButtonStyle(Qt::ToolButtonTextOnly);
-    setPopupMode(QToolButton::InstantPopup);
-    setFocusPolicy(Qt::TabFocus);
+    setFixedHeight(24);
     auto* menu = new QMenu(this);
     menu->setObjectName(QStringLiteral("deviceMenu"));
     menu->setToolTipsVisible(true);
@@ -52,7 +48,7 @@ void DeviceButton::setDevices(const std::vector<DeviceEntry>& devices) {
         }
     }
     const QFontMetrics metrics(menu()->font());
-    int width = QFontMetrics(font()).horizontalAdvance(QStringLiteral("cuda:1"));
+    int width = widthFor(QStringLiteral("cuda:1"));
     for (std::size_t i = 0; i < devices_.size(); ++i) {
         const DeviceEntry& device = devices_[i];
         QAction* action = menu()->actions()[static_cast<qsizetype>(i)];
@@ -63,10 +59,9 @@ void DeviceButton::setDevices(const std::vector<DeviceEntry>& devices) {
             metrics.elidedText(text, Qt::ElideMiddle, kMostWidth).replace(u'&', QStringLiteral("&&")));
         action->setToolTip(device.note.isEmpty() ? text : text + u'\n' + device.note);
         action->setEnabled(device.missing.isEmpty());
-        if (device.missing.isEmpty())
-            width = std::max(width, QFontMetrics(font()).horizontalAdvance(device.backend));
+        if (device.missing.isEmpty()) width = std::max(width, widthFor(device.backend));
     }
-    setFixedWidth(width + kFrame);
+    setFixedWidth(width);
     showChosen();
 }
 
@@ -81,7 +76,8 @@ void DeviceButton::setTraining(bool training) {
 }
 
 void DeviceButton::showChosen() {
-    setText(chosen_);
+    setLabel(chosen_);
+    setAccessibleName(tr("Device of the next training"));
     setAccessibleDescription(chosen_);
     setToolTip(training_
                    ? tr("Device %1: applies at the next start or resumption, a run in training keeps its own")

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "widgets/runs/bar_button.h"
+
 #include <QString>
-#include <QToolButton>
 #include <vector>
 
 namespace normscope::widgets {
@@ -18,7 +19,7 @@ struct DeviceEntry {
 
 /// The device of the next training: a button with its word, and a menu of all devices. Those that are not
 /// available are disabled, with the reason.
-class DeviceButton : public QToolButton {
+class DeviceButton : public BarButton {
     Q_OBJECT
   public:
     explicit DeviceButton(QWidget* parent = nullptr);

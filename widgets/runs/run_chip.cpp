@@ -3,6 +3,8 @@
 
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/palette_theme.h"
+#include "widgets/runs/run_sample.h"
+#include "widgets/runs/sized_font.h"
 
 #include <QEvent>
 #include <QPainter>
@@ -11,11 +13,19 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr int kPad = 8, kGap = 6, kSwatch = 22, kGlyph = 12, kLeast = 120, kMost = 360;
+constexpr int kPad = 10, kGap = 8, kSample = 22, kCountGap = 4, kGlyph = 11, kWordGap = 4;
+constexpr int kWide = 290, kMostName = 420;
 
-QFont bold(QFont font) {
-    font.setBold(true);
-    return font;
+QFont nameFont(const QFont& font) {
+    return sized(font, 12, QFont::DemiBold);
+}
+
+int widthOf(const QFont& font, const QString& text) {
+    return text.isEmpty() ? 0 : QFontMetrics(font).horizontalAdvance(text) + 1;
+}
+
+QString countText(const RunLabel& run) {
+    return run.runs > 1 ? QStringLiteral("×%1").arg(run.runs) : QString();
 }
 
 }  // namespace
@@ -24,14 +34,13 @@ RunChip::RunChip(QWidget* parent) : QAbstractButton(parent) {
     setCheckable(true);
     setAttribute(Qt::WA_Hover);
     setFocusPolicy(Qt::TabFocus);
-    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Expanding);
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
 }
 
 void RunChip::setRun(const RunLabel& run) {
-    const bool same_size =
-        run.name == run_.name && run.differs == run_.differs && run.outcome() == run_.outcome();
+    const bool same_size = run.title() == run_.title();
     run_ = run;
-    QString name = run.name;
+    QString name = run.title();
     if (!run.differs.isEmpty()) name += QStringLiteral(", ") + run.differs;
     name += QStringLiteral(", ") + run.outcome();
     setAccessibleName(name);
@@ -41,22 +50,30 @@ void RunChip::setRun(const RunLabel& run) {
 }
 
 QSize RunChip::sizeHint() const {
-    const int word = QFontMetrics(font()).horizontalAdvance(run_.outcome());
-    return {std::clamp(textWidth(true) + 2 * kGap + kGlyph + 4 + word + 2, kLeast, kMost), 30};
+    return {std::max(kWide, minimumSizeHint().width()), kHeight};
 }
 
-/// Without the outcome's word, which its glyph states too, and without the differences, which the tool tip
-/// lists.
 QSize RunChip::minimumSizeHint() const {
-    return {std::clamp(textWidth(false) + kGap + kGlyph, kLeast, kMost), 30};
+    return {leastWidth(outcome_shown_), kHeight};
 }
 
-/// From the left end to the end of the name, or of the differences after it.
-int RunChip::textWidth(bool differences) const {
-    const QFontMetrics plain(font()), heavy(bold(font()));
-    int width = 2 * kPad + kSwatch + kGap + heavy.horizontalAdvance(run_.name);
-    if (differences && !run_.differs.isEmpty()) width += kGap + plain.horizontalAdvance(run_.differs);
-    return width + 4;  // advances are rounded, a text that just fits must not be elided
+int RunChip::leastWidth(bool with_outcome) const {
+    return std::max(kLeast, nameEnd() + kPad + (with_outcome ? kGap + kGlyph : 0));
+}
+
+void RunChip::setOutcomeShown(bool shown) {
+    if (shown == outcome_shown_) return;
+    outcome_shown_ = shown;
+    updateGeometry();
+    update();
+}
+
+/// The right end of the name and the number of runs.
+int RunChip::nameEnd() const {
+    const QString count = countText(run_);
+    int width = kPad + kSample + kGap + std::min(kMostName, widthOf(nameFont(font()), run_.name));
+    if (!count.isEmpty()) width += kCountGap + widthOf(sized(font(), 12), count);
+    return width;
 }
 
 bool RunChip::event(QEvent* event) {
@@ -69,46 +86,48 @@ bool RunChip::event(QEvent* event) {
 
 void RunChip::paintEvent(QPaintEvent*) {
     const Theme theme = themeOf(palette());
-    const QColor colour = theme.run(run_.index);
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
-    const QRectF box = QRectF(rect()).adjusted(1, 1, -1, -1);
-    painter.setPen(QPen(isChecked() || hasFocus() ? theme.text : theme.grid, hasFocus() ? 2 : 1.5));
-    painter.setBrush(blend(theme.background, theme.text, !isChecked() && underMouse() ? 0.06 : 0.0));
-    painter.drawRoundedRect(box, 5, 5);
+    const double edge = hasFocus() ? 2.5 : isChecked() ? 1.5 : 1;
+    painter.setPen(QPen(isChecked() || hasFocus() ? theme.text : theme.neutral, edge));
+    painter.setBrush(isChecked()    ? theme.background
+                     : underMouse() ? blend(palette().color(QPalette::Window), theme.text, 0.06)
+                                    : palette().color(QPalette::Window));
+    const double half = edge / 2;
+    painter.drawRoundedRect(QRectF(rect()).adjusted(half, half, -half, -half), 7, 7);
 
-    const double middle = box.center().y();
-    QPen line(colour, 2.5);
-    if (const auto dash = runDash(run_.index); !dash.isEmpty()) line.setDashPattern(dash);
-    line.setCapStyle(Qt::FlatCap);
-    painter.setPen(line);
-    painter.drawLine(QPointF(kPad, middle), QPointF(kPad + kSwatch, middle));
+    paintRunSample(painter, QRectF(kPad, 0, kSample, height()), theme, run_.index, 3);
+    paintTexts(painter);
+}
 
-    const QFontMetrics plain(font()), heavy(bold(font()));
-    int left = kPad + kSwatch + kGap, right = width() - kPad;
-    // The outcome's glyph is always shown, its word where the name still fits.
-    const QString word = run_.outcome();
-    const int word_width = plain.horizontalAdvance(word) + 2;
-    if (width() >= sizeHint().width()) {
-        right -= word_width;
-        painter.setPen(theme.text);
-        painter.drawText(QRect(right, 0, word_width, height()), Qt::AlignVCenter | Qt::AlignLeft, word);
-        right -= 4;
+void RunChip::paintTexts(QPainter& painter) const {
+    const Theme theme = themeOf(palette());
+    const QFont bold = nameFont(font()), plain = sized(font(), 12), small = sized(font(), 11);
+    const auto write = [&](int x, const QFont& type, const QColor& colour, const QString& text) {
+        painter.setFont(type);
+        painter.setPen(colour);
+        painter.drawText(QRect(x, 0, width() - x, height()), Qt::AlignVCenter | Qt::AlignLeft, text);
+    };
+    const int name_width = std::min(kMostName, widthOf(bold, run_.name));
+    write(kPad + kSample + kGap, bold, theme.text,
+          QFontMetrics(bold).elidedText(run_.name, Qt::ElideMiddle, name_width));
+    if (const QString count = countText(run_); !count.isEmpty())
+        write(kPad + kSample + kGap + name_width + kCountGap, plain, theme.muted, count);
+
+    int left = nameEnd() + kGap, right = width() - kPad;
+    const int differs = widthOf(plain, run_.differs), word = widthOf(small, run_.outcome());
+    const bool differs_fits = differs > 0 && right - left >= differs + (outcome_shown_ ? kGap + kGlyph : 0);
+    if (differs_fits) {
+        write(left, plain, theme.muted, run_.differs);
+        left += differs + kGap;
     }
-    right -= kGlyph;
-    paintGlyph(painter, QRectF(right, middle - kGlyph / 2.0, kGlyph, kGlyph), outcomeGlyph(run_.state),
-               colour);
-    right -= kGap;
-
-    painter.setPen(theme.text);
-    painter.setFont(bold(font()));
-    const QString name = heavy.elidedText(run_.name, Qt::ElideRight, right - left);
-    painter.drawText(QRect(left, 0, right - left, height()), Qt::AlignVCenter | Qt::AlignLeft, name);
-    left += heavy.horizontalAdvance(name) + kGap;
-    if (plain.horizontalAdvance(run_.differs) > right - left) return;  // whole or not at all
-    painter.setPen(theme.muted);
-    painter.setFont(font());
-    painter.drawText(QRect(left, 0, right - left, height()), Qt::AlignVCenter | Qt::AlignLeft, run_.differs);
+    if (!outcome_shown_) return;
+    if (right - left >= kGlyph + kWordGap + word) {
+        write(right - word, small, theme.muted, run_.outcome());
+        right -= word + kWordGap;
+    }
+    paintGlyph(painter, QRectF(right - kGlyph, (height() - kGlyph) / 2.0, kGlyph, kGlyph),
+               outcomeGlyph(run_.state), theme.text);
 }
 
 }  // namespace normscope::widgets

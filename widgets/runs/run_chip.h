@@ -18,19 +18,28 @@ struct RunLabel {
     RunState state = RunState::Prepared;
     QString detail;        ///< of the outcome: "step 212 · L7 ffn.w2 · inf"; in the tooltip
     QString counted = {};  ///< of a group whose runs ended differently: "2 of 3 stalled", instead of the word
+    int runs = 1;          ///< of the group
 
+    /// "Pre-LN", of a group "Pre-LN ×3".
+    QString title() const { return runs > 1 ? QStringLiteral("%1 ×%2").arg(name).arg(runs) : name; }
     /// The state in words.
     QString outcome() const { return counted.isEmpty() ? outcomeWord(state) : counted; }
 };
 
-/// One run: swatch with its dash, name, differences, outcome as glyph and word. Elides its texts, the
-/// differences first, where they do not fit.
+/// One run or group: sample of its line, name, number of runs, differences; at the right end its outcome as
+/// glyph and word. Its width does not depend on the outcome. Where all do not fit the word is left out first,
+/// then the differences: the tooltip has all of them, the findings band has the outcome.
 class RunChip : public QAbstractButton {
     Q_OBJECT
   public:
+    static constexpr int kHeight = 32, kLeast = 120;
+
     explicit RunChip(QWidget* parent = nullptr);
     void setRun(const RunLabel& run);
     const RunLabel& run() const { return run_; }
+    /// Without the outcome, chips are less wide.
+    void setOutcomeShown(bool shown);
+    int leastWidth(bool with_outcome) const;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
@@ -39,9 +48,11 @@ class RunChip : public QAbstractButton {
     void paintEvent(QPaintEvent* event) override;
 
   private:
-    int textWidth(bool differences) const;
+    int nameEnd() const;
+    void paintTexts(QPainter& painter) const;
 
     RunLabel run_;
+    bool outcome_shown_ = true;
 };
 
 }  // namespace normscope::widgets

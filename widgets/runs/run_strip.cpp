@@ -2,20 +2,25 @@
 #include "widgets/runs/run_strip.h"
 
 #include "widgets/plots/glyph.h"
+#include "widgets/runs/bar_button.h"
+#include "widgets/runs/comparison_title.h"
 
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QMenu>
-#include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QShortcut>
 #include <QWheelEvent>
+#include <algorithm>
 
 namespace normscope::widgets {
 
 namespace {
+
+constexpr int kIndent = 12, kMargin = 8, kGap = 12, kTightGap = 5;
+constexpr int kRoomyChip = 180;  // narrower chips, and the buttons give up their texts
 
 /// A row that scrolls by the wheel and by what gets the focus, without a scroll bar. As wide as its content
 /// where there is space.
@@ -47,51 +52,66 @@ RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
     setFixedHeight(kHeight);
     setAccessibleName(tr("Runs"));
     auto* line = new QHBoxLayout(this);
-    line->setContentsMargins(8, 4, 8, 4);
-    line->setSpacing(6);
+    line->setContentsMargins(0, 0, kMargin, 0);
+    line->setSizeConstraint(QLayout::SetNoConstraint);  // minimumSizeHint() is less
+    line->setSpacing(0);
+    title_ = new ComparisonTitle(this);
+    line->addWidget(title_);
+    line->addSpacing(kIndent);
     scroll_ = new ScrolledRow(this);
     auto* row = new QWidget;
     runs_ = new QHBoxLayout(row);
     runs_->setContentsMargins(0, 0, 0, 0);
-    runs_->setSpacing(6);
     scroll_->setWidget(row);
     line->addWidget(scroll_);
+    line->addSpacing(kTightGap);
 
-    const auto button = [&](const QString& text, const QString& tip) {
-        auto* made = new QPushButton(text, this);
-        made->setFlat(true);
-        made->setFocusPolicy(Qt::TabFocus);
+    const auto button = [&](const QString& text, BarButton::Look look, const char* name, const QString& tip) {
+        auto* made = new BarButton(text, look, this);
+        made->setObjectName(QLatin1String(name));
         made->setToolTip(tip);
         line->addWidget(made);
         return made;
     };
-    connect(button(tr("+ Compare"), tr("Add a run to the comparison")), &QPushButton::clicked, this,
-            &RunStrip::compareRequested);
+    using Look = BarButton::Look;
+    compare_ =
+        button(tr("Compare"), Look::Dashed, "compareButton", tr("Add a run to the comparison (Ctrl+=)"));
+    compare_->setGlyph(Glyph::Plus);
+    connect(compare_, &QPushButton::clicked, this, &RunStrip::compareRequested);
     line->addStretch(1);
-    const auto menu = [&](const QString& text, const QString& tip, void (RunStrip::*chosen)(const QString&)) {
+    line->addSpacing(kTightGap);
+    const auto menu = [&](const QString& text, const char* name, const QString& tip) {
         auto* made = new QMenu(this);
-        button(text, tip)->setMenu(made);
-        connect(made, &QMenu::triggered, this, [this, chosen](QAction* action) {
-            Q_EMIT(this->*chosen)(action->data().toString());
-        });
+        button(text, Look::Flat, name, tip)->setMenu(made);
         return made;
     };
-    connect(button(tr("Runs"), tr("All recordings (Ctrl+Shift+O)")), &QPushButton::clicked, this,
-            &RunStrip::recordingsRequested);
-    stories_ = menu(tr("Stories"), tr("A comparison, explained step by step"), &RunStrip::storyChosen);
-    presets_ = menu(tr("Presets"), tr("Replace the selected run by a preset"), &RunStrip::presetChosen);
+    const auto choices = [this](QMenu* of, void (RunStrip::*chosen)(const QString&)) {
+        connect(of, &QMenu::triggered, this, [this, chosen](QAction* action) {
+            Q_EMIT(this->*chosen)(action->data().toString());
+        });
+    };
+    presets_ = menu(tr("Presets"), "presetsButton", tr("Replace the selected run by a preset"));
+    choices(presets_, &RunStrip::presetChosen);
+    auto* recordings = button(tr("Runs"), Look::Flat, "runsButton", tr("All recordings (Ctrl+Shift+O)"));
+    recordings->setGlyph(Glyph::List);
+    connect(recordings, &QPushButton::clicked, this, &RunStrip::recordingsRequested);
+    stories_ = menu(tr("Stories"), "storiesButton", tr("A comparison, explained step by step"));
+    choices(stories_, &RunStrip::storyChosen);
+    sweeps_ = menu(tr("Sweep"), "sweepButton", tr("Many runs over two keys, as a map"));
 
-    sweeps_ = new QMenu(this);
-    button(tr("Sweep"), tr("Many runs over two keys, as a map"))->setMenu(sweeps_);
-
-    auto* search = new GlyphButton(Glyph::Search, tr("Find anything (Ctrl+K)"), this);
-    auto* theme = new GlyphButton(Glyph::Theme, tr("Light or dark theme"), this);
-    for (GlyphButton* made : {search, theme}) {
-        made->setFixedSize(30, 30);
-        line->addWidget(made);
-    }
-    connect(search, &QToolButton::clicked, this, &RunStrip::commandSearchRequested);
+    line->addSpacing(kTightGap);
+    search_ = button(tr("Find anything"), Look::Outlined, "searchButton", tr("Find anything (Ctrl+K)"));
+    search_->setGlyph(Glyph::Search);
+    search_->setNote(tr("Ctrl+K"));
+    connect(search_, &QPushButton::clicked, this, &RunStrip::commandSearchRequested);
+    auto* theme = new GlyphButton(Glyph::Theme, tr("Light or dark theme (Ctrl+T)"), this);
+    theme->setObjectName(QStringLiteral("themeButton"));
+    theme->setFixedSize(28, 28);
+    line->addSpacing(kTightGap);
+    line->addWidget(theme);
     connect(theme, &QToolButton::clicked, this, &RunStrip::themeToggled);
+    setLeftWidth(280);
+    showGlyphsOrTexts();
     connect(new QShortcut(Qt::CTRL | Qt::Key_K, this), &QShortcut::activated, this,
             &RunStrip::commandSearchRequested);
 }
@@ -115,7 +135,44 @@ void RunStrip::setRuns(const std::vector<RunLabel>& runs) {
         chips_.push_back(chip);
     }
     for (std::size_t i = 0; i < runs.size(); ++i) chips_[i]->setRun(runs[i]);
+    showGlyphsOrTexts();
     scroll_->updateGeometry();
+}
+
+void RunStrip::setLeftWidth(int width) {
+    title_->setFixedWidth(width);
+}
+
+/// With glyphs, which a strip of this width has.
+QSize RunStrip::minimumSizeHint() const {
+    const int texts =
+        search_->sizeHint().width() + compare_->sizeHint().width() - 2 * BarButton::kCompactWidth;
+    return {layout()->minimumSize().width() - texts, kHeight};
+}
+
+void RunStrip::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    showGlyphsOrTexts();
+}
+
+/// Search, then "+ Compare", is a glyph where the chips would be narrow, and the chips have no outcomes where
+/// that saves scrolling. Nothing of it depends on the outcomes themselves.
+void RunStrip::showGlyphsOrTexts() {
+    int wanted = 0, full = 0, least = 0;
+    for (const RunChip* chip : chips_) {
+        wanted += std::max(kRoomyChip, chip->leastWidth(true)) + kGap;
+        full += chip->leastWidth(true) + kTightGap;
+        least += chip->leastWidth(false) + kTightGap;
+    }
+    const int room = width() - layout()->minimumSize().width() + scroll_->minimumSizeHint().width() +
+                     search_->sizeHint().width() + compare_->sizeHint().width();
+    const int glyph = BarButton::kCompactWidth, search = search_->fullWidth(),
+              compare = compare_->fullWidth();
+    search_->setCompact(wanted > room - search - compare);
+    compare_->setCompact(wanted > room - glyph - compare);
+    runs_->setSpacing(compare_->isCompact() ? kTightGap : kGap);
+    const bool saves = full - kTightGap > room - 2 * glyph && least - kTightGap <= room - 2 * glyph;
+    for (RunChip* chip : chips_) chip->setOutcomeShown(!saves);
 }
 
 void RunStrip::setSelected(const QString& id) {

@@ -9,19 +9,25 @@
 class QHBoxLayout;
 class QMenu;
 class QScrollArea;
-class QToolButton;
 
 namespace normscope::widgets {
 
-/// The top strip: the runs, which scroll where they do not fit, "+ Compare", presets, command search, light
-/// and dark.
+class BarButton;
+class ComparisonTitle;
+
+/// The top strip: at the left, as wide as the left column, the menu and the name of the comparison; then the
+/// runs, which scroll where they do not fit, "+ Compare", presets, recordings, stories, sweeps, search, light
+/// and dark. With many runs search and "+ Compare" are shown as glyphs.
 class RunStrip : public QWidget {
     Q_OBJECT
   public:
-    static constexpr int kHeight = 40;
+    static constexpr int kHeight = 44;
 
     explicit RunStrip(QWidget* parent = nullptr);
 
+    ComparisonTitle* title() const { return title_; }
+    /// Of the left column below it.
+    void setLeftWidth(int width);
     /// The setters send no signal.
     void setRuns(const std::vector<RunLabel>& runs);
     void setSelected(const QString& id);
@@ -33,6 +39,7 @@ class RunStrip : public QWidget {
     /// Opens a field over a run's chip; Enter sends runRenamed(), Esc and another click close it.
     void editName(const QString& id);
     const std::vector<RunChip*>& chips() const { return chips_; }
+    QSize minimumSizeHint() const override;
 
   Q_SIGNALS:
     void runSelected(const QString& id);
@@ -45,7 +52,14 @@ class RunStrip : public QWidget {
     void commandSearchRequested();  ///< button or Ctrl+K
     void themeToggled();
 
+  protected:
+    void resizeEvent(QResizeEvent* event) override;
+
   private:
+    void showGlyphsOrTexts();
+
+    ComparisonTitle* title_;
+    BarButton *compare_, *search_;
     std::vector<RunChip*> chips_;
     QScrollArea* scroll_;
     QHBoxLayout* runs_;

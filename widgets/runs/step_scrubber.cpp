@@ -4,6 +4,8 @@
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/palette_theme.h"
+#include "widgets/runs/run_sample.h"
+#include "widgets/runs/sized_font.h"
 
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -12,14 +14,15 @@
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace normscope::widgets {
 namespace {
 
-constexpr double kLeastGlyph = 5;  // in a thinner lane an outcome has no glyph
-constexpr double kBottom = 3;      // and below the lanes
-constexpr double kMostLane = 9;    // of a lane's height
-constexpr int kPage = 8;           // measured steps
+constexpr double kLeastGlyph = 5;   // in a thinner lane an outcome has no glyph
+constexpr double kMostLane = 12.5;  // of a lane's height with the gap to the next one
+constexpr int kPage = 8;            // measured steps
+constexpr double kSample = 22, kSampleLeft = 16;
 
 bool has(const std::vector<qint64>& steps, qint64 step) {
     return std::binary_search(steps.begin(), steps.end(), step);
@@ -77,7 +80,7 @@ double StepScrubber::xOf(qint64 step) const {
     const double share = planned_ > 0 ? std::log2(1.0 + static_cast<double>(step)) /
                                             std::log2(1.0 + static_cast<double>(planned_))
                                       : 0;
-    return margin() + share * (width() - 2 * margin());
+    return left() + share * (width() - left() - right());
 }
 
 qint64 StepScrubber::measuredNeighbour(qint64 from, int direction) const {
@@ -93,6 +96,21 @@ qint64 StepScrubber::measuredNeighbour(qint64 from, int direction) const {
 bool StepScrubber::measuredByAll(qint64 step) const {
     return std::all_of(lanes_.begin(), lanes_.end(),
                        [&](const StepLane& lane) { return step > lane.recorded || has(lane.by_all, step); });
+}
+
+QString StepScrubber::measuredText() const {
+    if (lanes_.empty()) return {};
+    if (measuredByAll(step_)) return tr("measured by every panel");
+    std::optional<qint64> below, above;
+    for (const StepLane& lane : lanes_) {
+        const auto next = std::lower_bound(lane.some.begin(), lane.some.end(), step_);
+        if (next != lane.some.end() && *next == step_) return tr("measured by some panels");
+        if (next != lane.some.end()) above = above ? std::min(*above, *next) : *next;
+        if (next != lane.some.begin()) below = std::max(below.value_or(-1), *std::prev(next));
+    }
+    if (below && above) return tr("not measured: nearest %1 / %2").arg(*below).arg(*above);
+    if (!below && !above) return tr("not measured");
+    return tr("not measured: nearest %1").arg(below ? *below : *above);
 }
 
 void StepScrubber::describe() {
@@ -115,7 +133,7 @@ void StepScrubber::scrubTo(qint64 step) {
 
 qint64 StepScrubber::snapped(double x) const {
     if (measured_.empty()) {
-        const double share = std::clamp((x - margin()) / (width() - 2 * margin()), 0.0, 1.0);
+        const double share = std::clamp((x - left()) / (width() - left() - right()), 0.0, 1.0);
         return std::llround(std::exp2(share * std::log2(1.0 + static_cast<double>(planned_))) - 1);
     }
     return *std::min_element(measured_.begin(), measured_.end(),
@@ -155,63 +173,112 @@ void StepScrubber::keyPressEvent(QKeyEvent* event) {
     }
 }
 
-QString StepScrubber::marksAt(double x) const {
+QString StepScrubber::textAt(const QPointF& place) const {
     QStringList lines;
+    for (std::size_t i = 0; place.x() < left() && i < lanes_.size(); ++i)
+        if (laneRect(i).top() <= place.y() && place.y() < laneRect(i).bottom()) return lanes_[i].name;
     for (const StepMark& mark : marks_)
-        if (std::abs(xOf(mark.step) - x) <= 6) lines << tr("step %1: %2").arg(mark.step).arg(mark.text);
-    if (!measured_.empty()) lines << tr("step %1 was measured").arg(snapped(x));
+        if (std::abs(xOf(mark.step) - place.x()) <= 6)
+            lines << tr("step %1: %2").arg(mark.step).arg(mark.text);
+    if (!measured_.empty()) lines << tr("step %1 was measured").arg(snapped(place.x()));
     return lines.join(u'\n');
 }
 
 bool StepScrubber::event(QEvent* event) {
     if (event->type() != QEvent::ToolTip) return QWidget::event(event);
     const auto* help = static_cast<QHelpEvent*>(event);
-    QToolTip::showText(help->globalPos(), marksAt(help->pos().x()), this);
+    QToolTip::showText(help->globalPos(), textAt(help->pos()), this);
     return true;
 }
 
 QRectF StepScrubber::laneRect(std::size_t lane) const {
     const double count = static_cast<double>(std::max<std::size_t>(1, lanes_.size()));
-    const double space = height() - top() - kBottom,
+    const double space = height() - top() - bottom(),
                  each = std::min(kMostLane * text_px_ / 11.0, space / count);
     const double upper = top() + (space - count * each) / 2 + static_cast<double>(lane) * each;
-    return {margin(), upper, width() - 2 * margin(), each};
+    return {left(), upper, width() - left() - right(), each};
+}
+
+QRectF StepScrubber::sampleRect(std::size_t lane) const {
+    const QRectF beside = laneRect(lane);
+    return {kSampleLeft, beside.top(), kSample * text_px_ / 11, beside.height()};
 }
 
 QRectF StepScrubber::outcomeRect(const StepMark& mark) const {
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
         if (lanes_[i].run != mark.run) continue;
         const QRectF lane = laneRect(i);
-        const double side = std::min(lane.height(), margin() - 2);
+        const double side = std::min(lane.height(), right() - 4);
         if (side < kLeastGlyph) return {};
-        return {xOf(mark.step) + 1, lane.center().y() - side / 2, side, side};
+        return {xOf(mark.step) + 3, lane.center().y() - side / 2, side, side};
     }
     return {};
 }
 
 void StepScrubber::paintLanes(QPainter& painter) const {
     const Theme theme = themeOf(palette());
+    const QColor window = palette().color(QPalette::Window);
     const auto bar = [&](const QRectF& lane, qint64 end, const QColor& colour) {
-        const double thick = std::max(1.5, lane.height() * 0.25);
-        painter.fillRect(QRectF(lane.left(), lane.center().y() - thick / 2, xOf(end) - lane.left(), thick),
-                         colour);
+        const double gap = std::min(3.0, lane.height() * 0.25);
+        painter.fillRect(
+            QRectF(lane.left(), lane.top() + gap / 2, xOf(end) - lane.left(), lane.height() - gap), colour);
     };
+    const QColor planned = blend(window, theme.text, 0.06);
     if (lanes_.empty()) {
-        bar(laneRect(0), planned_, theme.neutral);
-        if (recorded_ >= 0) bar(laneRect(0), recorded_, theme.axis);
+        bar(laneRect(0), planned_, planned);
+        if (recorded_ >= 0) bar(laneRect(0), recorded_, theme.neutral);
     }
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
         const StepLane& lane = lanes_[i];
         const QRectF area = laneRect(i);
         const QColor colour = theme.run(lane.run);
-        bar(area, planned_, theme.neutral);
-        if (lane.recorded >= 0) bar(area, lane.recorded, blend(theme.neutral, colour, 0.45));
+        paintRunSample(painter, sampleRect(i), theme, lane.run, std::clamp(area.height() - 1.5, 1.25, 3.0));
+        bar(area, planned_, planned);
+        if (lane.recorded >= 0) bar(area, lane.recorded, blend(window, colour, 0.28));
         painter.setPen(QPen(colour, 1));
         for (const qint64 step : lane.some) {
             const double half = area.height() * (has(lane.by_all, step) ? 0.46 : 0.24), x = xOf(step);
             painter.drawLine(QPointF(x, area.center().y() - half), QPointF(x, area.center().y() + half));
         }
     }
+}
+
+/// The step shown in bold, zero, the powers of two and the last planned step where they have space.
+void StepScrubber::paintSteps(QPainter& painter) const {
+    const Theme theme = themeOf(palette());
+    const QFont plain = sized(font(), text_px_), bold = sized(font(), text_px_, QFont::DemiBold);
+    const double row = height() - bottom(), gap = text_px_ / 2.0;
+    std::vector<QRectF> taken;
+    const auto write = [&](qint64 step, const QFont& type, const QColor& colour) {
+        const QString number = QString::number(step);
+        const double wide = QFontMetricsF(type).horizontalAdvance(number) + 1;
+        const double from = std::clamp(xOf(step) - wide / 2, 0.0, std::max(0.0, width() - wide));
+        const QRectF place(from, row, wide, bottom());
+        for (const QRectF& other : taken)
+            if (other.adjusted(-gap, 0, gap, 0).intersects(place)) return;
+        taken.push_back(place);
+        painter.setFont(type);
+        painter.setPen(colour);
+        painter.drawText(place, Qt::AlignCenter, number);
+    };
+    write(step_, bold, theme.text);
+    write(0, plain, theme.muted);
+    if (planned_ > 0) write(planned_, plain, theme.muted);
+    for (qint64 step = 1; step < planned_; step *= 2) write(step, plain, theme.muted);
+    painter.setFont(plain);
+    painter.setPen(theme.muted);
+    painter.drawText(QRectF(0, row, left() - 14, bottom()), Qt::AlignRight | Qt::AlignVCenter, tr("step"));
+}
+
+void StepScrubber::paintHandle(QPainter& painter) const {
+    const QColor ink = themeOf(palette()).text;
+    const double x = xOf(step_), side = isLarge() ? 7 : 5;
+    painter.setPen(QPen(ink, 1.5));
+    painter.drawLine(QPointF(x, side), QPointF(x, height() - bottom()));
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(ink);
+    painter.drawPolygon(
+        QPolygonF({{x - side, 0}, {x + side, 0}, {x + side, side}, {x, 2 * side - 1}, {x - side, side}}));
 }
 
 void StepScrubber::paintEvent(QPaintEvent*) {
@@ -221,33 +288,22 @@ void StepScrubber::paintEvent(QPaintEvent*) {
     paintLanes(painter);
     for (const StepMark& mark : marks_) {
         const double x = xOf(mark.step);
-        const QColor colour = theme.run(mark.run);
         if (mark.state == RunState::Running) {
-            painter.setPen(QPen(colour, 1.5));
-            painter.drawLine(QPointF(x, top() - 5), QPointF(x, top()));
+            painter.setPen(QPen(theme.run(mark.run), 1.5));
+            painter.drawLine(QPointF(x, top() - 6), QPointF(x, top() - 1));
         } else if (const QRectF glyph = outcomeRect(mark); !glyph.isEmpty()) {
             painter.fillRect(glyph, palette().color(QPalette::Window));
-            paintGlyph(painter, glyph, outcomeGlyph(mark.state), colour);
+            paintGlyph(painter, glyph, outcomeGlyph(mark.state), theme.text);
         }
     }
-    // The playhead and its step number, inside the widget and clear of the outcomes' glyphs.
-    const double x = xOf(step_);
-    const QColor ink = recorded_ >= 0 ? theme.text : theme.axis;
-    painter.setPen(QPen(ink, hasFocus() ? 2.5 : 1.5));
-    painter.drawLine(QPointF(x, top() - 3), QPointF(x, height() - 1));
-    QFont small = font();
-    small.setPixelSize(text_px_);
-    painter.setFont(small);
-    const QString number = QString::number(step_);
-    const double wide = QFontMetricsF(small).horizontalAdvance(number) + 4;
-    const double left = std::clamp(x - wide / 2, 0.0, std::max(0.0, width() - wide));
-    const QRectF label(left, 0, wide, top() - 3);
-    painter.fillRect(label, palette().color(QPalette::Window));
-    painter.drawText(label, Qt::AlignCenter, number);
+    paintSteps(painter);
+    paintHandle(painter);
     if (hasFocus()) {
-        painter.setPen(QPen(theme.text, 1));
+        painter.setPen(QPen(theme.text, 2));
         painter.setBrush(Qt::NoBrush);
-        painter.drawRoundedRect(QRectF(0.5, top() - 1.5, width() - 1.0, height() - top() + 1), 3, 3);
+        painter.drawRoundedRect(
+            QRectF(left() - 4, top() - 1, width() - left() - right() + 8, height() - top() - bottom() + 2), 3,
+            3);
     }
 }
 

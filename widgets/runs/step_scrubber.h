@@ -27,9 +27,10 @@ struct StepLane {
     std::vector<qint64> by_all;  ///< by every panel shown; ascending, among `some`
 };
 
-/// The time line of the compared runs: one lane a run with a tick at each measured step (tall where every
-/// panel shown was measured), planned steps in grey, events, and the step shown. The axis is log₂(1 + step):
-/// failures begin in the first sixteen steps.
+/// The time line of the compared runs: one lane a run, with a sample of its line at the left, a tick at each
+/// measured step (tall where every panel shown was measured), planned steps in grey and, after its end, its
+/// outcome; above the lanes events and the handle of the step shown, below them the steps. The axis is
+/// log₂(1 + step): failures begin in the first sixteen steps.
 ///
 /// A drag snaps to the measured steps of any run; so do ← and →, Page up and down move by eight of them.
 /// Shift with ← and → goes by single steps. Without measured steps all of them go by single steps.
@@ -52,6 +53,8 @@ class StepScrubber : public QWidget {
     double xOf(qint64 step) const;
     /// The next measured step in a direction (±1), at most the newest recorded one; `from` if there is none.
     qint64 measuredNeighbour(qint64 from, int direction) const;
+    /// How the step shown was measured: "measured by every panel", "not measured: nearest 49 / 81".
+    QString measuredText() const;
     /// Whether every run that has recorded the step was measured there by every panel shown.
     bool measuredByAll(qint64 step) const;
 
@@ -73,15 +76,22 @@ class StepScrubber : public QWidget {
     void keyPressEvent(QKeyEvent* event) override;
 
   private:
-    double top() const { return text_px_ + 5; }                ///< for the step number and the events
-    double margin() const { return text_px_ < 18 ? 12 : 22; }  ///< left and right of the lanes
-    int heightHint() const { return 46 + 2 * (text_px_ - 11); }
+    bool isLarge() const { return text_px_ >= 18; }
+    // Around the lanes: the handle and the events, the steps, the samples of the lines, the outcomes.
+    double top() const { return isLarge() ? 14 : 11; }
+    double bottom() const { return text_px_ + 7; }
+    double left() const { return isLarge() ? 96 : 56; }
+    double right() const { return isLarge() ? 40 : 28; }
+    int heightHint() const { return 56 + (text_px_ - 11) * 3 / 2; }
     void scrubTo(qint64 step);
     qint64 snapped(double x) const;
-    QString marksAt(double x) const;
+    QString textAt(const QPointF& place) const;
     void gatherMeasured();
     void describe();
+    QRectF sampleRect(std::size_t lane) const;
     void paintLanes(QPainter& painter) const;
+    void paintSteps(QPainter& painter) const;
+    void paintHandle(QPainter& painter) const;
     QRectF laneRect(std::size_t lane) const;
 
     int text_px_ = 11;

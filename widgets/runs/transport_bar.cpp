@@ -3,80 +3,90 @@
 
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/number_text.h"
+#include "widgets/plots/palette_theme.h"
+#include "widgets/runs/bar_button.h"
 #include "widgets/runs/device_button.h"
+#include "widgets/runs/sized_font.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QLocale>
-#include <QPushButton>
+#include <QPainter>
 #include <QShortcut>
 #include <QSignalBlocker>
 #include <QSpinBox>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace normscope::widgets {
 
+namespace {
+
+constexpr int kGlyph = 28, kIndent = 8, kGap = 12;
+
+}  // namespace
+
+/// A number without a frame until the mouse or the focus is on it.
+class TransportBar::StepField : public QSpinBox {
+  public:
+    explicit StepField(QWidget* parent) : QSpinBox(parent) {
+        setObjectName(QStringLiteral("stepField"));
+        setFont(sized(font(), 20, QFont::DemiBold));
+        setFrame(false);
+        QPalette clear;  // the other colours are inherited
+        clear.setColor(QPalette::Base, Qt::transparent);
+        lineEdit()->setPalette(clear);
+        setButtonSymbols(QAbstractSpinBox::NoButtons);
+        setAlignment(Qt::AlignRight);
+        setKeyboardTracking(false);
+        setAttribute(Qt::WA_Hover);
+        setAccessibleName(tr("Step shown"));
+        setToolTip(tr("The step shown: type another one"));
+    }
+    /// Of the largest number.
+    void setDigits(qint64 largest) {
+        const QString digits(QString::number(largest).size(), QLatin1Char('0'));
+        setFixedSize(QFontMetrics(font()).horizontalAdvance(digits) + 12, 26);
+    }
+
+  protected:
+    void paintEvent(QPaintEvent*) override {
+        if (!underMouse() && !hasFocus()) return;
+        QPainter painter(this);
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setBrush(palette().color(QPalette::Base));
+        painter.setPen(QPen(hasFocus() ? palette().color(QPalette::Text) : palette().color(QPalette::Mid),
+                            hasFocus() ? 2 : 1));
+        painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), 5, 5);
+    }
+};
+
 TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
     setFixedHeight(kHeight);
     setAccessibleName(tr("Transport"));
     auto* line = new QHBoxLayout(this);
-    line->setContentsMargins(8, 4, 8, 4);
-    line->setSpacing(4);
-    const auto button = [&](Glyph glyph, const QString& name, int size) {
-        auto* made = new GlyphButton(glyph, name, this);
-        made->setFixedSize(size, size);
-        line->addWidget(made);
-        return made;
-    };
-    first_ = button(Glyph::First, tr("First step"), 30);
-    back_ = button(Glyph::Back, tr("Previous measured step (Shift+← on the time line: one step)"), 30);
-    play_ = button(Glyph::Play, tr("Train (Space)"), 40);
-    play_->setObjectName(QStringLiteral("playButton"));
-    forward_ = button(Glyph::Forward, tr("Next measured step; at the end, train one step"), 30);
-    last_ = button(Glyph::Last, tr("Newest step"), 30);
+    line->setContentsMargins(0, 0, kGap, 0);
+    line->setSpacing(0);
+    left_ = new QWidget(this);
+    addTrainButtons();
+    line->addWidget(left_);
     scrubber_ = new StepScrubber(this);
     line->addWidget(scrubber_, 1);
-
-    line->addWidget(new QLabel(tr("Step"), this));
-    field_ = new QSpinBox(this);
-    field_->setButtonSymbols(QAbstractSpinBox::NoButtons);
-    field_->setAlignment(Qt::AlignRight);
-    field_->setKeyboardTracking(false);
-    field_->setFixedWidth(72);
-    field_->setAccessibleName(tr("Step shown"));
-    line->addWidget(field_);
-    planned_ = new QLabel(this);
-    line->addWidget(planned_);
-    rates_ = new QLabel(this);
-    rates_->setObjectName(QStringLiteral("rates"));
-    rates_->setAccessibleName(tr("Speed"));
-    QFont small = rates_->font();
-    small.setPixelSize(11);
-    rates_->setFont(small);
-    line->addSpacing(8);
-    line->addWidget(rates_);
-    device_ = new DeviceButton(this);
-    line->addWidget(device_);
-    measure_ = new QPushButton(tr("Measure"), this);
-    measure_->setObjectName(QStringLiteral("measureHere"));
-    measure_->setAccessibleName(tr("Measure at this step"));
-    measure_->setFocusPolicy(Qt::TabFocus);
-    measure_->setFixedWidth(measure_->sizeHint().width());
-    line->addWidget(measure_);
-    new_run_ = new QPushButton(tr("Start as new run"), this);
-    new_run_->setObjectName(QStringLiteral("startNewRun"));
-    new_run_->setVisible(false);
-    line->addWidget(new_run_);
+    addStep(line);
+    line->addSpacing(kGap);
+    addActions(line);
 
     connect(first_, &QToolButton::clicked, this, [this] { scrubTo(0); });
     connect(back_, &QToolButton::clicked, this,
             [this] { scrubTo(scrubber_->measuredNeighbour(scrubber_->step(), -1)); });
-    connect(play_, &QToolButton::clicked, this, &TransportBar::playOrPause);
+    connect(play_, &QPushButton::clicked, this, &TransportBar::playOrPause);
     connect(forward_, &QToolButton::clicked, this, &TransportBar::stepForward);
     connect(last_, &QToolButton::clicked, this, [this] { scrubTo(scrubber_->recorded()); });
     connect(scrubber_, &StepScrubber::scrubbed, this, &TransportBar::scrubTo);
     connect(field_, &QSpinBox::valueChanged, this, [this](int step) { scrubTo(step); });
+    connect(fork_, &QPushButton::clicked, this, &TransportBar::forkHere);
     connect(measure_, &QPushButton::clicked, this, &TransportBar::measureHere);
     connect(new_run_, &QPushButton::clicked, this, &TransportBar::startNewRun);
     auto* space = new QShortcut(Qt::Key_Space, this);
@@ -84,22 +94,115 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
     connect(space, &QShortcut::activated, this, &TransportBar::playOrPause);
 
     // Sized for large values, so that the scrubber keeps its length.
-    setRates(9999999, 99999, 9999);
+    setRates(9999999, 99.9, 99);
     setDeviceUse(QStringLiteral("cuda-emulated"), QStringLiteral("999.9 of 999.9 GiB free"));
-    rates_->setFixedWidth(rates_->fontMetrics().size(0, ratesText()).width() + 4);
+    note_->setFixedSize(note_->fontMetrics().size(0, ratesText()).width() + 4,
+                        2 * note_->fontMetrics().lineSpacing());
     setDeviceUse({}, {});
     const double unknown = std::numeric_limits<double>::quiet_NaN();
     setRates(unknown, unknown, unknown);
+    setLeftWidth(280);
+    setPlaying(false);
     setRange(-1, 0);
     setMeasurable(false, tr("Nothing is recorded yet"));
+    setForkable(false, tr("Nothing is recorded yet"));
+    setPreviewPending(false);
+}
+
+void TransportBar::addTrainButtons() {
+    auto* line = new QHBoxLayout(left_);
+    line->setContentsMargins(kIndent, 0, kIndent, 0);
+    line->setSpacing(0);
+    const auto button = [&](Glyph glyph, const QString& name) {
+        auto* made = new GlyphButton(glyph, name, left_);
+        made->setFixedSize(kGlyph, kGlyph);
+        line->addWidget(made);
+        return made;
+    };
+    first_ = button(Glyph::First, tr("First step"));
+    back_ = button(Glyph::Back, tr("Previous measured step (Shift+← on the time line: one step)"));
+    line->addSpacing(kIndent / 2);
+    play_ = new BarButton(tr("Train"), BarButton::Look::Solid, left_);
+    play_->setObjectName(QStringLiteral("playButton"));
+    play_->setNote(tr("Space"));
+    play_->setFixedSize(140, 34);
+    line->addWidget(play_);
+    line->addSpacing(kIndent / 2);
+    forward_ = button(Glyph::Forward, tr("Next measured step; at the end, train one step"));
+    last_ = button(Glyph::Last, tr("Newest step"));
+    line->addStretch(1);
+}
+
+/// "Step 8 of 200" with the device, and two lines for the note.
+void TransportBar::addStep(QBoxLayout* line) {
+    const auto label = [this](int px) {
+        auto* made = new QLabel(this);
+        made->setFont(sized(made->font(), px));
+        made->setForegroundRole(QPalette::PlaceholderText);
+        made->setTextFormat(Qt::PlainText);
+        return made;
+    };
+    auto* column = new QVBoxLayout;
+    column->setContentsMargins(0, 2, 0, 0);
+    column->setSpacing(0);
+    auto* row = new QHBoxLayout;
+    row->setSpacing(3);
+    QLabel* step = label(12);
+    step->setText(tr("Step"));
+    row->addWidget(step);
+    field_ = new StepField(this);
+    row->addWidget(field_);
+    planned_ = label(12);
+    row->addWidget(planned_);
+    row->addStretch(1);
+    device_ = new DeviceButton(this);
+    row->addWidget(device_);
+    column->addLayout(row);
+    note_ = label(11);
+    note_->setObjectName(QStringLiteral("rates"));
+    note_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+    column->addWidget(note_);
+    line->addLayout(column);
+}
+
+/// Fork, or start as new run, above measure: of one width.
+void TransportBar::addActions(QBoxLayout* line) {
+    auto* column = new QVBoxLayout;
+    column->setContentsMargins(0, 2, 0, 2);
+    column->setSpacing(2);
+    column->addStretch(1);
+    const auto button = [&](const QString& text, const QString& key, const char* name) {
+        auto* made = new BarButton(text, BarButton::Look::Outlined, this);
+        made->setNote(key);
+        made->setObjectName(QLatin1String(name));
+        column->addWidget(made);
+        return made;
+    };
+    fork_ = button(tr("Fork here"), tr("K"), "forkHere");
+    new_run_ = button(tr("Start as new run"), {}, "startNewRun");
+    new_run_->setToolTip(tr("Trains the stack as previewed, as a new run (Ctrl+Return)"));
+    measure_ = button(tr("Measure"), tr("M"), "measureHere");
+    column->addStretch(1);
+    int width = 0;
+    for (const BarButton* made : {fork_, new_run_, measure_}) width = std::max(width, made->fullWidth());
+    for (BarButton* made : {fork_, new_run_, measure_}) made->setFixedSize(width, 25);
+    measure_->setAccessibleName(tr("Measure at this step"));
+    line->addLayout(column);
+}
+
+void TransportBar::setLeftWidth(int width) {
+    left_->setFixedWidth(width);
 }
 
 void TransportBar::setRange(qint64 recorded, qint64 planned) {
     scrubber_->setRange(recorded, planned);
     const QSignalBlocker quiet(field_);
     field_->setRange(0, static_cast<int>(std::clamp<qint64>(recorded, 0, std::numeric_limits<int>::max())));
-    planned_->setText(tr("of %1").arg(planned));
+    const qint64 steps = std::max(recorded, planned) + 1;
+    planned_->setText(tr("of %1").arg(steps));
+    field_->setDigits(steps);
     showButtons();
+    showNote();
 }
 
 void TransportBar::setStep(qint64 step) {
@@ -109,6 +212,7 @@ void TransportBar::setStep(qint64 step) {
     const bool typing = field_->hasFocus() && field_->cleanText() != QString::number(field_->value());
     if (!typing) field_->setValue(static_cast<int>(step));
     showButtons();
+    showNote();
 }
 
 void TransportBar::setMarks(std::vector<StepMark> marks) {
@@ -117,6 +221,7 @@ void TransportBar::setMarks(std::vector<StepMark> marks) {
 
 void TransportBar::setLanes(std::vector<StepLane> lanes) {
     scrubber_->setLanes(std::move(lanes));
+    showNote();
 }
 
 void TransportBar::setMeasurable(bool measurable, const QString& why_not) {
@@ -125,24 +230,32 @@ void TransportBar::setMeasurable(bool measurable, const QString& why_not) {
         measurable ? tr("Measure at this step (M): replays the run from its nearest checkpoint") : why_not);
 }
 
-void TransportBar::setMeasuring(const QString& status) {
-    status_ = status;
-    measure_->setText(status.isEmpty() ? tr("Measure") : tr("Cancel"));
-    if (!status.isEmpty()) measure_->setEnabled(true);
-    showRates();
+void TransportBar::setForkable(bool forkable, const QString& why_not) {
+    fork_->setEnabled(forkable);
+    fork_->setToolTip(forkable ? tr("A new run from the newest checkpoint at or before this step (K)")
+                               : why_not);
 }
 
-void TransportBar::setPlaying(bool playing) {
+void TransportBar::setMeasuring(const QString& status) {
+    status_ = status;
+    measure_->setLabel(status.isEmpty() ? tr("Measure") : tr("Cancel"));
+    measure_->setAccessibleName(status.isEmpty() ? tr("Measure at this step") : tr("Cancel the measurement"));
+    if (!status.isEmpty()) measure_->setEnabled(true);
+    showNote();
+}
+
+void TransportBar::setPlaying(bool playing, bool begun) {
     playing_ = playing;
-    play_->setGlyph(playing ? Glyph::Pause : Glyph::Play,
-                    playing ? tr("Pause (Space)") : tr("Train (Space)"));
+    play_->setGlyph(playing ? Glyph::Pause : Glyph::Play);
+    play_->setLabel(playing ? tr("Pause") : begun ? tr("Resume") : tr("Train"));
+    play_->setToolTip(tr("%1 (Space)").arg(play_->text()));
     showButtons();
 }
 
 void TransportBar::setRates(double tokens_per_s, double step_ms, double probe_percent) {
     if (!std::isfinite(tokens_per_s) && !std::isfinite(step_ms) && !std::isfinite(probe_percent)) {
         rates_text_.clear();
-        return showRates();
+        return showNote();
     }
     const auto number = [](double value, auto text) {
         return std::isfinite(value) ? text(value) : QStringLiteral("–");
@@ -155,32 +268,40 @@ void TransportBar::setRates(double tokens_per_s, double step_ms, double probe_pe
             .arg(number(seconds ? step_ms / 1000 : step_ms, [](double v) { return numberText(v, 3); }));
     const QString percent =
         number(probe_percent, [](double v) { return QString::number(v, 'f', v < 9.95 ? 1 : 0); });
-    rates_text_ = tr("%1 tokens/s\n%2 · probes %3 %").arg(tokens, step, percent);
-    showRates();
+    rates_text_ = tr("%1 tokens/s · %2\nprobes %3 %").arg(tokens, step, percent);
+    showNote();
 }
 
 void TransportBar::setDeviceUse(const QString& device, const QString& memory) {
     device_text_ = device;
     memory_text_ = memory;
-    showRates();
+    showNote();
 }
 
 QString TransportBar::ratesText() const {
     QString text = rates_text_;
+    if (text.isEmpty()) return {};
     if (!device_text_.isEmpty()) text.prepend(device_text_ + QStringLiteral(" · "));
-    if (!memory_text_.isEmpty()) text += u'\n' + memory_text_;
+    if (!memory_text_.isEmpty()) text += QStringLiteral(" · ") + memory_text_;
     return text;
 }
 
-void TransportBar::showRates() {
-    QStringList lines = (status_.isEmpty() ? ratesText() : status_).split(u'\n');
+void TransportBar::showNote() {
+    const bool rates = status_.isEmpty() && !rates_text_.isEmpty();
+    const QString text = !status_.isEmpty()          ? status_
+                         : rates                     ? ratesText()
+                         : scrubber_->recorded() < 0 ? tr("initial weights, nothing trained yet")
+                                                     : scrubber_->measuredText();
+    QStringList lines = text.split(u'\n');
     for (QString& line : lines)
-        line = rates_->fontMetrics().elidedText(line, Qt::ElideRight, rates_->maximumWidth());
-    rates_->setText(lines.join(u'\n'));
-    rates_->setAccessibleDescription(status_.isEmpty() ? ratesText() : status_);
+        line = note_->fontMetrics().elidedText(line, Qt::ElideRight, note_->maximumWidth());
+    note_->setText(lines.join(u'\n'));
+    note_->setAccessibleName(rates ? tr("Speed") : tr("Measured"));
+    note_->setAccessibleDescription(text);
 }
 
 void TransportBar::setPreviewPending(bool pending) {
+    fork_->setVisible(!pending);
     new_run_->setVisible(pending);
 }
 
@@ -210,6 +331,12 @@ void TransportBar::showButtons() {
     last_->setEnabled(step < recorded);
     // While playing, steps advance automatically.
     forward_->setEnabled(!playing_ || step < recorded);
+}
+
+void TransportBar::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    painter.fillRect(0, 0, width(), 1, themeOf(palette()).grid);
+    painter.fillRect(left_->width() - 1, 0, 1, height(), themeOf(palette()).grid);
 }
 
 }  // namespace normscope::widgets

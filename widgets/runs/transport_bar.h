@@ -5,16 +5,18 @@
 
 #include <QWidget>
 
+class QBoxLayout;
 class QLabel;
-class QPushButton;
-class QSpinBox;
 
 namespace normscope::widgets {
 
+class BarButton;
 class DeviceButton;
 class GlyphButton;
 
-/// The bottom bar: run, pause, step, scrub. Space plays and pauses from anywhere in the window.
+/// The bottom bar: at the left, as wide as the left column, train, pause and step; the scrubber; at the right
+/// the step shown, how it was measured or how fast the training is, the device, fork and measure. Space plays
+/// and pauses from anywhere in the window. No text moves anything.
 class TransportBar : public QWidget {
     Q_OBJECT
   public:
@@ -22,6 +24,8 @@ class TransportBar : public QWidget {
 
     explicit TransportBar(QWidget* parent = nullptr);
 
+    /// Of the left column above it.
+    void setLeftWidth(int width);
     /// The setters send no signal.
     void setRange(qint64 recorded, qint64 planned);  ///< see StepScrubber
     void setStep(qint64 step);                       ///< the step that the panels show
@@ -30,17 +34,21 @@ class TransportBar : public QWidget {
     /// Whether the step shown can be measured now; else the button is disabled with the reason as its
     /// tooltip.
     void setMeasurable(bool measurable, const QString& why_not);
+    /// Whether the selected run can be forked at the step shown; else the same.
+    void setForkable(bool forkable, const QString& why_not);
     /// What is being measured ("measuring Post-LN at step 45 …"), shown instead of the rates; empty = none.
     /// While it is not empty, the button cancels it.
     void setMeasuring(const QString& status);
-    void setPlaying(bool playing);
+    /// `begun`: runs are under way, so that the button of a paused training resumes them.
+    void setPlaying(bool playing, bool begun = false);
     bool isPlaying() const { return playing_; }
     /// Tokens per second, milliseconds per step, and the probes' share of the step time in percent; NaN where
     /// unknown.
     void setRates(double tokens_per_s, double step_ms, double probe_percent);
     /// Where the runs in training compute, and the memory there ("71.2 of 79.1 GiB free"); empty = none.
     void setDeviceUse(const QString& device, const QString& memory);
-    /// Shown after a structural knob was moved during training: starts the previewed stack as a new run.
+    /// After a structural knob was moved in training: in the place of the fork, which keeps the stack, a
+    /// button that starts the previewed stack as a new run.
     void setPreviewPending(bool pending);
 
     StepScrubber* scrubber() const { return scrubber_; }
@@ -52,23 +60,31 @@ class TransportBar : public QWidget {
     void singleStep();  ///< train one step; sent only where the newest step is shown
     void scrubbed(qint64 step);
     void startNewRun();
+    void forkHere();
     void measureHere();  ///< or cancel the running measurement
 
+  protected:
+    void paintEvent(QPaintEvent* event) override;
+
   private:
+    class StepField;
+
+    void addTrainButtons();
+    void addStep(QBoxLayout* line);
+    void addActions(QBoxLayout* line);
     void playOrPause();
     void stepForward();
     void scrubTo(qint64 step);
     void showButtons();
-    void showRates();
+    void showNote();
     QString ratesText() const;
 
-    GlyphButton *first_, *back_, *play_, *forward_, *last_;
+    QWidget* left_;
+    GlyphButton *first_, *back_, *forward_, *last_;
+    BarButton *play_, *fork_, *new_run_, *measure_;
     StepScrubber* scrubber_;
-    QSpinBox* field_;
-    QLabel* planned_;
-    QLabel* rates_;
-    QPushButton* measure_;
-    QPushButton* new_run_;
+    StepField* field_;
+    QLabel *planned_, *note_;
     DeviceButton* device_;
     QString rates_text_, device_text_, memory_text_, status_;
     bool playing_ = false;

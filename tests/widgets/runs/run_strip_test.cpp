@@ -3,10 +3,13 @@
 
 #include "tests/widgets/quiet.h"
 #include "widgets/plots/glyph.h"
+#include "widgets/runs/bar_button.h"
+#include "widgets/runs/comparison_title.h"
 
+#include <QAction>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
-#include <QPushButton>
 #include <QSet>
 #include <QSignalSpy>
 
@@ -21,10 +24,17 @@ class RunStripTest : public QObject {
                 {"b", "Post-LN", 1, "scheme post", RunState::Diverged, "step 212 · L7 ffn.w2 · inf"}};
     }
 
-    static QMenu* menuOf(const RunStrip& strip, const QString& title) {
-        for (const QPushButton* button : strip.findChildren<QPushButton*>())
-            if (button->text() == title) return button->menu();
-        return nullptr;
+    static BarButton* button(const RunStrip& strip, const char* name) {
+        return strip.findChild<BarButton*>(QLatin1String(name));
+    }
+    static void click(const RunStrip& strip, const char* name) {
+        QTest::mouseClick(strip.findChild<QAbstractButton*>(QLatin1String(name)), Qt::LeftButton);
+    }
+    static std::vector<RunLabel> groups(int count, const QString& name) {
+        std::vector<RunLabel> many;
+        for (int i = 0; i < count; ++i)
+            many.push_back({QString::number(i), name, i, "", RunState::Finished, "", "", 3});
+        return many;
     }
 
     struct Bench {
@@ -46,7 +56,123 @@ class RunStripTest : public QObject {
         QCOMPARE(b.strip.chips().size(), std::size_t(2));
         QCOMPARE(b.strip.chips()[1]->accessibleName(), QStringLiteral("Post-LN, scheme post, diverged"));
         QVERIFY(b.strip.chips()[1]->toolTip().contains(QStringLiteral("L7 ffn.w2")));
-        QVERIFY(b.strip.chips()[0]->width() >= b.strip.chips()[0]->sizeHint().width());
+        // Two have space for everything.
+        QVERIFY2(b.strip.chips()[0]->width() >= 230,
+                 qPrintable(QString::number(b.strip.chips()[0]->width())));
+        QCOMPARE(b.strip.chips()[0]->height(), RunChip::kHeight);
+    }
+
+    /// The number of runs is a part of what a chip is called, and not of its name, which can be edited.
+    void aGroupHasItsNumberOfRuns() {
+        Bench b;
+        b.strip.setRuns(groups(2, "Post-LN"));
+        QCOMPARE(b.strip.chips()[0]->run().title(), QStringLiteral("Post-LN ×3"));
+        QVERIFY(b.strip.chips()[0]->accessibleName().startsWith("Post-LN ×3, "));
+        b.strip.editName("1");
+        QCOMPARE(b.strip.findChild<QLineEdit*>("runName")->text(), QStringLiteral("Post-LN"));
+    }
+
+    /// The left part is as wide as the column below it, and chips begin right of it.
+    void chipsBeginAtTheCentre() {
+        Bench b;
+        for (const int left : {280, 320}) {
+            b.strip.setLeftWidth(left);
+            QTRY_COMPARE(b.strip.title()->width(), left);
+            QTRY_COMPARE(b.strip.chips()[0]->mapTo(&b.strip, QPoint(0, 0)).x(), left + 12);
+        }
+    }
+
+    /// An outcome moves and resizes no chip and no button.
+    void anOutcomeMovesNothing() {
+        Bench b;
+        for (const int width : {900, 1440, 1920})
+            for (const int count : {1, 2, 4, 6, 12}) {
+                b.strip.resize(width, RunStrip::kHeight);
+                auto many = groups(count, "Post-LN");
+                b.strip.setRuns(many);
+                QCoreApplication::processEvents();
+                const auto places = [&] {
+                    QCoreApplication::processEvents();
+                    QList<QRect> all;
+                    for (const QWidget* widget : b.strip.findChildren<QAbstractButton*>())
+                        all << QRect(widget->mapTo(&b.strip, QPoint(0, 0)), widget->size());
+                    return all;
+                };
+                const QList<QRect> before = places();
+                for (const RunState state : {RunState::Prepared, RunState::Running, RunState::Collapsed}) {
+                    for (RunLabel& run : many) {
+                        run.state = state;
+                        run.counted = state == RunState::Collapsed ? "2 of 3 collapsed" : "";
+                    }
+                    b.strip.setRuns(many);
+                    QCOMPARE(places(), before);
+                }
+            }
+    }
+
+    void searchAndCompareAreGlyphsWhereChipsNeedTheSpace() {
+        Bench b;
+        const auto compact = [&](int count) {
+            b.strip.setRuns(groups(count, "Post-LN"));
+            return std::pair(button(b.strip, "searchButton")->isCompact(),
+                             button(b.strip, "compareButton")->isCompact());
+        };
+        QCOMPARE(compact(2), std::pair(false, false));
+        QCOMPARE(compact(6), std::pair(true, true));
+        QVERIFY(button(b.strip, "compareButton")->text().isEmpty());
+        QCOMPARE(button(b.strip, "compareButton")->accessibleName(), QStringLiteral("Compare"));
+        QCOMPARE(compact(2), std::pair(false, false));
+    }
+
+    /// The first of the texts that fits, never cut; the word of the state changes it not.
+    void theNameOfTheComparisonIsTheLongestThatFits() {
+        Bench b;
+        auto* name = b.strip.findChild<QLabel*>("comparisonName");
+        auto* state = b.strip.findChild<QLabel*>("savedState");
+        auto* undo = b.strip.findChild<QWidget*>("undoButton");
+        const QStringList names{"Pre-LN with a long name | Post-LN with a long name", "2 groups of 3",
+                                "6 runs"};
+        b.strip.title()->setNames(names);
+        QCOMPARE(name->text(), names[1]);
+        QVERIFY(name->toolTip().contains(names[0]));
+        for (const char* word : {"", "saved", "not saved"}) {
+            b.strip.title()->setState(QLatin1String(word));
+            QCOMPARE(name->text(), names[1]);
+            QCoreApplication::processEvents();
+            QVERIFY(name->width() >= name->sizeHint().width());
+            QVERIFY(name->geometry().right() < state->geometry().left());
+            QVERIFY(state->width() >= state->sizeHint().width());
+            QVERIFY(state->geometry().right() < undo->geometry().left());
+        }
+        b.strip.setLeftWidth(600);
+        QTRY_COMPARE(name->text(), names[0]);
+    }
+
+    void undoAndRedoFollowTheirActions() {
+        Bench b;
+        QAction undo("Undo Δt 0.2"), redo("Redo");
+        undo.setShortcut(QKeySequence("Ctrl+Z"));
+        undo.setEnabled(true);
+        redo.setEnabled(false);
+        QSignalSpy undone(&undo, &QAction::triggered);
+        b.strip.title()->setUndoActions(&undo, &redo);
+        auto* button = b.strip.findChild<GlyphButton*>("undoButton");
+        QCOMPARE(button->toolTip(), QStringLiteral("Undo Δt 0.2 (Ctrl+Z)"));
+        QVERIFY(!b.strip.findChild<QWidget*>("redoButton")->isEnabled());
+        QTest::mouseClick(button, Qt::LeftButton);
+        QCOMPARE(undone.count(), 1);
+        undo.setText("Undo");
+        undo.setEnabled(false);
+        QVERIFY(!button->isEnabled());
+        QCOMPARE(button->toolTip(), QStringLiteral("Undo (Ctrl+Z)"));
+    }
+
+    void theMenuOpensBelowItsButton() {
+        Bench b;
+        b.strip.title()->menu()->addAction("Quit");
+        click(b.strip, "windowMenuButton");
+        QVERIFY(b.strip.title()->menu()->isVisible());
+        b.strip.title()->menu()->close();
     }
 
     void anUpdateKeepsTheChips() {
@@ -81,17 +207,21 @@ class RunStripTest : public QObject {
             search(&b.strip, &RunStrip::commandSearchRequested), theme(&b.strip, &RunStrip::themeToggled),
             preset(&b.strip, &RunStrip::presetChosen), story(&b.strip, &RunStrip::storyChosen),
             menu(&b.strip, &RunStrip::runMenuRequested);
-        QTest::mouseClick(b.strip.findChildren<QPushButton*>()[0], Qt::LeftButton);
+        QSignalSpy recordings(&b.strip, &RunStrip::recordingsRequested);
+        click(b.strip, "compareButton");
         QCOMPARE(compare.count(), 1);
         QTest::keyClick(&b.strip, Qt::Key_K, Qt::ControlModifier);
         QCOMPARE(search.count(), 1);
-        for (auto* button : b.strip.findChildren<GlyphButton*>()) QTest::mouseClick(button, Qt::LeftButton);
+        click(b.strip, "searchButton");
         QCOMPARE(search.count(), 2);
+        click(b.strip, "themeButton");
         QCOMPARE(theme.count(), 1);
+        click(b.strip, "runsButton");
+        QCOMPARE(recordings.count(), 1);
         b.strip.setPresets({"pre-ln", "peri-ln"}, {"Pre-LN", "Peri-LN"});
         b.strip.setStories({"ladder", "step-size", "warmup"}, {"The ladder", "The step size", "Warm-up"});
-        const QMenu* stories = menuOf(b.strip, "Stories");
-        const QMenu* presets = menuOf(b.strip, "Presets");
+        const QMenu* stories = button(b.strip, "storiesButton")->menu();
+        const QMenu* presets = button(b.strip, "presetsButton")->menu();
         QVERIFY(stories && presets);
         QCOMPARE(presets->actions().size(), 2);
         QCOMPARE(presets->actions().at(1)->text(), QStringLiteral("Peri-LN"));

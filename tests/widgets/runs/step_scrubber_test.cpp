@@ -12,7 +12,7 @@ class StepScrubberTest : public QObject {
     Q_OBJECT
 
     static void measuredAt(StepScrubber& scrubber, std::vector<qint64> steps, qint64 recorded) {
-        scrubber.resize(400, 46);
+        scrubber.resize(400, 56);
         scrubber.setRange(recorded, 100);
         scrubber.setLanes({{"Pre-LN", 0, recorded, steps, steps}});
     }
@@ -63,7 +63,7 @@ class StepScrubberTest : public QObject {
     /// Runs that end at the same step: each glyph lies in its run's lane.
     void outcomesOfOneStepDoNotOverlap() {
         StepScrubber scrubber;
-        scrubber.resize(400, 46);
+        scrubber.resize(400, 56);
         scrubber.setRange(100, 100);
         std::vector<StepLane> lanes;
         for (int i = 0; i < 5; ++i) lanes.push_back({"run", i, 100, {0, 100}, {0, 100}});

@@ -3,6 +3,7 @@
 
 #include "tests/widgets/quiet.h"
 #include "widgets/plots/glyph.h"
+#include "widgets/runs/bar_button.h"
 
 #include <QLabel>
 #include <QPushButton>
@@ -25,7 +26,7 @@ class TransportBarTest : public QObject {
         Bench() {
             bar.setRange(100, 200);
             bar.setStep(40);
-            bar.resize(1200, TransportBar::kHeight);
+            bar.resize(1440, TransportBar::kHeight);
             bar.show();
             QVERIFY(QTest::qWaitForWindowActive(&bar));
         }
@@ -34,6 +35,8 @@ class TransportBarTest : public QObject {
                 if (button->glyph() == glyph) return button;
             return nullptr;
         }
+        BarButton* train() const { return bar.findChild<BarButton*>("playButton"); }
+        QLabel* note() const { return bar.findChild<QLabel*>("rates"); }
         void click(Glyph glyph) { QTest::mouseClick(button(glyph), Qt::LeftButton); }
         qint64 last() { return scrubbed.last()[0].toLongLong(); }
     };
@@ -61,11 +64,107 @@ class TransportBarTest : public QObject {
         QCOMPARE(b.play.count(), 1);
         QVERIFY(!b.bar.isPlaying());  // only requested
         b.bar.setPlaying(true);
-        QVERIFY(b.button(Glyph::Pause) && !b.button(Glyph::Play));
+        QVERIFY(b.train()->glyph() == Glyph::Pause);
+        QCOMPARE(b.train()->text(), QStringLiteral("Pause"));
         QTest::keyClick(&b.bar, Qt::Key_Space);
         QCOMPARE(b.pause.count(), 1);
-        b.click(Glyph::Pause);
+        QTest::mouseClick(b.train(), Qt::LeftButton);
         QCOMPARE(b.pause.count(), 2);
+    }
+
+    void theButtonNamesWhatItDoes() {
+        Bench b;
+        QCOMPARE(b.train()->text(), QStringLiteral("Train"));
+        QVERIFY(b.train()->glyph() == Glyph::Play);
+        QCOMPARE(b.train()->size(), QSize(140, 34));
+        b.bar.setPlaying(false, true);
+        QCOMPARE(b.train()->text(), QStringLiteral("Resume"));
+        QVERIFY(b.train()->glyph() == Glyph::Play);
+        b.bar.setPlaying(true, true);
+        QCOMPARE(b.train()->text(), QStringLiteral("Pause"));
+        b.bar.setPlaying(false);
+        QCOMPARE(b.train()->text(), QStringLiteral("Train"));
+    }
+
+    /// As wide as the left column; the lanes begin where the plots do.
+    void theScrubberBeginsAtTheCentre() {
+        Bench b;
+        for (const int left : {280, 320}) {
+            b.bar.setLeftWidth(left);
+            QTRY_COMPARE(b.bar.scrubber()->x(), left);
+            QCOMPARE(b.bar.scrubber()->xOf(0), 56.0);
+        }
+    }
+
+    /// Whatever the bar states, nothing in it moves.
+    void noTextMovesAnything() {
+        Bench b;
+        b.bar.setLanes(lanes());
+        const auto places = [&] {
+            QCoreApplication::processEvents();
+            std::map<const QWidget*, QRect> all;
+            for (const QWidget* widget : b.bar.findChildren<QWidget*>())
+                if (widget->isVisibleTo(&b.bar)) all[widget] = widget->geometry();
+            return all;
+        };
+        const auto start = places();
+        for (const qint64 step : {0, 7, 100}) {
+            b.bar.setStep(step);
+            QVERIFY(places() == start);
+        }
+        b.bar.setPlaying(true, true);
+        b.bar.setRates(1234567, 12.5, 12);
+        QVERIFY(places() == start);
+        b.bar.setDeviceUse("cuda:1", "71.2 of 79.1 GiB free");
+        QVERIFY(places() == start);
+        b.bar.setMeasuring("measuring Post-LN\nat step 45, replay at 40 …");
+        QVERIFY(places() == start);
+        b.bar.setPlaying(false, true);
+        b.bar.setMeasurable(true, {});
+        b.bar.setForkable(true, {});
+        QVERIFY(places() == start);
+    }
+
+    void theNoteStatesHowTheStepWasMeasured() {
+        Bench b;
+        b.bar.setLanes(lanes());
+        const auto at = [&](qint64 step) {
+            b.bar.setStep(step);
+            return b.note()->text();
+        };
+        QCOMPARE(at(0), QStringLiteral("measured by every panel"));
+        QCOMPARE(at(32), QStringLiteral("measured by some panels"));
+        QCOMPARE(at(40), QStringLiteral("not measured: nearest 32 / 48"));
+        QCOMPARE(at(90), QStringLiteral("not measured: nearest 64"));
+        QCOMPARE(b.note()->accessibleName(), QStringLiteral("Measured"));
+        b.bar.setRange(-1, 199);
+        QCOMPARE(at(0), QStringLiteral("initial weights, nothing trained yet"));
+    }
+
+    /// Steps are counted from 0: the last one of 200 is 199.
+    void theNumberOfStepsIsStated() {
+        Bench b;
+        b.bar.setRange(-1, 199);
+        QStringList texts;
+        for (const auto* label : b.bar.findChildren<QLabel*>()) texts << label->text();
+        QVERIFY(texts.contains("Step") && texts.contains("of 200"));
+        QCOMPARE(b.bar.findChild<QSpinBox*>()->font().pixelSize(), 20);
+    }
+
+    void forkingIsOfferedOrTheReasonIsGiven() {
+        Bench b;
+        QSignalSpy forked(&b.bar, &TransportBar::forkHere);
+        auto* fork = b.bar.findChild<QPushButton*>("forkHere");
+        b.bar.setForkable(false, "Post-LN has no checkpoint");
+        QVERIFY(!fork->isEnabled());
+        QCOMPARE(fork->toolTip(), QStringLiteral("Post-LN has no checkpoint"));
+        b.bar.setForkable(true, {});
+        QTest::mouseClick(fork, Qt::LeftButton);
+        QCOMPARE(forked.count(), 1);
+        const QRect place = fork->geometry();
+        b.bar.setPreviewPending(true);  // the fork would keep the stack
+        QVERIFY(!fork->isVisible());
+        QTRY_COMPARE(b.bar.findChild<QPushButton*>("startNewRun")->geometry(), place);
     }
 
     void aButtonWithKeyboardFocusKeepsItsSpace() {
@@ -154,7 +253,7 @@ class TransportBarTest : public QObject {
         bool found = false;
         b.bar.setRates(81234, 6.31, std::numeric_limits<double>::quiet_NaN());
         for (const auto* label : b.bar.findChildren<QLabel*>())
-            found = found || label->text().contains(QStringLiteral("6.31 ms/step · probes – %"));
+            found = found || label->text().contains(QStringLiteral(" tokens/s · 6.31 ms/step\nprobes – %"));
         QVERIFY(found);
     }
 
@@ -167,14 +266,14 @@ class TransportBarTest : public QObject {
         QStringList lines;
         for (const auto* label : b.bar.findChildren<QLabel*>())
             if (label->accessibleName() == u"Speed") lines = label->text().split('\n');
-        QCOMPARE(lines.size(), 3);
-        QCOMPARE(lines[0], "cuda-emulated · " + QLocale().toString(1234567) + " tokens/s");
-        QCOMPARE(lines[1], QStringLiteral("1.23 s/step · probes 56 %"));
-        QCOMPARE(lines[2], QStringLiteral("199.9 of 200.1 GiB free"));
+        QCOMPARE(lines.size(), 2);
+        QCOMPARE(lines[0], "cuda-emulated · " + QLocale().toString(1234567) + " tokens/s · 1.23 s/step");
+        QCOMPARE(lines[1], QStringLiteral("probes 56 % · 199.9 of 200.1 GiB free"));
         QCOMPARE(b.bar.scrubber()->width(), length);
         for (const auto* label : b.bar.findChildren<QLabel*>())
             if (label->accessibleName() == u"Speed")
-                QVERIFY(label->sizeHint().width() <= label->width() && label->sizeHint().height() <= 56);
+                QVERIFY(label->sizeHint().width() <= label->width() &&
+                        label->sizeHint().height() <= label->height());
     }
 
     void marksAreDrawnInTheirRunsColour() {
@@ -186,15 +285,15 @@ class TransportBarTest : public QObject {
         const auto differs = [&](qint64 step, int from, int to) {
             const int x = qRound(b.bar.scrubber()->xOf(step));
             for (int y = from; y < to; ++y)
-                for (int dx = -1; dx <= 1; ++dx)
+                for (int dx = -1; dx <= 12; ++dx)
                     if (bare.pixel(x + dx, y) != marked.pixel(x + dx, y)) return true;
             return false;
         };
-        QVERIFY(differs(70, 20, 46));  // a glyph in the run's lane
+        QVERIFY(differs(70, 12, 38));  // a glyph in the run's lane
         QVERIFY(!differs(70, 0, 10));
-        QVERIFY(differs(20, 10, 17));  // a tick above them
-        QVERIFY(!differs(20, 20, 46));
-        QVERIFY(!differs(150, 0, 46));
+        QVERIFY(differs(20, 4, 11));  // a tick above them
+        QVERIFY(!differs(20, 12, 56));
+        QVERIFY(!differs(150, 0, 56));
     }
 
     void timeIsLogarithmic() {
@@ -256,7 +355,7 @@ class TransportBarTest : public QObject {
             [&](qint64 step) {  // rows that differ from a neighbouring position without a tick
                 const int x = qRound(s->xOf(step));
                 int rows = 0;
-                for (int y = 14; y < 46; ++y) {
+                for (int y = 11; y < 38; ++y) {
                     bool differs = false;
                     for (int dx = -1; dx <= 1; ++dx)
                         differs |= image.pixel(x + dx, y) != image.pixel(x + 5, y);

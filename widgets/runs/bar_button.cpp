@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/runs/bar_button.h"
+
+#include "widgets/plots/colour_map.h"
+#include "widgets/plots/palette_theme.h"
+#include "widgets/runs/sized_font.h"
+
+#include <QEvent>
+#include <QPainter>
+
+namespace normscope::widgets {
+namespace {
+
+constexpr int kHeight = 28, kPad = 10, kFlatPad = 6, kGlyph = 14, kGap = 6, kNoteGap = 12, kCaret = 10;
+constexpr double kRadius = 6;
+
+int widthOf(const QFont& font, const QString& text) {
+    return QFontMetrics(font).horizontalAdvance(text) + 1;
+}
+
+}  // namespace
+
+BarButton::BarButton(const QString& text, Look look, QWidget* parent) : QPushButton(parent), look_(look) {
+    setFont(sized(font(), 12, look == Look::Solid ? QFont::DemiBold : QFont::Normal));
+    setFocusPolicy(Qt::TabFocus);
+    setAttribute(Qt::WA_Hover);
+    setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+    setLabel(text);
+}
+
+void BarButton::setGlyph(Glyph glyph) {
+    glyph_ = glyph;
+    updateGeometry();
+    update();
+}
+
+void BarButton::setNote(const QString& note) {
+    note_ = note;
+    updateGeometry();
+    update();
+}
+
+void BarButton::setLabel(const QString& text) {
+    label_ = text;
+    setText(compact_ ? QString() : label_);
+    setAccessibleName(label_);
+    updateGeometry();
+}
+
+void BarButton::setCompact(bool compact) {
+    if (compact == compact_) return;
+    compact_ = compact;
+    setLabel(label_);
+}
+
+QSize BarButton::sizeHint() const {
+    return {compact_ ? kCompactWidth : fullWidth(), kHeight};
+}
+
+int BarButton::widthFor(const QString& label) const {
+    int width = 2 * (look_ == Look::Flat ? kFlatPad : kPad) + widthOf(font(), label);
+    if (glyph_) width += kGlyph + kGap;
+    if (!note_.isEmpty()) width += kNoteGap + widthOf(sized(font(), 12), note_);
+    if (menu()) width += kGap + kCaret;
+    return width;
+}
+
+bool BarButton::event(QEvent* event) {
+    if (keepsSpace(this, event)) {
+        event->accept();
+        return true;
+    }
+    return QPushButton::event(event);
+}
+
+void BarButton::paintBox(QPainter& painter, const QColor& ink) const {
+    const Theme theme = themeOf(palette());
+    const QColor window = palette().color(QPalette::Window);
+    const bool active = isEnabled() && (underMouse() || isDown());
+    const QRectF box = QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5);
+    QColor fill = look_ == Look::Outlined ? theme.background : QColor(Qt::transparent);
+    if (active) fill = blend(window, theme.text, isDown() ? 0.14 : 0.07);
+    if (look_ == Look::Solid) {
+        const QColor solid = palette().color(QPalette::Highlight);
+        fill =
+            active ? blend(solid, palette().color(QPalette::HighlightedText), isDown() ? 0.25 : 0.12) : solid;
+    }
+    painter.setBrush(fill);
+    if (look_ == Look::Outlined || look_ == Look::Dashed)
+        painter.setPen(QPen(theme.neutral, 1, look_ == Look::Dashed ? Qt::DashLine : Qt::SolidLine));
+    else
+        painter.setPen(Qt::NoPen);
+    painter.drawRoundedRect(box, kRadius, kRadius);
+    if (!hasFocus()) return;
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(ink, 2));
+    painter.drawRoundedRect(QRectF(rect()).adjusted(2, 2, -2, -2), kRadius - 2, kRadius - 2);
+}
+
+void BarButton::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const auto group = isEnabled() ? QPalette::Active : QPalette::Disabled;
+    const bool solid = look_ == Look::Solid;
+    const QColor ink = palette().color(group, solid ? QPalette::HighlightedText : QPalette::ButtonText);
+    const QColor muted = solid ? blend(ink, palette().color(QPalette::Highlight), 0.25)
+                               : palette().color(QPalette::PlaceholderText);
+    paintBox(painter, ink);
+    if (compact_) {
+        if (glyph_)
+            paintGlyph(painter, QRectF((width() - kGlyph) / 2.0, (height() - kGlyph) / 2.0, kGlyph, kGlyph),
+                       *glyph_, ink);
+        return;
+    }
+    int left = look_ == Look::Flat ? kFlatPad : kPad, right = width() - left;
+    const double middle = height() / 2.0;
+    const auto write = [&](int from, int to, Qt::Alignment side, const QString& text) {
+        painter.drawText(QRect(from, 0, to - from, height()), Qt::AlignVCenter | side, text);
+    };
+    if (glyph_) {
+        paintGlyph(painter, QRectF(left, middle - kGlyph / 2.0, kGlyph, kGlyph), *glyph_, ink);
+        left += kGlyph + kGap;
+    }
+    if (menu()) {
+        right -= kCaret;
+        paintGlyph(painter, QRectF(right, middle - kCaret / 2.0, kCaret, kCaret), Glyph::Caret, muted);
+    }
+    painter.setPen(ink);
+    write(left, right, Qt::AlignLeft, text());
+    if (note_.isEmpty()) return;
+    painter.setFont(sized(font(), 12));
+    painter.setPen(muted);
+    write(left, right, Qt::AlignRight, note_);
+}
+
+}  // namespace normscope::widgets
