@@ -3,8 +3,9 @@
 
 #include "tests/widgets/quiet.h"
 #include "widgets/knobs/choice_knob.h"
-#include "widgets/plots/glyph.h"
 #include "widgets/knobs/knob_slider.h"
+#include "widgets/knobs/number_field.h"
+#include "widgets/plots/glyph.h"
 
 #include <QAccessible>
 #include <QComboBox>
