@@ -4,7 +4,6 @@
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/palette_theme.h"
 
-#include <QEvent>
 #include <QLabel>
 #include <QPainter>
 
@@ -82,11 +81,6 @@ void KnobRow::describe(QWidget* field, const RunValue* of) const {
 void KnobRow::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     placeParts();
-}
-
-void KnobRow::changeEvent(QEvent* event) {
-    QWidget::changeEvent(event);
-    if (event->type() == QEvent::FontChange) placeParts();
 }
 
 void KnobRow::paintEvent(QPaintEvent*) {

@@ -53,7 +53,6 @@ class KnobRow : public QWidget {
     virtual void showComparison() = 0;
     void placeParts();
 
-    void changeEvent(QEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
 

@@ -294,7 +294,7 @@ void KnobSlider::paintEvent(QPaintEvent*) {
 /// In ink up to the thumb; the detents are ticks below it.
 void KnobSlider::paintTrack(QPainter& painter) const {
     const Theme theme = themeOf(palette());
-    const double y = grooveY(), end = 1.5 * size_;
+    const double y = grooveY(), end = labelled() ? margin() : 1.5;
     const QColor rest = blend(theme.axis, theme.background, 0.5);
     painter.setPen(QPen(theme.axis, 1));
     for (const double detent : scale_.detents) {

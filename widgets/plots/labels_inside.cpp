@@ -160,12 +160,13 @@ QRectF freePlaceInTheMiddle(const QSizeF& size, const Plot& plot, const RenderSt
     const Occupancy curves(layout, kCell * style.unit);
     const ReferenceLine none;
     QRectF rect(QPointF(), size);
-    const double step = size.height() / 2;
+    const double step = size.height() / 2, gap = 3 * style.unit;
     for (double away = 0; away < layout.area.height() / 2; away += step)
         for (const double y : {-away, away}) {
             rect.moveCenter(layout.area.center() + QPointF(0, y));
-            if (layout.area.contains(rect) && covered(rect, curves, layout) == 0 &&
-                linesThrough(rect, plot, none, layout) == 0)
+            const QRectF padded = rect.adjusted(-gap, -gap, gap, gap);
+            if (layout.area.contains(padded) && covered(padded, curves, layout) == 0 &&
+                linesThrough(padded, plot, none, layout) == 0)
                 return rect;
         }
     return {};
