@@ -174,7 +174,7 @@ void MainWindow::buildLayout() {
 
     left_ = new QWidget(this);
     auto* left = new QVBoxLayout(left_);
-    left->setContentsMargins(12, 6, 0, 0);
+    left->setContentsMargins(12, 0, 0, 0);
     left->setSpacing(0);
     left->addWidget(stack_);
     left->addWidget(knobs_, 1);

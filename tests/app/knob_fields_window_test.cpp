@@ -36,7 +36,7 @@ double step(const WindowBench& b, std::size_t run) {
     return b.lab().runs()[run].recipe.stack.residual_step;
 }
 
-bool headerSays(const WindowBench& b, const QString& text) {
+bool headerShows(const WindowBench& b, const QString& text) {
     for (const QLabel* label : b.find<widgets::KnobPanel>("knobPanel")->findChildren<QLabel*>())
         if (label->isVisible() && label->text() == text) return true;
     return false;
@@ -82,11 +82,11 @@ class KnobFieldsWindowTest : public QObject {
     void eachNumberIsItsRunsOwn() {
         WindowBench b;
         b.makeSmall(4);
-        QVERIFY(headerSays(b, "linked, both runs"));
+        QVERIFY(headerShows(b, "linked, both runs"));
         b.lab().setLinked(false);
-        QVERIFY(headerSays(b, "Pre-LN only"));
+        QVERIFY(headerShows(b, "Pre-LN only"));
         b.lab().selectRun(1);
-        QVERIFY(headerSays(b, "Post-LN only"));
+        QVERIFY(headerShows(b, "Post-LN only"));
         b.lab().commitKey("stack.residual_step", 0.2);
         b.lab().setLinked(true);
         auto* knob = row<widgets::Knob>(b, "stack.residual_step");
@@ -117,7 +117,7 @@ class KnobFieldsWindowTest : public QObject {
         WindowBench b;
         b.makeSmall(4);
         b.lab().addSeeds(2);
-        QVERIFY(headerSays(b, "linked, 6 runs"));
+        QVERIFY(headerShows(b, "linked, 6 runs"));
         auto* seed = row<widgets::Knob>(b, "seed");
         QCOMPARE(seed->field()->text(), QString("42 – 44"));
         QCOMPARE(seed->slider()->stops(), std::vector<double>({42, 43, 44}));
@@ -134,9 +134,9 @@ class KnobFieldsWindowTest : public QObject {
         WindowBench b;
         b.makeSmall(4);
         b.window->showSweep(true);
-        QVERIFY(headerSays(b, "base of the next sweep"));
+        QVERIFY(headerShows(b, "base of the next sweep"));
         b.window->showSweep(false);
-        QVERIFY(headerSays(b, "linked, both runs"));
+        QVERIFY(headerShows(b, "linked, both runs"));
     }
 };
 

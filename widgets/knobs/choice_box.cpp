@@ -12,7 +12,7 @@
 
 namespace normscope::widgets {
 namespace {
-constexpr int kPad = 5, kGap = 4, kCaret = 10, kListMargin = 8;
+constexpr int kPad = 4, kGap = 3, kCaret = 9, kListMargin = 8;
 }
 
 ChoiceBox::ChoiceBox(QWidget* parent) : QComboBox(parent) {

@@ -8,7 +8,7 @@
 
 namespace normscope::widgets {
 namespace {
-constexpr int kArrow = 11, kTextLeft = 18, kGap = 8, kTitleSize = 12, kSummarySize = 11;
+constexpr int kArrow = 11, kGap = 8, kTitleSize = 12, kSummarySize = 11;
 }
 
 FoldTitle::FoldTitle(QWidget* parent) : QToolButton(parent) {

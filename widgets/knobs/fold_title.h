@@ -10,7 +10,7 @@ namespace normscope::widgets {
 class FoldTitle : public QToolButton {
     Q_OBJECT
   public:
-    static constexpr int kHeight = 27;
+    static constexpr int kHeight = 27, kTextLeft = 18;
 
     explicit FoldTitle(QWidget* parent = nullptr);
     void setSummary(const QString& summary);

@@ -92,8 +92,8 @@ void Knob::enter(std::size_t field, double entered) {
 
 void Knob::showComparison() {
     const auto& [differs, runs, stops] = comparison();
-    slider_->setStops(stops);
     const bool range = runs.empty() && !stops.empty();
+    slider_->setStops(stops, range);
     for (std::size_t i = 0; i < fields_.size(); ++i) {
         const RunValue* of = i < runs.size() ? &runs[i] : nullptr;
         fields_[i]->setRun(of ? of->colour : -1);

@@ -9,8 +9,8 @@
 #include "widgets/knobs/notice_strip.h"
 #include "widgets/knobs/path_knob.h"
 #include "widgets/knobs/recipe_keys.h"
+#include "widgets/plots/colour_map.h"
 #include "widgets/plots/glyph.h"
-#include "widgets/plots/palette_theme.h"
 
 #include <QCoreApplication>
 #include <QHBoxLayout>
@@ -25,8 +25,7 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr int kHeaderHeight = 34, kTitleSize = 14, kScopeSize = 11, kScopeGap = 10;
-constexpr int kScrollBar = 12;  // as the padding of the column
+constexpr int kHeaderHeight = 32, kTitleSize = 14, kScopeSize = 11, kScopeGap = 10;
 
 QString translated(const char* text) {
     return QCoreApplication::translate("KnobTable", text);
@@ -35,13 +34,22 @@ QString translated(const char* text) {
 /// A hairline with space above and below.
 class Hairline : public QWidget {
   public:
-    using QWidget::QWidget;
-    QSize sizeHint() const override { return {60, 13}; }
+    Hairline() { setFixedHeight(10); }
 
   protected:
     void paintEvent(QPaintEvent*) override {
-        QPainter(this).fillRect(QRect(0, height() / 2, width(), 1), themeOf(palette()).grid);
+        QPainter(this).fillRect(
+            QRect(0, height() / 2, width(), 1),
+            blend(palette().color(QPalette::Window), palette().color(QPalette::WindowText), 0.12));
     }
+};
+
+/// As wide as the padding of the column, in which it lies.
+class PaddingScrollBar : public QScrollBar {
+  public:
+    static constexpr int kWidth = 12;
+    using QScrollBar::QScrollBar;
+    QSize sizeHint() const override { return {kWidth, QScrollBar::sizeHint().height()}; }
 };
 
 QString summaryOf(KnobSection section, const Recipe& r, const QHash<QString, QVariant>& values) {
@@ -104,7 +112,7 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
     auto* header = new QWidget(this);
     header->setFixedHeight(kHeaderHeight);
     auto* heading = new QHBoxLayout(header);
-    heading->setContentsMargins(0, 0, kScrollBar, 0);
+    heading->setContentsMargins(0, 0, PaddingScrollBar::kWidth, 0);
     heading->setSpacing(kScopeGap);
     heading->addWidget(title);
     heading->addWidget(scope_label_, 1);
@@ -112,7 +120,7 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
 
     auto* column = new QWidget;
     auto* lines = new QVBoxLayout(column);
-    lines->setContentsMargins(0, 0, 0, 6);
+    lines->setContentsMargins(0, 0, 0, 0);
     lines->setSpacing(0);
     // Below the scroll area: warnings stay visible and move no knob.
     notices_ = new NoticeStrip(this);
@@ -132,7 +140,7 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
     scroll_->setFrameShape(QFrame::NoFrame);
     scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     scroll_->setFocusPolicy(Qt::NoFocus);
-    scroll_->verticalScrollBar()->setFixedWidth(kScrollBar);
+    scroll_->setVerticalScrollBar(new PaddingScrollBar(Qt::Vertical));
     auto* outer = new QVBoxLayout(this);
     outer->setContentsMargins(0, 0, 0, 0);
     outer->setSpacing(0);
@@ -146,7 +154,7 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
 /// The column leaves the scroll bar its place: whether it is shown moves no knob.
 void KnobPanel::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
-    scroll_->widget()->setMaximumWidth(width() - kScrollBar);
+    scroll_->widget()->setMaximumWidth(width() - PaddingScrollBar::kWidth);
     layout()->activate();
     showScope();
 }

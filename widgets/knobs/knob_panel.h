@@ -24,10 +24,10 @@ class GlyphButton;
 class KnobRow;
 class NoticeStrip;
 
-/// The column of knobs: a header that says which runs they act on, and one row per entry of knobTable(), the
-/// most used always visible, the others in a fold per section; those without an effect in the shown recipe
-/// are greyed out. The differences from a preset and the notices are placed below them, where they move no
-/// knob. Shows a recipe and emits requested changes; changes nothing itself.
+/// The column of knobs: a header that states which runs they act on, and one row per entry of knobTable(),
+/// the most used always visible, the others in a fold per section; those without an effect in the shown
+/// recipe are greyed out. The differences from a preset and the notices are placed below them, where they
+/// move no knob. Shows a recipe and emits requested changes; changes nothing itself.
 class KnobPanel : public QWidget {
     Q_OBJECT
   public:

@@ -53,6 +53,7 @@ QAccessibleInterface* sliderAccess(const QString&, QObject* object) {
 KnobSlider::KnobSlider(QWidget* parent) : QWidget(parent) {
     [[maybe_unused]] static const bool installed = (QAccessible::installFactory(sliderAccess), true);
     setFocusPolicy(Qt::StrongFocus);
+    setAttribute(Qt::WA_Hover);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
@@ -74,9 +75,10 @@ void KnobSlider::setValue(double value) {
     if (!dragging_ && value != value_) changeTo(value);
 }
 
-void KnobSlider::setStops(const std::vector<double>& stops) {
-    if (stops == stops_) return;
+void KnobSlider::setStops(const std::vector<double>& stops, bool swept) {
+    if (stops == stops_ && swept == swept_) return;
     stops_ = stops;
+    swept_ = swept;
     update();
 }
 
@@ -284,11 +286,35 @@ void KnobSlider::paintEvent(QPaintEvent*) {
     if (labelled()) paintLabels(painter);
     painter.setPen(QPen(ink, 1.5 * size_));
     painter.setBrush(theme.background);
-    for (const double stop : stops_)
-        painter.drawEllipse(QPointF(xOf(stop), grooveY()), size_ * kStopRadius, size_ * kStopRadius);
+    for (const double x : stopPlaces())
+        painter.drawEllipse(QPointF(x, grooveY()), size_ * kStopRadius, size_ * kStopRadius);
+    if (!isThumbShown()) return;
     painter.setPen(QPen(ink, 2 * size_));
     if (hasFocus()) painter.setBrush(ink);
     painter.drawEllipse(thumb(), size_ * (kThumbRadius - 1), size_ * (kThumbRadius - 1));
+}
+
+bool KnobSlider::isThumbShown() const {
+    return !swept_ || dragging_ || hasFocus() || underMouse();
+}
+
+/// Where the rings are drawn: at their values, moved apart as far as they would hide each other.
+std::vector<double> KnobSlider::stopPlaces() const {
+    const double apart = 2 * kStopRadius * size_;
+    std::vector<double> places;
+    double first = 0, last = 0;  // of the values
+    for (const double stop : stops_) {
+        places.push_back(places.empty() ? xOf(stop) : std::max(xOf(stop), places.back() + apart));
+        first = places.size() == 1 ? xOf(stop) : first;
+        last = xOf(stop);
+    }
+    if (places.empty()) return places;
+    // About the values' middle, and on the track.
+    const double moved =
+        std::clamp((first + last - places.front() - places.back()) / 2, margin() - places.front(),
+                   std::max(margin() - places.front(), width() - margin() - places.back()));
+    for (double& place : places) place += moved;
+    return places;
 }
 
 /// In ink up to the thumb; the detents are ticks below it.
@@ -303,7 +329,7 @@ void KnobSlider::paintTrack(QPainter& painter) const {
     }
     painter.setPen(QPen(rest, 3 * size_, Qt::SolidLine, Qt::RoundCap));
     painter.drawLine(QPointF(end, y), QPointF(width() - end, y));
-    if (!isEnabled()) return;
+    if (!isEnabled() || !isThumbShown()) return;
     painter.setPen(QPen(palette().color(QPalette::Highlight), 3 * size_, Qt::SolidLine, Qt::RoundCap));
     painter.drawLine(QPointF(end, y), QPointF(std::max(end, thumb().x()), y));
 }

@@ -26,8 +26,9 @@ class KnobSlider : public QWidget {
     /// Sends no signal. Ignored during a drag: the value may be a few frames old.
     void setValue(double value);
     double value() const { return value_; }
-    /// Values marked on the track.
-    void setStops(const std::vector<double>& stops);
+    /// Values marked on the track by small rings. `swept`: they are all the knob's; the thumb is drawn only
+    /// while the slider is in use.
+    void setStops(const std::vector<double>& stops, bool swept);
     const std::vector<double>& stops() const { return stops_; }
     bool isDragging() const { return dragging_; }
     /// Sets a value as a key press would: one valueCommitted, or none if unchanged.
@@ -70,7 +71,9 @@ class KnobSlider : public QWidget {
     bool labelled() const { return text_px_ >= 18; }
     int heightHint() const;
     KnobScale snapScale() const;
+    bool isThumbShown() const;
     void paintTrack(QPainter& painter) const;
+    std::vector<double> stopPlaces() const;
     void paintLabels(QPainter& painter) const;
     void moveTo(double value);
     void changeTo(double value);
@@ -86,6 +89,7 @@ class KnobSlider : public QWidget {
     double size_ = 1;  ///< of the parts, 1 at the default text size
     std::optional<double> target_;
     std::vector<double> stops_;
+    bool swept_ = false;
     double value_ = 0, before_drag_ = 0;
     double grip_ = 0;  ///< the pointer's distance from the thumb at the press, so that a press moves nothing
     bool dragging_ = false;

@@ -29,7 +29,7 @@ void PathKnob::setValue(const QString& path) {
     setChanged(value_ != default_);
 }
 
-/// The button is of the shown run; which it is where the runs differ, its description says.
+/// The button is of the shown run, and where the runs differ it is named after it.
 void PathKnob::showComparison() {
     const auto& fields = comparison().fields;
     const auto shown =

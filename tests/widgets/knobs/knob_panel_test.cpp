@@ -404,8 +404,8 @@ class KnobPanelTest : public QObject {
     void theRowsLieOnTheirGrid() {
         Bench b;
         constexpr int kPadding = 12;  // of the window's left column
-        for (const int more : {0, 40}) {
-            b.panel.resize(268 + more, 700);
+        for (const auto& [more, height] : std::vector<std::pair<int, int>>{{0, 700}, {40, 700}, {0, 200}}) {
+            b.panel.resize(268 + more, height);  // the last with a scroll bar
             QCoreApplication::processEvents();
             Recipe recipe;
             recipe.stack.residual_step = 0.2;
@@ -539,28 +539,36 @@ class KnobPanelTest : public QObject {
         Bench b;
         b.panel.setAllShown(true);
         QCoreApplication::processEvents();
-        const auto places = [&] {
+        const auto places = [&](const auto& counts) {
             QCoreApplication::processEvents();
             std::vector<QRect> all;
             for (const KnobSpec& spec : knobTable()) {
                 KnobRow* row = b.panel.row(QString::fromUtf8(spec.key));
+                all.push_back({row->mapTo(&b.panel, QPoint(0, 0)), row->size()});
                 for (QWidget* part : row->findChildren<QWidget*>())
-                    if (part->isVisible() && part->focusPolicy() != Qt::NoFocus &&
-                        !part->inherits("QToolButton"))
+                    if (part->isVisible() && counts(part))
                         all.push_back({part->mapTo(&b.panel, QPoint(0, 0)), part->size()});
             }
             return all;
         };
-        const auto before = places();
+        const auto editors = [](const QWidget* part) {
+            return part->focusPolicy() != Qt::NoFocus && !part->inherits("QToolButton");
+        };
+        const auto sliders = [](const QWidget* part) {
+            return part->inherits("normscope::widgets::KnobSlider") || part->inherits("QLabel");
+        };
+        const auto before = places(editors), sliders_before = places(sliders);
         Recipe other;
         other.stack.scheme = Scheme::Mix;
         other.stack.residual_step = 0.2;
         other.stack.gpas.enabled = true;
         other.stack.init.rule = InitRule::PathLength;
         b.panel.setRecipe(other, {});
-        b.panel.setCompared(sideBySide({Recipe{}, other}, 1));
         b.panel.notices()->setNotices("stack.heads: 5 does not divide 64", {"a warning"});
-        QVERIFY(places() == before);
+        QVERIFY(places(editors) == before);
+        // A second field, in the place of one.
+        b.panel.setCompared(sideBySide({Recipe{}, other}, 1));
+        QVERIFY(places(sliders) == sliders_before);
     }
 };
 
