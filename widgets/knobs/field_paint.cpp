@@ -6,6 +6,7 @@
 
 #include <QPainter>
 #include <QWidget>
+#include <numeric>
 
 namespace normscope::widgets {
 
@@ -23,9 +24,16 @@ void paintField(QPainter& painter, const QWidget& field, bool outlined) {
 }
 
 void paintLineSample(QPainter& painter, const QRectF& rect, const QWidget& field, int run) {
-    QPen line(themeOf(field.palette()).run(run), 2.5);
+    constexpr double kWidth = 2.5;
+    QPen line(themeOf(field.palette()).run(run), kWidth);
     line.setCapStyle(Qt::FlatCap);
-    if (const auto dash = runDash(run); !dash.isEmpty()) line.setDashPattern(dash);
+    if (auto dash = runDash(run); !dash.isEmpty()) {
+        // One period and the dash after it fit: one dash alone would be a solid line.
+        const double least = kWidth * (std::accumulate(dash.begin(), dash.end(), 0.0) + dash.front());
+        if (least > kSampleWidth)
+            for (qreal& part : dash) part *= kSampleWidth / least;
+        line.setDashPattern(dash);
+    }
     painter.setPen(line);
     const double y = rect.center().y();
     painter.drawLine(QPointF(rect.left(), y), QPointF(rect.left() + kSampleWidth, y));
