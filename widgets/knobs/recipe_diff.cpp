@@ -2,8 +2,8 @@
 #include "widgets/knobs/recipe_diff.h"
 
 #include "core/recipe/keys.h"
-#include "widgets/knobs/knob_table.h"
 #include "widgets/plots/number_text.h"
+#include "widgets/knobs/knob_table.h"
 
 #include <QCoreApplication>
 #include <algorithm>
@@ -94,8 +94,8 @@ std::vector<KeyDifference> recipeDifferences(const Recipe& base, const Recipe& n
         // The last key of the stack.
         const auto after = std::find_if(differences.begin(), differences.end(),
                                         [](const KeyDifference& d) { return !d.key.startsWith(u"stack."); });
-        differences.insert(
-            after, {kLayers, labelOf(kLayers), layersText(base.stack.layers), layersText(now.stack.layers)});
+        differences.insert(after, {kLayers, labelOf(kLayers), layersText(base.stack.layers),
+                                   layersText(now.stack.layers)});
     }
     return differences;
 }
