@@ -177,7 +177,7 @@ void MainWindow::buildLayout() {
 
     left_ = new QWidget(this);
     auto* left = new QVBoxLayout(left_);
-    left->setContentsMargins(8, 6, 0, 0);
+    left->setContentsMargins(12, 0, 0, 0);
     left->setSpacing(0);
     left->addWidget(stack_);
     left->addWidget(knobs_, 1);
@@ -359,6 +359,10 @@ void MainWindow::connectKnobs() {
                 lab_->commitKey(key, value);
                 if (key == u"data.source" && lab_->selected().awaitsFile())
                     qobject_cast<widgets::PathKnob*>(knobs_->row(QStringLiteral("data.path")))->ask();
+            });
+    connect(knobs_, &widgets::KnobPanel::runKeyCommitted, lab_,
+            [this](int run, const QString& key, const QVariant&, const QVariant& value) {
+                lab_->commitKeyOf(run, key, value);
             });
     connect(knobs_, &widgets::KnobPanel::rangeMarked, this, &MainWindow::sweepOver);
     connect(knobs_, &widgets::KnobPanel::linkToggled, lab_, &Lab::setLinked);

@@ -136,10 +136,9 @@ widgets::KnobSlider* PresentationFoot::slider(const QString& key) const {
     return nullptr;
 }
 
-void PresentationFoot::setRecipe(const Recipe& shown, const Recipe& defaults) {
+void PresentationFoot::setRecipe(const Recipe& shown) {
     for (const Knob& knob : knobs_) {
         knob.slider->setScale(widgets::knobScale(*knob.spec, shown));
-        knob.slider->setDefaultValue(widgets::recipeKey(defaults, knob.key).toDouble());
         if (knob.slider->isDragging()) continue;
         knob.slider->setValue(widgets::recipeKey(shown, knob.key).toDouble());
         knob.value->setText(widgets::valueText(knob.slider->scale(), knob.slider->value()));

@@ -47,7 +47,7 @@ class PresentationFoot : public QWidget {
     /// nullptr where the strip has no such knob.
     widgets::KnobSlider* slider(const QString& key) const;
     /// The values of the selected run; a slider that is dragged keeps its own.
-    void setRecipe(const Recipe& shown, const Recipe& defaults);
+    void setRecipe(const Recipe& shown);
     /// The value of a knob that a story asks for; nullopt: none.
     void setTarget(const QString& key, std::optional<double> value);
 

@@ -78,7 +78,7 @@ void MainWindow::offerInterruptedRuns(const QList<InterruptedRun>& found) {
 void MainWindow::showNotices() {
     const LabRun& run = lab_->selected();
     QStringList warned;
-    if (run.awaitsFile()) warned << tr("Choose a text file (Training and data): nothing is measured before");
+    if (run.awaitsFile()) warned << tr("Choose a text file (Data and precision): nothing is measured before");
     if (const QString line = identicalTo(*lab_, run); !line.isEmpty()) warned << line;
     if (!run.not_recorded.empty()) warned << QString::fromStdString(run.not_recorded);
     for (const std::string& line : warnings(run.recipe.stack)) warned << QString::fromStdString(line);

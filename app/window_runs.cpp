@@ -7,6 +7,7 @@
 #include "core/run/complete.h"
 #include "core/stack/scheme_rows.h"
 #include "widgets/knobs/knob_panel.h"
+#include "widgets/knobs/recipe_keys.h"
 #include "widgets/panels/run_diff.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/runs/comparison_title.h"
@@ -91,6 +92,39 @@ QString seedLines(const widgets::RunGroup& group, const Lab& lab) {
     return lines.join(u'\n');
 }
 
+std::vector<widgets::ComparedRun> comparedRuns(const Lab& lab) {
+    std::vector<widgets::ComparedRun> all;
+    const std::vector<std::size_t> shown = lab.onePerGroup();
+    for (std::size_t g = 0; g < shown.size(); ++g) {
+        const LabRun& run = lab.runs()[shown[g]];
+        widgets::ComparedRun compared{static_cast<int>(shown[g]), static_cast<int>(g),
+                                      QString::fromStdString(run.data->name)};
+        compared.fixed = run.pinned;
+        compared.values.push_back(widgets::recipeValues(run.recipe));
+        for (const std::size_t i : lab.groups().groups[g].members) {
+            compared.selected |= static_cast<int>(i) == lab.selectedRun();
+            if (i != shown[g]) compared.values.push_back(widgets::recipeValues(lab.runs()[i].recipe));
+        }
+        all.push_back(std::move(compared));
+    }
+    return all;
+}
+
+/// On which runs the knobs act.
+QString scopeOf(const Lab& lab) {
+    const auto& groups = lab.groups().groups;
+    const auto free =
+        std::count_if(lab.runs().begin(), lab.runs().end(), [](const LabRun& run) { return !run.pinned; });
+    if (lab.linked() && free > 1)
+        return free == 2 ? MainWindow::tr("linked, both runs") : MainWindow::tr("linked, %1 runs").arg(free);
+    for (const widgets::RunGroup& group : groups)
+        for (const std::size_t i : group.members)
+            if (static_cast<int>(i) == lab.selectedRun())
+                return MainWindow::tr("%1 only").arg(
+                    group.size() > 1 ? group.name : QString::fromStdString(lab.selected().data->name));
+    return {};
+}
+
 }  // namespace
 
 QStringList comparisonNames(const Lab& lab) {
@@ -167,12 +201,10 @@ void MainWindow::showTitle() {
 
 void MainWindow::showKnobs() {
     const Recipe& shown = lab_->selected().recipe;
-    const Recipe defaults = defaultsFor(shown);
-    knobs_->setRecipe(shown, defaults);
-    presentation_->foot()->setRecipe(shown, defaults);
-    std::vector<Recipe> compared;
-    for (const LabRun& run : lab_->runs()) compared.push_back(run.recipe);
-    knobs_->setCompared(compared);
+    knobs_->setRecipe(shown, defaultsFor(shown));
+    presentation_->foot()->setRecipe(shown);
+    knobs_->setCompared(comparedRuns(*lab_));
+    knobs_->setScope(sweepShown() ? tr("base of the next sweep") : scopeOf(*lab_), tr("one run alone"));
     knobs_->setLinked(lab_->linked());
     stack_->setSpec(shown.stack);
     showNotices();

@@ -66,6 +66,7 @@ void MainWindow::showSweep(bool shown) {
     area_->setCurrentWidget(shown ? static_cast<QWidget*>(sweep_view_) : grid_);
     const bool band = shown && lab_->sweeps().sweep();
     upper_->setCurrentIndex(band ? 1 : 0);
+    showKnobs();
     // Under the gallery, which started the sweep, it takes no keys.
     if (shown && !galleryDrawer(*this).isVisible()) sweep_view_->map()->setFocus();
 }

@@ -97,6 +97,8 @@ class Lab : public QObject {
     void beginDrag();
     void dragKey(const QString& key, const QVariant& value);
     void commitKey(const QString& key, const QVariant& value);
+    /// The key of this run and its other seeds alone, whatever is linked; selects it.
+    void commitKeyOf(int run, const QString& key, const QVariant& value);
     bool dragging() const { return drag_.has_value(); }
     void setNorm(int layer, Sublayer kind, widgets::NormPlace place, bool on, bool all_layers);
     /// Sets the selected run's overrides; `text` names the change in the undo list.

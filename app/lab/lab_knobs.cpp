@@ -74,6 +74,15 @@ void Lab::commitKey(const QString& key, const QVariant& value) {
     Q_EMIT viewChanged();
 }
 
+void Lab::commitKeyOf(int run, const QString& key, const QVariant& value) {
+    selectRun(run);
+    beginDrag();
+    drag_->key = key;
+    drag_->targets = seedsOf(now_, selected().id);
+    if (selected().pinned) drag_->targets.clear();
+    commitKey(key, value);
+}
+
 /// The runs with their recipes before the drag.
 std::vector<LabRun> Lab::beforeDrag(std::vector<LabRun> runs) const {
     if (!drag_) return runs;

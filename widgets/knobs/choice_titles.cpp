@@ -107,11 +107,12 @@ QString choiceTip(const QString& key, const QString& word) {
 
 QString sectionTitle(KnobSection section) {
     constexpr const char* kSections[] = {"",
-                                         QT_TRANSLATE_NOOP("KnobTable", "Block"),
+                                         QT_TRANSLATE_NOOP("KnobTable", "Sizes and block"),
                                          QT_TRANSLATE_NOOP("KnobTable", "Norms and residual"),
                                          QT_TRANSLATE_NOOP("KnobTable", "Initialisation"),
-                                         QT_TRANSLATE_NOOP("KnobTable", "GPAS gates"),
-                                         QT_TRANSLATE_NOOP("KnobTable", "Training and data")};
+                                         QT_TRANSLATE_NOOP("KnobTable", "Gates"),
+                                         QT_TRANSLATE_NOOP("KnobTable", "Optimiser and schedule"),
+                                         QT_TRANSLATE_NOOP("KnobTable", "Data and precision")};
     static_assert(std::size(kSections) == kKnobSections);
     if (section == KnobSection::InSight) return {};
     return QCoreApplication::translate("KnobTable", kSections[static_cast<int>(section)]);

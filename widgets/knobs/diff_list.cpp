@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/knobs/diff_list.h"
 
+#include "widgets/knobs/fold_title.h"
+#include "widgets/plots/glyph.h"
+
+#include <QHBoxLayout>
 #include <QMenu>
 #include <QPainter>
 #include <QPushButton>
 #include <QSignalBlocker>
-#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
 namespace normscope::widgets {
 namespace {
+
+constexpr int kTitleHeight = 22;
 
 /// A flat line of text, elided in a narrow column, with a tooltip.
 class DiffRow : public QPushButton {
@@ -47,23 +52,21 @@ class DiffRow : public QPushButton {
 }  // namespace
 
 DiffList::DiffList(QWidget* parent) : QWidget(parent) {
-    title_ = new QToolButton(this);
+    title_ = new FoldTitle(this);
     title_->setObjectName(QStringLiteral("diffTitle"));
-    title_->setCheckable(true);
-    title_->setAutoRaise(true);
-    title_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
-    title_->setFocusPolicy(Qt::TabFocus);
+    title_->setFixedHeight(kTitleHeight);
+    title_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
     connect(title_, &QToolButton::toggled, this, &DiffList::setListShown);
-    choose_ = new QToolButton(this);
-    choose_->setText(tr("Compare with preset…"));
-    choose_->setToolTip(tr("Compare the knobs with a preset"));
-    choose_->setAccessibleName(choose_->toolTip());
-    choose_->setAutoRaise(true);
-    choose_->setFocusPolicy(Qt::TabFocus);
+    choose_ = new GlyphButton(Glyph::Caret, tr("Compare the knobs with a preset"), this);
+    choose_->setFixedSize(kTitleHeight, kTitleHeight);
     menu_ = new QMenu(choose_);
     connect(choose_, &QToolButton::clicked, this,
             [this] { menu_->popup(choose_->mapToGlobal(QPoint(0, choose_->height()))); });
-    title_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+    auto* header = new QHBoxLayout;
+    header->setContentsMargins(0, 0, 0, 0);
+    header->setSpacing(0);
+    header->addWidget(title_, 1);
+    header->addWidget(choose_);
     list_ = new QWidget(this);
     rows_ = new QVBoxLayout(list_);
     rows_->setContentsMargins(0, 0, 0, 0);
@@ -71,9 +74,8 @@ DiffList::DiffList(QWidget* parent) : QWidget(parent) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
-    column->addWidget(title_);
+    column->addLayout(header);
     column->addWidget(list_);
-    column->addWidget(choose_, 0, Qt::AlignLeft);
     setListShown(false);
 }
 
@@ -100,7 +102,6 @@ void DiffList::setBase(const QString& name) {
 void DiffList::setListShown(bool shown) {
     const QSignalBlocker quiet(title_);
     title_->setChecked(shown);
-    title_->setArrowType(shown ? Qt::DownArrow : Qt::RightArrow);
     list_->setVisible(shown);
 }
 
@@ -124,9 +125,9 @@ void DiffList::showTitle() {
     const QString text =
         differences_.empty() ? tr("Matches preset %1").arg(preset) : tr("Differs from preset %1").arg(preset);
     // A long preset name is elided, the count is not.
-    constexpr int kArrow = 28;
-    const int space = title_->width() - kArrow - fontMetrics().horizontalAdvance(count);
-    title_->setText(fontMetrics().elidedText(text, Qt::ElideRight, space) + count);
+    const QFontMetrics metrics = title_->fontMetrics();
+    const int space = title_->width() - FoldTitle::kTextLeft - metrics.horizontalAdvance(count);
+    title_->setText(metrics.elidedText(text, Qt::ElideRight, space) + count);
     title_->setToolTip(text + count);
 }
 

@@ -6,10 +6,12 @@
 #include <QWidget>
 
 class QMenu;
-class QToolButton;
 class QVBoxLayout;
 
 namespace normscope::widgets {
+
+class FoldTitle;
+class GlyphButton;
 
 /// The differences of the shown recipe from a preset: a line per key, "Δt: 1 → 0.2"; a click resets the key
 /// to the preset's value. Compares with the nearest preset until one is chosen from the menu.
@@ -45,7 +47,8 @@ class DiffList : public QWidget {
     QString chosen_;  ///< empty: the nearest
     int base_ = -1;
     std::vector<KeyDifference> differences_;
-    QToolButton *title_, *choose_;
+    FoldTitle* title_;
+    GlyphButton* choose_;
     QMenu* menu_;
     QWidget* list_;
     QVBoxLayout* rows_;

@@ -2,61 +2,22 @@
 #include "widgets/knobs/knob.h"
 
 #include "widgets/knobs/knob_slider.h"
-#include "widgets/plots/palette_theme.h"
-
-#include <QKeyEvent>
-#include <QLineEdit>
+#include "widgets/knobs/number_field.h"
 
 namespace normscope::widgets {
 namespace {
 
-/// A field that discards an unfinished text on Esc.
-class NumberField : public QLineEdit {
-  public:
-    using QLineEdit::QLineEdit;
-
-  protected:
-    bool event(QEvent* event) override {
-        // Numbers contain no space: the key is passed on to the window, where it starts training.
-        if (event->type() == QEvent::ShortcutOverride &&
-            static_cast<QKeyEvent*>(event)->key() == Qt::Key_Space) {
-            Q_EMIT editingFinished();
-            event->ignore();
-            return true;
-        }
-        return QLineEdit::event(event);
-    }
-    void keyPressEvent(QKeyEvent* event) override {
-        if (event->key() == Qt::Key_Space) return event->ignore();
-        if (event->key() == Qt::Key_Escape && isModified()) {
-            undoAll();
-            return;
-        }
-        QLineEdit::keyPressEvent(event);
-    }
-
-  private:
-    void undoAll() {
-        while (isUndoAvailable()) undo();
-        setModified(false);
-        selectAll();
-    }
-};
-
-// Accepts 1e-5, 0.2 and 0,2.
-double parsed(QString text, bool* ok) {
-    return text.trimmed().replace(u',', u'.').toDouble(ok);
-}
+// From the window's tokens: slider, a gap, field; the reset button lies on the field's right end.
+constexpr int kFieldWidth = 64, kFieldHeight = 21, kGap = 8, kReset = 14;
+constexpr int kHalfHeight = 14, kHalfType = 11;  // of two fields below each other
 
 }  // namespace
 
 Knob::Knob(const QString& label, const QString& name, const KnobScale& scale, QWidget* parent)
-    : KnobRow(label, name, parent), slider_(new KnobSlider(this)), field_(new NumberField(this)) {
-    field_->setFixedWidth(54);
-    field_->setAlignment(Qt::AlignRight);
-    setEditor(field_);
-    setBody(slider_);
-    slider_->setScale(scale);
+    : KnobRow(label, name, parent),
+      slider_(new KnobSlider(this)),
+      fields_{new NumberField(this), new NumberField(this)} {
+    slider_->setAccessibleName(name);
     slider_->setRangesMarkable(true);
     connect(slider_, &KnobSlider::rangeMarked, this, &Knob::rangeMarked);
     connect(slider_, &KnobSlider::dragStarted, this, &Knob::dragStarted);
@@ -68,29 +29,31 @@ Knob::Knob(const QString& label, const QString& name, const KnobScale& scale, QW
         showValue();
         Q_EMIT valueCommitted(old_value, new_value);
     });
-    connect(field_, &QLineEdit::textEdited, this, &Knob::check);
-    connect(field_, &QLineEdit::editingFinished, this, &Knob::commitText);
+    for (std::size_t i = 0; i < fields_.size(); ++i)
+        connect(fields_[i], &NumberField::valueEntered, this, [this, i](double value) { enter(i, value); });
+    fields_[1]->hide();
+    setScale(scale);
+    placeParts();
     showValue();
 }
 
 // A focused field ends editing when its window is destroyed; the knob is a plain QWidget by then.
 Knob::~Knob() {
-    field_->disconnect(this);
+    for (NumberField* field : fields_) field->disconnect(this);
 }
 
 void Knob::setScale(const KnobScale& scale) {
     slider_->setScale(scale);
-    if (!field_->isModified()) check();
+    for (NumberField* field : fields_) field->setScale(scale);
 }
 
 void Knob::setValue(double value) {
     slider_->setValue(value);
-    if (!field_->isModified()) showValue();
+    showValue();
 }
 
 void Knob::setDefaultValue(double value) {
     default_ = value;
-    slider_->setDefaultValue(value);
     setChanged(this->value() != default_);
 }
 
@@ -106,57 +69,58 @@ bool Knob::isDragging() const {
     return slider_->isDragging();
 }
 
+std::size_t Knob::shownField() const {
+    const auto& runs = comparison().fields;
+    return runs.size() == 2 && runs[1].selected ? 1 : 0;
+}
+
 void Knob::showValue() {
-    const QString text = valueText(scale(), value());
-    if (field_->text() != text) field_->setText(text);
-    field_->setModified(false);
+    const auto& runs = comparison().fields;
+    for (std::size_t i = 0; i < fields_.size(); ++i)
+        fields_[i]->setValue(i == shownField() || i >= runs.size() ? value() : runs[i].value.toDouble());
     setChanged(value() != default_);
-    check();
 }
 
-Knob::Verdict Knob::verdict() const {
-    bool number = false;
-    const double typed = parsed(field_->text(), &number);
-    if (!number || (field_->isModified() && !isAllowed(scale(), typed))) return Verdict::Rejected;
-    // The field shows four digits, and a slider's end may have more.
-    const double shown = field_->isModified() ? typed : value();
-    const bool usual = (scale().zero && shown == 0) || (shown >= scale().low && shown <= scale().high);
-    return usual ? Verdict::Usual : Verdict::Unusual;
+void Knob::enter(std::size_t field, double entered) {
+    const auto& runs = comparison().fields;
+    if (field < runs.size()) {
+        const double before = field == shownField() ? value() : runs[field].value.toDouble();
+        return Q_EMIT runValueCommitted(runs[field].run, before, entered);
+    }
+    slider_->commit(entered);
 }
 
-void Knob::check() {
-    const Verdict now = verdict();
-    if (now == verdict_) return;
-    verdict_ = now;
-    const QString allowed = allowedText(scale());
-    field_->setToolTip(now == Verdict::Usual ? QString()
-                       : now == Verdict::Rejected
-                           ? tr("Allowed: %1").arg(allowed)
-                           : tr("Outside the slider's range; allowed: %1").arg(allowed));
-    colourField();
-}
-
-void Knob::colourField() {
-    // Rejected values in the colour of bad values, unusual ones muted: hue belongs to the runs.
-    const Theme theme = themeOf(palette());
-    QPalette colours;
-    if (verdict_ != Verdict::Usual)
-        colours.setColor(QPalette::Text, verdict_ == Verdict::Rejected ? theme.bad : theme.muted);
-    field_->setPalette(colours);
-}
-
-void Knob::changeEvent(QEvent* event) {
-    KnobRow::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange && verdict_ != Verdict::Usual) colourField();
-}
-
-void Knob::commitText() {
-    if (!field_->isModified()) return;
-    bool number = false;
-    const double typed = parsed(field_->text(), &number);
-    field_->setModified(false);
-    if (number && isAllowed(scale(), typed)) slider_->commit(typed);
+void Knob::showComparison() {
+    const auto& [differs, runs, stops] = comparison();
+    const bool range = runs.empty() && !stops.empty();
+    slider_->setStops(stops, range);
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+        const RunValue* of = i < runs.size() ? &runs[i] : nullptr;
+        fields_[i]->setRun(of ? of->colour : -1);
+        fields_[i]->setSummary(range ? stopsText(scale(), stops) : QString());
+        fields_[i]->setCovered(isResetShown() ? kReset : 0);
+        describe(fields_[i], of);
+    }
+    setEditor(field());
     showValue();
+}
+
+void Knob::place(const QRect& body) {
+    const int left = body.right() + 1 - kFieldWidth;
+    const int y = (body.height() - slider_->sizeHint().height()) / 2;
+    slider_->setGeometry(body.left(), y, left - kGap - body.left(), slider_->sizeHint().height());
+    const bool two = comparison().fields.size() == 2;
+    QFont type = font();
+    if (two) type.setPixelSize(kHalfType);
+    for (NumberField* field : fields_) field->setFont(type);
+    if (two) {
+        fields_[0]->setGeometry(left, body.height() / 2 - kHalfHeight, kFieldWidth, kHalfHeight);
+        fields_[1]->setGeometry(left, body.height() / 2, kFieldWidth, kHalfHeight);
+    } else {
+        fields_[0]->setGeometry(left, (body.height() - kFieldHeight) / 2, kFieldWidth, kFieldHeight);
+        if (fields_[1]->hasFocus()) fields_[0]->setFocus();
+    }
+    fields_[1]->setVisible(two);
 }
 
 }  // namespace normscope::widgets

@@ -4,14 +4,15 @@
 #include "widgets/knobs/knob_row.h"
 #include "widgets/knobs/knob_scale.h"
 
-class QLineEdit;
+#include <array>
 
 namespace normscope::widgets {
 
 class KnobSlider;
+class NumberField;
 
-/// A number: slider and field. The field accepts every allowed value, also beyond the slider's ends; other
-/// values are rejected with the reason as a tooltip and not committed.
+/// A number: slider and field. Two runs that differ have a field each, below each other; the slider, which is
+/// the shown run's, keeps its place. Several values are stops on its track, and a range in the field.
 class Knob : public KnobRow {
     Q_OBJECT
   public:
@@ -26,7 +27,10 @@ class Knob : public KnobRow {
     const KnobScale& scale() const;
     bool isDragging() const;
     KnobSlider* slider() const { return slider_; }
-    QLineEdit* field() const { return field_; }
+    /// Of the shown run.
+    NumberField* field() const { return fields_[shownField()]; }
+    /// Of the first and of the second run; the second is hidden where one field is enough.
+    const std::array<NumberField*, 2>& fields() const { return fields_; }
 
   Q_SIGNALS:
     void dragStarted();
@@ -36,20 +40,17 @@ class Knob : public KnobRow {
     void rangeMarked(double low, double high);  ///< Shift+drag on the slider
 
   protected:
-    void changeEvent(QEvent* event) override;
+    void place(const QRect& body) override;
+    void showComparison() override;
 
   private:
-    enum class Verdict { Usual, Unusual, Rejected };
+    std::size_t shownField() const;
     void showValue();
-    Verdict verdict() const;
-    void colourField();
-    void check();
-    void commitText();
+    void enter(std::size_t field, double value);
 
     KnobSlider* slider_;
-    QLineEdit* field_;
+    std::array<NumberField*, 2> fields_;
     double default_ = 0;
-    Verdict verdict_ = Verdict::Usual;
 };
 
 }  // namespace normscope::widgets

@@ -3,11 +3,13 @@
 
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/diff_list.h"
+#include "widgets/knobs/fold_title.h"
 #include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_slider.h"
 #include "widgets/knobs/notice_strip.h"
 #include "widgets/knobs/path_knob.h"
 #include "widgets/knobs/recipe_keys.h"
+#include "widgets/plots/colour_map.h"
 #include "widgets/plots/glyph.h"
 
 #include <QCoreApplication>
@@ -17,43 +19,37 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSignalBlocker>
-#include <QStyle>
 #include <QVBoxLayout>
 #include <algorithm>
 
 namespace normscope::widgets {
 namespace {
 
-constexpr int kFoldHeight = 27;
+constexpr int kHeaderHeight = 32, kTitleSize = 14, kScopeSize = 11, kScopeGap = 10;
 
 QString translated(const char* text) {
     return QCoreApplication::translate("KnobTable", text);
 }
 
-/// The header of a fold: its title, and at the right end what its most asked knobs are set to.
-class FoldTitle : public QToolButton {
+/// A hairline with space above and below.
+class Hairline : public QWidget {
   public:
-    using QToolButton::QToolButton;
-    void setSummary(const QString& summary) {
-        summary_ = summary;
-        setAccessibleDescription(summary);
-        update();
-    }
+    Hairline() { setFixedHeight(10); }
 
   protected:
-    void paintEvent(QPaintEvent* event) override {
-        QToolButton::paintEvent(event);
-        constexpr int kArrow = 24, kMargin = 6;
-        const int left = kArrow + fontMetrics().horizontalAdvance(text()) + 2 * kMargin;
-        const QRect space(left, 0, width() - kMargin - left, height());
-        if (fontMetrics().horizontalAdvance(summary_) > space.width()) return;
-        QPainter painter(this);
-        painter.setPen(palette().color(QPalette::PlaceholderText));
-        painter.drawText(space, Qt::AlignRight | Qt::AlignVCenter, summary_);
+    void paintEvent(QPaintEvent*) override {
+        QPainter(this).fillRect(
+            QRect(0, height() / 2, width(), 1),
+            blend(palette().color(QPalette::Window), palette().color(QPalette::WindowText), 0.12));
     }
+};
 
-  private:
-    QString summary_;
+/// As wide as the padding of the column, in which it lies.
+class PaddingScrollBar : public QScrollBar {
+  public:
+    static constexpr int kWidth = 12;
+    using QScrollBar::QScrollBar;
+    QSize sizeHint() const override { return {kWidth, QScrollBar::sizeHint().height()}; }
 };
 
 QString summaryOf(KnobSection section, const Recipe& r, const QHash<QString, QVariant>& values) {
@@ -70,40 +66,61 @@ QString summaryOf(KnobSection section, const Recipe& r, const QHash<QString, QVa
         case KnobSection::Gpas:
             return word("stack.gpas.enabled").toLower();
         case KnobSection::Training:
-            return word("optimizer.kind") + QStringLiteral(" · ") + word("precision");
+            return word("optimizer.kind") + QStringLiteral(" · ") + word("schedule.lr").toLower();
+        case KnobSection::Data:
+            return word("data.source") + QStringLiteral(" · ") + word("precision");
         default:
             return {};
     }
 }
 
-/// A number in the type of its key.
-QVariant numberValue(const KnobScale& scale, double value) {
-    return scale.isInteger() ? QVariant::fromValue(static_cast<qlonglong>(value)) : QVariant(value);
+/// The value of a row in the type of its key.
+QVariant inTypeOf(const QString& key, const QVariant& value) {
+    switch (recipeDomains().value(key).kind) {
+        case KeyDomain::Kind::Integer:
+            return QVariant::fromValue(static_cast<qlonglong>(value.toDouble()));
+        case KeyDomain::Kind::Flag:
+            return value.toString() == u"true";
+        default:
+            return value;
+    }
 }
 
 }  // namespace
 
 KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
     link_ = new GlyphButton(Glyph::Linked, QString(), this);
+    link_->setObjectName(QStringLiteral("linkButton"));
     link_->setCheckable(true);
     setLinked(true);
     connect(link_, &QToolButton::clicked, this, [this](bool linked) {
         setLinked(linked);
         Q_EMIT linkToggled(linked);
     });
+    link_->setFixedSize(28, 24);
     auto* title = new QLabel(tr("Knobs"), this);
-    QFont bold = title->font();
-    bold.setBold(true);
-    title->setFont(bold);
-    auto* heading = new QHBoxLayout;
-    heading->setContentsMargins(10, 4, 8, 0);
+    QFont type = font();
+    type.setPixelSize(kTitleSize);
+    type.setWeight(QFont::DemiBold);
+    title->setFont(type);
+    scope_label_ = new QLabel(this);
+    scope_label_->setForegroundRole(QPalette::PlaceholderText);
+    scope_label_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    type.setPixelSize(kScopeSize);
+    type.setWeight(QFont::Normal);
+    scope_label_->setFont(type);
+    auto* header = new QWidget(this);
+    header->setFixedHeight(kHeaderHeight);
+    auto* heading = new QHBoxLayout(header);
+    heading->setContentsMargins(0, 0, PaddingScrollBar::kWidth, 0);
+    heading->setSpacing(kScopeGap);
     heading->addWidget(title);
-    heading->addStretch(1);
+    heading->addWidget(scope_label_, 1);
     heading->addWidget(link_);
 
     auto* column = new QWidget;
     auto* lines = new QVBoxLayout(column);
-    lines->setContentsMargins(4, 2, 0, 6);
+    lines->setContentsMargins(0, 0, 0, 0);
     lines->setSpacing(0);
     // Below the scroll area: warnings stay visible and move no knob.
     notices_ = new NoticeStrip(this);
@@ -112,6 +129,7 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
         rows_.push_back(makeRow(spec));
         if (spec.section == KnobSection::InSight) lines->addWidget(rows_.back().widget);
     }
+    lines->addWidget(new Hairline);
     for (int section = 1; section < kKnobSections; ++section) makeFold(KnobSection(section), lines);
     lines->addWidget(differences_);
     lines->addStretch(1);
@@ -122,10 +140,11 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
     scroll_->setFrameShape(QFrame::NoFrame);
     scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     scroll_->setFocusPolicy(Qt::NoFocus);
+    scroll_->setVerticalScrollBar(new PaddingScrollBar(Qt::Vertical));
     auto* outer = new QVBoxLayout(this);
     outer->setContentsMargins(0, 0, 0, 0);
     outer->setSpacing(0);
-    outer->addLayout(heading);
+    outer->addWidget(header);
     outer->addWidget(scroll_, 1);
     outer->addWidget(notices_);
     setAccessibleName(tr("Knobs"));
@@ -135,18 +154,26 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
 /// The column leaves the scroll bar its place: whether it is shown moves no knob.
 void KnobPanel::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
-    scroll_->widget()->setMaximumWidth(width() - style()->pixelMetric(QStyle::PM_ScrollBarExtent));
+    scroll_->widget()->setMaximumWidth(width() - PaddingScrollBar::kWidth);
+    layout()->activate();
+    showScope();
+}
+
+void KnobPanel::setScope(const QString& scope, const QString& brief) {
+    scope_ = scope;
+    brief_scope_ = brief;
+    showScope();
+}
+
+void KnobPanel::showScope() {
+    const bool fits = scope_label_->fontMetrics().horizontalAdvance(scope_) <= scope_label_->width();
+    scope_label_->setText(fits ? scope_ : brief_scope_);
+    scope_label_->setToolTip(fits ? QString() : scope_);
 }
 
 void KnobPanel::makeFold(KnobSection section, QVBoxLayout* column) {
     Fold& fold = folds_[static_cast<std::size_t>(section)];
     fold.title = new FoldTitle;
-    fold.title->setCheckable(true);
-    fold.title->setAutoRaise(true);
-    fold.title->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
-    fold.title->setFocusPolicy(Qt::TabFocus);
-    fold.title->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);  // the whole header opens it
-    fold.title->setFixedHeight(kFoldHeight);
     fold.body = new QWidget;
     auto* lines = new QVBoxLayout(fold.body);
     lines->setContentsMargins(0, 0, 0, 4);
@@ -177,8 +204,14 @@ KnobPanel::Row KnobPanel::makeRow(const KnobSpec& spec) {
             break;
     }
     row.widget->setObjectName(key);
-    row.widget->setToolTip(translated(spec.tip));
-    row.widget->setRestarts(recipeDomains().value(key).restarts);
+    const bool restarts = recipeDomains().value(key).restarts;
+    row.widget->setRestarts(restarts);
+    row.widget->setToolTip(translated(spec.tip) +
+                           (restarts ? u'\n' + tr("A change starts a new run.") : QString()));
+    connect(row.widget, &KnobRow::runValueCommitted, this,
+            [this, key](int run, const QVariant& from, const QVariant& to) {
+                Q_EMIT runKeyCommitted(run, key, inTypeOf(key, from), inTypeOf(key, to));
+            });
     connect(row.widget, &KnobRow::resetRequested, this,
             [this, key] { Q_EMIT keyCommitted(key, values_.value(key), defaults_.value(key)); });
     return row;
@@ -189,10 +222,9 @@ KnobPanel::Row KnobPanel::makeNumber(const KnobSpec& spec) {
     auto* knob = new Knob(translated(spec.label), translated(spec.name), knobScale(spec, shown_));
     connect(knob, &Knob::dragStarted, this, [this, key] { Q_EMIT keyDragStarted(key); });
     connect(knob, &Knob::valueChanging, this,
-            [this, key, knob](double value) { Q_EMIT keyChanging(key, numberValue(knob->scale(), value)); });
-    connect(knob, &Knob::valueCommitted, this, [this, key, knob](double old_value, double new_value) {
-        const KnobScale& scale = knob->scale();
-        Q_EMIT keyCommitted(key, numberValue(scale, old_value), numberValue(scale, new_value));
+            [this, key](double value) { Q_EMIT keyChanging(key, inTypeOf(key, value)); });
+    connect(knob, &Knob::valueCommitted, this, [this, key](double old_value, double new_value) {
+        Q_EMIT keyCommitted(key, inTypeOf(key, old_value), inTypeOf(key, new_value));
     });
     knob->slider()->setToolTip(
         translated(spec.tip) + u'\n' +
@@ -219,13 +251,9 @@ KnobPanel::Row KnobPanel::makeChoice(const KnobSpec& spec) {
     }
     auto* knob = new ChoiceKnob(translated(spec.label), translated(spec.name), words, titles);
     knob->setWordTips(tips);
-    connect(knob, &ChoiceKnob::valueCommitted, this,
-            [this, key, flag](const QString& from, const QString& to) {
-                if (flag)
-                    Q_EMIT keyCommitted(key, from == u"true", to == u"true");
-                else
-                    Q_EMIT keyCommitted(key, from, to);
-            });
+    connect(knob, &ChoiceKnob::valueCommitted, this, [this, key](const QString& from, const QString& to) {
+        Q_EMIT keyCommitted(key, inTypeOf(key, from), inTypeOf(key, to));
+    });
     const auto show = [knob](const QVariant& value, const QVariant& default_value) {
         knob->setValue(value.toString());
         knob->setDefaultValue(default_value.toString());
@@ -258,15 +286,8 @@ void KnobPanel::setRecipe(const Recipe& shown, const Recipe& defaults) {
     showFoldTitles();
 }
 
-void KnobPanel::setCompared(const std::vector<Recipe>& recipes) {
-    std::vector<QHash<QString, QVariant>> all;
-    for (const Recipe& recipe : recipes) all.push_back(recipeValues(recipe));
-    for (Row& row : rows_) {
-        const bool differs = std::any_of(all.begin(), all.end(), [&](const auto& values) {
-            return values.value(row.key) != all.front().value(row.key);
-        });
-        row.widget->setDiffering(differs);
-    }
+void KnobPanel::setCompared(const std::vector<ComparedRun>& runs) {
+    for (Row& row : rows_) row.widget->setComparison(compareKey(runs, row.key, row.widget->holdsFields()));
     showFoldTitles();
 }
 
@@ -290,7 +311,6 @@ void KnobPanel::setSectionShown(KnobSection section, bool shown) {
     if (!fold.title) return;  // always visible
     const QSignalBlocker quiet(fold.title);
     fold.title->setChecked(shown);
-    fold.title->setArrowType(shown ? Qt::DownArrow : Qt::RightArrow);
     fold.body->setVisible(shown);
 }
 
@@ -326,13 +346,13 @@ void KnobPanel::showFoldTitles() {
         for (const Row& row : rows_) {
             if (static_cast<int>(row.spec->section) != section || !row.widget->isEnabledTo(this)) continue;
             changed += row.widget->isChanged();
-            differs |= row.widget->isDiffering();
+            differs |= row.widget->comparison().differs;
         }
         // Changed or differing keys are counted in the title of a closed fold.
         QString title = sectionTitle(KnobSection(section));
         if (changed > 0) title += tr(" (%n changed)", nullptr, changed);
         if (differs) title += QStringLiteral("  ≠");
-        auto* header = static_cast<FoldTitle*>(folds_[static_cast<std::size_t>(section)].title);
+        FoldTitle* header = folds_[static_cast<std::size_t>(section)].title;
         header->setText(title);
         header->setSummary(summaryOf(KnobSection(section), shown_, values_));
     }

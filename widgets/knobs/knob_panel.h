@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/recipe/recipe.h"
+#include "widgets/knobs/knob_comparison.h"
 #include "widgets/knobs/knob_table.h"
 
 #include <QHash>
@@ -11,21 +12,22 @@
 #include <functional>
 #include <vector>
 
+class QLabel;
 class QScrollArea;
-class QToolButton;
 class QVBoxLayout;
 
 namespace normscope::widgets {
 
 class DiffList;
+class FoldTitle;
 class GlyphButton;
 class KnobRow;
 class NoticeStrip;
 
-/// The column of knobs: one row per entry of knobTable(), the most used always visible, the others in a fold
-/// per section; those without an effect in the shown recipe are greyed out. The differences from a preset and
-/// the notices are placed below them, where they move no knob. Shows a recipe and emits requested changes;
-/// changes nothing itself.
+/// The column of knobs: a header that states which runs they act on, and one row per entry of knobTable(),
+/// the most used always visible, the others in a fold per section; those without an effect in the shown
+/// recipe are greyed out. The differences from a preset and the notices are placed below them, where they
+/// move no knob. Shows a recipe and emits requested changes; changes nothing itself.
 class KnobPanel : public QWidget {
     Q_OBJECT
   public:
@@ -34,8 +36,10 @@ class KnobPanel : public QWidget {
     /// Shows a recipe; dots mark what differs from `defaults`. Sends no signal; ignored by a knob that is
     /// being dragged.
     void setRecipe(const Recipe& shown, const Recipe& defaults);
-    /// The recipes of all compared runs: a knob whose values differ shows ≠. One or none: nothing differs.
-    void setCompared(const std::vector<Recipe>& recipes);
+    /// All compared runs, one entry a group: a knob whose values differ has a field a run, or stops.
+    void setCompared(const std::vector<ComparedRun>& runs);
+    /// On which runs the knobs act, in the header: "linked, both runs". `brief` where it does not fit.
+    void setScope(const QString& scope, const QString& brief);
     /// Greys out the words of a choice that are not available on this machine.
     void setAvailable(const QString& key, const QStringList& words);
     /// Whether the knobs act on all compared runs (the chain icon). Sends no signal.
@@ -58,6 +62,8 @@ class KnobPanel : public QWidget {
     /// reset. Whole numbers are qlonglong, reals double, words and paths QString, switches bool: what
     /// setRecipeKey takes.
     void keyCommitted(const QString& key, const QVariant& old_value, const QVariant& new_value);
+    /// From the field of one run: to be applied to that run alone.
+    void runKeyCommitted(int run, const QString& key, const QVariant& old_value, const QVariant& new_value);
     void rangeMarked(const QString& key, double low, double high);  ///< Shift+drag on a slider
     void linkToggled(bool linked);
 
@@ -77,16 +83,19 @@ class KnobPanel : public QWidget {
     Row makePath(const KnobSpec& spec);
     void makeFold(KnobSection section, QVBoxLayout* column);
     void showFoldTitles();
+    void showScope();
 
     std::vector<Row> rows_;
     Recipe shown_;
     QHash<QString, QVariant> values_, defaults_;
     GlyphButton* link_;
+    QLabel* scope_label_;
+    QString scope_, brief_scope_;
     QScrollArea* scroll_;
     NoticeStrip* notices_;
     DiffList* differences_;
     struct Fold {
-        QToolButton* title = nullptr;
+        FoldTitle* title = nullptr;
         QWidget* body = nullptr;
     };
     std::array<Fold, kKnobSections> folds_;  ///< by section; none for the visible ones

@@ -2,102 +2,42 @@
 #include "widgets/knobs/knob_row.h"
 
 #include "widgets/plots/glyph.h"
+#include "widgets/plots/palette_theme.h"
 
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
 
 namespace normscope::widgets {
 namespace {
 
-// From the window's tokens: dot, label and restart mark; the reset button at the right end.
-constexpr int kLabelWidth = 92, kMarkWidth = 8, kRestartWidth = 9, kResetWidth = 14, kTypeSize = 12;
-
-/// Keeps its space while hidden, so that rows do not move.
-void keepPlace(QWidget* widget) {
-    QSizePolicy policy = widget->sizePolicy();
-    policy.setRetainSizeWhenHidden(true);
-    widget->setSizePolicy(policy);
-}
-
-class RestartMark : public QWidget {
-  public:
-    explicit RestartMark(QWidget* parent) : QWidget(parent) { setFixedSize(kRestartWidth, kRestartWidth); }
-
-  protected:
-    void paintEvent(QPaintEvent*) override {
-        QPainter painter(this);
-        paintGlyph(painter, rect(), Glyph::Restart, palette().color(QPalette::PlaceholderText));
-    }
-};
+// From the window's tokens, less the column's padding of 12.
+constexpr int kLabelLeft = 8, kBodyLeft = 92;
+constexpr int kDot = 4, kRestart = 9, kRestartGap = 5, kResetWidth = 14, kTypeSize = 12;
 
 }  // namespace
 
-KnobRow::KnobRow(const QString& label, const QString& name, QWidget* parent) : QWidget(parent) {
+KnobRow::KnobRow(const QString& label, const QString& name, QWidget* parent)
+    : QWidget(parent), label_(new QLabel(label, this)) {
     setAccessibleName(name);
     setFixedHeight(kHeight);
     QFont type = font();
     type.setPixelSize(kTypeSize);
     setFont(type);
-    // The left part has one width in every row, so that the sliders lie below each other.
-    auto* left = new QWidget(this);
-    left->setFixedWidth(kLabelWidth);
-    dot_ = new QLabel(QStringLiteral("●"), left);
-    dot_->setFixedWidth(kMarkWidth);
-    QFont small = dot_->font();
-    small.setPixelSize(8);
-    dot_->setFont(small);
-    dot_->setForegroundRole(QPalette::PlaceholderText);
-    dot_->setAccessibleName(tr("changed from its default"));
-    label_ = new QLabel(label, left);
-    restart_ = new RestartMark(left);
-    restart_->setToolTip(tr("A change starts a new run"));
-    restart_->setVisible(false);
-    differs_ = new QLabel(QStringLiteral("≠"), left);
-    differs_->setFixedWidth(kMarkWidth);
-    differs_->setAccessibleName(tr("differs"));
-    differs_->setToolTip(tr("The compared runs differ here. A change sets all that are linked."));
-    QFont bold = differs_->font();
-    bold.setBold(true);
-    differs_->setFont(bold);
-    differs_->setVisible(false);
     reset_ = new GlyphButton(Glyph::Reset, tr("Reset %1 to its default").arg(name), this);
     reset_->setFixedSize(kResetWidth, 18);
-    keepPlace(reset_);
+    reset_->hide();
     connect(reset_, &QToolButton::clicked, this, &KnobRow::resetRequested);
-
-    auto* marks = new QHBoxLayout(left);
-    marks->setContentsMargins(0, 0, 0, 0);
-    marks->setSpacing(1);
-    marks->addWidget(dot_);
-    marks->addWidget(differs_);
-    marks->addWidget(label_);
-    marks->addWidget(restart_);
-    marks->addStretch(1);
-    line_ = new QHBoxLayout(this);
-    line_->setContentsMargins(0, 0, 0, 0);
-    line_->setSpacing(2);
-    line_->addWidget(left);
-    line_->addWidget(reset_);
-    keepPlace(dot_);
-    setChanged(false);
 }
 
 void KnobRow::setRestarts(bool restarts) {
-    restart_->setVisible(restarts);
+    restarts_ = restarts;
+    update();
 }
 
-void KnobRow::setDiffering(bool differing) {
-    differs_->setVisible(differing);
-    showMarks();
-}
-
-bool KnobRow::isDiffering() const {
-    return !differs_->isHidden();
-}
-
-bool KnobRow::isChanged() const {
-    return !reset_->isHidden();
+void KnobRow::setComparison(const KnobComparison& comparison) {
+    if (comparison == comparison_) return;
+    comparison_ = comparison;
+    placeParts();
 }
 
 QString KnobRow::label() const {
@@ -105,29 +45,59 @@ QString KnobRow::label() const {
 }
 
 void KnobRow::setChanged(bool changed) {
-    reset_->setVisible(changed);
-    showMarks();
+    if (changed == changed_) return;
+    changed_ = changed;
+    label_->setAccessibleDescription(changed ? tr("changed from its default") : QString());
+    placeParts();
 }
 
-/// ≠ takes the place of the dot: the label does not move.
-void KnobRow::showMarks() {
-    const bool differs = isDiffering();
-    QSizePolicy policy = dot_->sizePolicy();
-    policy.setRetainSizeWhenHidden(!differs);
-    dot_->setSizePolicy(policy);
-    dot_->setVisible(isChanged() && !differs);
+/// Two runs have two values, of which each field can have its default by itself.
+bool KnobRow::isResetShown() const {
+    return changed_ && comparison_.fields.size() < 2;
 }
 
-void KnobRow::setEditor(QWidget* editor, bool wide) {
-    editor->setAccessibleName(accessibleName());
+void KnobRow::placeParts() {
+    const QSize text = label_->sizeHint();
+    label_->setGeometry(kLabelLeft, (height() - text.height()) / 2, text.width(), text.height());
+    showComparison();
+    place(QRect(kBodyLeft, 0, std::max(0, width() - kBodyLeft), height()));
+    reset_->move(width() - reset_inset_ - kResetWidth, (height() - reset_->height()) / 2);
+    reset_->setVisible(isResetShown());
+    reset_->raise();
+    update();
+}
+
+void KnobRow::setEditor(QWidget* editor) {
+    if (editor == editor_) return;
     label_->setBuddy(editor);
-    line_->insertWidget(line_->indexOf(reset_), editor, wide ? 1 : 0);
     editor_ = editor;
 }
 
-void KnobRow::setBody(QWidget* body) {
-    body->setAccessibleName(accessibleName());
-    line_->insertWidget(line_->indexOf(editor_), body, 1);
+void KnobRow::describe(QWidget* field, const RunValue* of) const {
+    field->setAccessibleName(of ? tr("%1 of %2").arg(accessibleName(), of->name) : accessibleName());
+    field->setEnabled(!of || !of->fixed);
+}
+
+void KnobRow::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    placeParts();
+}
+
+void KnobRow::paintEvent(QPaintEvent*) {
+    const QColor muted = themeOf(palette()).muted;
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const double middle = height() / 2.0;
+    if (changed_) {
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(muted);
+        painter.drawEllipse(QPointF(kDot / 2.0 + 0.5, middle), kDot / 2.0, kDot / 2.0);
+    }
+    if (restarts_)
+        paintGlyph(
+            painter,
+            QRectF(label_->geometry().right() + kRestartGap, middle - kRestart / 2.0, kRestart, kRestart),
+            Glyph::Restart, muted);
 }
 
 }  // namespace normscope::widgets

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "widgets/knobs/knob_comparison.h"
+
 #include <QWidget>
 
-class QHBoxLayout;
 class QLabel;
 
 namespace normscope::widgets {
 
 class GlyphButton;
 
-/// The parts common to every knob, on one line: label, a dot and a reset button where it differs from the
-/// default, ⟳ where a change restarts a run, and ≠ where the compared runs differ. No part moves another.
+/// The parts common to every knob, on one line: a dot and a reset button where it differs from the default,
+/// label, ⟳ where a change restarts a run, and right of them the editor's part, the body. Where the compared
+/// runs differ, it has a field a run (KnobComparison). No part moves another.
 class KnobRow : public QWidget {
     Q_OBJECT
   public:
@@ -20,34 +22,47 @@ class KnobRow : public QWidget {
     /// `name` is the accessible name, e.g. "residual step"; `label` the text in the row, e.g. "Δt".
     KnobRow(const QString& label, const QString& name, QWidget* parent = nullptr);
 
-    void setRestarts(bool restarts);    ///< shows ⟳
-    void setDiffering(bool differing);  ///< shows ≠
-    bool isDiffering() const;
-    bool isChanged() const;  ///< the value is not the default: dot and reset button are shown
+    void setRestarts(bool restarts);  ///< shows ⟳
+    /// Sends no signal.
+    void setComparison(const KnobComparison& comparison);
+    const KnobComparison& comparison() const { return comparison_; }
+    /// Whether the fields of two runs are in use, and stay although the runs agree now.
+    virtual bool holdsFields() const { return false; }
+    bool isChanged() const { return changed_; }  ///< the value is not the default: dot and reset button
     QString label() const;
     QWidget* editor() const { return editor_; }
 
   Q_SIGNALS:
     void resetRequested();
+    /// From the field of one run, and to be applied to that run alone.
+    void runValueCommitted(int run, const QVariant& old_value, const QVariant& new_value);
 
   protected:
     void setChanged(bool changed);
-    /// The editor at the right end; it gets the row's accessible name, and the focus on clicks on the label.
-    /// `wide`: it takes all the space right of the label.
-    void setEditor(QWidget* editor, bool wide = false);
-    /// Between label and editor; after setEditor().
-    void setBody(QWidget* body);
+    /// It gets the focus on clicks on the label.
+    void setEditor(QWidget* editor);
+    /// Names a field after the row, and after the run that it is of.
+    void describe(QWidget* field, const RunValue* of) const;
+    /// Pixels at the right end that the reset button leaves free.
+    void setResetInset(int inset) { reset_inset_ = inset; }
+    bool isResetShown() const;
+
+    /// Sets the geometry of the parts in the body.
+    virtual void place(const QRect& body) = 0;
+    /// Shows comparison() and isChanged().
+    virtual void showComparison() = 0;
+    void placeParts();
+
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
   private:
-    void showMarks();
-
-    QLabel* dot_;
     QLabel* label_;
-    QWidget* restart_;
-    QLabel* differs_;
     GlyphButton* reset_;
-    QHBoxLayout* line_;
     QWidget* editor_ = nullptr;
+    KnobComparison comparison_;
+    int reset_inset_ = 0;
+    bool changed_ = false, restarts_ = false;
 };
 
 }  // namespace normscope::widgets

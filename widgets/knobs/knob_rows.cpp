@@ -176,14 +176,6 @@ const KnobSpec kTable[] = {
     {Training, "optimizer.kind", T("Optimiser"), T("optimiser"),
      T("AdamW: decoupled decay. Adam: decay in the gradient ([G]). SGD with momentum β₁.\n"
        "Muon: orthogonalised momentum on the blocks' matrices, AdamW elsewhere.")},
-    {Training, "precision", T("Precision"), T("precision"),
-     T("The arithmetic of training. TF32 rounds the operands of matmuls to 11 significant bits.\n"
-       "BF16 and FP16 round results too, as the next knob selects. On the CPU the three are emulated.")},
-    {Training, "precision_policy", T("Rounded"), T("precision policy"),
-     T("Of BF16 and FP16. Pure: weights and the result of every operation are rounded ([B]).\n"
-       "Autocast, as in PyTorch: matmuls and activations are rounded; weights, norms, softmax and\n"
-       "residual sums stay FP32."),
-     {}, emulated},
     {Training, "schedule.warmup", T("Warm-up"), T("warm-up steps"),
      T("Steps in which the learning rate rises linearly to η."),
      {Integer, 0, 200}},
@@ -202,11 +194,20 @@ const KnobSpec kTable[] = {
     {Training, "steps", T("Steps"), T("training steps"),
      T("Steps of the run; the schedule ends with them."),
      {LogInteger, 10, 10000, false, {100, 200, 500, 1000, 2000, 5000}}},
-    {Training, "data.source", T("Data"), T("data source"),
+
+    {Data, "data.source", T("Data"), T("data source"),
      T("What is learned: generated text, or the bytes of a file.")},
-    {Training, "data.path", T("Text file"), T("text file"),
+    {Data, "data.path", T("Text file"), T("text file"),
      T("The file whose bytes are the text."),
      {}, readsFile},
+    {Data, "precision", T("Precision"), T("precision"),
+     T("The arithmetic of training. TF32 rounds the operands of matmuls to 11 significant bits.\n"
+       "BF16 and FP16 round results too, as the next knob selects. On the CPU the three are emulated.")},
+    {Data, "precision_policy", T("Rounded"), T("precision policy"),
+     T("Of BF16 and FP16. Pure: weights and the result of every operation are rounded ([B]).\n"
+       "Autocast, as in PyTorch: matmuls and activations are rounded; weights, norms, softmax and\n"
+       "residual sums stay FP32."),
+     {}, emulated},
 };
 // clang-format on
 

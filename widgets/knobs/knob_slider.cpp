@@ -13,7 +13,7 @@
 
 namespace normscope::widgets {
 namespace {
-constexpr double kMargin = 6, kThumbRadius = 6, kSnapPixels = 3;
+constexpr double kMargin = 6, kThumbRadius = 6, kStopRadius = 3.5, kSnapPixels = 3;
 constexpr double kLabelledMargin = 20;  // half a label lies beyond the end of the groove
 constexpr double kMarkBegins = 4;       // px from the press: a click marks nothing
 constexpr int kWheelNotch = 120;
@@ -53,6 +53,7 @@ QAccessibleInterface* sliderAccess(const QString&, QObject* object) {
 KnobSlider::KnobSlider(QWidget* parent) : QWidget(parent) {
     [[maybe_unused]] static const bool installed = (QAccessible::installFactory(sliderAccess), true);
     setFocusPolicy(Qt::StrongFocus);
+    setAttribute(Qt::WA_Hover);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
@@ -74,9 +75,10 @@ void KnobSlider::setValue(double value) {
     if (!dragging_ && value != value_) changeTo(value);
 }
 
-void KnobSlider::setDefaultValue(double value) {
-    if (value == default_) return;
-    default_ = value;
+void KnobSlider::setStops(const std::vector<double>& stops, bool swept) {
+    if (stops == stops_ && swept == swept_) return;
+    stops_ = stops;
+    swept_ = swept;
     update();
 }
 
@@ -276,35 +278,63 @@ void KnobSlider::wheelEvent(QWheelEvent* event) {
 
 void KnobSlider::paintEvent(QPaintEvent*) {
     const Theme theme = themeOf(palette());
-    const double y = grooveY();
-    const QColor accent = palette().color(QPalette::Highlight);
-    const QColor ink = isEnabled() ? theme.axis : theme.neutral;
+    const QColor ink = isEnabled() ? palette().color(QPalette::Highlight) : theme.axis;
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
-
-    painter.setPen(QPen(ink, 1));
-    for (double detent : scale_.detents) {
-        const double x = std::round(xOf(detent)) + 0.5;
-        painter.drawLine(QPointF(x, y - 6 * size_), QPointF(x, y + 6 * size_));
-    }
-    painter.setPen(QPen(blend(ink, theme.background, 0.35), 3 * size_, Qt::SolidLine, Qt::RoundCap));
-    painter.drawLine(QPointF(margin(), y), QPointF(width() - margin(), y));
+    paintTrack(painter);
     if (marked_) paintMarked(painter);
-    if (labelled()) {
-        paintLabels(painter);
-    } else {
-        painter.setPen(Qt::NoPen);
-        painter.setBrush(theme.muted);
-        const double x = xOf(default_);
-        painter.drawPolygon(QPolygonF({{x - 3, y + 9}, {x + 3, y + 9}, {x, y + 4.5}}));
-    }
-
-    painter.setPen(QPen(hasFocus() ? palette().color(QPalette::Text) : theme.background, hasFocus() ? 2 : 1));
-    painter.setBrush(isEnabled() ? accent : theme.neutral);
-    painter.drawEllipse(thumb(), size_ * kThumbRadius, size_ * kThumbRadius);
+    if (labelled()) paintLabels(painter);
+    painter.setPen(QPen(ink, 1.5 * size_));
+    painter.setBrush(theme.background);
+    for (const double x : stopPlaces())
+        painter.drawEllipse(QPointF(x, grooveY()), size_ * kStopRadius, size_ * kStopRadius);
+    if (!isThumbShown()) return;
+    painter.setPen(QPen(ink, 2 * size_));
+    if (hasFocus()) painter.setBrush(ink);
+    painter.drawEllipse(thumb(), size_ * (kThumbRadius - 1), size_ * (kThumbRadius - 1));
 }
 
-/// The marked range on the groove, between two bars.
+bool KnobSlider::isThumbShown() const {
+    return !swept_ || dragging_ || hasFocus() || underMouse();
+}
+
+/// Where the rings are drawn: at their values, moved apart as far as they would hide each other.
+std::vector<double> KnobSlider::stopPlaces() const {
+    const double apart = 2 * kStopRadius * size_;
+    std::vector<double> places;
+    double first = 0, last = 0;  // of the values
+    for (const double stop : stops_) {
+        places.push_back(places.empty() ? xOf(stop) : std::max(xOf(stop), places.back() + apart));
+        first = places.size() == 1 ? xOf(stop) : first;
+        last = xOf(stop);
+    }
+    if (places.empty()) return places;
+    // About the values' middle, and on the track.
+    const double moved =
+        std::clamp((first + last - places.front() - places.back()) / 2, margin() - places.front(),
+                   std::max(margin() - places.front(), width() - margin() - places.back()));
+    for (double& place : places) place += moved;
+    return places;
+}
+
+/// In ink up to the thumb; the detents are ticks below it.
+void KnobSlider::paintTrack(QPainter& painter) const {
+    const Theme theme = themeOf(palette());
+    const double y = grooveY(), end = labelled() ? margin() : 1.5;
+    const QColor rest = blend(theme.axis, theme.background, 0.5);
+    painter.setPen(QPen(theme.axis, 1));
+    for (const double detent : scale_.detents) {
+        const double x = std::round(xOf(detent)) + 0.5;
+        painter.drawLine(QPointF(x, y + 5 * size_), QPointF(x, y + 8 * size_));
+    }
+    painter.setPen(QPen(rest, 3 * size_, Qt::SolidLine, Qt::RoundCap));
+    painter.drawLine(QPointF(end, y), QPointF(width() - end, y));
+    if (!isEnabled() || !isThumbShown()) return;
+    painter.setPen(QPen(palette().color(QPalette::Highlight), 3 * size_, Qt::SolidLine, Qt::RoundCap));
+    painter.drawLine(QPointF(end, y), QPointF(std::max(end, thumb().x()), y));
+}
+
+/// The marked range on the track, between two bars.
 void KnobSlider::paintMarked(QPainter& painter) const {
     const double from = xOf(marked_->first), to = xOf(marked_->second);
     const double low = std::min(from, to), high = std::max(from, to);

@@ -12,10 +12,10 @@ class QLabel;
 
 namespace normscope::widgets {
 
-/// The bare slider of a knob: a groove with ticks at its detents, a mark at the default, a thumb, and the
-/// value at the thumb while it is dragged. Its interface is in values, not positions. Shift while dragging
-/// disables the detents, Esc cancels a drag. Where ranges can be marked, Shift at the press marks one, and
-/// the value stays; Shift+click sets the value under the mouse without the detents.
+/// The bare slider of a knob: a track with ticks below it at its detents, a thumb, small rings at the values
+/// of other runs, and the value at the thumb while it is dragged. Its interface is in values, not positions.
+/// Shift while dragging disables the detents, Esc cancels a drag. Where ranges can be marked, Shift at the
+/// press marks one, and the value stays; Shift+click sets the value under the mouse without the detents.
 class KnobSlider : public QWidget {
     Q_OBJECT
   public:
@@ -26,7 +26,10 @@ class KnobSlider : public QWidget {
     /// Sends no signal. Ignored during a drag: the value may be a few frames old.
     void setValue(double value);
     double value() const { return value_; }
-    void setDefaultValue(double value);
+    /// Values marked on the track by small rings. `swept`: they are all the knob's; the thumb is drawn only
+    /// while the slider is in use.
+    void setStops(const std::vector<double>& stops, bool swept);
+    const std::vector<double>& stops() const { return stops_; }
     bool isDragging() const { return dragging_; }
     /// Sets a value as a key press would: one valueCommitted, or none if unchanged.
     void commit(double value);
@@ -68,6 +71,9 @@ class KnobSlider : public QWidget {
     bool labelled() const { return text_px_ >= 18; }
     int heightHint() const;
     KnobScale snapScale() const;
+    bool isThumbShown() const;
+    void paintTrack(QPainter& painter) const;
+    std::vector<double> stopPlaces() const;
     void paintLabels(QPainter& painter) const;
     void moveTo(double value);
     void changeTo(double value);
@@ -82,7 +88,9 @@ class KnobSlider : public QWidget {
     int text_px_ = 12;
     double size_ = 1;  ///< of the parts, 1 at the default text size
     std::optional<double> target_;
-    double value_ = 0, default_ = 0, before_drag_ = 0;
+    std::vector<double> stops_;
+    bool swept_ = false;
+    double value_ = 0, before_drag_ = 0;
     double grip_ = 0;  ///< the pointer's distance from the thumb at the press, so that a press moves nothing
     bool dragging_ = false;
     bool ranges_markable_ = false;

@@ -13,8 +13,8 @@ struct Recipe;
 namespace normscope::widgets {
 
 /// The place of a knob: always visible, or in one of the folds.
-enum class KnobSection { InSight, Block, Residual, Init, Gpas, Training };
-inline constexpr int kKnobSections = 6;
+enum class KnobSection { InSight, Block, Residual, Init, Gpas, Training, Data };
+inline constexpr int kKnobSections = 7;
 
 /// The title of a fold; empty for the visible knobs.
 QString sectionTitle(KnobSection section);

@@ -4,17 +4,18 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QPushButton>
+#include <algorithm>
 
 namespace normscope::widgets {
 
 namespace {
-constexpr int kTextWidth = 110;
+constexpr int kButtonHeight = 22, kReset = 18, kPadding = 8;
 }
 
 PathKnob::PathKnob(const QString& label, const QString& name, QWidget* parent)
     : KnobRow(label, name, parent), button_(new QPushButton(this)) {
-    button_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
-    setEditor(button_, true);
+    setEditor(button_);
+    describe(button_, nullptr);
     connect(button_, &QPushButton::clicked, this, &PathKnob::ask);
     setValue(QString());
 }
@@ -22,9 +23,24 @@ PathKnob::PathKnob(const QString& label, const QString& name, QWidget* parent)
 void PathKnob::setValue(const QString& path) {
     value_ = path;
     const QString shown = path.isEmpty() ? tr("Choose…") : QFileInfo(path).fileName();
-    button_->setText(button_->fontMetrics().elidedText(shown, Qt::ElideMiddle, kTextWidth));
+    button_->setText(
+        button_->fontMetrics().elidedText(shown, Qt::ElideMiddle, button_->width() - 2 * kPadding));
     button_->setToolTip(path);
     setChanged(value_ != default_);
+}
+
+/// The button is of the shown run, and where the runs differ it is named after it.
+void PathKnob::showComparison() {
+    const auto& fields = comparison().fields;
+    const auto shown =
+        std::find_if(fields.begin(), fields.end(), [](const RunValue& of) { return of.selected; });
+    describe(button_, shown == fields.end() ? nullptr : &*shown);
+}
+
+void PathKnob::place(const QRect& body) {
+    button_->setGeometry(body.left(), (body.height() - kButtonHeight) / 2, body.width() - kReset,
+                         kButtonHeight);
+    setValue(value_);
 }
 
 void PathKnob::setDefaultValue(const QString& path) {

@@ -22,6 +22,10 @@ class PathKnob : public KnobRow {
   Q_SIGNALS:
     void valueCommitted(const QString& old_path, const QString& new_path);
 
+  protected:
+    void place(const QRect& body) override;
+    void showComparison() override;
+
   private:
     QPushButton* button_;
     QString value_, default_;

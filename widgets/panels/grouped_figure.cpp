@@ -233,7 +233,7 @@ class Grouper {
         if (plateaus.size() == 1) plot.plateaus.push_back(plateaus.begin()->second);
     }
 
-    /// Labels "unigram entropy 2.87 (Pre-LN)": one line a floor, at the median of the runs' values.
+    /// Labels "Unigram entropy 2.87 (Pre-LN)": one line a floor, at the median of the runs' values.
     static void mergeFloors(Plot& plot) {
         static const QRegularExpression number(QStringLiteral("^(.*) ([0-9.]+)( \\(.*\\))?$"));
         std::map<QString, std::vector<double>> floors;

@@ -45,9 +45,9 @@ QString titleOf(const std::string& column) {
     return "Loss";
 }
 
-constexpr Floor kFloors[] = {{"uniform guess", &RunData::ln_vocab},
-                             {"unigram entropy", &RunData::unigram_entropy},
-                             {"entropy rate", &RunData::entropy_rate}};
+constexpr Floor kFloors[] = {{"Uniform guess", &RunData::ln_vocab},
+                             {"Unigram entropy", &RunData::unigram_entropy},
+                             {"Entropy rate", &RunData::entropy_rate}};
 
 /// Each distinct floor once; with a run's name where the runs' sources differ.
 void addFloors(Plot& plot, const PanelInput& input) {
@@ -60,7 +60,7 @@ void addFloors(Plot& plot, const PanelInput& input) {
                 distinct.emplace_back(value, nameOf(*run));
         }
         for (const auto& [value, run_name] : distinct) {
-            const QString label = QString("%1 %2").arg(floor.name, numberText(value, 3));
+            const QString label = QString("%1 %2").arg(floor.name, lossText(value));
             plot.references.push_back(
                 {Qt::Horizontal, value, distinct.size() == 1 ? label : label + " (" + run_name + ')', true});
         }
@@ -156,7 +156,7 @@ void rangeBeforeTraining(Plot& plot, const PanelInput& input) {
         high = std::max(high, floor.value);
     }
     if (low <= high) plot.y.range = {0.9 * low, 1.1 * high};
-    if (!input.hint.isEmpty()) plot.chips.push_back({Chip::Edge::TopLeft, input.hint, {}});
+    if (!input.hint.isEmpty()) plot.chips.push_back({Chip::Edge::Middle, input.hint, {}});
 }
 
 /// The last finite value and its step.
@@ -201,7 +201,10 @@ Figure buildTraining(const PanelInput& input) {
     figure.quantity_in_header = true;
     figure.formula = quantity.formula;
     if (loss) {
-        figure.formula += "\nfloors: ln V (uniform), unigram entropy, entropy rate of the source";
+        figure.formula +=
+            "\nfloors: uniform guess ln V, unigram entropy H₁ = −Σ p·ln p over single tokens, entropy rate "
+            "of "
+            "the source";
         figure.source = "Emadi, Section 7 (training dynamics)";
     }
     if (input.runs.empty()) {
@@ -235,6 +238,7 @@ Figure buildTraining(const PanelInput& input) {
         }
         last_step = std::max(last_step, curve.x.back());
         if (loss) curve.end_value = lossText(curve.y.back());
+        curve.markers = curve.x.size() == 1;  // one step has no line
         parts << spoken(curve, curve.end);
         plot.curves.push_back(std::move(curve));
         if (loss && options.at("validation") == "on")

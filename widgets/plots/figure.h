@@ -168,9 +168,9 @@ struct HeatMap {
     std::optional<std::int64_t> step = {};
 };
 
-/// Text at the frame: a bound far outside ("bound 3e9 ↑"), a printed ratio, a hint.
+/// Text at the frame: a bound far outside ("bound 3e9 ↑"), a printed ratio; a hint in the middle of the plot.
 struct Chip {
-    enum class Edge { TopLeft, TopRight, BottomLeft, BottomRight };
+    enum class Edge { TopLeft, TopRight, BottomLeft, BottomRight, Middle };
     Edge edge = Edge::TopRight;
     QString text;
     std::optional<Role> role;  ///< coloured as a run; absent = neutral text

@@ -140,6 +140,24 @@ class StackedChips {
     std::array<Corner, 4> corners_{};
 };
 
+/// As near to the centre as a text of this size covers no curve, text or line; null where there is no place.
+QRectF freePlaceInTheMiddle(const QSizeF& size, const Plot& plot, const RenderStyle& style,
+                            const PlotLayout& layout) {
+    const Occupancy curves(layout, kCell * style.unit);
+    const ReferenceLine none;
+    QRectF rect(QPointF(), size);
+    const double step = size.height() / 2, gap = 3 * style.unit;
+    for (double away = 0; away < layout.area.height() / 2; away += step)
+        for (const double y : {-away, away}) {
+            rect.moveCenter(layout.area.center() + QPointF(0, y));
+            const QRectF padded = rect.adjusted(-gap, -gap, gap, gap);
+            if (layout.area.contains(padded) && covered(padded, curves, layout) == 0 &&
+                linesThrough(padded, plot, none, layout) == 0)
+                return rect;
+        }
+    return {};
+}
+
 }  // namespace
 
 QString moreText(int count) {
@@ -271,6 +289,13 @@ void addChips(const Plot& plot, const RenderStyle& style, const LabelSpace& spac
         shape.colour = readable(shape.colour, style.theme.background);
         QRectF& row = top ? above : left ? below_left : below_right;
         const double width = size.width() + 2 * gap;
+        if (chip.edge == Chip::Edge::Middle && !space.outside) {
+            shape.rect = freePlaceInTheMiddle({width, size.height()}, plot, style, layout);
+            if (!shape.rect.isNull()) {
+                layout.texts.push_back(shape);
+                continue;
+            }
+        }
         if (!row.isNull() && width <= row.width()) {
             shape.rect = QRectF(left ? row.left() : row.right() - width, row.top(), width, row.height());
             left ? row.setLeft(row.left() + width) : row.setRight(row.right() - width);
@@ -279,7 +304,7 @@ void addChips(const Plot& plot, const RenderStyle& style, const LabelSpace& spac
         } else if (space.outside) {
             space.outside->take({chip.text, chip.role});
         } else {
-            inside.add(chip.edge, std::move(shape));
+            inside.add(chip.edge == Chip::Edge::Middle ? Chip::Edge::TopLeft : chip.edge, std::move(shape));
         }
     }
     inside.countTheRest();

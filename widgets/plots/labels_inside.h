@@ -26,7 +26,8 @@ void addVerticalNames(const Plot& plot, const RenderStyle& style, const LabelSpa
 /// nothing; where there is none, a little farther from the line; else where least is covered.
 void addInsideNames(const Plot& plot, const RenderStyle& style, PlotLayout& layout);
 
-/// Chips in the rows above and below the plot while they fit, else in its corners.
+/// Chips in the rows above and below the plot while they fit, else in its corners; those of its middle there,
+/// where they cover nothing.
 void addChips(const Plot& plot, const RenderStyle& style, const LabelSpace& space, PlotLayout& layout);
 
 }  // namespace normscope::widgets

@@ -4,13 +4,15 @@
 #include "tests/widgets/quiet.h"
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/diff_list.h"
-#include "widgets/plots/glyph.h"
+#include "widgets/knobs/fold_title.h"
 #include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_slider.h"
 #include "widgets/knobs/knob_table.h"
 #include "widgets/knobs/notice_strip.h"
+#include "widgets/knobs/number_field.h"
 #include "widgets/knobs/path_knob.h"
 #include "widgets/knobs/recipe_keys.h"
+#include "widgets/plots/glyph.h"
 
 #include <QComboBox>
 #include <QLabel>
@@ -22,6 +24,20 @@
 using namespace normscope;
 using namespace normscope::widgets;
 
+namespace {
+
+/// These recipes side by side, as runs A, B, …; the knobs show the one at `selected`.
+std::vector<ComparedRun> sideBySide(const std::vector<Recipe>& recipes, int selected = 0) {
+    std::vector<ComparedRun> runs;
+    for (const Recipe& recipe : recipes) {
+        const int i = static_cast<int>(runs.size());
+        runs.push_back({i, i, QString(QChar(u'A' + i)), {recipeValues(recipe)}, i == selected});
+    }
+    return runs;
+}
+
+}  // namespace
+
 class KnobPanelTest : public QObject {
     Q_OBJECT
 
@@ -31,7 +47,7 @@ class KnobPanelTest : public QObject {
         QSignalSpy committed{&panel, &KnobPanel::keyCommitted};
         QSignalSpy started{&panel, &KnobPanel::keyDragStarted};
         Bench() {
-            panel.resize(280, 700);
+            panel.resize(268, 700);
             panel.show();
             QVERIFY(QTest::qWaitForWindowActive(&panel));
         }
@@ -130,11 +146,11 @@ class KnobPanelTest : public QObject {
         recipe.stack.qk_norm = QkNorm::Head;
         recipe.stack.tied_head = true;
         b.panel.setRecipe(recipe, defaults);
-        b.panel.setCompared({recipe, defaults});
+        b.panel.setCompared(sideBySide({recipe, defaults}));
         QStringList titles;
         for (const QToolButton* button : b.panel.findChildren<QToolButton*>()) titles << button->text();
-        QVERIFY2(titles.contains("Block (2 changed)  ≠"), qPrintable(titles.join(',')));
-        QVERIFY(titles.contains("GPAS gates"));
+        QVERIFY2(titles.contains("Sizes and block (2 changed)  ≠"), qPrintable(titles.join(',')));
+        QVERIFY(titles.contains("Gates"));
     }
 
     void noticesAreShownInOneLineAndInFull() {
@@ -258,17 +274,195 @@ class KnobPanelTest : public QObject {
         for (const auto& signal : b.committed) QCOMPARE(signal[2].toLongLong() % 6, 0);
     }
 
-    void comparedRunsThatDiffer() {
+    /// Two runs that differ have a box each, in their order; each changes its own run.
+    void twoRunsThatDifferInAWordHaveABoxEach() {
         Bench b;
+        QSignalSpy of_run(&b.panel, &KnobPanel::runKeyCommitted);
         Recipe pre, post;
         post.stack.scheme = Scheme::Post;
-        b.panel.setCompared({pre, post});
-        QVERIFY(b.panel.row("stack.scheme")->isDiffering());
-        QVERIFY(!b.panel.row("stack.depth")->isDiffering());
-        b.panel.setCompared({pre});
-        QVERIFY(!b.panel.row("stack.scheme")->isDiffering());
+        for (const int selected : {0, 1}) {
+            b.panel.setRecipe(selected == 0 ? pre : post, {});
+            b.panel.setCompared(sideBySide({pre, post}, selected));
+            ChoiceKnob* scheme = b.choice("stack.scheme");
+            const auto [first, second] = scheme->boxes();
+            QVERIFY(first->isVisible() && second->isVisible());
+            QCOMPARE(first->currentText(), QStringLiteral("Pre-LN"));
+            QCOMPARE(second->currentText(), QStringLiteral("Post-LN"));
+            QVERIFY(first->geometry().right() < second->geometry().left());
+            QVERIFY(scheme->box() == scheme->boxes()[std::size_t(selected)]);
+            QCOMPARE(second->accessibleName(), QStringLiteral("scheme of B"));
+        }
+        QVERIFY(!b.panel.row("stack.depth")->comparison().differs);
+        QComboBox* second = b.choice("stack.scheme")->boxes()[1];
+        second->setFocus();
+        QTest::keyClick(second, Qt::Key_Up);
+        QCOMPARE(of_run.count(), 1);
+        QCOMPARE(of_run[0][0].toInt(), 1);
+        QCOMPARE(of_run[0][1].toString(), QStringLiteral("stack.scheme"));
+        QCOMPARE(of_run[0][2].toString(), QStringLiteral("post"));
+        QCOMPARE(of_run[0][3].toString(), QStringLiteral("none"));
+        QCOMPARE(b.committed.count(), 0);
+        // Keys that pass the other run's word keep their box; it goes when they are done.
+        b.panel.setRecipe(pre, {});
+        b.panel.setCompared(sideBySide({pre, pre}, 1));
+        QVERIFY(second->isVisible() && second->hasFocus());
+        b.number("stack.depth")->field()->setFocus();
+        b.panel.setCompared(sideBySide({pre, pre}, 1));
+        QVERIFY(!second->isVisible());
         b.panel.setCompared({});
-        QVERIFY(!b.panel.row("stack.scheme")->isDiffering());
+        QVERIFY(!b.panel.row("stack.scheme")->comparison().differs);
+    }
+
+    /// The slider keeps its place, and is the shown run's.
+    void twoRunsThatDifferInANumberHaveAFieldEach() {
+        Bench b;
+        QSignalSpy of_run(&b.panel, &KnobPanel::runKeyCommitted);
+        Recipe one, other;
+        other.stack.residual_step = 0.2;
+        b.panel.setRecipe(one, {});
+        Knob* step = b.number("stack.residual_step");
+        const QRect slider = step->slider()->geometry();
+        b.panel.setCompared(sideBySide({one, other}));
+        const auto [first, second] = step->fields();
+        QVERIFY(first->isVisible() && second->isVisible());
+        QCOMPARE(first->text(), QStringLiteral("1"));
+        QCOMPARE(second->text(), QStringLiteral("0.2"));
+        QVERIFY(!first->geometry().intersects(second->geometry()));
+        QVERIFY(step->rect().contains(first->geometry() | second->geometry()));
+        QCOMPARE(step->slider()->geometry(), slider);
+        QCOMPARE(step->slider()->stops(), std::vector<double>({0.2, 1}));
+        second->setFocus();
+        second->selectAll();
+        QTest::keyClicks(second, "0.5");
+        QTest::keyClick(second, Qt::Key_Return);
+        QCOMPARE(of_run.count(), 1);
+        QCOMPARE(of_run[0][0].toInt(), 1);
+        QCOMPARE(of_run[0][3], QVariant(0.5));
+        QCOMPARE(b.committed.count(), 0);
+        // A reference is not changed.
+        auto runs = sideBySide({one, other});
+        runs[1].fixed = true;
+        b.panel.setCompared(runs);
+        QVERIFY(first->isEnabled() && !second->isEnabled());
+    }
+
+    void ofMoreRunsTheShownOneHasItsField() {
+        Bench b;
+        Recipe pre, post, peri;
+        post.stack.scheme = Scheme::Post;
+        peri.stack.scheme = Scheme::Peri;
+        b.panel.setRecipe(post, {});
+        b.panel.setCompared(sideBySide({pre, post, peri}, 1));
+        ChoiceKnob* scheme = b.choice("stack.scheme");
+        QVERIFY(scheme->boxes()[0]->isVisible() && !scheme->boxes()[1]->isVisible());
+        QCOMPARE(scheme->box()->currentText(), QStringLiteral("Post-LN"));
+        QCOMPARE(scheme->comparison().fields.size(), 1u);
+        QCOMPARE(scheme->comparison().fields[0].run, 1);
+    }
+
+    /// Seeds of one group, or a rate a run: stops on the track, all of them in the field.
+    void severalNumbersAreStops() {
+        Bench b;
+        QSignalSpy of_run(&b.panel, &KnobPanel::runKeyCommitted);
+        std::vector<ComparedRun> groups;
+        for (const Scheme scheme : {Scheme::Pre, Scheme::Post}) {
+            Recipe recipe;
+            recipe.stack.scheme = scheme;
+            ComparedRun group{0, int(groups.size()), "a group"};
+            group.selected = groups.empty();
+            for (const std::uint64_t seed : {42, 43, 44}) {
+                recipe.train.seed = seed;
+                group.values.push_back(recipeValues(recipe));
+            }
+            groups.push_back(group);
+        }
+        b.panel.setCompared(groups);
+        Knob* seed = b.number("seed");
+        QCOMPARE(seed->slider()->stops(), std::vector<double>({42, 43, 44}));
+        QCOMPARE(seed->field()->text(), QStringLiteral("42 – 44"));
+        QVERIFY(!seed->fields()[1]->isVisible());
+        // An edit is of the shown run's value.
+        seed->field()->setFocus();
+        QCOMPARE(seed->field()->text(), QStringLiteral("42"));
+        seed->field()->selectAll();
+        QTest::keyClicks(seed->field(), "7");
+        QTest::keyClick(seed->field(), Qt::Key_Return);
+        QCOMPARE(b.committed.count(), 1);
+        QCOMPARE(b.committed[0][2].toLongLong(), 7);
+        QCOMPARE(of_run.count(), 0);
+
+        std::vector<Recipe> rates(6);
+        for (std::size_t i = 0; i < rates.size(); ++i) rates[i].train.optimizer.lr = 1e-4 * double(i + 1);
+        b.panel.setCompared(sideBySide(rates));
+        QCOMPARE(b.number("optimizer.lr")->field()->text(), QStringLiteral("6 values"));
+        b.panel.setCompared(sideBySide({Recipe{}}));
+        QVERIFY(b.number("optimizer.lr")->slider()->stops().empty());
+        QCOMPARE(b.number("optimizer.lr")->field()->text(), QStringLiteral("0.003"));
+    }
+
+    /// From the window's tokens, in the column of 280 and of 320.
+    void theRowsLieOnTheirGrid() {
+        Bench b;
+        constexpr int kPadding = 12;  // of the window's left column
+        for (const auto& [more, height] : std::vector<std::pair<int, int>>{{0, 700}, {40, 700}, {0, 200}}) {
+            b.panel.resize(268 + more, height);  // the last with a scroll bar
+            QCoreApplication::processEvents();
+            Recipe recipe;
+            recipe.stack.residual_step = 0.2;
+            b.panel.setRecipe(recipe, {});
+            Knob* row = b.number("stack.residual_step");
+            const auto left = [&](const QWidget* part) {
+                return part->mapTo(&b.panel, QPoint(0, 0)).x() + kPadding;
+            };
+            QCOMPARE(left(row->findChild<QLabel*>()), 20);
+            QCOMPARE(left(row->slider()), 104);
+            QCOMPARE(row->slider()->width(), 92 + more);
+            QCOMPARE(left(row->field()), 204 + more);
+            QCOMPARE(row->field()->height(), 21);
+            auto* reset = row->findChild<GlyphButton*>();
+            QVERIFY(reset->isVisible());
+            QCOMPARE(left(reset), 254 + more);
+        }
+    }
+
+    /// No number is cut off: fewer digits, and the whole in the tooltip.
+    void aLongNumberHasFewerDigits() {
+        Bench b;
+        Recipe recipe;
+        recipe.train.optimizer.lr = 0.0005623;
+        b.panel.setRecipe(recipe, {});
+        const NumberField* field = b.number("optimizer.lr")->field();
+        QVERIFY2(field->text() != "0.0005623", qPrintable(field->text()));
+        QVERIFY2(std::abs(field->text().toDouble() / 0.0005623 - 1) < 0.02, qPrintable(field->text()));
+        const QMargins margins = field->textMargins();
+        QVERIFY(field->fontMetrics().horizontalAdvance(field->text()) <=
+                field->width() - margins.left() - margins.right() - 4);
+        QCOMPARE(field->toolTip(), QStringLiteral("0.0005623"));
+    }
+
+    void theHeaderNamesTheRunsOfTheKnobs() {
+        Bench b;
+        const auto shown = [&](const QString& text) {
+            for (const QLabel* label : b.panel.findChildren<QLabel*>())
+                if (label->text() == text) return label->isVisible();
+            return false;
+        };
+        b.panel.setScope("linked, both runs", "brief");
+        QVERIFY(shown("linked, both runs"));
+        b.panel.setScope("a name that is longer than the header of the knobs is wide only", "one run alone");
+        QVERIFY(shown("one run alone"));
+    }
+
+    void foldsStateWhatTheyHold() {
+        Bench b;
+        QHash<QString, QString> summaries;
+        for (const FoldTitle* title : b.panel.findChildren<FoldTitle*>())
+            summaries[title->text()] = title->summary();
+        QCOMPARE(summaries.value("Sizes and block"), QStringLiteral("64 tokens · 4 heads"));
+        QCOMPARE(summaries.value("Norms and residual"), QStringLiteral("LayerNorm"));
+        QCOMPARE(summaries.value("Gates"), QStringLiteral("off"));
+        QCOMPARE(summaries.value("Optimiser and schedule"), QStringLiteral("AdamW · cosine"));
+        QCOMPARE(summaries.value("Data and precision"), QStringLiteral("Markov · FP32"));
     }
 
     void theChain() {
@@ -277,7 +471,7 @@ class KnobPanelTest : public QObject {
         QVERIFY(b.panel.isLinked());
         b.panel.setLinked(false);
         QCOMPARE(toggled.count(), 0);
-        auto* chain = b.panel.findChild<GlyphButton*>(QString(), Qt::FindDirectChildrenOnly);
+        auto* chain = b.panel.findChild<GlyphButton*>("linkButton");
         QVERIFY(chain && chain->glyph() == Glyph::Unlinked);
         QTest::mouseClick(chain, Qt::LeftButton);
         QCOMPARE(toggled.count(), 1);
@@ -311,11 +505,15 @@ class KnobPanelTest : public QObject {
         other.stack.gpas.enabled = true;
         other.train.precision = Precision::Bf16;
         b.panel.setRecipe(other, {});
-        b.panel.setCompared({Recipe{}, other});
+        b.panel.setCompared(sideBySide({Recipe{}, other}, 1));
         QCoreApplication::processEvents();
         for (const KnobSpec& spec : knobTable()) {
             KnobRow* row = b.panel.row(QString::fromUtf8(spec.key));
             QVERIFY2(row->mapTo(&b.panel, QPoint(row->width(), 0)).x() <= b.panel.width(), spec.key);
+            constexpr int kMark = 14;  // ⟳ and the gap before it
+            const auto* name = row->findChild<QLabel*>();
+            QVERIFY2(name->geometry().right() + (row->toolTip().contains("new run") ? kMark : 0) < 92,
+                     qPrintable(row->label()));
             for (const QLabel* label : row->findChildren<QLabel*>())
                 QVERIFY2(!label->isVisible() || label->width() >= label->sizeHint().width() ||
                              label->text().size() < 2,
@@ -329,7 +527,7 @@ class KnobPanelTest : public QObject {
         KnobRow* row = b.panel.row("stack.heads");
         QVERIFY(!row->isVisible());
         for (QToolButton* button : b.panel.findChildren<QToolButton*>()) {
-            if (!button->text().startsWith("Block")) continue;
+            if (!button->text().startsWith("Sizes")) continue;
             QVERIFY(button->width() > b.panel.width() - 40);
             QTest::mouseClick(button, Qt::LeftButton, {}, QPoint(button->width() - 4, button->height() / 2));
         }
@@ -341,28 +539,36 @@ class KnobPanelTest : public QObject {
         Bench b;
         b.panel.setAllShown(true);
         QCoreApplication::processEvents();
-        const auto places = [&] {
+        const auto places = [&](const auto& counts) {
             QCoreApplication::processEvents();
             std::vector<QRect> all;
             for (const KnobSpec& spec : knobTable()) {
                 KnobRow* row = b.panel.row(QString::fromUtf8(spec.key));
+                all.push_back({row->mapTo(&b.panel, QPoint(0, 0)), row->size()});
                 for (QWidget* part : row->findChildren<QWidget*>())
-                    if (part->isVisible() && part->focusPolicy() != Qt::NoFocus &&
-                        !part->inherits("QToolButton"))
+                    if (part->isVisible() && counts(part))
                         all.push_back({part->mapTo(&b.panel, QPoint(0, 0)), part->size()});
             }
             return all;
         };
-        const auto before = places();
+        const auto editors = [](const QWidget* part) {
+            return part->focusPolicy() != Qt::NoFocus && !part->inherits("QToolButton");
+        };
+        const auto sliders = [](const QWidget* part) {
+            return part->inherits("normscope::widgets::KnobSlider") || part->inherits("QLabel");
+        };
+        const auto before = places(editors), sliders_before = places(sliders);
         Recipe other;
         other.stack.scheme = Scheme::Mix;
         other.stack.residual_step = 0.2;
         other.stack.gpas.enabled = true;
         other.stack.init.rule = InitRule::PathLength;
         b.panel.setRecipe(other, {});
-        b.panel.setCompared({Recipe{}, other});
         b.panel.notices()->setNotices("stack.heads: 5 does not divide 64", {"a warning"});
-        QVERIFY(places() == before);
+        QVERIFY(places(editors) == before);
+        // A second field, in the place of one.
+        b.panel.setCompared(sideBySide({Recipe{}, other}, 1));
+        QVERIFY(places(sliders) == sliders_before);
     }
 };
 

@@ -3,8 +3,10 @@
 
 #include "tests/widgets/quiet.h"
 #include "widgets/knobs/choice_knob.h"
-#include "widgets/plots/glyph.h"
 #include "widgets/knobs/knob_slider.h"
+#include "widgets/knobs/number_field.h"
+#include "widgets/plots/glyph.h"
+#include "widgets/plots/palette_theme.h"
 
 #include <QAccessible>
 #include <QComboBox>
@@ -212,6 +214,35 @@ class KnobTest : public QObject {
         b.slider()->setFocus();
         QCOMPARE(b.knob.value(), 0.123456789);
         QCOMPARE(b.committed.count(), 0);
+    }
+
+    /// Small rings, moved apart so that each is seen; the thumb comes with the focus.
+    void sweptStopsAreSeparateRings() {
+        KnobSlider slider;
+        slider.setScale({.kind = KnobScale::Kind::Integer, .low = 0, .high = 100});
+        slider.resize(92, slider.sizeHint().height());
+        slider.setValue(42);
+        slider.setStops({42, 43, 44}, true);
+        const QColor inside = themeOf(slider.palette()).background;
+        const auto rings = [&] {
+            const QImage image = slider.grab().toImage();
+            int count = 0;
+            bool before = false;
+            for (int x = 0; x < image.width(); ++x) {
+                const bool now = image.pixelColor(x, image.height() / 2) == inside;
+                count += now && !before;
+                before = now;
+            }
+            return count;
+        };
+        slider.setAutoFillBackground(true);
+        QPalette grey;
+        grey.setColor(QPalette::Window, QColor(0xf0, 0xf1, 0xf3));
+        slider.setPalette(grey);
+        QCOMPARE(rings(), 3);
+        const QImage without = slider.grab().toImage();
+        slider.setStops({42, 43, 44}, false);
+        QVERIFY(slider.grab().toImage() != without);  // the thumb lies on them
     }
 
     void screenReadersHearTheValue() {

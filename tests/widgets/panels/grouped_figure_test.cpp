@@ -108,7 +108,7 @@ class GroupedFigureTest : public QObject {
         for (const Curve& c : plot.curves) QCOMPARE(c.end.kind, EndMark::Kind::None);
         QStringList floors;
         for (const ReferenceLine& line : plot.references) floors << line.label;
-        QCOMPARE(floors, QStringList({"uniform guess", "unigram entropy"}));
+        QCOMPARE(floors, QStringList({"Uniform guess", "Unigram entropy"}));
         QCOMPARE(plot.references[1].value, 2.87);  // the median of the seeds' values
     }
 

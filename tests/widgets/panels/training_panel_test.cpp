@@ -46,14 +46,17 @@ class TrainingPanelTest : public QObject {
         PanelInput input;
         input.runs = {&a, &b};
         input.exploring = true;
-        input.hint = "Space trains both, about 12 s";
+        input.hint = "Press Space to train both runs: 200 steps, about 12 s";
         const Figure f = buildTraining(input);
         QCOMPARE(f.title, "Loss");
         QCOMPARE(f.subtitle, "at step 0");
         QVERIFY(f.empty_text.isEmpty());
-        QCOMPARE(labels(f.plots[0]), QStringList({"uniform guess 3.3", "unigram entropy 3", "entropy rate 1.5"}));
+        QCOMPARE(labels(f.plots[0]),
+                 QStringList({"Uniform guess 3.30", "Unigram entropy 3.00", "Entropy rate 1.50"}));
         QCOMPARE(f.plots[0].references[2].value, 1.5);
         QCOMPARE(f.plots[0].chips[0].text, input.hint);
+        QCOMPARE(f.plots[0].chips[0].edge, Chip::Edge::Middle);
+        QVERIFY(f.formula.contains("uniform guess ln V, unigram entropy H₁"));
         QCOMPARE(*f.plots[0].x.range, (std::pair<double, double>(0, 200)));
         QVERIFY(f.plots[0].y.range->first < 1.5 && f.plots[0].y.range->second > 3.3);
         input.options = {{"quantity", "lr"}};
@@ -68,9 +71,9 @@ class TrainingPanelTest : public QObject {
         b.entropy_rate = kNaN;
         PanelInput input;
         input.runs = {&a, &b};
-        QCOMPARE(
-            labels(buildTraining(input).plots[0]),
-            QStringList({"uniform guess 3.3", "unigram entropy 3 (A)", "unigram entropy 2 (B)", "entropy rate 1.5"}));
+        QCOMPARE(labels(buildTraining(input).plots[0]),
+                 QStringList({"Uniform guess 3.30", "Unigram entropy 3.00 (A)", "Unigram entropy 2.00 (B)",
+                              "Entropy rate 1.50"}));
     }
 
     void drawsTheRawLossAndTheHeldOutDots() {
@@ -91,6 +94,21 @@ class TrainingPanelTest : public QObject {
         QVERIFY(f.summary.contains("A 2 at step 4"));
         input.options = {{"validation", "off"}};
         QCOMPARE(buildTraining(input).plots[0].curves.size(), 1u);
+    }
+
+    /// A single step has no line: its loss is a point, with the run's name and the value.
+    void theFirstStepIsAPoint() {
+        RunData a = trained("A", {3.64});
+        a.steps.step = {0};
+        PanelInput input;
+        input.runs = {&a};
+        const Curve one = buildTraining(input).plots[0].curves[0];
+        QVERIFY(one.markers && one.line);
+        QCOMPARE(one.x, std::vector<double>({0}));
+        QCOMPARE(one.end_value, "3.64");
+        const RunData b = trained("B", {3.64, 3.5});
+        input.runs = {&b};
+        QVERIFY(!buildTraining(input).plots[0].curves[0].markers);
     }
 
     void otherQuantities() {

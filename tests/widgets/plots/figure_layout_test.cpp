@@ -232,6 +232,23 @@ class FigureLayoutTest : public QObject {
         QVERIFY(find(plot.texts, QString("+ %1 more").arg(50 - chips)));
     }
 
+    /// As near to the centre as it covers neither a curve nor a line nor a name.
+    void aChipOfTheMiddleCoversNothing() {
+        Figure f = figureOf(samples::curve("a", 0, {0, 1}, {0, 0}));
+        f.plots[0].y.range = {0.0, 4.0};
+        f.plots[0].references = {{Qt::Horizontal, 2, "the centre", true}};
+        f.plots[0].chips = {{Chip::Edge::Middle, "Press Space", {}}};
+        const PlotLayout plot = lay(f).plots.at(0);
+        const TextShape* chip = find(plot.texts, "Press Space");
+        QVERIFY(chip);
+        QVERIFY(std::abs(chip->rect.center().x() - plot.area.center().x()) < 1);
+        const double line = plot.y.toPixel(2), away = std::abs(chip->rect.center().y() - line);
+        QVERIFY2(away > chip->rect.height() / 2 && away < 3 * chip->rect.height(),
+                 qPrintable(QString::number(away)));
+        for (const TextShape& other : plot.texts)
+            QVERIFY(&other == chip || !other.rect.intersects(chip->rect));
+    }
+
     /// Dots and dashes of many curves would cover each other's lines. A curve without a line keeps its dots,
     /// what is no measurement its dashes.
     void manyCurvesHaveNeitherDotsNorDashes() {
