@@ -70,7 +70,7 @@ void NormChip::paintEvent(QPaintEvent*) {
         painter.setBrush(fill);
     } else {
         painter.setPen(QPen(underMouse() ? theme.text : theme.axis, 1, Qt::DashLine));
-        painter.setBrush(theme.background);
+        painter.setBrush(Qt::NoBrush);
     }
     painter.drawRoundedRect(box, 4, 4);
     if (overridden_) {
@@ -79,6 +79,9 @@ void NormChip::paintEvent(QPaintEvent*) {
         painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
     }
     painter.setPen(isChecked() ? textOn(fill) : theme.muted);
+    QFont font = this->font();
+    if (isChecked()) font.setWeight(QFont::DemiBold);
+    painter.setFont(font);
     painter.drawText(rect(), Qt::AlignCenter, text());
     if (overridden_) {
         // A dot, as at a changed knob.
