@@ -6,9 +6,17 @@
 
 #include <QHelpEvent>
 #include <QPainter>
+#include <QPen>
 #include <QToolTip>
 
 namespace normscope::widgets {
+
+QPen absentPen(const QColor& colour) {
+    QPen pen(colour, 1);
+    pen.setDashPattern({2.5, 2});
+    pen.setCapStyle(Qt::FlatCap);
+    return pen;
+}
 
 NormChip::NormChip(QWidget* parent) : QAbstractButton(parent) {
     setCheckable(true);
@@ -69,7 +77,7 @@ void NormChip::paintEvent(QPaintEvent*) {
         painter.setPen(QPen(fill, 1));
         painter.setBrush(fill);
     } else {
-        painter.setPen(QPen(underMouse() ? theme.text : theme.axis, 1, Qt::DashLine));
+        painter.setPen(absentPen(underMouse() ? theme.text : theme.axis));
         painter.setBrush(Qt::NoBrush);
     }
     painter.drawRoundedRect(box, 4, 4);
@@ -87,7 +95,7 @@ void NormChip::paintEvent(QPaintEvent*) {
         // A dot, as at a changed knob.
         painter.setPen(QPen(theme.background, 1));
         painter.setBrush(theme.text);
-        painter.drawEllipse(QPointF(width() - 4, 4), 3.5, 3.5);
+        painter.drawEllipse(QPointF(width() - 3, 3), 2.5, 2.5);
     }
 }
 

@@ -10,7 +10,6 @@ constexpr double kHeader = 32, kTop = 34, kLegend = 20;
 constexpr double kEnd = 20;      // embedding; final norm and head
 constexpr double kMargin = 8;    // right of the rows
 constexpr double kRibbons = 64;  // with their layer numbers, at the least width; what is wider is theirs
-constexpr double kNumber = 20;   // of a layer, left of its boxes
 constexpr double kBoxes = 175;   // from the input norm's chip to the post norm's
 constexpr double kBox = 18;      // height
 
@@ -105,7 +104,7 @@ SublayerBoxes sublayerBoxes(const QRectF& row) {
         return QRectF(left + x, row.center().y() - side / 2, side, side);
     };
     SublayerBoxes boxes;
-    boxes.number = {left - kNumber - 1, row.top(), kNumber, row.height()};
+    boxes.number = {row.left(), row.top(), left - 4 - row.left(), row.height()};
     boxes.in = {left, top, 20, kBox};
     boxes.map = {left + 24, top, 52, kBox};
     boxes.out = {left + 81, top, 25, kBox};

@@ -3,6 +3,7 @@
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/number_text.h"
 #include "widgets/plots/palette_theme.h"
+#include "widgets/stack/norm_chip.h"
 #include "widgets/stack/stack_view.h"
 
 #include <QPainter>
@@ -125,8 +126,12 @@ void StackView::paintResidual(QPainter& painter) const {
     if (!run || run->depth() != spec_.depth) return;
     painter.save();
     painter.setClipRect(QRectF(x - kMost, top, 2 * kMost, bottom - top));
-    painter.fillPath(ribbonShape(run->gradient, x, kMost, [this](int state) { return layout_.y(state); }),
-                     theme.run(run->index));
+    const auto y = [this](int state) {
+        return state == 0                   ? layout_.embedding().top()
+               : state == 2 * layout_.depth ? layout_.head().bottom()
+                                            : layout_.y(state);
+    };
+    painter.fillPath(ribbonShape(run->gradient, x, kMost, y), theme.run(run->index));
     painter.restore();
 }
 
@@ -172,7 +177,7 @@ void StackView::paintBackground(QPainter& painter, int layer) const {
     painter.setPen(layer == layer_ ? theme.text : theme.muted);
     painter.setFont(sized(font(), 11, layer == layer_ ? QFont::DemiBold : QFont::Normal));
     painter.drawText(sublayerBoxes(sublayerRect(layout_.layerRect(layer), Sublayer::Attention)).number,
-                     Qt::AlignRight | Qt::AlignVCenter, QString::number(layer + 1));
+                     Qt::AlignRight | Qt::AlignVCenter | Qt::TextDontClip, QString::number(layer + 1));
 }
 
 void StackView::paintRow(QPainter& painter, int layer, Sublayer kind) const {
@@ -189,7 +194,7 @@ void StackView::paintRow(QPainter& painter, int layer, Sublayer kind) const {
     paintBox(painter, boxes.map, kind == Sublayer::Attention ? tr("attention") : tr("FFN"));
 
     const bool scaled = spec_.branch_scale != BranchScale::None;
-    painter.setPen(QPen(scaled ? solid : theme.axis, 1, scaled ? Qt::SolidLine : Qt::DashLine));
+    painter.setPen(scaled ? QPen(solid, 1) : absentPen(theme.axis));
     painter.setBrush(scaled ? QBrush(solid) : QBrush(Qt::NoBrush));
     painter.drawEllipse(boxes.scale);
     painter.setPen(scaled ? textOn(solid) : theme.muted);
