@@ -160,7 +160,8 @@ class StackViewTest : public QObject {
     void onlyTheKeyboardScrollsToTheSelection() {
         Bench b;
         const auto place = [&](int layer) {
-            return b.view.chip(layer, Sublayer::Attention, NormPlace::In)->geometry();
+            const NormChip* chip = b.view.chip(layer, Sublayer::Attention, NormPlace::In);
+            return chip ? chip->geometry() : QRect();
         };
         b.view.scrollTo(3);
         for (const int layer : {7, 3, 5}) {
