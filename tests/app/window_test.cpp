@@ -206,6 +206,12 @@ class WindowTest : public QObject {
         };
         QTRY_VERIFY(told(0, "Pre-LN") && told(1, "Post-LN"));
         QCOMPARE(stack->subtitle(), QString("Pre-LN, 12 layers"));
+        // Also where no panel draws them.
+        b.cell("gradients")->setPanel("tokens");
+        const QString before = firstOf(0);
+        b.lab().commitKey("stack.residual_step", 0.1);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact() && firstOf(0) != before, 20000);
+        QTRY_VERIFY(told(0, "Pre-LN") && told(1, "Post-LN"));
         b.lab().selectRun(1);
         QCOMPARE(stack->subtitle(), QString("Post-LN, 12 layers"));
         for (const QSize size : {QSize(1440, 900), QSize(1920, 1080)}) {
