@@ -28,6 +28,7 @@
 #include "widgets/knobs/knob_panel.h"
 #include "widgets/knobs/knob_slider.h"
 #include "widgets/knobs/path_knob.h"
+#include "widgets/panels/gradient_ribbons.h"
 #include "widgets/panels/run_diff.h"
 #include "widgets/runs/comparison_title.h"
 #include "widgets/runs/device_button.h"
@@ -106,14 +107,14 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     connect(lab_, &Lab::viewChanged, this, [this] {
         if (lab_->selectedLayer() >= 0) stack_->select(lab_->selectedLayer(), stack_->selectedSublayer());
         showTransport();
-        showStackColours();
+        showRibbons();
     });
     show_later_.setSingleShot(true);
     show_later_.setInterval(kBarsInterval);
     connect(&show_later_, &QTimer::timeout, this, [this] {
         showTitle();
         showTransport();
-        showStackColours();
+        showRibbons();
     });
     const auto later = [this] {
         if (!show_later_.isActive()) show_later_.start();
@@ -143,6 +144,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     setDark(Settings().dark());
     showRuns();
     showTransport();
+    showRibbons();
     showTitle();
     resize(1440, 900);
 }
@@ -393,19 +395,10 @@ void MainWindow::connectTransport() {
     connect(transport_->device(), &widgets::DeviceButton::menuOpens, lab_, &Lab::findDevices);
 }
 
-void MainWindow::showStackColours() {
-    const LabRun& run = lab_->selected();
-    const qint64 step = lab_->exploring() ? 0 : lab_->step();
-    const ProbeResult* sample =
-        step == Lab::kNewest ? run.data->sample_at("growth", step) : run.data->sample_of("growth", step);
-    const NamedArray* rms = sample ? sample->find("rms") : nullptr;
-    const int depth = run.recipe.stack.depth;
-    if (!rms || rms->data.size() != static_cast<std::size_t>(2 * depth + 1))
-        return stack_->setLayerValues({}, {});
-    std::vector<double> after_layer;
-    for (int layer = 0; layer < depth; ++layer)
-        after_layer.push_back(rms->data[static_cast<std::size_t>(2 * layer + 2)]);
-    stack_->setLayerValues(std::move(after_layer), tr("RMS at step %1").arg(sample->step));
+void MainWindow::showRibbons() {
+    const widgets::RunGroups& groups = lab_->groups();
+    stack_->setRibbons(widgets::gradientRibbons(lab_->panelInput("gradients", {}), groups),
+                       groups.groupOf(static_cast<std::size_t>(lab_->selectedRun())));
 }
 
 }  // namespace normscope::app

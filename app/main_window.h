@@ -187,7 +187,7 @@ class MainWindow : public QMainWindow {
     void showDeviceChoice();
     void offerResumption();
     void offerInterruptedRuns(const QList<InterruptedRun>& found);
-    void showStackColours();
+    void showRibbons();
     void showTitle();
     void afterOpening(const OpenedSessionPtr& opened);
     void arrangeForSize();

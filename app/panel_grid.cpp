@@ -116,9 +116,12 @@ PanelCell* PanelGrid::currentCell() const {
 
 void PanelGrid::reportProbes() {
     std::vector<std::string> probes;
+    const auto add = [&](const std::string& probe) {
+        if (std::find(probes.begin(), probes.end(), probe) == probes.end()) probes.push_back(probe);
+    };
     for (const PanelCell* cell : visibleCells())
-        for (const std::string& probe : widgets::panelInfo(cell->panel()).probes)
-            if (std::find(probes.begin(), probes.end(), probe) == probes.end()) probes.push_back(probe);
+        for (const std::string& probe : widgets::panelInfo(cell->panel()).probes) add(probe);
+    add("gradients");  // the stack's, whatever the panels are
     lab_.setVisibleProbes(probes);
 }
 

@@ -14,6 +14,7 @@
 #include "widgets/runs/run_strip.h"
 #include "widgets/runs/transport_bar.h"
 #include "widgets/stack/norm_chip.h"
+#include "widgets/stack/ribbon_view.h"
 #include "widgets/stack/stack_view.h"
 #include "window_bench.h"
 
@@ -188,6 +189,37 @@ class WindowTest : public QObject {
         QTest::keyClick(b.window.get(), Qt::Key_Z, Qt::ControlModifier);
         QVERIFY(b.lab().runs()[0].recipe.stack.layers.empty());
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && curve(b.cell("growth"), "Pre-LN").y == before, 20000);
+    }
+
+    /// Beside the layers, the gradients that the panel of gradients draws; at one place in both sizes.
+    void theStackShowsTheGradientsOfAllRuns() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.run(1).probes.count("gradients"), 20000);
+        widgets::StackView* stack = b.window->stack();
+        const auto firstOf = [&](int run) {
+            const ProbeResult* sample = b.run(run).sample_of("gradients", 0);
+            return widgets::numberText(sample->find("hidden")->data.front());
+        };
+        const auto told = [&](int run, const char* name) {
+            return stack->ribbonView()->accessibleDescription().contains(
+                QStringLiteral("%1 at step 0: ‖∂L/∂h‖ %2 at the embedding").arg(name, firstOf(run)));
+        };
+        QTRY_VERIFY(told(0, "Pre-LN") && told(1, "Post-LN"));
+        QCOMPARE(stack->subtitle(), QString("Pre-LN, 12 layers"));
+        // Also where no panel draws them.
+        b.cell("gradients")->setPanel("tokens");
+        const QString before = firstOf(0);
+        b.lab().commitKey("stack.residual_step", 0.1);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact() && firstOf(0) != before, 20000);
+        QTRY_VERIFY(told(0, "Pre-LN") && told(1, "Post-LN"));
+        b.lab().selectRun(1);
+        QCOMPARE(stack->subtitle(), QString("Post-LN, 12 layers"));
+        for (const QSize size : {QSize(1440, 900), QSize(1920, 1080)}) {
+            b.window->resize(size);
+            QTRY_COMPARE(stack->width(), size.width() < 1700 ? 268 : 308);
+            QCOMPARE(stack->mapTo(b.window.get(), QPoint(0, 0)).x(), 12);
+            QCOMPARE(stack->height(), 376);
+        }
     }
 
     void everySchemeOfTheMenuIsDrawn() {

@@ -6,9 +6,17 @@
 
 #include <QHelpEvent>
 #include <QPainter>
+#include <QPen>
 #include <QToolTip>
 
 namespace normscope::widgets {
+
+QPen absentPen(const QColor& colour) {
+    QPen pen(colour, 1);
+    pen.setDashPattern({2.5, 2});
+    pen.setCapStyle(Qt::FlatCap);
+    return pen;
+}
 
 NormChip::NormChip(QWidget* parent) : QAbstractButton(parent) {
     setCheckable(true);
@@ -69,8 +77,8 @@ void NormChip::paintEvent(QPaintEvent*) {
         painter.setPen(QPen(fill, 1));
         painter.setBrush(fill);
     } else {
-        painter.setPen(QPen(underMouse() ? theme.text : theme.axis, 1, Qt::DashLine));
-        painter.setBrush(theme.background);
+        painter.setPen(absentPen(underMouse() ? theme.text : theme.axis));
+        painter.setBrush(Qt::NoBrush);
     }
     painter.drawRoundedRect(box, 4, 4);
     if (overridden_) {
@@ -79,12 +87,15 @@ void NormChip::paintEvent(QPaintEvent*) {
         painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
     }
     painter.setPen(isChecked() ? textOn(fill) : theme.muted);
+    QFont font = this->font();
+    if (isChecked()) font.setWeight(QFont::DemiBold);
+    painter.setFont(font);
     painter.drawText(rect(), Qt::AlignCenter, text());
     if (overridden_) {
         // A dot, as at a changed knob.
         painter.setPen(QPen(theme.background, 1));
         painter.setBrush(theme.text);
-        painter.drawEllipse(QPointF(width() - 4, 4), 3.5, 3.5);
+        painter.drawEllipse(QPointF(width() - 3, 3), 2.5, 2.5);
     }
 }
 

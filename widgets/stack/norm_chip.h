@@ -5,7 +5,12 @@
 
 #include <QAbstractButton>
 
+class QPen;
+
 namespace normscope::widgets {
+
+/// The outline of what a sub-layer could have and has not.
+QPen absentPen(const QColor& colour);
 
 /// One norm of one sub-layer: filled where it is placed, a dashed outline where it is not, an outline in the
 /// colour of overrides and a corner dot where it is overridden. A click emits a request and does not change

@@ -2,95 +2,91 @@
 #include "widgets/stack/stack_layout.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace normscope::widgets {
 namespace {
 
-using Kind = StackLayout::Part::Kind;
-
-constexpr double kEnd = 20;     // head, final norm, embedding
-constexpr double kGap = 3;      // between parts
-constexpr double kMargin = 6;   // left and right of everything
-constexpr double kNumber = 32;  // left of the boxes: colour strip and layer number
-
-/// The layers drawn in full, and the height of a thin row.
-struct Division {
-    std::vector<bool> full;
-    double thin = StackLayout::kThin;
-};
-
-Division divide(int depth, int selected, bool ends, double space) {
-    Division division{std::vector<bool>(static_cast<std::size_t>(depth), depth <= StackLayout::kFullLayers)};
-    if (depth <= StackLayout::kFullLayers) return division;
-    const int middle = std::clamp(selected, 1, depth - 2);
-    for (int layer = middle - 1; layer <= middle + 1; ++layer)
-        division.full[static_cast<std::size_t>(layer)] = true;
-    if (ends) division.full.front() = division.full.back() = true;
-    int thin = 0, parts = 0;
-    for (std::size_t i = 0; i < division.full.size(); ++i) {
-        thin += !division.full[i];
-        parts += division.full[i] || i == 0 || division.full[i - 1];
-        space -= division.full[i] ? 2 * StackLayout::kLine : 0;
-    }
-    space -= parts * kGap;
-    division.thin = std::min(StackLayout::kThin, space / std::max(1, thin));
-    return division;
-}
+constexpr double kHeader = 32, kTop = 34, kLegend = 20;
+constexpr double kEnd = 20;      // embedding; final norm and head
+constexpr double kMargin = 8;    // right of the rows
+constexpr double kRibbons = 64;  // with their layer numbers, at the least width; what is wider is theirs
+constexpr double kBoxes = 175;   // from the input norm's chip to the post norm's
+constexpr double kBox = 18;      // height
 
 }  // namespace
 
-StackLayout layoutStack(int depth, int selected, double width, bool final_norm) {
-    StackLayout layout;
-    const int ends = final_norm ? 3 : 2;
-    const double space = StackLayout::kHeight - ends * kEnd - (ends - 1) * kGap;
-    Division division = divide(depth, selected, true, space);
-    if (division.thin < StackLayout::kThin) division = divide(depth, selected, false, space);
-    layout.thin = division.thin;
-    const auto full = [&](int layer) { return division.full[static_cast<std::size_t>(layer)]; };
+QRectF StackLayout::header() const {
+    return {0, 0, width, kHeader};
+}
 
-    double y = 0;
-    const auto add = [&](Kind kind, int first, int last, double height) {
-        layout.parts.push_back({kind, first, last, QRectF(kMargin, y, width - 2 * kMargin, height)});
-        y += height + kGap;
-    };
-    add(Kind::Head, -1, -1, kEnd);
-    if (final_norm) add(Kind::FinalNorm, -1, -1, kEnd);
-    for (int layer = depth - 1; layer >= 0;) {
-        if (full(layer)) {
-            add(Kind::Layer, layer, layer, 2 * StackLayout::kLine);
-            --layer;
-            continue;
-        }
-        const int last = layer;
-        while (layer >= 0 && !full(layer)) --layer;
-        add(Kind::Thin, layer + 1, last, (last - layer) * layout.thin);
-    }
-    add(Kind::Embedding, -1, -1, kEnd);
-    // The embedding stays at the bottom: a deeper stack grows upwards.
-    const double down = StackLayout::kHeight - (y - kGap);
-    for (StackLayout::Part& part : layout.parts) part.rect.translate(0, down);
-    return layout;
+QRectF StackLayout::ribbons() const {
+    return {0, kTop, kRibbons + width - kLeastWidth, kHeight - kLegend - kTop};
+}
+
+QRectF StackLayout::view() const {
+    const double left = ribbons().right();
+    return {left, kTop, width - kMargin - left, kLayersInView * 2 * kRow + kEnd};
+}
+
+QRectF StackLayout::legend() const {
+    return {0, kHeight - kLegend, width - kMargin, kLegend};
+}
+
+int StackLayout::lastScroll(int depth) {
+    // One more than the layers below the view: the last step brings the head into view.
+    return std::max(0, depth - kLayersInView + 1);
+}
+
+int StackLayout::firstInView() const {
+    return std::clamp(depth - kLayersInView, 0, scroll);
+}
+
+int StackLayout::lastInView() const {
+    return std::min(depth, firstInView() + kLayersInView) - 1;
+}
+
+int StackLayout::scrollTo(int layer) const {
+    if (layer < firstInView()) return layer;
+    if (layer > lastInView()) return layer - kLayersInView + 1;
+    return scroll;
+}
+
+double StackLayout::bottom() const {
+    const double below = 2 * kRow * depth + 2 * kEnd - view().height();
+    return view().bottom() + std::min(2 * kRow * scroll, std::max(0.0, below));
 }
 
 int StackLayout::layerAt(double y) const {
-    for (const Part& part : parts) {
-        if (part.first < 0 || y < part.rect.top() || y >= part.rect.bottom()) continue;
-        if (part.kind == Kind::Layer) return part.first;
-        return std::max(part.first, part.last - static_cast<int>((y - part.rect.top()) / thin));
+    for (int layer = firstInView(); layer <= lastInView(); ++layer) {
+        const QRectF rect = layerRect(layer);
+        if (y >= rect.top() && y < rect.bottom()) return layer;
     }
     return -1;
 }
 
-const StackLayout::Part& StackLayout::partOf(int layer) const {
-    return *std::find_if(parts.begin(), parts.end(),
-                         [layer](const Part& part) { return part.first <= layer && layer <= part.last; });
+QRectF StackLayout::layerRect(int layer) const {
+    return {view().left(), y(2 * layer + 2), view().width(), 2 * kRow};
 }
 
-QRectF StackLayout::layerRect(int layer) const {
-    const Part& part = partOf(layer);
-    if (part.kind == Kind::Layer) return part.rect;
-    return {part.rect.left(), part.rect.top() + (part.last - layer) * thin, part.rect.width(), thin};
+double StackLayout::y(int state) const {
+    return bottom() - kEnd - kRow * state;
+}
+
+QRectF StackLayout::embedding() const {
+    return {view().right() - kBoxes, y(0) + 2, kBoxes, kBox};
+}
+
+QRectF StackLayout::head() const {
+    return {view().right() - kBoxes, y(2 * depth) - kEnd, kBoxes, kBox};
+}
+
+double StackLayout::residual() const {
+    return sublayerBoxes(sublayerRect(layerRect(0), Sublayer::Attention)).sum.center().x();
+}
+
+StackLayout layoutStack(int depth, int scroll, double width) {
+    return {depth, std::clamp(scroll, 0, StackLayout::lastScroll(depth)),
+            std::max(width, StackLayout::kLeastWidth)};
 }
 
 QRectF sublayerRect(const QRectF& layer, Sublayer kind) {
@@ -102,23 +98,27 @@ const QRectF& SublayerBoxes::chip(NormPlace place) const {
     return place == NormPlace::In ? in : place == NormPlace::Out ? out : post;
 }
 
-SublayerBoxes sublayerBoxes(const QRectF& line) {
-    constexpr double kIn = 30, kOut = 34, kSum = 14, kPost = 40, kSpace = 5;
-    const double top = line.top() + 2, height = line.height() - 4;
-    const double map = std::max(40.0, line.width() - kNumber - kIn - kOut - kSum - kPost - 4 * kSpace);
-    double x = line.left() + kNumber;
-    const auto next = [&](double width) {
-        const QRectF box(x, top, width, height);
-        x += width + kSpace;
-        return box;
+SublayerBoxes sublayerBoxes(const QRectF& row) {
+    const double left = row.right() - kBoxes, top = row.center().y() - kBox / 2;
+    const auto round = [&](double x, double side) {
+        return QRectF(left + x, row.center().y() - side / 2, side, side);
     };
     SublayerBoxes boxes;
-    boxes.in = next(kIn);
-    boxes.map = next(map);
-    boxes.out = next(kOut);
-    boxes.sum = next(kSum);
-    boxes.post = next(kPost);
+    boxes.number = {row.left(), row.top(), left - 4 - row.left(), row.height()};
+    boxes.in = {left, top, 20, kBox};
+    boxes.map = {left + 24, top, 52, kBox};
+    boxes.out = {left + 81, top, 25, kBox};
+    boxes.scale = round(110, 12);
+    boxes.sum = round(125, 14);
+    boxes.post = {left + 145, top, 30, kBox};
     return boxes;
+}
+
+HeadBoxes headBoxes(const QRectF& both, bool final_norm) {
+    if (!final_norm) return {both, {}};
+    constexpr double kShare = 0.42, kSpace = 8;
+    const double head = both.width() * kShare;
+    return {QRectF(both.left(), both.top(), head, both.height()), both.adjusted(head + kSpace, 0, 0, 0)};
 }
 
 }  // namespace normscope::widgets

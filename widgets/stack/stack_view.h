@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/stack/stack_spec.h"
+#include "widgets/stack/ribbon.h"
 #include "widgets/stack/stack_layout.h"
 
 #include <QString>
@@ -10,13 +11,16 @@
 
 namespace normscope::widgets {
 
+class GlyphButton;
 class NormChip;
+class RibbonView;
 
-/// The stack as a diagram: embedding at the bottom, the layers with their norms, final norm and head on top.
-/// A chip switches a norm; the layers can be coloured by a measured quantity. Keyboard: Up and Down move over
-/// the sub-layers, PageUp and PageDown over the layers, Home and End to the ends; I, O, P switch the selected
-/// sub-layer's norms (with Shift in all layers); A edits its factors a and b, Delete resets the overrides of
-/// the layer (with Shift of all), and the menu key opens the menu.
+/// The stack as a diagram, output on top: ‖∂L/∂h‖ through all layers as ribbons on the left, beside them the
+/// layers in view with their norms, the embedding below and final norm and head above them. The residual
+/// stream is as wide as the selected run's gradient at that height. A chip switches a norm. The wheel
+/// scrolls. Keyboard: Up and Down move over the sub-layers, PageUp and PageDown over the layers, Home and End
+/// to the ends; I, O, P switch the selected sub-layer's norms (with Shift in all layers); A edits its factors
+/// a and b, Delete resets the overrides of the layer (with Shift of all), and the menu key opens the menu.
 class StackView : public QWidget {
     Q_OBJECT
   public:
@@ -24,18 +28,21 @@ class StackView : public QWidget {
 
     /// The setters send no signal.
     void setSpec(const StackSpec& spec);
-    /// One value per layer and its label ("RMS at step 40"), coloured by cividis, on a log scale where all
-    /// finite values are positive. An empty list removes the colours.
-    void setLayerValues(std::vector<double> values, const QString& label);
+    /// The gradients of the runs or groups, and which of them the stack is of.
+    void setRibbons(const std::vector<Ribbon>& ribbons, std::size_t selected);
     void setHoveredLayer(int layer);  ///< from 0; −1 = none
+    /// Scrolls the layer into view where it is not.
     void select(int layer, Sublayer kind);
+    /// So many layers are below the view (StackLayout::scroll); clamped.
+    void scrollTo(int layers);
     int selectedLayer() const { return layer_; }
     Sublayer selectedSublayer() const { return kind_; }
     const StackLayout& stackLayout() const { return layout_; }
-    /// The chip of a norm of a layer drawn in full, else nullptr.
+    RibbonView* ribbonView() const { return ribbon_view_; }
+    /// The chip of a norm of a layer in view, else nullptr.
     NormChip* chip(int layer, Sublayer kind, NormPlace place) const;
-    /// The colour of a layer's value (NaN: the colour of bad numbers); invalid where there is none.
-    QColor layerColour(int layer) const;
+    /// Beside the title: "Post-LN, 12 layers", "DeepNorm ×3, median", or the part of it that fits.
+    QString subtitle() const;
 
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
@@ -56,37 +63,49 @@ class StackView : public QWidget {
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
     void contextMenuEvent(QContextMenuEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void focusInEvent(QFocusEvent* event) override;
     void focusOutEvent(QFocusEvent* event) override;
 
   private:
-    static QString keyText(double value);
-    void rebuild();
+    void arrange();
     void showChips();
+    void describe();
     void pick(int layer, Sublayer kind);
+    void goTo(int sublayer);
+    void reveal();
     void hover(int layer);
     void toggle(NormPlace place, bool all_layers);
+    void openMenu(const QPoint& at);
     void editFactors();
     void resetOverrides(bool all_layers);
     Sublayer sublayerAt(int layer, double y) const;
-    QString tipAt(const QPointF& at) const;
-    void paintEnd(QPainter& painter, const QRectF& rect, const QString& text) const;
-    void paintLayer(QPainter& painter, int layer) const;
-    void paintThin(QPainter& painter, const StackLayout::Part& part) const;
-    void paintKey(QPainter& painter) const;
+    static QString nameOf(int layer, Sublayer kind);
+    /// Name, formula and gradient of a sub-layer.
+    QString textOf(int layer, Sublayer kind) const;
+    const Ribbon* ribbon() const;
+    void paintHeader(QPainter& painter) const;
+    void paintLegend(QPainter& painter) const;
+    void paintResidual(QPainter& painter) const;
+    void paintBox(QPainter& painter, const QRectF& box, const QString& text) const;
+    void paintEnds(QPainter& painter) const;
+    void paintBackground(QPainter& painter, int layer) const;
+    void paintRow(QPainter& painter, int layer, Sublayer kind) const;
+    void paintGate(QPainter& painter, const QPointF& at, bool on) const;
+    double subtitleX() const;
 
     StackSpec spec_;
     StackLayout layout_;
-    std::vector<NormChip*>
-        chips_;  ///< six for each full layer, in the order of the layout; hidden spares at the end
-    std::vector<double> values_;
-    QString values_label_;
-    double low_ = 0, high_ = 0;  ///< of the finite values
-    bool log_ = false, flat_ = true;  ///< flat: the key has the same text at both ends
+    RibbonView* ribbon_view_;
+    GlyphButton* menu_button_;
+    std::vector<NormChip*> chips_;  ///< six for each layer in view, from the lowest; hidden spares at the end
+    std::vector<Ribbon> ribbons_;
+    std::size_t selected_ribbon_ = 0;
     int layer_ = 0, hovered_ = -1;
     Sublayer kind_ = Sublayer::Attention;
+    int wheel_ = 0;  ///< eighths of a degree turned since the last step
 };
 
 }  // namespace normscope::widgets

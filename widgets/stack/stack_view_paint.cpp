@@ -1,179 +1,226 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/colour_map.h"
+#include "widgets/plots/glyph.h"
 #include "widgets/plots/number_text.h"
 #include "widgets/plots/palette_theme.h"
+#include "widgets/stack/norm_chip.h"
 #include "widgets/stack/stack_view.h"
 
-#include <QLinearGradient>
 #include <QPainter>
-#include <algorithm>
-#include <cmath>
+#include <optional>
 
 namespace normscope::widgets {
 namespace {
 
-using Kind = StackLayout::Part::Kind;
+constexpr double kSample = 22, kGap = 8;  // the line sample in the header
+constexpr double kMost = 12;              // the greatest width of the residual stream
+constexpr double kGate = 4;               // half a diamond
+constexpr double kRadius = 4;
 
-constexpr double kStrip = 6;
-
-QFont sized(QFont font, int pixels) {
+QFont sized(QFont font, int pixels, QFont::Weight weight = QFont::Normal) {
     font.setPixelSize(pixels);
+    font.setWeight(weight);
     return font;
+}
+
+/// A neutral colour between the window's and the text's.
+QColor shade(const QPalette& palette, double strength) {
+    return blend(palette.color(QPalette::Window), themeOf(palette).text, strength);
+}
+
+/// Where the gate of a sub-layer is; none where a parallel layer has it at the other one.
+std::optional<QPointF> gateOf(const StackSpec& spec, GateSite site, Sublayer kind, const QRectF& row) {
+    const SublayerBoxes boxes = sublayerBoxes(row);
+    const bool parallel = spec.layout == Layout::Parallel;
+    const double y = row.center().y(), residual = boxes.sum.center().x();
+    switch (site) {
+        case GateSite::Norm:
+            return QPointF((boxes.in.right() + boxes.map.left()) / 2, y);
+        case GateSite::Branch:
+            return QPointF((boxes.out.right() + boxes.scale.left()) / 2, y);
+        case GateSite::Shortcut:
+        case GateSite::Input:
+            if (parallel && kind == Sublayer::FeedForward) return std::nullopt;
+            return QPointF(residual, boxes.sum.bottom() + kGate);
+        case GateSite::Auto:
+        case GateSite::Output:
+            break;
+    }
+    if (parallel && kind == Sublayer::Attention) return std::nullopt;
+    return QPointF(residual, row.top() - 1.5);
 }
 
 }  // namespace
 
-QColor StackView::layerColour(int layer) const {
-    if (layer < 0 || static_cast<std::size_t>(layer) >= values_.size()) return {};
-    const double value = values_[static_cast<std::size_t>(layer)];
-    if (std::isnan(value)) return themeOf(palette()).bad;
-    if (std::isinf(value)) return cividis(value > 0 ? 1 : 0);
-    if (flat_) return cividis(0.5);
-    return cividis(log_ ? std::log(value / low_) / std::log(high_ / low_) : (value - low_) / (high_ - low_));
-}
-
 void StackView::paintEvent(QPaintEvent*) {
-    const Theme theme = themeOf(palette());
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
-
-    // The residual stream runs through every sum.
-    const QRectF line(layout_.parts.front().rect.topLeft(),
-                      QSizeF(layout_.parts.front().rect.width(), StackLayout::kLine));
-    const double x = sublayerBoxes(line).sum.center().x();
-    painter.setPen(QPen(theme.axis, 2));
-    painter.drawLine(QPointF(x, layout_.parts.front().rect.bottom()),
-                     QPointF(x, layout_.parts.back().rect.top()));
-
-    for (const auto& part : layout_.parts) {
-        switch (part.kind) {
-            case Kind::Head:
-                paintEnd(painter, part.rect, spec_.tied_head ? tr("head (tied)") : tr("head"));
-                break;
-            case Kind::FinalNorm:
-                paintEnd(painter, part.rect, tr("final norm"));
-                break;
-            case Kind::Embedding:
-                paintEnd(painter, part.rect, spec_.embedding_norm ? tr("embedding + norm") : tr("embedding"));
-                break;
-            case Kind::Layer:
-                paintLayer(painter, part.first);
-                break;
-            case Kind::Thin:
-                paintThin(painter, part);
-                break;
-        }
-    }
-    if (!values_.empty()) paintKey(painter);
+    paintHeader(painter);
+    paintLegend(painter);
+    for (int layer = layout_.firstInView(); layer <= layout_.lastInView(); ++layer)
+        paintBackground(painter, layer);
+    paintResidual(painter);
+    paintEnds(painter);
+    for (int layer = layout_.firstInView(); layer <= layout_.lastInView(); ++layer)
+        for (Sublayer kind : {Sublayer::Attention, Sublayer::FeedForward}) paintRow(painter, layer, kind);
+    if (spec_.gpas.enabled) return;
+    for (int layer = layout_.firstInView(); layer < layout_.lastInView(); ++layer)
+        paintGate(painter, {layout_.residual(), layout_.layerRect(layer).top() - 1.5}, false);
 }
 
-void StackView::paintEnd(QPainter& painter, const QRectF& rect, const QString& text) const {
+double StackView::subtitleX() const {
+    const QFontMetricsF title(sized(font(), 14, QFont::DemiBold));
+    return title.horizontalAdvance(tr("Stack")) + kGap + (ribbon() ? kSample + kGap : 0);
+}
+
+void StackView::paintHeader(QPainter& painter) const {
     const Theme theme = themeOf(palette());
-    const QRectF box = rect.adjusted(32, 0.5, 0, -0.5);
+    const QRectF header = layout_.header();
+    painter.setPen(theme.text);
+    painter.setFont(sized(font(), 14, QFont::DemiBold));
+    painter.drawText(header, Qt::AlignLeft | Qt::AlignVCenter, tr("Stack"));
+    const double left = subtitleX(), middle = header.center().y();
+    if (const Ribbon* run = ribbon()) {
+        QPen line(theme.run(run->index), 3);
+        if (const auto dash = runDash(run->index); !dash.isEmpty()) line.setDashPattern(dash);
+        line.setCapStyle(Qt::FlatCap);
+        painter.setPen(line);
+        painter.drawLine(QPointF(left - kGap - kSample, middle), QPointF(left - kGap, middle));
+    }
+    painter.setPen(theme.muted);
+    painter.setFont(sized(font(), 11));
+    painter.drawText(header.adjusted(left, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, subtitle());
+}
+
+void StackView::paintLegend(QPainter& painter) const {
+    const Theme theme = themeOf(palette());
+    const QRectF legend = layout_.legend();
+    painter.setFont(sized(font(), 11));
+    painter.setPen(theme.muted);
+    painter.drawText(legend, Qt::AlignLeft | Qt::AlignVCenter, tr("Line width: ‖∂L/∂h‖, log"));
+    const QFontMetricsF metrics(painter.font());
+    const QString most = QStringLiteral("1"), least = powerText(QStringLiteral("1e-4"));
+    painter.drawText(legend, Qt::AlignRight | Qt::AlignVCenter, most);
+    constexpr double kWedge = 44;
+    const double right = legend.right() - metrics.horizontalAdvance(most) - kGap, y = legend.center().y();
+    painter.drawText(legend.adjusted(0, 0, right - kWedge - kGap - legend.right(), 0),
+                     Qt::AlignRight | Qt::AlignVCenter, least);
+    const QPointF wedge[] = {
+        {right - kWedge, y - 0.5}, {right, y - kMost / 2}, {right, y + kMost / 2}, {right - kWedge, y + 0.5}};
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme.axis);
+    painter.drawPolygon(wedge, 4);
+    painter.setPen(QPen(shade(palette(), 0.12), 1));
+    painter.drawLine(QPointF(0, legend.bottom() - 0.5), QPointF(legend.right(), legend.bottom() - 0.5));
+}
+
+/// The stream is drawn also where its gradient was not measured.
+void StackView::paintResidual(QPainter& painter) const {
+    const Theme theme = themeOf(palette());
+    const double x = layout_.residual();
+    const double top = layout_.headInView() ? layout_.head().bottom() : layout_.view().top() - 2;
+    const double bottom = layout_.embeddingInView() ? layout_.embedding().top() : layout_.view().bottom();
     painter.setPen(QPen(theme.axis, 1));
+    painter.drawLine(QPointF(x, top), QPointF(x, bottom));
+    const Ribbon* run = ribbon();
+    if (!run || run->depth() != spec_.depth) return;
+    painter.save();
+    painter.setClipRect(QRectF(x - kMost, top, 2 * kMost, bottom - top));
+    const auto y = [this](int state) {
+        return state == 0                   ? layout_.embedding().top()
+               : state == 2 * layout_.depth ? layout_.head().bottom()
+                                            : layout_.y(state);
+    };
+    painter.fillPath(ribbonShape(run->gradient, x, kMost, y), theme.run(run->index));
+    painter.restore();
+}
+
+void StackView::paintBox(QPainter& painter, const QRectF& box, const QString& text) const {
+    const Theme theme = themeOf(palette());
+    painter.setPen(QPen(shade(palette(), 0.25), 1));
     painter.setBrush(theme.background);
-    painter.drawRoundedRect(box, 4, 4);
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), kRadius, kRadius);
     painter.setPen(theme.text);
     painter.setFont(sized(font(), 11));
     painter.drawText(box, Qt::AlignCenter, text);
 }
 
-void StackView::paintLayer(QPainter& painter, int layer) const {
+void StackView::paintEnds(QPainter& painter) const {
+    if (layout_.embeddingInView())
+        paintBox(painter, layout_.embedding(),
+                 spec_.embedding_norm ? tr("embedding + norm") : tr("embedding"));
+    if (!layout_.headInView()) return;
+    const HeadBoxes boxes = headBoxes(layout_.head(), has_final_norm(spec_));
+    paintBox(painter, boxes.head, spec_.tied_head ? tr("head (tied)") : tr("head"));
+    if (boxes.norm.isNull()) return;
+    paintBox(painter, boxes.norm, tr("final norm"));
+    painter.setPen(QPen(themeOf(palette()).axis, 1));
+    const double y = boxes.head.center().y();
+    painter.drawLine(QPointF(boxes.head.right(), y), QPointF(boxes.norm.left(), y));
+}
+
+/// Marks the hovered layer and the selected sub-layer, divides layers, and numbers them.
+void StackView::paintBackground(QPainter& painter, int layer) const {
     const Theme theme = themeOf(palette());
-    const QRectF rect = layout_.layerRect(layer);
-    if (layer == hovered_) painter.fillRect(rect, blend(theme.background, theme.text, 0.10));
-    if (const QColor colour = layerColour(layer); colour.isValid())
-        painter.fillRect(QRectF(rect.left(), rect.top(), kStrip, rect.height()), colour);
+    const QRectF rect = layout_.layerRect(layer).adjusted(2, 0, 0, 0);
+    if (layer == hovered_) painter.fillRect(rect.adjusted(0, 1, 0, -1), shade(palette(), 0.05));
+    if (layer < layout_.lastInView()) {
+        painter.setPen(QPen(shade(palette(), 0.12), 1));
+        painter.drawLine(rect.topLeft() - QPointF(0, 1.5), rect.topRight() - QPointF(0, 1.5));
+    }
+    if (layer == layer_) {
+        const QRectF row = sublayerRect(rect, kind_).adjusted(0, 1, 0, -1);
+        painter.setPen(hasFocus() ? QPen(theme.text, 2) : QPen(Qt::NoPen));
+        painter.setBrush(shade(palette(), 0.08));
+        painter.drawRoundedRect(hasFocus() ? row.adjusted(1, 1, -1, -1) : row, kRadius, kRadius);
+    }
     painter.setPen(layer == layer_ ? theme.text : theme.muted);
-    painter.setFont(sized(font(), 11));
-    painter.drawText(QRectF(rect.left() + kStrip, rect.top(), 25, rect.height()), Qt::AlignCenter,
-                     QString::number(layer + 1));
-
-    for (Sublayer kind : {Sublayer::Attention, Sublayer::FeedForward}) {
-        const QRectF line = sublayerRect(rect, kind);
-        const SublayerBoxes boxes = sublayerBoxes(line);
-        const double y = line.center().y();
-        painter.setPen(QPen(theme.axis, 1));
-        painter.drawLine(QPointF(boxes.in.left(), y), QPointF(boxes.sum.left(), y));
-        painter.drawLine(QPointF(boxes.sum.right(), y), QPointF(boxes.post.left(), y));
-
-        painter.setBrush(blend(theme.background, theme.text, 0.06));
-        painter.drawRoundedRect(boxes.map.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
-        painter.setBrush(theme.background);
-        QRectF circle(0, 0, 13, 13);
-        circle.moveCenter(boxes.sum.center());
-        const RuleOverride by_hand = overrideOf(spec_, layer, kind);
-        if (by_hand.a || by_hand.b) painter.setPen(QPen(theme.text, 2));
-        painter.drawEllipse(circle);
-        painter.setPen(QPen(theme.text, 1));
-        const QPointF c = circle.center();
-        painter.drawLine(c - QPointF(3, 0), c + QPointF(3, 0));
-        painter.drawLine(c - QPointF(0, 3), c + QPointF(0, 3));
-        painter.drawText(boxes.map, Qt::AlignCenter,
-                         kind == Sublayer::Attention ? tr("attention") : tr("FFN"));
-
-        if (layer == layer_ && kind == kind_) {
-            painter.setBrush(Qt::NoBrush);
-            painter.setPen(QPen(hasFocus() ? theme.text : theme.muted, hasFocus() ? 1.5 : 1));
-            painter.drawRoundedRect(line.adjusted(28.5, 0.5, 3.5, -0.5), 4, 4);
-        }
-    }
+    painter.setFont(sized(font(), 11, layer == layer_ ? QFont::DemiBold : QFont::Normal));
+    painter.drawText(sublayerBoxes(sublayerRect(layout_.layerRect(layer), Sublayer::Attention)).number,
+                     Qt::AlignRight | Qt::AlignVCenter | Qt::TextDontClip, QString::number(layer + 1));
 }
 
-void StackView::paintThin(QPainter& painter, const StackLayout::Part& part) const {
+void StackView::paintRow(QPainter& painter, int layer, Sublayer kind) const {
     const Theme theme = themeOf(palette());
-    painter.save();
-    painter.setRenderHint(QPainter::Antialiasing, false);
-    const double left = part.rect.left(), right = part.rect.right();
-    // Rows that share a pixel are drawn as the largest of them (NaN before all), so that every bad layer is
-    // visible.
-    const int step = layout_.thin < 2 ? static_cast<int>(std::ceil(2 / layout_.thin)) : 1;
-    for (int last = part.last; last >= part.first; last -= step) {
-        const int first = std::max(part.first, last - step + 1);
-        int shown = first;
-        for (int layer = first; layer <= last && static_cast<std::size_t>(layer) < values_.size(); ++layer) {
-            const double value = values_[static_cast<std::size_t>(layer)];
-            const double best = values_[static_cast<std::size_t>(shown)];
-            if (std::isnan(value) || (!std::isnan(best) && value > best)) shown = layer;
-        }
-        const double top = part.rect.top() + (part.last - last) * layout_.thin;
-        const double height = (last - first + 1) * layout_.thin - (layout_.thin > 3 ? 1 : 0);
-        const QColor colour = layerColour(shown);
-        painter.fillRect(QRectF(left, top, right - left, height), colour.isValid() ? colour : theme.neutral);
-        // Overrides are marked also where the chips are not shown.
-        if (std::any_of(spec_.layers.begin(), spec_.layers.end(),
-                        [&](const LayerOverride& o) { return o.index >= first && o.index <= last; }))
-            painter.fillRect(QRectF(right - 8, top, 8, height), theme.text);
-    }
-    if (hovered_ >= part.first && hovered_ <= part.last) {
-        painter.setPen(QPen(theme.text, 1));
-        painter.setBrush(Qt::NoBrush);
-        painter.drawRect(layout_.layerRect(hovered_).adjusted(0, -1, -1, -1));
-    }
-    painter.restore();
+    const QColor solid = palette().color(QPalette::Highlight);
+    const QRectF row = sublayerRect(layout_.layerRect(layer), kind);
+    const SublayerBoxes boxes = sublayerBoxes(row);
+    const SublayerRule rule = sublayer_rule(spec_, layer, kind);
+    const double y = row.center().y();
+    painter.setPen(QPen(theme.axis, 1));
+    const QRectF parts[] = {boxes.in, boxes.map, boxes.out, boxes.scale, boxes.sum};
+    for (std::size_t i = 1; i < std::size(parts); ++i)
+        painter.drawLine(QPointF(parts[i - 1].right(), y), QPointF(parts[i].left(), y));
+    paintBox(painter, boxes.map, kind == Sublayer::Attention ? tr("attention") : tr("FFN"));
+
+    const bool scaled = spec_.branch_scale != BranchScale::None;
+    painter.setPen(scaled ? QPen(solid, 1) : absentPen(theme.axis));
+    painter.setBrush(scaled ? QBrush(solid) : QBrush(Qt::NoBrush));
+    painter.drawEllipse(boxes.scale);
+    painter.setPen(scaled ? textOn(solid) : theme.muted);
+    painter.setFont(sized(font(), 11));
+    painter.drawText(boxes.scale, Qt::AlignCenter, QStringLiteral("λ"));
+
+    // A post norm acts on the sum: a bar across the stream.
+    if (rule.post && hasPlace(spec_, kind, NormPlace::Post))
+        painter.fillRect(QRectF(boxes.sum.center().x() - 10, boxes.sum.top() - 5, 20, 3.5), solid);
+    const RuleOverride by_hand = overrideOf(spec_, layer, kind);
+    painter.setPen(QPen(theme.text, by_hand.a || by_hand.b ? 2 : 1));
+    painter.setBrush(theme.background);
+    painter.drawEllipse(boxes.sum.adjusted(0.5, 0.5, -0.5, -0.5));
+    paintGlyph(painter, boxes.sum.adjusted(1.5, 1.5, -1.5, -1.5), Glyph::Plus, theme.text);
+
+    if (spec_.gpas.enabled)
+        if (const auto gate = gateOf(spec_, rule.gate, kind, row)) paintGate(painter, *gate, true);
 }
 
-void StackView::paintKey(QPainter& painter) const {
+void StackView::paintGate(QPainter& painter, const QPointF& at, bool on) const {
+    const QPointF corners[] = {at + QPointF(0, -kGate), at + QPointF(kGate, 0), at + QPointF(0, kGate),
+                               at + QPointF(-kGate, 0)};
     const Theme theme = themeOf(palette());
-    const QRectF end = layout_.parts.back().rect;
-    const QRectF bar(end.left(), layout_.height + 4, end.width(), 6);
-    QLinearGradient gradient(bar.topLeft(), bar.topRight());
-    for (int i = 0; i <= 10; ++i) gradient.setColorAt(i / 10.0, cividis(i / 10.0));
-    painter.fillRect(bar, gradient);
-    painter.setFont(sized(font(), 11));
-    painter.setPen(theme.muted);
-    const QRectF text = bar.translated(0, 8).adjusted(0, 0, 0, 10);
-    if (high_ < low_) {  // not one finite value
-        painter.drawText(text, Qt::AlignCenter, tr("%1: no finite value").arg(values_label_));
-        return;
-    }
-    const QString low = keyText(low_), high = keyText(high_);
-    painter.drawText(text, Qt::AlignLeft | Qt::AlignVCenter, low);
-    painter.drawText(text, Qt::AlignRight | Qt::AlignVCenter, high);
-    const double ends = painter.fontMetrics().horizontalAdvance(low + high) + 24;
-    const QString name = painter.fontMetrics().elidedText(values_label_, Qt::ElideRight,
-                                                          static_cast<int>(text.width() - ends));
-    painter.drawText(text, Qt::AlignCenter, name);
+    painter.setPen(QPen(on ? theme.background : theme.axis, 1));
+    painter.setBrush(on ? palette().color(QPalette::Highlight) : theme.background);
+    painter.drawPolygon(corners, 4);
 }
 
 }  // namespace normscope::widgets

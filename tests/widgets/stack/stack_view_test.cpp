@@ -2,14 +2,17 @@
 #include "widgets/stack/stack_view.h"
 
 #include "tests/widgets/quiet.h"
-#include "widgets/plots/colour_map.h"
+#include "widgets/plots/glyph.h"
+#include "widgets/plots/palette_theme.h"
 #include "widgets/stack/factor_popup.h"
 #include "widgets/stack/norm_chip.h"
+#include "widgets/stack/ribbon_view.h"
 
 #include <QContextMenuEvent>
 #include <QLineEdit>
 #include <QMenu>
 #include <QSignalSpy>
+#include <QWheelEvent>
 #include <cmath>
 
 using namespace normscope;
@@ -85,19 +88,138 @@ class StackViewTest : public QObject {
         QCOMPARE(b.toggled.count(), 0);
     }
 
-    void foldsAboveEightLayersAndUnfoldsWhatIsSelected() {
+  private:
+    static Ribbon ribbon(const QString& name, int index, int depth, double gradient, int runs = 1) {
+        return {name, index, runs, std::vector<double>(static_cast<std::size_t>(2 * depth + 1), gradient), 7};
+    }
+
+    /// Columns of a run's hue on the residual stream in the middle between two sums.
+    static int streamWidth(const StackView& view, int state, int index) {
+        const QImage image = const_cast<StackView&>(view).grab().toImage();
+        const QRgb hue = themeOf(view.palette()).run(index).rgb();
+        int width = 0;
+        for (int dx = -12; dx <= 12; ++dx)
+            width += image.pixel(qFloor(view.stackLayout().residual()) + dx,
+                                 qRound(view.stackLayout().y(state))) == hue;
+        return width;
+    }
+
+    /// The layers with chips, from below.
+    static std::vector<int> layersIn(const StackView& view, int depth) {
+        std::vector<int> layers;
+        for (int layer = 0; layer < depth; ++layer)
+            if (view.chip(layer, Sublayer::Attention, NormPlace::In)) layers.push_back(layer);
+        return layers;
+    }
+    using Layers = std::vector<int>;
+
+    static void turnWheel(StackView& view, int angle) {
+        const QPointF at(150, 150);
+        QWheelEvent event(at, view.mapToGlobal(at), {}, {0, angle}, Qt::NoButton, Qt::NoModifier,
+                          Qt::NoScrollPhase, false);
+        QCoreApplication::sendEvent(&view, &event);
+    }
+
+  private Q_SLOTS:
+    void theWheelScrollsALayerANotch() {
         Bench b;
-        QVERIFY(b.view.chip(0, Sublayer::Attention, NormPlace::In));
-        QVERIFY(b.view.chip(11, Sublayer::Attention, NormPlace::In));
-        QVERIFY(!b.view.chip(6, Sublayer::Attention, NormPlace::In));
-        QCOMPARE(b.view.stackLayout().layerRect(6).height(), 6.0);
-        QTest::mouseClick(&b.view, Qt::LeftButton, {}, b.middle(6));
-        QCOMPARE(b.selected.count(), 1);
-        QCOMPARE(b.selected[0][0].toInt(), 6);
-        for (int layer : {0, 5, 6, 7, 11}) QVERIFY(b.view.chip(layer, Sublayer::Attention, NormPlace::In));
+        QCOMPARE(layersIn(b.view, 12), (Layers{0, 1, 2, 3, 4}));
+        turnWheel(b.view, 120);
+        QCOMPARE(layersIn(b.view, 12), (Layers{1, 2, 3, 4, 5}));
+        for (int i = 0; i < 3; ++i) turnWheel(b.view, 40);  // a finer wheel
+        QCOMPARE(layersIn(b.view, 12), (Layers{2, 3, 4, 5, 6}));
+        turnWheel(b.view, 120 * 50);
+        QCOMPARE(layersIn(b.view, 12), (Layers{7, 8, 9, 10, 11}));
+        QVERIFY(b.view.stackLayout().headInView());
+        turnWheel(b.view, -120 * 50);
+        QVERIFY(b.view.stackLayout().embeddingInView());
+        QCOMPARE(b.view.selectedLayer(), 0);
+        QCOMPARE(b.selected.count(), 0);  // scrolling selects nothing
+    }
+
+    void theFrameOfTheRibbonsScrolls() {
+        Bench b;
+        RibbonView* ribbons = b.view.ribbonView();
+        const auto at = [&](double layer) {
+            return QPoint(static_cast<int>(ribbons->column(0)), qRound(ribbons->y(layer)));
+        };
+        QTest::mouseClick(ribbons, Qt::LeftButton, {}, at(9.5));
+        QCOMPARE(layersIn(b.view, 12), (Layers{7, 8, 9, 10, 11}));
+        QTest::mousePress(ribbons, Qt::LeftButton, {}, at(9));
+        QTest::mouseMove(ribbons, at(5));
+        QTRY_COMPARE(layersIn(b.view, 12), (Layers{3, 4, 5, 6, 7}));
+        QTest::mouseMove(ribbons, at(-40));
+        QTRY_COMPARE(layersIn(b.view, 12), (Layers{0, 1, 2, 3, 4}));
+        QTest::mouseMove(ribbons, at(40));
+        QTRY_VERIFY(b.view.stackLayout().headInView());
+        QTest::mouseRelease(ribbons, Qt::LeftButton, {}, at(40));
+        QCOMPARE(b.selected.count(), 0);
+    }
+
+    /// A click on a row that is in view moves nothing; the keyboard brings the selected layer into view.
+    void onlyTheKeyboardScrollsToTheSelection() {
+        Bench b;
+        const auto place = [&](int layer) {
+            const NormChip* chip = b.view.chip(layer, Sublayer::Attention, NormPlace::In);
+            return chip ? chip->geometry() : QRect();
+        };
+        b.view.scrollTo(3);
+        for (const int layer : {7, 3, 5}) {
+            const QRect before = place(5);
+            QTest::mouseClick(&b.view, Qt::LeftButton, {}, b.middle(layer));
+            QCOMPARE(b.view.selectedLayer(), layer);
+            QCOMPARE(place(5), before);
+        }
+        QCOMPARE(b.selected.count(), 3);
+        b.view.scrollTo(7);
+        QTest::mouseClick(&b.view, Qt::LeftButton, {}, b.middle(11));  // not to the head
+        QCOMPARE(b.view.stackLayout().scroll, 7);
+        QTest::keyClick(&b.view, Qt::Key_Home);
+        QCOMPARE(layersIn(b.view, 12), (Layers{0, 1, 2, 3, 4}));
+        for (int i = 0; i < 4; ++i) QTest::keyClick(&b.view, Qt::Key_PageUp);
+        QCOMPARE(layersIn(b.view, 12), (Layers{0, 1, 2, 3, 4}));
+        QTest::keyClick(&b.view, Qt::Key_PageUp);
+        QCOMPARE(layersIn(b.view, 12), (Layers{1, 2, 3, 4, 5}));
+        QTest::keyClick(&b.view, Qt::Key_End);
+        QVERIFY(b.view.stackLayout().headInView());
+        QTest::keyClick(&b.view, Qt::Key_Down);
+        QTest::keyClick(&b.view, Qt::Key_Down);
+        QVERIFY(b.view.stackLayout().headInView());  // is in view: nothing moves
+        // A key that acts on a layer out of view shows it.
+        b.view.scrollTo(0);
+        QTest::keyClick(&b.view, Qt::Key_O);
+        QCOMPARE(layersIn(b.view, 12), (Layers{6, 7, 8, 9, 10}));
+        // A layer selected elsewhere is shown, too.
+        b.view.select(2, Sublayer::Attention);
+        QCOMPARE(layersIn(b.view, 12), (Layers{2, 3, 4, 5, 6}));
+    }
+
+    void aChipInViewTogglesItsLayer() {
+        Bench b;
+        b.view.scrollTo(5);
         QVERIFY(!b.view.chip(4, Sublayer::Attention, NormPlace::In));
         QTest::mouseClick(b.view.chip(7, Sublayer::FeedForward, NormPlace::Out), Qt::LeftButton);
         compareToggle(b.toggled.last(), 7, Sublayer::FeedForward, NormPlace::Out, true, false);
+        QCOMPARE(b.selected.last()[0].toInt(), 7);
+        QCOMPARE(b.view.stackLayout().scroll, 5);
+    }
+
+    void nothingMovesWithTheDepth() {
+        Bench b;
+        const QRect ribbons = b.view.ribbonView()->geometry();
+        auto* menu = b.view.findChild<GlyphButton*>("stackMenuButton");
+        const QRect button = menu->geometry();
+        const QRect chip = b.view.chip(0, Sublayer::Attention, NormPlace::Post)->geometry();
+        for (const int depth : {5, 1, 4, 96, 4096, 12}) {
+            StackSpec spec;
+            spec.depth = depth;
+            b.view.setSpec(spec);
+            QCOMPARE(b.view.sizeHint().height(), 376);
+            QCOMPARE(b.view.ribbonView()->geometry(), ribbons);
+            QCOMPARE(menu->geometry(), button);
+            QCOMPARE(b.view.chip(0, Sublayer::Attention, NormPlace::Post)->geometry(), chip);
+            QVERIFY(!b.view.grab().isNull());
+        }
     }
 
     void keys() {
@@ -224,59 +346,104 @@ class StackViewTest : public QObject {
 
     void hover() {
         Bench b;
-        QTest::mouseMove(&b.view, b.middle(6));
+        QTest::mouseMove(&b.view, b.middle(3));
         QTRY_COMPARE(b.hovered.count(), 1);
-        QCOMPARE(b.hovered[0][0].toInt(), 6);
-        const NormChip* chip = b.view.chip(11, Sublayer::Attention, NormPlace::In);
+        QCOMPARE(b.hovered[0][0].toInt(), 3);
+        const NormChip* chip = b.view.chip(4, Sublayer::Attention, NormPlace::In);
         QTest::mouseMove(const_cast<NormChip*>(chip));
-        QTRY_COMPARE(b.hovered.last()[0].toInt(), 11);
+        QTRY_COMPARE(b.hovered.last()[0].toInt(), 4);
+        RibbonView* ribbons = b.view.ribbonView();
+        QTest::mouseMove(ribbons, QPoint(40, qRound(ribbons->y(9))));
+        QTRY_COMPARE(b.hovered.last()[0].toInt(), 8);
         const auto count = b.hovered.count();
         b.view.setHoveredLayer(3);  // another panel's crosshair
         QCOMPARE(b.hovered.count(), count);
     }
 
-    void coloursFollowTheValues() {
-        Bench b(3);
-        QVERIFY(!b.view.layerColour(0).isValid());
-        const int plain = b.view.sizeHint().height();
-        b.view.setLayerValues({1, 10, 100}, "RMS");
-        QCOMPARE(b.view.layerColour(0), cividis(0));
-        QCOMPARE(b.view.layerColour(1), cividis(0.5));  // logarithmic
-        QCOMPARE(b.view.layerColour(2), cividis(1));
-        QCOMPARE(b.view.sizeHint().height(),
-                 plain);  // the space of the key is reserved, so that the knobs do not move
-        b.view.setLayerValues({-1, 0, 1}, "change");
-        QCOMPARE(b.view.layerColour(1), cividis(0.5));  // linear
-        b.view.setLayerValues({1, std::nan(""), std::numeric_limits<double>::infinity()}, "RMS");
-        QVERIFY(b.view.layerColour(1) != cividis(0));
-        QCOMPARE(b.view.layerColour(2), cividis(1));
-        QVERIFY(!b.view.grab().isNull());
-        b.view.setLayerValues({std::nan(""), std::nan(""), std::nan("")}, "RMS");
-        QVERIFY(!b.view.grab().isNull());
+    void theStreamIsAsWideAsTheGradient() {
+        Bench b(12, Scheme::None);
+        QCOMPARE(streamWidth(b.view, 3, 0), 0);  // no sample
+        Ribbon run = ribbon("Pre-LN", 0, 12, 1);
+        run.gradient[5] = std::nan("");
+        run.gradient[7] = 1e-2;
+        b.view.setRibbons({run, ribbon("Post-LN", 1, 12, 1e-2)}, 0);
+        QVERIFY(std::abs(streamWidth(b.view, 3, 0) - 12) <= 1);
+        QCOMPARE(streamWidth(b.view, 5, 0), 0);  // not measured
+        QVERIFY(std::abs(streamWidth(b.view, 7, 0) - 6.5) <= 1.5);
+        b.view.setRibbons({run, ribbon("Post-LN", 1, 12, 1e-2)}, 1);
+        QCOMPARE(streamWidth(b.view, 3, 0), 0);
+        QVERIFY(std::abs(streamWidth(b.view, 3, 1) - 6.5) <= 1.5);
+        b.view.setRibbons({ribbon("Pre-LN", 0, 6, 1)}, 0);  // measured in another stack
+        QCOMPARE(streamWidth(b.view, 3, 0), 0);
     }
 
-    /// A post norm keeps every layer at 1 up to round-off, which must not show as a pattern.
-    void equalTextsHaveEqualColours() {
+    void theSubtitleNamesTheRunOrGroup() {
         Bench b;
-        b.view.setLayerValues({1, 1.00001, 0.9999}, "RMS");
-        QCOMPARE(b.view.layerColour(0), b.view.layerColour(1));
-        QCOMPARE(b.view.layerColour(0), b.view.layerColour(2));
-        b.view.setLayerValues({1, 1.02, 1.01}, "RMS");
-        QVERIFY(b.view.layerColour(0) != b.view.layerColour(1));
+        QCOMPARE(b.view.subtitle(), QString("12 layers"));
+        b.view.setRibbons({ribbon("Pre-LN", 0, 12, 1), ribbon("DeepNorm ×3", 1, 12, 1, 3)}, 0);
+        QCOMPARE(b.view.subtitle(), QString("Pre-LN, 12 layers"));
+        b.view.setRibbons({ribbon("Pre-LN", 0, 12, 1), ribbon("DeepNorm ×3", 1, 12, 1, 3)}, 1);
+        QCOMPARE(b.view.subtitle(), QString("DeepNorm ×3, median"));
+        // What does not fit is left out, not cut.
+        b.view.setRibbons({ribbon("Post-LN, Δt 0.2, lr 0.003", 0, 12, 1)}, 0);
+        QCOMPARE(b.view.subtitle(), QString("Post-LN, Δt 0.2, lr 0.003"));
+        b.view.setRibbons({ribbon(QString(80, u'x'), 0, 12, 1)}, 0);
+        QCOMPARE(b.view.subtitle(), QString("12 layers"));
     }
 
-    void aBadLayerShowsAmongManyThinOnes() {
-        Bench b(1000);
-        std::vector<double> values(1000, 1.0);
-        values[500] = std::nan("");
-        b.view.setLayerValues(values, "RMS");
-        const QColor bad = b.view.layerColour(500);
-        const QImage image = b.view.grab().toImage();
-        const QRectF row = b.view.stackLayout().layerRect(500);
-        bool found = false;
-        for (int y = static_cast<int>(row.top()) - 3; y <= static_cast<int>(row.bottom()) + 3; ++y)
-            found = found || image.pixelColor(image.width() / 2, y) == bad;
-        QVERIFY(found);
+    void theDescriptionHasFormulaAndGradient() {
+        Bench b;
+        QVERIFY(b.view.accessibleDescription().startsWith("Layer 1, attention\nx' = "));
+        Ribbon run = ribbon("Pre-LN", 0, 12, 0.25);
+        run.gradient[2] = 0.125;
+        b.view.setRibbons({run}, 0);
+        QTest::keyClick(&b.view, Qt::Key_Up);
+        QVERIFY2(b.view.accessibleDescription().endsWith(
+                     QStringLiteral("‖∂L/∂h‖ of Pre-LN, step 7: 0.25 before, 0.125 after")),
+                 qPrintable(b.view.accessibleDescription()));
+    }
+
+    void theButtonOpensTheMenu() {
+        Bench b;
+        QTest::keyClick(&b.view, Qt::Key_End);
+        b.view.scrollTo(0);
+        QTest::mouseClick(b.view.findChild<GlyphButton*>("stackMenuButton"), Qt::LeftButton);
+        QVERIFY(entry(b.view, "Reset layer 12"));
+        QVERIFY(b.view.stackLayout().inView(11));
+        delete b.view.findChild<QMenu*>("stackMenu");
+    }
+
+    /// A post norm is also a bar across the stream, a gate a diamond where the scheme's rule has it.
+    void barsAndGatesFollowTheRules() {
+        Bench b(4, Scheme::Post);
+        const auto solid = [&](double x, double y) {
+            const QColor pixel = b.view.grab().toImage().pixelColor(qRound(x), qRound(y));
+            return pixel == b.view.palette().color(QPalette::Highlight);
+        };
+        const StackLayout& layout = b.view.stackLayout();
+        const auto row = [&](Sublayer kind) { return sublayerRect(layout.layerRect(2), kind); };
+        const double x = layout.residual();
+        const double bar = sublayerBoxes(row(Sublayer::Attention)).sum.top() - 4;
+        QVERIFY(solid(x + 8, bar));
+        StackSpec spec;
+        spec.depth = 4;
+        b.view.setSpec(spec);
+        QVERIFY(!solid(x + 8, bar));
+        const double output = row(Sublayer::Attention).top();
+        QVERIFY(!solid(x, output));
+        spec.gpas.enabled = true;
+        spec.gpas.site = GateSite::Output;
+        b.view.setSpec(spec);
+        QVERIFY(solid(x, output));
+        spec.gpas.site = GateSite::Shortcut;
+        b.view.setSpec(spec);
+        QVERIFY(!solid(x, output));
+        QVERIFY(solid(x, sublayerBoxes(row(Sublayer::Attention)).sum.bottom() + 4));
+        spec.branch_scale = BranchScale::Channel;
+        const SublayerBoxes boxes = sublayerBoxes(row(Sublayer::FeedForward));
+        QVERIFY(!solid(boxes.scale.left() + 2, boxes.scale.center().y()));
+        b.view.setSpec(spec);
+        QVERIFY(solid(boxes.scale.left() + 2, boxes.scale.center().y()));
     }
 
     void aShallowerStackKeepsTheSelectionInside() {
