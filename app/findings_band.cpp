@@ -41,33 +41,30 @@ std::vector<std::size_t> byPriority(const Lab& lab) {
     return order;
 }
 
-BandNumber medianLoss(const Lab& lab, const widgets::RunGroup& group, const GroupSummary& summary) {
+BandNumber medianLoss(const GroupSummary& summary) {
     const QString loss = FindingsBand::tr("loss");
-    if (summary.loss.isEmpty())
+    if (summary.step < 0)
         return {QStringLiteral("–"),
                 {},
                 loss,
                 {},
                 FindingsBand::tr("Loss: measured from the first step of training on")};
-    const QString until =
-        lab.step() == Lab::kNewest ? QString() : FindingsBand::tr(" up to step %1").arg(lab.step());
-    const QString tip = group.size() == 1
-                            ? FindingsBand::tr("Mean of its last 20 finite losses%1")
-                            : FindingsBand::tr(
-                                  "Median of the runs' losses, then the lowest and the highest;\n"
-                                  "each is the mean of a run's last 20 finite ones%1");
+    const QString none = FindingsBand::tr("Loss: no run has a finite one at step %1").arg(summary.step);
+    if (summary.loss.isEmpty()) return {QStringLiteral("–"), {}, loss, {}, none};
+    const QString tip = FindingsBand::tr(
+        "Median of the runs' losses at step %1, then the lowest and the highest\n"
+        "Mean cross-entropy of the step's training batch, before the update");
     return {summary.loss,
             FindingsBand::tr("nat"),
             summary.range.isEmpty() ? loss : summary.range,
             {},
-            tip.arg(until)};
+            tip.arg(summary.step)};
 }
 
 ColumnContent ofGroup(const Lab& lab, std::size_t index) {
-    const widgets::RunGroup& group = lab.groups().groups[index];
-    const GroupSummary summary = groupSummary(lab, group);
-    return {summary.name,     static_cast<int>(index), {}, {medianLoss(lab, group, summary)},
-            summary.outcomes, summary.outcome};
+    const GroupSummary summary = groupSummary(lab, lab.groups().groups[index]);
+    return {summary.name,          static_cast<int>(index), {},
+            {medianLoss(summary)}, summary.outcomes,        summary.outcome};
 }
 
 /// The inputs of the two panels whose numbers the band shows.
@@ -209,9 +206,12 @@ void FindingsBand::refresh() {
                                 : stories_->leastWidth();
     const std::vector<ColumnContent> shown = contents(inner - least);
     const std::size_t uncovered = lab_.groups().groups.size() - shown.size();
-    const int counted = uncovered > 0 ? kMore + kGap : 0;
+    // Not at the expense of the only column.
+    const int first = FindingsColumn::widthOf(shown.front(), font());
+    const bool count = uncovered > 0 && (shown.size() > 1 || first + kMore + 2 * kGap <= inner - least);
+    const int counted = count ? kMore + kGap : 0;
     setColumns(shown, inner - least - kGap - counted);
-    more_->setVisible(uncovered > 0);
+    more_->setVisible(count);
     more_->setText(tr("%1 more").arg(uncovered));
     int used = counted;
     for (const ColumnContent& content : shown) used += FindingsColumn::widthOf(content, font()) + kGap;

@@ -2,11 +2,12 @@
 #include "app/group_summary.h"
 
 #include "app/lab/lab.h"
-#include "core/findings/findings.h"
+#include "app/run_numbers.h"
 #include "widgets/panels/panel_text.h"
 #include "widgets/plots/glyph.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace normscope::app {
@@ -15,10 +16,13 @@ GroupSummary groupSummary(const Lab& lab, const widgets::RunGroup& group) {
     GroupSummary summary;
     const int size = static_cast<int>(group.size());
     summary.name = size > 1 ? QStringLiteral("%1 ×%2").arg(group.name).arg(size) : group.name;
+    for (const std::size_t i : group.members) summary.step = std::max(summary.step, lab.runs()[i].lastStep());
+    if (lab.step() != Lab::kNewest && summary.step >= 0) summary.step = lab.step();
     std::vector<double> losses;
     for (const std::size_t i : group.members) {
         const RunData& run = *lab.runs()[i].data;
-        if (const auto loss = recent_loss(run, lab.step())) losses.push_back(loss->mean);
+        const auto loss = lossAt(run, summary.step);
+        if (loss && std::isfinite(*loss)) losses.push_back(*loss);
         summary.outcomes.push_back(run.outcome.state);
     }
     std::sort(losses.begin(), losses.end());

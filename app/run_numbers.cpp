@@ -23,8 +23,8 @@ QString text(const char* source) {
 /// Two digits, or one after the point from 1 on: "0.34", "4.9", "18.0", "5.9×10⁻⁷".
 QString shortText(double value) {
     const double size = std::abs(value);
-    if (size < 0.995 || size >= 1000) return widgets::numberText(value, 2);
-    return QString::number(value, 'f', size < 99.95 ? 1 : 0);
+    return size >= 0.995 && size < 1000 ? QString::number(value, 'f', size < 99.95 ? 1 : 0)
+                                        : widgets::numberText(value, 2);
 }
 
 QString withError(double value, const std::vector<double>& errors, std::size_t at) {
@@ -49,25 +49,19 @@ BandNumber loss(const PanelInput& input, const RunData& run) {
     const QString what = text("Loss");
     const auto step = shownStep(input, run);
     const QString caption = input.exploring || !step ? text("loss") : text("loss, step %1").arg(*step);
-    const std::vector<double>* column = run.steps.find("loss");
-    if (!column || !step || run.steps.rows() == 0)
+    if (!step || run.steps.rows() == 0)
         return missing(caption, what, text("measured from the first step of training on"));
-    const auto& steps = run.steps.step;
-    const auto at = std::lower_bound(steps.begin(), steps.end(), *step);
-    if (at == steps.end() || *at != *step)
+    const auto value = lossAt(run, *step);
+    const std::int64_t last = run.steps.step.back();
+    if (!value)
         return missing(caption, what,
-                       run.unread             ? text("not read from the file yet")
-                       : *step > steps.back() ? text("the run has no step after %1").arg(steps.back())
-                                              : text("step %1 is not recorded").arg(*step));
-    const double value = (*column)[static_cast<std::size_t>(at - steps.begin())];
+                       run.unread     ? text("not read from the file yet")
+                       : *step > last ? text("the run has no step after %1").arg(last)
+                                      : text("step %1 is not recorded").arg(*step));
+    const QString tip =
+        text("Loss at step %1: %2 nat\nMean cross-entropy of the step's training batch, before the update");
     return {
-        widgets::lossText(value),
-        text("nat"),
-        caption,
-        {},
-        text("Loss at step %1: %2 nat\nMean cross-entropy of the step's training batch, before the update")
-            .arg(*step)
-            .arg(widgets::numberText(value))};
+        widgets::lossText(*value), text("nat"), caption, {}, tip.arg(*step).arg(widgets::numberText(*value))};
 }
 
 /// The run's own sample that a panel of this input shows.
@@ -142,6 +136,14 @@ BandNumber gradient(const PanelInput& input, std::size_t run) {
 }
 
 }  // namespace
+
+std::optional<double> lossAt(const RunData& run, std::int64_t step) {
+    const auto& steps = run.steps.step;
+    const std::vector<double>* losses = run.steps.find("loss");
+    const auto at = std::lower_bound(steps.begin(), steps.end(), step);
+    if (!losses || at == steps.end() || *at != step) return std::nullopt;
+    return (*losses)[static_cast<std::size_t>(at - steps.begin())];
+}
 
 std::vector<BandNumber> runNumbers(const PanelInput& growth, const PanelInput& gradients, std::size_t run) {
     return {loss(growth, *growth.runs[run]), rms(growth, run), gradient(gradients, run)};

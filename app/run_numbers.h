@@ -4,6 +4,7 @@
 #include "widgets/panels/panel.h"
 
 #include <QString>
+#include <optional>
 #include <vector>
 
 namespace normscope::app {
@@ -19,6 +20,9 @@ struct BandNumber {
 
     bool operator==(const BandNumber&) const = default;
 };
+
+/// The loss that the step table has for a step, finite or not; nullopt where it has no such row.
+std::optional<double> lossAt(const RunData& run, std::int64_t step);
 
 /// The numbers of one run at the shown step, three: its loss there (the step table), the RMS of the last
 /// hidden state and the gradient of layer 1 over that of the last one. The latter two are of the samples that

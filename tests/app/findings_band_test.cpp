@@ -261,22 +261,27 @@ class FindingsBandTest : public QObject {
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         settle();
-        for (std::size_t i = 0; i < bandOf(b)->columns().size(); ++i) {
-            const ColumnContent& shown = column(b, i);
-            const auto& members = b.lab().groups().groups[std::size_t(shown.hue)].members;
-            std::vector<double> losses;
-            for (const std::size_t run : members)
-                losses.push_back(recent_loss(*b.lab().runs()[run].data, Lab::kNewest)->mean);
-            std::sort(losses.begin(), losses.end());
-            QCOMPARE(losses.size(), 3u);
-            QCOMPARE(shown.numbers[0].value, QString::number(losses[1], 'f', 2));
-            QCOMPARE(shown.numbers[0].unit, QString("nat"));
-            QCOMPARE(shown.numbers[0].caption,
-                     QString("%1 – %2").arg(losses[0], 0, 'f', 2).arg(losses[2], 0, 'f', 2));
-            QCOMPARE(shown.outcomes.size(), 3u);
-            for (std::size_t m = 0; m < 3; ++m)
-                QCOMPARE(shown.outcomes[m], b.lab().runs()[members[m]].data->outcome.state);
-        }
+        const auto check = [&](std::int64_t step) {
+            QVERIFY(bandOf(b)->columns().size() > 2);
+            for (std::size_t i = 0; i < bandOf(b)->columns().size(); ++i) {
+                const ColumnContent& shown = column(b, i);
+                const auto& members = b.lab().groups().groups[std::size_t(shown.hue)].members;
+                QCOMPARE(members.size(), 3u);
+                std::vector<double> losses;
+                for (const std::size_t run : members)
+                    losses.push_back(lossOf(b, static_cast<int>(run), step));
+                std::sort(losses.begin(), losses.end());
+                QCOMPARE(shown.numbers[0].value, QString::number(losses[1], 'f', 2));
+                QCOMPARE(shown.numbers[0].unit, QString("nat"));
+                QCOMPARE(shown.numbers[0].caption,
+                         QString("%1 – %2").arg(losses[0], 0, 'f', 2).arg(losses[2], 0, 'f', 2));
+                QVERIFY(shown.numbers[0].tip.contains(QString("at step %1").arg(step)));
+                QCOMPARE(shown.outcomes.size(), 3u);
+                for (std::size_t m = 0; m < 3; ++m)
+                    QCOMPARE(shown.outcomes[m], b.lab().runs()[members[m]].data->outcome.state);
+            }
+        };
+        check(11);
         QVERIFY2(misplaced(b).isEmpty(), qPrintable(misplaced(b)));
         b.keepScreenshot("band-groups");
         // The totals are shown where no remedies are: scrubbing does not hide these.
@@ -294,6 +299,9 @@ class FindingsBandTest : public QObject {
                  : failed == 0 ? QString("18 finished")
                                : QString("%1 finished, %2 stalled").arg(18 - failed).arg(failed));
         QCOMPARE(bandOf(b)->key()->lines()[2], QString("median of 3 seeds, band from min to max"));
+        b.lab().setStep(4);
+        settle();
+        check(4);
     }
 
     void untrainedGroupsHaveTheKey() {
