@@ -21,7 +21,7 @@ namespace normscope::app {
 namespace {
 
 constexpr int kInterval = 200;                              // ms between updates
-constexpr int kLeft = 12, kTop = 4, kGap = 16, kMore = 52;  // px
+constexpr int kLeft = 12, kTop = 4, kGap = 16, kMore = 32;  // px
 constexpr int kSmall = 11;
 
 /// The group whose remedies are shown; else that of the selected run.
@@ -132,7 +132,7 @@ QStringList FindingsBand::texts() const {
 }
 
 QString FindingsBand::more() const {
-    return more_->isHidden() ? QString() : more_->text();
+    return more_->isHidden() ? QString() : more_->text().simplified();
 }
 
 void FindingsBand::setStories(const QStringList& names, const QStringList& titles, const QString& caption) {
@@ -188,6 +188,17 @@ void FindingsBand::setColumns(const std::vector<ColumnContent>& contents, int sp
     for (int i = spacer + 1; i < layout_->count(); ++i) layout_->setStretch(i, 0);
 }
 
+/// A line each.
+QString FindingsBand::namesExcept(const std::vector<ColumnContent>& shown) const {
+    QStringList names;
+    const auto& groups = lab_.groups().groups;
+    for (std::size_t g = 0; g < groups.size(); ++g)
+        if (std::none_of(shown.begin(), shown.end(),
+                         [g](const ColumnContent& column) { return column.hue == static_cast<int>(g); }))
+            names << groups[g].name;
+    return names.join(u'\n');
+}
+
 QWidget* FindingsBand::right() const {
     for (QWidget* widget :
          {static_cast<QWidget*>(remedies_), static_cast<QWidget*>(key_), static_cast<QWidget*>(stories_)})
@@ -212,7 +223,8 @@ void FindingsBand::refresh() {
     const int counted = count ? kMore + kGap : 0;
     setColumns(shown, inner - least - kGap - counted);
     more_->setVisible(count);
-    more_->setText(tr("%1 more").arg(uncovered));
+    more_->setText(tr("%1\nmore").arg(uncovered));
+    more_->setToolTip(namesExcept(shown));
     int used = counted;
     for (const ColumnContent& content : shown) used += FindingsColumn::widthOf(content, font()) + kGap;
     if (remedies || grouped)

@@ -47,6 +47,7 @@ class FindingsBand : public QWidget {
     void refresh();
     std::vector<ColumnContent> contents(int space) const;
     void setColumns(const std::vector<ColumnContent>& contents, int space);
+    QString namesExcept(const std::vector<ColumnContent>& shown) const;
     QWidget* right() const;
 
     Lab& lab_;

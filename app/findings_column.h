@@ -29,7 +29,7 @@ struct ColumnContent {
 class FindingsColumn : public QWidget {
     Q_OBJECT
   public:
-    static constexpr int kHeadlineWidth = 260;  ///< px, the least
+    static constexpr int kHeadlineWidth = 240;  ///< px, the least
 
     explicit FindingsColumn(QWidget* parent = nullptr);
     /// Repaints where it differs.

@@ -43,7 +43,7 @@ std::string measured_of(const RunData& run) {
     const auto loss = last_loss(run);
     if (!loss) return run.outcome.text;
     return "Loss " + number(*loss, 3) + " nat over the last " + std::to_string(kLastRows) +
-           " steps; the unigram entropy is " + number(run.unigram_entropy, 3);
+           " steps; unigram entropy " + number(run.unigram_entropy, 3);
 }
 
 /// "Gradient, layer 1 ÷ 12 (training batch): 3.6 at step 0, 5.9e-7 at step 199"; of the step table, so of the

@@ -334,6 +334,8 @@ class FindingsBandTest : public QObject {
                     return shown->content().hue == selected;
                 }));
                 QCOMPARE(bandOf(b)->more(), QString("%1 more").arg(11 - columns.size()));
+                const QString rest = b.find<QLabel>("moreRuns")->toolTip();  // their names
+                QCOMPARE(rest.count('\n') + 1, qsizetype(11 - columns.size()));
                 QVERIFY2(misplaced(b).isEmpty(), qPrintable(misplaced(b)));
                 QCOMPARE(bandOf(b)->height(), FindingsBand::kHeight);
             }
