@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/findings_band.h"
 
+#include "app/group_key.h"
 #include "app/group_summary.h"
 #include "app/lab/lab.h"
 #include "app/remedy_box.h"
+#include "app/story_buttons.h"
+#include "app/text_size.h"
 #include "core/findings/findings.h"
-#include "core/findings/headline.h"
 #include "widgets/plots/palette_theme.h"
-#include "widgets/plots/theme.h"
 
-#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
-#include <QTextDocument>
-#include <QTextDocumentFragment>
+#include <QPainter>
 #include <QTimer>
 #include <algorithm>
 
@@ -21,112 +20,84 @@ namespace normscope::app {
 
 namespace {
 
-constexpr int kMostColumns = 3;
-constexpr int kTwoColumnsFrom = 900;  // width of the band, with remedies
-constexpr int kGroupWidth = 150;      // of a group's numbers
-constexpr int kInterval = 200;        // ms between updates
+constexpr int kInterval = 200;                              // ms between updates
+constexpr int kLeft = 12, kTop = 4, kGap = 16, kMore = 32;  // px
+constexpr int kSmall = 11;
 
-/// Whether a finding is shown in the band: the others are in the right rail.
-bool inBand(FindingKind kind) {
-    return kind == FindingKind::Outcome || kind == FindingKind::Factors || kind == FindingKind::Departures;
-}
-
-/// How much of the findings is shown in a column; the tooltip and the right rail have all of them.
-enum class Extent { Whole, Brief, NoFactors, OutcomeOnly };
-
-bool hasDepartures(const std::vector<Finding>& found) {
-    return std::any_of(found.begin(), found.end(),
-                       [](const Finding& f) { return f.kind == FindingKind::Departures; });
-}
-
-/// Indices of the runs shown: one of each of the first groups, the run that `must` be shown in the place of
-/// its group, or of the last one.
-std::vector<int> shownRuns(const Lab& lab, int most, int must) {
-    std::vector<int> shown;
-    const auto group = lab.groups().groupOf(static_cast<std::size_t>(must));
-    const std::vector<std::size_t> runs = lab.onePerGroup();
-    for (std::size_t g = 0; g < std::min<std::size_t>(runs.size(), std::size_t(most)); ++g)
-        shown.push_back(static_cast<int>(runs[g]));
-    if (group < shown.size())
-        shown[group] = must;
-    else
-        shown.back() = must;
-    return shown;
-}
-
-/// The run whose remedies are shown; else the selected one.
-int runToShow(const Lab& lab) {
+/// The group whose remedies are shown; else that of the selected run.
+std::size_t groupOfRemedies(const Lab& lab) {
     const RemedyTrials* trials = lab.remedyTrials();
     for (std::size_t i = 0; trials && i < lab.runs().size(); ++i)
-        if (lab.runs()[i].id == trials->run) return static_cast<int>(i);
-    return lab.selectedRun();
+        if (lab.runs()[i].id == trials->run) return lab.groups().groupOf(i);
+    return lab.groups().groupOf(static_cast<std::size_t>(lab.selectedRun()));
 }
 
-/// The headline of a run that failed at or before the shown step; empty otherwise.
-Headline headlineOf(const RunData& run, qint64 step) {
-    return run.outcome.step <= step ? headline(run) : Headline{};
+/// The groups in the order in which they get a column.
+std::vector<std::size_t> byPriority(const Lab& lab) {
+    std::vector<std::size_t> order{lab.groups().groupOf(static_cast<std::size_t>(lab.selectedRun()))};
+    if (const std::size_t other = groupOfRemedies(lab); other != order.front()) order.push_back(other);
+    for (std::size_t g = 0; g < lab.groups().groups.size(); ++g)
+        if (std::find(order.begin(), order.end(), g) == order.end()) order.push_back(g);
+    return order;
 }
 
-/// As much of a headline as fits, as HTML.
-QString fitting(const QString& name, const Headline& failed, const QColor& colour, const QLabel& label) {
-    QTextDocument page;
-    page.setDefaultFont(label.font());
-    page.setDocumentMargin(0);
-    page.setTextWidth(label.width());
-    QString html;
-    for (const int lines : {2, 1, 0}) {
-        html = QStringLiteral("<div style='font-size: 14px; font-weight: 600'>%1</div>")
-                   .arg(QString::fromStdString(failed.title).toHtmlEscaped());
-        QStringList sentences;
-        if (lines > 0 && !failed.measured.empty()) sentences << QString::fromStdString(failed.measured);
-        if (lines > 1 && !failed.began.empty()) sentences << QString::fromStdString(failed.began);
-        html += QStringLiteral("<div style='font-size: 11px'><b style='color: %1'>%2</b> %3</div>")
-                    .arg(colour.name(), name.toHtmlEscaped(),
-                         sentences.join(QStringLiteral(". ")).toHtmlEscaped());
-        page.setHtml(html);
-        if (page.size().height() <= label.height()) break;
-    }
-    return html;
+BandNumber medianLoss(const GroupSummary& summary) {
+    const QString loss = FindingsBand::tr("loss");
+    if (summary.step < 0)
+        return {QStringLiteral("–"),
+                {},
+                loss,
+                {},
+                FindingsBand::tr("Loss: measured from the first step of training on")};
+    const QString none = FindingsBand::tr("Loss: no run has a finite one at step %1").arg(summary.step);
+    if (summary.loss.isEmpty()) return {QStringLiteral("–"), {}, loss, {}, none};
+    const QString tip = FindingsBand::tr(
+        "Median of the runs' losses at step %1, then the lowest and the highest\n"
+        "Mean cross-entropy of the step's training batch, before the update");
+    return {summary.loss,
+            FindingsBand::tr("nat"),
+            summary.range.isEmpty() ? loss : summary.range,
+            {},
+            tip.arg(summary.step)};
 }
 
-/// As much of a run's findings as fits, as HTML.
-QString fitting(const QString& name, const std::vector<Finding>& found, bool exploring, const QColor& colour,
-                const QLabel& label) {
-    QTextDocument page;
-    page.setDefaultFont(label.font());
-    page.setDocumentMargin(0);
-    page.setTextWidth(label.width());
-    QString html;
-    for (const Extent level : {Extent::Whole, Extent::Brief, Extent::NoFactors, Extent::OutcomeOnly}) {
-        QStringList lines;
-        for (const Finding& finding : found) {
-            // Before training there is no outcome: the gradient is shown instead.
-            if (!inBand(finding.kind) && !(exploring && finding.kind == FindingKind::Gradient)) continue;
-            if (level >= Extent::NoFactors && finding.kind == FindingKind::Factors) continue;
-            if (level == Extent::OutcomeOnly && finding.kind == FindingKind::Departures) continue;
-            const bool brief = level >= Extent::Brief && !finding.brief.empty();
-            QString text = QString::fromStdString(brief ? finding.brief : finding.text);
-            if (finding.kind == FindingKind::Outcome && text.startsWith(name + u' '))
-                text.remove(0, name.size() + 1);
-            lines << text.toHtmlEscaped();
-        }
-        html = QStringLiteral("<div style='font-size: 11px'><b style='color: %1'>%2</b> %3</div>")
-                   .arg(colour.name(), name.toHtmlEscaped(), lines.join(QStringLiteral("<br>")));
-        page.setHtml(html);
-        if (page.size().height() <= label.height()) break;
-    }
-    return html;
+ColumnContent ofGroup(const Lab& lab, std::size_t index) {
+    const GroupSummary summary = groupSummary(lab, lab.groups().groups[index]);
+    return {summary.name,          static_cast<int>(index), {},
+            {medianLoss(summary)}, summary.outcomes,        summary.outcome};
+}
+
+/// The inputs of the two panels whose numbers the band shows.
+struct Inputs {
+    widgets::PanelInput growth, gradients;
+    explicit Inputs(const Lab& lab)
+        : growth(lab.panelInput("growth", {})), gradients(lab.panelInput("gradients", {})) {}
+};
+
+ColumnContent ofRun(const Lab& lab, const Inputs& inputs, std::size_t group) {
+    const std::size_t run = lab.groups().groups[group].members.front();
+    const RunData& data = *lab.runs()[run].data;
+    ColumnContent content;
+    content.name = QString::fromStdString(data.name);
+    content.hue = static_cast<int>(group);
+    content.headline = headline(data, lab.step());
+    if (content.headline.title.empty()) content.numbers = runNumbers(inputs.growth, inputs.gradients, run);
+    QStringList sentences;
+    for (const Finding& finding : findings(data, lab.exploring() ? 0 : lab.step()))
+        sentences << QString::fromStdString(finding.text);
+    content.findings = sentences.join(u'\n');
+    return content;
 }
 
 }  // namespace
 
 FindingsBand::FindingsBand(Lab& lab, QWidget* parent)
-    : QWidget(parent), lab_(lab), columns_(new QHBoxLayout(this)) {
+    : QWidget(parent), lab_(lab), layout_(new QHBoxLayout(this)) {
     setObjectName(QStringLiteral("findingsBand"));
     setAccessibleName(tr("Findings"));
     setFixedHeight(kHeight);
-    columns_->setContentsMargins(10, 4, 10, 4);
-    columns_->setSpacing(16);
+    layout_->setContentsMargins(kLeft, kTop, kLeft, kTop);
+    layout_->setSpacing(kGap);
     auto* timer = new QTimer(this);
     timer->setSingleShot(true);
     timer->setInterval(kInterval);
@@ -138,98 +109,142 @@ FindingsBand::FindingsBand(Lab& lab, QWidget* parent)
     connect(&lab, &Lab::viewChanged, this, later);
     connect(&lab, &Lab::dataChanged, this, later);
     connect(&lab, &Lab::remediesChanged, this, later);
+    more_ = new QLabel(this);
+    more_->setObjectName(QStringLiteral("moreRuns"));
+    more_->setFont(sized(font(), kSmall));
+    more_->setForegroundRole(QPalette::PlaceholderText);  // muted
     remedies_ = new RemedyBox(lab, this);
-    columns_->addWidget(remedies_);
+    key_ = new GroupKey(this);
+    stories_ = new StoryButtons(this);
+    connect(stories_, &StoryButtons::storyChosen, this, &FindingsBand::storyChosen);
+    layout_->addWidget(more_);
+    layout_->addStretch(0);
+    for (QWidget* widget :
+         {static_cast<QWidget*>(remedies_), static_cast<QWidget*>(key_), static_cast<QWidget*>(stories_)})
+        layout_->addWidget(widget);
     refresh();
-}
-
-void FindingsBand::changeEvent(QEvent* event) {
-    QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange) refresh();
 }
 
 QStringList FindingsBand::texts() const {
     QStringList all;
-    for (const QLabel* label : labels_) all << QTextDocumentFragment::fromHtml(label->text()).toPlainText();
+    for (const FindingsColumn* column : columns_) all << column->text();
     return all;
 }
 
-void FindingsBand::setColumns(std::size_t count) {
-    while (labels_.size() > count) {
-        delete labels_.back();
-        labels_.pop_back();
-    }
-    while (labels_.size() < count) {
-        auto* label = new QLabel(this);
-        label->setWordWrap(true);
-        label->setTextFormat(Qt::RichText);
-        label->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-        label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
-        columns_->insertWidget(static_cast<int>(labels_.size()), label, 1);
-        labels_.push_back(label);
-    }
+QString FindingsBand::more() const {
+    return more_->isHidden() ? QString() : more_->text().simplified();
 }
 
-/// Instead of the findings of single runs what each group reached.
-void FindingsBand::showGroups() {
-    const auto& groups = lab_.groups().groups;
-    const int space = width() - (remedies_->isHidden() ? 0 : remedies_->width());
-    const std::size_t most = std::max<std::size_t>(1, std::size_t(space / kGroupWidth));
-    const std::size_t selected = lab_.groups().groupOf(static_cast<std::size_t>(lab_.selectedRun()));
-    setColumns(std::min(most, groups.size()));
-    const widgets::Theme theme = widgets::themeOf(palette());
-    for (std::size_t i = 0; i < labels_.size(); ++i) {
-        const std::size_t g = i + 1 == labels_.size() && selected > i ? selected : i;
-        const GroupSummary summary = groupSummary(lab_, groups[g]);
-        columns_->setStretch(static_cast<int>(i), 1);
-        labels_[i]->setText(groupHtml(summary, theme.run(static_cast<int>(g))));
-        labels_[i]->setToolTip(
-            tr("Median of the runs' losses, each the mean of its last 20; then the lowest and the highest"));
-        labels_[i]->setAccessibleName(summary.name);
-        labels_[i]->setAccessibleDescription(
-            QStringList{summary.loss, summary.range, summary.outcomes}.join(QStringLiteral(", ")));
+void FindingsBand::setStories(const QStringList& names, const QStringList& titles, const QString& caption) {
+    stories_->setStories(names, titles, caption);
+    refresh();
+}
+
+/// The columns that fit into a width, in the order of the groups.
+std::vector<ColumnContent> FindingsBand::contents(int space) const {
+    const bool grouped = lab_.groups().any();
+    const Inputs inputs(lab_);
+    const std::vector<std::size_t> order = byPriority(lab_);
+    std::vector<ColumnContent> shown;
+    int used = 0;
+    for (const std::size_t group : order) {
+        ColumnContent content = grouped ? ofGroup(lab_, group) : ofRun(lab_, inputs, group);
+        used += FindingsColumn::widthOf(content, font()) + kGap;
+        const bool last = shown.size() + 1 == order.size();
+        if (!shown.empty() && used + (last ? 0 : kMore + kGap) > space) break;
+        shown.push_back(std::move(content));
     }
+    std::sort(shown.begin(), shown.end(),
+              [](const ColumnContent& a, const ColumnContent& b) { return a.hue < b.hue; });
+    return shown;
+}
+
+/// `space`: what the first column may take where it is alone.
+void FindingsBand::setColumns(const std::vector<ColumnContent>& contents, int space) {
+    while (columns_.size() > contents.size()) {
+        delete columns_.back();
+        columns_.pop_back();
+    }
+    while (columns_.size() < contents.size()) {
+        columns_.push_back(new FindingsColumn(this));
+        layout_->insertWidget(static_cast<int>(columns_.size()) - 1, columns_.back());
+        columns_.back()->show();
+    }
+    bool headlines = false;
+    for (std::size_t i = 0; i < contents.size(); ++i) {
+        const bool headline = !contents[i].headline.title.empty();
+        const int needed = FindingsColumn::widthOf(contents[i], font());
+        const int width = contents.size() == 1 ? std::clamp(needed, 0, std::max(0, space)) : needed;
+        columns_[i]->setMinimumWidth(width);
+        columns_[i]->setMaximumWidth(headline ? QWIDGETSIZE_MAX : width);
+        layout_->setStretch(static_cast<int>(i), headline ? 1 : 0);
+        headlines |= headline;
+        columns_[i]->setContent(contents[i]);
+    }
+    // Without a headline the space is between the columns and what is at the right.
+    const int spacer = static_cast<int>(columns_.size()) + 1;
+    layout_->setStretch(spacer - 1, 0);
+    layout_->setStretch(spacer, headlines ? 0 : 1);
+    for (int i = spacer + 1; i < layout_->count(); ++i) layout_->setStretch(i, 0);
+}
+
+/// A line each.
+QString FindingsBand::namesExcept(const std::vector<ColumnContent>& shown) const {
+    QStringList names;
+    const auto& groups = lab_.groups().groups;
+    for (std::size_t g = 0; g < groups.size(); ++g)
+        if (std::none_of(shown.begin(), shown.end(),
+                         [g](const ColumnContent& column) { return column.hue == static_cast<int>(g); }))
+            names << groups[g].name;
+    return names.join(u'\n');
+}
+
+QWidget* FindingsBand::right() const {
+    for (QWidget* widget :
+         {static_cast<QWidget*>(remedies_), static_cast<QWidget*>(key_), static_cast<QWidget*>(stories_)})
+        if (!widget->isHidden()) return widget;
+    return nullptr;
 }
 
 void FindingsBand::refresh() {
     remedies_->refresh();
-    if (lab_.groups().any()) return showGroups();
-    const std::vector<int> shown = shownRuns(lab_,
-                                             remedies_->isHidden()       ? kMostColumns
-                                             : width() < kTwoColumnsFrom ? 1
-                                                                         : 2,
-                                             runToShow(lab_));
-    setColumns(shown.size());
-    const widgets::Theme theme = widgets::themeOf(palette());
-    for (std::size_t i = 0; i < shown.size(); ++i) {
-        const RunData& run = *lab_.runs()[static_cast<std::size_t>(shown[i])].data;
-        const std::vector<Finding> found = findings(run, lab_.exploring() ? 0 : lab_.step());
-        const Headline failed = headlineOf(run, lab_.step());
-        columns_->setStretch(static_cast<int>(i), hasDepartures(found) || !failed.title.empty() ? 3 : 2);
-        QStringList all;
-        for (const Finding& finding : found) all << QString::fromStdString(finding.text);
-        labels_[i]->setToolTip(all.join(u'\n'));
-        labels_[i]->setAccessibleName(QString::fromStdString(run.name));
-        labels_[i]->setAccessibleDescription(all.join(QStringLiteral(". ")));
-    }
-    columns_->activate();
-    for (std::size_t i = 0; i < shown.size(); ++i) {
-        const RunData& run = *lab_.runs()[static_cast<std::size_t>(shown[i])].data;
-        const std::size_t group = lab_.groups().groupOf(static_cast<std::size_t>(shown[i]));
-        const QColor colour = theme.run(static_cast<int>(group));
-        const QString name = QString::fromStdString(run.name);
-        const Headline failed = headlineOf(run, lab_.step());
-        labels_[i]->setText(failed.title.empty()
-                                ? fitting(name, findings(run, lab_.exploring() ? 0 : lab_.step()),
-                                          lab_.exploring(), colour, *labels_[i])
-                                : fitting(name, failed, colour, *labels_[i]));
-    }
+    const bool remedies = !remedies_->isHidden(), grouped = lab_.groups().any();
+    key_->setVisible(grouped && !remedies);
+    if (grouped) key_->describe(lab_);
+    const int inner = width() - 2 * kLeft;
+    const int least = remedies  ? RemedyBox::kWidth
+                      : grouped ? key_->sizeHint().width()
+                                : stories_->leastWidth();
+    const std::vector<ColumnContent> shown = contents(inner - least);
+    const std::size_t uncovered = lab_.groups().groups.size() - shown.size();
+    // Not at the expense of the only column.
+    const int first = FindingsColumn::widthOf(shown.front(), font());
+    const bool count = uncovered > 0 && (shown.size() > 1 || first + kMore + 2 * kGap <= inner - least);
+    const int counted = count ? kMore + kGap : 0;
+    setColumns(shown, inner - least - kGap - counted);
+    more_->setVisible(count);
+    more_->setText(tr("%1\nmore").arg(uncovered));
+    more_->setToolTip(namesExcept(shown));
+    int used = counted;
+    for (const ColumnContent& content : shown) used += FindingsColumn::widthOf(content, font()) + kGap;
+    if (remedies || grouped)
+        stories_->hide();
+    else
+        stories_->setSpace(inner - used);
+    update();
 }
 
 void FindingsBand::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     refresh();
+}
+
+/// A hairline before what is at the right.
+void FindingsBand::paintEvent(QPaintEvent*) {
+    if (const QWidget* widget = right()) {
+        QPainter painter(this);
+        painter.fillRect(widget->x() - kGap / 2, 8, 1, height() - 16, widgets::themeOf(palette()).grid);
+    }
 }
 
 }  // namespace normscope::app

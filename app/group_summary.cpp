@@ -2,10 +2,13 @@
 #include "app/group_summary.h"
 
 #include "app/lab/lab.h"
-#include "core/findings/findings.h"
+#include "app/run_numbers.h"
+#include "widgets/panels/panel_text.h"
 #include "widgets/plots/glyph.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 namespace normscope::app {
 
@@ -13,21 +16,27 @@ GroupSummary groupSummary(const Lab& lab, const widgets::RunGroup& group) {
     GroupSummary summary;
     const int size = static_cast<int>(group.size());
     summary.name = size > 1 ? QStringLiteral("%1 ×%2").arg(group.name).arg(size) : group.name;
+    for (const std::size_t i : group.members) summary.step = std::max(summary.step, lab.runs()[i].lastStep());
+    if (lab.step() != Lab::kNewest && summary.step >= 0) summary.step = lab.step();
     std::vector<double> losses;
-    for (const std::size_t i : group.members)
-        if (const auto loss = recent_loss(*lab.runs()[i].data, lab.step())) losses.push_back(loss->mean);
+    for (const std::size_t i : group.members) {
+        const RunData& run = *lab.runs()[i].data;
+        const auto loss = lossAt(run, summary.step);
+        if (loss && std::isfinite(*loss)) losses.push_back(*loss);
+        summary.outcomes.push_back(run.outcome.state);
+    }
     std::sort(losses.begin(), losses.end());
-    const auto text = [](double loss) { return QString::number(loss, 'f', 2); };
     if (!losses.empty()) {
-        summary.loss = text((losses[(losses.size() - 1) / 2] + losses[losses.size() / 2]) / 2);
+        summary.loss = widgets::lossText((losses[(losses.size() - 1) / 2] + losses[losses.size() / 2]) / 2);
         if (losses.size() > 1)
-            summary.range = Lab::tr("%1 to %2").arg(text(losses.front()), text(losses.back()));
+            summary.range = QStringLiteral("%1 – %2").arg(widgets::lossText(losses.front()),
+                                                          widgets::lossText(losses.back()));
         if (static_cast<int>(losses.size()) < size)
             summary.range += (summary.range.isEmpty() ? QString() : QStringLiteral(" · ")) +
                              Lab::tr("%1 of %2 runs").arg(losses.size()).arg(size);
     }
     const bool one = group.outcomes.size() == 1;
-    summary.outcomes =
+    summary.outcome =
         one && size > 1
             ? QStringLiteral("%1 %2").arg(size).arg(widgets::outcomeWord(group.outcomes.front().first))
         : one ? widgets::outcomeWord(group.outcomes.front().first)
@@ -35,16 +44,17 @@ GroupSummary groupSummary(const Lab& lab, const widgets::RunGroup& group) {
     return summary;
 }
 
-QString groupHtml(const GroupSummary& summary, const QColor& colour) {
-    QString html = QStringLiteral("<div style='font-size: 11px'><b style='color: %1'>%2</b></div>")
-                       .arg(colour.name(), summary.name.toHtmlEscaped());
-    if (!summary.loss.isEmpty())
-        html += QStringLiteral(
-                    "<div style='font-size: 18px; font-weight: 600'>%1"
-                    "<span style='font-size: 11px; font-weight: 400'> nat%2</span></div>")
-                    .arg(summary.loss, summary.range.isEmpty() ? QString() : ", " + summary.range);
-    return html +
-           QStringLiteral("<div style='font-size: 11px'>%1</div>").arg(summary.outcomes.toHtmlEscaped());
+QString groupTotal(const Lab& lab) {
+    return Lab::tr("%1 runs in %2 groups").arg(lab.runs().size()).arg(lab.groups().groups.size());
+}
+
+QString outcomeTotal(const Lab& lab) {
+    std::map<RunState, int> counts;
+    for (const LabRun& run : lab.runs()) ++counts[run.data->outcome.state];
+    QStringList parts;
+    for (const auto& [state, count] : counts)
+        parts << QStringLiteral("%1 %2").arg(count).arg(widgets::outcomeWord(state));
+    return parts.join(QStringLiteral(", "));
 }
 
 }  // namespace normscope::app

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <QColor>
+#include "core/train/outcome.h"
+
 #include <QString>
+#include <cstdint>
+#include <vector>
 
 namespace normscope::widgets {
 struct RunGroup;
@@ -12,17 +15,21 @@ namespace normscope::app {
 
 class Lab;
 
-/// What the runs of a group reached at the shown step: the median of their losses (each the mean of its last
-/// 20 finite ones), the lowest and the highest, and how many of them have which outcome.
+/// What the runs of a group reached at the shown step, without one at the last step of the group: the median
+/// of their losses there, the lowest and the highest, and how many of them have which outcome. A run that
+/// ended before, or whose loss is not finite, is missing in these values; `range` counts the others.
 struct GroupSummary {
-    QString name;      ///< "Post-LN ×3"
-    QString loss;      ///< "2.87"; empty where no run has one
-    QString range;     ///< "2.86 to 2.88"; of fewer runs than the group has, their number too
-    QString outcomes;  ///< "2 of 3 stalled", "3 finished"
+    QString name;                    ///< "Post-LN ×3"
+    std::int64_t step = -1;          ///< of the losses; -1 before training
+    QString loss;                    ///< "2.87"; empty where no run has one
+    QString range;                   ///< "2.86 – 2.88"; of fewer runs than the group has, their number too
+    std::vector<RunState> outcomes;  ///< of each run, in their order
+    QString outcome;                 ///< "2 of 3 stalled", "3 finished"
 };
 GroupSummary groupSummary(const Lab& lab, const widgets::RunGroup& group);
 
-/// As rich text of three lines for the findings band.
-QString groupHtml(const GroupSummary& summary, const QColor& colour);
+/// All runs of the comparison, in a line each: "18 runs in 6 groups", "14 finished, 4 stalled".
+QString groupTotal(const Lab& lab);
+QString outcomeTotal(const Lab& lab);
 
 }  // namespace normscope::app

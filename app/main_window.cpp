@@ -46,6 +46,7 @@
 #include <QStackedWidget>
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace normscope::app {
 
@@ -308,12 +309,20 @@ QString storyTitle(const Preset& story) {
 
 void MainWindow::connectStories() {
     QStringList names, titles;
+    std::set<std::size_t> steps;
     for (const Preset& story : stories()) {
         names << QString::fromLatin1(story.name);
         titles << storyTitle(story);
+        steps.insert(nlohmann::json::parse(story.json).at("steps").size());
     }
     strip_->setStories(names, titles);
+    findings_->setStories(
+        names, titles,
+        steps.size() == 1
+            ? tr("Stories: %1 steps each, on real runs").arg(*steps.begin())
+            : tr("Stories: %1 to %2 steps, on real runs").arg(*steps.begin()).arg(*steps.rbegin()));
     connect(strip_, &widgets::RunStrip::storyChosen, this, &MainWindow::tellStory);
+    connect(findings_, &FindingsBand::storyChosen, this, &MainWindow::tellStory);
     connect(guide_, &StoryGuide::actionChanged, this, &MainWindow::showStoryAction);
     const auto keys = [this] {
         for (const char* name : {"storyNext", "storyBack"})

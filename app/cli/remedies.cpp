@@ -125,7 +125,8 @@ void print_whole(const Trial& trial) {
 void print(const RunData& run, const std::vector<Trial>& trials, const std::vector<std::size_t>& order) {
     const Headline title = headline(run);
     std::cout << run.name << ": " << title.title << "\n  " << title.measured << "\n";
-    if (!title.began.empty()) std::cout << "  " << title.began << "\n";
+    for (const std::string& sentence : {title.began, title.gradient})
+        if (!sentence.empty()) std::cout << "  " << sentence << "\n";
     const std::string layers = "gradient, layer 1 ÷ " + std::to_string(run.recipe.get()->stack.depth);
     std::cout << "Drafts: steps, loss in nat, " << layers << "\n";
     for (std::size_t i = 0; i < order.size(); ++i) print_draft(trials[order[i]], i + 1);
@@ -186,6 +187,7 @@ int run_remedies(const RemediesOptions& options) {
                 {"headline", title.title},
                 {"measured", title.measured},
                 {"began", title.began},
+                {"gradient", title.gradient},
                 {"losses", list(own.loss)},
                 {"gradients", list(own.gradient)},
                 {"remedies", json::array()}};

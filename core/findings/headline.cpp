@@ -6,7 +6,6 @@
 #include "core/findings/watched.h"
 
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -44,39 +43,51 @@ std::string measured_of(const RunData& run) {
     const auto loss = last_loss(run);
     if (!loss) return run.outcome.text;
     return "Loss " + number(*loss, 3) + " nat over the last " + std::to_string(kLastRows) +
-           " steps; the unigram entropy is " + number(run.unigram_entropy, 3);
+           " steps; unigram entropy " + number(run.unigram_entropy, 3);
 }
 
-/// "gradient, layer 1 ÷ 12 (training batch): 3.6 at step 0, 5.9e-7 at step 199"; of the step table, so of the
+/// "Gradient, layer 1 ÷ 12 (training batch): 3.6 at step 0, 5.9e-7 at step 199"; of the step table, so of the
 /// training batch.
-std::string gradient_of(const RunData& run) {
+std::string gradient_of(const RunData& run, std::int64_t step) {
     const std::vector<double>* ratio = run.steps.find("grad_ratio");
     const Recipe* recipe = run.recipe.get();
     if (!ratio || ratio->empty() || !recipe || recipe->stack.depth < 2 || !std::isfinite(ratio->front()))
         return {};
     std::size_t last = ratio->size() - 1;
-    while (last > 0 && !std::isfinite((*ratio)[last])) --last;
-    std::string text = "gradient, layer 1 ÷ " + std::to_string(recipe->stack.depth) +
+    while (last > 0 && (run.steps.step[last] > step || !std::isfinite((*ratio)[last]))) --last;
+    std::string text = "Gradient, layer 1 ÷ " + std::to_string(recipe->stack.depth) +
                        " (training batch): " + number(ratio->front()) + " at step " +
                        std::to_string(run.steps.step.front());
     if (last > 0) text += ", " + number((*ratio)[last]) + " at step " + std::to_string(run.steps.step[last]);
     return text;
 }
 
-std::string began_of(const RunData& run) {
-    if (run.unread) return {};  // an outline lacks the first steps
-    const auto left = departures(run, std::numeric_limits<std::int64_t>::max());
-    const std::string gradient = gradient_of(run);
-    if (left.empty()) return gradient.empty() ? gradient : "The " + gradient;
+std::string began_of(const std::vector<Departure>& left) {
+    if (left.empty()) return {};
     return "First outside the range of runs that learn: " + std::string(left.front().quantity->title) +
-           ", at step " + std::to_string(left.front().step) + (gradient.empty() ? "" : "; " + gradient);
+           ", at step " + std::to_string(left.front().step);
+}
+
+/// Before the outcome.
+Headline departed(const std::vector<Departure>& left) {
+    if (left.empty()) return {};
+    const Departure& first = left.front();
+    std::string text = "First " + std::string(first.quantity->title) + " (" + number(first.start) + " → " +
+                       number(first.value) + "), at step " + std::to_string(first.step);
+    if (left.size() > 1) text += "; then " + std::to_string(left.size() - 1) + " more";
+    return {"Outside the range of runs that learn", {}, text, {}};
 }
 
 }  // namespace
 
-Headline headline(const RunData& run) {
+Headline headline(const RunData& run, std::int64_t step) {
     if (!has_failed(run.outcome)) return {};
-    return {title_of(run), measured_of(run), began_of(run)};
+    // An outline lacks the first steps.
+    const auto left = run.unread ? std::vector<Departure>() : departures(run, step);
+    Headline line = run.outcome.step <= step ? Headline{title_of(run), measured_of(run), began_of(left), {}}
+                                             : departed(left);
+    if (!line.title.empty() && !run.unread) line.gradient = gradient_of(run, step);
+    return line;
 }
 
 }  // namespace normscope

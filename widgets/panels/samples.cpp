@@ -64,29 +64,6 @@ QString nearest(const std::vector<ProbeResult>& samples, std::int64_t step) {
     return steps.join(" / ");
 }
 
-/// Why a run shows nothing of a probe.
-QString reason(const PanelInput& input, std::size_t index, const std::string& probe) {
-    const RunData& run = *input.runs[index];
-    const auto found = run.probes.find(probe);
-    if (run.unread) return QString("not read from the file yet");
-    if (found == run.probes.end() || found->second.empty())
-        return index < input.awaited.size() && input.awaited[index]
-                   ? QString("being measured …")
-                   : QString("not measured yet, M measures it at this step");
-    const std::int64_t step = input.shownStep();
-    const ProbeResult* sample = followsNewest(input) ? &found->second.back() : run.sample_of(probe, step);
-    if (!sample) {
-        const bool over = ended(run) && lastStep(run) >= 0 && lastStep(run) < step;
-        const QString what = over ? QString("ended at step %1").arg(lastStep(run))
-                                  : QString("not measured at step %1").arg(step);
-        return what + " · nearest " + nearest(found->second, step);
-    }
-    const auto empty = [](const NamedArray& a) { return a.data.empty(); };
-    if (std::all_of(sample->arrays.begin(), sample->arrays.end(), empty))  // e.g. a stack without a norm
-        return QString("nothing for %1 to measure").arg(QString::fromStdString(probe));
-    return QString("its %1 sample lacks this quantity").arg(QString::fromStdString(probe));
-}
-
 bool anyFinite(const std::vector<double>& values) {
     return std::any_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
@@ -144,6 +121,28 @@ std::vector<ShownSample> shownSamples(const PanelInput& input, const std::string
         add(input.runs[i], i, isDraft(input, i) ? LineKind::Draft : LineKind::Measured,
             scrubbed || under[i] ? shared : std::nullopt);
     return shown;
+}
+
+QString whyMissing(const PanelInput& input, std::size_t index, const std::string& probe) {
+    const RunData& run = *input.runs[index];
+    const auto found = run.probes.find(probe);
+    if (run.unread) return QString("not read from the file yet");
+    if (found == run.probes.end() || found->second.empty())
+        return index < input.awaited.size() && input.awaited[index]
+                   ? QString("being measured …")
+                   : QString("not measured yet, M measures it at this step");
+    const std::int64_t step = input.shownStep();
+    const ProbeResult* sample = followsNewest(input) ? &found->second.back() : run.sample_of(probe, step);
+    if (!sample) {
+        const bool over = ended(run) && lastStep(run) >= 0 && lastStep(run) < step;
+        const QString what = over ? QString("ended at step %1").arg(lastStep(run))
+                                  : QString("not measured at step %1").arg(step);
+        return what + " · nearest " + nearest(found->second, step);
+    }
+    const auto empty = [](const NamedArray& a) { return a.data.empty(); };
+    if (std::all_of(sample->arrays.begin(), sample->arrays.end(), empty))  // e.g. a stack without a norm
+        return QString("nothing for %1 to measure").arg(QString::fromStdString(probe));
+    return QString("its %1 sample lacks this quantity").arg(QString::fromStdString(probe));
 }
 
 const NamedArray* arrayOf(const ProbeResult& sample, const std::string& name, std::size_t rank) {
@@ -234,7 +233,7 @@ void sayWhatIsMissing(Figure& figure, const PanelInput& input, const std::string
     QStringList reasons;
     for (std::size_t i = 0; i < input.runs.size(); ++i) {
         if (i < drawn.size() && drawn[i]) continue;
-        const QString text = nameOf(*input.runs[i]) + ": " + reason(input, i, probe);
+        const QString text = nameOf(*input.runs[i]) + ": " + whyMissing(input, i, probe);
         reasons << text;
         if (!none)
             figure.plots.front().chips.push_back(

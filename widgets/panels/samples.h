@@ -25,6 +25,10 @@ struct ShownSample {
 /// newest.
 std::vector<ShownSample> shownSamples(const PanelInput& input, const std::string& probe);
 
+/// Why a run of the input has no sample of a probe to show, in a few words: "not measured at step 45 ·
+/// nearest 32 / 48".
+QString whyMissing(const PanelInput& input, std::size_t run, const std::string& probe);
+
 /// The array of that name, or nullptr where it is absent, of another rank, or its data do not fill its shape.
 const NamedArray* arrayOf(const ProbeResult& sample, const std::string& name, std::size_t rank);
 
