@@ -3,6 +3,7 @@
 
 #include "core/backend/cpu/row_kernels.h"
 #include "core/probe/jackknife.h"
+#include "core/probe/sequence_losses.h"
 
 #include <cmath>
 #include <limits>
@@ -60,6 +61,7 @@ ProbeResult probe_gradients(ProbeInput<T>& input) {
     add_averaged(result, "scaled", {scaled.size()}, scaled, {"hidden_state"}, "nat");
     result.arrays.push_back({"params", {depth, 2}, std::move(params), {"layer", "sublayer"}, "nat"});
     result.arrays.push_back({"total", {}, {std::sqrt(total)}, {}, "nat"});
+    add_averaged(result, "loss", {}, {jackknife(sequence_losses(tape), 1, mean_of_total)}, {}, "nat");
     return result;
 }
 template ProbeResult probe_gradients<float>(ProbeInput<float>&);
@@ -92,7 +94,8 @@ ProbeInfo gradients_probe() {
               "L2 norm over the tensors of the attention, of the FFN",
               0,
               "nat"},
-             {"total", {}, "L2 norm over all tensors", 0, "nat"}}};
+             {"total", {}, "L2 norm over all tensors", 0, "nat"},
+             {"loss", {}, "mean cross-entropy", kAveraged | kAdded, "nat"}}};
 }
 
 }  // namespace normscope

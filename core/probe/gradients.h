@@ -8,7 +8,8 @@ namespace normscope {
 /// The gradient at each depth: hidden [2D+1] = ‖∂loss/∂h_k‖_F over the batch, scaled [2D+1] =
 /// ‖h_k‖_F·‖∂loss/∂h_k‖_F, which is invariant to the scale of h; both with their jackknife error over the
 /// sequences (hidden_error, scaled_error). params [D, 2] = L2 norm over the attention / feed-forward
-/// sub-layer's tensors, total [] = over all parameters. Loss: mean cross-entropy.
+/// sub-layer's tensors, total [] = over all parameters. loss [] = the mean cross-entropy
+/// whose gradient this is, with its jackknife error.
 template <class T>
 ProbeResult probe_gradients(ProbeInput<T>& input);
 

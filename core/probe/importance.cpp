@@ -3,6 +3,7 @@
 
 #include "core/model/sublayer_factors.h"
 #include "core/probe/jackknife.h"
+#include "core/probe/sequence_losses.h"
 
 #include <limits>
 
@@ -29,17 +30,6 @@ void remove_branch(Transformer<T>& model, int sublayer) {
     clear(offsets(table, sublayer).norm_out.bias, d);
 }
 
-/// [sequences] mean loss of each.
-template <class T>
-std::vector<double> losses_of(const Tape<T>& tape) {
-    const auto n = static_cast<std::size_t>(tape.length);
-    const HostView<T> losses = tape.view(tape.losses, static_cast<std::size_t>(tape.rows()));
-    std::vector<double> of_sequence;
-    for (std::size_t b = 0; b < static_cast<std::size_t>(tape.sequences); ++b)
-        of_sequence.push_back(mean(losses.data() + b * n, n));
-    return of_sequence;
-}
-
 }  // namespace
 
 template <class T>
@@ -50,7 +40,7 @@ ProbeResult probe_importance(ProbeInput<T>& input) {
     double loss = kNaN;
     if (!input.batch.targets.empty()) {
         const Tape<T>& whole = input.tape();
-        const std::vector<double> with = losses_of(whole);
+        const std::vector<double> with = sequence_losses(whole);
         loss = whole.mean_loss();
         Transformer<T> model = input.model;
         Tape<T> tape;
@@ -60,11 +50,9 @@ ProbeResult probe_importance(ProbeInput<T>& input) {
             model.device().copy(model.parameters().data(), weights.data(), weights.size_bytes());
             for (int k = first; k <= last; ++k) remove_branch(model, k);
             model.forward(input.batch, tape, input.pool, Probabilities::WhereNeeded);
-            std::vector<double> differences = losses_of(tape);
+            std::vector<double> differences = sequence_losses(tape);
             for (std::size_t b = 0; b < with.size(); ++b) differences[b] -= with[b];
-            return jackknife(differences, 1, [](std::span<const double> total, std::size_t count) {
-                return total[0] / static_cast<double>(count);
-            });
+            return jackknife(differences, 1, mean_of_total);
         };
         for (int k = 0; k < 2 * s.depth; ++k)
             if (input.selects_sublayer(k)) sublayer[static_cast<std::size_t>(k)] = without(k, k);

@@ -4,6 +4,7 @@
 
 #include <QtTest>
 #include <cmath>
+#include <numeric>
 
 using namespace normscope;
 
@@ -44,6 +45,24 @@ class GradientsTest : public QObject {
             QVERIFY(std::abs(params[2 * layer + 1] / ffn - 1) < 1e-12);
         }
         QVERIFY(std::abs(result.find("total")->data[0] / norm_of("") - 1) < 1e-12);
+
+        // The loss and its error: of equally long sequences, the standard error of their mean.
+        const Tape<double>& tape = input.tape();
+        std::vector<double> of;
+        for (std::int64_t b = 0; b < batch.sequences; ++b) {
+            double sum = 0;
+            const auto rows = tape.view(tape.losses, static_cast<std::size_t>(tape.rows()));
+            for (std::int64_t i = 0; i < batch.length; ++i)
+                sum += rows[static_cast<std::size_t>(b * batch.length + i)];
+            of.push_back(sum / static_cast<double>(batch.length));
+        }
+        const auto n = static_cast<double>(of.size());
+        const double mean_loss = std::accumulate(of.begin(), of.end(), 0.0) / n;
+        double squares = 0;
+        for (const double loss : of) squares += (loss - mean_loss) * (loss - mean_loss);
+        QVERIFY(of.size() >= 2 && squares > 0);
+        QVERIFY(std::abs(result.find("loss")->data[0] / mean_loss - 1) < 1e-12);
+        QVERIFY(std::abs(result.find("loss_error")->data[0] / std::sqrt(squares / (n - 1) / n) - 1) < 1e-9);
     }
 };
 

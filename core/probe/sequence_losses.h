@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/model/tape.h"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace normscope {
+
+/// [sequences] mean loss of each in nat, of a tape whose batch had targets.
+template <class T>
+std::vector<double> sequence_losses(const Tape<T>& tape) {
+    const auto n = static_cast<std::size_t>(tape.length);
+    const HostView<T> losses = tape.view(tape.losses, static_cast<std::size_t>(tape.rows()));
+    std::vector<double> of_sequence;
+    for (std::size_t b = 0; b < static_cast<std::size_t>(tape.sequences); ++b)
+        of_sequence.push_back(mean(losses.data() + b * n, n));
+    return of_sequence;
+}
+
+/// The mean of `count` values from their total, for jackknife().
+inline double mean_of_total(std::span<const double> total, std::size_t count) {
+    return total[0] / static_cast<double>(count);
+}
+
+}  // namespace normscope
