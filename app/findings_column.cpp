@@ -147,15 +147,18 @@ void FindingsColumn::fitHeadline() {
     headline_->setVisible(!shown.title.empty());
     if (shown.title.empty()) return;
     headline_->setGeometry(kIndent, 0, width() - kIndent, height());
-    QStringList sentences;
-    for (const std::string& sentence : {shown.measured, shown.began, shown.gradient})
-        if (!sentence.empty()) sentences << QString::fromStdString(sentence);
     QTextDocument page;
     page.setDefaultFont(headline_->font());
     page.setDocumentMargin(0);
     page.setTextWidth(headline_->width());
     QString html;
-    for (qsizetype count = sentences.size(); count >= 0; --count) {
+    using Sentences = std::vector<std::string>;
+    for (const Sentences& sentences :
+         {Sentences{shown.measured, shown.began, shown.gradient}, Sentences{shown.measured, shown.began},
+          Sentences{shown.measured, shown.brief}, Sentences{shown.measured}, Sentences{}}) {
+        QStringList some;
+        for (const std::string& sentence : sentences)
+            if (!sentence.empty()) some << QString::fromStdString(sentence);
         html = QStringLiteral(
                    "<div style='font-size: %1px; font-weight: 600'>%2</div>"
                    "<div style='font-size: %3px'><b style='color: %4'>%5</b> %6</div>")
@@ -163,7 +166,7 @@ void FindingsColumn::fitHeadline() {
                    .arg(QString::fromStdString(shown.title).toHtmlEscaped())
                    .arg(kText)
                    .arg(nameColour().name(), content_.name.toHtmlEscaped(),
-                        sentences.mid(0, count).join(QStringLiteral(". ")).toHtmlEscaped());
+                        some.join(QStringLiteral(". ")).toHtmlEscaped());
         page.setHtml(html);
         if (page.size().height() <= headline_->height()) break;
     }

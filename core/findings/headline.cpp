@@ -62,10 +62,11 @@ std::string gradient_of(const RunData& run, std::int64_t step) {
     return text;
 }
 
-std::string began_of(const std::vector<Departure>& left) {
+/// `where`: outside what.
+std::string began_of(const std::vector<Departure>& left, const char* where) {
     if (left.empty()) return {};
-    return "First outside the range of runs that learn: " + std::string(left.front().quantity->title) +
-           ", at step " + std::to_string(left.front().step);
+    return std::string("First ") + where + ": " + left.front().quantity->title + ", at step " +
+           std::to_string(left.front().step);
 }
 
 /// Before the outcome.
@@ -75,7 +76,7 @@ Headline departed(const std::vector<Departure>& left) {
     std::string text = "First " + std::string(first.quantity->title) + " (" + number(first.start) + " → " +
                        number(first.value) + "), at step " + std::to_string(first.step);
     if (left.size() > 1) text += "; then " + std::to_string(left.size() - 1) + " more";
-    return {"Outside the range of runs that learn", {}, text, {}};
+    return {"Outside the range of runs that learn", {}, text, text, {}};
 }
 
 }  // namespace
@@ -84,8 +85,13 @@ Headline headline(const RunData& run, std::int64_t step) {
     if (!has_failed(run.outcome)) return {};
     // An outline lacks the first steps.
     const auto left = run.unread ? std::vector<Departure>() : departures(run, step);
-    Headline line = run.outcome.step <= step ? Headline{title_of(run), measured_of(run), began_of(left), {}}
-                                             : departed(left);
+    Headline line = departed(left);
+    if (run.outcome.step <= step)
+        line = {title_of(run),
+                measured_of(run),
+                began_of(left, "outside the range of runs that learn"),
+                began_of(left, "out of its range"),
+                {}};
     if (!line.title.empty() && !run.unread) line.gradient = gradient_of(run, step);
     return line;
 }

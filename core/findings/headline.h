@@ -14,6 +14,7 @@ struct Headline {
     std::string title;     ///< "Stalled at the unigram entropy"
     std::string measured;  ///< the values that the outcome is decided from
     std::string began;     ///< what left the range of runs that learn first, and when
+    std::string brief;     ///< the same for narrow places: "First out of its range: …, at step 2"
     std::string gradient;  ///< its ratio at the first and the last step
 
     bool operator==(const Headline&) const = default;

@@ -133,6 +133,8 @@ class RemediesTest : public QObject {
         QCOMPARE(headline(run).began,
                  std::string(
                      "First outside the range of runs that learn: gradient, first ÷ last layer, at step 3"));
+        QCOMPARE(headline(run).brief,
+                 std::string("First out of its range: gradient, first ÷ last layer, at step 3"));
         // Scrubbed to before its end: what has happened by then.
         QVERIFY(headline(run, 2).title.empty());
         line = headline(run, 3);
