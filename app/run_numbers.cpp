@@ -45,25 +45,6 @@ BandNumber missing(const QString& caption, const QString& what, const QString& w
     return {QStringLiteral("–"), {}, caption, {}, text("%1: %2").arg(what, why)};
 }
 
-BandNumber loss(const PanelInput& input, const RunData& run) {
-    const QString what = text("Loss");
-    const auto step = shownStep(input, run);
-    const QString caption = input.exploring || !step ? text("loss") : text("loss, step %1").arg(*step);
-    if (!step || run.steps.rows() == 0)
-        return missing(caption, what, text("measured from the first step of training on"));
-    const auto value = lossAt(run, *step);
-    const std::int64_t last = run.steps.step.back();
-    if (!value)
-        return missing(caption, what,
-                       run.unread     ? text("not read from the file yet")
-                       : *step > last ? text("the run has no step after %1").arg(last)
-                                      : text("step %1 is not recorded").arg(*step));
-    const QString tip =
-        text("Loss at step %1: %2 nat\nMean cross-entropy of the step's training batch, before the update");
-    return {
-        widgets::lossText(*value), text("nat"), caption, {}, tip.arg(*step).arg(widgets::numberText(*value))};
-}
-
 /// The run's own sample that a panel of this input shows.
 std::optional<ShownSample> sampleOf(const PanelInput& input, std::size_t run, const std::string& probe) {
     for (const ShownSample& shown : widgets::shownSamples(input, probe))
@@ -78,6 +59,45 @@ void place(BandNumber& number, const PanelInput& input, const ShownSample& shown
     number.draft = shown.kind == widgets::LineKind::Draft;
     if (number.draft)
         number.tip += u'\n' + text("A first estimate, on part of the batch or of the knobs before");
+}
+
+/// Before training: that of the sample of the gradients.
+BandNumber heldOutLoss(const PanelInput& input, std::size_t run) {
+    const QString caption = text("held-out loss");
+    const auto shown = sampleOf(input, run, "gradients");
+    const NamedArray* loss = shown ? shown->sample->find("loss") : nullptr;
+    if (!loss || loss->data.size() != 1)
+        return missing(caption, text("Loss"), widgets::whyMissing(input, run, "gradients"));
+    const NamedArray* error = shown->sample->find("loss_error");
+    BandNumber number{
+        widgets::lossText(loss->data[0]),
+        text("nat"),
+        caption,
+        {},
+        text("Loss at step %1: %2 nat\nMean cross-entropy of the held-out batch; ± over its sequences")
+            .arg(shown->sample->step)
+            .arg(error ? withError(loss->data[0], error->data, 0) : widgets::numberText(loss->data[0]))};
+    place(number, input, *shown);
+    return number;
+}
+
+BandNumber loss(const PanelInput& input, std::size_t index) {
+    const RunData& run = *input.runs[index];
+    const QString what = text("Loss");
+    const auto step = shownStep(input, run);
+    if (input.exploring || !step || run.steps.rows() == 0) return heldOutLoss(input, index);
+    const QString caption = text("loss, step %1").arg(*step);
+    const auto value = lossAt(run, *step);
+    const std::int64_t last = run.steps.step.back();
+    if (!value)
+        return missing(caption, what,
+                       run.unread     ? text("not read from the file yet")
+                       : *step > last ? text("the run has no step after %1").arg(last)
+                                      : text("step %1 is not recorded").arg(*step));
+    const QString tip =
+        text("Loss at step %1: %2 nat\nMean cross-entropy of the step's training batch, before the update");
+    return {
+        widgets::lossText(*value), text("nat"), caption, {}, tip.arg(*step).arg(widgets::numberText(*value))};
 }
 
 /// "layer 12" of the recipe, for a number without a sample.
@@ -146,7 +166,7 @@ std::optional<double> lossAt(const RunData& run, std::int64_t step) {
 }
 
 std::vector<BandNumber> runNumbers(const PanelInput& growth, const PanelInput& gradients, std::size_t run) {
-    return {loss(growth, *growth.runs[run]), rms(growth, run), gradient(gradients, run)};
+    return {loss(gradients, run), rms(growth, run), gradient(gradients, run)};
 }
 
 }  // namespace normscope::app

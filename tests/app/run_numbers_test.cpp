@@ -100,19 +100,26 @@ class RunNumbersTest : public QObject {
         QVERIFY(numbersOf(inputAt(run))[1].note.isEmpty());
     }
 
-    void beforeTrainingThereIsNoLoss() {
+    void beforeTrainingTheLossIsThatOfTheHeldOutBatch() {
         RunData run = trained();
         run.steps = {};
         run.outcome = {};
         PanelInput input = inputAt(run);
         input.exploring = true;
+        auto& arrays = run.probes["gradients"].front().arrays;
+        arrays.push_back({"loss", {}, {3.6412}, {}, "nat"});
+        arrays.push_back({"loss_error", {}, {0.021}, {}, "nat"});
         const auto numbers = numbersOf(input);
-        QCOMPARE(numbers[0].value, QString("–"));
-        QCOMPARE(numbers[0].caption, QString("loss"));
-        QCOMPARE(numbers[0].tip, QString("Loss: measured from the first step of training on"));
+        QCOMPARE(numbers[0].value, QString("3.64"));
+        QCOMPARE(numbers[0].unit, QString("nat"));
+        QCOMPARE(numbers[0].caption, QString("held-out loss"));
+        QVERIFY2(numbers[0].tip.startsWith("Loss at step 0: 3.641 ± 0.021 nat\n"),
+                 qPrintable(numbers[0].tip));
         QCOMPARE(numbers[1].value, QString("4.9"));
         QCOMPARE(numbers[2].value, QString("3.2"));
         QVERIFY(numbers[1].note.isEmpty());
+        arrays.resize(arrays.size() - 2);  // a sample of an earlier version
+        QCOMPARE(numbersOf(input)[0].value, QString("–"));
     }
 
     void valuesThatAreNotFiniteAreWords() {
