@@ -182,14 +182,10 @@ int run_remedies(const RemediesOptions& options) {
     }
     const Headline title = headline(run);
     const FirstSteps own = first_steps(run, draft_steps(*run.recipe.get()));
-    json out = {{"run", run.name},
-                {"state", run_state_word(run.outcome.state)},
-                {"headline", title.title},
-                {"measured", title.measured},
-                {"began", title.began},
-                {"gradient", title.gradient},
-                {"losses", list(own.loss)},
-                {"gradients", list(own.gradient)},
+    json out = {{"run", run.name},          {"state", run_state_word(run.outcome.state)},
+                {"headline", title.title},  {"measured", title.measured},
+                {"began", title.began},     {"gradient", title.gradient},
+                {"losses", list(own.loss)}, {"gradients", list(own.gradient)},
                 {"remedies", json::array()}};
     for (std::size_t i = 0; i < trials.size(); ++i) {
         const auto at = std::find(order.begin(), order.end(), i);

@@ -48,8 +48,8 @@ enum class Glyph {
 /// Draws inside the largest centred square of `rect`.
 void paintGlyph(QPainter& painter, const QRectF& rect, Glyph glyph, const QColor& colour);
 
-/// The state of a run: ○ ready, an arc running, ✓ finished, ✕ diverged, a step down collapsed, ▬ stalled, ⏸
-/// interrupted, ! failed.
+/// The state of a run: ○ ready, an arc running, ✓ finished, ✕ diverged, a step down collapsed, ▬ stalled,
+/// ⏸ interrupted, ! failed.
 Glyph outcomeGlyph(RunState state);
 /// The word for it, translated.
 QString outcomeWord(RunState state);
