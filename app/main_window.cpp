@@ -217,6 +217,9 @@ void MainWindow::buildLayout() {
     column->addWidget(transport_);
     column->addWidget(presentation_->foot());
     setCentralWidget(all);
+    // The first focus: of no button, which would keep Space, the key of the training, for itself.
+    all->setFocusPolicy(Qt::ClickFocus);
+    all->setFocus();
     pulse_ = new Pulse(this);
 
     // The window's actions handle Space and Ctrl+K, also while the bars are hidden.

@@ -75,6 +75,16 @@ class WindowKeysTest : public QObject {
     }
 
     /// Home and End are the first and the newest step; they change no knob that has the focus.
+    /// No button has the focus when the window opens: it would take Space for itself.
+    void spaceTrainsBeforeAnyClick() {
+        WindowBench b;
+        b.makeSmall(4);
+        QWidget* focused = QApplication::focusWidget();
+        QVERIFY(focused && b.window->isAncestorOf(focused));
+        QTest::keyClick(focused, Qt::Key_Space);
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.run(0).steps.rows() == 4, 20000);
+    }
+
     void homeAndEndShowStepsAndChangeNoKnob() {
         WindowBench b;
         b.makeSmall(4);
