@@ -191,7 +191,7 @@ class WindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && curve(b.cell("growth"), "Pre-LN").y == before, 20000);
     }
 
-    /// Beside the layers, the gradients that the panel of gradients draws; at one place in both sizes.
+    /// Next to the layers, the gradients that the panel of gradients draws; at one place in both sizes.
     void theStackShowsTheGradientsOfAllRuns() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.run(1).probes.count("gradients"), 20000);
@@ -200,18 +200,18 @@ class WindowTest : public QObject {
             const ProbeResult* sample = b.run(run).sample_of("gradients", 0);
             return widgets::numberText(sample->find("hidden")->data.front());
         };
-        const auto told = [&](int run, const char* name) {
+        const auto shown_text = [&](int run, const char* name) {
             return stack->ribbonView()->accessibleDescription().contains(
                 QStringLiteral("%1 at step 0: ‖∂L/∂h‖ %2 at the embedding").arg(name, firstOf(run)));
         };
-        QTRY_VERIFY(told(0, "Pre-LN") && told(1, "Post-LN"));
+        QTRY_VERIFY(shown_text(0, "Pre-LN") && shown_text(1, "Post-LN"));
         QCOMPARE(stack->subtitle(), QString("Pre-LN, 12 layers"));
         // Also where no panel draws them.
         b.cell("gradients")->setPanel("tokens");
         const QString before = firstOf(0);
         b.lab().commitKey("stack.residual_step", 0.1);
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact() && firstOf(0) != before, 20000);
-        QTRY_VERIFY(told(0, "Pre-LN") && told(1, "Post-LN"));
+        QTRY_VERIFY(shown_text(0, "Pre-LN") && shown_text(1, "Post-LN"));
         b.lab().selectRun(1);
         QCOMPARE(stack->subtitle(), QString("Post-LN, 12 layers"));
         for (const QSize size : {QSize(1440, 900), QSize(1920, 1080)}) {

@@ -27,7 +27,7 @@ struct RunLabel {
 };
 
 /// One run or group: sample of its line, name, number of runs, differences; at the right end its outcome as
-/// glyph and word. Its width does not depend on the outcome. Where all do not fit the word is left out first,
+/// glyph and word. Its width does not depend on the outcome. Where all do not fit the word is omitted first,
 /// then the differences: the tooltip has all of them, the findings band has the outcome.
 class RunChip : public QAbstractButton {
     Q_OBJECT

@@ -164,14 +164,14 @@ void RunStrip::showGlyphsOrTexts() {
         full += chip->leastWidth(true) + kTightGap;
         least += chip->leastWidth(false) + kTightGap;
     }
-    const int room = width() - layout()->minimumSize().width() + scroll_->minimumSizeHint().width() +
-                     search_->sizeHint().width() + compare_->sizeHint().width();
+    const int space = width() - layout()->minimumSize().width() + scroll_->minimumSizeHint().width() +
+                      search_->sizeHint().width() + compare_->sizeHint().width();
     const int glyph = BarButton::kCompactWidth, search = search_->fullWidth(),
               compare = compare_->fullWidth();
-    search_->setCompact(wanted > room - search - compare);
-    compare_->setCompact(wanted > room - glyph - compare);
+    search_->setCompact(wanted > space - search - compare);
+    compare_->setCompact(wanted > space - glyph - compare);
     runs_->setSpacing(compare_->isCompact() ? kTightGap : kGap);
-    const bool saves = full - kTightGap > room - 2 * glyph && least - kTightGap <= room - 2 * glyph;
+    const bool saves = full - kTightGap > space - 2 * glyph && least - kTightGap <= space - 2 * glyph;
     for (RunChip* chip : chips_) chip->setOutcomeShown(!saves);
 }
 

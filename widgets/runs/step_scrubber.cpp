@@ -200,8 +200,8 @@ QRectF StepScrubber::laneRect(std::size_t lane) const {
 }
 
 QRectF StepScrubber::sampleRect(std::size_t lane) const {
-    const QRectF beside = laneRect(lane);
-    return {kSampleLeft, beside.top(), kSample * text_px_ / 11, beside.height()};
+    const QRectF lane_at = laneRect(lane);
+    return {kSampleLeft, lane_at.top(), kSample * text_px_ / 11, lane_at.height()};
 }
 
 QRectF StepScrubber::outcomeRect(const StepMark& mark) const {

@@ -32,7 +32,7 @@ double gradientWidth(double gradient, double most);
 QPainterPath ribbonShape(const std::vector<double>& gradient, double x, double most,
                          const std::function<double(int)>& y);
 
-/// The layers (from 1) that have room for a label at an axis of D layers: the last, and of the others every
+/// The layers (from 1) that have space for a label at an axis of D layers: the last, and of the others every
 /// second, or each where they are few, or fewer where there are many; all at least `apart` pixels apart and
 /// above the axis's lower end.
 std::vector<int> labelledLayers(int depth, double height, double apart);

@@ -75,9 +75,9 @@ int RibbonView::depth() const {
 }
 
 std::vector<std::size_t> RibbonView::shown() const {
-    const auto room = std::max<std::size_t>(1, static_cast<std::size_t>(area().width() / kPitch));
+    const auto space = std::max<std::size_t>(1, static_cast<std::size_t>(area().width() / kPitch));
     std::vector<std::size_t> shown;
-    for (std::size_t i = 0; i < std::min(room, ribbons_.size()); ++i) shown.push_back(i);
+    for (std::size_t i = 0; i < std::min(space, ribbons_.size()); ++i) shown.push_back(i);
     if (!shown.empty() && selected_ >= shown.size() && selected_ < ribbons_.size()) shown.back() = selected_;
     return shown;
 }
@@ -137,7 +137,7 @@ void RibbonView::mousePressEvent(QMouseEvent* event) {
     if (event->button() != Qt::LeftButton) return event->ignore();
     const double at = event->position().y(), layer = layerAt(at);
     dragged_ = true;
-    // Beside the frame, it jumps so that its middle is at the pointer.
+    // Next to the frame, it jumps so that its middle is at the pointer.
     const bool inside = frame().top() <= at && at <= frame().bottom();
     grip_ = inside ? layer - first_ : (last_ + 1 - first_) / 2.0;
     if (!inside) Q_EMIT firstAsked(layer - grip_);

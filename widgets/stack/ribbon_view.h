@@ -9,7 +9,7 @@ namespace normscope::widgets {
 
 /// ‖∂L/∂h‖ through all layers, a vertical ribbon each run or group, the embedding at the bottom: the selected
 /// one in full strength, the others lighter. Where not all fit, the selected one is among those shown. A
-/// frame marks the layers in view; dragging it, or a click beside it, asks for other ones.
+/// frame marks the layers in view; dragging it, or a click next to it, asks for other ones.
 class RibbonView : public QWidget {
     Q_OBJECT
   public:

@@ -8,7 +8,7 @@
 namespace normscope::widgets {
 
 /// The geometry of the stack view in pixels, output on top: a header, the ribbons of all layers on the left,
-/// the layers in view beside them, a legend. Its height is the same for every stack, and so is the place of
+/// the layers in view next to them, a legend. Its height is the same for every stack, and so is the place of
 /// everything but the layers in view, so that a depth that is dragged moves nothing around it.
 ///
 /// The view holds kLayersInView whole layers and, at the ends of the scroll range, the embedding below them

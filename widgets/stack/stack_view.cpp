@@ -131,7 +131,7 @@ QSize StackView::minimumSizeHint() const {
     return sizeHint();
 }
 
-/// Places everything anew for another depth, scroll position or width.
+/// Places everything again for another depth, scroll position or width.
 void StackView::arrange() {
     layout_ = layoutStack(spec_.depth, layout_.scroll, width());
     ribbon_view_->setGeometry(layout_.ribbons().toRect());
@@ -201,9 +201,9 @@ QString StackView::subtitle() const {
         QFont small = font();
         small.setPixelSize(11);
         const QFontMetricsF metrics(small);
-        const double room = menu_button_->x() - subtitleX();
+        const double space = menu_button_->x() - subtitleX();
         for (const QString& text : {run->name + QStringLiteral(", ") + kind, run->name})
-            if (metrics.horizontalAdvance(text) <= room) return text;
+            if (metrics.horizontalAdvance(text) <= space) return text;
     }
     return kind;
 }

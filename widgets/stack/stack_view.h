@@ -15,7 +15,7 @@ class GlyphButton;
 class NormChip;
 class RibbonView;
 
-/// The stack as a diagram, output on top: ‖∂L/∂h‖ through all layers as ribbons on the left, beside them the
+/// The stack as a diagram, output on top: ‖∂L/∂h‖ through all layers as ribbons on the left, next to them the
 /// layers in view with their norms, the embedding below and final norm and head above them. The residual
 /// stream is as wide as the selected run's gradient at that height. A chip switches a norm. The wheel
 /// scrolls. Keyboard: Up and Down move over the sub-layers, PageUp and PageDown over the layers, Home and End
@@ -41,7 +41,7 @@ class StackView : public QWidget {
     RibbonView* ribbonView() const { return ribbon_view_; }
     /// The chip of a norm of a layer in view, else nullptr.
     NormChip* chip(int layer, Sublayer kind, NormPlace place) const;
-    /// Beside the title: "Post-LN, 12 layers", "DeepNorm ×3, median", or the part of it that fits.
+    /// Next to the title: "Post-LN, 12 layers", "DeepNorm ×3, median", or the part of it that fits.
     QString subtitle() const;
 
     QSize sizeHint() const override;
@@ -105,7 +105,7 @@ class StackView : public QWidget {
     std::size_t selected_ribbon_ = 0;
     int layer_ = 0, hovered_ = -1;
     Sublayer kind_ = Sublayer::Attention;
-    int wheel_ = 0;  ///< eighths of a degree turned since the last step
+    int wheel_ = 0;  ///< eighths of a degree of rotation since the last step
 };
 
 }  // namespace normscope::widgets

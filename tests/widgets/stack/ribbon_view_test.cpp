@@ -103,7 +103,7 @@ class RibbonViewTest : public QObject {
         QVERIFY(!b.view.grab().isNull());
     }
 
-    /// A deeper run beside the selected one: one axis, so that every ribbon is at its layers.
+    /// A deeper run next to the selected one: one axis, so that every ribbon is at its layers.
     void theAxisIsThatOfTheDeepestRun() {
         Bench b;
         b.view.setRibbons({ribbon(0, 12, 0.1), ribbon(1, 24, 0.1)}, 0);

@@ -384,7 +384,7 @@ class StackViewTest : public QObject {
         QCOMPARE(b.view.subtitle(), QString("Pre-LN, 12 layers"));
         b.view.setRibbons({ribbon("Pre-LN", 0, 12, 1), ribbon("DeepNorm ×3", 1, 12, 1, 3)}, 1);
         QCOMPARE(b.view.subtitle(), QString("DeepNorm ×3, median"));
-        // What does not fit is left out, not cut.
+        // What does not fit is omitted, not cut.
         b.view.setRibbons({ribbon("Post-LN, Δt 0.2, lr 0.003", 0, 12, 1)}, 0);
         QCOMPARE(b.view.subtitle(), QString("Post-LN, Δt 0.2, lr 0.003"));
         b.view.setRibbons({ribbon(QString(80, u'x'), 0, 12, 1)}, 0);
