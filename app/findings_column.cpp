@@ -19,7 +19,7 @@ namespace normscope::app {
 namespace {
 
 constexpr int kRule = 3, kIndent = 12;  // px, the rule and the left edge of the texts
-constexpr int kGap = 12, kUnitGap = 4;  // between numbers, before a unit
+constexpr int kGap = 8, kUnitGap = 4;   // between numbers, before a unit
 constexpr int kLeastCell = 76;          // "loss, step 888" does not shift its neighbours
 constexpr int kSmall = 11, kText = 12, kTitle = 14, kNumber = 20;
 constexpr int kNumberTop = 14, kCaptionTop = 41, kNoteTop = 56, kLine = 15;

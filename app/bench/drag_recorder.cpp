@@ -22,6 +22,7 @@ DragRecorder::DragRecorder(MainWindow& window) : window_(window) {
     auto* knobs = window.findChild<widgets::KnobPanel*>();
     connect(knobs, &widgets::KnobPanel::keyChanging, this, &DragRecorder::valueChanged);
     connect(knobs, &widgets::KnobPanel::keyCommitted, this, &DragRecorder::valueChanged);
+    connect(knobs, &widgets::KnobPanel::runKeyCommitted, this, &DragRecorder::valueChanged);
     connect(window.lab(), &Lab::explorationRequested, this, &DragRecorder::requested);
     connect(window.lab(), &Lab::frameArrived, this, &DragRecorder::arrived);
     // The panels were connected before: their figures are those of the frame.

@@ -107,7 +107,10 @@ class FindingsBandTest : public QObject {
             QCOMPARE(shown.hue, run);
             const double rms = b.run(run).sample_of("growth", 0)->find("rms")->data.back();
             const double ratio = gradient_ratio(b.run(run).sample_of("gradients", 0)->find("hidden")->data);
-            QCOMPARE(number(b, std::size_t(run), 0), QString("–"));
+            const double loss = b.run(run).sample_of("gradients", 0)->find("loss")->data.front();
+            QCOMPARE(number(b, std::size_t(run), 0), QString::number(loss, 'f', 2));
+            QVERIFY(loss > b.run(run).ln_vocab && loss < b.run(run).ln_vocab + 1);  // nothing is learned yet
+            QCOMPARE(shown.numbers[0].caption, QString("held-out loss"));
             QCOMPARE(number(b, std::size_t(run), 1), QString::number(rms, 'f', 1));
             QCOMPARE(number(b, std::size_t(run), 2), QString::number(ratio, 'f', 1));
             QCOMPARE(shown.numbers[2].caption, QString("gradient, layer 1 ÷ 12"));
@@ -120,7 +123,7 @@ class FindingsBandTest : public QObject {
             }
         }
         const FindingsColumn& first = *bandOf(b)->columns().front();
-        QVERIFY(first.tipAt(QPoint(20, 30)).startsWith("Loss: "));
+        QVERIFY(first.tipAt(QPoint(20, 30)).startsWith("Loss at step 0: "));
         QVERIFY(
             first.tipAt(QPoint(110, 30)).startsWith("RMS of the hidden state after layer 12 at step 0: "));
         QVERIFY(bandOf(b)->more().isEmpty());

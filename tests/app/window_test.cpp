@@ -20,6 +20,7 @@
 
 #include <QClipboard>
 #include <QComboBox>
+#include <QFontDatabase>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
@@ -78,6 +79,13 @@ class WindowTest : public QObject {
     std::unique_ptr<test::WarningsFail> warnings_;
 
   private Q_SLOTS:
+    void initTestCase() {
+        // The program's font (app/main.cpp): what fits into a header depends on it.
+        QVERIFY2(QFontDatabase::hasFamily("Inter"), "fonts-inter is not installed");
+        QFont font("Inter");
+        font.setPixelSize(13);
+        QApplication::setFont(font);
+    }
     void init() { warnings_ = std::make_unique<test::WarningsFail>(); }
     void cleanup() {
         warnings_->check();
