@@ -17,9 +17,10 @@ namespace {
 using namespace std::chrono_literals;
 
 // During a drag.
-constexpr auto kBackwardInterval = 45ms;
-constexpr auto kBackwardPatience = 200ms;
-constexpr auto kRest = 25ms;        // more than between two moves of a mouse
+constexpr auto kBackwardInterval = 80ms;
+constexpr auto kBackwardPatience = 500ms;
+constexpr auto kRest = 60ms;        // more than between two moves that change a value
+constexpr auto kBurst = 100ms;      // more than between two notches of a wheel or repeats of a key
 constexpr int kDraftSequences = 2;  // the fewest with an error bar
 
 double milliseconds(std::chrono::steady_clock::duration d) {
@@ -79,6 +80,8 @@ void EngineWorker::takeExploreRequest() {
         cancel_ = false;
     }
     answered_ = request.generation;
+    // Notches of a wheel and repeated keys are edits of their own: the whole batch waits for their end too.
+    request.dragging |= Clock::now() - last_explored_ < kBurst;
     last_explored_ = Clock::now();
     try {
         answer(request);
