@@ -25,10 +25,15 @@ bool usable(double value) {
 }
 
 /// 1/t, 1, t with t the largest of 2, 5, 10, 100, 1000, … within the span: a strip has space for three
-/// labels.
+/// labels. Both are powers where they leave 0.01 … 100.
 std::vector<NamedTick> stripTicks(double span) {
-    const double t = span >= 10 ? std::pow(10, std::floor(std::log10(span))) : span >= 5 ? 5 : 2;
-    return {{1 / t, powerText(brief(1 / t)), false}, {1, "1", false}, {t, powerText(brief(t)), false}};
+    const double decade = std::floor(std::log10(span));
+    const double t = span >= 10 ? std::pow(10, decade) : span >= 5 ? 5 : 2;
+    const auto text = [&](double value, const char* sign) {
+        return t > 100 ? powerText(QString("1e%1%2").arg(sign).arg(static_cast<int>(decade)))
+                       : powerText(brief(value));
+    };
+    return {{1 / t, text(1 / t, "-"), false}, {1, "1", false}, {t, text(t, ""), false}};
 }
 
 struct Extent {

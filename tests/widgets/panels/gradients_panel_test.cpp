@@ -40,6 +40,13 @@ class GradientsPanelTest : public QObject {
         QCOMPARE(f.plots[1].curves[0].y[2], 2e-9);
         QCOMPARE(f.plots[1].y.ticks.front().label, "10⁻⁸");
         QCOMPARE(f.plots[1].y.ticks.back().label, "10⁸");
+        // Both ends in one notation, also where a decimal would be short.
+        const RunData c = withGradients("Peri-LN", {9, 9, 4e-4, 9, 4}, {1, 1, 1, 1});
+        input.runs = {&a, &c};
+        const Plot strip = buildGradients(input).plots[1];
+        QCOMPARE(strip.y.ticks.front().label, "10⁻³");
+        QCOMPARE(strip.y.ticks.back().label, "10³");
+        input.runs = {&a, &b};
         QVERIFY(f.summary.contains("Post-LN: gradient changes by a factor of 4×10⁻⁹ from layer 2 to 1"));
 
         input.options = {{"quantity", "params"}};
