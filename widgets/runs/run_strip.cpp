@@ -38,6 +38,11 @@ class ScrolledRow : public QScrollArea {
     QSize minimumSizeHint() const override { return {120, 0}; }
 
   protected:
+    /// A scroll area does not ask for another size when its content does.
+    bool eventFilter(QObject* watched, QEvent* event) override {
+        if (watched == widget() && event->type() == QEvent::LayoutRequest) updateGeometry();
+        return QScrollArea::eventFilter(watched, event);
+    }
     void wheelEvent(QWheelEvent* event) override {
         const QPoint wheel = event->angleDelta();
         QScrollBar* bar = horizontalScrollBar();

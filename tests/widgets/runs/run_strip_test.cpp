@@ -72,6 +72,23 @@ class RunStripTest : public QObject {
         QCOMPARE(b.strip.findChild<QLineEdit*>("runName")->text(), QStringLiteral("Post-LN"));
     }
 
+    /// The row grows with its chips, also where they change after it was laid out (a font at the first show).
+    void theRowFollowsItsChips() {
+        Bench b;
+        std::vector<RunLabel> four;
+        for (int i = 0; i < 4; ++i) four.push_back({QString::number(i), "A", i, "", RunState::Finished, ""});
+        b.strip.setRuns(four);
+        QTRY_VERIFY(b.strip.chips().back()->isVisible());
+        for (RunChip* chip : b.strip.chips()) {
+            RunLabel label = chip->run();
+            label.name = QStringLiteral("Post-LN · Init");
+            chip->setRun(label);
+        }
+        const QWidget* row = b.strip.chips().front()->parentWidget();
+        QTRY_VERIFY(row->width() >= row->minimumSizeHint().width());
+        QTRY_COMPARE(row->visibleRegion().boundingRect().width(), row->width());
+    }
+
     /// The left part is as wide as the column below it, and chips begin right of it.
     void chipsBeginAtTheCentre() {
         Bench b;
