@@ -18,18 +18,19 @@ namespace {
 
 constexpr int kHeadline = 40, kNumber = 112;  // px
 
-/// Of the step table, or before training of the probe; nullopt where the step was not recorded.
+/// Of the probe's sample, as in the plot of gradients; where the step has none, of the step table (training
+/// batch); nullopt where it was not recorded either.
 std::optional<double> gradientRatio(const RunData& run, qint64 step) {
+    const ProbeResult* sample = run.sample_of("gradients", step);
+    const NamedArray* hidden = sample ? sample->find("hidden") : nullptr;
+    if (hidden && hidden->data.size() >= 3)
+        if (const double ratio = gradient_ratio(hidden->data); !std::isnan(ratio) || sample->only().empty())
+            return ratio;
     const auto& steps = run.steps.step;
     const auto at = std::find(steps.begin(), steps.end(), step);
     const auto* column = run.steps.find("grad_ratio");
-    if (column && at != steps.end()) return (*column)[static_cast<std::size_t>(at - steps.begin())];
-    const ProbeResult* sample = run.sample_of("gradients", step);
-    const NamedArray* hidden = sample ? sample->find("hidden") : nullptr;
-    if (!hidden || hidden->data.size() < 3) return std::nullopt;
-    const double ratio = gradient_ratio(hidden->data);
-    if (std::isnan(ratio) && !sample->only().empty()) return std::nullopt;  // its ends were not measured
-    return ratio;
+    if (!column || at == steps.end()) return std::nullopt;
+    return (*column)[static_cast<std::size_t>(at - steps.begin())];
 }
 
 QString shareOf(double ratio) {
@@ -120,7 +121,7 @@ void PresentationHead::setHeadline(const QString& text) {
 
 void PresentationHead::setStep(qint64 step, qint64 planned) {
     number_->setText(QString::number(step));
-    of_->setText(tr("step\nof %1").arg(planned));
+    of_->setText(tr("step\nof %1").arg(planned + 1));  // steps are counted from 0
     const auto digits = QString::number(std::max(step, planned)).size();
     box_->setFixedWidth(QFontMetrics(number_->font()).horizontalAdvance(QString(digits, QLatin1Char('0'))) +
                         of_->sizeHint().width() + 24);

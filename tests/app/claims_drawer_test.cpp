@@ -12,6 +12,7 @@
 #include "app/window_claims.h"
 #include "core/claims/claims.h"
 #include "legibility.h"
+#include "program_font.h"
 #include "widgets/knobs/knob_panel.h"
 #include "widgets/knobs/knob_row.h"
 #include "widgets/panels/panel_registry.h"
@@ -19,7 +20,6 @@
 
 #include <QApplication>
 #include <QComboBox>
-#include <QFontDatabase>
 #include <QImage>
 #include <QLabel>
 #include <QLineEdit>
@@ -81,13 +81,7 @@ QString row(const WindowBench& b, const QString& id) {
 class ClaimsDrawerTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    void initTestCase() {
-        // The program's font (app/main.cpp); without it the widths are another font's.
-        QVERIFY2(QFontDatabase::hasFamily("Inter"), "fonts-inter is not installed");
-        QFont font("Inter");
-        font.setPixelSize(13);
-        QApplication::setFont(font);
-    }
+    void initTestCase() { test::useProgramFont(); }
 
     void everyVerdictHasItsShape() {
         std::set<QByteArray> shapes;

@@ -10,13 +10,13 @@
 #include "core/model/gradient_ratio.h"
 #include "core/recipe/presets.h"
 #include "core/run/story.h"
+#include "program_font.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/palette_theme.h"
 #include "window_bench.h"
 
 #include <QAbstractButton>
-#include <QFontDatabase>
 #include <QLabel>
 #include <QMenu>
 #include <QSignalSpy>
@@ -83,13 +83,7 @@ class FindingsBandTest : public QObject {
     std::unique_ptr<test::WarningsFail> warnings_;
 
   private Q_SLOTS:
-    void initTestCase() {
-        // The program's font (app/main.cpp); without it the widths are another font's.
-        QVERIFY2(QFontDatabase::hasFamily("Inter"), "fonts-inter is not installed");
-        QFont font("Inter");
-        font.setPixelSize(13);
-        QApplication::setFont(font);
-    }
+    void initTestCase() { test::useProgramFont(); }
     void init() { warnings_ = std::make_unique<test::WarningsFail>(); }
     void cleanup() {
         warnings_->check();

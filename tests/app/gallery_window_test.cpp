@@ -17,6 +17,7 @@
 #include "core/backend/devices.h"
 #include "core/run/sweep_folder.h"
 #include "legibility.h"
+#include "program_font.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/plots/plot_view.h"
 #include "window_bench.h"
@@ -28,7 +29,6 @@
 #include <QComboBox>
 #include <QDir>
 #include <QFile>
-#include <QFontDatabase>
 #include <QHeaderView>
 #include <QImage>
 #include <QLabel>
@@ -187,13 +187,7 @@ class GalleryWindowTest : public QObject {
     std::unique_ptr<test::WarningsFail> warnings_;
 
   private Q_SLOTS:
-    void initTestCase() {
-        // The program's font (app/main.cpp); without it the widths are another font's.
-        QVERIFY2(QFontDatabase::hasFamily("Inter"), "fonts-inter is not installed");
-        QFont font("Inter");
-        font.setPixelSize(13);
-        QApplication::setFont(font);
-    }
+    void initTestCase() { test::useProgramFont(); }
     void init() { warnings_ = std::make_unique<test::WarningsFail>(); }
     void cleanup() {
         warnings_->check();

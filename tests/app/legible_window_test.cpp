@@ -3,6 +3,7 @@
 #include "core/backend/devices.h"
 #include "core/run/sweep_folder.h"
 #include "legibility.h"
+#include "program_font.h"
 #include "small_recipe.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/knobs/knob.h"
@@ -11,7 +12,6 @@
 #include "window_bench.h"
 
 #include <QAction>
-#include <QFontDatabase>
 #include <QSignalSpy>
 
 using namespace normscope;
@@ -41,13 +41,7 @@ class LegibleWindowTest : public QObject {
     }
 
   private Q_SLOTS:
-    void initTestCase() {
-        // The program's font (app/main.cpp); without it the widths are another font's.
-        QVERIFY2(QFontDatabase::hasFamily("Inter"), "fonts-inter is not installed");
-        QFont font("Inter");
-        font.setPixelSize(13);
-        QApplication::setFont(font);
-    }
+    void initTestCase() { test::useProgramFont(); }
     void init() { warnings_ = std::make_unique<test::WarningsFail>(); }
     void cleanup() {
         warnings_->check();

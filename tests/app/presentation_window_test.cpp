@@ -4,6 +4,7 @@
 #include "app/story_strip.h"
 #include "core/recipe/presets.h"
 #include "legibility.h"
+#include "program_font.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/knobs/knob_slider.h"
 #include "widgets/runs/run_strip.h"
@@ -12,7 +13,6 @@
 #include "window_bench.h"
 
 #include <QAbstractButton>
-#include <QFontDatabase>
 #include <QLabel>
 #include <QSignalSpy>
 #include <QToolButton>
@@ -49,13 +49,7 @@ void verifyApart(const QWidget& window, const QList<QWidget*>& parts) {
 class PresentationWindowTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    void initTestCase() {
-        // The program's font (app/main.cpp); without it the widths are another font's.
-        if (!QFontDatabase::hasFamily("Inter")) return;
-        QFont font("Inter");
-        font.setPixelSize(13);
-        QApplication::setFont(font);
-    }
+    void initTestCase() { test::useProgramFont(); }
 
     void onlyLargePartsAreShown_data() {
         QTest::addColumn<QSize>("size");

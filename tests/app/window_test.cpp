@@ -3,6 +3,7 @@
 #include "app/command_search.h"
 #include "app/export_dialog.h"
 #include "app/help_drawer.h"
+#include "program_font.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/diff_list.h"
@@ -20,7 +21,6 @@
 
 #include <QClipboard>
 #include <QComboBox>
-#include <QFontDatabase>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
@@ -79,13 +79,7 @@ class WindowTest : public QObject {
     std::unique_ptr<test::WarningsFail> warnings_;
 
   private Q_SLOTS:
-    void initTestCase() {
-        // The program's font (app/main.cpp): what fits into a header depends on it.
-        QVERIFY2(QFontDatabase::hasFamily("Inter"), "fonts-inter is not installed");
-        QFont font("Inter");
-        font.setPixelSize(13);
-        QApplication::setFont(font);
-    }
+    void initTestCase() { test::useProgramFont(); }
     void init() { warnings_ = std::make_unique<test::WarningsFail>(); }
     void cleanup() {
         warnings_->check();
