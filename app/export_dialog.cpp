@@ -73,6 +73,7 @@ ExportDialog::ExportDialog(std::shared_ptr<const widgets::Figure> figure, const 
     ratio_ = check(tr("Strip of ratios"), true, "exportRatio");
     ratio_->setEnabled(std::any_of(figure_->plots.begin(), figure_->plots.end(),
                                    [](const widgets::Plot& plot) { return plot.is_ratio; }));
+    ratio_->setChecked(ratio_->isEnabled());  // else the specification would ask for a strip of its own
     outlines_ = check(tr("Text as outlines"), false, "exportOutlines");
     with_spec_ = check(tr("Specification (.json) next to it"), !spec_.sessions.isEmpty(), "exportSpec");
     with_spec_->setEnabled(!spec_.sessions.isEmpty());

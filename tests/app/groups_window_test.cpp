@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Runs that differ in the seed alone: one chip, one colour, one lane, a median with its band.
+#include "app/export_dialog.h"
 #include "app/window_view.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/plots/plot_view.h"
@@ -92,6 +93,19 @@ class GroupsWindowTest : public QObject {
         QCOMPARE(spectra->run_names.size(), 2);
         b.lab().selectRun(4);
         QTRY_VERIFY(b.cell("jacobian")->plot()->figure()->subtitle.contains("· seed 43"));
+    }
+
+    /// Medians have no strip of ratios here, and the figure that the specification redraws has none either.
+    void theSpecificationAsksForNoStripThatTheFigureLacks() {
+        WindowBench b;
+        b.makeSmall(6);
+        b.lab().addSeeds(2);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.run(5).probes.count("growth"), 20000);
+        QTRY_COMPARE(b.cell("growth")->plot()->figure()->plots.size(), 1u);
+        b.window->findChild<QAction*>("export")->trigger();
+        auto* dialog = b.find<ExportDialog>("exportDialog");
+        QVERIFY(dialog && !dialog->specFor(b.folder.filePath("a.svg")).paper.ratio);
+        dialog->close();
     }
 
     void trainedSeedsHaveOneLaneAndCountedOutcomes() {
