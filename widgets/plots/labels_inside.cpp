@@ -173,6 +173,13 @@ void addEndMarkLabels(const Plot& plot, const RenderStyle& style, const LabelSpa
     const QRectF& area = layout.area;
     const double height = textSize(QStringLiteral("X"), Font::Small, style).height();
     const QFontMetricsF metrics(style.small);
+    // Paper is exact; on screen many runs may end, each with a label at many heights.
+    std::optional<Occupancy> curves;
+    const auto coveredAt = [&](const QRectF& rect) {
+        if (style.texts_outside) return covered(rect, layout);
+        if (!curves) curves.emplace(layout, kCell * style.unit);
+        return covered(rect, *curves, layout);
+    };
     for (const auto& curve : plot.curves) {
         const QPointF end = lastVisiblePoint(curve, layout);
         if (curve.end.kind == EndMark::Kind::None || curve.end.label.isEmpty() || std::isnan(end.y()))
@@ -193,10 +200,10 @@ void addEndMarkLabels(const Plot& plot, const RenderStyle& style, const LabelSpa
         // Above the end, unless another height covers less; of two equal ones the nearer.
         const double wanted = end.y() - gap - tall, lowest = std::max(area.top(), area.bottom() - tall);
         double best = std::clamp(wanted, area.top(), lowest);
-        double least = covered({left, best, width, tall}, layout);
+        double least = coveredAt({left, best, width, tall});
         const bool free = least == 0;
         for (double top = area.top(); !free && top <= lowest; top += height / 2) {
-            const double here = covered({left, top, width, tall}, layout);
+            const double here = coveredAt({left, top, width, tall});
             if (here < least || (here == least && std::abs(top - wanted) < std::abs(best - wanted)))
                 best = top, least = here;
         }
