@@ -48,7 +48,7 @@ BandNumber medianLoss(const GroupSummary& summary) {
                 {},
                 loss,
                 {},
-                FindingsBand::tr("Loss: measured from the first step of training on")};
+                FindingsBand::tr("Loss of the training batches: measured from the first step on")};
     const QString none = FindingsBand::tr("Loss: no run has a finite one at step %1").arg(summary.step);
     if (summary.loss.isEmpty()) return {QStringLiteral("–"), {}, loss, {}, none};
     const QString tip = FindingsBand::tr(
