@@ -23,6 +23,7 @@ namespace {
 
 constexpr int kHeaderHeight = 32, kMargin = 16, kButtonPadding = 4, kTitle = 14, kSubtitle = 11;
 constexpr int kLargeText = 24, kLargeMargin = 30;
+constexpr int kAwaited = 100;  // ms: a figure that awaits its measurement has its runs' names as late as this
 
 QToolButton* headerButton(QWidget* parent, const QString& text, const QString& name,
                           const char* object_name) {
@@ -111,6 +112,11 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     column->addWidget(header_);
     column->addWidget(plot_, 1);
 
+    later_.setSingleShot(true);
+    later_.setInterval(kAwaited);
+    connect(&later_, &QTimer::timeout, this, [this] {
+        if (isVisible()) draw(lab_.figureKey(panel_, options_[panel_]));
+    });
     plot_->setTitleShown(false);
     connect(plot_, &widgets::PlotView::focusRequested, this, &PanelCell::focusRequested);
     connect(plot_, &widgets::PlotView::helpRequested, this, &PanelCell::helpRequested);
@@ -214,6 +220,16 @@ void PanelCell::refresh() {
     if (dirty_) return;
     FigureKey key = lab_.figureKey(panel_, options_[panel_]);
     if (drawn_ == key) return;
+    // While knobs move in quick succession, what waits for its measurement is not redrawn for each new name.
+    if (drawn_ && key.awaitsAs(*drawn_)) {
+        if (!later_.isActive()) later_.start();
+        return;
+    }
+    draw(std::move(key));
+}
+
+void PanelCell::draw(FigureKey key) {
+    later_.stop();
     drawn_ = std::move(key);
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();

@@ -6,6 +6,7 @@
 #include "widgets/plots/plot_view.h"
 
 #include <QFrame>
+#include <QTimer>
 #include <map>
 #include <optional>
 #include <string>
@@ -60,6 +61,7 @@ class PanelCell : public QFrame {
     bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
+    void draw(FigureKey key);
     void setTypes();
     bool quantityFits();
     void elideSubtitle();
@@ -77,6 +79,7 @@ class PanelCell : public QFrame {
     std::map<std::string, widgets::PlotViewState> views_;
     bool dirty_ = true;
     std::optional<FigureKey> drawn_;  ///< the inputs of the shown figure
+    QTimer later_;
     double build_ms_ = 0, layout_ms_ = 0;
     QWidget *header_, *tools_;
     QToolButton *menu_, *options_button_;

@@ -142,6 +142,7 @@ QStringList comparisonNames(const Lab& lab) {
 }
 
 void MainWindow::showRuns() {
+    show_runs_later_.stop();
     const widgets::RunGroups& groups = lab_->groups();
     const std::vector<std::size_t> shown = lab_->onePerGroup();
     std::vector<Recipe> recipes;

@@ -4,8 +4,11 @@
 #include "core/session/run_data.h"
 #include "widgets/panels/panel.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace normscope::app {
@@ -19,6 +22,8 @@ struct FigureKey {
         std::size_t rows = 0, samples = 0, events = 0;
         RunState state = RunState::Prepared;
         bool draft = false, awaited = false, outline = false;
+        /// The requests that the panel's probes were last measured for, and whether in whole.
+        std::vector<std::pair<std::uint64_t, bool>> measured = {};
         bool operator==(const Run&) const = default;
     };
     std::string panel;
@@ -32,6 +37,19 @@ struct FigureKey {
     int selected_run = -1;                   ///< of groups, one run of which may be shown
 
     bool operator==(const FigureKey&) const = default;
+
+    /// Whether both show the same measurements, which newer ones are to replace: the runs' names may differ, and
+    /// their ghosts.
+    bool awaitsAs(const FigureKey& other) const {
+        FigureKey same = *this;
+        for (std::size_t i = 0; i < std::min(runs.size(), other.runs.size()); ++i) {
+            Run& run = same.runs[i];
+            if (!run.awaited) continue;
+            run.data = other.runs[i].data;
+            if (run.ghost && other.runs[i].ghost) run.ghost = other.runs[i].ghost;
+        }
+        return same == other;
+    }
 };
 
 }  // namespace normscope::app

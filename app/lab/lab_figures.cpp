@@ -91,6 +91,9 @@ FigureKey Lab::figureKey(const std::string& panel, const widgets::PanelOptions& 
                              input.awaited[i],
                              run.data->unread != nullptr};
         for (const auto& [probe, samples] : run.data->probes) drawn.samples += samples.size();
+        for (const std::string& probe : widgets::panelInfo(panel).probes)
+            if (const auto measured = run.measured_for.find(probe); measured != run.measured_for.end())
+                drawn.measured.emplace_back(measured->second, !run.drafts.count(probe));
         if (key.exploring && panel == "training") {
             // Before training the losses' figure shows names, floors and the number of steps alone: a moved
             // knob, which replaces the data, need not rebuild and repaint it.

@@ -21,6 +21,7 @@ FoldTitle::FoldTitle(QWidget* parent) : QToolButton(parent) {
 }
 
 void FoldTitle::setSummary(const QString& summary) {
+    if (summary == summary_) return;
     summary_ = summary;
     setAccessibleDescription(summary);
     update();

@@ -23,6 +23,7 @@ struct KnobScale {
 
     bool isInteger() const { return kind == Kind::Integer || kind == Kind::LogInteger; }
     bool isLog() const { return kind == Kind::Log || kind == Kind::LogInteger; }
+    bool operator==(const KnobScale&) const = default;
 };
 
 /// The position of a value, clamped to the ends.

@@ -58,6 +58,7 @@ KnobSlider::KnobSlider(QWidget* parent) : QWidget(parent) {
 }
 
 void KnobSlider::setScale(const KnobScale& scale) {
+    if (scale == scale_) return;
     scale_ = scale;
     update();
 }
@@ -90,6 +91,7 @@ void KnobSlider::setTextSize(int px) {
 }
 
 void KnobSlider::setTarget(std::optional<double> value) {
+    if (value == target_) return;
     target_ = value;
     update();
 }

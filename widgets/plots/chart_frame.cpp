@@ -10,6 +10,9 @@
 namespace normscope::widgets {
 namespace {
 
+// Of every chart, whatever the size of the figure: another geometry lays the axes out a second time.
+constexpr QRectF kGeometry(0, 0, 16384, 16384);
+
 void placeAxis(QValueAxis& axis, const AxisMap& map, const std::optional<GridSteps>& grid) {
     const double low = toEven(map.scale, map.low), high = toEven(map.scale, map.high);
     if (axis.isGridLineVisible() != grid.has_value()) axis.setGridLineVisible(grid.has_value());
@@ -37,15 +40,14 @@ ChartFrame::ChartFrame(QGraphicsScene* scene)
         axis->setTickType(QValueAxis::TicksDynamic);
         axis->setTickInterval(1);
     }
+    chart_->setGeometry(kGeometry);
     scene->addItem(chart_);
     chart_->addAxis(x_, Qt::AlignBottom);
     chart_->addAxis(y_, Qt::AlignLeft);
 }
 
-void ChartFrame::place(const PlotLayout& plot, const QSizeF& size, const RenderStyle& style) {
+void ChartFrame::place(const PlotLayout& plot, const RenderStyle& style) {
     setStyle(style);
-    const QRectF geometry(QPointF(), size);
-    if (chart_->geometry() != geometry) chart_->setGeometry(geometry);
     if (chart_->plotArea() != plot.area) {
         chart_->setPlotArea(plot.area);
         chart_->layout()->invalidate();  // Qt moves the series with the area, but not the axes

@@ -17,7 +17,7 @@ class ChartFrame {
     /// The chart belongs to `scene`, which deletes it.
     explicit ChartFrame(QGraphicsScene* scene);
 
-    void place(const PlotLayout& plot, const QSizeF& size, const RenderStyle& style);
+    void place(const PlotLayout& plot, const RenderStyle& style);
     void remove();
 
   private:

@@ -41,7 +41,7 @@ void FigureScene::setFigure(const Figure& figure, const QSizeF& size, const Rend
         frames_.pop_back();
     }
     while (frames_.size() < layout_.plots.size()) frames_.emplace_back(this);
-    for (std::size_t i = 0; i < frames_.size(); ++i) frames_[i].place(layout_.plots[i], size, style);
+    for (std::size_t i = 0; i < frames_.size(); ++i) frames_[i].place(layout_.plots[i], style);
     content_->changed();
 }
 

@@ -279,6 +279,7 @@ GlyphButton::GlyphButton(Glyph glyph, const QString& name, QWidget* parent) : QT
 }
 
 void GlyphButton::setGlyph(Glyph glyph, const QString& name) {
+    if (glyph == glyph_ && name == toolTip()) return;
     glyph_ = glyph;
     setAccessibleName(name);
     setToolTip(name);

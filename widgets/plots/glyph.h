@@ -70,7 +70,7 @@ class GlyphButton : public QToolButton {
     void paintEvent(QPaintEvent* event) override;
 
   private:
-    Glyph glyph_;
+    Glyph glyph_ = {};
 };
 
 /// True for the ShortcutOverride of a Space that a button with keyboard focus handles itself.

@@ -14,23 +14,22 @@
 namespace normscope::widgets {
 
 /// Crosshair, the points on it, and the zoom box: what moves with the mouse and is not part of the figure.
-class PlotView::Overlay : public QGraphicsItem {
+class PlotView::Overlay {
   public:
-    explicit Overlay(const PlotView& view) : view_(view) { setZValue(2); }
+    explicit Overlay(const PlotView& view) : view_(view) {}
     QRectF box;  ///< rubber band; null = none
 
-    QRectF boundingRect() const override { return {QPointF(), view_.figureLayout().size}; }
-    void paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) override {
+    void paint(QPainter& painter) const {
         const Theme& theme = view_.style_.theme;
         if (view_.crosshair_) {
-            for (std::size_t i = 0; i < view_.figureLayout().plots.size(); ++i) paintCrosshair(*painter, i);
+            for (std::size_t i = 0; i < view_.figureLayout().plots.size(); ++i) paintCrosshair(painter, i);
         }
         if (!box.isNull()) {
             QColor fill = theme.selection;
             fill.setAlphaF(0.12F);
-            painter->setPen(QPen(theme.selection, 1));
-            painter->setBrush(fill);
-            painter->drawRect(box);
+            painter.setPen(QPen(theme.selection, 1));
+            painter.setBrush(fill);
+            painter.drawRect(box);
         }
     }
 
@@ -61,16 +60,15 @@ PlotView::PlotView(QWidget* parent)
       figure_(std::make_shared<Figure>()),
       shown_(figure_),
       style_(screenStyle(Theme::make(Theme::Kind::Light))),
-      overlay_(new Overlay(*this)),
+      overlay_(std::make_unique<Overlay>(*this)),
       card_(new HoverCard(viewport())) {
-    scene_.addItem(overlay_);
     setScene(&scene_);
     setFrameShape(QFrame::NoFrame);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setAlignment(Qt::AlignLeft | Qt::AlignTop);
-    setViewportUpdateMode(FullViewportUpdate);
-    setOptimizationFlag(DontSavePainterState);
+    // The view alone decides when it is painted: the scene would ask for it a second time after each resize.
+    setViewportUpdateMode(NoViewportUpdate);
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setAcceptDrops(false);  // a scene takes every drag: what is dropped on a plot is for the window
@@ -108,9 +106,10 @@ void PlotView::setAxesFrozen(bool frozen) {
     if (frozen == frozen_.has_value()) return;
     if (!frozen) {
         frozen_.reset();
-        rebuild();
+        if (rebuilt_frozen_) rebuild();
         return;
     }
+    rebuilt_frozen_ = false;
     frozen_.emplace();
     for (const auto& plot : figureLayout().plots) {
         frozen_->plots.push_back(
@@ -129,7 +128,7 @@ void PlotView::resetView() {
 void PlotView::setCrosshair(std::optional<double> x) {
     if (x == crosshair_) return;
     crosshair_ = x;
-    overlay_->update();
+    viewport()->update();
 }
 
 void PlotView::rebuild() {
@@ -141,10 +140,12 @@ void PlotView::rebuild() {
     } else {
         Figure shown = applyViewState(*figure_, view_state_);
         if (frozen_) shown = applyViewState(std::move(shown), *frozen_);
+        rebuilt_frozen_ = frozen_.has_value();
         shown_ = std::make_shared<const Figure>(std::move(shown));
     }
     scene_.setFigure(*shown_, viewport()->size(), style_);
-    overlay_->update();
+    image_ = {};
+    viewport()->update();
     // The card is kept for the new figure, unless its point no longer exists.
     std::optional<HoverPoint> point = hover_;
     if (mouse_inside_) point = hoverAt(*shown_, figureLayout(), hover_position_);
@@ -237,14 +238,14 @@ void PlotView::markTo(const HoverPoint& corner) {
     const auto [low, high] = std::minmax(marked_from_->row, corner.row);
     overlay_->box = QRectF(QPointF(layout.x.toPixel(left), layout.y.toPixel(high + 1)),
                            QPointF(layout.x.toPixel(right + 1), layout.y.toPixel(low)));
-    overlay_->update();
+    viewport()->update();
 }
 
 void PlotView::endMarking() {
     marked_from_.reset();
     marked_to_.reset();
     overlay_->box = QRectF();
-    overlay_->update();
+    viewport()->update();
 }
 
 void PlotView::setHover(std::optional<HoverPoint> point) {
@@ -289,6 +290,24 @@ bool PlotView::viewportEvent(QEvent* event) {
     return QGraphicsView::viewportEvent(event);
 }
 
+/// The figure is painted once and kept as an image: a crosshair or a window that is painted again costs a copy
+/// of it.
+void PlotView::paintEvent(QPaintEvent* event) {
+    const double ratio = viewport()->devicePixelRatioF();
+    if (dirty_ || (!image_.isNull() && image_.devicePixelRatio() != ratio)) rebuild();
+    if (image_.isNull()) {
+        image_ = QPixmap((QSizeF(viewport()->size()) * ratio).toSize());
+        image_.setDevicePixelRatio(ratio);
+        image_.fill(style_.theme.background);
+        QPainter painter(&image_);
+        scene_.paint(painter);
+    }
+    QPainter painter(viewport());
+    painter.setClipRegion(event->region());
+    painter.drawPixmap(0, 0, image_);
+    overlay_->paint(painter);
+}
+
 void PlotView::resizeEvent(QResizeEvent* event) {
     QGraphicsView::resizeEvent(event);
     rebuild();
@@ -322,7 +341,7 @@ void PlotView::mouseMoveEvent(QMouseEvent* event) {
         else if (box.height() < 8)
             box.setTop(area.top()), box.setBottom(area.bottom());
         overlay_->box = box;
-        overlay_->update();
+        viewport()->update();
         card_->hide();
         return;
     }

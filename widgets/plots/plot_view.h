@@ -8,6 +8,7 @@
 #include "widgets/plots/view_state.h"
 
 #include <QGraphicsView>
+#include <QPixmap>
 #include <memory>
 #include <optional>
 
@@ -71,6 +72,7 @@ class PlotView : public QGraphicsView {
   protected:
     bool event(QEvent* event) override;
     bool viewportEvent(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void showEvent(QShowEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
@@ -102,10 +104,12 @@ class PlotView : public QGraphicsView {
     RenderStyle style_;
     PlotViewState view_state_;
     std::optional<PlotViewState> frozen_;  ///< ranges to keep while axes are frozen
+    bool rebuilt_frozen_ = false;          ///< with these ranges: without them the figure may differ
     bool dirty_ = true;
 
     FigureScene scene_;
-    Overlay* overlay_;
+    QPixmap image_;  ///< of the scene; null: to be painted
+    std::unique_ptr<Overlay> overlay_;
     HoverCard* card_;
     std::optional<HoverPoint> hover_;
     QPoint hover_position_;

@@ -29,6 +29,7 @@ BarButton::BarButton(const QString& text, Look look, QWidget* parent) : QPushBut
 }
 
 void BarButton::setGlyph(Glyph glyph) {
+    if (glyph == glyph_) return;
     glyph_ = glyph;
     updateGeometry();
     update();
@@ -41,7 +42,12 @@ void BarButton::setNote(const QString& note) {
 }
 
 void BarButton::setLabel(const QString& text) {
+    if (text == label_) return;
     label_ = text;
+    showLabel();
+}
+
+void BarButton::showLabel() {
     setText(compact_ ? QString() : label_);
     setAccessibleName(label_);
     updateGeometry();
@@ -50,7 +56,7 @@ void BarButton::setLabel(const QString& text) {
 void BarButton::setCompact(bool compact) {
     if (compact == compact_) return;
     compact_ = compact;
-    setLabel(label_);
+    showLabel();
 }
 
 QSize BarButton::sizeHint() const {

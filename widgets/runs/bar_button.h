@@ -34,6 +34,7 @@ class BarButton : public QPushButton {
     void paintEvent(QPaintEvent* event) override;
 
   private:
+    void showLabel();
     void paintBox(QPainter& painter, const QColor& ink) const;
 
     Look look_;

@@ -38,6 +38,7 @@ RunChip::RunChip(QWidget* parent) : QAbstractButton(parent) {
 }
 
 void RunChip::setRun(const RunLabel& run) {
+    if (run == run_) return;
     const bool same_size = run.title() == run_.title();
     run_ = run;
     QString name = run.title();

@@ -24,6 +24,7 @@ struct RunLabel {
     QString title() const { return runs > 1 ? QStringLiteral("%1 ×%2").arg(name).arg(runs) : name; }
     /// The state in words.
     QString outcome() const { return counted.isEmpty() ? outcomeWord(state) : counted; }
+    bool operator==(const RunLabel&) const = default;
 };
 
 /// One run or group: sample of its line, name, number of runs, differences; at the right end its outcome as

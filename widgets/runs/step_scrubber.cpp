@@ -34,11 +34,14 @@ StepScrubber::StepScrubber(QWidget* parent) : QWidget(parent) {
     setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     setAccessibleName(tr("Recorded steps"));
+    describe();
 }
 
 void StepScrubber::setRange(qint64 recorded, qint64 planned) {
+    planned = std::max(recorded, planned);
+    if (recorded == recorded_ && planned == planned_) return;
     recorded_ = recorded;
-    planned_ = std::max(recorded, planned);
+    planned_ = planned;
     gatherMeasured();
 }
 
@@ -56,11 +59,13 @@ void StepScrubber::setStep(qint64 step) {
 }
 
 void StepScrubber::setMarks(std::vector<StepMark> marks) {
+    if (marks == marks_) return;
     marks_ = std::move(marks);
     update();
 }
 
 void StepScrubber::setLanes(std::vector<StepLane> lanes) {
+    if (lanes == lanes_) return;
     lanes_ = std::move(lanes);
     gatherMeasured();
 }

@@ -16,6 +16,7 @@ struct StepMark {
     /// How the run ended; Running marks an event (a knob move, a spike), drawn as a tick rather than a glyph.
     RunState state = RunState::Running;
     QString text;
+    bool operator==(const StepMark&) const = default;
 };
 
 /// The steps at which one run was measured; a lane of the scrubber.
@@ -25,6 +26,7 @@ struct StepLane {
     qint64 recorded = -1;        ///< its last recorded step; −1: none
     std::vector<qint64> some;    ///< measured by at least one probe; ascending
     std::vector<qint64> by_all;  ///< by every panel shown; ascending, among `some`
+    bool operator==(const StepLane&) const = default;
 };
 
 /// The time line of the compared runs: one lane a run, with a sample of its line at the left, a tick at each
