@@ -197,7 +197,8 @@ void TransportBar::setLeftWidth(int width) {
 void TransportBar::setRange(qint64 recorded, qint64 planned) {
     scrubber_->setRange(recorded, planned);
     const QSignalBlocker quiet(field_);
-    field_->setRange(0, static_cast<int>(std::clamp<qint64>(recorded, 0, std::numeric_limits<int>::max())));
+    const int most = static_cast<int>(std::clamp<qint64>(recorded, 0, std::numeric_limits<int>::max()));
+    if (field_->maximum() != most) field_->setMaximum(most);  // Qt paints it again even for the same one
     const qint64 steps = std::max(recorded, planned) + 1;
     planned_->setText(tr("of %1").arg(steps));
     field_->setDigits(steps);
@@ -210,7 +211,8 @@ void TransportBar::setStep(qint64 step) {
     const QSignalBlocker quiet(field_);
     // While playing, a frame arrives every few milliseconds and must not overwrite a half-typed number.
     const bool typing = field_->hasFocus() && field_->cleanText() != QString::number(field_->value());
-    if (!typing) field_->setValue(static_cast<int>(step));
+    const bool shown = field_->value() == step && field_->cleanText() == QString::number(step);
+    if (!typing && !shown) field_->setValue(static_cast<int>(step));
     showButtons();
     showNote();
 }

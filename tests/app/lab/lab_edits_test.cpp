@@ -212,6 +212,24 @@ class LabEditsTest : public QObject {
         QTRY_VERIFY(b.measured() && b.lab->runs()[1].recipe.stack.vocab == 256);
         for (const LabRun& run : b.lab->runs()) QVERIFY2(run.rejection.empty(), run.rejection.c_str());
     }
+
+    /// Between two edits only names and ghosts differ where a panel waits for its measurement; not so where
+    /// another run stopped waiting, or was measured.
+    void aPanelThatAwaitsItsMeasurementIsTheSameForEveryName() {
+        Bench b;
+        QTRY_VERIFY(b.measured());
+        const auto key = [&](const char* panel) { return b.lab->figureKey(panel, {}); };
+        const FigureKey exact = key("jacobian");
+        b.lab->commitKey("stack.scheme", QStringLiteral("peri"));
+        const FigureKey first = key("jacobian");
+        QVERIFY(!first.awaitsAs(exact));
+        b.lab->commitKey("stack.scheme", QStringLiteral("mix"));
+        const FigureKey second = key("jacobian");
+        QVERIFY(!(second == first));
+        QVERIFY(second.awaitsAs(first));
+        QTRY_VERIFY(b.measured());
+        QVERIFY(!key("jacobian").awaitsAs(second));
+    }
 };
 
 QTEST_MAIN(LabEditsTest)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/knobs/knob_panel.h"
 
+#include "tests/widgets/paints.h"
 #include "tests/widgets/quiet.h"
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/diff_list.h"
@@ -569,6 +570,19 @@ class KnobPanelTest : public QObject {
         // A second field, in the place of one.
         b.panel.setCompared(sideBySide({Recipe{}, other}, 1));
         QVERIFY(places(sliders) == sliders_before);
+    }
+
+    void aKnobShownAlreadyIsNotPaintedAgain() {
+        Bench b;
+        Recipe recipe;
+        b.panel.setRecipe(recipe, recipe);
+        test::Paints paints(&b.panel);
+        b.panel.setRecipe(recipe, recipe);
+        b.panel.setLinked(b.panel.isLinked());
+        QCOMPARE(paints.painted().join(u' '), QString());
+        recipe.stack.residual_step = 0.5;
+        b.panel.setRecipe(recipe, {});
+        QCOMPARE(paints.painted().count(QStringLiteral("normscope::widgets::KnobSlider")), 1);
     }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/plot_view.h"
 
+#include "tests/widgets/paints.h"
 #include "tests/widgets/plots/sample_figures.h"
 #include "tests/widgets/warnings_fail.h"
 
@@ -10,6 +11,7 @@
 #include <QtTest>
 
 using namespace normscope::widgets;
+using normscope::test::Paints;
 
 class PlotViewTest : public QObject {
     Q_OBJECT
@@ -239,6 +241,35 @@ class PlotViewTest : public QObject {
         QVERIFY(changed > plot().area.height() / 2);
         view_->setCrosshair(std::nullopt);
         QCOMPARE(view_->grab().toImage(), before);
+    }
+
+    /// Neither the scene nor the charts ask for another image after it.
+    void aNewFigureIsPaintedOnce() {
+        Paints paints(view_->viewport(), false);
+        show(samples::gradients());
+        view_->viewport()->repaint();
+        QCOMPARE(paints.painted().size(), 1);
+    }
+
+    void theCrosshairIsPaintedOverTheKeptFigure() {
+        const QImage before = view_->grab().toImage();
+        view_->setCrosshair(50);
+        const QImage with = view_->grab().toImage();
+        QVERIFY(with != before);
+        view_->setCrosshair(60);
+        QVERIFY(view_->grab().toImage() != with);
+        view_->setCrosshair(std::nullopt);
+        QCOMPARE(view_->grab().toImage(), before);
+        show(samples::gradients());
+        QVERIFY(view_->grab().toImage() != before);
+    }
+
+    /// A choice freezes the axes for the moment of the edit: no reason to lay out and paint a figure.
+    void axesFrozenForNothingChangeNothing() {
+        Paints paints(view_->viewport(), false);
+        view_->setAxesFrozen(true);
+        view_->setAxesFrozen(false);
+        QCOMPARE(paints.painted().join(u' '), QString());
     }
 
     void cellsAreClicked() {

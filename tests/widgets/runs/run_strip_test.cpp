@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/runs/run_strip.h"
 
+#include "tests/widgets/paints.h"
 #include "tests/widgets/quiet.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/runs/bar_button.h"
@@ -325,6 +326,17 @@ class RunStripTest : public QObject {
         for (const QWidget* child : b.strip.findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
             if (child->isVisible()) QVERIFY(child->geometry().right() < 1000);
         QVERIFY(!b.strip.grab().isNull());
+    }
+
+    void chipsShownAlreadyAreNotPaintedAgain() {
+        Bench b;
+        test::Paints paints(&b.strip);
+        b.strip.setRuns(runs());
+        QCOMPARE(paints.painted().join(u' '), QString());
+        auto changed = runs();
+        changed[1].state = RunState::Finished;
+        b.strip.setRuns(changed);
+        QCOMPARE(paints.painted().count(QStringLiteral("normscope::widgets::RunChip")), 1);
     }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/runs/transport_bar.h"
 
+#include "tests/widgets/paints.h"
 #include "tests/widgets/quiet.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/runs/bar_button.h"
@@ -55,6 +56,25 @@ class TransportBarTest : public QObject {
         b.bar.setPreviewPending(true);
         QCOMPARE(b.play.count() + b.pause.count() + b.single.count() + b.scrubbed.count() + b.fresh.count(),
                  0);
+    }
+
+    void whatIsShownAlreadyIsNotPaintedAgain() {
+        Bench b;
+        const auto set = [&](qint64 step) {
+            b.bar.setRange(100, 200);
+            b.bar.setLanes(lanes());
+            b.bar.setMarks({{32, 1, RunState::Diverged, "spike"}});
+            b.bar.setStep(step);
+            b.bar.setPlaying(false);
+            b.bar.setMeasuring({});
+            b.bar.setPreviewPending(false);
+        };
+        set(40);
+        test::Paints paints(&b.bar);
+        set(40);
+        QCOMPARE(paints.painted().join(u' '), QString());
+        set(41);
+        QVERIFY(paints.painted().contains(QStringLiteral("normscope::widgets::StepScrubber")));
     }
 
     void spacePlaysAndPauses() {
