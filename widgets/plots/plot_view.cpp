@@ -67,7 +67,7 @@ PlotView::PlotView(QWidget* parent)
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setAlignment(Qt::AlignLeft | Qt::AlignTop);
-    // The view alone decides when it is painted: the scene would ask for it a second time after each resize.
+    // rebuild() knows what changed: the scene need not search its items for it.
     setViewportUpdateMode(NoViewportUpdate);
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);

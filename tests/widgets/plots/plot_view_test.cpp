@@ -243,14 +243,6 @@ class PlotViewTest : public QObject {
         QCOMPARE(view_->grab().toImage(), before);
     }
 
-    /// Neither the scene nor the charts ask for another image after it.
-    void aNewFigureIsPaintedOnce() {
-        Paints paints(view_->viewport(), false);
-        show(samples::gradients());
-        view_->viewport()->repaint();
-        QCOMPARE(paints.painted().size(), 1);
-    }
-
     void theCrosshairIsPaintedOverTheKeptFigure() {
         const QImage before = view_->grab().toImage();
         view_->setCrosshair(50);
