@@ -42,23 +42,23 @@ std::vector<std::size_t> byPriority(const Lab& lab) {
 }
 
 BandNumber medianLoss(const GroupSummary& summary) {
-    const QString loss = FindingsBand::tr("loss");
-    if (summary.step < 0)
-        return {QStringLiteral("–"),
-                {},
-                loss,
-                {},
-                FindingsBand::tr("Loss of the training batches: measured from the first step on")};
-    const QString none = FindingsBand::tr("Loss: no run has a finite one at step %1").arg(summary.step);
+    const bool before = summary.step < 0;
+    const QString loss = before ? FindingsBand::tr("held-out loss") : FindingsBand::tr("loss");
+    const QString none = before
+                             ? FindingsBand::tr("Loss: not measured yet")
+                             : FindingsBand::tr("Loss: no run has a finite one at step %1").arg(summary.step);
     if (summary.loss.isEmpty()) return {QStringLiteral("–"), {}, loss, {}, none};
-    const QString tip = FindingsBand::tr(
-        "Median of the runs' losses at step %1, then the lowest and the highest\n"
-        "Mean cross-entropy of the step's training batch, before the update");
-    return {summary.loss,
-            FindingsBand::tr("nat"),
-            summary.range.isEmpty() ? loss : summary.range,
-            {},
-            tip.arg(summary.step)};
+    const QString tip = before
+                            ? FindingsBand::tr(
+                                  "Median of the runs' losses at step 0 (%1 nat)\n"
+                                  "Mean cross-entropy of the held-out batch")
+                                  .arg(summary.range.isEmpty() ? summary.loss : summary.range)
+                            : FindingsBand::tr(
+                                  "Median of the runs' losses at step %1, then the lowest and the highest\n"
+                                  "Mean cross-entropy of the step's training batch, before the update")
+                                  .arg(summary.step);
+    const QString caption = before || summary.range.isEmpty() ? loss : summary.range;
+    return {summary.loss, FindingsBand::tr("nat"), caption, {}, tip, summary.draft};
 }
 
 ColumnContent ofGroup(const Lab& lab, std::size_t index) {

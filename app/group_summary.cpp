@@ -9,8 +9,22 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 namespace normscope::app {
+
+namespace {
+
+/// Of the run's newest sample of the gradients; nullopt where it has none.
+std::optional<double> heldOutLoss(const RunData& run) {
+    const auto samples = run.probes.find("gradients");
+    if (samples == run.probes.end() || samples->second.empty()) return std::nullopt;
+    const NamedArray* loss = samples->second.back().find("loss");
+    if (!loss || loss->data.size() != 1) return std::nullopt;
+    return loss->data[0];
+}
+
+}  // namespace
 
 GroupSummary groupSummary(const Lab& lab, const widgets::RunGroup& group) {
     GroupSummary summary;
@@ -21,7 +35,9 @@ GroupSummary groupSummary(const Lab& lab, const widgets::RunGroup& group) {
     std::vector<double> losses;
     for (const std::size_t i : group.members) {
         const RunData& run = *lab.runs()[i].data;
-        const auto loss = lossAt(run, summary.step);
+        const bool before = summary.step < 0;
+        const auto loss = before ? heldOutLoss(run) : lossAt(run, summary.step);
+        summary.draft |= before && loss && lab.runs()[i].drafts.count("gradients") > 0;
         if (loss && std::isfinite(*loss)) losses.push_back(*loss);
         summary.outcomes.push_back(run.outcome.state);
     }

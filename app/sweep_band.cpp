@@ -6,12 +6,12 @@
 #include "core/run/sweep_map.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/number_text.h"
+#include "widgets/runs/bar_button.h"
 #include "widgets/sweep/sweep_figure.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QProgressBar>
-#include <QPushButton>
 #include <QTextDocumentFragment>
 #include <algorithm>
 #include <cmath>
@@ -55,8 +55,9 @@ SweepBand::SweepBand(SweepRunner& sweeps, QWidget* parent)
       outcomes_(new QLabel(this)),
       best_(new QLabel(this)),
       progress_(new QProgressBar(this)),
-      open_(new QPushButton(tr("Open the best of each row"), this)),
-      action_(new QPushButton(this)) {
+      open_(
+          new widgets::BarButton(tr("Open the best of each row"), widgets::BarButton::Look::Outlined, this)),
+      action_(new widgets::BarButton({}, widgets::BarButton::Look::Outlined, this)) {
     setObjectName(QStringLiteral("sweepBand"));
     setAccessibleName(tr("Sweep"));
     setFixedHeight(FindingsBand::kHeight);
@@ -83,9 +84,8 @@ SweepBand::SweepBand(SweepRunner& sweeps, QWidget* parent)
     row->addWidget(best_, 1);
     auto* right = new QVBoxLayout;
     right->setSpacing(4);
-    for (QPushButton* button : {open_, action_}) {
-        button->setFocusPolicy(Qt::TabFocus);
-        button->setMinimumWidth(open_->sizeHint().width() + 20);
+    for (widgets::BarButton* button : {open_, action_}) {
+        button->setFixedWidth(std::max(open_->fullWidth(), action_->widthFor(tr("Resume the sweep"))));
         right->addWidget(button);
     }
     row->addLayout(right);
@@ -145,7 +145,7 @@ void SweepBand::refresh() {
                         .toHtmlEscaped()));
     }
     open_->setEnabled(lowest != nullptr);
-    action_->setText(sweeps_.running() ? tr("Stop the sweep") : tr("Resume the sweep"));
+    action_->setLabel(sweeps_.running() ? tr("Stop the sweep") : tr("Resume the sweep"));
     action_->setEnabled(sweeps_.running() ? !sweeps_.stopping()
                                           : left > 0 || all.outcomes.count(RunState::Failed));
     setAccessibleDescription(texts().join(QStringLiteral(". ")));

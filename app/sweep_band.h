@@ -5,7 +5,10 @@
 
 class QLabel;
 class QProgressBar;
-class QPushButton;
+
+namespace normscope::widgets {
+class BarButton;
+}
 
 namespace normscope::app {
 
@@ -30,7 +33,7 @@ class SweepBand : public QWidget {
     SweepRunner& sweeps_;
     QLabel *count_, *outcomes_, *best_;
     QProgressBar* progress_;
-    QPushButton *open_, *action_;
+    widgets::BarButton *open_, *action_;
 };
 
 }  // namespace normscope::app

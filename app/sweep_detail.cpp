@@ -5,10 +5,10 @@
 #include "widgets/panels/panel_registry.h"
 #include "widgets/plots/number_text.h"
 #include "widgets/plots/plot_view.h"
+#include "widgets/runs/bar_button.h"
 
 #include <QDir>
 #include <QLabel>
-#include <QPushButton>
 #include <QVBoxLayout>
 #include <map>
 
@@ -54,7 +54,8 @@ SweepDetail::SweepDetail(Lab& lab, QWidget* parent)
       gradients_title_(new QLabel(this)),
       loss_(new widgets::PlotView(this)),
       gradients_(new widgets::PlotView(this)),
-      panels_(new QPushButton(tr("Show the runs in all panels"), this)) {
+      panels_(new widgets::BarButton(tr("Show the runs in all panels"), widgets::BarButton::Look::Outlined,
+                                     this)) {
     setObjectName(QStringLiteral("sweepDetail"));
     setFixedWidth(kWidth);
     for (QLabel* label : {title_, loss_title_, gradients_title_}) {
@@ -69,7 +70,6 @@ SweepDetail::SweepDetail(Lab& lab, QWidget* parent)
     text_->setMinimumHeight(text_->fontMetrics().height() * 3);
     text_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     panels_->setObjectName(QStringLiteral("sweepPanels"));
-    panels_->setFocusPolicy(Qt::TabFocus);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(12, 7, 12, 12);
     column->setSpacing(4);
@@ -79,7 +79,8 @@ SweepDetail::SweepDetail(Lab& lab, QWidget* parent)
     column->addWidget(loss_, 1);
     column->addWidget(gradients_title_);
     column->addWidget(gradients_, 1);
-    column->addWidget(panels_);
+    column->addSpacing(4);
+    column->addWidget(panels_, 0, Qt::AlignRight);
     for (widgets::PlotView* plot : {loss_, gradients_}) {
         plot->setTitleShown(false);
         plot->setMinimumHeight(140);

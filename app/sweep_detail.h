@@ -9,13 +9,13 @@
 #include <vector>
 
 class QLabel;
-class QPushButton;
 
 namespace normscope {
 struct RunData;
 }
 
 namespace normscope::widgets {
+class BarButton;
 class PlotView;
 struct Theme;
 }  // namespace normscope::widgets
@@ -58,7 +58,7 @@ class SweepDetail : public QWidget {
     Lab& lab_;
     QLabel *title_, *text_, *loss_title_, *gradients_title_;
     widgets::PlotView *loss_, *gradients_;
-    QPushButton* panels_;
+    widgets::BarButton* panels_;
 };
 
 }  // namespace normscope::app

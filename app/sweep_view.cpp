@@ -3,6 +3,7 @@
 
 #include "app/lab/lab.h"
 #include "app/sweep_detail.h"
+#include "widgets/knobs/choice_box.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/plot_view.h"
 
@@ -31,7 +32,7 @@ constexpr int kHeaderHeight = 32;
 SweepView::SweepView(Lab& lab, QWidget* parent)
     : QWidget(parent),
       lab_(lab),
-      colour_(new QComboBox(this)),
+      colour_(new widgets::ChoiceBox(this)),
       map_(new widgets::PlotView(this)),
       curves_(new widgets::PlotView(this)),
       detail_(new SweepDetail(lab, this)) {
@@ -200,7 +201,7 @@ void SweepView::fillAxes() {
     if (!sweep) return;
     const auto& grid = sweep->results.spec.grid;
     const auto choiceOf = [&](const QStringList& texts, std::size_t now, const QString& name, auto chosen) {
-        auto* box = new QComboBox(this);
+        auto* box = new widgets::ChoiceBox(this);
         box->addItems(texts);
         box->setCurrentIndex(static_cast<int>(now));
         box->setAccessibleName(name);

@@ -18,7 +18,8 @@ function(_normscope_compile_rules target)
   endif()
 endfunction()
 
-# normscope_library(<name> SOURCES … DEPS … [QT]): a static library; QT turns on moc and resources.
+# normscope_library(<name> SOURCES … DEPS … [QT]): a static library; QT turns on moc and resources, and precompiles the
+# headers that are a third of the compile time of a widget.
 function(normscope_library name)
   cmake_parse_arguments(ARG "QT" "" "SOURCES;DEPS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
@@ -27,6 +28,8 @@ function(normscope_library name)
   if(ARG_QT)
     set_target_properties(${name} PROPERTIES AUTOMOC ON AUTORCC ON)
     target_compile_definitions(${name} PRIVATE QT_NO_KEYWORDS QT_NO_FOREACH QT_NO_CAST_FROM_BYTEARRAY)
+    target_precompile_headers(${name} PRIVATE <QAbstractButton> <QPainter> <QVariant> <QWidget> <algorithm> <cmath>
+                              <functional> <map> <memory> <optional> <string> <variant> <vector>)
   endif()
 endfunction()
 
@@ -55,11 +58,18 @@ function(normscope_program name)
   endif()
 endfunction()
 
+# A test runs a few times for each time it is compiled, and what it tests is optimised: -O1 takes a quarter less time than
+# -O2. The precompiled headers need the same options.
+function(_normscope_test_rules target)
+  _normscope_compile_rules(${target})
+  target_compile_options(${target} PRIVATE -O1)
+endfunction()
+
 # Precompiled headers of the tests: Qt Test's headers are half of a test's compile time. Those of the tests that
 # link the window's libraries are another set, since Qt Test then supports widgets.
 function(normscope_test_headers name)
   add_library(${name} OBJECT ${CMAKE_SOURCE_DIR}/tests/precompiled.cpp)
-  _normscope_compile_rules(${name})
+  _normscope_test_rules(${name})
   target_compile_definitions(${name} PRIVATE ${_normscope_test_definitions})
   target_link_libraries(${name} PRIVATE Qt6::Test ${ARGN})
   target_precompile_headers(${name} PRIVATE <QtTest>)
@@ -79,7 +89,7 @@ function(normscope_test name)
   set(source ${name}_test.cpp)
   set(name ${room}_${name})
   add_executable(${name} ${source} ${ARG_SOURCES})
-  _normscope_compile_rules(${name})
+  _normscope_test_rules(${name})
   set_target_properties(${name} PROPERTIES AUTOMOC ON)
   target_compile_definitions(${name} PRIVATE ${_normscope_test_definitions})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} Qt6::Test)

@@ -253,8 +253,19 @@ class FindingsBandTest : public QObject {
             b.lab().addRun(recipe);
         }
         b.lab().addSeeds(2);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact(), 60000);
         settle();
-        QCOMPARE(number(b, 0, 0), QString("–"));
+        const auto& first = b.lab().groups().groups[std::size_t(column(b, 0).hue)].members;
+        std::vector<double> held_out;
+        for (const std::size_t run : first)
+            held_out.push_back(
+                b.run(static_cast<int>(run)).probes.at("gradients").back().find("loss")->data.at(0));
+        std::sort(held_out.begin(), held_out.end());
+        QVERIFY(held_out[0] < held_out[1] && held_out[1] < held_out[2]);
+        QCOMPARE(number(b, 0, 0), QString::number(held_out[1], 'f', 2));
+        QCOMPARE(column(b, 0).numbers[0].caption, QString("held-out loss"));
+        QVERIFY(column(b, 0).numbers[0].tip.contains(
+            QString("%1 – %2 nat").arg(held_out[0], 0, 'f', 2).arg(held_out[2], 0, 'f', 2)));
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         settle();

@@ -50,12 +50,15 @@ QString classWord(GrowthModel model) {
     return {};
 }
 
+QString tooShallow() {
+    return QString("fewer than %1 layers").arg(growth_minimum_layers);
+}
+
 /// "~√ℓ, lead 12" for hidden states 0 … 2D; empty where one is not finite and positive.
 QString growthClassText(const std::vector<double>& states) {
     std::vector<double> layers;
     for (std::size_t k = 0; k < states.size(); k += 2) layers.push_back(states[k]);
-    if (layers.size() < growth_minimum_layers + 1)
-        return QString("fewer than %1 layers").arg(growth_minimum_layers);
+    if (layers.size() < growth_minimum_layers + 1) return tooShallow();
     if (!std::all_of(layers.begin(), layers.end(), [](double v) { return std::isfinite(v) && v > 0; }))
         return {};
     const GrowthClass found = classify_growth(layers);
@@ -183,6 +186,8 @@ Figure buildGrowth(const PanelInput& input) {
     summarise(figure);
     std::string bound = options.at("bound") == "off" ? "" : quantity.bound;
     const bool squared = uniform && bound == "bound_var";  // the recording holds the looser forms of MA alone
+    std::vector<Chip> classes;
+    std::size_t shallow = 0;
     for (const ShownSample& shown : shownSamples(input, panel.probes.front())) {
         const auto measured = hiddenProfile(*shown.sample, array);
         if (!shown.own() || !measured) continue;
@@ -211,10 +216,15 @@ Figure buildGrowth(const PanelInput& input) {
         if (!classify) continue;
         const QString text = growthClassText(measured->y);
         if (text.isEmpty()) continue;
-        figure.plots.front().chips.push_back(
+        classes.push_back(
             {Chip::Edge::TopLeft, nameOf(*shown.run) + ": " + text, Role{Role::Kind::Run, shown.index, 0}});
+        shallow += text == tooShallow();
         figure.summary += QString("; %1: %2").arg(nameOf(*shown.run), text);
     }
+    if (classes.size() > 1 && shallow == classes.size())  // once for all of them
+        classes = {{Chip::Edge::TopLeft, "No class of growth: " + tooShallow(), {}}};
+    auto& chips = figure.plots.front().chips;
+    chips.insert(chips.end(), classes.begin(), classes.end());
     return figure;
 }
 

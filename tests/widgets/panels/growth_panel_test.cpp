@@ -280,6 +280,13 @@ class GrowthPanelTest : public QObject {
         QCOMPARE(texts[4], "Small: fewer than 8 layers");
         QVERIFY2(texts[5].startsWith("Either: undecided between "), qPrintable(texts[5]));
         QCOMPARE(f.plots[0].chips[0].role->run, 0);
+        const RunData low = grow("Low", 3, [](int) { return 2.0; });
+        PanelInput shallow;
+        shallow.runs = {&small, &low};
+        QCOMPARE(chipTexts(buildGrowth(shallow).plots[0]),
+                 QStringList{"No class of growth: fewer than 8 layers"});
+        shallow.runs = {&small, &flat};
+        QCOMPARE(chipTexts(buildGrowth(shallow).plots[0]).value(0), "Small: fewer than 8 layers");
         QVERIFY(f.formula.contains("AICc") && f.summary.contains("Flat: ~constant"));
         // Mostly linear: b·ℓ rises to 11.25, c·ℓ² to 3.75.
         const RunData bent = grow("Bent", 12, [](int k) { return 1 + 0.46875 * k + 3.75 / 576 * k * k; });
