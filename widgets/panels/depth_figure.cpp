@@ -130,6 +130,11 @@ std::optional<Profile> sublayerProfile(const ProbeResult& sample, const std::str
     return profile;
 }
 
+void addRunTexts(Plot& plot, const std::vector<Chip>& texts) {
+    constexpr std::size_t most = 6;
+    if (texts.size() <= most) plot.chips.insert(plot.chips.end(), texts.begin(), texts.end());
+}
+
 void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& probe,
                    const ProfileOf& profile) {
     const auto samples = shownSamples(input, probe);

@@ -30,6 +30,10 @@ std::optional<Profile> sublayerProfile(const ProbeResult& sample, const std::str
 void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& probe,
                    const ProfileOf& profile);
 
+/// A line of text for each run, in its colour, over a plot of drawOverDepth. None of more than six runs,
+/// since they would cover the curves: the figure's summary has them.
+void addRunTexts(Plot& plot, const std::vector<Chip>& texts);
+
 /// x = step: a plot per run as small multiples on shared axes, a line per depth position in one sequential
 /// map with its colour key; the first, middle, last and selected layers are labelled. More than 64 positions
 /// are thinned evenly, with a chip.

@@ -95,6 +95,7 @@ Figure buildGradients(const PanelInput& input) {
     drawOverDepth(figure, input, panel.probes.front(), profile);
     if (figure.plots.empty()) return figure;
     QStringList parts;
+    std::vector<Chip> ratios;
     for (const ShownSample& shown : shownSamples(input, panel.probes.front())) {
         if (!shown.own()) continue;
         const auto ratio = ratioOf(*shown.sample, quantity);
@@ -102,13 +103,14 @@ Figure buildGradients(const PanelInput& input) {
         if (!ratio || (std::isnan(*ratio) && !shown.sample->only().empty())) continue;
         const QString name = nameOf(*shown.run);
         const int depth = profile(*shown.sample)->depth;
-        figure.plots.front().chips.push_back(
-            {Chip::Edge::TopRight, QString("%1, layer 1 ÷ %2: %3").arg(name).arg(depth).arg(brief(*ratio)),
-             Role{Role::Kind::Run, shown.index, 0}});
+        ratios.push_back({Chip::Edge::TopRight,
+                          QString("%1, layer 1 ÷ %2: %3").arg(name).arg(depth).arg(brief(*ratio)),
+                          Role{Role::Kind::Run, shown.index, 0}});
         parts << QString("%1: %2 changes by a factor of %3 from layer %4 to 1")
                      .arg(name, shown_quantity.of, brief(*ratio))
                      .arg(depth);
     }
+    addRunTexts(figure.plots.front(), ratios);
     figure.subtitle += " · held-out batch";
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
     return figure;

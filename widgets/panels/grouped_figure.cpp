@@ -360,7 +360,9 @@ bool isGroupable(const PanelInfo& panel, const PanelOptions& options) {
 Figure groupedFigure(const PanelInfo& panel, const PanelInput& input, const RunGroups& groups,
                      const GroupDrawing& drawing) {
     checkPanel(panel, resolveOptions(panel, input.options));
-    Figure figure = panel.build(input);
+    PanelInput members = input;
+    if (panel.id == "growth") members.options["growth_class"] = "off";  // of single runs
+    Figure figure = panel.build(members);
     if (input.runs.empty()) return figure;
     figure = Grouper(input, groups, drawing).regroup(std::move(figure));
     saySelected(figure, input, panel.probes);

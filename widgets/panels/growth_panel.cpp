@@ -223,8 +223,7 @@ Figure buildGrowth(const PanelInput& input) {
     }
     if (classes.size() > 1 && shallow == classes.size())  // once for all of them
         classes = {{Chip::Edge::TopLeft, "No class of growth: " + tooShallow(), {}}};
-    auto& chips = figure.plots.front().chips;
-    chips.insert(chips.end(), classes.begin(), classes.end());
+    addRunTexts(figure.plots.front(), classes);
     return figure;
 }
 

@@ -59,6 +59,20 @@ class GradientsPanelTest : public QObject {
         QVERIFY(f.quantity != "‖∂L/∂h‖");
     }
 
+    /// The summary has what would cover the curves.
+    void ofManyRunsTheRatiosAreNotPrinted() {
+        std::vector<RunData> runs;
+        for (int i = 0; i < 7; ++i)
+            runs.push_back(withGradients("R" + std::to_string(i), {9, 9, 2, 9, 4}, {1, 1, 1, 1}));
+        PanelInput input;
+        for (std::size_t i = 0; i < 6; ++i) input.runs.push_back(&runs[i]);
+        QCOMPARE(buildGradients(input).plots[0].chips.size(), 6u);
+        input.runs.push_back(&runs[6]);
+        const Figure f = buildGradients(input);
+        QVERIFY(f.plots[0].chips.empty());
+        QVERIFY(f.summary.contains("R6: gradient changes by a factor of 0.5 from layer 2 to 1"));
+    }
+
     void oneLayerHasNoRatio() {
         const RunData a = withGradients("A", {1, 2, 3}, {1, 2});
         PanelInput input;

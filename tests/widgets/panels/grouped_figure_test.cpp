@@ -97,6 +97,10 @@ class GroupedFigureTest : public QObject {
         QCOMPARE(notesOf(figure),
                  QStringList({"Median of 3 seeds; band: minimum to maximum", "Post-LN: 2 of 3 stalled"}));
         QVERIFY(plot.chips.empty());
+        GroupRuns shallow;  // what all runs have in common has no run's colour
+        for (int seed = 42; seed <= 44; ++seed)
+            shallow.add("pre", seed, "", 3), shallow.add("post", seed, "", 3);
+        QVERIFY(draw(shallow, "growth").plots[0].chips.empty());
         QVERIFY(draw(all, "growth", {Spread::None}).plots[0].bands.empty());
     }
 
