@@ -38,6 +38,9 @@ inline constexpr std::size_t outline_blocks = 4096;
 /// Up to this size a file is read whole at once, which takes less than a tenth of a second.
 inline constexpr std::size_t whole_file_bytes = std::size_t{16} << 20;
 
+/// That check a foreign file: one reads while the other waits for the disk. A third costs more than it saves.
+inline constexpr std::size_t outline_walkers = 2;
+
 /// As open_session(), but from a saved session of more than `most_bytes` outlines of the runs that were
 /// trained: the last rows of the step table and an overview of it, the newest samples of these probes,
 /// events, outcome and texts. Throws InputError.
@@ -45,10 +48,11 @@ Session open_outline(const std::string& path, const std::vector<std::string>& pr
                      std::size_t most_bytes = whole_file_bytes);
 
 /// The reading of open_outline(), in steps: `step` is called before the file is opened and before each run.
-/// The walker of foreign files makes the same calls (core/session/foreign/). Nullopt for a recording, which
-/// has no outlines.
-std::optional<Session> outline_in_steps(const std::string& path, const std::vector<std::string>& probes,
-                                        const std::function<void()>& step);
+/// The walkers of foreign files make the same calls (core/session/foreign/), each for the runs that it
+/// `reads`, by their places in the file. Nullopt for a recording, which has no outlines.
+std::optional<Session> outline_in_steps(
+    const std::string& path, const std::vector<std::string>& probes, const std::function<void()>& step,
+    const std::function<bool(std::size_t)>& reads = [](std::size_t) { return true; });
 
 /// What an outline lacks, as read.
 struct RunRest {

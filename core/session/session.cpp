@@ -85,16 +85,19 @@ void save_session(const std::string& path, const std::vector<RunData>& runs, con
 
 namespace {
 
-/// `read` reads a run of the group of runs; `step` is called before each.
+/// `read` reads a run of the group of runs; `step` is called before each of those that it `reads`.
 template <class Read>
 Session session_of(
     const hdf5::OpenedFile& opened, const std::string& path, Read read,
-    const std::function<void()>& step = [] {}) {
+    const std::function<void()>& step = [] {},
+    const std::function<bool(std::size_t)>& reads = [](std::size_t) { return true; }) {
     Session session;
     session.app_version = hdf5::read_text_attribute(opened.file, "app_version");
     session.created = hdf5::read_text_attribute(opened.file, "created");
     const Handle runs = hdf5::open_group(opened.file, "runs");
+    std::size_t place = 0;
     for (const auto& id : hdf5::children(runs)) {
+        if (!reads(place++)) continue;
         step();
         layout::ReadRun run = read(runs, id);
         session.runs.push_back(std::move(run.data));
@@ -121,14 +124,15 @@ Session open_outline(const std::string& path, const std::vector<std::string>& pr
                      std::size_t most_bytes) {
     std::error_code unreadable;
     if (std::filesystem::file_size(path, unreadable) <= most_bytes || unreadable) return open_session(path);
-    WalkAhead ahead(path, outline_part(probes));
+    WalkAhead ahead(path, outline_part(probes), outline_walkers);
     auto session = outline_in_steps(path, probes, [&] { ahead.next(); });
     ahead.finish();
     return session ? std::move(*session) : open_session(path);
 }
 
 std::optional<Session> outline_in_steps(const std::string& path, const std::vector<std::string>& probes,
-                                        const std::function<void()>& step) {
+                                        const std::function<void()>& step,
+                                        const std::function<bool(std::size_t)>& reads) {
     auto opened = hdf5::open_for_reading(path, step);
     layout::check_root(opened.file, path);
     if (opened.recording) return std::nullopt;
@@ -139,7 +143,7 @@ std::optional<Session> outline_in_steps(const std::string& path, const std::vect
             if (!layout::has_outline(runs, id)) return layout::read_run(runs, id, false);
             return layout::ReadRun{layout::read_outline(runs, id, probes, path, file), {}};
         },
-        step);
+        step, reads);
 }
 
 }  // namespace normscope

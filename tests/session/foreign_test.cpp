@@ -15,6 +15,7 @@
 
 #include <QDir>
 #include <QElapsedTimer>
+#include <QProcess>
 #include <QTemporaryDir>
 #include <QtTest>
 #include <atomic>
@@ -156,6 +157,49 @@ class TestForeign : public QObject {
         QCOMPARE(timesWalked(), 2);
     }
 
+    /// Each run is walked by one of the walkers.
+    void walkersShareTheRuns() {
+        const std::string part = outline_part({"growth", "theta"});
+        const auto shared = outline_of(shared_part(part, {1, 3}));
+        QVERIFY(shared && shared->share.index == 1 && shared->share.among == 3);
+        QCOMPARE(shared->probes, (std::vector<std::string>{"growth", "theta"}));
+        QCOMPARE(outline_of(part)->share.among, std::size_t{1});
+        for (const char* wrong : {"3/3", "0/0", "1", "x"}) QVERIFY(!outline_of(part + wrong));
+        guard_foreign_files("");
+        const std::string file = path("shares.h5");
+        save_session(file, std::vector{sample::run("a", 300), sample::run("b", 300), sample::run("c", 300)},
+                     "{}");
+        const auto steps = [&](const std::string& of) {
+            QProcess walker;
+            walker.start(NORMSCOPE_WALK, {QString::fromStdString(file), QString::fromStdString(of)});
+            walker.waitForFinished();
+            const QByteArray written = walker.readAll();
+            return written.endsWith("walked\n") ? int(written.count('.')) + 1 : -1;
+        };
+        QCOMPARE(steps(part), 1 + 3);
+        QCOMPARE(steps(shared_part(part, {0, 2})), 1 + 2);
+        QCOMPARE(steps(shared_part(part, {1, 2})), 1 + 1);
+        QCOMPARE(steps(shared_part(part, {3, 4})), 1);
+    }
+
+    void aCrashInOneShareRejectsTheFile_data() {
+        QTest::addColumn<int>("share");
+        for (int share = 0; share < int(outline_walkers); ++share)
+            QTest::newRow(qPrintable(QString::number(share))) << share;
+    }
+    void aCrashInOneShareRejectsTheFile() {
+        QFETCH(int, share);
+        const std::string file = path("share.h5");
+        guard_foreign_files("");
+        save_session(file, std::vector{sample::run("a", 300), sample::run("b", 300), sample::run("c", 30)},
+                     "{}");
+        guard_foreign_files(
+            script("one", "case \"$2\" in *" + std::to_string(share) + "/" + std::to_string(outline_walkers) +
+                              ") printf ..; kill -SEGV $$;; *) printf ..; echo walked;; esac"));
+        const std::string error = sample::input_error([&] { open_outline(file, {"growth"}, 0); });
+        QVERIFY2(error.find("makes the HDF5 library crash") != std::string::npos, error.c_str());
+    }
+
     /// Whatever the walker meets after the first runs were read, the session is not opened.
     void aWalkThatEndsInTheMiddleRejectsTheFile_data() {
         QTest::addColumn<QString>("commands");
@@ -184,7 +228,7 @@ class TestForeign : public QObject {
             QVERIFY2(QString::fromStdString(error).contains(line), error.c_str());
             QVERIFY(error.find('\n') == std::string::npos);
         }
-        QCOMPARE(timesWalked(), 2);
+        QCOMPARE(timesWalked(), 2 * int(outline_walkers));
     }
 
     void whatThisProcessWroteIsNotWalked() {

@@ -15,10 +15,12 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <set>
+#include <utility>
 
 extern char** environ;
 
@@ -184,33 +186,55 @@ std::string outline_part(const std::vector<std::string>& probes) {
     return part;
 }
 
-std::optional<std::vector<std::string>> outline_probes(const std::string& part) {
-    if (!part.starts_with(outline_word)) return std::nullopt;
-    std::vector<std::string> probes;
-    for (std::size_t at = outline_word.size(), end; (end = part.find(',', at)) != std::string::npos;
-         at = end + 1)
-        probes.push_back(part.substr(at, end - at));
-    return probes;
+std::string shared_part(const std::string& part, const WalkShare& share) {
+    return part + std::to_string(share.index) + '/' + std::to_string(share.among);
 }
 
-struct WalkAhead::Walking {
-    std::string path, part;
+std::optional<OutlinePart> outline_of(const std::string& part) {
+    if (!part.starts_with(outline_word)) return std::nullopt;
+    OutlinePart outline;
+    std::size_t at = outline_word.size();
+    for (std::size_t end; (end = part.find(',', at)) != std::string::npos; at = end + 1)
+        outline.probes.push_back(part.substr(at, end - at));
+    if (at == part.size()) return outline;
+    WalkShare& share = outline.share;
+    if (std::sscanf(part.c_str() + at, "%zu/%zu", &share.index, &share.among) != 2 ||
+        share.index >= share.among)
+        return std::nullopt;
+    return outline;
+}
+
+struct WalkAhead::Checked {
     State state{};
+    std::string part;
+};
+
+struct WalkAhead::Walking {
+    std::string path;
     std::chrono::milliseconds patience;
     Clock::time_point deadline;
     Child child;
     std::string written;    ///< by the walker, without the steps that were taken
     std::size_t ahead = 0;  ///< steps that it has ended and the reader has not begun
     bool ended = false;     ///< it has closed its end
+    bool in_order = false;  ///< its end was judged
 
-    Walking(const std::string& walker, std::string of, std::string of_part, const State& as,
+    Walking(const std::string& walker, std::string of, const std::string& part,
             std::chrono::milliseconds most)
-        : path(std::move(of)),
-          part(std::move(of_part)),
-          state(as),
-          patience(most),
-          deadline(Clock::now() + most),
-          child(walker, path, part) {}
+        : path(std::move(of)), patience(most), deadline(Clock::now() + most), child(walker, path, part) {}
+
+    /// Returns when it has ended a further step, the last of which is ended by its last line.
+    void next() {
+        while (ahead == 0 && !ended) read();
+        if (ahead > 0)
+            --ahead;
+        else
+            require_order();
+    }
+    void finish() {
+        while (!ended) read();
+        require_order();
+    }
 
     void read() {
         switch (child.read(written, deadline)) {
@@ -232,6 +256,7 @@ struct WalkAhead::Walking {
     }
     /// Throws unless the walker came to its end with the file in order.
     void require_order() {
+        if (std::exchange(in_order, true)) return;
         const int status = child.status();
         if (written == "walked\n") return;
         if (written.starts_with("rejected: ") && written.ends_with('\n'))
@@ -246,7 +271,7 @@ struct WalkAhead::Walking {
     static constexpr const char* kAllowed = "a file that can be walked from end to end";
 };
 
-WalkAhead::WalkAhead(const std::string& path, const std::string& part) {
+WalkAhead::WalkAhead(const std::string& path, const std::string& part, std::size_t walkers) {
     std::string walker;
     std::chrono::milliseconds patience{};
     State state{};
@@ -259,28 +284,27 @@ WalkAhead::WalkAhead(const std::string& path, const std::string& part) {
         walker = g.walker;
         patience = g.patience;
     }
-    walking_ = std::make_unique<Walking>(walker, path, part, state, patience);
+    checked_ = std::make_unique<Checked>(Checked{state, part});
+    for (std::size_t share = 0; share < walkers; ++share)
+        walking_.push_back(std::make_unique<Walking>(
+            walker, path, walkers == 1 ? part : shared_part(part, {share, walkers}), patience));
 }
 
 WalkAhead::~WalkAhead() = default;
 
 void WalkAhead::next() {
-    if (!walking_) return;
-    while (walking_->ahead == 0 && !walking_->ended) walking_->read();
-    if (walking_->ahead > 0) {
-        --walking_->ahead;
-        return;
-    }
-    // Its last step is ended by its last line.
-    finish();
+    if (!checked_) return;
+    const std::size_t step = steps_++;
+    if (step > 0) return walking_[(step - 1) % walking_.size()]->next();
+    for (const auto& walking : walking_) walking->next();
 }
 
 void WalkAhead::finish() {
-    if (!walking_) return;
-    while (!walking_->ended) walking_->read();
-    walking_->require_order();
-    remember(walking_->state, walking_->part);
-    walking_ = nullptr;
+    if (!checked_) return;
+    for (const auto& walking : walking_) walking->finish();
+    remember(checked_->state, checked_->part);
+    checked_ = nullptr;
+    walking_.clear();
 }
 
 void require_walked(const std::string& path) {

@@ -33,26 +33,37 @@ std::string installed_walker();
 /// the walker cannot be started. Cheap for a file that has not changed since it was last checked.
 void require_walked(const std::string& path);
 
-/// A walk of a part of a file (outline_part()) that its reader follows step by step: walker and reader make
-/// the same calls in the same order, and the reader begins a step when the walker has ended it. So the check
-/// takes hardly longer than the reading. Without a guard, and for a part that was checked before, there is
+/// Of the runs of an outline's part: every `among`-th, beginning with that one.
+struct WalkShare {
+    std::size_t index = 0, among = 1;
+    bool has(std::size_t run) const { return run % among == index; }
+};
+
+/// A walk of a part of a file (outline_part()) that its reader follows step by step: for each run walker and
+/// reader make the same calls, and the reader begins a step when the walker has ended it. So the check takes
+/// hardly longer than the reading. Several walkers share the runs of a large file: most of the time each
+/// waits for another place of the disk. Without a guard, and for a part that was checked before, there is
 /// nothing to wait for.
 class WalkAhead {
   public:
-    /// Starts the walker. SystemError where it cannot be started.
-    WalkAhead(const std::string& path, const std::string& part);
+    /// Starts that many walkers. SystemError where one cannot be started.
+    WalkAhead(const std::string& path, const std::string& part, std::size_t walkers = 1);
     ~WalkAhead();
     WalkAhead(const WalkAhead&) = delete;
     WalkAhead& operator=(const WalkAhead&) = delete;
 
-    /// Returns when the walker has ended the next step. Errors as require_walked().
+    /// Returns when the walkers have ended the next step: the first is of each of them, each further one is a
+    /// run. Errors as require_walked().
     void next();
-    /// Returns when it has ended them all, and remembers the part as checked. Errors as require_walked().
+    /// Returns when all have ended them all, and remembers the part as checked. Errors as require_walked().
     void finish();
 
   private:
+    struct Checked;
     struct Walking;
-    std::unique_ptr<Walking> walking_;
+    std::unique_ptr<Checked> checked_;               ///< what is known once they have ended; null: nothing
+    std::vector<std::unique_ptr<Walking>> walking_;  ///< by share
+    std::size_t steps_ = 0;                          ///< asked for so far
 };
 /// What the walker writes for each step that it has ended.
 inline constexpr char walked_step = '.';
@@ -60,8 +71,16 @@ inline constexpr char walked_step = '.';
 /// The outlines of a session's runs with these probes, as a word for the walker: it reads them with the
 /// function that will read them here, so that what it survives is survived here too.
 std::string outline_part(const std::vector<std::string>& probes);
-/// The probes of that word; nullopt for another.
-std::optional<std::vector<std::string>> outline_probes(const std::string& part);
+/// The same for a share of the runs.
+std::string shared_part(const std::string& part, const WalkShare& share);
+
+/// What such a word says.
+struct OutlinePart {
+    std::vector<std::string> probes;
+    WalkShare share;
+};
+/// Nullopt for another word.
+std::optional<OutlinePart> outline_of(const std::string& part);
 
 /// Marks a file that this process has just written as checked.
 void trust_as_it_is(const std::string& path);

@@ -168,14 +168,17 @@ std::string walk_file(const std::string& path) {
 }
 
 std::string walk_part(const std::string& path, const std::string& part, const std::function<void()>& ended) {
-    const auto probes = outline_probes(part);
-    if (!probes) return walk_file(path);
+    const auto outline = outline_of(part);
+    if (!outline) return walk_file(path);
     bool first = true;
     passing_over_errors([&] {
-        outline_in_steps(path, *probes, [&] {
-            if (!first) ended();
-            first = false;
-        });
+        outline_in_steps(
+            path, outline->probes,
+            [&] {
+                if (!first) ended();
+                first = false;
+            },
+            [&](std::size_t run) { return outline->share.has(run); });
     });
     return {};
 }
