@@ -10,6 +10,7 @@
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace normscope::widgets {
 
@@ -67,7 +68,7 @@ PlotView::PlotView(QWidget* parent)
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setAlignment(Qt::AlignLeft | Qt::AlignTop);
-    // rebuild() knows what changed: the scene need not search its items for it.
+    // rebuild() updates it: the scene need not search its items for changes.
     setViewportUpdateMode(NoViewportUpdate);
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
@@ -144,7 +145,7 @@ void PlotView::rebuild() {
         shown_ = std::make_shared<const Figure>(std::move(shown));
     }
     scene_.setFigure(*shown_, viewport()->size(), style_);
-    image_ = {};
+    kept_ = Kept::Nothing;
     viewport()->update();
     // The card is kept for the new figure, unless its point no longer exists.
     std::optional<HoverPoint> point = hover_;
@@ -290,22 +291,31 @@ bool PlotView::viewportEvent(QEvent* event) {
     return QGraphicsView::viewportEvent(event);
 }
 
-/// The figure is painted once and kept as an image: a crosshair or a window that is painted again costs a copy
-/// of it.
+/// What is painted a second time is kept as an image: a crosshair costs a copy of it. A figure that the next
+/// one replaces, as in a drag, never is.
 void PlotView::paintEvent(QPaintEvent* event) {
     const double ratio = viewport()->devicePixelRatioF();
-    if (dirty_ || (!image_.isNull() && image_.devicePixelRatio() != ratio)) rebuild();
-    if (image_.isNull()) {
-        image_ = QPixmap((QSizeF(viewport()->size()) * ratio).toSize());
-        image_.setDevicePixelRatio(ratio);
-        image_.fill(style_.theme.background);
-        QPainter painter(&image_);
-        scene_.paint(painter);
-    }
+    if (dirty_ || style_.pixel != 1 / ratio) rebuild();
     QPainter painter(viewport());
     painter.setClipRegion(event->region());
-    painter.drawPixmap(0, 0, image_);
+    if (kept_ == Kept::Nothing) {
+        scene_.paint(painter);
+        kept_ = Kept::Painted;
+    } else {
+        if (kept_ == Kept::Painted) keepImage(ratio);
+        painter.drawPixmap(0, 0, image_);
+    }
     overlay_->paint(painter);
+}
+
+void PlotView::keepImage(double ratio) {
+    const QSize size = (QSizeF(viewport()->size()) * ratio).toSize();
+    if (image_.size() != size) image_ = QPixmap(size);
+    image_.setDevicePixelRatio(ratio);
+    image_.fill(style_.theme.background);
+    QPainter painter(&image_);
+    scene_.paint(painter);
+    kept_ = Kept::Image;
 }
 
 void PlotView::resizeEvent(QResizeEvent* event) {

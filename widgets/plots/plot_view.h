@@ -87,6 +87,7 @@ class PlotView : public QGraphicsView {
     enum class Along { X, Y };
 
     void rebuild();
+    void keepImage(double ratio);
     void changeView(PlotViewState state);
     void zoom(std::size_t plot, std::optional<Range> x, std::optional<Range> y);
     void toggleLog(Along along);
@@ -108,7 +109,8 @@ class PlotView : public QGraphicsView {
     bool dirty_ = true;
 
     FigureScene scene_;
-    QPixmap image_;  ///< of the scene; null: to be painted
+    enum class Kept { Nothing, Painted, Image } kept_ = Kept::Nothing;  ///< of the shown figure
+    QPixmap image_;
     std::unique_ptr<Overlay> overlay_;
     HoverCard* card_;
     std::optional<HoverPoint> hover_;
