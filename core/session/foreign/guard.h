@@ -74,7 +74,7 @@ std::string outline_part(const std::vector<std::string>& probes);
 /// The same for a share of the runs.
 std::string shared_part(const std::string& part, const WalkShare& share);
 
-/// What such a word says.
+/// The content of such a word.
 struct OutlinePart {
     std::vector<std::string> probes;
     WalkShare share;
