@@ -19,7 +19,7 @@ function(_normscope_compile_rules target)
 endfunction()
 
 # normscope_library(<name> SOURCES … DEPS … [QT]): a static library; QT turns on moc and resources, and precompiles the
-# headers that are a third of the compile time of a widget.
+# headers that are a sixth of its compile time.
 function(normscope_library name)
   cmake_parse_arguments(ARG "QT" "" "SOURCES;DEPS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
