@@ -212,6 +212,8 @@ class TestForeign : public QObject {
                                   << ": no";
         QTest::newRow("half a line") << "printf ..\nprintf walked"
                                      << "makes the HDF5 library crash";
+        QTest::newRow("fewer runs than are read") << "echo walked"
+                                                  << "changed while it was checked";
         QTest::newRow("no end") << "printf ..\nexec sleep 100"
                                 << "does not come to an end with it within 500 ms";
     }

@@ -225,6 +225,8 @@ struct WalkAhead::Walking {
 
     /// Returns when it has ended a further step, the last of which is ended by its last line.
     void next() {
+        // The walker met the end, or an error at which the reader ends too.
+        if (in_order) throw InputError(path, "changed while it was checked", kAllowed);
         while (ahead == 0 && !ended) read();
         if (ahead > 0)
             --ahead;
