@@ -19,9 +19,7 @@ namespace {
 std::optional<double> heldOutLoss(const RunData& run) {
     const auto samples = run.probes.find("gradients");
     if (samples == run.probes.end() || samples->second.empty()) return std::nullopt;
-    const NamedArray* loss = samples->second.back().find("loss");
-    if (!loss || loss->data.size() != 1) return std::nullopt;
-    return loss->data[0];
+    return heldOutLossOf(samples->second.back());
 }
 
 }  // namespace

@@ -65,18 +65,17 @@ void place(BandNumber& number, const PanelInput& input, const ShownSample& shown
 BandNumber heldOutLoss(const PanelInput& input, std::size_t run) {
     const QString caption = text("held-out loss");
     const auto shown = sampleOf(input, run, "gradients");
-    const NamedArray* loss = shown ? shown->sample->find("loss") : nullptr;
-    if (!loss || loss->data.size() != 1)
-        return missing(caption, text("Loss"), widgets::whyMissing(input, run, "gradients"));
+    const auto loss = shown ? heldOutLossOf(*shown->sample) : std::nullopt;
+    if (!loss) return missing(caption, text("Loss"), widgets::whyMissing(input, run, "gradients"));
     const NamedArray* error = shown->sample->find("loss_error");
     BandNumber number{
-        widgets::lossText(loss->data[0]),
+        widgets::lossText(*loss),
         text("nat"),
         caption,
         {},
         text("Loss at step %1: %2 nat\nMean cross-entropy of the held-out batch; ± over its sequences")
             .arg(shown->sample->step)
-            .arg(error ? withError(loss->data[0], error->data, 0) : widgets::numberText(loss->data[0]))};
+            .arg(error ? withError(*loss, error->data, 0) : widgets::numberText(*loss))};
     place(number, input, *shown);
     return number;
 }
@@ -163,6 +162,12 @@ std::optional<double> lossAt(const RunData& run, std::int64_t step) {
     const auto at = std::lower_bound(steps.begin(), steps.end(), step);
     if (!losses || at == steps.end() || *at != step) return std::nullopt;
     return (*losses)[static_cast<std::size_t>(at - steps.begin())];
+}
+
+std::optional<double> heldOutLossOf(const ProbeResult& sample) {
+    const NamedArray* loss = sample.find("loss");
+    if (!loss || loss->data.size() != 1) return std::nullopt;
+    return loss->data[0];
 }
 
 std::vector<BandNumber> runNumbers(const PanelInput& growth, const PanelInput& gradients, std::size_t run) {

@@ -24,6 +24,9 @@ struct BandNumber {
 /// The loss that the step table has for a step, finite or not; nullopt where it has no such row.
 std::optional<double> lossAt(const RunData& run, std::int64_t step);
 
+/// The held-out loss of a sample of the probe `gradients`; nullopt where it lacks it.
+std::optional<double> heldOutLossOf(const ProbeResult& sample);
+
 /// The numbers of one run at the shown step, three: its loss there (the step table), the RMS of the last
 /// hidden state and the gradient of layer 1 over that of the last one. The latter two are of the samples that
 /// the panels of these inputs show (shownSamples). `growth` and `gradients` are the inputs of these panels,

@@ -38,7 +38,8 @@ inline constexpr std::size_t outline_blocks = 4096;
 /// Up to this size a file is read whole at once, which takes less than a tenth of a second.
 inline constexpr std::size_t whole_file_bytes = std::size_t{16} << 20;
 
-/// That check a foreign file: one reads while the other waits for the disk. A third costs more than it saves.
+/// That check a foreign file: one reads while the other waits for the disk. With a third, files in memory
+/// opened later (tests/bench/INTERFACE.md).
 inline constexpr std::size_t outline_walkers = 2;
 
 /// As open_session(), but from a saved session of more than `most_bytes` outlines of the runs that were
