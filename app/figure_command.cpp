@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/figure_command.h"
 
+#include "core/base/error.h"
 #include "core/session/session.h"
-#include "core/stack/error.h"
-#include "widgets/export/csv.h"
-#include "widgets/export/figure_spec.h"
-#include "widgets/export/save_bytes.h"
+#include "widgets/figures/csv.h"
+#include "widgets/figures/figure_spec.h"
+#include "widgets/figures/save_bytes.h"
 
 #include <CLI/CLI.hpp>
 

@@ -2,15 +2,15 @@
 #include "app/bench/bench_ui.h"
 #include "app/bench/measured_application.h"
 #include "app/figure_command.h"
-#include "app/main_window.h"
 #include "app/preflight_command.h"
 #include "app/screenshot.h"
-#include "app/settings.h"
+#include "app/window/main_window.h"
 #include "core/backend/cpu/kept_memory.h"
 #include "core/backend/devices.h"
+#include "core/base/error.h"
 #include "core/recipe/presets.h"
 #include "core/session/foreign/guard.h"
-#include "core/stack/error.h"
+#include "widgets/common/settings.h"
 #include "widgets/plots/theme.h"
 
 #include <CLI/CLI.hpp>

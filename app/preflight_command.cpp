@@ -2,10 +2,10 @@
 #include "app/preflight_command.h"
 
 #include "core/backend/cpu/default_threads.h"
+#include "core/base/error.h"
 #include "core/preflight/preflight.h"
 #include "core/preflight/report_ending.h"
-#include "core/stack/error.h"
-#include "widgets/export/save_bytes.h"
+#include "widgets/figures/save_bytes.h"
 #include "widgets/report/preflight_html.h"
 #include "widgets/report/preflight_page.h"
 

@@ -2,8 +2,8 @@
 #include "app/screenshot.h"
 
 #include "app/lab/lab.h"
-#include "app/main_window.h"
-#include "app/story_strip.h"
+#include "app/window/main_window.h"
+#include "widgets/story/story_strip.h"
 
 #include <QApplication>
 #include <QFileInfo>

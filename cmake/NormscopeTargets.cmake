@@ -18,18 +18,22 @@ function(_normscope_compile_rules target)
   endif()
 endfunction()
 
-# normscope_library(<name> SOURCES … DEPS … [QT]): a static library; QT turns on moc and resources, and precompiles the
-# headers that are a sixth of its compile time.
+# normscope_library(<name> SOURCES … DEPS … [QT|QT_CORE]): a static library. QT and QT_CORE turn on moc and precompile the
+# headers that are a sixth of its compile time: with QT those of widgets, with QT_CORE only what Qt Core has.
 function(normscope_library name)
-  cmake_parse_arguments(ARG "QT" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "QT;QT_CORE" "" "SOURCES;DEPS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   _normscope_compile_rules(${name})
   target_link_libraries(${name} PUBLIC ${ARG_DEPS})
-  if(ARG_QT)
+  if(ARG_QT OR ARG_QT_CORE)
     set_target_properties(${name} PROPERTIES AUTOMOC ON AUTORCC ON)
     target_compile_definitions(${name} PRIVATE QT_NO_KEYWORDS QT_NO_FOREACH QT_NO_CAST_FROM_BYTEARRAY)
-    target_precompile_headers(${name} PRIVATE <QAbstractButton> <QPainter> <QVariant> <QWidget> <algorithm> <cmath>
-                              <functional> <map> <memory> <optional> <string> <variant> <vector>)
+    set(widget_headers "")
+    if(ARG_QT)
+      set(widget_headers <QAbstractButton> <QPainter> <QWidget>)
+    endif()
+    target_precompile_headers(${name} PRIVATE ${widget_headers} <QObject> <QString> <QStringList> <QVariant> <algorithm>
+                              <cmath> <functional> <map> <memory> <optional> <string> <variant> <vector>)
   endif()
 endfunction()
 

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Run by CTest: cmake -DROOT=… -P layering.cmake. Fails when a file under core/ includes a Qt header, or when an include
-# runs upward: app -> widgets -> core; in core: claims, preflight, gallery -> run -> interchange, findings -> session -> probe, theory ->
-# train -> model -> backend -> recipe -> stack.
-set(rank_app 11)
-set(rank_widgets 10)
-set(rank_core/claims 9)
-set(rank_core/preflight 9)
-set(rank_core/gallery 9)
+# runs upward: app -> widgets -> core; in core: claims, preflight, gallery -> sweep -> run -> interchange, findings -> session ->
+# probe, theory -> train -> model -> backend -> recipe -> stack -> base.
+set(rank_app 14)
+set(rank_app/window 14)
+set(rank_app/cli 11)
+set(rank_widgets 13)
+set(rank_app/lab 12)
+set(rank_widgets/figures 11)
+set(rank_core/claims 10)
+set(rank_core/preflight 10)
+set(rank_core/gallery 10)
+set(rank_core/sweep 9)
 set(rank_core/run 8)
 set(rank_core/findings 7)
 set(rank_core/interchange 7)
@@ -18,9 +23,10 @@ set(rank_core/model 3)
 set(rank_core/backend 2)
 set(rank_core/recipe 1)
 set(rank_core/stack 0)
+set(rank_core/base -1)
 
 function(layer_of path out)
-  string(REGEX MATCH "^(core/[a-z]+|widgets|app)" layer "${path}")
+  string(REGEX MATCH "^(core/[a-z]+|widgets/figures|widgets|app/lab|app/cli|app/window|app)" layer "${path}")
   set(${out} "${layer}" PARENT_SCOPE)
 endfunction()
 

@@ -5,12 +5,12 @@
 #include "app/bench/redraw_bench.h"
 #include "app/bench/watchdog.h"
 #include "app/lab/lab.h"
-#include "app/main_window.h"
-#include "app/panel_grid.h"
+#include "app/window/main_window.h"
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_panel.h"
 #include "widgets/knobs/knob_slider.h"
+#include "widgets/panels/panel_grid.h"
 
 #include <QComboBox>
 #include <QEventLoop>

@@ -2,9 +2,9 @@
 #include "app/bench/drag_recorder.h"
 
 #include "app/lab/lab.h"
-#include "app/main_window.h"
-#include "app/panel_grid.h"
+#include "app/window/main_window.h"
 #include "widgets/knobs/knob_panel.h"
+#include "widgets/panels/panel_grid.h"
 
 #include <algorithm>
 #include <numeric>

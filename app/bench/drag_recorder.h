@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/bench/measured_application.h"
-#include "app/lab/frame.h"
+#include "app/lab/engine/frame.h"
 
 #include <QObject>
 #include <array>

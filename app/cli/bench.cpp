@@ -5,11 +5,11 @@
 #include "core/backend/cpu/row_kernels.h"
 #include "core/backend/devices.h"
 #include "core/backend/out_of_memory.h"
+#include "core/base/error.h"
 #include "core/model/initial_weights.h"
 #include "core/probe/spectra/jacobian_map.h"
 #include "core/run/experiment.h"
 #include "core/run/memory_need.h"
-#include "core/stack/error.h"
 #include "core/theory/softmax_sensitivity.h"
 #include "core/train/data/corpus.h"
 

@@ -3,10 +3,10 @@
 #include "app/cli/files.h"
 #include "app/cli/replayed.h"
 #include "app/cli/run_checkpoint.h"
+#include "core/base/error.h"
 #include "core/claims/claims.h"
 #include "core/claims/initial_input.h"
 #include "core/session/session.h"
-#include "core/stack/error.h"
 
 #include <nlohmann/json.hpp>
 

@@ -2,8 +2,8 @@
 #include "app/cli/command.h"
 #include "app/cli/files.h"
 #include "app/cli/run_checkpoint.h"
+#include "core/base/error.h"
 #include "core/interchange/model_file.h"
-#include "core/stack/error.h"
 
 #include <filesystem>
 #include <iostream>
@@ -32,8 +32,7 @@ Recipe recipe_at(const RunCheckpoint& at) {
 /// The configuration that other programs read next to the file. An existing one is never replaced.
 void write_config(const fs::path& config, const std::string& text) {
     if (fs::exists(config)) {
-        std::cout << config.string()
-                  << ": exists and is kept; another program needs this model's own\n";
+        std::cout << config.string() << ": exists and is kept; another program needs this model's own\n";
         return;
     }
     write_text_file(config.string(), text);

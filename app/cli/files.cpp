@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/files.h"
 
+#include "core/base/error.h"
 #include "core/session/replacing_file.h"
-#include "core/stack/error.h"
 
 #include <unistd.h>
 

@@ -5,9 +5,9 @@
 #include "app/cli/stop_signal.h"
 #include "app/cli/sweep_lines.h"
 #include "core/backend/devices.h"
+#include "core/base/error.h"
 #include "core/gallery/findings.h"
-#include "core/run/sweep.h"
-#include "core/stack/error.h"
+#include "core/sweep/sweep.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/files.h"
+#include "core/base/error.h"
 #include "core/interchange/model_file.h"
 #include "core/session/named_arrays.h"
 #include "core/session/replacing_file.h"
-#include "core/stack/error.h"
 
 #include <filesystem>
 #include <fstream>
@@ -35,8 +35,8 @@ int run_import(const ImportOptions& options) {
     std::cout << options.model << ": " << model.format << ", " << model.weights.size() << " tensors, "
               << numbers << " parameters\n"
               << options.recipe << ": its recipe\n"
-              << options.weights << ": its weights; next: train or probe " << options.recipe
-              << " --weights " << options.weights << "\n";
+              << options.weights << ": its weights; next: train or probe " << options.recipe << " --weights "
+              << options.weights << "\n";
     return kDone;
 }
 

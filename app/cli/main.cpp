@@ -4,8 +4,8 @@
 #include "core/backend/cpu/default_threads.h"
 #include "core/backend/cpu/kept_memory.h"
 #include "core/backend/devices.h"
+#include "core/base/error.h"
 #include "core/session/foreign/guard.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <exception>

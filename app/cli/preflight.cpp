@@ -2,8 +2,8 @@
 #include "core/preflight/preflight.h"
 
 #include "app/cli/preflight.h"
+#include "core/base/error.h"
 #include "core/preflight/report_ending.h"
-#include "core/stack/error.h"
 
 #include <nlohmann/json.hpp>
 #include <spawn.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/model/parameters.h"
 #include "core/recipe/presets.h"
 
 #include "app/cli/command.h"
+#include "core/base/error.h"
+#include "core/model/parameters.h"
 #include "core/recipe/recipe.h"
 #include "core/recipe/size_presets.h"
-#include "core/stack/error.h"
 
 #include <nlohmann/json.hpp>
 

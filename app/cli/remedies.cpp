@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/findings/remedies.h"
+
 #include "app/cli/command.h"
 #include "app/cli/files.h"
 #include "core/backend/devices.h"
+#include "core/base/error.h"
 #include "core/findings/headline.h"
 #include "core/findings/number.h"
-#include "core/findings/remedies.h"
 #include "core/run/draft.h"
 #include "core/run/replay.h"
 #include "core/run/whole_run.h"
 #include "core/session/session.h"
-#include "core/stack/error.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/replayed.h"
 
+#include "core/base/error.h"
 #include "core/run/replay.h"
 #include "core/session/session.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <ostream>

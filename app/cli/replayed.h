@@ -11,7 +11,8 @@ namespace normscope::app {
 /// A run at any of its steps: the checkpoint of that step where one is stored, else a bit-exact replay from
 /// the nearest earlier checkpoint (in the session or next to the recording), or from step 0 of its recipe.
 /// `run` is needed where the file holds several. Throws InputError, one line, for a step that the run does
-/// not have and where a knob was moved in between (see replay_obstacle). `progress` gets a line after a replay.
+/// not have and where a knob was moved in between (see replay_obstacle). `progress` gets a line after a
+/// replay.
 RunCheckpoint run_at_step(const std::string& path, const std::string& run, std::int64_t step,
                           ThreadPool& pool, std::ostream& progress);
 

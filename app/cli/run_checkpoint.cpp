@@ -2,8 +2,8 @@
 #include "app/cli/run_checkpoint.h"
 
 #include "app/cli/files.h"
+#include "core/base/error.h"
 #include "core/session/describe.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/run/sweep.h"
+#include "core/sweep/sweep.h"
 
 #include "app/cli/command.h"
 #include "app/cli/stop_signal.h"
 #include "app/cli/sweep_lines.h"
 #include "core/backend/devices.h"
+#include "core/base/error.h"
 #include "core/recipe/recipe_text.h"
-#include "core/run/sweep_folder.h"
-#include "core/run/sweep_map.h"
-#include "core/run/sweep_merge.h"
-#include "core/stack/error.h"
+#include "core/sweep/sweep_folder.h"
+#include "core/sweep/sweep_map.h"
+#include "core/sweep/sweep_merge.h"
 
 #include <algorithm>
 #include <cmath>

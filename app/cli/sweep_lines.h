@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/run/sweep.h"
+#include "core/sweep/sweep.h"
 
 #include <string>
 

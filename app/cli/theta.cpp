@@ -2,8 +2,8 @@
 #include "app/cli/command.h"
 #include "app/cli/files.h"
 #include "core/backend/cpu/thread_pool.h"
+#include "core/base/error.h"
 #include "core/session/named_arrays.h"
-#include "core/stack/error.h"
 #include "core/theory/softmax_sensitivity.h"
 
 #include <algorithm>

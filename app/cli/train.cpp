@@ -5,6 +5,7 @@
 #include "app/cli/stop_signal.h"
 #include "app/cli/warn.h"
 #include "core/backend/devices.h"
+#include "core/base/error.h"
 #include "core/run/memory_need.h"
 #include "core/run/probe_steps.h"
 #include "core/run/probes_preset.h"
@@ -12,7 +13,6 @@
 #include "core/run/run_file.h"
 #include "core/run/watchpoints.h"
 #include "core/session/named_arrays.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <chrono>

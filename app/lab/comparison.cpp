@@ -3,8 +3,8 @@
 
 #include "core/recipe/hot_knobs.h"
 #include "core/run/experiment.h"
-#include "widgets/knobs/recipe_diff.h"
-#include "widgets/knobs/recipe_keys.h"
+#include "widgets/figures/knobs/recipe_diff.h"
+#include "widgets/figures/knobs/recipe_keys.h"
 
 #include <algorithm>
 

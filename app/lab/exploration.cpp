@@ -102,8 +102,8 @@ void Exploration::takeRun(const RunFrame& part, LabRun& run, const Frame& frame,
         return;
     }
     next->name = run.data->name;
-    changes.runs |= std::isnan(run.data->ln_vocab) != std::isnan(next->ln_vocab) ||
-                    run.data->ln_vocab != next->ln_vocab;
+    changes.runs |=
+        std::isnan(run.data->ln_vocab) != std::isnan(next->ln_vocab) || run.data->ln_vocab != next->ln_vocab;
     run.data = std::move(next);
 }
 

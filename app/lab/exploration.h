@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/lab/comparison.h"
-#include "app/lab/frame.h"
+#include "app/lab/engine/frame.h"
 
 #include <QStringList>
 #include <chrono>
@@ -15,11 +15,11 @@ namespace normscope::app {
 
 /// What an answer of the engine changed.
 struct Changes {
-    QSet<QString> panels;  ///< with new values
-    bool runs = false;     ///< names, floors, outcomes
-    bool notices = false;  ///< rejections and warnings
-    bool results = false;  ///< rows, samples or events of a training
-    QStringList problems;  ///< to be reported, one line each
+    QSet<QString> panels;   ///< with new values
+    bool runs = false;      ///< names, floors, outcomes
+    bool notices = false;   ///< rejections and warnings
+    bool results = false;   ///< rows, samples or events of a training
+    QStringList problems;   ///< to be reported, one line each
     bool failures = false;  ///< a run has failed
     QStringList watched;    ///< watchpoints that triggered, one line each
 };

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/session/run_data.h"
-#include "widgets/panels/panel.h"
+#include "widgets/figures/parts/panel.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -38,8 +38,8 @@ struct FigureKey {
 
     bool operator==(const FigureKey&) const = default;
 
-    /// Whether both show the same measurements, which newer ones are to replace: the runs' names may differ, and
-    /// their ghosts.
+    /// Whether both show the same measurements, which newer ones are to replace: the runs' names may differ,
+    /// and their ghosts.
     bool awaitsAs(const FigureKey& other) const {
         FigureKey same = *this;
         for (std::size_t i = 0; i < std::min(runs.size(), other.runs.size()); ++i) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/lab.h"
 
-#include "app/commands/change_runs.h"
-#include "app/lab/claims_check.h"
-#include "app/lab/gallery_runs.h"
+#include "app/lab/change_runs.h"
+#include "app/lab/studies/claims_check.h"
+#include "app/lab/studies/gallery_runs.h"
 #include "core/backend/cpu/default_threads.h"
 #include "core/probe/registry.h"
 #include "core/run/complete.h"

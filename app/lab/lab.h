@@ -2,20 +2,20 @@
 #pragma once
 
 #include "app/lab/comparison.h"
-#include "app/lab/engine_worker.h"
+#include "app/lab/engine/engine_worker.h"
+#include "app/lab/engine/worker_thread.h"
 #include "app/lab/exploration.h"
 #include "app/lab/figure_key.h"
-#include "app/lab/io_worker.h"
-#include "app/lab/remedy_trials.h"
-#include "app/lab/session_files.h"
-#include "app/lab/sweep_runner.h"
+#include "app/lab/files/io_worker.h"
+#include "app/lab/files/session_files.h"
+#include "app/lab/studies/remedy_trials.h"
+#include "app/lab/studies/sweep_runner.h"
 #include "app/lab/training.h"
 #include "app/lab/training_time.h"
-#include "app/lab/worker_thread.h"
 #include "core/run/probes_preset.h"
-#include "widgets/panels/panel.h"
-#include "widgets/panels/run_group.h"
-#include "widgets/stack/norm_override.h"
+#include "widgets/figures/parts/panel.h"
+#include "widgets/figures/runs/run_group.h"
+#include "widgets/figures/stack/norm_override.h"
 
 #include <QObject>
 #include <QSet>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of the laboratory that states what the panels draw: the runs, and their groups by seed.
 #include "app/lab/lab.h"
-#include "widgets/panels/grouped_figure.h"
-#include "widgets/panels/panel_registry.h"
-#include "widgets/panels/recipe_facts.h"
+#include "widgets/figures/groups/grouped_figure.h"
+#include "widgets/figures/panels/panel_registry.h"
+#include "widgets/figures/runs/recipe_facts.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of the laboratory that converts knobs to recipes, and recipes to measurement requests.
-#include "app/commands/change_runs.h"
+#include "app/lab/change_runs.h"
 #include "app/lab/lab.h"
 #include "core/recipe/hot_knobs.h"
-#include "widgets/knobs/recipe_diff.h"
+#include "widgets/figures/knobs/recipe_diff.h"
 
 namespace normscope::app {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of the laboratory that tries remedies of failed runs.
-#include "app/commands/change_runs.h"
+#include "app/lab/change_runs.h"
 #include "app/lab/lab.h"
 
 #include <cmath>

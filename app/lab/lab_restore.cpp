@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of the laboratory that keeps its runs for the next start and restores them. What a recording or a
 // session has is not written again: the state names the file.
-#include "app/lab/call_and_wait.h"
+#include "app/lab/engine/call_and_wait.h"
+#include "app/lab/engine/start_weights.h"
 #include "app/lab/lab.h"
-#include "app/lab/start_weights.h"
 #include "core/session/bare_run.h"
 
 #include <algorithm>

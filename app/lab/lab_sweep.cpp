@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Reading and training of sweeps next to the comparison: calls in the files' thread.
-#include "app/lab/call_and_wait.h"
+#include "app/lab/engine/call_and_wait.h"
 #include "app/lab/lab.h"
 
 namespace normscope::app {

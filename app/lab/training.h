@@ -2,8 +2,8 @@
 #pragma once
 
 #include "app/lab/comparison.h"
+#include "app/lab/engine/frame.h"
 #include "app/lab/exploration.h"
-#include "app/lab/frame.h"
 
 #include <vector>
 

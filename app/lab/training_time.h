@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/lab/lab_run.h"
+#include "app/lab/engine/lab_run.h"
 
 #include <QString>
 #include <map>

@@ -2,7 +2,7 @@
 #include "core/backend/devices.h"
 
 #include "core/backend/plugin/load_cuda.h"
-#include "core/stack/error.h"
+#include "core/base/error.h"
 
 #include <tuple>
 

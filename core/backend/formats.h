@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backend/low_precision.h"
-#include "core/stack/error.h"
+#include "core/base/error.h"
 
 #include <string>
 

@@ -77,7 +77,9 @@ struct Simd {
         std::memcpy(&v, p, sizeof v);
         return v;
     }
-    NORMSCOPE_INLINE void store(T* p, vec v, Full) { std::memcpy(p, &v, sizeof v); }
+    NORMSCOPE_INLINE void store(T* p, vec v, Full) {
+        std::memcpy(p, &v, sizeof v);
+    }
 #ifdef __AVX512F__
     NORMSCOPE_INLINE vec load(const T* p, Tail t) {
         const unsigned mask = (1u << t.count) - 1;
@@ -103,12 +105,18 @@ struct Simd {
         std::memcpy(p, &v, static_cast<std::size_t>(t.count) * sizeof(T));
     }
 #endif
-    NORMSCOPE_INLINE vec all(T v) { return v - vec{}; }
-    NORMSCOPE_INLINE vec keep(vec v, Full, T = 0) { return v; }
+    NORMSCOPE_INLINE vec all(T v) {
+        return v - vec{};
+    }
+    NORMSCOPE_INLINE vec keep(vec v, Full, T = 0) {
+        return v;
+    }
     NORMSCOPE_INLINE vec keep(vec v, Tail t, T beyond = 0) {  // `beyond` after the tail
         return lane(kLanes) < static_cast<word>(t.count) ? v : all(beyond);
     }
-    NORMSCOPE_INLINE vec larger(vec a, vec b) { return a > b ? a : b; }
+    NORMSCOPE_INLINE vec larger(vec a, vec b) {
+        return a > b ? a : b;
+    }
     NORMSCOPE_INLINE bool owns(int) {
         return true;
     }
@@ -116,7 +124,9 @@ struct Simd {
     NORMSCOPE_INLINE T sum(vec v) {
         return reduce(v, [](vec a, vec b) { return a + b; });
     }
-    NORMSCOPE_INLINE T max(vec v) { return reduce(v, larger); }
+    NORMSCOPE_INLINE T max(vec v) {
+        return reduce(v, larger);
+    }
     template <class F>
     NORMSCOPE_INLINE vec map(vec v, F f) {
         for (int i = 0; i < size; ++i) v[i] = f(v[i]);
@@ -184,7 +194,9 @@ struct Simd {
             return reduce<half / 2>(v, f);
     }
 #undef NORMSCOPE_INLINE
-    static constexpr T factorial(int k) { return k <= 1 ? T(1) : T(k) * factorial(k - 1); }
+    static constexpr T factorial(int k) {
+        return k <= 1 ? T(1) : T(k) * factorial(k - 1);
+    }
 };
 
 #endif

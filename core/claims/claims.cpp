@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/claims/claims.h"
 
+#include "core/base/error.h"
 #include "core/claims/claim_rows.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <cstring>

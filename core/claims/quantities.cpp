@@ -2,9 +2,9 @@
 #include "core/claims/quantities.h"
 
 #include "core/backend/cpu/matmul.h"
+#include "core/base/error.h"
 #include "core/model/initial_weights.h"
 #include "core/probe/registry.h"
-#include "core/stack/error.h"
 #include "core/theory/norm_jacobian.h"
 #include "core/theory/norm_precision.h"
 #include "core/theory/softmax_norm.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/gallery/findings.h"
 
+#include "core/base/error.h"
 #include "core/findings/number.h"
-#include "core/run/sweep_folder.h"
 #include "core/session/session.h"
-#include "core/stack/error.h"
+#include "core/sweep/sweep_folder.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/run/sweep_results.h"
-#include "core/run/sweep_scalar.h"
+#include "core/sweep/sweep_results.h"
+#include "core/sweep/sweep_scalar.h"
 
 #include <map>
 #include <optional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/error.h"
 #include "core/gallery/gallery.h"
 #include "core/probe/registry.h"
 #include "core/recipe/recipe_text.h"
-#include "core/stack/error.h"
 
 #include <nlohmann/json.hpp>
 

@@ -8,8 +8,7 @@
 
 namespace normscope {
 
-static_assert(std::endian::native == std::endian::little,
-              "model files are read in native byte order");
+static_assert(std::endian::native == std::endian::little, "model files are read in native byte order");
 
 std::size_t float_size(FloatType type) {
     return type == FloatType::F64 ? 8 : type == FloatType::F32 ? 4 : 2;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/interchange/llama2_c.h"
 
+#include "core/base/error.h"
 #include "core/interchange/model_config.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/interchange/mapped_file.h"
 
-#include "core/stack/error.h"
+#include "core/base/error.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/interchange/model_config.h"
 
-#include "core/interchange/strict_json.h"
-#include "core/stack/error.h"
+#include "core/base/error.h"
+#include "core/base/strict_json.h"
 #include "core/stack/json_fields.h"
 
 #include <limits>

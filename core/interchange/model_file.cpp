@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/interchange/model_file.h"
 
-#include "core/model/parameters.h"
+#include "core/base/error.h"
 #include "core/interchange/llama2_c.h"
 #include "core/interchange/llm_c.h"
 #include "core/interchange/mapped_file.h"
 #include "core/interchange/model_config.h"
 #include "core/interchange/tensor_names.h"
-#include "core/stack/error.h"
+#include "core/model/parameters.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/interchange/safetensors.h"
 
+#include "core/base/error.h"
+#include "core/base/strict_json.h"
 #include "core/interchange/float_bytes.h"
-#include "core/interchange/strict_json.h"
 #include "core/session/replacing_file.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/interchange/tensor_names.h"
 
+#include "core/base/error.h"
+#include "core/base/strict_json.h"
+#include "core/interchange/float_bytes.h"
 #include "core/model/parameters.h"
 #include "core/session/hdf5.h"
-#include "core/interchange/float_bytes.h"
-#include "core/interchange/strict_json.h"
-#include "core/stack/error.h"
 #include "core/stack/scheme.h"
 
 #include <algorithm>

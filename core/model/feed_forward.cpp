@@ -39,7 +39,7 @@ void feed_forward_forward(const Pass<T>& pass, const FeedForwardOffsets& at, Sha
         pass.ops.swiglu(R, ff, pre, activated);
     else
         pass.ops.activation(pass.spec.activation, static_cast<std::size_t>(R) * ff, pre, activated,
-                                tape.slope + first * ff);
+                            tape.slope + first * ff);
     pass.ops.linear(R, d, ff, activated, pass.linear(at.w2, at.b2), tape.f + first * d);
 }
 
@@ -97,7 +97,7 @@ void feed_forward_tangent(const Pass<T>& pass, const FeedForwardOffsets& at, int
     template void feed_forward_forward<T>(const Pass<T>&, const FeedForwardOffsets&, Shard, int, const T*,  \
                                           const SublayerTape<T>&);                                          \
     template void feed_forward_backward<T>(const Pass<T>&, const FeedForwardOffsets&, Shard, int, const T*, \
-                                           const SublayerTape<T>&, const T*, T*, T*);      \
+                                           const SublayerTape<T>&, const T*, T*, T*);                       \
     template void feed_forward_tangent<T>(const Pass<T>&, const FeedForwardOffsets&, int, int, int, int,    \
                                           const SublayerTape<T>&, const T*, T*);
 NORMSCOPE_INSTANTIATE(float)

@@ -10,6 +10,8 @@ namespace normscope {
 /// of that batch. The caller chooses the batch: the step table's grad_ratio and the flight recorder use the
 /// training batch, the probe `gradients` of the held-out one. NaN or infinite where the last norm is 0 or
 /// NaN.
-inline double gradient_ratio(std::span<const double> norms) { return norms[2] / norms.back(); }
+inline double gradient_ratio(std::span<const double> norms) {
+    return norms[2] / norms.back();
+}
 
 }  // namespace normscope

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/initial_weights.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/backend/counter_rng.h"
 #include "core/backend/cpu/thread_pool.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace normscope {
 
@@ -19,7 +19,9 @@ bool ends_with(const std::string& text, const char* end) {
 bool is_output_projection(const TensorInfo& t) {
     return ends_with(t.name, ".wo") || ends_with(t.name, ".w2") || ends_with(t.name, ".w_down");
 }
-bool is_query_or_key(const TensorInfo& t) { return ends_with(t.name, ".wq") || ends_with(t.name, ".wk"); }
+bool is_query_or_key(const TensorInfo& t) {
+    return ends_with(t.name, ".wq") || ends_with(t.name, ".wk");
+}
 
 /// Xavier-normal of a matrix [out, in].
 double xavier(const TensorInfo& t, double gain) {
@@ -35,8 +37,10 @@ double initial_std(const StackSpec& s, const TensorInfo& t) {
     if (s.init.rule == InitRule::Lab) return token ? 1.0 : position ? 0.5 : 1.0 / std::sqrt(s.d_model);
     if (token || position) return s.init.embedding_std;
     switch (s.init.rule) {
-        case InitRule::Gpt2: return is_output_projection(t) ? s.init.std / std::sqrt(2 * N) : s.init.std;
-        case InitRule::Xavier: return xavier(t, 1);
+        case InitRule::Gpt2:
+            return is_output_projection(t) ? s.init.std / std::sqrt(2 * N) : s.init.std;
+        case InitRule::Xavier:
+            return xavier(t, 1);
         case InitRule::DeepNorm:
             if (in_block) return xavier(t, is_query_or_key(t) ? 1 : std::pow(8 * N, -0.25));
             break;
@@ -44,7 +48,8 @@ double initial_std(const StackSpec& s, const TensorInfo& t) {
             if (in_block) return s.init.std * std::pow(N, -1.0 / s.init.path_maps);
             break;
         case InitRule::Lab:
-        case InitRule::Plain: break;
+        case InitRule::Plain:
+            break;
     }
     return s.init.std;
 }

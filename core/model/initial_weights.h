@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cstdint>
-
 #include "core/model/parameters.h"
+
+#include <cstdint>
 
 namespace normscope {
 

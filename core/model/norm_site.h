@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "core/model/parameters.h"
 #include "core/model/tape.h"
+
+#include <string>
+#include <vector>
 
 namespace normscope {
 

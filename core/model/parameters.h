@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/stack/scheme.h"
+#include "core/stack/stack_spec.h"
+
 #include <cstddef>
 #include <string>
 #include <vector>
-
-#include "core/stack/scheme.h"
-#include "core/stack/stack_spec.h"
 
 namespace normscope {
 
@@ -19,8 +19,8 @@ struct TensorInfo {
     std::vector<int> shape;  ///< empty for a scalar
     std::size_t offset = 0;  ///< in elements
     std::size_t count = 1;
-    int layer = -1;     ///< from 0; −1 outside the layers
-    int sublayer = -1;  ///< 0 attention, 1 feed-forward; −1 otherwise
+    int layer = -1;       ///< from 0; −1 outside the layers
+    int sublayer = -1;    ///< 0 attention, 1 feed-forward; −1 otherwise
     bool frozen = false;  ///< has a gradient, but is ignored by optimizer and clipping
     bool decays() const { return shape.size() >= 2; }
     bool is_gate() const { return name.ends_with(".gate"); }
@@ -35,7 +35,7 @@ struct NormOffsets {
 struct SublayerOffsets {
     NormOffsets norm_in, norm_out, norm_post;
     std::size_t scale = kAbsent;  ///< λ of the branch: a scalar or [d]
-    std::size_t gate = kAbsent;  ///< shared by the layer's two sub-layers
+    std::size_t gate = kAbsent;   ///< shared by the layer's two sub-layers
 };
 
 struct AttentionOffsets : SublayerOffsets {

@@ -25,9 +25,8 @@ struct Pass {
     Device& device;
     Ops<T>& ops;
     const T* parameters;
-    const T*
-        transposed;   ///< Tape::transposed, or null: the linear layers use the stored weights
-    const T* angles;  ///< of rotary positions (rope_table.h); null without them
+    const T* transposed;  ///< Tape::transposed, or null: the linear layers use the stored weights
+    const T* angles;      ///< of rotary positions (rope_table.h); null without them
     const PassCoefficients<T>* whole;
     const SublayerCoefficients<T>* sublayers;  ///< [2D]
     bool fresh_gradients = false;              ///< the blocks' weight gradients are uninitialised

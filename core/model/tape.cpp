@@ -48,9 +48,7 @@ std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<Sublaye
         const bool second = s.layout == Layout::Parallel && i % 2 == 1,
                    first = s.layout == Layout::Parallel && !second;
         const auto gated = [&](GateSite site) { return s.gpas.enabled && rule.gate == site; };
-        t.x = second                     ? tape.sublayers[i - 1].x
-              : gated(GateSite::Input) ? cut.take(R * d)
-                                         : tape.hidden[i];
+        t.x = second ? tape.sublayers[i - 1].x : gated(GateSite::Input) ? cut.take(R * d) : tape.hidden[i];
         if (rule.in || rule.s_in != 1 || gated(GateSite::Norm)) t.u = cut.take(R * d);
         const bool f_is_read = rule.out || gated(GateSite::Branch) || s.branch_scale != BranchScale::None;
         t.f = for_gradient && !f_is_read ? passing_f : cut.take(R * d);

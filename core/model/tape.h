@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <numeric>
-#include <vector>
-
 #include "core/backend/device.h"
 #include "core/backend/ops.h"
 #include "core/model/batch.h"
 #include "core/stack/scheme.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
 
 namespace normscope {
 
@@ -27,9 +27,9 @@ double mean(const T* values, std::size_t count) {
 /// The coefficients of a pass (core/backend/coefficients.h), in device memory.
 template <class T>
 struct Coefficients {
-    Buffer<Numerics> numerics;                      ///< one
-    Buffer<PassCoefficients<T>> whole;              ///< one
-    Buffer<SublayerCoefficients<T>> sublayers;      ///< [2D]
+    Buffer<Numerics> numerics;                  ///< one
+    Buffer<PassCoefficients<T>> whole;          ///< one
+    Buffer<SublayerCoefficients<T>> sublayers;  ///< [2D]
 };
 
 /// A batch in the device's memory.
@@ -58,9 +58,9 @@ struct SublayerTape {
                      ///< layer, before the layer), or what a gate at the input made of it
     T* u =
         nullptr;  ///< [R, d] input of f where a norm, a factor or a gate is placed before it; else x serves
-    T* f = nullptr;     ///< [R, d] output of f
-    T* y = nullptr;     ///< [R, d] output of the output norm, where a gate or a learnable scale reads it
-    T* z = nullptr;     ///< [R, d] the sum, where a post norm reads it
+    T* f = nullptr;        ///< [R, d] output of f
+    T* y = nullptr;        ///< [R, d] output of the output norm, where a gate or a learnable scale reads it
+    T* z = nullptr;        ///< [R, d] the sum, where a post norm reads it
     T* ungated = nullptr;  ///< [R, d] before a gate at the output or after the input norm
     NormStatistics<T> in{}, out{}, post{};  ///< [R] each
     // attention
@@ -68,9 +68,9 @@ struct SublayerTape {
                        /// < stack has them
     T* qk = nullptr;   ///< [R, d + d_kv] q and k as projected, where norms read them
     NormStatistics<T> q_norm{}, k_norm{};  ///< [R, heads] and [R, kv_heads] (qk_norm head) or [R] each (full)
-    T* probabilities = nullptr;  ///< [B, H, n, n], zero where masked; null where row_softmax is not
-    T* row_softmax = nullptr;    ///< [B, H, n, 2] (AttentionTape), where no probabilities are kept
-    T* mixed = nullptr;  ///< [R, d] heads' outputs, before W^O
+    T* probabilities = nullptr;            ///< [B, H, n, n], zero where masked; null where row_softmax is not
+    T* row_softmax = nullptr;              ///< [B, H, n, 2] (AttentionTape), where no probabilities are kept
+    T* mixed = nullptr;                    ///< [R, d] heads' outputs, before W^O
     // feed-forward
     T* pre = nullptr;        ///< [R, feed_forward_width] before the activation; SwiGLU: [gate | up]
     T* activated = nullptr;  ///< [R, d_ff]

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/transformer.h"
 
+#include "core/base/error.h"
 #include "core/model/initial_weights.h"
 #include "core/model/rope_table.h"
 #include "core/model/scratch_slots.h"
 #include "core/model/sublayer_factors.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <type_traits>

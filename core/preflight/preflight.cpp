@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/preflight/preflight.h"
 
+#include "core/base/error.h"
 #include "core/model/parameters.h"
 #include "core/run/complete.h"
 #include "core/run/experiment.h"
 #include "core/run/memory_need.h"
 #include "core/run/probe_steps.h"
-#include "core/stack/error.h"
 
 #include <utility>
 

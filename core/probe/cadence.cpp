@@ -8,7 +8,7 @@ namespace normscope {
 
 namespace {
 
-constexpr double kFill = 0.9;  ///< of a budget that a plan takes
+constexpr double kFill = 0.9;                       ///< of a budget that a plan takes
 constexpr double kDenseCost = 2, kCheapCost = 0.3;  ///< training steps a sample
 constexpr int kSparsest = 5;
 /// The share of the cheap probes in the late budget if there are expensive ones.
@@ -17,11 +17,16 @@ constexpr double kCheapShare = 0.6;
 /// The sampling level of a probe in the dense steps: 0 every step, 1 kGeometricSteps, then sparser.
 std::vector<std::int64_t> early_steps(int level) {
     switch (level) {
-        case 1: return {std::begin(kGeometricSteps), std::end(kGeometricSteps)};
-        case 2: return {0, 1, 2, 4, 8, 16, 32};
-        case 3: return {0, 2, 8, 32};
-        case 4: return {0, 8};
-        default: return {0};
+        case 1:
+            return {std::begin(kGeometricSteps), std::end(kGeometricSteps)};
+        case 2:
+            return {0, 1, 2, 4, 8, 16, 32};
+        case 3:
+            return {0, 2, 8, 32};
+        case 4:
+            return {0, 8};
+        default:
+            return {0};
     }
 }
 
@@ -55,8 +60,12 @@ std::int64_t late_stride(double most, std::int64_t unit, std::int64_t last) {
 class Planner {
   public:
     Planner(const ProbeShape& shape, std::span<const PlannedProbe> probes, std::int64_t steps)
-        : shape_(shape), probes_(probes), steps_(steps), step_(step_operations(shape)),
-          level_(probes.size(), 0), stride_(probes.size(), 0) {
+        : shape_(shape),
+          probes_(probes),
+          steps_(steps),
+          step_(step_operations(shape)),
+          level_(probes.size(), 0),
+          stride_(probes.size(), 0) {
         for (std::size_t i = 0; i < probes.size(); ++i) {
             if (probes[i].every > 0) continue;
             if (probes[i].operations > static_cast<double>(kDenseSteps) * step_) {

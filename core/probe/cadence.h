@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/probe/operations.h"
+#include "core/probe/step_list.h"
+
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include "core/probe/operations.h"
-#include "core/probe/step_list.h"
 
 namespace normscope {
 

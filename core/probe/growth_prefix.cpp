@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/growth_prefix.h"
 
+#include "core/backend/row/gate.h"
+#include "core/probe/branch_bound.h"
+
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
-
-#include "core/backend/row/gate.h"
-#include "core/probe/branch_bound.h"
 
 namespace normscope {
 
@@ -46,7 +46,9 @@ struct Passed {
         // second adds a branch to that.
         const bool has_shortcut = !second_of_parallel(model.spec(), k);
         switch (model.rules()[k].gate) {
-            case GateSite::Output: output = passed; break;
+            case GateSite::Output:
+                output = passed;
+                break;
             case GateSite::Input:  // the shortcut starts from the gated input too; the branch norms it, at
                                    // its start or end
                 input = passed;
@@ -55,9 +57,14 @@ struct Passed {
             case GateSite::Shortcut:
                 if (has_shortcut) shortcut = passed;
                 break;
-            case GateSite::Branch: branch = passed; break;  // after the output norm
-            case GateSite::Norm: norm = passed; break;      // between the input norm and f
-            case GateSite::Auto: break;                     // not in a model's rules
+            case GateSite::Branch:
+                branch = passed;
+                break;  // after the output norm
+            case GateSite::Norm:
+                norm = passed;
+                break;  // between the input norm and f
+            case GateSite::Auto:
+                break;  // not in a model's rules
         }
     }
     double output = 1, shortcut = 1, input = 1, branch = 1, norm = 1;

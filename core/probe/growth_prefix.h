@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <vector>
-
 #include "core/model/transformer.h"
 #include "core/theory/growth_bounds.h"
+
+#include <vector>
 
 namespace normscope {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/probe/probe_result.h"
+
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -8,8 +10,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "core/probe/probe_result.h"
 
 namespace normscope {
 

@@ -23,8 +23,12 @@ double gradient_buffers(const ProbeShape& s, int sequences) {
 
 }  // namespace
 
-double traffic_operations(double numbers) { return kTraffic * numbers; }
-double scalar_operations(double numbers) { return kScalar * numbers; }
+double traffic_operations(double numbers) {
+    return kTraffic * numbers;
+}
+double scalar_operations(double numbers) {
+    return kScalar * numbers;
+}
 
 double ProbeShape::parameters() const {
     const double d = d_model;
@@ -59,7 +63,9 @@ double step_operations(const ProbeShape& s) {
            traffic_operations((2.0 * s.accumulate + 7) * s.parameters()) + gradient_buffers(s, s.batch);
 }
 
-bool long_steps(const ProbeShape& s) { return step_operations(s) > kLongStep; }
+bool long_steps(const ProbeShape& s) {
+    return step_operations(s) > kLongStep;
+}
 
 ProbeShape probe_shape(const StackSpec& stack, int batch, int accumulate) {
     ProbeShape s;

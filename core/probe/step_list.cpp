@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/step_list.h"
 
+#include "core/base/error.h"
+
 #include <algorithm>
 #include <charconv>
 #include <sstream>
-
-#include "core/stack/error.h"
 
 namespace normscope {
 
@@ -29,7 +29,9 @@ bool read_range(const std::string& text, StepRange& range) {
     return range.first >= 0 && range.last >= range.first && range.stride >= 1;
 }
 
-std::int64_t end_of(const StepRange& r) { return r.first + (r.last - r.first) / r.stride * r.stride; }
+std::int64_t end_of(const StepRange& r) {
+    return r.first + (r.last - r.first) / r.stride * r.stride;
+}
 
 }  // namespace
 
@@ -69,7 +71,9 @@ std::string StepList::text() const {
     return text;
 }
 
-bool StepList::contains(std::int64_t step) const { return count(step, step) > 0; }
+bool StepList::contains(std::int64_t step) const {
+    return count(step, step) > 0;
+}
 
 std::int64_t StepList::count(std::int64_t from, std::int64_t to) const {
     std::int64_t sum = 0;

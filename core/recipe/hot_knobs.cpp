@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/hot_knobs.h"
 
+#include "core/recipe/keys.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
-
-#include "core/recipe/keys.h"
 
 namespace normscope {
 
@@ -23,7 +23,9 @@ constexpr std::pair<const char*, double HotKnobs::*> kMembers[] = {
     {"clip", &HotKnobs::clip},
 };
 
-std::string end_of(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+std::string end_of(const std::string& key) {
+    return key.substr(key.rfind('.') + 1);
+}
 
 std::vector<HotField> matched() {
     std::vector<HotField> fields;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/recipe/recipe.h"
+
 #include <span>
 #include <string>
-
-#include "core/recipe/recipe.h"
 
 namespace normscope {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/recipe.h"
 
+#include "core/base/error.h"
 #include "core/recipe/presets.h"
 #include "core/recipe/recipe_text.h"
-#include "core/stack/error.h"
 #include "core/stack/json_fields.h"
 
 #include <fstream>

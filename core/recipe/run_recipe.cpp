@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/run_recipe.h"
 
-#include "core/stack/error.h"
+#include "core/base/error.h"
 
 namespace normscope {
 
@@ -22,7 +22,9 @@ const Recipe& RunRecipe::value(const std::string& where) const {
     return *recipe_;
 }
 
-std::string RunRecipe::text() const { return recipe_ ? recipe_json(*recipe_, -1) : unread_; }
+std::string RunRecipe::text() const {
+    return recipe_ ? recipe_json(*recipe_, -1) : unread_;
+}
 
 bool RunRecipe::operator==(const RunRecipe& other) const {
     if (recipe_ && other.recipe_) return recipe_ == other.recipe_ || *recipe_ == *other.recipe_;

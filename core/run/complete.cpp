@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/complete.h"
 
+#include "core/base/error.h"
 #include "core/probe/registry.h"
 #include "core/run/probe_steps.h"
 #include "core/run/watchpoints.h"
-#include "core/stack/error.h"
 
 namespace normscope {
 

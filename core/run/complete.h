@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/recipe/recipe.h"
+#include "core/run/corpora.h"
+
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "core/recipe/recipe.h"
-#include "core/run/corpora.h"
 
 namespace normscope {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/train/data/corpus.h"
+
 #include <cstdint>
 #include <memory>
 #include <vector>
-
-#include "core/train/data/corpus.h"
 
 namespace normscope {
 

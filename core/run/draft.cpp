@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/draft.h"
 
+#include "core/base/error.h"
 #include "core/findings/number.h"
 #include "core/run/memory_need.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,9 +2,9 @@
 #include "core/run/evaluation.h"
 
 #include "core/backend/cpu/matmul.h"
+#include "core/base/error.h"
 #include "core/session/hdf5.h"
 #include "core/session/named_arrays.h"
-#include "core/stack/error.h"
 #include "core/train/data/corpus.h"
 #include "core/train/first_bad.h"
 #include "core/train/gate_clip.h"
@@ -222,12 +222,12 @@ Evaluation evaluate(const Recipe& recipe, const Transformer<T>& model, const Bat
     return result;
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                      \
-    template Transformer<T> model_with_weights(const StackSpec&, const std::vector<StoredTensor>&,    \
-                                               const std::string&, Device&);                          \
-    template std::vector<T> stepped_parameters(const Recipe&, const Transformer<T>&,                  \
-                                               const std::vector<T>&, ThreadPool&);                   \
-    template Evaluation evaluate(const Recipe&, const Transformer<T>&, const Batch&, EvaluationParts, \
+#define NORMSCOPE_INSTANTIATE(T)                                                                            \
+    template Transformer<T> model_with_weights(const StackSpec&, const std::vector<StoredTensor>&,          \
+                                               const std::string&, Device&);                                \
+    template std::vector<T> stepped_parameters(const Recipe&, const Transformer<T>&, const std::vector<T>&, \
+                                               ThreadPool&);                                                \
+    template Evaluation evaluate(const Recipe&, const Transformer<T>&, const Batch&, EvaluationParts,       \
                                  ThreadPool&);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)

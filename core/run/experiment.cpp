@@ -2,12 +2,12 @@
 #include "core/run/experiment.h"
 
 #include "core/backend/cpu/row_kernels.h"
+#include "core/base/error.h"
 #include "core/model/gate_warnings.h"
 #include "core/probe/places.h"
 #include "core/run/evaluation.h"
 #include "core/run/probe_steps.h"
 #include "core/run/watched_step.h"
-#include "core/stack/error.h"
 #include "core/stack/warnings.h"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/session/recording_schema.h"
+
 #include <cstdint>
 #include <deque>
 #include <vector>
-
-#include "core/session/recording_schema.h"
 
 namespace normscope {
 

@@ -2,9 +2,9 @@
 #include "core/run/memory_need.h"
 
 #include "core/backend/ops.h"
+#include "core/base/error.h"
 #include "core/model/parameters.h"
 #include "core/run/probe_steps.h"
-#include "core/stack/error.h"
 #include "core/stack/fields.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/probe_steps.h"
 
+#include "core/base/error.h"
 #include "core/probe/places.h"
 #include "core/probe/registry.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 

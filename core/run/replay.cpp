@@ -2,9 +2,9 @@
 #include "core/run/replay.h"
 
 #include "core/backend/devices.h"
+#include "core/base/error.h"
 #include "core/run/probe_steps.h"
 #include "core/run/watched_step.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/run_file.h"
 
+#include "core/base/error.h"
 #include "core/recipe/keys.h"
 #include "core/run/resume.h"
 #include "core/session/describe.h"
 #include "core/session/recovery.h"
 #include "core/session/session.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/story.h"
 
+#include "core/base/error.h"
 #include "core/recipe/hot_knobs.h"
 #include "core/run/complete.h"
-#include "core/stack/error.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/hdf5.h"
 
+#include "core/base/error.h"
 #include "core/session/foreign/guard.h"
 #include "core/session/replacing_file.h"
-#include "core/stack/error.h"
 
 #include <malloc.h>
 #include <sys/stat.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/held_file.h"
 
+#include "core/base/error.h"
 #include "core/session/foreign/guard.h"
-#include "core/stack/error.h"
 
 #include <sys/stat.h>
 

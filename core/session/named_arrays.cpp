@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/named_arrays.h"
 
+#include "core/base/error.h"
 #include "core/session/checkpoint_group.h"
 #include "core/session/replacing_file.h"
 #include "core/session/run_group.h"
-#include "core/stack/error.h"
 
 #include <cstring>
 #include <map>

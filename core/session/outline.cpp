@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/outline.h"
 
+#include "core/base/error.h"
 #include "core/session/hdf5.h"
 #include "core/session/held_file.h"
 #include "core/session/run_group.h"
-#include "core/stack/error.h"
 
 #include <utility>
 

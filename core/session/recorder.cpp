@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/recorder.h"
 
+#include "core/base/error.h"
 #include "core/session/growing_dataset.h"
 #include "core/session/replacing_file.h"
 #include "core/session/run_group.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <chrono>

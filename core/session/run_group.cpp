@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/run_group.h"
 
-#include "core/stack/error.h"
+#include "core/base/error.h"
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +12,7 @@
 namespace normscope {
 
 RunHeader header_of(const RunData& run) {
-    return {run.id,   run.name,     run.recipe,     run.backend,     run.device,
+    return {run.id,   run.name,     run.recipe,          run.backend,     run.device,
             run.seed, run.ln_vocab, run.unigram_entropy, run.entropy_rate};
 }
 

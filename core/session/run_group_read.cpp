@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The reading half of core/session/run_group.h.
+#include "core/base/error.h"
 #include "core/session/outline.h"
 #include "core/session/run_group.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <cstring>

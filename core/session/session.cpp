@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/session.h"
 
+#include "core/base/error.h"
 #include "core/session/checkpoint_group.h"
 #include "core/session/foreign/guard.h"
 #include "core/session/held_file.h"
 #include "core/session/outline.h"
 #include "core/session/replacing_file.h"
 #include "core/session/run_group.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/validate.h"
 
+#include "core/base/error.h"
 #include "core/probe/registry.h"
 #include "core/session/run_group.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/stack/json_fields.h"
 
-#include <algorithm>
+#include "core/base/error.h"
 
-#include "core/stack/error.h"
+#include <algorithm>
 
 namespace normscope {
 
@@ -59,7 +59,9 @@ void JsonReader::reject_unknown_keys(const Level& level) {
     }
 }
 
-void JsonReader::reject_unknown_keys() const { reject_unknown_keys(levels_.back()); }
+void JsonReader::reject_unknown_keys() const {
+    reject_unknown_keys(levels_.back());
+}
 
 const FieldValue* JsonReader::value_of(const char* key) {
     const json* j = find(key);
@@ -68,7 +70,9 @@ const FieldValue* JsonReader::value_of(const char* key) {
     return &value_;
 }
 
-std::string JsonReader::shown(const char* key) const { return text_of(levels_.back().object->at(key)); }
+std::string JsonReader::shown(const char* key) const {
+    return text_of(levels_.back().object->at(key));
+}
 
 void JsonReader::enter(const json& object, std::string path, const std::function<void()>& inside) {
     if (!object.is_object()) throw InputError(path, text_of(object) + " is not an object", "{…}");
@@ -83,7 +87,7 @@ void JsonReader::visit_group(const char* key, const std::function<void()>& insid
 }
 
 void JsonReader::visit_list(const char* key, std::size_t, const std::function<void(std::size_t)>& resize,
-                      const std::function<void(std::size_t)>& item) {
+                            const std::function<void(std::size_t)>& item) {
     const json* j = find(key);
     if (!j) return;
     if (!j->is_array()) throw InputError(path_of(key), text_of(*j) + " is not a list", "[{…}, …]");
@@ -92,13 +96,21 @@ void JsonReader::visit_list(const char* key, std::size_t, const std::function<vo
         enter((*j)[i], path_of(key) + "[" + std::to_string(i) + "]", [&] { item(i); });
 }
 
-void JsonWriter::visit_integer(const char* key, int& value, int, int) { top()[key] = value; }
-void JsonWriter::visit_whole(const char* key, std::uint64_t& value) { top()[key] = value; }
-void JsonWriter::visit_real(const char* key, double& value, RealRange) { top()[key] = value; }
+void JsonWriter::visit_integer(const char* key, int& value, int, int) {
+    top()[key] = value;
+}
+void JsonWriter::visit_whole(const char* key, std::uint64_t& value) {
+    top()[key] = value;
+}
+void JsonWriter::visit_real(const char* key, double& value, RealRange) {
+    top()[key] = value;
+}
 void JsonWriter::visit_reals(const char* key, std::span<double> values, RealRange) {
     top()[key] = std::vector<double>(values.begin(), values.end());
 }
-void JsonWriter::visit_flag(const char* key, bool& value) { top()[key] = value; }
+void JsonWriter::visit_flag(const char* key, bool& value) {
+    top()[key] = value;
+}
 void JsonWriter::visit_text(const char* key, std::string& value) {
     if (!value.empty()) top()[key] = value;
 }
@@ -127,7 +139,7 @@ void JsonWriter::visit_group(const char* key, const std::function<void()>& insid
 }
 
 void JsonWriter::visit_list(const char* key, std::size_t count, const std::function<void(std::size_t)>&,
-                      const std::function<void(std::size_t)>& item) {
+                            const std::function<void(std::size_t)>& item) {
     ordered_json array = ordered_json::array();
     for (std::size_t i = 0; i < count; ++i) {
         levels_.push_back(ordered_json::object());

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <functional>
+#include "core/stack/value_reader.h"
+
 #include <nlohmann/json.hpp>
+
+#include <functional>
 #include <string>
 #include <vector>
-
-#include "core/stack/value_reader.h"
 
 namespace normscope {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/stack/scheme.h"
 
-#include <cmath>
+#include "core/base/error.h"
 
-#include "core/stack/error.h"
+#include <cmath>
 
 namespace normscope {
 
@@ -55,8 +55,10 @@ SublayerRule sublayer_rule(const StackSpec& spec, int layer, Sublayer kind) {
     bool post_of_shortcut = rule.post.has_value();
     if (spec.layout == Layout::Parallel) {
         post_of_shortcut = rule_of_row(spec, layer, Sublayer::FeedForward).post.has_value();
-        if (kind == Sublayer::Attention) rule.post.reset();
-        else rule.a = rule_of_row(spec, layer, Sublayer::Attention).a;
+        if (kind == Sublayer::Attention)
+            rule.post.reset();
+        else
+            rule.a = rule_of_row(spec, layer, Sublayer::Attention).a;
     }
     rule.gate = spec.gpas.site;
     if (rule.gate == GateSite::Auto) rule.gate = post_of_shortcut ? GateSite::Shortcut : GateSite::Output;
@@ -75,7 +77,9 @@ void check_computed(const SublayerRule& rule) {
 std::optional<NormSpec> embedding_norm_of(const StackSpec& spec) {
     return norm_if(spec.embedding_norm, spec);
 }
-std::optional<NormSpec> final_norm_of(const StackSpec& spec) { return norm_if(has_final_norm(spec), spec); }
+std::optional<NormSpec> final_norm_of(const StackSpec& spec) {
+    return norm_if(has_final_norm(spec), spec);
+}
 std::optional<NormSpec> qk_norm_of(const StackSpec& spec) {
     return norm_if(spec.qk_norm != QkNorm::Off, spec);
 }

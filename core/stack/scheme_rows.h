@@ -38,8 +38,7 @@ namespace scheme_rows {
 inline constexpr NormPlaces kNone{false, false, false}, kIn{true, false, false}, kOut{false, true, false},
     kInOut{true, true, false}, kPost{false, false, true};
 inline constexpr auto kOne = SchemeRow::Shortcut::One, kDeep = SchemeRow::Shortcut::DeepNorm;
-inline constexpr auto kPlain = SchemeRow::InputScale::One,
-                      kByLayer = SchemeRow::InputScale::InverseSqrtLayer;
+inline constexpr auto kPlain = SchemeRow::InputScale::One, kByLayer = SchemeRow::InputScale::InverseSqrtLayer;
 
 // In the order of the enum.
 inline constexpr SchemeRow kAll[] = {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/stack/stack_spec.h"
 
-#include <set>
-
-#include "core/stack/error.h"
+#include "core/base/error.h"
 #include "core/stack/scheme.h"
+
+#include <set>
 
 namespace normscope {
 
@@ -22,19 +22,58 @@ constexpr const char* kGateSites[] = {"auto", "output", "shortcut", "input", "no
 constexpr const char* kInitRules[] = {"lab", "gpt2", "plain", "xavier", "deepnorm", "path_length"};
 }  // namespace
 
-template <> std::span<const char* const> words_of<Block>() { return kBlocks; }
-template <> std::span<const char* const> words_of<Activation>() { return kActivations; }
-template <> std::span<const char* const> words_of<Position>() { return kPositions; }
-template <> std::span<const char* const> words_of<Layout>() { return kLayouts; }
-template <> std::span<const char* const> words_of<Scheme>() { return scheme_rows::kWords; }
-template <> std::span<const char* const> words_of<LnsForm>() { return kLnsForms; }
-template <> std::span<const char* const> words_of<NormKind>() { return norm_kind_words(); }
-template <> std::span<const char* const> words_of<FinalNorm>() { return kFinalNorms; }
-template <> std::span<const char* const> words_of<QkNorm>() { return kQkNorms; }
-template <> std::span<const char* const> words_of<BranchScale>() { return kBranchScales; }
-template <> std::span<const char* const> words_of<GateActivation>() { return kGateActivations; }
-template <> std::span<const char* const> words_of<GateSite>() { return kGateSites; }
-template <> std::span<const char* const> words_of<InitRule>() { return kInitRules; }
+template <>
+std::span<const char* const> words_of<Block>() {
+    return kBlocks;
+}
+template <>
+std::span<const char* const> words_of<Activation>() {
+    return kActivations;
+}
+template <>
+std::span<const char* const> words_of<Position>() {
+    return kPositions;
+}
+template <>
+std::span<const char* const> words_of<Layout>() {
+    return kLayouts;
+}
+template <>
+std::span<const char* const> words_of<Scheme>() {
+    return scheme_rows::kWords;
+}
+template <>
+std::span<const char* const> words_of<LnsForm>() {
+    return kLnsForms;
+}
+template <>
+std::span<const char* const> words_of<NormKind>() {
+    return norm_kind_words();
+}
+template <>
+std::span<const char* const> words_of<FinalNorm>() {
+    return kFinalNorms;
+}
+template <>
+std::span<const char* const> words_of<QkNorm>() {
+    return kQkNorms;
+}
+template <>
+std::span<const char* const> words_of<BranchScale>() {
+    return kBranchScales;
+}
+template <>
+std::span<const char* const> words_of<GateActivation>() {
+    return kGateActivations;
+}
+template <>
+std::span<const char* const> words_of<GateSite>() {
+    return kGateSites;
+}
+template <>
+std::span<const char* const> words_of<InitRule>() {
+    return kInitRules;
+}
 
 namespace {
 
@@ -101,12 +140,13 @@ void list_fields(Fields& f, StackSpec& s) {
         f.real("embedding_std", s.init.embedding_std, {0});
         f.integer("path_maps", s.init.path_maps, 1, 8);
     });
-    f.list("layers", s.layers.size(), [&](std::size_t n) { s.layers.resize(n); },
-           [&](std::size_t i) {
-               f.integer("index", s.layers[i].index, 0, 4095);
-               f.group("attn", [&] { list_rule(f, s.layers[i].attn); });
-               f.group("ffn", [&] { list_rule(f, s.layers[i].ffn); });
-           });
+    f.list(
+        "layers", s.layers.size(), [&](std::size_t n) { s.layers.resize(n); },
+        [&](std::size_t i) {
+            f.integer("index", s.layers[i].index, 0, 4095);
+            f.group("attn", [&] { list_rule(f, s.layers[i].attn); });
+            f.group("ffn", [&] { list_rule(f, s.layers[i].ffn); });
+        });
 }
 
 void apply_block_preset(StackSpec& s, Block block) {

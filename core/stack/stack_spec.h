@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "core/stack/fields.h"
 #include "core/stack/norm_kind.h"
 #include "core/stack/scheme_rows.h"
+
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace normscope {
 
@@ -61,16 +61,16 @@ inline constexpr int kUsualFeedForward = 4;
 
 /// The architecture of one transformer stack (recipe key "stack"). Plain data; sizes in elements.
 struct StackSpec {
-    int depth = 12;     ///< layers; each is an attention sub-layer, then a feed-forward sub-layer
+    int depth = 12;  ///< layers; each is an attention sub-layer, then a feed-forward sub-layer
     int d_model = 64;
     int heads = 4;
-    int kv_heads = 0;   ///< 0: as many as heads
-    int d_ff = 0;       ///< 0: kUsualFeedForward · d_model
+    int kv_heads = 0;  ///< 0: as many as heads
+    int d_ff = 0;      ///< 0: kUsualFeedForward · d_model
     int context = 64;
-    int vocab = 0;      ///< 0: that of the data source
+    int vocab = 0;  ///< 0: that of the data source
     Block block = Block::Gpt2;
     Activation activation = Activation::GeluTanh;
-    bool bias = true;   ///< of every linear map and every norm
+    bool bias = true;  ///< of every linear map and every norm
     Position position = Position::Learned;
     double rope_base = 10000;
     bool tied_head = false;

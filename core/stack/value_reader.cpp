@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/stack/value_reader.h"
 
+#include "core/base/error.h"
+
 #include <algorithm>
 #include <cmath>
 #include <sstream>
-
-#include "core/stack/error.h"
 
 namespace normscope {
 
@@ -24,7 +24,9 @@ std::string joined(std::span<const char* const> words) {
     return text;
 }
 
-std::string range_text(int low, int high) { return std::to_string(low) + " … " + std::to_string(high); }
+std::string range_text(int low, int high) {
+    return std::to_string(low) + " … " + std::to_string(high);
+}
 
 std::optional<double> number(const FieldValue& value) {
     if (const auto* v = std::get_if<double>(&value)) return *v;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/stack/fields.h"
+
 #include <variant>
 #include <vector>
-
-#include "core/stack/fields.h"
 
 namespace normscope {
 

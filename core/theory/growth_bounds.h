@@ -46,14 +46,14 @@ double variance_bound(double norm_bound, std::size_t tokens, std::size_t width);
 
 /// One sub-layer of a Pre-LN stack, for the bound below. All in absolute value.
 struct PreNormSublayer {
-    double step = 1;                 ///< Δt
-    double gamma_max = 1;            ///< ‖γ_in‖∞
+    double step = 1;       ///< Δt
+    double gamma_max = 1;  ///< ‖γ_in‖∞
     double smallest_token_norm =
         1;  ///< min_j ‖x_j‖₂ of what the norm reads; LayerNorm: min_j ‖x_j − mean(x_j)‖₂
     /// ‖f(u)‖₂ <= gain·‖u‖₂ for a token u that the norm can give: attention Σ_h ‖W^V_h W^O_h‖₂, the
     /// feed-forward map ‖W₁‖₂‖W₂‖₂
     double gain = 1;
-    double eps = 0;             ///< the norm's ε: 1/‖x‖ becomes 1/√(‖x‖² + dε)
+    double eps = 0;  ///< the norm's ε: 1/‖x‖ becomes 1/√(‖x‖² + dε)
     bool mixes_tokens =
         true;  ///< attention: ‖A‖₂ <= √n of its row-stochastic n × n map; a feed-forward map: 1
     double branch_scale = 1;    ///< max |b|, times the factor after the input norm

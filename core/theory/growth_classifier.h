@@ -33,7 +33,7 @@ struct GrowthFit {
 struct GrowthClass {
     enum class Verdict { decided, undecided, too_few_layers };
     Verdict verdict = Verdict::undecided;
-    GrowthModel best = GrowthModel::constant;  ///< lowest AICc; the class only when decided
+    GrowthModel best = GrowthModel::constant;   ///< lowest AICc; the class only when decided
     GrowthModel rival = GrowthModel::constant;  ///< the rival of lowest AICc; `best` itself where it has none
     double lead = 0;  ///< AICc of the rival minus that of `best`; infinite without a rival
     std::array<GrowthFit, growth_model_count>

@@ -45,11 +45,11 @@ class NormNullSpace {
     ErasedEnergy erased_forward(const T* x, const double* change) const;
 
   private:
-    bool centred_ = true;                      // LayerNorm
+    bool centred_ = true;          // LayerNorm
     std::vector<double> weights_;  // smallest live |γ| over γ, so at most 1 in size; 0 where γ = 0
-    double weights_square_ = 0;                // Σ weights²
-    std::size_t pivot_ = 0;                    // the channel of the smallest |γ|
-    std::vector<std::size_t> dead_channels_;   // γ = 0
+    double weights_square_ = 0;    // Σ weights²
+    std::size_t pivot_ = 0;        // the channel of the smallest |γ|
+    std::vector<std::size_t> dead_channels_;  // γ = 0
 };
 
 /// The Jacobian of LayerNorm or RMSNorm at one token x ∈ R^d, in closed form ([N] Lemma 2.1, Theorem 2.2,

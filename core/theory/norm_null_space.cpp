@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/error.h"
 #include "core/theory/norm_jacobian.h"
-
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/outcome.h"
 
-#include "core/stack/error.h"
+#include "core/base/error.h"
 
 #include <array>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <utility>
-
 #include "core/train/trainer.h"
+
+#include <utility>
 
 namespace normscope {
 

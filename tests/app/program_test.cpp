@@ -2,7 +2,7 @@
 // The program from outside: arguments, exit codes, `normscope figure`.
 #include "core/run/experiment.h"
 #include "core/session/session.h"
-#include "tests/app/small_recipe.h"
+#include "tests/app/window/small_recipe.h"
 
 #include <QFile>
 #include <QImage>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/thread_pool.h"
+
 #include <QtTest>
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
-
-#include "core/backend/cpu/matmul.h"
-#include "core/backend/cpu/thread_pool.h"
 
 using namespace normscope;
 

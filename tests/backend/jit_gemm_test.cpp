@@ -51,7 +51,7 @@ class JitGemmTest : public QObject {
                     const Matrix before(M, N, N + 2, 1.3);
                     Matrix c = before;
                     if (!jit_gemm(ta, tb, M, N, K, a.values.data(), a.ld, b.values.data(), b.ld, add,
-                                          c.values.data(), c.ld)) {
+                                  c.values.data(), c.ld)) {
                         QVERIFY(best_isa() < Isa::Avx2);  // only an older processor has no kernel here
                         QCOMPARE(c.values, before.values);
                         continue;
@@ -83,7 +83,7 @@ class JitGemmTest : public QObject {
         Matrix c = before;
         const auto rejected = [&](bool ta, bool tb, int M, int N) {
             return !jit_gemm(ta, tb, M, N, 40, a.values.data(), 40, b.values.data(), 40, false,
-                                     c.values.data(), 40) &&
+                             c.values.data(), 40) &&
                    c.values == before.values;
         };
         QVERIFY(rejected(true, true, 40, 40));

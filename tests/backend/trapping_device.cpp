@@ -2,7 +2,7 @@
 #include "tests/backend/trapping_device.h"
 
 #include "core/backend/cpu/thread_pool.h"
-#include "core/stack/error.h"
+#include "core/base/error.h"
 #include "tests/backend/trapping_ops.h"
 
 #include <sys/mman.h>

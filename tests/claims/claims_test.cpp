@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/claims/claims.h"
 
+#include "core/base/error.h"
 #include "core/claims/initial_input.h"
 #include "core/probe/probe_input.h"
 #include "core/run/complete.h"
-#include "core/stack/error.h"
 
 #include <QtTest>
 #include <set>

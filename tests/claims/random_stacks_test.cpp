@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every bound on the right side of its measurement, on random stacks. NORMSCOPE_STACKS sets how many.
+#include "core/base/error.h"
 #include "core/model/transformer.h"
 #include "core/probe/registry.h"
-#include "core/stack/error.h"
 
 #include <QtTest>
 #include <algorithm>

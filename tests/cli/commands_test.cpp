@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Output and files of the commands for valid input.
+#include "core/recipe/presets.h"
 #include "core/run/evaluation.h"
 #include "core/run/experiment.h"
-#include "core/recipe/presets.h"
 #include "core/session/hdf5.h"
 #include "core/session/named_arrays.h"
 #include "core/session/session.h"
@@ -109,8 +109,7 @@ class CommandsTest : public QObject {
                      "float32"});
             const auto growth = read_file_array<double>(path("probe.h5").toStdString(), "/probes/growth/rms");
             QCOMPARE(growth.shape, (std::vector<std::size_t>{1, 5}));
-            Experiment experiment(open_session(run.toStdString()).runs[0].recipe.value("test"),
-                                  "a", "run");
+            Experiment experiment(open_session(run.toStdString()).runs[0].recipe.value("test"), "a", "run");
             experiment.restore(load_checkpoint(run.toStdString(), "a", 8));
             ThreadPool pool(1);
             QCOMPARE(growth.data, experiment.measure("growth", pool).find("rms")->data);

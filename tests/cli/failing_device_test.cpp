@@ -22,9 +22,9 @@ class FailingDeviceTest : public QObject {
         qputenv("NORMSCOPE_CUDA_PLUGIN", EMULATED_PLUGIN);
         qputenv("CARD_FAULT", fault);
         qputenv("CARD_FREE", free);
-        const CliResult result = run_cli(QStringList{"train", "pre-ln", "--out", to, "--steps", "12", "--set",
-                                                     "checkpoint.every=2"} +
-                                         small_stack() + more);
+        const CliResult result = run_cli(
+            QStringList{"train", "pre-ln", "--out", to, "--steps", "12", "--set", "checkpoint.every=2"} +
+            small_stack() + more);
         qputenv("NORMSCOPE_CUDA_PLUGIN", "");
         return result;
     }
@@ -96,8 +96,8 @@ class FailingDeviceTest : public QObject {
         const auto match = line.match(small.error);
         QVERIFY2(match.hasMatch(), qPrintable(small.error));
         QVERIFY(!QFile::exists(out("small.h5")));
-        const CliResult fits =
-            train(out("small.h5"), {"--backend", "cuda", "--set", "batch=" + match.captured(1)}, "", "500000");
+        const CliResult fits = train(
+            out("small.h5"), {"--backend", "cuda", "--set", "batch=" + match.captured(1)}, "", "500000");
         QVERIFY2(fits.code == 0, qPrintable(fits.error));
     }
 };

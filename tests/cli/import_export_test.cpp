@@ -3,8 +3,8 @@
 // again.
 #include "core/interchange/model_file.h"
 #include "core/recipe/recipe.h"
-#include "core/run/complete.h"
 #include "core/recipe/size_presets.h"
+#include "core/run/complete.h"
 #include "core/session/named_arrays.h"
 #include "core/session/session.h"
 #include "core/train/data/corpus.h"

@@ -123,8 +123,7 @@ class ResumeTest : public QObject {
     void anotherRecipeIsNotResumed() {
         const QString out = folder_.filePath("another.h5");
         QVERIFY(QFile::copy(whole(), out));
-        const CliResult other =
-            run_cli(train(out) + QStringList{"--resume", "--set", "optimizer.lr=0.0123"});
+        const CliResult other = run_cli(train(out) + QStringList{"--resume", "--set", "optimizer.lr=0.0123"});
         QCOMPARE(other.code, 2);
         QVERIFY2(other.error.contains("another.h5: optimizer.lr: 0.0123 differs from the recorded"),
                  qPrintable(other.error));

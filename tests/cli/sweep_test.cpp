@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // `sweep` as a shell drives it: killed and resumed, cut into shards, with a full disk, with invalid input.
-#include "core/run/sweep_folder.h"
 #include "core/session/session.h"
+#include "core/sweep/sweep_folder.h"
 #include "tests/cli/cli_process.h"
 
 #include <signal.h>

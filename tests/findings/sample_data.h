@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cmath>
-
 #include "core/session/run_data.h"
+
+#include <cmath>
 
 namespace normscope::sample {
 

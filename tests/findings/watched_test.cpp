@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/findings/watched.h"
 
-#include <QtTest>
-
 #include "tests/findings/sample_data.h"
+
+#include <QtTest>
 
 using namespace normscope;
 

@@ -2,10 +2,9 @@
 // Damaged model files: whatever the bytes, a reader gives a model that holds together or one line of
 // InputError. The damage is the same in every run (a counter seeds it). Under the asan preset every read
 // outside the file is caught: the bytes are in a block of exactly their size.
+#include "core/base/error.h"
 #include "core/interchange/model_file.h"
-
 #include "core/model/parameters.h"
-#include "core/stack/error.h"
 #include "tests/interchange/sample_models.h"
 
 #include <QtTest>

@@ -8,12 +8,12 @@
 // kept.
 #include "app/cli/command.h"
 #include "app/lab/lab.h"
-#include "app/main_window.h"
+#include "app/window/main_window.h"
+#include "core/base/error.h"
 #include "core/session/checkpoint.h"
 #include "core/session/foreign/guard.h"
 #include "core/session/hdf5.h"
 #include "core/session/session.h"
-#include "core/stack/error.h"
 #include "tests/fuzz/damage.h"
 #include "tests/fuzz/forked.h"
 

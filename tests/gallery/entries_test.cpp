@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The entries that come with the program can be run and measured; what is wrong in one has a clear line.
+#include "core/base/error.h"
 #include "core/gallery/gallery.h"
 #include "core/run/complete.h"
 #include "core/run/corpora.h"
-#include "core/stack/error.h"
 
 #include <QtTest>
 #include <algorithm>

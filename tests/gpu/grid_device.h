@@ -4,7 +4,7 @@
 #include "core/backend/cuda/context.h"
 #include "core/backend/cuda/cuda_ops.h"
 #include "core/backend/device.h"
-#include "core/stack/error.h"
+#include "core/base/error.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -6,7 +6,7 @@
 //          (gemm_formats.h); exit status 1 for an error above its bound or for other bits in a second call
 //   time   milliseconds an operation
 #include "core/backend/plugin/load_cuda.h"
-#include "core/stack/error.h"
+#include "core/base/error.h"
 #include "tests/backend/attention_operations.h"
 #include "tests/backend/tiled_attention_case.h"
 #include "tests/gpu/gemm_formats.h"

@@ -3,10 +3,10 @@
 // back.
 #include "core/interchange/model_file.h"
 
+#include "core/base/error.h"
 #include "core/model/parameters.h"
 #include "core/run/evaluation.h"
 #include "core/session/named_arrays.h"
-#include "core/stack/error.h"
 #include "tests/interchange/sample_models.h"
 
 #include <QTemporaryDir>

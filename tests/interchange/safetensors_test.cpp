@@ -2,10 +2,10 @@
 // The header of a safetensors file is accepted only if it is consistent.
 #include "core/interchange/safetensors.h"
 
+#include "core/base/error.h"
 #include "core/interchange/float_bytes.h"
 #include "core/interchange/mapped_file.h"
 #include "core/session/named_arrays.h"
-#include "core/stack/error.h"
 #include "tests/interchange/sample_models.h"
 
 #include <QTemporaryDir>

@@ -77,15 +77,13 @@ std::vector<std::pair<std::string, Shape>> gpt2_tensors(bool conv1d) {
 }
 
 ModelFile gpt2(bool conv1d) {
-    return {
-        "folder/model.safetensors", safetensors(gpt2_tensors(conv1d)),
-        conv1d
-            ? R"({"model_type":"gpt2","n_layer":2,"n_head":2,"n_embd":4,"n_positions":3,"n_ctx":3,)"
-              R"("vocab_size":5,)"
-              R"("activation_function":"gelu_new","layer_norm_epsilon":1e-05,"attn_pdrop":0.1,)"
-              R"("n_inner":null})"
-            : R"({"n_layer":2,"n_head":2,"n_embd":4,"block_size":3,"vocab_size":5,"bias":true,)"
-              R"("dropout":0.0})"};
+    return {"folder/model.safetensors", safetensors(gpt2_tensors(conv1d)),
+            conv1d ? R"({"model_type":"gpt2","n_layer":2,"n_head":2,"n_embd":4,"n_positions":3,"n_ctx":3,)"
+                     R"("vocab_size":5,)"
+                     R"("activation_function":"gelu_new","layer_norm_epsilon":1e-05,"attn_pdrop":0.1,)"
+                     R"("n_inner":null})"
+                   : R"({"n_layer":2,"n_head":2,"n_embd":4,"block_size":3,"vocab_size":5,"bias":true,)"
+                     R"("dropout":0.0})"};
 }
 
 std::vector<std::pair<std::string, Shape>> llama_tensors(bool tied) {

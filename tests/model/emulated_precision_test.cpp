@@ -2,8 +2,8 @@
 // A pass in emulated BF16 or FP16 is the float32 pass with the result of every operation rounded, bit for
 // bit.
 #include "core/backend/cpu/products.h"
+#include "core/base/error.h"
 #include "core/model/transformer.h"
-#include "core/stack/error.h"
 
 #include <QtTest>
 #include <cmath>
@@ -118,7 +118,9 @@ struct ByHand {
 bool same_bits(const Floats& a, const float* b) {
     return std::memcmp(a.data(), b, a.size() * sizeof(float)) == 0;
 }
-Floats copy(const float* values, std::size_t count) { return {values, values + count}; }
+Floats copy(const float* values, std::size_t count) {
+    return {values, values + count};
+}
 
 }  // namespace
 

@@ -22,7 +22,9 @@ StackSpec stack_of(bool tied, double cap, double z) {
     return s;
 }
 
-Batch small_batch() { return {2, 4, {0, 3, 2, 6, 1, 1, 5, 4}, {3, 2, 6, 0, 1, 5, 4, 2}}; }
+Batch small_batch() {
+    return {2, 4, {0, 3, 2, 6, 1, 1, 5, 4}, {3, 2, 6, 0, 1, 5, 4, 2}};
+}
 
 /// From the logits alone: mean cross-entropy, and the mean of the squared log-sum-exp.
 std::pair<double, double> losses_of(const Tape<double>& tape, const Batch& batch, int V) {

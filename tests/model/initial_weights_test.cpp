@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/initial_weights.h"
+
 #include "core/backend/cpu/default_threads.h"
 #include "core/backend/cpu/thread_pool.h"
-#include "core/model/initial_weights.h"
 
 #include <QDir>
 #include <QtTest>
@@ -40,8 +41,8 @@ int threads_during(const std::function<void()>& work) {
     std::atomic<int> most = 0;
     std::thread watch([&] {
         do {
-            const int now = static_cast<int>(QDir("/proc/self/task").entryList(QDir::Dirs | QDir::NoDotAndDotDot)
-                                                 .size());
+            const int now =
+                static_cast<int>(QDir("/proc/self/task").entryList(QDir::Dirs | QDir::NoDotAndDotDot).size());
             most = std::max(most.load(), now);
         } while (!done);
     });

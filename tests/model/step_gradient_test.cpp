@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // accumulate() against forward() and backward(), which other tests hold against differences and PyTorch.
+#include "core/base/error.h"
 #include "core/model/transformer.h"
-#include "core/stack/error.h"
 
 #include <QtTest>
 #include <algorithm>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/preflight/preflight.h"
 
+#include "core/base/error.h"
 #include "core/model/gradient_ratio.h"
 #include "core/preflight/report_ending.h"
 #include "core/probe/probe_input.h"
 #include "core/run/complete.h"
 #include "core/run/experiment.h"
-#include "core/stack/error.h"
 #include "core/theory/growth_classifier.h"
 
 #include <QtTest>

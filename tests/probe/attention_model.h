@@ -2,14 +2,14 @@
 // Small models whose attention is uneven, uniform or broken, and the rows of their tapes.
 #pragma once
 
+#include "core/probe/probe_input.h"
+#include "core/probe/probe_result.h"
+
 #include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-#include "core/probe/probe_input.h"
-#include "core/probe/probe_result.h"
 
 namespace normscope::attention_model {
 

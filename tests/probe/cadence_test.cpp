@@ -18,15 +18,19 @@ ProbeShape shape_of(int depth, int width, int heads, int context, int batch) {
     return probe_shape(stack, batch, 1);
 }
 
-ProbeShape default_shape() { return shape_of(12, 64, 4, 64, 8); }
-ProbeShape wide_shape() { return shape_of(12, 768, 12, 256, 1); }
+ProbeShape default_shape() {
+    return shape_of(12, 64, 4, 64, 8);
+}
+ProbeShape wide_shape() {
+    return shape_of(12, 768, 12, 256, 1);
+}
 
 /// Six probes of the costs that the real ones have, in training steps: a few cheap ones, θ, mismatch,
 /// Jacobian.
 std::vector<PlannedProbe> probes_of(const ProbeShape& shape, double jacobian = 1) {
     const double step = step_operations(shape);
     return {{ProbeNeeds::Forward, 0.05 * step, 0}, {ProbeNeeds::Backward, 0.05 * step, 0},
-            {ProbeNeeds::Backward, 0.1 * step, 0},    {ProbeNeeds::Forward, 1.5 * step, 0},
+            {ProbeNeeds::Backward, 0.1 * step, 0}, {ProbeNeeds::Forward, 1.5 * step, 0},
             {ProbeNeeds::Forward, 0.5 * step, 0},  {ProbeNeeds::Tangents, jacobian * step, 0}};
 }
 
@@ -111,7 +115,8 @@ class CadenceTest : public QObject {
             QCOMPARE(from[0], (kDenseSteps + stride - 1) / stride * stride);
             for (auto s = from; s + 1 != all.end(); ++s) QCOMPARE(s[1] - s[0], stride);
         }
-        // The late stride begins after the dense steps: before, an expensive probe has the geometric ones only.
+        // The late stride begins after the dense steps: before, an expensive probe has the geometric ones
+        // only.
         for (const std::int64_t s : steps_of(lists[5], jacobian > 2 ? 50 : 0))
             QVERIFY(std::find(std::begin(kGeometricSteps), std::end(kGeometricSteps), s) !=
                     std::end(kGeometricSteps));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/mismatch.h"
 
+#include "core/probe/registry.h"
+
 #include <QtTest>
 #include <cmath>
 #include <tuple>
-
-#include "core/probe/registry.h"
 
 using namespace normscope;
 
@@ -34,7 +34,9 @@ ProbeResult measure(const Transformer<T>& model, const Batch& batch = small_batc
     return run_probe(*find_probe("mismatch"), input);
 }
 
-std::vector<double> values(const ProbeResult& result, const char* name) { return result.find(name)->data; }
+std::vector<double> values(const ProbeResult& result, const char* name) {
+    return result.find(name)->data;
+}
 
 }  // namespace
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Factors whose product is the measured ratio, held against what each part does alone; branches against the
 // hidden states.
-#include "core/probe/gradients.h"
 #include "core/probe/residual.h"
+
+#include "core/probe/gradients.h"
 #include "core/train/trainer.h"
 
 #include <QtTest>
@@ -75,7 +76,9 @@ double norm_of(const T* x, std::size_t count) {
     return std::sqrt(squares);
 }
 
-bool near(double a, double b, double relative) { return std::abs(a - b) <= relative * std::abs(b); }
+bool near(double a, double b, double relative) {
+    return std::abs(a - b) <= relative * std::abs(b);
+}
 
 void add_stacks() {
     QTest::addColumn<int>("scheme");

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/theta.h"
 
-#include <QtTest>
-#include <algorithm>
-#include <cmath>
-#include <set>
-
 #include "core/probe/registry.h"
 #include "core/probe/row_sample.h"
 #include "core/theory/softmax_sensitivity.h"
 #include "tests/probe/attention_model.h"
+
+#include <QtTest>
+#include <algorithm>
+#include <cmath>
+#include <set>
 
 using namespace normscope;
 using namespace normscope::attention_model;

@@ -2,6 +2,7 @@
 #include "core/probe/tokens.h"
 
 #include <Eigen/Dense>
+
 #include <QtTest>
 #include <algorithm>
 #include <cmath>

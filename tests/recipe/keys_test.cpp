@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/keys.h"
 
+#include "core/base/error.h"
 #include "core/recipe/hot_knobs.h"
-#include "core/stack/error.h"
 
 #include <QtTest>
 #include <algorithm>

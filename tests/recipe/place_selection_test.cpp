@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/place_selection.h"
 
+#include "core/base/error.h"
 #include "core/recipe/keys.h"
 #include "core/recipe/recipe.h"
-#include "core/stack/error.h"
 
 #include <QtTest>
 

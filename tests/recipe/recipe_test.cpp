@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/recipe.h"
 
+#include "core/base/error.h"
 #include "core/probe/registry.h"
 #include "core/recipe/presets.h"
 #include "core/run/experiment.h"
-#include "core/stack/error.h"
 
 #include <nlohmann/json.hpp>
 

@@ -3,10 +3,10 @@
 // measured).
 #include "core/run/evaluation.h"
 
+#include "core/base/error.h"
 #include "core/probe/registry.h"
 #include "core/session/hdf5.h"
 #include "core/session/named_arrays.h"
-#include "core/stack/error.h"
 
 #include <QtTest>
 #include <algorithm>

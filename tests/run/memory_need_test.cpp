@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/memory_need.h"
 
+#include "core/base/error.h"
 #include "core/model/parameters.h"
 #include "core/run/complete.h"
-#include "core/stack/error.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -45,7 +45,8 @@ class MemoryNeedTest : public QObject {
         const double count = static_cast<double>(ParameterTable(recipe.stack).size());
         const MemoryNeed two = evaluation_memory_need(recipe.stack, 2, 32, sizeof(double));
         QCOMPARE(two.parameters, 8 * (1 + 2) * count);
-        QCOMPARE(evaluation_memory_need(recipe.stack, 6, 32, sizeof(double)).activations, 3 * two.activations);
+        QCOMPARE(evaluation_memory_need(recipe.stack, 6, 32, sizeof(double)).activations,
+                 3 * two.activations);
         QVERIFY_EXCEPTION_THROWN(require_memory(evaluation_memory_need(recipe.stack, 1 << 30, 32, 8)),
                                  InputError);
     }

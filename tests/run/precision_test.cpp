@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Runs in emulated precision and with every optimizer: watched by every probe, cut and resumed through a
 // checkpoint file.
+#include "core/base/error.h"
 #include "core/run/experiment.h"
-#include "core/stack/error.h"
 
 #include <QtTest>
 #include <algorithm>

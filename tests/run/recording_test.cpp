@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/recording.h"
 
+#include "core/base/error.h"
 #include "core/run/resume.h"
 #include "core/session/recovery.h"
-#include "core/stack/error.h"
 #include "small_run.h"
 #include "tests/session/sample_run.h"
 

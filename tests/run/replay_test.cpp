@@ -2,7 +2,7 @@
 // A step that was not sampled is measured afterwards, with the bits that the run itself would have measured.
 #include "core/run/replay.h"
 
-#include "core/stack/error.h"
+#include "core/base/error.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace {
 
 Recipe recipe_of(const std::string& keys, int every) {
     Recipe recipe = parse_recipe(R"({"format": "normscope-recipe", "version": 1, "batch": 3, "steps": 14,
-        "validate": {"every": 5}, )" + keys +
+        "validate": {"every": 5}, )" +
+                                     keys +
                                      R"("stack": {"depth": 3, "d_model": 16, "heads": 2, "context": 12,
         "scheme": "post"}})",
                                  "test");

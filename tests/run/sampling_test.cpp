@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // When probes are measured, on what, and what the flight recorder keeps: of whole runs.
+#include "core/base/error.h"
 #include "core/run/experiment.h"
 #include "core/run/probe_steps.h"
-#include "core/stack/error.h"
 
 #include <QtTest>
 #include <atomic>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The places that a recipe selects for its probes, from training to the file.
+#include "core/base/error.h"
 #include "core/probe/places.h"
 #include "core/run/probe_steps.h"
 #include "core/run/probes_preset.h"
 #include "core/run/replay.h"
-#include "core/run/sweep_scalar.h"
 #include "core/run/whole_run.h"
 #include "core/session/session.h"
 #include "core/session/validate.h"
-#include "core/stack/error.h"
+#include "core/sweep/sweep_scalar.h"
 
 #include <QTemporaryDir>
 #include <QtTest>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/watchpoints.h"
 
+#include "core/base/error.h"
 #include "core/recipe/hot_knobs.h"
 #include "core/recipe/keys.h"
 #include "core/run/whole_run.h"
-#include "core/stack/error.h"
 #include "small_run.h"
 
 #include <QtTest>

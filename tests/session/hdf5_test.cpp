@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/hdf5.h"
 
+#include "core/base/error.h"
 #include "core/session/growing_dataset.h"
-#include "core/stack/error.h"
 #include "tests/session/sample_run.h"
 
 #include <QTemporaryDir>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The files on disk after a process was killed at any time, or with a full disk.
+#include "core/base/error.h"
 #include "core/session/checkpoint.h"
 #include "core/session/recorder.h"
 #include "core/session/recovery.h"
 #include "core/session/session.h"
 #include "core/session/validate.h"
-#include "core/stack/error.h"
 #include "tests/session/sample_run.h"
 
 #include <signal.h>

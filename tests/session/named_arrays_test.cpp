@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/named_arrays.h"
 
+#include "core/base/error.h"
 #include "core/session/describe.h"
 #include "core/session/hdf5.h"
-#include "core/stack/error.h"
 #include "tests/session/sample_run.h"
 
 #include <QTemporaryDir>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/recorder.h"
 
+#include "core/base/error.h"
 #include "core/session/process_identity.h"
 #include "core/session/recovery.h"
 #include "core/session/session.h"
-#include "core/stack/error.h"
 #include "tests/session/sample_run.h"
 
 #include <QTemporaryDir>

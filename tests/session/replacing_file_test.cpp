@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/replacing_file.h"
 
-#include "core/stack/error.h"
+#include "core/base/error.h"
 #include "tests/session/sample_run.h"
 
 #include <sys/stat.h>

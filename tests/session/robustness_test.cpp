@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Invalid files: truncated, foreign, of another version.
+#include "core/base/error.h"
 #include "core/session/describe.h"
 #include "core/session/hdf5.h"
 #include "core/session/recorder.h"
 #include "core/session/session.h"
 #include "core/session/validate.h"
-#include "core/stack/error.h"
 #include "tests/session/sample_run.h"
 
 #include <signal.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/session.h"
 
+#include "core/base/error.h"
 #include "core/session/describe.h"
 #include "core/session/recovery.h"
-#include "core/stack/error.h"
 #include "tests/session/sample_run.h"
 
 #include <QProcess>
@@ -62,8 +62,9 @@ class TestSession : public QObject {
     /// The coarsest level of the pyramid has the extremes of the full table, and `info` prints them.
     void theRangeOfALongTableIsReadFromItsPyramid() {
         RunData longer = sample::run("long", 20'000);
-        const auto loss = static_cast<std::size_t>(
-            std::find(longer.steps.names.begin(), longer.steps.names.end(), "loss") - longer.steps.names.begin());
+        const auto loss =
+            static_cast<std::size_t>(std::find(longer.steps.names.begin(), longer.steps.names.end(), "loss") -
+                                     longer.steps.names.begin());
         longer.steps.columns[loss][12'345] = 987.5;
         longer.steps.columns[loss][19'999] = -3.25;  // in the last, shorter block
         save_session(path("long.h5"), std::vector{longer, sample::run("short", 50)}, "");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/stack/error.h"
 #include "core/theory/growth_bounds.h"
+
+#include "core/base/error.h"
 
 #include <Eigen/Dense>
 
@@ -80,7 +81,7 @@ class GrowthBoundsTest : public QObject {
             std::vector<MatrixXd> states{x};
             for (int k = 0; k < 20; ++k) {
                 const BoundedSublayer s{uniform(generator_), uniform(generator_), uniform(generator_),
-                                           uniform(generator_), uniform(generator_), uniform(generator_)};
+                                        uniform(generator_), uniform(generator_), uniform(generator_)};
                 const MatrixXd branch =
                     layer_norm(x * random_matrix(width, width), s.gamma_max, s.beta_max, 1e-5);
                 x = s.gate_scale * (s.shortcut_scale * x + s.step * s.branch_scale * branch);
@@ -159,8 +160,8 @@ class GrowthBoundsTest : public QObject {
             attention.array().colwise() /= attention.rowwise().sum().array().eval();
             x += dt * attention * normed * value_output;
             norms.push_back(x.norm());
-            paper *= 1 + dt * std::sqrt(static_cast<double>(context)) * layer.gain /
-                             layer.smallest_token_norm;
+            paper *=
+                1 + dt * std::sqrt(static_cast<double>(context)) * layer.gain / layer.smallest_token_norm;
             paper_is_violated = paper_is_violated || x.norm() > paper;
             layers.push_back(layer);
         }
@@ -174,8 +175,8 @@ class GrowthBoundsTest : public QObject {
         QVERIFY(4 * (1 + 1.0 / 4) < 8.0);  // the paper's
         const PreNormSublayer zero{1, 1, 0, 1, 0.25};
         QCOMPARE(pre_norm_bounds(4, 1, 16, std::vector{zero})[1], 4 * (1 + 4 / 2.0));
-        QVERIFY_EXCEPTION_THROWN(
-            pre_norm_bounds(4, 1, 16, std::vector{PreNormSublayer{1, 1, 0, 1, 0}}), InputError);
+        QVERIFY_EXCEPTION_THROWN(pre_norm_bounds(4, 1, 16, std::vector{PreNormSublayer{1, 1, 0, 1, 0}}),
+                                 InputError);
     }
 
     /// [G] eq. 16 without gates grows like ℓ²/4, not exponentially; a gate enters squared (erratum).

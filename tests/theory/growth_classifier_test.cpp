@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/stack/error.h"
 #include "core/theory/growth_classifier.h"
+
+#include "core/base/error.h"
 
 #include <QTest>
 #include <cmath>
@@ -66,10 +67,8 @@ class GrowthClassifierTest : public QObject {
     void exactSeriesRecoverTheirParameters() {
         std::mt19937_64 generator(2);
         const std::vector<std::pair<GrowthModel, GrowthFit>> truths{
-            {GrowthModel::constant, {{3, 0, 0}, 0, 0}},
-            {GrowthModel::square_root, {{3, 2, 0}, 0, 0}},
-            {GrowthModel::linear, {{0.5, 2, 0}, 0, 0}},
-            {GrowthModel::quadratic, {{2, 1, 0.5}, 0, 0}},
+            {GrowthModel::constant, {{3, 0, 0}, 0, 0}},         {GrowthModel::square_root, {{3, 2, 0}, 0, 0}},
+            {GrowthModel::linear, {{0.5, 2, 0}, 0, 0}},         {GrowthModel::quadratic, {{2, 1, 0.5}, 0, 0}},
             {GrowthModel::exponential, {{1e-3, 0.7, 0}, 0, 0}},
         };
         for (const auto& [model, truth] : truths) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/stack/error.h"
 #include "core/theory/lipschitz.h"
+
+#include "core/base/error.h"
 
 #include <Eigen/Dense>
 
@@ -51,9 +52,7 @@ class LipschitzTest : public QObject {
         QCOMPARE(residual_min_singular_value(std::vector{0.1, 2.0, 3.0}), 0.0);
     }
 
-    void badInputIsRejected() {
-        QVERIFY_EXCEPTION_THROWN(residual_min_singular_value(-0.1), InputError);
-    }
+    void badInputIsRejected() { QVERIFY_EXCEPTION_THROWN(residual_min_singular_value(-0.1), InputError); }
 };
 
 }  // namespace

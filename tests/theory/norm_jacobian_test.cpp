@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/stack/error.h"
 #include "core/theory/norm_jacobian.h"
+
+#include "core/base/error.h"
 
 #include <Eigen/Dense>
 

@@ -2,13 +2,13 @@
 #include "core/train/optimizers.h"
 
 #include "core/backend/cpu/newton_schulz.h"
+#include "core/base/error.h"
+
+#include <Eigen/SVD>
 
 #include <QtTest>
-#include <Eigen/SVD>
 #include <cmath>
 #include <random>
-
-#include "core/stack/error.h"
 
 using namespace normscope;
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -32,7 +32,9 @@ Matrix normals(int rows, int columns, unsigned seed) {
     return Matrix::NullaryExpr(rows, columns, [&] { return normal(generator); });
 }
 
-double gradient_of(int step, int i) { return ((3 * step + 5 * i) % 7 - 3) / 4.0; }
+double gradient_of(int step, int i) {
+    return ((3 * step + 5 * i) % 7 - 3) / 4.0;
+}
 
 /// Muon as its formulas read, on whole matrices: no transposing, no buffers.
 struct PlainMuon {

@@ -10,8 +10,12 @@ using namespace normscope;
 namespace {
 
 /// A calm run: loss falls from 3 to 2, both numbers swing by a tenth.
-double loss_at(int step) { return 2 + std::exp(-step / 20.0) + 0.1 * std::sin(2.3 * step); }
-double norm_at(int step) { return 1 + 0.1 * std::sin(1.7 * step); }
+double loss_at(int step) {
+    return 2 + std::exp(-step / 20.0) + 0.1 * std::sin(2.3 * step);
+}
+double norm_at(int step) {
+    return 1 + 0.1 * std::sin(1.7 * step);
+}
 
 }  // namespace
 

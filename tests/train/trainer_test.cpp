@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/trainer.h"
 
+#include "core/train/first_bad.h"
+
 #include <QtTest>
 #include <cmath>
-
-#include "core/train/first_bad.h"
 
 using namespace normscope;
 

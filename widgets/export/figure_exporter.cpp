@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/export/figure_exporter.h"
 
-#include "core/stack/error.h"
+#include "core/base/error.h"
 #include "widgets/export/page_figure.h"
 #include "widgets/export/pdf_page.h"
-#include "widgets/export/save_bytes.h"
 #include "widgets/export/xml_text.h"
+#include "widgets/figures/save_bytes.h"
 #include "widgets/plots/figure_scene.h"
 
 #include <QBuffer>

@@ -1,33 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "widgets/figures/export_options.h"
+#include "widgets/figures/figure.h"
 #include "widgets/plots/collisions.h"
-#include "widgets/plots/figure.h"
-#include "widgets/plots/theme.h"
-#include "widgets/plots/view_state.h"
 
 #include <QByteArray>
 #include <QSizeF>
 #include <QString>
 
 namespace normscope::widgets {
-
-enum class FileFormat { Svg, Pdf, Png };
-
-/// Size and style of an exported figure.
-struct ExportOptions {
-    FileFormat format = FileFormat::Svg;
-    QSizeF size_mm = {85, 60};  ///< 10 … 2000 each
-    double font_pt = 8;         ///< text; ticks are 7/8 of it; 2 … 100
-    Theme::Kind theme = Theme::Kind::Print;
-    LegendPlace legend = LegendPlace::Direct;
-    bool title = true;
-    bool ratio = true;        ///< the strip of ratios, where the figure has one
-    bool text_paths = false;  ///< texts as outlines: the same in any program, but no longer text
-    PlotViewState view;       ///< zoom and log switches
-    QString metadata;         ///< the recipe as JSON, kept inside the file
-    int dpi = 300;            ///< PNG only; 30 … 2400
-};
 
 /// The figure as the bytes of a file, the same bytes for the same figure and options in any process: no
 /// dates. SVG and PDF: one path per curve, text as text (PDF: fonts embedded), maps as lossless images;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "widgets/knobs/recipe_diff.h"
+#include "widgets/figures/knobs/recipe_diff.h"
 
 #include <QWidget>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "widgets/figures/knobs/knob_scale.h"
 #include "widgets/knobs/knob_row.h"
-#include "widgets/knobs/knob_scale.h"
 
 #include <array>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/knobs/knob_comparison.h"
 
-#include "widgets/knobs/knob_scale.h"
-#include "widgets/knobs/recipe_keys.h"
+#include "widgets/figures/knobs/knob_scale.h"
+#include "widgets/figures/knobs/recipe_keys.h"
 
 #include <QCoreApplication>
 #include <algorithm>

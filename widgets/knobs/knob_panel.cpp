@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/knobs/knob_panel.h"
 
+#include "widgets/figures/knobs/recipe_keys.h"
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/diff_list.h"
 #include "widgets/knobs/fold_title.h"
@@ -8,7 +9,6 @@
 #include "widgets/knobs/knob_slider.h"
 #include "widgets/knobs/notice_strip.h"
 #include "widgets/knobs/path_knob.h"
-#include "widgets/knobs/recipe_keys.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/glyph.h"
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/recipe/recipe.h"
+#include "widgets/figures/knobs/knob_table.h"
 #include "widgets/knobs/knob_comparison.h"
-#include "widgets/knobs/knob_table.h"
 
 #include <QHash>
 #include <QVariant>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/knobs/number_field.h"
 
+#include "widgets/figures/number_text.h"
 #include "widgets/knobs/field_paint.h"
-#include "widgets/plots/number_text.h"
 #include "widgets/plots/palette_theme.h"
 
 #include <QKeyEvent>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "widgets/knobs/knob_scale.h"
+#include "widgets/figures/knobs/knob_scale.h"
 
 #include <QLineEdit>
 

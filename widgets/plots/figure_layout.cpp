@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/figure_layout.h"
 
+#include "widgets/figures/view_state.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/curve_shapes.h"
 #include "widgets/plots/figure_rows.h"
@@ -9,7 +10,6 @@
 #include "widgets/plots/plot_grid.h"
 #include "widgets/plots/plot_labels.h"
 #include "widgets/plots/tick_labels.h"
-#include "widgets/plots/view_state.h"
 
 #include <QFontMetricsF>
 #include <algorithm>

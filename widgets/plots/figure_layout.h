@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "widgets/plots/axis_range.h"
-#include "widgets/plots/figure.h"
+#include "widgets/figures/axis_range.h"
+#include "widgets/figures/figure.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/theme.h"
 #include "widgets/plots/ticks.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/figure_rows.h"
 
+#include "widgets/figures/outcome_word.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/curve_shapes.h"
 #include "widgets/plots/heat_map.h"

@@ -51,8 +51,6 @@ void paintGlyph(QPainter& painter, const QRectF& rect, Glyph glyph, const QColor
 /// The state of a run: ○ ready, an arc running, ✓ finished, ✕ diverged, a step down collapsed, ▬ stalled,
 /// ⏸ interrupted, ! failed.
 Glyph outcomeGlyph(RunState state);
-/// The word for it, translated.
-QString outcomeWord(RunState state);
 
 /// A flat button that shows a glyph in the palette's text colour. A mouse click does not take the focus; with
 /// keyboard focus Space presses it rather than starting a run.

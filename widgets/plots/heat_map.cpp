@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/heat_map.h"
 
+#include "widgets/figures/number_text.h"
 #include "widgets/plots/colour_map.h"
-#include "widgets/plots/number_text.h"
 #include "widgets/plots/plot_labels.h"
 
 #include <algorithm>
@@ -236,13 +236,6 @@ void addCells(const HeatMap& map, const RenderStyle& style, PlotLayout& layout) 
 }
 
 }  // namespace
-
-bool sameShape(const std::vector<Plot>& plots) {
-    return std::all_of(plots.begin(), plots.end(), [&](const Plot& plot) {
-        const HeatMap &map = plot.maps.front(), &first = plots.front().maps.front();
-        return map.rows == first.rows && map.columns == first.columns;
-    });
-}
 
 QString mergedText(int merged) {
     return merged > 1 ? QStringLiteral("largest of %1 × %1 cells").arg(merged) : QString();

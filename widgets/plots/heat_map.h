@@ -18,9 +18,6 @@ void addHeatMapInGrid(const HeatMap& map, const RenderStyle& style, bool bar, Pl
 /// "largest of 2 × 2 cells"; empty for one cell.
 QString mergedText(int merged);
 
-/// Whether the maps of these plots have the same rows and columns, so that they can share their axes.
-bool sameShape(const std::vector<Plot>& plots);
-
 /// The glyph of a run of a map: outcomeGlyph(), and a dot for one that is not trained yet.
 Glyph cellGlyph(RunState state);
 

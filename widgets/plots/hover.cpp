@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/hover.h"
 
+#include "widgets/figures/number_text.h"
 #include "widgets/plots/curve_shapes.h"
-#include "widgets/plots/number_text.h"
 
 #include <algorithm>
 #include <cmath>

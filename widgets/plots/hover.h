@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "widgets/plots/figure.h"
+#include "widgets/figures/figure.h"
 #include "widgets/plots/figure_layout.h"
 
 #include <QMetaType>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "widgets/plots/figure.h"
+#include "widgets/figures/figure.h"
+#include "widgets/figures/view_state.h"
 #include "widgets/plots/figure_scene.h"
 #include "widgets/plots/hover.h"
 #include "widgets/plots/hover_card.h"
-#include "widgets/plots/view_state.h"
 
 #include <QGraphicsView>
 #include <QPixmap>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "widgets/plots/figure.h"
+#include "widgets/figures/export_options.h"
+#include "widgets/figures/figure.h"
 
 #include <QColor>
 #include <QFont>
@@ -13,7 +14,7 @@ namespace normscope::widgets {
 /// contrast of at least 4.5 against the plot's background, so that they also serve as text, and differ in
 /// lightness as well as hue; the dash is the second channel for colour-blind readers and greyscale print.
 struct Theme {
-    enum class Kind { Light, Dark, Print };
+    using Kind = ThemeKind;
 
     Kind kind = Kind::Light;
     QColor background, text, muted, grid, axis;
@@ -36,9 +37,6 @@ QString typeFace(const QString& fallback = QStringLiteral("DejaVu Sans"));
 /// Dash pattern by run index in pen widths, empty = solid: solid, dashed, dotted, dash-dot, long dashes,
 /// short dashes.
 QVector<qreal> runDash(int index);
-
-/// Where the names of curves are placed.
-enum class LegendPlace { Direct, Below, None };
 
 /// The style of a figure for screen or paper, apart from its data. Lengths are in the unit of the target:
 /// pixels on screen, tenths of a point on paper.

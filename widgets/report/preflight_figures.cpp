@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/report/preflight_figures.h"
 
-#include "widgets/panels/panel_registry.h"
+#include "widgets/figures/panels/panel_registry.h"
 
 namespace normscope::widgets {
 

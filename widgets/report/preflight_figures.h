@@ -3,7 +3,7 @@
 
 #include "core/preflight/preflight.h"
 #include "widgets/export/figure_exporter.h"
-#include "widgets/plots/figure.h"
+#include "widgets/figures/figure.h"
 
 #include <array>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/report/preflight_html.h"
 
+#include "core/base/error.h"
 #include "core/recipe/recipe.h"
-#include "core/stack/error.h"
 #include "widgets/export/xml_text.h"
 #include "widgets/report/preflight_figures.h"
 #include "widgets/report/preflight_text.h"

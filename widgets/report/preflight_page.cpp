@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/report/preflight_page.h"
 
-#include "core/stack/error.h"
+#include "core/base/error.h"
 #include "widgets/export/page_figure.h"
 #include "widgets/export/pdf_page.h"
 #include "widgets/plots/theme.h"

@@ -2,7 +2,7 @@
 #include "widgets/report/preflight_text.h"
 
 #include "core/stack/scheme.h"
-#include "widgets/plots/number_text.h"
+#include "widgets/figures/number_text.h"
 
 #include <QLocale>
 #include <QStringList>

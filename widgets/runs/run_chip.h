@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/train/outcome.h"
+#include "widgets/figures/outcome_word.h"
 #include "widgets/plots/glyph.h"
 
 #include <QAbstractButton>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/runs/transport_bar.h"
 
+#include "widgets/figures/number_text.h"
 #include "widgets/plots/glyph.h"
-#include "widgets/plots/number_text.h"
 #include "widgets/plots/palette_theme.h"
 #include "widgets/runs/bar_button.h"
 #include "widgets/runs/device_button.h"

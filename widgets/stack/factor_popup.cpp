@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/stack/factor_popup.h"
 
-#include "widgets/plots/number_text.h"
+#include "widgets/figures/number_text.h"
 #include "widgets/plots/palette_theme.h"
 
 #include <QFormLayout>

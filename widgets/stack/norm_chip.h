@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "widgets/stack/norm_override.h"
+#include "widgets/figures/stack/norm_override.h"
 
 #include <QAbstractButton>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "widgets/stack/ribbon.h"
+#include "widgets/figures/groups/ribbon.h"
+#include "widgets/stack/ribbon_shape.h"
 
 #include <QWidget>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/stack/stack_view.h"
 
+#include "widgets/figures/number_text.h"
+#include "widgets/figures/stack/sublayer_formula.h"
 #include "widgets/plots/glyph.h"
-#include "widgets/plots/number_text.h"
 #include "widgets/stack/norm_chip.h"
 #include "widgets/stack/ribbon_view.h"
-#include "widgets/stack/sublayer_formula.h"
 
 #include <algorithm>
 #include <cmath>

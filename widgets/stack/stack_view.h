@@ -2,7 +2,8 @@
 #pragma once
 
 #include "core/stack/stack_spec.h"
-#include "widgets/stack/ribbon.h"
+#include "widgets/figures/groups/ribbon.h"
+#include "widgets/stack/ribbon_shape.h"
 #include "widgets/stack/stack_layout.h"
 
 #include <QString>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/figures/number_text.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/glyph.h"
-#include "widgets/plots/number_text.h"
 #include "widgets/plots/palette_theme.h"
 #include "widgets/stack/norm_chip.h"
 #include "widgets/stack/stack_view.h"

@@ -8,10 +8,14 @@ namespace normscope {
 template <class T>
 const AttentionKernels<T>& attention_kernels(Isa isa) {
     switch (isa) {
-        case Isa::Avx512: return attention_kernels_avx512<T>();
-        case Isa::Avx2: return attention_kernels_avx2<T>();
-        case Isa::Baseline: return attention_kernels_baseline<T>();
-        case Isa::Serial: break;
+        case Isa::Avx512:
+            return attention_kernels_avx512<T>();
+        case Isa::Avx2:
+            return attention_kernels_avx2<T>();
+        case Isa::Baseline:
+            return attention_kernels_baseline<T>();
+        case Isa::Serial:
+            break;
     }
     return attention_kernels_serial<T>();
 }

@@ -20,8 +20,7 @@ struct SpectrumOptions {
     int max_dimension = 640;  ///< of the search space; then the result is returned unconverged
     std::size_t memory = std::size_t{256} << 20;  ///< bytes of the search spaces, four blocks at least
     std::uint64_t seed = 0;                       ///< of the random start
-    std::function<void()> check =
-        {};  ///< called between products; exceptions (a cancellation) propagate
+    std::function<void()> check = {};  ///< called between products; exceptions (a cancellation) propagate
 };
 
 /// The ends of a spectrum. An error is a bar: the i-th value of the map lies within value ± error. A map with

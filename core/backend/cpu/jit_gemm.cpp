@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/jit_gemm.h"
 
-#include "core/stack/error.h"
+#include "core/base/error.h"
 
 #include <libxsmm.h>
 
@@ -20,7 +20,7 @@ constexpr int kFewest = 16;  ///< rows or columns, below which OpenBLAS is as fa
 }  // namespace
 
 bool jit_gemm(bool transpose_a, bool transpose_b, int M, int N, int K, const float* A, int lda,
-                      const float* B, int ldb, bool add, float* C, int ldc) {
+              const float* B, int ldb, bool add, float* C, int ldc) {
     if (M < kFewest || N < kFewest || (transpose_a && transpose_b)) return false;
     // libxsmm counts columns first: there GEMM computes Cᵀ[N,M] = op(B)ᵀ[N,K]·op(A)ᵀ[K,M], and its first
     // operand must not be transposed. So a block of a B stored as [N, K] is transposed first.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/kept_memory.h"
 
+#include <unistd.h>
+
 #include <cstdlib>  // defines __GLIBC__
 #include <fstream>
-
-#include <unistd.h>
 
 #ifdef __GLIBC__
 #include <malloc.h>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/matmul.h"
 
+#include "core/backend/cpu/jit_gemm.h"
+#include "core/base/error.h"
+
 #include <cblas.h>
 #include <lapacke.h>
 #include <libxsmm.h>
@@ -10,9 +13,6 @@
 #include <limits>
 #include <string>
 #include <vector>
-
-#include "core/backend/cpu/jit_gemm.h"
-#include "core/stack/error.h"
 
 namespace normscope {
 
@@ -60,10 +60,10 @@ void transpose(int rows, int columns, const T* from, int ld, T* to) {
     libxsmm_otrans(to, from, sizeof(T), columns, rows, ld, rows);
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                        \
-    template void transpose<T>(int, int, const T*, int, T*);                                            \
-    template void matmul_nt<T>(int, int, int, T, const T*, int, const T*, int, T, T*, int);             \
-    template void matmul_nn<T>(int, int, int, T, const T*, int, const T*, int, T, T*, int);             \
+#define NORMSCOPE_INSTANTIATE(T)                                                            \
+    template void transpose<T>(int, int, const T*, int, T*);                                \
+    template void matmul_nt<T>(int, int, int, T, const T*, int, const T*, int, T, T*, int); \
+    template void matmul_nn<T>(int, int, int, T, const T*, int, const T*, int, T, T*, int); \
     template void matmul_tn<T>(int, int, int, T, const T*, int, const T*, int, T, T*, int);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)

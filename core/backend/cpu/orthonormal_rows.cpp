@@ -57,7 +57,7 @@ void OrthonormalRows::project_out(int first, int end, int rows, double* x, doubl
     if (!removed) return;
     for (int r = 0; r < rows; ++r)
         row_kernels<double>().axpby(static_cast<std::size_t>(against), 1, removed + r * stride + first, 1,
-                                      part.data() + r * against, removed + r * stride + first);
+                                    part.data() + r * against, removed + r * stride + first);
 }
 
 bool OrthonormalRows::take(int given, std::vector<double>& coefficients) {

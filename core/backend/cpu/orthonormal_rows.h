@@ -45,8 +45,7 @@ class OrthonormalRows {
     std::uint64_t drawn_ = 0;
     double largest_ = 0;  ///< norm of any row given so far: what round-off is measured against
     ThreadPool& pool_;
-    std::vector<double>
-        rows_;  ///< reserved in full, so that rows never move; pages are touched on use
+    std::vector<double> rows_;  ///< reserved in full, so that rows never move; pages are touched on use
 };
 
 }  // namespace normscope

@@ -24,10 +24,14 @@ Isa best_isa() {
 template <class T>
 const RowKernels<T>& row_kernels(Isa isa) {
     switch (isa) {
-        case Isa::Avx512: return row_kernels_avx512<T>();
-        case Isa::Avx2: return row_kernels_avx2<T>();
-        case Isa::Baseline: return row_kernels_baseline<T>();
-        case Isa::Serial: break;
+        case Isa::Avx512:
+            return row_kernels_avx512<T>();
+        case Isa::Avx2:
+            return row_kernels_avx2<T>();
+        case Isa::Baseline:
+            return row_kernels_baseline<T>();
+        case Isa::Serial:
+            break;
     }
     return row_kernels_serial<T>();
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "core/backend/low_precision.h"
 #include "core/backend/ops.h"
 #include "core/backend/row/adamw.h"
 #include "core/stack/stack_spec.h"
+
+#include <cstddef>
+#include <cstdint>
 
 namespace normscope {
 

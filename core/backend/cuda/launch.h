@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backend/grid/grid.h"
-#include "core/stack/error.h"
+#include "core/base/error.h"
 
 #include <cstddef>
 #include <functional>

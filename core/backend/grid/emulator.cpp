@@ -101,7 +101,8 @@ thread_local Schedule schedule;
 thread_local Launch* launch = nullptr;
 thread_local Thread* running = nullptr;
 bool checked = false;  // set before main()
-std::atomic<bool> checking = false;  // in the launch that runs; host code of the same sources also calls the hooks
+std::atomic<bool> checking =
+    false;  // in the launch that runs; host code of the same sources also calls the hooks
 std::mutex one_launch;
 std::uint32_t launches = 0;
 

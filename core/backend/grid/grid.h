@@ -38,9 +38,8 @@ inline constexpr std::size_t kDynamicSharedWithout = 48 * 1024;
 template <class... P, class... A>
 cudaError_t launch(const char*, void (*kernel)(P...), const Shape& shape, A... arguments) {
     if (shape.dynamic_shared > kDynamicSharedWithout)
-        if (const cudaError_t error =
-                cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     static_cast<int>(shape.dynamic_shared));
+        if (const cudaError_t error = cudaFuncSetAttribute(
+                kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.dynamic_shared));
             error != cudaSuccess)
             return error;
     kernel<<<shape.grid, shape.block, shape.dynamic_shared, shape.stream>>>(static_cast<P>(arguments)...);

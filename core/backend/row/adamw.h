@@ -9,10 +9,10 @@ namespace normscope::row {
 template <class T>
 struct AdamWStep {
     T lr, beta1, beta2, eps;
-    T decay;              ///< 1 − lr·weight_decay, or 1
-    T gradient_scale;     ///< clipping
-    T correction1;        ///< 1 − β₁^t
-    T root_correction2;   ///< √(1 − β₂^t)
+    T decay;             ///< 1 − lr·weight_decay, or 1
+    T gradient_scale;    ///< clipping
+    T correction1;       ///< 1 − β₁^t
+    T root_correction2;  ///< √(1 − β₂^t)
 };
 
 /// One AdamW step with decoupled decay on `count` entries, in the order of operations PyTorch uses:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/backend/lanes.h"
+
 #include <cmath>
 #include <limits>
-
-#include "core/backend/lanes.h"
 
 namespace normscope::row {
 

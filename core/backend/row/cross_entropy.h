@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cmath>
-
 #include "core/backend/lanes.h"
+
+#include <cmath>
 
 namespace normscope::row {
 

@@ -43,9 +43,8 @@ double product_resolution(const std::vector<BlockMatrix>& factors, int d);
 struct NullCount {
     double exact = 0;    ///< by structure; all d where the block is the zero matrix; NaN where not finite
     double epsilon = 0;  ///< ε-directions that float64 resolves
-    double below_resolution =
-        0;                 ///< values below the resolution that are not exact nulls: possibly 0
-    double predicted = 0;  ///< see NullStructure
+    double below_resolution = 0;  ///< values below the resolution that are not exact nulls: possibly 0
+    double predicted = 0;         ///< see NullStructure
     double measured =
         0;  ///< the block's smallest value besides the exact nulls, where there is an ε-direction
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/foreign/guard.h"
 
-#include "core/stack/error.h"
+#include "core/base/error.h"
 
 #include <fcntl.h>
 #include <poll.h>

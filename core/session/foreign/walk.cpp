@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/foreign/walk.h"
 
+#include "core/base/error.h"
 #include "core/session/foreign/guard.h"
 #include "core/session/hdf5.h"
 #include "core/session/outline.h"
 #include "core/session/run_group.h"
-#include "core/stack/error.h"
 
 #include <algorithm>
 #include <set>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/data/corpus.h"
 
-#include "core/stack/error.h"
+#include "core/base/error.h"
 #include "core/train/data/copy.h"
 #include "core/train/data/induction.h"
 #include "core/train/data/markov.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The claims of the selected run: what is measured, at which weights, and what becomes of late replies.
-#include "app/lab/claims_check.h"
+#include "app/lab/studies/claims_check.h"
 
 #include "core/claims/initial_input.h"
 #include "core/run/replay.h"

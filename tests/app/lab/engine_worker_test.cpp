@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/lab/engine_worker.h"
+#include "app/lab/engine/engine_worker.h"
 
-#include "app/lab/worker_thread.h"
+#include "app/lab/engine/worker_thread.h"
 #include "core/run/watchpoints.h"
 #include "core/run/whole_run.h"
-#include "tests/app/small_recipe.h"
+#include "tests/app/window/small_recipe.h"
 
 #include <QSignalSpy>
 #include <QTest>

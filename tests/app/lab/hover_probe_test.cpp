@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The values of the hover card in Growth, Norm sites, θ and Jacobian are those that `normscope-cli probe`
 // writes for the recipe, to the printed digits.
+#include "core/run/experiment.h"
+#include "core/session/named_arrays.h"
+#include "tests/app/window/small_recipe.h"
+#include "widgets/figures/number_text.h"
+#include "widgets/figures/panels/panel_registry.h"
+#include "widgets/plots/hover.h"
+
 #include <QProcess>
 #include <QTemporaryDir>
 #include <QtTest>
 #include <cmath>
 #include <fstream>
-
-#include "core/run/experiment.h"
-#include "core/session/named_arrays.h"
-#include "tests/app/small_recipe.h"
-#include "widgets/panels/panel_registry.h"
-#include "widgets/plots/hover.h"
-#include "widgets/plots/number_text.h"
 
 using namespace normscope;
 using namespace normscope::widgets;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/lab/kept_recordings.h"
+#include "app/lab/files/kept_recordings.h"
 
 #include <QTest>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/lab/lab.h"
-#include "widgets/panels/panel_registry.h"
+#include "widgets/figures/panels/panel_registry.h"
 
 #include <QSignalSpy>
 #include <QTemporaryDir>

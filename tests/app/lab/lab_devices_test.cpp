@@ -66,10 +66,14 @@ class LabDevicesTest : public QObject {
         QTest::addColumn<QString>("wanted");
         QTest::addColumn<QString>("line");
         const char* gone = " is not available: NORMSCOPE_CUDA_PLUGIN is empty; training is on cpu";
-        QTest::newRow("card") << "cuda" << "cuda" + QString(gone);
-        QTest::newRow("second card") << "cuda:1" << "cuda:1" + QString(gone);
-        QTest::newRow("unknown") << "tpu" << "tpu is not available; training is on cpu";
-        QTest::newRow("best") << "auto" << "";
+        QTest::newRow("card") << "cuda"
+                              << "cuda" + QString(gone);
+        QTest::newRow("second card") << "cuda:1"
+                                     << "cuda:1" + QString(gone);
+        QTest::newRow("unknown") << "tpu"
+                                 << "tpu is not available; training is on cpu";
+        QTest::newRow("best") << "auto"
+                              << "";
     }
     void aChoiceThatIsGoneFallsBackToTheCpu() {
         QFETCH(QString, wanted);

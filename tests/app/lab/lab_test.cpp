@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/interchange/model_file.h"
 #include "lab_bench.h"
-#include "widgets/knobs/recipe_keys.h"
+#include "widgets/figures/knobs/recipe_keys.h"
 
 #include <QSignalSpy>
 

@@ -3,7 +3,7 @@
 // card throws what a real one may throw. Symbols are hidden, as those of libnormscope_cuda.so.
 #include "core/backend/device.h"
 #include "core/backend/plugin/cuda_plugin.h"
-#include "core/stack/error.h"
+#include "core/base/error.h"
 
 using namespace normscope;
 

@@ -4,7 +4,7 @@
 #include "core/backend/plugin/load_cuda.h"
 
 #include "core/backend/device.h"
-#include "core/stack/error.h"
+#include "core/base/error.h"
 #include "tests/cli/cli_process.h"
 
 #include <dlfcn.h>

@@ -2,7 +2,7 @@
 // What holds for every source.
 #include "core/train/data/corpus.h"
 
-#include "core/stack/error.h"
+#include "core/base/error.h"
 
 #include <QTemporaryDir>
 #include <QtTest>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/export/figure_exporter.h"
 
-#include "core/stack/error.h"
+#include "core/base/error.h"
 #include "tests/widgets/plots/sample_figures.h"
 #include "tests/widgets/warnings_fail.h"
-#include "widgets/export/save_bytes.h"
+#include "widgets/figures/save_bytes.h"
 
 #include <sys/resource.h>
 
@@ -135,7 +135,8 @@ class FigureExporterTest : public QObject {
         QXmlStreamReader xml(pdf.mid(xmp, end - xmp) + "</x:xmpmeta>");
         QString description;
         while (!xml.atEnd())
-            if (xml.readNext() == QXmlStreamReader::StartElement && xml.name() == QLatin1String("description"))
+            if (xml.readNext() == QXmlStreamReader::StartElement &&
+                xml.name() == QLatin1String("description"))
                 description = xml.readElementText(QXmlStreamReader::IncludeChildElements);
         QVERIFY2(!xml.hasError(), qPrintable(xml.errorString()));
         QCOMPARE(description, kRecipe);

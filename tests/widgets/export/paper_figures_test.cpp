@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Figures of many runs on a column of 85 mm: what is in the files.
-#include "tests/widgets/panels/group_runs.h"
+#include "tests/widgets/figures/panels/group_runs.h"
 #include "widgets/export/figure_exporter.h"
-#include "widgets/panels/grouped_figure.h"
-#include "widgets/panels/panel_registry.h"
+#include "widgets/figures/groups/grouped_figure.h"
+#include "widgets/figures/panels/panel_registry.h"
 #include "widgets/plots/collisions.h"
 
 #include <QProcess>

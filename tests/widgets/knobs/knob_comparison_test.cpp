@@ -2,8 +2,8 @@
 #include "widgets/knobs/knob_comparison.h"
 
 #include "core/recipe/recipe.h"
-#include "widgets/knobs/knob_scale.h"
-#include "widgets/knobs/recipe_keys.h"
+#include "widgets/figures/knobs/knob_scale.h"
+#include "widgets/figures/knobs/recipe_keys.h"
 
 #include <QTest>
 

@@ -3,16 +3,16 @@
 
 #include "tests/widgets/paints.h"
 #include "tests/widgets/quiet.h"
+#include "widgets/figures/knobs/knob_table.h"
+#include "widgets/figures/knobs/recipe_keys.h"
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/diff_list.h"
 #include "widgets/knobs/fold_title.h"
 #include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_slider.h"
-#include "widgets/knobs/knob_table.h"
 #include "widgets/knobs/notice_strip.h"
 #include "widgets/knobs/number_field.h"
 #include "widgets/knobs/path_knob.h"
-#include "widgets/knobs/recipe_keys.h"
 #include "widgets/plots/glyph.h"
 
 #include <QComboBox>

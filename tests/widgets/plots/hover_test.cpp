@@ -99,7 +99,8 @@ class HoverTest : public QObject {
         Figure f = samples::gradients();
         f.plots[0].bands = {{"A", {}, {3}, {0.25 - 3e-9}, {0.25 + 3e-9}}, {"B", {}, {3}, {0.2}, {0.3}}};
         const auto lines = texts(f, {0, 3.0, 0, -1, -1});
-        QVERIFY2(lines.contains("A  ± 3×10⁻⁹") && lines.contains("B  0.2 … 0.3"), qPrintable(lines.join('|')));
+        QVERIFY2(lines.contains("A  ± 3×10⁻⁹") && lines.contains("B  0.2 … 0.3"),
+                 qPrintable(lines.join('|')));
     }
 
     void badValuesAreSaid() {

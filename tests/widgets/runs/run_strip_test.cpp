@@ -342,3 +342,4 @@ class RunStripTest : public QObject {
 
 QTEST_MAIN(RunStripTest)
 #include "run_strip_test.moc"
+#include "widgets/figures/outcome_word.h"

@@ -2,7 +2,7 @@
 #include "core/backend/cuda/gpu/lt_gemm.h"
 
 #include "core/backend/cuda/strided.h"
-#include "core/stack/error.h"
+#include "core/base/error.h"
 
 #include <algorithm>
 

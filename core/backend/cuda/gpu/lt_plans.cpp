@@ -2,7 +2,7 @@
 #include "core/backend/cuda/gpu/lt_plans.h"
 
 #include "core/backend/cuda/gpu/check.h"
-#include "core/stack/error.h"
+#include "core/base/error.h"
 
 namespace normscope::cuda {
 

@@ -4,7 +4,7 @@
 #include "core/backend/cuda/gpu/cublas_lt.h"
 #include "core/backend/cuda/gpu/cuda_device.h"
 #include "core/backend/plugin/cuda_plugin.h"
-#include "core/stack/error.h"
+#include "core/base/error.h"
 
 #include <dlfcn.h>
 

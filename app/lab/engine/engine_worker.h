@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/lab/engine/frame.h"
+#include "app/lab/engine/measure_request.h"
+#include "app/lab/studies/remedy_trials.h"
+#include "core/backend/cpu/thread_pool.h"
+#include "core/run/recording_queue.h"
+
+#include <QObject>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+
+namespace normscope::app {
+
+/// The engine: owns the experiments and lives in its own thread (the thread it was moved to). The public
+/// functions may be called from any thread and return at once; replies are signals.
+///
+/// Exploring: the latest request wins, one is in flight. Experiments are kept while only hot knobs move, so
+/// that no weights are drawn again; a run whose recipe did not change is not measured again. Runs are built
+/// and measured at the same time, each on one thread, with one thread more than trains: the interface waits.
+/// The first frame has the cheap probes of all runs; expensive ones follow, and the next request cancels
+/// them. A recipe that cannot be built is rejected in the first frame, and the other runs are still measured.
+///
+/// The first frames are drafts, measured on two sequences of the probe batch: first the probes that need the
+/// forward pass alone, then those of the backward pass, which is twice as long (during a drag at most at 20
+/// Hz, at least at 5). The whole batch and the expensive probes follow at once, or as soon as the dragged
+/// knob rests for 25 ms.
+///
+/// Exploring is always on the CPU: it follows a drag, and needs no memory of a device that may train.
+///
+/// Training: each run on the device of its plan. A device that fails ends its runs, each with its outcome;
+/// the others continue. All runs step round-robin, in chunks of about 16 ms, with the event loop in between.
+/// Frames are sent at most every 16 ms and only while fewer than two of them wait to be shown; meanwhile
+/// changes are collected in the next. Data to record bypasses the interface, through recordings(): a busy
+/// interface does not delay it.
+///
+/// Measuring afterwards: runs are replayed in separate experiments, in slices of about 16 ms between those of
+/// the training, which is slowed down but not changed.
+class EngineWorker : public QObject {
+    Q_OBJECT
+  public:
+    /// `threads` of the computation, including this one.
+    explicit EngineWorker(int threads, QObject* parent = nullptr);
+    ~EngineWorker() override;
+
+    int threads() const { return pool_.threads(); }
+    /// Lists the devices, in devicesFound(): the first call loads the CUDA plug-in.
+    void findDevices();
+    void explore(ExploreRequest request);
+    /// Adds runs to those in training, all or none.
+    void train(std::uint64_t token, std::vector<RunPlan> runs);
+    void setKnobs(const std::string& id, const HotKnobs& knobs);
+    /// Other watchpoints for a run in training. Where one triggers, all runs finish that round of steps and
+    /// pause: they stay at the same step.
+    void setWatch(const std::string& id, const std::vector<WatchSpec>& watch);
+    void setPaused(bool paused);
+    /// One step of every run, then pause.
+    void singleStep();
+    /// Ends the training of these runs: those that have not ended become interrupted, with a checkpoint. The
+    /// others continue.
+    void stop(const std::vector<std::string>& ids);
+    /// The same for all of them.
+    void stop();
+    /// Replays and measures (the checkpoints are in memory); the latest request wins, an empty one cancels
+    /// the running one.
+    void measureAt(MeasureRequest request);
+    /// Drafts, in slices between everything else; the latest request wins, an empty one cancels.
+    void draft(DraftRequest request);
+    /// The queue of data to record, to be taken on recordingWaits().
+    const std::shared_ptr<RecordingQueue>& recordings() const { return recordings_; }
+    /// Called when the receiver has processed one frame.
+    void frameShown() { frames_waiting_.fetch_sub(1); }
+    /// Cancels running work; nothing is started afterwards. Called before the thread quits.
+    void shutDown();
+
+  Q_SIGNALS:
+    void devicesFound(const normscope::app::DevicesPtr& devices);
+    void frameReady(const normscope::app::FramePtr& frame);
+    /// A request to explore or train failed: one line.
+    void rejected(quint64 generation, const QString& message);
+    void startRejected(quint64 token, const QString& message);
+    /// Of a MeasureRequest: progress of a run's replay; the results, run by run (`failed`: the reason, in one
+    /// line; with results a remark on them).
+    void replayed(quint64 token, const QString& id, qint64 steps_done);
+    void measured(quint64 token, const QString& id, const normscope::app::ProbeResultsPtr& results,
+                  const QString& failed);
+    /// Of a DraftRequest: one of its drafts.
+    void drafted(quint64 token, qulonglong index, const normscope::app::DraftResultPtr& result);
+    /// recordings() is no longer empty.
+    void recordingWaits();
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    struct Explored {
+        std::string id;
+        Recipe initial;  ///< what its measurement depends on
+        std::unique_ptr<Experiment> experiment;
+        StartWeightsPtr weights;
+        std::optional<Recipe> measured = {};              ///< of `results`; nullopt: none
+        std::map<std::string, ProbeResult> results = {};  ///< of the cheap probes, by id
+        std::map<std::string, ProbeResult> drafts =
+            {};  ///< the same, of a few sequences, where not in `results`
+
+        bool measured_all(const std::vector<std::string>& probes) const;
+        /// Their results, else drafts.
+        std::vector<ProbeResult> of(const std::vector<std::string>& probes) const;
+    };
+    /// What of a request is still to be measured, once no newer one comes.
+    struct Rest {
+        std::uint64_t generation = 0;
+        Clock::time_point begin{};  ///< of its answer
+        std::vector<std::string> cheap, expensive;
+    };
+    /// A run in training: its output goes into the next frame and its recording.
+    struct Trained final : RunSink {
+        Trained(EngineWorker& engine, RunPlan& plan);
+        void add(const RunDelta& delta) override;
+        void save(const CheckpointPtr& checkpoint) override;
+        bool ended() const { return run->ended(); }
+        /// Nothing of it waits for the next frame.
+        bool reported() const {
+            return !pending.header && pending.delta.empty() && pending.checkpoints.empty();
+        }
+
+        EngineWorker& engine;
+        std::string id;
+        std::uint64_t token;
+        RunFrame pending;
+        bool recorded = true;
+        std::unique_ptr<Run> run;
+    };
+
+    void takeExploreRequest();
+    void answer(const ExploreRequest& request);
+    std::vector<RunFrame> prepare(const ExploreRequest& request);
+    void measureCheap(std::size_t run, const std::vector<std::string>& first,
+                      const std::vector<std::string>& then, ThreadPool& pool, bool draft,
+                      const std::atomic<bool>& cancel, const std::function<void()>& first_measured);
+    template <class Measure>
+    void forEachExplored(Measure&& measure);
+    void refine(const Rest& rest);
+    void start(std::uint64_t token, std::vector<RunPlan> plans);
+    template <class Which>
+    void interrupt(Which&& which);
+    void send(Frame frame);
+    void scheduleChunk();
+    void chunk();
+    bool advanceOne();
+    void pauseIfWatched();
+    std::int64_t stepsARound() const;
+    template <class Work>
+    void drive(Trained& trained, Work&& work);
+    void wakeRecorder(bool first);
+    void takeMeasureRequest();
+    void scheduleReplay();
+    void replaySlice();
+    void advanceReplay();
+    void scheduleDraft(std::chrono::milliseconds after);
+    void draftSlice();
+    void sendTrainFrame(bool always);
+    void dropFailed();
+    const DeviceUse& deviceUse();
+    bool allEnded() const;
+
+    ThreadPool pool_;
+    ThreadPool explore_pool_;  ///< of the cheap probes
+    Corpora corpora_;
+    std::mutex mutex_;
+    std::optional<ExploreRequest> request_;          ///< guarded by mutex_
+    std::optional<MeasureRequest> measure_request_;  ///< guarded by mutex_
+    std::atomic<bool> cancel_{false}, shutting_down_{false};
+    std::atomic<bool> cancel_measuring_{false};  ///< a newer request exists
+    std::atomic<int> frames_waiting_{0};
+
+    std::vector<Explored> explored_;
+    Clock::time_point last_backward_{};  ///< of the explored runs
+    std::uint64_t answered_ = 0;         ///< the newest generation
+    std::vector<std::unique_ptr<Trained>> trained_;
+    std::shared_ptr<RecordingQueue> recordings_ = std::make_shared<RecordingQueue>();
+    std::size_t turn_ = 0;  ///< the run of the next steps
+    std::int64_t steps_a_round_ = 1;
+    bool watch_triggered_ = false;  ///< in this round
+    std::uint64_t frame_number_ = 0;
+    bool paused_ = false, chunk_scheduled_ = false;
+    int single_steps_ = 0;            ///< remaining advances while paused
+    MeasureRequest measuring_;        ///< its first run is the current one
+    std::unique_ptr<Replay> replay_;  ///< null: not built yet
+    bool replay_scheduled_ = false;
+    DraftRequest drafting_;         ///< its first item is the current one
+    std::unique_ptr<Draft> draft_;  ///< null: not built yet
+    bool draft_scheduled_ = false;
+    Clock::time_point last_explored_{};
+    Clock::time_point last_frame_{}, last_device_use_{};
+    DeviceUse device_use_;
+};
+
+}  // namespace normscope::app

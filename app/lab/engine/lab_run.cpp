@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/lab/engine/lab_run.h"
+
+#include "core/run/experiment.h"
+
+#include <cmath>
+
+namespace normscope::app {
+
+LabRun makeRun(std::string id, const Recipe& recipe) {
+    auto data = std::make_shared<RunData>();
+    data->id = id;
+    data->name = default_run_name(recipe);
+    data->recipe = recipe;
+    data->seed = recipe.train.seed;
+    data->ln_vocab = data->unigram_entropy = data->entropy_rate = std::nan("");
+    LabRun run;
+    run.id = std::move(id);
+    run.recipe = run.live = recipe;
+    run.data = std::move(data);
+    return run;
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The part of the files' thread that lists the folder of recordings.
+#include "app/lab/files/io_worker.h"
+#include "core/base/error.h"
+#include "core/session/checkpoint.h"
+#include "core/session/describe.h"
+
+#include <QDir>
+#include <QElapsedTimer>
+#include <QFile>
+#include <QFileInfo>
+#include <algorithm>
+#include <cmath>
+
+namespace normscope::app {
+
+namespace {
+constexpr qint64 kListMs = 30;  // then what is to be recorded has its turn
+}
+
+void IoWorker::listRecordings() {
+    const bool idle = to_list_.isEmpty();
+    to_list_ = QDir(folder_).entryInfoList({QStringLiteral("*.h5")}, QDir::Files, QDir::Time);
+    to_list_.removeIf([](const QFileInfo& file) { return file.fileName().contains(u".ckpt."); });
+    listed_.clear();
+    if (to_list_.isEmpty())
+        Q_EMIT recordingsListed({}, true);
+    else if (idle)
+        listSome();
+}
+
+void IoWorker::listSome() {
+    QElapsedTimer time;
+    time.start();
+    while (!to_list_.isEmpty() && time.elapsed() < kListMs) listed_.append(rowOf(to_list_.takeFirst()));
+    Q_EMIT recordingsListed(listed_, to_list_.isEmpty());
+    if (!to_list_.isEmpty()) QMetaObject::invokeMethod(this, &IoWorker::listSome, Qt::QueuedConnection);
+}
+
+RecordingRow IoWorker::rowOf(const QFileInfo& file) {
+    RecordingRow row;
+    row.path = file.filePath();
+    row.written = file.lastModified();
+    row.last_loss = std::nan("");
+    row.live = std::any_of(recordings_.begin(), recordings_.end(), [&](const auto& recording) {
+        return QFileInfo(QString::fromStdString(recording.second->path())) == file;
+    });
+    if (row.live) return row;  // a file that is being written is not read
+    const auto known = heads_.find(row.path);
+    if (known != heads_.end() && known->second.first == file.size() &&
+        known->second.second.written == row.written)
+        return known->second.second;
+    try {
+        const std::vector<RunHead> heads = heads_of(row.path.toStdString());
+        if (heads.empty()) throw InputError(row.path.toStdString() + ": holds no run");
+        row.name = QString::fromStdString(heads.front().name);
+        row.outcome = heads.front().outcome;
+        row.last_step = heads.front().last_step;
+        row.last_loss = heads.front().last_loss;
+    } catch (const std::exception& error) {
+        row.damage = QString::fromUtf8(error.what());
+    }
+    heads_[row.path] = {file.size(), row};
+    return row;
+}
+
+RecordingCurve curveOf(const std::vector<double>& losses) {
+    RecordingCurve curve;
+    const std::size_t blocks = std::min<std::size_t>(losses.size(), kCurveBlocks);
+    for (std::size_t block = 0; block < blocks; ++block) {
+        double low = std::nan(""), high = std::nan("");
+        for (std::size_t i = block * losses.size() / blocks; i < (block + 1) * losses.size() / blocks; ++i) {
+            low = std::fmin(low, losses[i]);
+            high = std::fmax(high, losses[i]);
+        }
+        curve.low.push_back(low);
+        curve.high.push_back(high);
+    }
+    return curve;
+}
+
+void IoWorker::readCurve(const QString& path) {
+    RecordingCurve curve;
+    try {
+        curve = curveOf(losses_of(path.toStdString()));
+    } catch (const std::exception&) {
+        // The row of a damaged file states so, from its head; without a curve it stays without one.
+    }
+    Q_EMIT curveRead(path, curve);
+}
+
+void IoWorker::trashRecording(const QString& path) {
+    QList<std::pair<QString, QString>> moved;
+    QStringList files{path};
+    for (const std::string& checkpoint : CheckpointPair(path.toStdString()).paths())
+        files << QString::fromStdString(checkpoint);
+    const QString start = path.chopped(3) + QStringLiteral(".ckpt.start.h5");
+    if (QFile::exists(start) && !files.contains(start)) files << start;
+    for (const QString& file : files) {
+        QString now;
+        if (QFile::moveToTrash(file, &now)) {
+            moved.append({now, file});
+        } else if (file == path) {
+            Q_EMIT problem(tr("%1: it cannot be moved to the trash").arg(path));
+            return;
+        }
+    }
+    Q_EMIT recordingTrashed(path, moved);
+}
+
+void IoWorker::untrash(const QList<std::pair<QString, QString>>& files) {
+    for (const auto& [now, before] : files)
+        if (now.isEmpty() || !QFile::rename(now, before))
+            Q_EMIT problem(tr("%1: it cannot be moved back from the trash").arg(before));
+    listRecordings();
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/lab/files/io_worker.h"
+
+#include "app/lab/files/kept_recordings.h"
+#include "core/run/resume.h"
+#include "core/session/checkpoint.h"
+#include "core/session/describe.h"
+#include "core/session/recovery.h"
+
+#include <QDateTime>
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QTimer>
+
+namespace normscope::app {
+
+IoWorker::IoWorker(QString recordings_folder) : folder_(std::move(recordings_folder)) {
+    qRegisterMetaType<SaveRequest>();
+    qRegisterMetaType<OpenedSessionPtr>();
+    qRegisterMetaType<RestReplyPtr>();
+    qRegisterMetaType<ImportedModelPtr>();
+    qRegisterMetaType<QList<InterruptedRun>>();
+    qRegisterMetaType<QList<RecoveredRun>>();
+    qRegisterMetaType<CheckpointSource>();
+    qRegisterMetaType<RestoredRunsPtr>();
+    qRegisterMetaType<QList<RecordingRow>>();
+    qRegisterMetaType<RecordingCurve>();
+    qRegisterMetaType<QList<std::pair<QString, QString>>>();
+    heartbeat_ = new QTimer(this);
+    heartbeat_->setInterval(1000);
+    connect(heartbeat_, &QTimer::timeout, this, &IoWorker::heartbeat);
+}
+
+IoWorker::~IoWorker() = default;
+
+namespace {
+
+CheckpointPtr loaded(const CheckpointSource& source) {
+    if (const auto* memory = std::get_if<std::shared_ptr<const Checkpoint>>(&source.from)) return *memory;
+    if (const auto* file = std::get_if<std::string>(&source.from))
+        return std::make_shared<const Checkpoint>(read_checkpoint(*file));
+    const auto& inside = std::get<EmbeddedCheckpoint>(source.from);
+    return std::make_shared<const Checkpoint>(
+        normscope::load_checkpoint(inside.session_path, inside.run_id, inside.step));
+}
+
+}  // namespace
+
+QString IoWorker::newPath(const std::string& id) const {
+    const QString stem = QDateTime::currentDateTime().toString(QStringLiteral("yyyy-MM-dd'T'HH-mm-ss-zzz")) +
+                         QLatin1Char('-') + QString::fromStdString(id);
+    return QDir(folder_).filePath(stem + QStringLiteral(".h5"));
+}
+
+void IoWorker::record(const std::shared_ptr<RecordingQueue>& queue) {
+    for (const RecordingQueue::Entry& entry : queue->take()) {
+        const QString id = QString::fromStdString(entry.id);
+        if (entry.header) begin(entry.header, entry.path);
+        withRecording(id, [&](Recording& recording) {
+            if (!entry.delta.empty()) recording.add(entry.delta);
+            for (const auto& checkpoint : {entry.start, entry.newest})
+                if (checkpoint) recording.save(checkpoint);
+            if (entry.ends && entry.failure.empty()) recording.close();
+        });
+        if (!entry.ends) continue;
+        if (!entry.failure.empty()) lose(id, QString::fromStdString(entry.failure));
+        recordings_.erase(id);
+    }
+    if (recordings_.empty()) heartbeat_->stop();
+}
+
+void IoWorker::begin(const RunDataPtr& header, const std::string& path) {
+    const QString id = QString::fromStdString(header->id);
+    if (!QDir().mkpath(folder_)) {
+        recordings_.erase(id);
+        lose(id, tr("%1: the folder of recordings cannot be made").arg(folder_));
+        return;
+    }
+    const std::string file = path.empty() ? newPath(header->id).toStdString() : path;
+    recordings_[id] = std::make_unique<Recording>(file, header);
+    Q_EMIT recordingBegun(id, QString::fromStdString(file));
+    if (!heartbeat_->isActive()) heartbeat_->start();
+}
+
+/// Calls `work` if the run is recorded; not after its recording failed, which was reported.
+template <class Work>
+void IoWorker::withRecording(const QString& id, Work&& work) {
+    const auto found = recordings_.find(id);
+    if (found == recordings_.end()) return;
+    try {
+        work(*found->second);
+    } catch (const std::exception& error) {
+        lose(id, QString::fromUtf8(error.what()));
+    }
+}
+
+void IoWorker::lose(const QString& id, const QString& reason) {
+    const QString line = tr("not recorded: %1").arg(reason);
+    if (const auto found = recordings_.find(id); found != recordings_.end()) {
+        found->second->abandon({RunState::Interrupted, found->second->last_step(), line.toStdString(), -1});
+        recordings_.erase(found);
+    }
+    Q_EMIT notRecorded(id, line);
+}
+
+void IoWorker::heartbeat() {
+    std::vector<QString> ids;  // one that fails is removed from the list
+    for (const auto& [id, recording] : recordings_) ids.push_back(id);
+    for (const QString& id : ids) withRecording(id, [](Recording& recording) { recording.heartbeat(); });
+}
+
+void writeSession(const SaveRequest& request) {
+    std::vector<const RunData*> runs;
+    for (const auto& run : request.runs) runs.push_back(run.get());
+    auto checkpoints = request.checkpoints;
+    for (const auto& [place, weights] : request.weights)
+        checkpoints.push_back(
+            {runs[place]->id, std::make_shared<const Checkpoint>(startCheckpoint(*runs[place], *weights))});
+    save_session(request.path.toStdString(), runs, request.view_json, checkpoints);
+}
+
+void IoWorker::saveSession(const SaveRequest& request) {
+    if (guarded([&] { writeSession(request); }))
+        Q_EMIT sessionSaved(request.token, request.path);
+    else
+        Q_EMIT savingFailed(request.token);
+}
+
+OpenedSessionPtr readSession(const QString& path, const FirstReading& first) {
+    auto opened = std::make_shared<OpenedSession>(
+        OpenedSession{path, open_outline(path.toStdString(), first.probes, first.most_bytes), {}, {}});
+    for (const RunData& run : opened->session.runs)
+        if (auto weights = startWeightsOf(run, opened->session)) opened->weights[run.id] = std::move(weights);
+    for (RunData& run : opened->session.runs)
+        opened->runs.push_back(std::make_shared<RunData>(std::move(run)));
+    opened->session.runs.clear();
+    return opened;
+}
+
+void IoWorker::openSession(quint64 token, const QString& path, const FirstReading& first) {
+    guarded([&] {
+        const OpenedSessionPtr opened = readSession(path, first);
+        for (const auto& warning : opened->session.warnings) Q_EMIT problem(QString::fromStdString(warning));
+        Q_EMIT sessionOpened(token, opened);
+    });
+}
+
+void IoWorker::readRest(const RestRequestPtr& request) {
+    readNext(std::make_shared<RestReply>(RestReply{request, {}, {}}));
+}
+
+void IoWorker::readNext(const RestReplyPtr& reply) {
+    const RestRequest& request = *reply->request;
+    if (request.cancelled) return;
+    if (reply->rests.size() == request.runs.size()) {
+        Q_EMIT restRead(reply);
+        return;
+    }
+    try {
+        reply->rests.push_back(read_rest(*request.runs[reply->rests.size()]));
+    } catch (const std::exception& error) {
+        reply->rests.push_back(std::nullopt);
+        if (reply->problem.isEmpty()) reply->problem = QString::fromUtf8(error.what());
+    }
+    QMetaObject::invokeMethod(
+        this, [this, reply] { readNext(reply); }, Qt::QueuedConnection);
+}
+
+void IoWorker::findInterrupted(const QStringList& kept) {
+    QList<InterruptedRun> found;
+    std::vector<EndedRecording> ended;
+    for (const QFileInfo& file :
+         QDir(folder_).entryInfoList({QStringLiteral("*.h5")}, QDir::Files, QDir::Name)) {
+        if (file.fileName().contains(QLatin1String(".ckpt."))) continue;
+        try {
+            const std::vector<RunHead> heads = heads_of(file.filePath().toStdString());
+            if (heads.size() != 1) continue;
+            const RunHead& head = heads.front();
+            const bool unfinished =
+                head.outcome.state == RunState::Interrupted || head.outcome.state == RunState::Failed;
+            if (unfinished && head.last_step >= 0)
+                found.append({file.filePath(), QString::fromStdString(head.name), head.last_step});
+            else if (head.outcome.state != RunState::Running && head.outcome.state != RunState::Paused &&
+                     !kept.contains(file.filePath()))
+                ended.push_back({file.filePath(), file.size(), file.lastModified()});
+        } catch (const std::exception&) {
+            // Not a recording that can be offered: opening it reports the reason.
+        }
+    }
+    for (const QString& path : recordingsToDrop(std::move(ended), QDateTime::currentDateTime())) {
+        guarded([&] { CheckpointPair(path.toStdString()).remove(); });
+        QFile::remove(path);
+    }
+    Q_EMIT interruptedFound(found);
+}
+
+/// Throws InputError.
+RecoveredRun IoWorker::recovered(const QString& path) {
+    RecoveredRun run{path, nullptr, nullptr, nullptr, nullptr};
+    run.data = std::make_shared<const RunData>(recover(path.toStdString()));
+    const CheckpointPair pair(path.toStdString());
+    const auto kept = [](std::optional<Checkpoint> checkpoint) {
+        return checkpoint ? std::make_shared<const Checkpoint>(std::move(*checkpoint)) : nullptr;
+    };
+    guarded([&] { run.start = kept(pair.start()); });
+    run.checkpoint = kept(resumable_checkpoint(path.toStdString(), *run.data));
+    // Recordings of earlier versions stored that of step 0 with the others.
+    if (!run.start && run.checkpoint && run.checkpoint->step == 0) run.start = run.checkpoint;
+    if (!run.checkpoint) run.checkpoint = run.start;
+    if (run.start) run.weights = startWeightsOf(*run.data, *run.start);
+    if (!run.weights && startedFromWeights(*run.data))
+        Q_EMIT problem(tr("%1: the weights that the run started from are not stored with it; a new run "
+                          "of its recipe draws its own")
+                           .arg(path));
+    return run;
+}
+
+void IoWorker::recoverRuns(quint64 token, const QStringList& paths) {
+    QList<RecoveredRun> runs;
+    for (const QString& path : paths) guarded([&] { runs.append(recovered(path)); });
+    Q_EMIT runsRecovered(token, runs);
+}
+
+void IoWorker::importModel(quint64 token, const QString& path) {
+    guarded([&] {
+        Q_EMIT modelImported(token, path,
+                             std::make_shared<const ImportedModel>(import_model(path.toStdString())));
+    });
+}
+
+void IoWorker::loadCheckpoint(quint64 token, const CheckpointSource& source) {
+    CheckpointPtr checkpoint;
+    guarded([&] { checkpoint = loaded(source); });
+    Q_EMIT checkpointLoaded(token, checkpoint);
+}
+
+void IoWorker::fetchCheckpoints(const MeasureRequestPtr& request) {
+    auto fetched = std::make_shared<MeasureRequest>(*request);
+    for (MeasurePlan& plan : fetched->runs) {
+        if (!plan.from) continue;
+        try {
+            plan.replay.checkpoint = loaded(*plan.from);
+        } catch (const std::exception& error) {
+            plan.failed = QString::fromUtf8(error.what());
+        }
+    }
+    Q_EMIT checkpointsFetched(fetched);
+}
+
+}  // namespace normscope::app

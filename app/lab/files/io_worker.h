@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/lab/engine/frame.h"
+#include "app/lab/engine/lab_run.h"
+#include "app/lab/engine/measure_request.h"
+#include "core/interchange/model_file.h"
+#include "core/run/recording.h"
+#include "core/run/recording_queue.h"
+#include "core/session/outline.h"
+#include "core/session/session.h"
+
+#include <QDateTime>
+#include <QFileInfo>
+#include <QMetaType>
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+class QTimer;
+
+namespace normscope::app {
+
+/// An unfinished run of another process in the folder of recordings: interrupted or failed.
+struct InterruptedRun {
+    QString path, name;
+    qint64 step = -1;  ///< the last recorded one
+};
+
+/// A file of the folder of recordings.
+struct RecordingRow {
+    QString path, name;  ///< `name`: of its run; empty where it is damaged, or written right now
+    QDateTime written;
+    Outcome outcome;
+    qint64 last_step = -1;
+    double last_loss = 0;  ///< nat, NaN where there is none
+    QString damage;        ///< why it cannot be read, in one line; empty if it can
+    bool live = false;     ///< this process is writing it
+};
+
+/// The losses of a recording, the least and the largest of each of at most kCurveBlocks blocks of steps.
+inline constexpr int kCurveBlocks = 48;
+struct RecordingCurve {
+    std::vector<double> low, high;
+};
+RecordingCurve curveOf(const std::vector<double>& losses);
+
+/// A run read from its recording, to be opened or resumed.
+struct RecoveredRun {
+    QString path;
+    RunDataPtr data;
+    CheckpointPtr checkpoint;  ///< the newest; null if none
+    CheckpointPtr start;       ///< the one of step 0; null if none
+    StartWeightsPtr weights;   ///< its start weights; null if drawn from the seed
+};
+
+struct OpenedSession {
+    QString path;
+    Session session;  ///< without its runs
+    std::vector<std::shared_ptr<RunData>>
+        runs;  ///< for the laboratory that takes the reply: long runs are large
+    std::map<std::string, StartWeightsPtr> weights;  ///< of the runs with given start weights
+};
+using OpenedSessionPtr = std::shared_ptr<const OpenedSession>;
+
+using ImportedModelPtr = std::shared_ptr<const ImportedModel>;
+
+/// A run as a window keeps it between starts: its recipe, and where its data are.
+struct KeptRun {
+    std::string id, name, drawn_name, not_recorded;
+    Recipe recipe;
+    std::string recording, session;  ///< both empty: in the companion file, or it has no data
+    bool companion = false;          ///< in the companion file, all or the samples that are only there
+};
+
+/// Null: it has no data, or they cannot be read, which was reported.
+struct RestoredRun {
+    std::string id;
+    std::shared_ptr<const LabRun> run;
+};
+using RestoredRunsPtr = std::shared_ptr<const std::vector<RestoredRun>>;
+
+struct SaveRequest {
+    quint64 token = 0;
+    QString path;
+    std::vector<RunDataPtr> runs;
+    std::string view_json;
+    std::vector<CheckpointSource> checkpoints;
+    /// The weights of untrained runs that the session must keep, by index in `runs`.
+    std::map<std::size_t, StartWeightsPtr> weights;
+};
+
+/// How a session is read at first: files of more than `most_bytes` in outline, with the samples of these
+/// probes.
+struct FirstReading {
+    std::vector<std::string> probes;
+    std::size_t most_bytes = whole_file_bytes;
+};
+/// The session of a file, with the start weights of its runs; calls HDF5. Throws InputError.
+OpenedSessionPtr readSession(const QString& path, const FirstReading& first);
+
+/// Outlines to read the rest of.
+struct RestRequest {
+    std::vector<std::shared_ptr<const UnreadRun>> runs;
+    std::atomic<bool> cancelled = false;  ///< set by the interface thread; there is no reply then
+};
+using RestRequestPtr = std::shared_ptr<RestRequest>;
+/// By place in the request; nullopt where it cannot be read. For the laboratory, which moves it into its
+/// runs.
+struct RestReply {
+    RestRequestPtr request;
+    std::vector<std::optional<RunRest>> rests;
+    QString problem;  ///< the first one, a line
+};
+using RestReplyPtr = std::shared_ptr<RestReply>;
+/// Calls HDF5. Throws InputError, SystemError.
+void writeSession(const SaveRequest& request);
+
+/// The state of a window, kept between starts.
+struct KeepRequest {
+    QString path;  ///< of the state, a JSON text
+    std::string text;
+    /// The data that no recording and no session has, in its companion file; nullopt: as it is.
+    std::optional<SaveRequest> companion;
+};
+
+/// Owns every HDF5 call of the window: live recordings with their checkpoints, sessions. Lives in its own
+/// thread; the slots are called through queued connections. Nothing here throws: failed writes are reported
+/// by problem().
+class IoWorker : public QObject {
+    Q_OBJECT
+  public:
+    explicit IoWorker(QString recordings_folder);
+    ~IoWorker() override;
+
+  public Q_SLOTS:
+    /// Takes and records the whole queue.
+    void record(const std::shared_ptr<normscope::RecordingQueue>& queue);
+
+    void saveSession(const normscope::app::SaveRequest& request);
+    // A reply has the token of its request, so that stale replies are dropped.
+    void openSession(quint64 token, const QString& path, const normscope::app::FirstReading& first);
+    /// Answered when all are read; what else is requested comes between two runs.
+    void readRest(const normscope::app::RestRequestPtr& request);
+    /// `kept`: recordings that are not dropped.
+    void findInterrupted(const QStringList& kept = {});
+    /// The files of the folder, the newest first; of each that changed since the last list its head is read.
+    /// Answered by and by: what is to be recorded comes between.
+    void listRecordings();
+    void readCurve(const QString& path);
+    /// Moves a recording and its checkpoints to the system's trash.
+    void trashRecording(const QString& path);
+    /// Moves files back: where they are and where they were.
+    void untrash(const QList<std::pair<QString, QString>>& files);
+    /// Writes a window's state. False where it cannot be written, which is reported once.
+    bool keepWindow(const normscope::app::KeepRequest& request);
+    /// Reads the runs of a window's state; `companion`: its companion file.
+    void restoreRuns(quint64 token, const std::vector<normscope::app::KeptRun>& kept,
+                     const QString& companion, const normscope::app::FirstReading& first);
+    void recoverRuns(quint64 token, const QStringList& paths);
+    void loadCheckpoint(quint64 token, const normscope::CheckpointSource& source);
+    /// Reads the start checkpoints of a request's runs; an unreadable one fails only its run.
+    void fetchCheckpoints(const normscope::app::MeasureRequestPtr& request);
+    /// Reads another program's model; may take long for files of gigabytes.
+    void importModel(quint64 token, const QString& path);
+
+  Q_SIGNALS:
+    void problem(const QString& message);
+    /// A recording begins in this file.
+    void recordingBegun(const QString& id, const QString& path);
+    /// The run continues without being recorded: "not recorded: …", one line.
+    void notRecorded(const QString& id, const QString& line);
+    void sessionSaved(quint64 token, const QString& path);
+    void savingFailed(quint64 token);  ///< the reason was sent by problem()
+    void sessionOpened(quint64 token, const normscope::app::OpenedSessionPtr& session);
+    void restRead(const normscope::app::RestReplyPtr& reply);
+    void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
+    void runsRecovered(quint64 token, const QList<normscope::app::RecoveredRun>& runs);
+    void recordingsListed(const QList<normscope::app::RecordingRow>& rows, bool complete);
+    void curveRead(const QString& path, const normscope::app::RecordingCurve& curve);
+    /// Where its files are now and where they were, for untrash().
+    void recordingTrashed(const QString& path, const QList<std::pair<QString, QString>>& files);
+    void windowKept(bool kept);
+    void runsRestored(quint64 token, const normscope::app::RestoredRunsPtr& runs);
+    void modelImported(quint64 token, const QString& path, const normscope::app::ImportedModelPtr& model);
+    /// Null where it cannot be read; the reason was sent by problem().
+    void checkpointLoaded(quint64 token, const normscope::app::CheckpointPtr& checkpoint);
+    void checkpointsFetched(const normscope::app::MeasureRequestPtr& request);
+
+  private:
+    /// `path` is replaced; empty: a new file.
+    void begin(const RunDataPtr& header, const std::string& path);
+    void lose(const QString& id, const QString& reason);
+    template <class Work>
+    void withRecording(const QString& id, Work&& work);
+    QString newPath(const std::string& id) const;
+    void heartbeat();
+    RecoveredRun recovered(const QString& path);
+    void listSome();
+    void readNext(const RestReplyPtr& reply);
+    RecordingRow rowOf(const QFileInfo& file);
+    /// Reports what `work` throws; false then.
+    template <class Work>
+    bool guarded(Work&& work);
+
+    QString folder_;
+    std::map<QString, std::unique_ptr<Recording>> recordings_;
+    QTimer* heartbeat_ = nullptr;
+    bool keeping_failed_ = false;
+    QFileInfoList to_list_;
+    QList<RecordingRow> listed_;
+    std::map<QString, std::pair<qint64, RecordingRow>> heads_;  ///< by path, with the size of the file
+};
+
+template <class Work>
+bool IoWorker::guarded(Work&& work) {
+    try {
+        work();
+        return true;
+    } catch (const std::exception& error) {
+        Q_EMIT problem(QString::fromUtf8(error.what()));
+        return false;
+    }
+}
+
+}  // namespace normscope::app
+
+Q_DECLARE_METATYPE(normscope::app::InterruptedRun)
+Q_DECLARE_METATYPE(normscope::app::RecordingRow)
+Q_DECLARE_METATYPE(normscope::app::RecordingCurve)
+Q_DECLARE_METATYPE(normscope::app::RecoveredRun)
+Q_DECLARE_METATYPE(normscope::app::OpenedSessionPtr)
+Q_DECLARE_METATYPE(normscope::app::ImportedModelPtr)
+Q_DECLARE_METATYPE(normscope::app::SaveRequest)
+Q_DECLARE_METATYPE(normscope::app::RestReplyPtr)
+Q_DECLARE_METATYPE(normscope::app::RestoredRunsPtr)
+Q_DECLARE_METATYPE(normscope::CheckpointSource)

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/lab/studies/gallery_runs.h"
+
+#include "app/lab/lab.h"
+#include "core/gallery/gallery.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <algorithm>
+#include <utility>
+
+namespace normscope::app {
+
+GalleryRuns::GalleryRuns(Lab& lab, QString folder, FileCalls files,
+                         std::function<void(std::function<void()>)> deliver)
+    : QObject(&lab),
+      lab_(lab),
+      folder_(std::move(folder)),
+      files_(std::move(files)),
+      deliver_(std::move(deliver)) {
+    connect(&lab_.sweeps(), &SweepRunner::opened, this, &GalleryRuns::follow);
+    connect(&lab_.sweeps(), &SweepRunner::changed, this, &GalleryRuns::follow);
+    connect(&lab_.sweeps(), &SweepRunner::ended, this, [this] {
+        started_.clear();
+        follow();
+    });
+}
+
+GalleryRuns::~GalleryRuns() {
+    if (worker_) (*worker_)->close();
+}
+
+GalleryRuns& GalleryRuns::of(const Lab& lab) {
+    return *lab.findChild<GalleryRuns*>(QString(), Qt::FindDirectChildrenOnly);
+}
+
+QString GalleryRuns::folderFor(const QString& recordings_folder) {
+    return QFileInfo(QDir(recordings_folder).absolutePath()).dir().filePath(QStringLiteral("gallery"));
+}
+
+void GalleryRuns::load() const {
+    if (entries_) return;
+    entries_ = std::make_shared<const std::vector<GalleryEntry>>(gallery());
+    slots_.resize(entries_->size());
+}
+
+const std::vector<GalleryEntry>& GalleryRuns::entries() const {
+    load();
+    return *entries_;
+}
+
+void GalleryRuns::setEntries(std::vector<GalleryEntry> entries) {
+    entries_ = std::make_shared<const std::vector<GalleryEntry>>(std::move(entries));
+    slots_.assign(entries_->size(), {});  // replies to earlier requests are dropped
+    followed_.clear();
+    follow();
+    Q_EMIT changed({});
+}
+
+int GalleryRuns::indexOf(const QString& id) const {
+    const std::string wanted = id.toStdString();
+    for (std::size_t i = 0; i < entries().size(); ++i)
+        if (entries()[i].id == wanted) return static_cast<int>(i);
+    return -1;
+}
+
+const GalleryEntry* GalleryRuns::find(const QString& id) const {
+    const int at = indexOf(id);
+    return at < 0 ? nullptr : &entries()[static_cast<std::size_t>(at)];
+}
+
+QString GalleryRuns::folder(const QString& id) const {
+    return QDir::cleanPath(QFileInfo(QDir(folder_).filePath(id)).absoluteFilePath());
+}
+
+const GalleryState& GalleryRuns::state(const QString& id) const {
+    static const GalleryState kNone;
+    const int at = indexOf(id);
+    return at < 0 ? kNone : slots_[static_cast<std::size_t>(at)].state;
+}
+
+void GalleryRuns::read(const QString& first) {
+    const int at = indexOf(first);
+    if (at >= 0) request(static_cast<std::size_t>(at), true, true);
+    for (std::size_t i = 0; i < entries().size(); ++i)
+        if (static_cast<int>(i) != at) request(i, false, true);
+}
+
+void GalleryRuns::request(std::size_t entry, bool first, bool changed_only, bool set_aside) {
+    Slot& slot = slots_[entry];
+    if (slot.token && !set_aside) {
+        slot.again = true;  // what is being read now may have changed since
+        return;
+    }
+    if (!worker_) {
+        worker_ = std::make_unique<WorkerThread<GalleryWorker>>("gallery", files_);
+        connect(worker_->get(), &GalleryWorker::replied, this,
+                [this](quint64 token, const GalleryReplyPtr& reply) {
+                    deliver_([this, token, reply] { take(token, reply); });
+                });
+    }
+    slot.token = ++token_;
+    slot.setting_aside = set_aside;
+    GalleryRequest wanted{
+        slot.token, {entries_, &(*entries_)[entry]}, folder(QString::fromStdString(entries()[entry].id))};
+    if (changed_only) wanted.stamp = slot.stamp;
+    wanted.set_aside = set_aside;
+    (*worker_)->read(std::move(wanted), first);
+}
+
+void GalleryRuns::take(quint64 token, const GalleryReplyPtr& reply) {
+    const auto slot =
+        std::find_if(slots_.begin(), slots_.end(), [&](const Slot& one) { return one.token == token; });
+    if (slot == slots_.end()) return;
+    const auto index = static_cast<std::size_t>(slot - slots_.begin());
+    const QString id = QString::fromStdString(entries()[index].id);
+    slot->token = 0;
+    slot->setting_aside = false;
+    using Found = GalleryReply::Found;
+    using Kind = GalleryState::Kind;
+    switch (reply->found) {
+        case Found::Unchanged:
+            break;
+        case Found::Nothing:
+        case Found::Sweep: {
+            const GalleryResult& result = reply->result;
+            slot->state = {reply->found == Found::Nothing ? Kind::NotRun
+                           : result.ended < result.total  ? Kind::Partial
+                                                          : Kind::Ended,
+                           result,
+                           {}};
+            slot->stamp = reply->stamp;
+            break;
+        }
+        case Found::Damaged:
+        case Found::Other:
+            slot->state = {reply->found == Found::Other ? Kind::Other : Kind::Damaged, {}, reply->problem};
+            slot->stamp = reply->stamp;
+            break;
+        case Found::SetAside:
+            slot->state = {Kind::NotRun, {}, {}};
+            slot->stamp.clear();
+            Q_EMIT setAside(reply->aside);
+            run(id);
+            break;
+        case Found::NotSetAside:
+            Q_EMIT problem(reply->problem);
+            break;
+    }
+    if (std::exchange(slot->again, false)) request(index, true, false);
+    Q_EMIT changed(id);
+}
+
+void GalleryRuns::run(const QString& id) {
+    const GalleryEntry* entry = find(id);
+    if (!entry) return;
+    if (const QString reason = obstacle(id); !reason.isEmpty()) {
+        Q_EMIT problem(reason);
+        return;
+    }
+    started_ = id;
+    lab_.sweeps().start(entry->sweep, folder(id), lab_.backend(), lab_.engineThreads());
+}
+
+void GalleryRuns::runAgain(const QString& id) {
+    const int at = indexOf(id);
+    if (at < 0) return;
+    if (const QString reason = obstacle(id); !reason.isEmpty()) {
+        Q_EMIT problem(reason);
+        return;
+    }
+    request(static_cast<std::size_t>(at), true, false, true);
+    Q_EMIT changed(id);
+}
+
+void GalleryRuns::stop() {
+    if (!running().isEmpty()) lab_.sweeps().stop();
+}
+
+QString GalleryRuns::running() const {
+    const SweepRunner& sweeps = lab_.sweeps();
+    if (!sweeps.running()) return {};
+    if (!started_.isEmpty()) return started_;
+    if (!sweeps.sweep() || QFileInfo(sweeps.sweep()->folder).path() != QFileInfo(folder({})).filePath())
+        return {};
+    const QString id = QFileInfo(sweeps.sweep()->folder).fileName();
+    return indexOf(id) < 0 ? QString() : id;
+}
+
+bool GalleryRuns::stopping() const {
+    return !running().isEmpty() && lab_.sweeps().stopping();
+}
+
+std::size_t GalleryRuns::ended() const {
+    const QString id = running();
+    const auto& sweep = lab_.sweeps().sweep();
+    // Before the first run is trained, the sweep on screen may still be another one.
+    return sweep && sweep->folder == folder(id) ? sweep->count.ended : state(id).result.ended;
+}
+
+QString GalleryRuns::obstacle(const QString& id) const {
+    const int at = indexOf(id);
+    if (at < 0) return {};
+    if (lab_.sweeps().running()) {
+        const QString other = running();
+        if (other == id) return tr("It is being trained");
+        if (const GalleryEntry* entry = find(other))
+            return tr("Another entry is being trained: %1").arg(QString::fromStdString(entry->title));
+        const auto& sweep = lab_.sweeps().sweep();
+        return sweep ? tr("Another sweep is being trained: %1").arg(QFileInfo(sweep->folder).fileName())
+                     : tr("Another sweep is being trained");
+    }
+    const Slot& slot = slots_[static_cast<std::size_t>(at)];
+    if (slot.setting_aside) return tr("Its old folder is being renamed");
+    if (slot.state.kind == GalleryState::Kind::Unread) return tr("Its folder is being read");
+    return {};
+}
+
+void GalleryRuns::follow() {
+    if (!entries_) return;  // no entry has been asked for: none is shown, none was started
+    const QString now = running();
+    if (now != followed_) {
+        const int before = indexOf(followed_);
+        followed_ = now;
+        ended_ = ended();
+        if (before >= 0) request(static_cast<std::size_t>(before), true, false);
+        Q_EMIT changed({});
+    }
+    if (const std::size_t count = ended(); !now.isEmpty() && count != ended_) {
+        ended_ = count;
+        request(static_cast<std::size_t>(indexOf(now)), true, false);
+    }
+    Q_EMIT changed(now);  // of all where another sweep is trained, or has ended: an obstacle
+}
+
+}  // namespace normscope::app

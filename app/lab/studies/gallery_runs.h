@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/lab/engine/worker_thread.h"
+#include "app/lab/studies/gallery_worker.h"
+
+#include <QObject>
+#include <QString>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace normscope::app {
+
+class Lab;
+
+/// What is known of an entry.
+struct GalleryState {
+    enum class Kind {
+        Unread,   ///< its folder has not been read yet
+        NotRun,   ///< no folder
+        Partial,  ///< some of its runs have not ended, or failed
+        Ended,    ///< all have
+        Damaged,  ///< a file of its folder cannot be read; a resumption trains what is not there
+        Other     ///< its folder is another sweep's
+    } kind = Kind::Unread;
+    GalleryResult result;  ///< of the last reading; empty where it could not be read
+    QString problem;       ///< of Damaged and Other, one line
+};
+
+/// The gallery's entries with what their folders hold. Each is trained as any sweep (Lab::sweeps()), into its
+/// own folder; the folders are read in a thread of its own, which starts with the first one. Lives in the
+/// interface thread, which never waits, except in the destructor for the recording that is being read.
+class GalleryRuns : public QObject {
+    Q_OBJECT
+  public:
+    /// A child of `lab`, which deletes it before its threads. The entries' folders are ID in `folder`;
+    /// `files` executes calls to HDF5; `deliver` applies replies (Lab::Options).
+    GalleryRuns(Lab& lab, QString folder, FileCalls files,
+                std::function<void(std::function<void()>)> deliver);
+    ~GalleryRuns() override;
+    /// Of a laboratory: each has one.
+    static GalleryRuns& of(const Lab& lab);
+    /// "gallery" next to the folder of recordings.
+    static QString folderFor(const QString& recordings_folder);
+
+    /// gallery(), until others are set.
+    const std::vector<GalleryEntry>& entries() const;
+    void setEntries(std::vector<GalleryEntry> entries);
+    const GalleryEntry* find(const QString& id) const;  ///< null: none
+    QString folder(const QString& id) const;
+    const GalleryState& state(const QString& id) const;
+
+    /// Reads the folders that have changed since they were read; that of `first` before the others.
+    void read(const QString& first = {});
+
+    /// Trains an entry's runs, or those that have not ended. Only without an obstacle.
+    void run(const QString& id);
+    /// The same from the first run, in a new folder: the old one is renamed to ID-old-N (setAside).
+    void runAgain(const QString& id);
+    void stop();
+    /// The entry in training; empty: none.
+    QString running() const;
+    bool stopping() const;
+    /// Runs of the entry in training that have ended, of how many.
+    std::size_t ended() const;
+    /// Why an entry that is not in training cannot be trained now, in one line; empty: it can.
+    QString obstacle(const QString& id) const;
+
+  Q_SIGNALS:
+    /// A result, the entry in training or its progress; empty: of all.
+    void changed(const QString& id);
+    void setAside(const QString& folder);  ///< to which the old folder was renamed
+    void problem(const QString& line);     ///< what cannot be done, one line
+
+  private:
+    struct Slot {
+        GalleryState state;
+        QString stamp;
+        quint64 token = 0;   ///< of the request that waits for its reply; 0: none
+        bool again = false;  ///< to be read again after that
+        bool setting_aside = false;
+    };
+    int indexOf(const QString& id) const;  ///< −1: none
+    void load() const;
+    void request(std::size_t entry, bool first, bool changed_only, bool set_aside = false);
+    void take(quint64 token, const GalleryReplyPtr& reply);
+    void follow();
+
+    Lab& lab_;
+    const QString folder_;
+    const FileCalls files_;
+    const std::function<void(std::function<void()>)> deliver_;
+    // At their first use.
+    mutable std::shared_ptr<const std::vector<GalleryEntry>> entries_;
+    mutable std::vector<Slot> slots_;
+    QString started_, followed_;  ///< the entry of the last start(); the one in training
+    std::size_t ended_ = 0;       ///< of it, as read last
+    quint64 token_ = 0;
+    std::unique_ptr<WorkerThread<GalleryWorker>> worker_;
+};
+
+}  // namespace normscope::app

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/lab/engine/lab_run.h"
+#include "core/findings/remedies.h"
+#include "core/run/draft.h"
+
+#include <QMetaType>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace normscope::app {
+
+using DraftResultPtr = std::shared_ptr<const DraftResult>;
+
+/// A request to the engine for drafts, one after the other.
+struct DraftRequest {
+    struct Item {
+        std::size_t index;  ///< in RemedyTrials::remedies
+        Recipe recipe;
+    };
+    std::uint64_t token = 0;  ///< of its replies; a newer request replaces an older one
+    std::string backend;      ///< of the run that failed
+    std::vector<Item> items;
+};
+
+/// The remedies of a failed run, their drafts as they arrive, and the runs of "Try all".
+struct RemedyTrials {
+    static constexpr std::size_t kShown = 3;
+
+    std::string run;  ///< its id
+    Recipe recipe;    ///< as it was trained
+    Outcome outcome;
+    FirstSteps own;        ///< its own first steps, as many as a draft has
+    std::string obstacle;  ///< why no remedy can be tried, in one line; empty if they can
+    std::vector<Remedy> remedies;
+    std::vector<std::optional<DraftResult>> drafts;  ///< of each; nullopt: not done
+    double seconds = 0;              ///< of all drafts, as long as the run's own steps took; NaN if unknown
+    bool requested = false;          ///< the drafts are, or were, with the engine
+    std::vector<std::string> tried;  ///< ids of the runs of "Try all", the best draft first
+
+    /// Whether these are the trials of the run as it is.
+    bool match(const LabRun& of) const;
+    bool done() const;
+    /// Indices of the remedies to show: those whose draft is enough, the lowest loss first, at most kShown.
+    std::vector<std::size_t> shown() const;
+    /// Those whose draft is done and not enough, in the order of the list.
+    std::vector<std::size_t> not_enough() const;
+};
+
+/// The trials of a failed run, without drafts.
+RemedyTrials trialsOf(const LabRun& run);
+
+}  // namespace normscope::app
+
+Q_DECLARE_METATYPE(normscope::app::DraftResultPtr)

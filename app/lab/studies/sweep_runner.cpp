@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/lab/studies/sweep_runner.h"
+
+#include "core/backend/devices.h"
+#include "core/base/error.h"
+#include "core/session/session.h"
+#include "core/sweep/sweep_folder.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <QThread>
+#include <algorithm>
+#include <utility>
+
+namespace normscope::app {
+
+namespace {
+
+/// A folder as it was read.
+struct ReadSweep {
+    ShownSweep sweep;
+    QStringList problems;
+};
+
+ReadSweep read(const QString& folder) {
+    ReadSweep found;
+    found.sweep.folder = folder;
+    const std::string path = folder.toStdString();
+    SweepResults& results = found.sweep.results;
+    results.spec = read_sweep_spec(path);
+    results.runs = expand_sweep(results.spec);
+    try {
+        const std::string csv = path + "/results.csv";
+        if (const auto text = text_of_file(csv))
+            results.rows = parse_results(results.spec, results.runs, *text, csv);
+    } catch (const InputError& error) {
+        found.problems << QString::fromUtf8(error.what());
+    }
+    QString first;
+    for (const SweepRow& row : results.rows) {
+        if (row.recording.empty()) continue;
+        const QString file = QString::fromStdString(row.recording);
+        if (QFileInfo::exists(QDir(folder).filePath(file))) continue;
+        if (first.isEmpty()) first = file;
+        found.sweep.missing.insert(row.run);
+    }
+    if (const auto missing = found.sweep.missing.size(); missing == 1)
+        found.problems << QObject::tr("%1: %2 is missing; its row is shown").arg(folder, first);
+    else if (missing > 1)
+        found.problems << QObject::tr("%1: %2 and %3 more recordings are missing; their rows are shown")
+                              .arg(folder, first)
+                              .arg(missing - 1);
+    found.sweep.count = {results.rows.size(), results.runs.size(), -1};
+    return found;
+}
+
+}  // namespace
+
+/// Passes what happens in the sweep's threads to the interface thread.
+class SweepRunner::Watcher final : public SweepWatcher {
+  public:
+    Watcher(SweepRunner& runner, QString folder) : runner_(runner), folder_(std::move(folder)) {}
+    /// The folder is locked, and results.csv has the rows of earlier calls.
+    void begun(const SweepCount& count) override {
+        auto begun = std::make_shared<ShownSweep>();
+        begun->folder = folder_;
+        begun->results = read_sweep(folder_.toStdString());
+        begun->count = count;
+        post([begun](SweepRunner& runner) {
+            runner.sweep_ = std::move(*begun);
+            Q_EMIT runner.opened();
+        });
+    }
+    void started(const SweepRun& run) override {
+        post([index = run.index](SweepRunner& runner) {
+            runner.sweep_->training.insert(index);
+            Q_EMIT runner.changed();
+        });
+    }
+    void ended(const SweepRun&, const SweepRow& row, const Outcome&, const SweepCount& count) override {
+        post([row, count](SweepRunner& runner) { runner.take(row, count); });
+    }
+    void note(const std::string& line) override {
+        post([text = QString::fromStdString(line)](SweepRunner& runner) { Q_EMIT runner.problem(text); });
+    }
+
+  private:
+    template <class Work>
+    void post(Work&& work) {
+        QMetaObject::invokeMethod(
+            &runner_, [runner = &runner_, call = std::forward<Work>(work)] { call(*runner); },
+            Qt::QueuedConnection);
+    }
+    SweepRunner& runner_;
+    const QString folder_;
+};
+
+bool isSweepFolder(const QString& path) {
+    return QFileInfo::exists(QDir(path).filePath(QStringLiteral("sweep.json")));
+}
+
+SweepRunner::SweepRunner(FileCalls files, QObject* parent)
+    : QObject(parent),
+      files_(std::move(files)),
+      stop_(std::make_shared<std::atomic<bool>>(false)),
+      closing_(std::make_shared<std::atomic<bool>>(false)) {}
+
+SweepRunner::~SweepRunner() {
+    *stop_ = *closing_ = true;
+    for (const QPointer<QThread>& thread : threads_)
+        if (thread) {
+            thread->wait();
+            delete thread;
+        }
+}
+
+void SweepRunner::open(const QString& folder) {
+    if (running_) {
+        Q_EMIT problem(tr("A sweep is being trained: stop it before another one is opened"));
+        return;
+    }
+    QString path = QDir::cleanPath(QFileInfo(folder).absoluteFilePath());
+    launch([this, path, token = ++opening_] {
+        auto found = std::make_shared<ReadSweep>();
+        QString failed;
+        try {
+            *found = read(path);
+        } catch (const std::exception& error) {
+            failed = QString::fromUtf8(error.what());
+        }
+        QMetaObject::invokeMethod(
+            this,
+            [this, token, found, failed] {
+                if (token != opening_ || running_) return;
+                if (!failed.isEmpty()) {
+                    Q_EMIT problem(failed);
+                    return;
+                }
+                sweep_ = std::move(found->sweep);
+                Q_EMIT opened();
+                if (!found->problems.isEmpty()) Q_EMIT problem(found->problems.join(QStringLiteral("; ")));
+            },
+            Qt::QueuedConnection);
+    });
+}
+
+void SweepRunner::launch(std::function<void()> work) {
+    std::erase_if(threads_, [](const auto& thread) { return thread.isNull(); });
+    QThread* thread = QThread::create(std::move(work));
+    connect(thread, &QThread::finished, thread, &QObject::deleteLater);
+    threads_.emplace_back(thread);
+    thread->start();
+}
+
+void SweepRunner::start(const SweepSpec& spec, const QString& folder, const std::string& backend,
+                        int threads) {
+    if (running_) {
+        Q_EMIT rejected(tr("A sweep is being trained: stop it before another one starts"));
+        return;
+    }
+    begin(spec, QDir::cleanPath(QFileInfo(folder).absoluteFilePath()), backend, threads);
+}
+
+void SweepRunner::resume(const std::string& backend, int threads) {
+    if (!sweep_ || running_) return;
+    const SweepSpec spec = sweep_->results.spec;
+    begin(spec, sweep_->folder, backend, threads);
+}
+
+void SweepRunner::begin(const SweepSpec& spec, const QString& folder, const std::string& backend,
+                        int threads) {
+    ++opening_;
+    running_ = true;
+    stop_ = std::make_shared<std::atomic<bool>>(false);
+    launch([this, spec, folder, backend, threads, stop = stop_] {
+        QString not_valid, failed;
+        try {
+            SweepOptions options;
+            options.folder = folder.toStdString();
+            options.threads = threads;
+            options.stop = [stop] { return stop->load(); };
+            options.files = files_;
+            Watcher watcher(*this, folder);
+            run_sweep(spec, device_named(backend), options, watcher);
+        } catch (const InputError& error) {
+            not_valid = QString::fromUtf8(error.what());
+        } catch (const std::exception& error) {
+            failed = QString::fromUtf8(error.what());
+        }
+        QMetaObject::invokeMethod(
+            this, [this, not_valid, failed] { end(not_valid, failed); }, Qt::QueuedConnection);
+    });
+    Q_EMIT changed();
+}
+
+void SweepRunner::take(const SweepRow& row, const SweepCount& count) {
+    auto& rows = sweep_->results.rows;
+    const auto at = std::lower_bound(rows.begin(), rows.end(), row.run,
+                                     [](const SweepRow& r, std::size_t run) { return r.run < run; });
+    if (at != rows.end() && at->run == row.run)
+        *at = row;
+    else
+        rows.insert(at, row);
+    sweep_->training.erase(row.run);
+    sweep_->missing.erase(row.run);
+    sweep_->count = count;
+    if (sweep_->scalar && !row.recording.empty())
+        readScalars({{row.run, QString::fromStdString(row.recording)}});
+    Q_EMIT changed();
+}
+
+void SweepRunner::setScalar(std::optional<SweepScalar> scalar) {
+    if (!sweep_ || sweep_->scalar == scalar) return;
+    sweep_->scalar = std::move(scalar);
+    sweep_->scalars.clear();
+    if (sweep_->scalar) {
+        std::vector<std::pair<std::size_t, QString>> recordings;
+        for (const SweepRow& row : sweep_->results.rows)
+            if (!row.recording.empty() && !sweep_->missing.count(row.run))
+                recordings.emplace_back(row.run, QString::fromStdString(row.recording));
+        readScalars(std::move(recordings));
+    }
+    Q_EMIT changed();
+}
+
+void SweepRunner::readScalars(std::vector<std::pair<std::size_t, QString>> recordings) {
+    launch([this, recordings = std::move(recordings), folder = sweep_->folder, scalar = *sweep_->scalar,
+            files = files_, stop = closing_] {
+        for (const auto& [run, file] : recordings) {
+            if (*stop) return;
+            std::optional<double> value;
+            QString failed;
+            try {
+                const std::string path = QDir(folder).filePath(file).toStdString();
+                files([&] {
+                    const Session session = open_session(path);
+                    if (session.runs.size() == 1) value = scalar_of(session.runs.front(), scalar);
+                });
+            } catch (const std::exception& error) {
+                failed = QString::fromUtf8(error.what());
+            }
+            QMetaObject::invokeMethod(
+                this,
+                [this, folder, scalar, at = run, value, failed] {
+                    if (!sweep_ || sweep_->folder != folder || sweep_->scalar != scalar) return;
+                    if (!failed.isEmpty()) Q_EMIT problem(failed);
+                    if (value) sweep_->scalars[at] = *value;
+                    Q_EMIT changed();
+                },
+                Qt::QueuedConnection);
+        }
+    });
+}
+
+void SweepRunner::end(const QString& not_valid, const QString& failed) {
+    running_ = false;
+    if (sweep_) sweep_->training.clear();
+    Q_EMIT changed();
+    Q_EMIT ended();
+    if (!not_valid.isEmpty()) Q_EMIT rejected(not_valid);
+    if (!failed.isEmpty()) Q_EMIT problem(failed);
+}
+
+void SweepRunner::stop() {
+    if (!running_) return;
+    *stop_ = true;
+    Q_EMIT changed();
+}
+
+void SweepRunner::close() {
+    if (running_) return;
+    ++opening_;
+    sweep_.reset();
+    Q_EMIT opened();
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/sweep/sweep.h"
+#include "core/sweep/sweep_scalar.h"
+
+#include <QObject>
+#include <QPointer>
+#include <QString>
+#include <QThread>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace normscope::app {
+
+/// A sweep on screen: read from its folder, or trained into it.
+struct ShownSweep {
+    QString folder;
+    SweepResults results;
+    std::set<std::size_t> training;  ///< indices of the runs in training now
+    std::set<std::size_t> missing;   ///< runs with a row whose recording is not in the folder
+    SweepCount count;
+    std::optional<SweepScalar> scalar;      ///< that the map shows; nullopt: a column of results.csv
+    std::map<std::size_t, double> scalars;  ///< by run, of those read so far that have one
+};
+
+/// Reads and trains sweeps, each in a thread of its own; the interface thread never waits, except in the
+/// destructor: it stops a sweep, whose runs are interrupted with a checkpoint. Lives in the interface thread.
+class SweepRunner : public QObject {
+    Q_OBJECT
+  public:
+    /// `files` executes the calls to HDF5 (FileCalls); it must outlive this object.
+    explicit SweepRunner(FileCalls files, QObject* parent = nullptr);
+    ~SweepRunner() override;
+
+    const std::optional<ShownSweep>& sweep() const { return sweep_; }
+    bool running() const { return running_; }
+    bool stopping() const { return running_ && *stop_; }
+
+    /// Reads a folder. A folder without sweep.json is a problem; a damaged results.csv and missing recordings
+    /// are, too, and the rest is shown. Rejected, by problem(), while a sweep is trained.
+    void open(const QString& folder);
+    /// Trains a sweep into its folder, or resumes it. Rejected (rejected()) before the first step for a
+    /// specification that is not valid and a folder of another sweep.
+    void start(const SweepSpec& spec, const QString& folder, const std::string& backend, int threads);
+    /// Resumes the sweep on screen.
+    void resume(const std::string& backend, int threads);
+    /// The runs in training are interrupted with a checkpoint; resume() continues them.
+    void stop();
+    /// Reads this scalar from the recordings there are, and from each that is added; changed() follows.
+    /// Nullopt: none. A recording that cannot be read is a problem() and has no scalar.
+    void setScalar(std::optional<SweepScalar> scalar);
+    /// Forgets the sweep on screen; not while it is trained.
+    void close();
+
+  Q_SIGNALS:
+    void opened();   ///< another sweep is on screen, also one that starts
+    void changed();  ///< its rows, the runs in training, whether it runs
+    /// One line: what cannot be read or trained.
+    void problem(const QString& line);
+    void rejected(const QString& line);  ///< start() was not valid
+    void ended();
+
+  private:
+    class Watcher;
+    void begin(const SweepSpec& spec, const QString& folder, const std::string& backend, int threads);
+    void take(const SweepRow& row, const SweepCount& count);
+    void launch(std::function<void()> work);
+    void readScalars(std::vector<std::pair<std::size_t, QString>> recordings);
+    void end(const QString& not_valid, const QString& failed);
+
+    FileCalls files_;
+    std::optional<ShownSweep> sweep_;
+    bool running_ = false;
+    quint64 opening_ = 0;
+    std::shared_ptr<std::atomic<bool>> stop_, closing_;
+    std::vector<QPointer<QThread>> threads_;  ///< deleted when they end
+};
+
+class IoWorker;
+/// Calls to HDF5 in the thread of this worker, which must be alive.
+FileCalls callsIn(IoWorker* io);
+
+/// Whether this folder is a sweep's.
+bool isSweepFolder(const QString& path);
+
+}  // namespace normscope::app

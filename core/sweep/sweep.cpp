@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/sweep/sweep.h"
+
+#include "core/backend/cpu/thread_pool.h"
+#include "core/base/error.h"
+#include "core/run/complete.h"
+#include "core/run/memory_need.h"
+#include "core/sweep/sweep_folder.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace normscope {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Of the memory of a machine, what concurrent runs may need together by memory_need(), which does not count
+/// everything.
+constexpr double kUsableMemory = 0.8;
+
+/// A pool whose size follows the number of runs in progress: results do not depend on it.
+class SharedThreads {
+  public:
+    SharedThreads(const std::atomic<int>& running, int threads) : running_(running), threads_(threads) {}
+    ThreadPool& pool() {
+        const int share = std::max(1, threads_ / std::max(1, running_.load()));
+        if (!pool_ || pool_->threads() != share) {
+            pool_.reset();
+            pool_ = std::make_unique<ThreadPool>(share);
+        }
+        return *pool_;
+    }
+
+  private:
+    const std::atomic<int>& running_;
+    const int threads_;
+    std::unique_ptr<ThreadPool> pool_;
+};
+
+class Sweep {
+  public:
+    Sweep(const SweepSpec& spec, Device& device, const SweepOptions& options, SweepWatcher& watcher)
+        : spec_(spec),
+          device_(device),
+          options_(options),
+          watcher_(watcher),
+          runs_(expand_sweep(spec)),
+          operations_(require_valid(spec, runs_, corpora_)),
+          folder_(options.folder, spec) {
+        if (!options_.files)
+            options_.files = [this](const auto& work) {
+                const std::lock_guard lock(file_mutex_);
+                work();
+            };
+    }
+
+    SweepEnd run() {
+        find_ended();
+        write_results();
+        watcher_.begun(count());
+        begun_ = Clock::now();
+        const int threads = ThreadPool(options_.threads).threads();
+        const int jobs = jobs_of(threads);
+        running_ = jobs;
+        std::vector<std::thread> workers;
+        for (int i = 0; i < jobs; ++i) workers.emplace_back([this, threads] { work(threads); });
+        for (std::thread& worker : workers) worker.join();
+        if (error_) std::rethrow_exception(error_);
+        SweepEnd end{stopped_, count(), {}};
+        for (const auto& [index, row] : rows_) end.rows.push_back(row);
+        return end;
+    }
+
+  private:
+    /// Takes what is on disk.
+    void find_ended() {
+        for (const SweepRun& run : runs_) {
+            Recipe recipe = recipe_of(spec_, run);
+            std::shared_ptr<const Corpus> corpus = complete_and_validate(recipe, &corpora_);
+            std::optional<SweepRow> row;
+            options_.files([&] { row = folder_.ended(run, recipe, options_.keep_weights); });
+            kept_ = std::move(corpus);  // shared by the next one
+            if (row)
+                rows_.emplace(run.index, std::move(*row));
+            else if (options_.shard.has(run.index))
+                pending_.push_back(&run);
+        }
+        total_ = pending_.size();
+        for (const SweepRun& run : runs_)
+            if (options_.shard.has(run.index) && rows_.contains(run.index)) ++total_, ++earlier_;
+        for (const SweepRun* run : pending_) left_ += operations_[run->index];
+    }
+
+    int jobs_of(int threads) const {
+        int jobs = options_.jobs > 0 ? options_.jobs : threads;
+        if (!device_.capabilities().host_readable) jobs = 1;
+        return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(jobs), pending_.size()));
+    }
+
+    SweepCount count() const {
+        SweepCount count{earlier_ + done_, total_, -1};
+        const double seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
+        if (done_ > 0 && made_ > 0) count.remaining_seconds = seconds * left_ / made_;
+        return count;
+    }
+
+    void write_results() {
+        std::vector<SweepRow> rows;
+        for (const auto& [index, row] : rows_) rows.push_back(row);
+        const bool was_there = text_of_file(folder_.path() + "/results.csv").has_value();
+        const bool changed = folder_.write_results(results_csv(spec_, runs_, rows, options_.timed));
+        if (changed && was_there && total_ > 0 && done_ == 0)
+            watcher_.note(folder_.path() + "/results.csv: written again from the recordings");
+    }
+
+    bool stopping() {
+        if (options_.stop && options_.stop()) stopped_ = true;
+        return stopped_ || broken_;
+    }
+
+    /// The next run; waits while it does not fit into memory with those in progress. Null: no more.
+    const SweepRun* next(Recipe& recipe, std::shared_ptr<const Corpus>& corpus, double& need, int threads) {
+        std::unique_lock lock(mutex_);
+        if (pending_.empty() || stopping()) return nullptr;
+        const SweepRun* run = pending_.front();
+        pending_.erase(pending_.begin());
+        recipe = recipe_of(spec_, *run);
+        corpus = complete_and_validate(recipe, &corpora_);
+        kept_.reset();  // the workers have theirs
+        need = memory_need(recipe, threads, device_).total();
+        const double limit = kUsableMemory * static_cast<double>(device_.memory().total);
+        fits_.wait(lock, [&] { return promised_ == 0 || promised_ + need <= limit; });
+        promised_ += need;
+        watcher_.started(*run);
+        return run;
+    }
+
+    void work(int threads) {
+        SharedThreads shared(running_, threads);
+        std::shared_ptr<const Corpus> corpus;  // kept for the next run
+        try {
+            for (;;) {
+                Recipe recipe;
+                double need = 0;
+                const SweepRun* run = next(recipe, corpus, need, threads);
+                if (!run) break;
+                const RecordedEnd end = train_recorded(
+                    {recipe, run->name, folder_.recording(*run), corpus, options_.keep_weights}, device_,
+                    [&]() -> ThreadPool& { return shared.pool(); }, [this] { return stopping(); },
+                    options_.files);
+                const std::lock_guard lock(mutex_);
+                promised_ -= need;
+                if (promised_ < 1) promised_ = 0;  // bytes: rounding
+                fits_.notify_all();
+                add(*run, end);
+            }
+        } catch (...) {
+            const std::lock_guard lock(mutex_);
+            if (!error_) error_ = std::current_exception();
+            broken_ = true;
+            promised_ = 0;
+            fits_.notify_all();
+        }
+        --running_;
+    }
+
+    /// Under the lock.
+    void add(const SweepRun& run, const RecordedEnd& end) {
+        if (!end.note.empty()) watcher_.note(end.note);
+        if (end.outcome.state == RunState::Interrupted) return;
+        SweepRow row = sweep_row(run, end.recorded);
+        row.state = end.outcome.state;
+        if (!end.has_recording) {
+            row.recording.clear();
+            row.seconds.reset();
+        }
+        ++done_;
+        left_ -= operations_[run.index];
+        made_ += operations_[run.index];
+        const SweepRow& kept = rows_[run.index] = std::move(row);
+        write_results();
+        watcher_.ended(run, kept, end.outcome, count());
+    }
+
+    const SweepSpec& spec_;
+    Device& device_;
+    SweepOptions options_;
+    SweepWatcher& watcher_;
+    Corpora corpora_;
+    const std::vector<SweepRun> runs_;
+    const std::vector<double> operations_;
+    SweepFolder folder_;
+    std::mutex file_mutex_;
+
+    std::mutex mutex_;  ///< of everything below
+    std::condition_variable fits_;
+    std::shared_ptr<const Corpus> kept_;
+    std::vector<const SweepRun*> pending_;
+    std::map<std::size_t, SweepRow> rows_;
+    std::size_t total_ = 0, earlier_ = 0, done_ = 0;
+    double left_ = 0, made_ = 0;  ///< operations
+    double promised_ = 0;         ///< bytes of the runs in progress
+    Clock::time_point begun_{};
+    std::exception_ptr error_;
+    std::atomic<bool> stopped_ = false, broken_ = false;
+    std::atomic<int> running_ = 0;
+};
+
+}  // namespace
+
+SweepEnd run_sweep(const SweepSpec& spec, Device& device, const SweepOptions& options,
+                   SweepWatcher& watcher) {
+    return Sweep(spec, device, options, watcher).run();
+}
+
+}  // namespace normscope

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/session/run_data.h"
+#include "core/sweep/sweep_spec.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace normscope {
+
+/// The losses of a window of 20 steps are averaged, as the verdict does: a single batch decides nothing.
+inline constexpr std::size_t kLossWindow = 20;
+
+/// One run's results: a row of results.csv.
+struct SweepRow {
+    std::size_t run = 0;  ///< index of its SweepRun
+    RunState state = RunState::Prepared;
+    std::int64_t steps = 0;  ///< steps made
+    /// Mean training loss of the last 20 steps, and the lowest mean of 20 in a row (of fewer in a shorter
+    /// run), nat. Nullopt without a step.
+    std::optional<double> final_loss, best_loss;
+    std::optional<std::int64_t> diverged_at;  ///< the step, where state is diverged
+    std::optional<double> seconds;            ///< measured: of the recorded steps and samples
+    std::string recording;                    ///< SweepRun::recording; empty where the run failed before it
+    bool operator==(const SweepRow&) const = default;
+};
+
+/// The row of a recorded run: a function of the recording alone.
+SweepRow sweep_row(const SweepRun& run, const RunData& recorded);
+
+/// The text of results.csv: the keys of the grid, seed, state, steps, final_loss, best_loss, diverged_at,
+/// seconds, recording; the rows in the order of the grid. Numbers have the digits that give back the same
+/// double, seconds three decimals. All columns but `seconds` depend on the specification alone; where `timed`
+/// is false, it is empty.
+std::string results_csv(const SweepSpec& spec, const std::vector<SweepRun>& runs,
+                        const std::vector<SweepRow>& rows, bool timed);
+
+/// The inverse; the rows in the order of the grid. Throws InputError with the line that is damaged, or that
+/// is no row of this sweep; `where` begins the message.
+std::vector<SweepRow> parse_results(const SweepSpec& spec, const std::vector<SweepRun>& runs,
+                                    const std::string& csv, const std::string& where);
+
+/// A sweep's folder as a value: what sweep.json and results.csv hold, while it runs and after.
+struct SweepResults {
+    SweepSpec spec;
+    std::vector<SweepRun> runs;
+    std::vector<SweepRow> rows;  ///< of the runs that have ended, in the order of the grid
+};
+
+/// Reads a folder, no recording. Throws InputError.
+SweepResults read_sweep(const std::string& folder);
+
+}  // namespace normscope

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/sweep/sweep_scalar.h"
+
+#include "core/base/error.h"
+#include "core/probe/registry.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <numeric>
+
+namespace normscope {
+
+namespace {
+
+bool along_depth(const ArrayInfo& array) {
+    if (array.axes.size() != 1) return false;
+    const char* name = array.axes.front().name;
+    return !std::strcmp(name, axis::hidden_state.name) || !std::strcmp(name, axis::layer.name) ||
+           !std::strcmp(name, axis::sublayer.name);
+}
+
+/// In the order of SweepScalar::Over.
+constexpr const char* kOver[] = {"largest", "mean", "smallest",  "first ÷ last", "median",
+                                 "first",   "last", "variation", "trend",        "share above 0"};
+
+double mean_of(const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double median_of(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    if (values.size() % 2 == 1) return *middle;
+    return (*std::max_element(values.begin(), middle) + *middle) / 2;
+}
+
+/// Ranks from 1; equal values have the mean of their ranks.
+std::vector<double> ranks_of(const std::vector<double>& values) {
+    std::vector<std::size_t> order(values.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return values[a] < values[b]; });
+    std::vector<double> ranks(values.size());
+    for (std::size_t from = 0; from < order.size();) {
+        std::size_t to = from + 1;
+        while (to < order.size() && values[order[to]] == values[order[from]]) ++to;
+        for (std::size_t i = from; i < to; ++i) ranks[order[i]] = static_cast<double>(from + to + 1) / 2;
+        from = to;
+    }
+    return ranks;
+}
+
+/// Pearson's correlation with 1, 2, …; NaN where all values are equal.
+double correlation_with_index(const std::vector<double>& values) {
+    const double mean = mean_of(values), middle = (static_cast<double>(values.size()) + 1) / 2;
+    double xy = 0, xx = 0, yy = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const double x = static_cast<double>(i) + 1 - middle, y = values[i] - mean;
+        xy += x * y;
+        xx += x * x;
+        yy += y * y;
+    }
+    return xy / std::sqrt(xx * yy);
+}
+
+double variation_of(const std::vector<double>& values) {
+    const double mean = mean_of(values);
+    double squares = 0;
+    for (const double v : values) squares += (v - mean) * (v - mean);
+    return std::sqrt(squares / static_cast<double>(values.size() - 1)) / std::abs(mean);
+}
+
+std::optional<double> finite(double value) {
+    return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+std::string SweepScalar::over_text() const {
+    return kOver[static_cast<std::size_t>(over)];
+}
+
+SweepScalar::Over SweepScalar::over_of(const std::string& text, const std::string& where) {
+    std::string allowed;
+    for (std::size_t i = 0; i < std::size(kOver); ++i) {
+        if (text == kOver[i]) return static_cast<Over>(i);
+        allowed += (i > 0 ? ", " : "") + std::string(kOver[i]);
+    }
+    throw InputError(where, "\"" + text + "\" is unknown", allowed);
+}
+
+std::string SweepScalar::title() const {
+    return probe + ": " + array + ", " + over_text();
+}
+
+std::string SweepScalar::unit() const {
+    const ProbeInfo* info = find_probe(probe);
+    const ArrayInfo* found = info ? find_array(*info, array) : nullptr;
+    const bool pure = over == Over::FirstOverLast || over == Over::Variation || over == Over::Trend ||
+                      over == Over::PositiveShare;
+    if (!found || pure || !std::strcmp(found->unit, "1")) return {};
+    return found->unit;
+}
+
+std::vector<SweepScalar> sweep_scalars(const Recipe& recipe) {
+    using Over = SweepScalar::Over;
+    std::vector<SweepScalar> scalars;
+    const auto add = [&](const ProbeInfo& probe) {
+        for (const ArrayInfo& array : probe.arrays) {
+            if (array.axes.empty()) {  // one number
+                scalars.push_back({probe.id, array.name, Over::Mean});
+                continue;
+            }
+            for (const Over over : {Over::Largest, Over::Mean, Over::Smallest})
+                scalars.push_back({probe.id, array.name, over});
+            if (along_depth(array)) scalars.push_back({probe.id, array.name, Over::FirstOverLast});
+        }
+    };
+    if (recipe.probes.empty()) {
+        for (const ProbeInfo& probe : probe_registry())
+            if (probe.by_default) add(probe);
+    } else {
+        for (const auto& asked : recipe.probes)
+            if (const ProbeInfo* probe = find_probe(asked.id)) add(*probe);
+    }
+    return scalars;
+}
+
+std::optional<double> value_over(const ProbeResult& sample, const NamedArray& array, SweepScalar::Over over) {
+    using Over = SweepScalar::Over;
+    if (array.data.empty()) return std::nullopt;
+    const double first = array.data.front(), last = array.data.back();
+    const auto defined = [](double v) { return std::isnan(v) ? std::nullopt : std::optional(v); };
+    if (over == Over::First) return defined(first);
+    if (over == Over::Last) return defined(last);
+    if (over == Over::FirstOverLast) return last == 0 ? std::nullopt : defined(first / last);
+    if (lacks_entries(sample, array)) return std::nullopt;
+    std::vector<double> values;
+    for (const double v : array.data)
+        if (!std::isnan(v)) values.push_back(v);
+    if (values.empty()) return std::nullopt;
+    switch (over) {
+        case Over::Largest:
+            return *std::max_element(values.begin(), values.end());
+        case Over::Smallest:
+            return *std::min_element(values.begin(), values.end());
+        case Over::Median:
+            return median_of(values);
+        case Over::Variation:
+            return values.size() < 2 ? std::nullopt : finite(variation_of(values));
+        case Over::Trend:
+            return values.size() < 2 ? std::nullopt : finite(correlation_with_index(ranks_of(values)));
+        case Over::PositiveShare:
+            return static_cast<double>(
+                       std::count_if(values.begin(), values.end(), [](double v) { return v > 0; })) /
+                   static_cast<double>(values.size());
+        default:
+            return mean_of(values);
+    }
+}
+
+std::optional<double> scalar_of(const RunData& recorded, const SweepScalar& scalar) {
+    const auto samples = recorded.probes.find(scalar.probe);
+    if (samples == recorded.probes.end() || samples->second.empty()) return std::nullopt;
+    const NamedArray* array = samples->second.back().find(scalar.array);
+    return array ? value_over(samples->second.back(), *array, scalar.over) : std::nullopt;
+}
+
+}  // namespace normscope

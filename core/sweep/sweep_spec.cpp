@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/sweep/sweep_spec.h"
+
+#include "core/base/error.h"
+#include "core/recipe/keys.h"
+#include "core/run/complete.h"
+#include "core/run/experiment.h"
+#include "core/run/probe_steps.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+namespace normscope {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+namespace {
+
+constexpr const char* kFormat = "normscope-sweep";
+constexpr int kVersion = 1;
+constexpr std::size_t kLongestName = 120;
+
+std::string last_part(const std::string& key) {
+    return key.substr(key.rfind('.') + 1);
+}
+
+/// Letters, digits, ".", "-" and "+" only, for a file's name.
+std::string file_word(const std::string& text) {
+    std::string word;
+    for (const char c : text) {
+        const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' || c == '+';
+        if (plain)
+            word += c;
+        else if (word.empty() || word.back() != '-')
+            word += '-';
+    }
+    return word;
+}
+
+std::string file_name(const SweepSpec& spec, const SweepRun& run, std::size_t runs) {
+    const std::size_t digits = std::max<std::size_t>(3, std::to_string(runs).size());
+    std::string number = std::to_string(run.index + 1);
+    number.insert(0, digits - std::min(digits, number.size()), '0');
+    std::string words;
+    for (std::size_t i = 0; i < spec.grid.size(); ++i)
+        words += "_" + file_word(last_part(spec.grid[i].key)) + "-" + file_word(run.values[i]);
+    words = words.substr(0, kLongestName) + "_seed-" + std::to_string(run.seed);
+    return "runs/" + number + words + ".h5";
+}
+
+json parsed(const std::string& text, const std::string& where) {
+    try {
+        return json::parse(text);
+    } catch (const json::parse_error& error) {
+        throw InputError(where + ": not valid JSON at byte " + std::to_string(error.byte));
+    }
+}
+
+std::string axis_text(const SweepAxis& axis) {
+    std::string text = axis.key + "=";
+    for (std::size_t i = 0; i < axis.values.size(); ++i) text += (i > 0 ? "," : "") + axis.values[i];
+    return text;
+}
+
+std::string seeds_text(const std::vector<std::uint64_t>& seeds) {
+    std::string text;
+    for (const std::uint64_t seed : seeds) text += (text.empty() ? "" : ",") + std::to_string(seed);
+    return text;
+}
+
+void require_known_key(const SweepAxis& axis) {
+    const auto& roles = key_roles();
+    const auto known =
+        std::any_of(roles.begin(), roles.end(), [&](const auto& role) { return role.first == axis.key; });
+    if (known) return;
+    // The keys of the same group are the likely ones.
+    const std::string group = axis.key.substr(0, axis.key.rfind('.') + 1);
+    std::string allowed;
+    for (const auto& [key, role] : roles)
+        if (key.rfind(group, 0) == 0 && (!group.empty() || key.find('.') == std::string::npos))
+            allowed += (allowed.empty() ? "" : ", ") + key;
+    throw InputError("--grid " + axis.key, "unknown key", allowed.empty() ? "the keys of a recipe" : allowed);
+}
+
+/// The scheme's title, then each other key of the grid.
+std::string run_name(const SweepSpec& spec, const SweepRun& run) {
+    Recipe recipe = recipe_of(spec, run);
+    std::string varied;
+    for (std::size_t i = 0; i < spec.grid.size(); ++i) {
+        const std::string& key = spec.grid[i].key;
+        if (key == "stack.residual_step") recipe.stack.residual_step = 1;  // named once
+        if (key == "stack.temperature") recipe.stack.temperature = 1;
+        if (key != "stack.scheme") varied += " " + last_part(key) + " " + run.values[i];
+    }
+    return default_run_name(recipe) + varied;
+}
+
+}  // namespace
+
+std::size_t SweepSpec::runs() const {
+    std::size_t count = seeds.size();
+    for (const SweepAxis& axis : grid) {
+        count *= axis.values.size();
+        if (count > kMostSweepRuns) return kMostSweepRuns + 1;
+    }
+    return count;
+}
+
+std::vector<SweepRun> expand_sweep(const SweepSpec& spec) {
+    for (std::size_t i = 0; i < spec.grid.size(); ++i) {
+        const SweepAxis& axis = spec.grid[i];
+        if (axis.key == "seed")
+            throw InputError("--grid seed", "is not a key of the grid", "--seeds FIRST:LAST or --trials N");
+        require_known_key(axis);
+        if (axis.values.empty()) throw InputError("--grid " + axis.key, "has no values", "one or more");
+        for (std::size_t k = 0; k < i; ++k)
+            if (spec.grid[k].key == axis.key)
+                throw InputError("--grid " + axis.key, "is given twice", "each key once");
+    }
+    if (spec.seeds.empty()) throw InputError("--seeds", "are empty", "one or more");
+    const std::size_t count = spec.runs();
+    if (count > kMostSweepRuns)
+        throw InputError("--grid", "has too many runs", "at most " + std::to_string(kMostSweepRuns));
+    std::vector<SweepRun> runs;
+    for (std::size_t index = 0; index < count; ++index) {
+        SweepRun run{index, {}, spec.seeds[index % spec.seeds.size()], "", ""};
+        std::size_t rest = index / spec.seeds.size();
+        for (auto axis = spec.grid.rbegin(); axis != spec.grid.rend(); ++axis) {
+            run.values.insert(run.values.begin(), axis->values[rest % axis->values.size()]);
+            rest /= axis->values.size();
+        }
+        run.recording = file_name(spec, run, count);
+        run.name = run_name(spec, run);
+        if (spec.seeds.size() > 1) run.name += " seed " + std::to_string(run.seed);
+        runs.push_back(std::move(run));
+    }
+    return runs;
+}
+
+Recipe recipe_of(const SweepSpec& spec, const SweepRun& run) {
+    std::vector<std::string> settings;
+    for (std::size_t i = 0; i < spec.grid.size(); ++i)
+        settings.push_back(spec.grid[i].key + "=" + run.values[i]);
+    settings.push_back("seed=" + std::to_string(run.seed));
+    return parse_recipe(with_settings(spec.recipe, settings, "recipe"), "recipe");
+}
+
+std::string settings_text(const SweepSpec& spec, const SweepRun& run) {
+    std::string text;
+    for (std::size_t i = 0; i < spec.grid.size(); ++i) text += spec.grid[i].key + "=" + run.values[i] + " ";
+    return text + "seed=" + std::to_string(run.seed);
+}
+
+std::vector<double> require_valid(const SweepSpec& spec, const std::vector<SweepRun>& runs,
+                                  Corpora& corpora) {
+    std::shared_ptr<const Corpus> kept;  // until the next one: runs share it
+    std::vector<double> operations;
+    for (const SweepRun& run : runs) {
+        try {
+            Recipe recipe = recipe_of(spec, run);
+            kept = complete_and_validate(recipe, &corpora);
+            operations.push_back(step_operations(probe_shape(recipe)) * std::max(1, recipe.train.steps));
+        } catch (const InputError& error) {
+            throw InputError(settings_text(spec, run) + ": " + error.what());
+        }
+    }
+    return operations;
+}
+
+std::string sweep_json(const SweepSpec& spec) {
+    ordered_json recipe = ordered_json::parse(spec.recipe);
+    recipe.erase("title");
+    recipe.erase("description");
+    ordered_json grid = ordered_json::array();
+    for (const SweepAxis& axis : spec.grid) {
+        ordered_json values = ordered_json::array();
+        for (const std::string& value : axis.values) {
+            ordered_json read = ordered_json::parse(value, nullptr, false);
+            values.push_back(read.is_discarded() ? ordered_json(value) : std::move(read));
+        }
+        grid.push_back({{"key", axis.key}, {"values", std::move(values)}});
+    }
+    const ordered_json out{
+        {"format", kFormat},           {"version", kVersion},     {"app_version", NORMSCOPE_VERSION},
+        {"recipe", std::move(recipe)}, {"grid", std::move(grid)}, {"seeds", spec.seeds},
+        {"runs", spec.runs()}};
+    return out.dump(2) + "\n";
+}
+
+SweepSpec parse_sweep(const std::string& text, const std::string& where) {
+    const json object = parsed(text, where);
+    if (!object.is_object() || object.value("format", json()) != kFormat)
+        throw InputError(where, "not a sweep", std::string("an object with \"format\": \"") + kFormat + "\"");
+    if (object.value("version", json()) != kVersion)
+        throw InputError(where + ": version", object.value("version", json()).dump() + " is not known", "1");
+    try {
+        // In the order of the file, as sweep_json writes it.
+        SweepSpec spec{ordered_json::parse(text).at("recipe").dump(), {}, {}};
+        for (const json& seed : object.at("seeds")) {
+            if (!seed.is_number_unsigned())
+                throw InputError("seeds: damaged: " + seed.dump() + " is no seed");
+            spec.seeds.push_back(seed.get<std::uint64_t>());
+        }
+        for (const json& entry : object.at("grid")) {
+            SweepAxis axis{entry.at("key").get<std::string>(), {}};
+            for (const json& value : entry.at("values"))
+                axis.values.push_back(sweep_value_text(value.dump()));
+            spec.grid.push_back(std::move(axis));
+        }
+        expand_sweep(spec);
+        return spec;
+    } catch (const json::exception& error) {
+        throw InputError(where + ": damaged: " + error.what());
+    } catch (const InputError& error) {
+        throw InputError(where + ": " + error.what());
+    }
+}
+
+std::string sweep_difference(const SweepSpec& stored, const SweepSpec& other) {
+    const auto values_of = [](const SweepSpec& spec) {
+        return key_values(parse_recipe(spec.recipe, "recipe"), true);
+    };
+    const auto ours = values_of(other), theirs = values_of(stored);
+    const auto value_of = [](const std::vector<KeyedValue>& values, const std::string& key) {
+        for (const auto& [name, value] : values)
+            if (name == key) return value_text(value);
+        return std::string("not given");
+    };
+    for (const auto* values : {&ours, &theirs})
+        for (const auto& [key, value] : *values) {
+            if (std::any_of(other.grid.begin(), other.grid.end(),
+                            [&](const auto& a) { return a.key == key; }))
+                continue;  // replaced by the grid
+            const std::string here = value_of(ours, key), there = value_of(theirs, key);
+            if (key != "seed" && here != there)
+                return key + ": " + here + " differs from the " + there + " of the sweep in this folder";
+        }
+    for (std::size_t i = 0; i < std::max(stored.grid.size(), other.grid.size()); ++i) {
+        const std::string there = i < stored.grid.size() ? axis_text(stored.grid[i]) : "nothing";
+        const std::string here = i < other.grid.size() ? axis_text(other.grid[i]) : "nothing";
+        if (here != there)
+            return "--grid " + here + " differs from the " + there + " of the sweep in this folder";
+    }
+    if (stored.seeds != other.seeds)
+        return "seeds " + seeds_text(other.seeds) + " differ from the " + seeds_text(stored.seeds) +
+               " of the sweep in this folder";
+    return {};
+}
+
+SweepShard parse_shard(const std::string& text) {
+    SweepShard shard{0, 0};
+    const char* const end = text.data() + text.size();
+    const auto first = std::from_chars(text.data(), end, shard.index);
+    const bool divided = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
+    const auto second = divided ? std::from_chars(first.ptr + 1, end, shard.count) : first;
+    if (!divided || second.ec != std::errc() || second.ptr != end || shard.index < 1 ||
+        shard.index > shard.count)
+        throw InputError("--shard", "\"" + text + "\" is no shard", "I/N with I from 1 to N, such as 1/3");
+    return shard;
+}
+
+}  // namespace normscope

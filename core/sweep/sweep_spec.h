@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/recipe/recipe.h"
+#include "core/run/corpora.h"
+#include "core/sweep/sweep_axis.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace normscope {
+
+/// Many runs as plain data: a recipe, the keys that vary, the seeds. Every combination of values is trained
+/// with every seed. `sweep.json` in a sweep's folder is this.
+struct SweepSpec {
+    /// The JSON text of a recipe, not completed: a key that it does not have follows the others (d_ff with
+    /// d_model). recipe_text (recipe_text.h) gives it.
+    std::string recipe;
+    std::vector<SweepAxis> grid;
+    std::vector<std::uint64_t> seeds;
+
+    std::size_t runs() const;  ///< at most kMostSweepRuns + 1: it does not overflow
+};
+
+/// One run of a sweep.
+struct SweepRun {
+    std::size_t index = 0;            ///< in the order of the grid
+    std::vector<std::string> values;  ///< of each axis
+    std::uint64_t seed = 0;
+    std::string recording;  ///< "runs/007_scheme-post_lr-0.0003_seed-42.h5", relative to the sweep's folder
+    std::string name;       ///< "Post-LN lr 0.0003 seed 42": what differs
+};
+
+/// All runs, the last axis varying fastest but for the seeds, which vary fastest of all. Each is what `train`
+/// gives for the recipe with the settings KEY=VALUE and its seed: a scheme in the grid changes stack.scheme
+/// alone, the initialisation (stack.init) is that of the recipe. Throws InputError for a key that is unknown,
+/// given twice or `seed` (seeds are their own axis), no seeds, and more than kMostSweepRuns runs.
+std::vector<SweepRun> expand_sweep(const SweepSpec& spec);
+
+/// The recipe of one run, not completed. Throws InputError, which names the value of the grid.
+Recipe recipe_of(const SweepSpec& spec, const SweepRun& run);
+
+/// Completes and validates the recipe of every run, so that a sweep is rejected before its first step.
+/// Returns the operations of each, of which only ratios are meaningful. InputError names the run's values.
+std::vector<double> require_valid(const SweepSpec& spec, const std::vector<SweepRun>& runs, Corpora& corpora);
+
+/// "stack.scheme=post optimizer.lr=0.0003 seed=42"
+std::string settings_text(const SweepSpec& spec, const SweepRun& run);
+
+/// The text of sweep.json: format, versions, recipe, grid with its expanded values, seeds, number of runs.
+std::string sweep_json(const SweepSpec& spec);
+/// The inverse. Throws InputError; `where` begins the message.
+SweepSpec parse_sweep(const std::string& json_text, const std::string& where);
+
+/// The first difference between a stored specification and another one, in one line; empty if there is none.
+std::string sweep_difference(const SweepSpec& stored, const SweepSpec& other);
+
+/// Runs i, i + n, i + 2n, … of a sweep, i from 1: "2/3".
+struct SweepShard {
+    std::size_t index = 1, count = 1;
+    bool has(std::size_t run) const { return run % count == index - 1; }
+};
+/// InputError for anything but i/n with 1 ≤ i ≤ n.
+SweepShard parse_shard(const std::string& text);
+
+}  // namespace normscope

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The experiment and its figures on the clipboard, and back.
+#include "tests/widgets/warnings_fail.h"
+#include "widgets/common/banner.h"
+#include "window_bench.h"
+
+#include <QClipboard>
+#include <QMimeData>
+
+using namespace normscope;
+using namespace normscope::app;
+using normscope::test::WindowBench;
+
+class ClipboardWindowTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<test::WarningsFail> warnings_;
+
+  private Q_SLOTS:
+    void init() { warnings_ = std::make_unique<test::WarningsFail>(); }
+    void cleanup() {
+        warnings_->check();
+        warnings_.reset();
+    }
+
+    void aRecipeOfEverythingIsCopiedAndPasted() {
+        WindowBench b;
+        b.makeSmall(4);
+        b.lab().setLinked(false);
+        for (const auto& [key, value] :
+             std::vector<std::pair<const char*, QVariant>>{{"stack.scheme", "mix"},
+                                                           {"stack.block", "llama"},
+                                                           {"stack.qk_norm", "head"},
+                                                           {"stack.gpas.enabled", true},
+                                                           {"stack.branch_scale", "scalar"},
+                                                           {"stack.init.rule", "plain"}})
+            b.lab().commitKey(QLatin1String(key), value);
+        b.lab().setNorm(1, Sublayer::FeedForward, widgets::NormPlace::Out, true, false);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        b.window->copyExperiment();
+        const std::string copied = recipe_json(b.lab().runs()[0].recipe);
+        b.lab().selectRun(1);
+        const std::string before = recipe_json(b.lab().runs()[1].recipe);
+        QTest::keyClick(b.window.get(), Qt::Key_V, Qt::ControlModifier | Qt::ShiftModifier);
+        // A pasted recipe is completed: "all" probes are replaced by their names.
+        Recipe pasted = b.lab().runs()[1].recipe;
+        pasted.probes = b.lab().runs()[0].recipe.probes;
+        QCOMPARE(recipe_json(pasted), copied);
+        b.keepScreenshot("everything");
+        b.lab().undoStack()->undo();
+        QCOMPARE(recipe_json(b.lab().runs()[1].recipe), before);
+    }
+
+    void whatCannotBePastedIsToldInOneLine() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        const std::string before = recipe_json(b.lab().runs()[0].recipe);
+        for (const auto& [text, message] : std::vector<std::pair<const char*, const char*>>{
+                 {"not a recipe", "clipboard: not valid JSON"},
+                 {"{}", "clipboard: not a recipe"},
+                 {R"({"format": "normscope-recipe", "version": 1, "stack": {"colour": 1}})", "stack.colour"},
+                 {R"({"format": "normscope-recipe", "version": 1, "stack": {"heads": 5}})", "stack.heads"}}) {
+            QGuiApplication::clipboard()->setText(QLatin1String(text));
+            b.window->pasteExperiment();
+            QVERIFY2(b.window->banner()->message().contains(QLatin1String(message)),
+                     qPrintable(b.window->banner()->message()));
+            QVERIFY(!b.window->banner()->message().contains(QLatin1Char('\n')));
+        }
+        QCOMPARE(recipe_json(b.lab().runs()[0].recipe), before);
+        QCOMPARE(b.lab().undoStack()->count(), 0);
+    }
+
+    void experimentAndFigureGoToTheClipboard() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        b.window->copyExperiment();
+        const Recipe copied = parse_recipe(QGuiApplication::clipboard()->text().toStdString(), "clipboard");
+        QCOMPARE(copied.stack.scheme, Scheme::Pre);
+        b.window->copyFigure();
+        QVERIFY(QGuiApplication::clipboard()->mimeData()->data("image/svg+xml").contains("<svg"));
+    }
+};
+
+QTEST_MAIN(ClipboardWindowTest)
+#include "clipboard_window_test.moc"

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/recipe/presets.h"
+#include "legibility.h"
+#include "program_font.h"
+#include "tests/widgets/warnings_fail.h"
+#include "widgets/common/pulse.h"
+#include "widgets/knobs/knob_slider.h"
+#include "widgets/presentation/presentation.h"
+#include "widgets/runs/run_strip.h"
+#include "widgets/runs/step_scrubber.h"
+#include "widgets/runs/transport_bar.h"
+#include "widgets/story/story_strip.h"
+#include "window_bench.h"
+
+#include <QAbstractButton>
+#include <QLabel>
+#include <QSignalSpy>
+#include <QToolButton>
+
+using namespace normscope;
+using namespace normscope::app;
+using normscope::test::WindowBench;
+using widgets::KnobSlider;
+using widgets::StepScrubber;
+
+namespace {
+
+constexpr int kLeast = 24;  // px: 18 pt at 96 dpi
+
+double textHeight(int px, QFont type) {
+    type.setPixelSize(px);
+    return QFontMetricsF(type).height();
+}
+
+/// The part of a widget inside the window is all of it, and none of these parts covers another.
+void verifyApart(const QWidget& window, const QList<QWidget*>& parts) {
+    for (qsizetype i = 0; i < parts.size(); ++i) {
+        const QRect a(parts[i]->mapTo(&window, QPoint()), parts[i]->size());
+        QVERIFY2(window.rect().contains(a), qPrintable(parts[i]->objectName()));
+        for (qsizetype k = 0; k < i; ++k) {
+            const QRect b(parts[k]->mapTo(&window, QPoint()), parts[k]->size());
+            QVERIFY2(!a.intersects(b), qPrintable(parts[i]->objectName() + ' ' + parts[k]->objectName()));
+        }
+    }
+}
+
+}  // namespace
+
+class PresentationWindowTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void initTestCase() { test::useProgramFont(); }
+
+    void onlyLargePartsAreShown_data() {
+        QTest::addColumn<QSize>("size");
+        QTest::addColumn<bool>("dark");
+        QTest::newRow("1440 light") << QSize(1440, 900) << false;
+        QTest::newRow("1440 dark") << QSize(1440, 900) << true;
+        QTest::newRow("1920 light") << QSize(1920, 1080) << false;
+    }
+    void onlyLargePartsAreShown() {
+        QFETCH(QSize, size);
+        QFETCH(bool, dark);
+        WindowBench b;
+        b.window->setDark(dark);
+        b.window->tellStory(QStringLiteral("collapse-of-post-ln"));
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        QTest::keyClick(b.window.get(), Qt::Key_F11);
+        QVERIFY(b.window->isFullScreen());
+        b.window->resize(size);
+        QTest::qWait(300);
+        Presentation* presentation = b.window->presentation();
+        QVERIFY(presentation->isOn());
+        QCOMPARE(b.window->grid()->visibleCells().size(), 1u);
+        PanelCell* cell = b.window->grid()->visibleCells()[0];
+        QCOMPARE(cell->panel(), std::string("gradients"));
+        for (const char* name :
+             {"runStrip", "findingsBand", "stackView", "knobPanel", "transportBar", "sideRail"})
+            QVERIFY2(!b.find<QWidget>(name)->isVisible(), name);
+        auto* number = b.find<QLabel>("presentationStep");
+        auto* headline = b.find<QLabel>("presentationHeadline");
+        PresentationFoot* foot = presentation->foot();
+        QCOMPARE(number->text(), QString("0"));
+        QVERIFY(number->font().pixelSize() >= 96);
+        QVERIFY(headline->font().pixelSize() >= 32);
+        QVERIFY2(headline->text().startsWith("At step 0, layer 1 of "), qPrintable(headline->text()));
+        for (QWidget* part : std::initializer_list<QWidget*>{foot->train(), foot->scrubber()})
+            QVERIFY(part->isVisible());
+        for (const char* key : {"stack.residual_step", "stack.temperature", "stack.depth"})
+            QVERIFY2(foot->slider(key)->isVisible(), key);
+        verifyApart(*b.window, {b.window->story(), presentation->head(), cell, foot});
+        verifyApart(*foot, {foot->train(), foot->scrubber(), foot->slider("stack.residual_step"),
+                            foot->slider("stack.temperature"), foot->slider("stack.depth")});
+
+        // Every text of labels and buttons has 24 px (18 pt at 96 dpi) and fits.
+        int texts = 0;
+        for (const QLabel* label : b.window->findChildren<QLabel*>()) {
+            if (!label->isVisible() || label->text().isEmpty()) continue;
+            ++texts;
+            const QFontMetrics metrics(label->font());
+            QVERIFY2(label->font().pixelSize() >= kLeast, qPrintable(label->text()));
+            const QSize wanted =
+                label->wordWrap() || label->text().contains('\n')
+                    ? metrics
+                          .boundingRect(QRect(0, 0, label->width(), 10000), Qt::TextWordWrap, label->text())
+                          .size()
+                    : QSize(metrics.horizontalAdvance(label->text()),
+                            metrics.tightBoundingRect(label->text()).height());
+            QVERIFY2(wanted.width() <= label->width() + 1 && wanted.height() <= label->height() + 1,
+                     qPrintable(label->text()));
+        }
+        QVERIFY(texts >= 10);
+        for (const QAbstractButton* button : b.window->findChildren<QAbstractButton*>())
+            if (button->isVisible() && !button->text().isEmpty())
+                QVERIFY2(button->font().pixelSize() >= kLeast, qPrintable(button->text()));
+        // And every text of the plot; curves of 3 px.
+        const double line = textHeight(kLeast, b.window->font());
+        int drawn = 0;
+        for (const widgets::PlotLayout& plot : cell->plot()->figureLayout().plots) {
+            for (const widgets::TextShape& text : plot.texts) {
+                QVERIFY2(text.rect.height() >= line - 1, qPrintable(text.text));
+                ++drawn;
+            }
+            for (const widgets::TickShape& tick : plot.x_ticks)
+                if (!tick.label_rect.isNull()) QVERIFY(tick.label_rect.height() >= line - 1);
+        }
+        QVERIFY(drawn >= 4);
+        QCOMPARE(cell->plot()->figureLayout().plots[0].curves[0].width, 3.0);
+        const QStringList faults = test::illegible(*b.window);
+        QVERIFY2(faults.isEmpty(), qPrintable(faults.join('\n')));
+        b.keepScreenshot(QString("presentation %1 %2").arg(size.width()).arg(dark ? "dark" : "light"));
+    }
+
+    void arrowsStepThroughTraining() {
+        WindowBench b;
+        b.makeSmall(30);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+        QTest::keyClick(b.window.get(), Qt::Key_F11);
+        const StepScrubber* scrubber = b.window->presentation()->foot()->scrubber();
+        QTRY_COMPARE(scrubber->step(), 29);
+        auto* number = b.find<QLabel>("presentationStep");
+        const auto focused = [&] {
+            return QApplication::focusWidget() ? QApplication::focusWidget() : b.window.get();
+        };
+        // From the plot too, whose own keys move a crosshair.
+        b.window->grid()->visibleCells()[0]->plot()->setFocus();
+        const qint64 before = scrubber->measuredNeighbour(29, -1);
+        QVERIFY(before < 29);
+        QTest::keyClick(focused(), Qt::Key_Left);
+        QTRY_COMPARE(scrubber->step(), before);
+        QCOMPARE(b.lab().step(), before);
+        QCOMPARE(number->text(), QString::number(before));
+        QTest::keyClick(focused(), Qt::Key_Right);
+        QTRY_COMPARE(scrubber->step(), 29);
+        QTRY_COMPARE(number->text(), QString("29"));
+    }
+
+    void itsKnobsAndTrainButtonActOnTheRuns() {
+        WindowBench b;
+        b.makeSmall(30);
+        QTest::keyClick(b.window.get(), Qt::Key_F11);
+        PresentationFoot* foot = b.window->presentation()->foot();
+        KnobSlider* slider = foot->slider("stack.residual_step");
+        const QPoint from = slider->thumb().toPoint();
+        QTest::mousePress(slider, Qt::LeftButton, {}, from);
+        QTest::mouseMove(slider, from - QPoint(60, 0));
+        QTest::mouseRelease(slider, Qt::LeftButton, {}, from - QPoint(60, 0));
+        QVERIFY(slider->value() < 1);
+        for (const LabRun& run : b.lab().runs()) QCOMPARE(run.recipe.stack.residual_step, slider->value());
+        QCOMPARE(b.lab().undoStack()->count(), 1);
+        // A slider with the focus keeps its arrows.
+        slider->setFocus();
+        const double value = slider->value();
+        QTest::keyClick(slider, Qt::Key_Right);
+        QVERIFY(slider->value() > value);
+        QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, slider->value());
+
+        QTest::mouseClick(foot->train(), Qt::LeftButton);
+        QVERIFY(b.lab().playing());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+        QCOMPARE(b.run(0).steps.rows(), 30u);
+    }
+
+    void theValueThatAStoryAsksForCatchesTheThumb() {
+        WindowBench b;
+        b.window->tellStory(QStringLiteral("turn-it-down"));
+        QTest::keyClick(b.window.get(), Qt::Key_F11);
+        KnobSlider* slider = b.window->presentation()->foot()->slider("stack.residual_step");
+        slider->setValue(0.2);
+        const QPoint there = slider->thumb().toPoint() - QPoint(3, 0);
+        slider->setValue(1);
+        const auto drag = [&] {
+            QTest::mousePress(slider, Qt::LeftButton, {}, slider->thumb().toPoint());
+            QTest::mouseMove(slider, there);
+            QTest::mouseRelease(slider, Qt::LeftButton, {}, there);
+        };
+        drag();
+        QVERIFY(slider->value() != 0.2);
+        b.lab().undoStack()->undo();
+        QTRY_COMPARE(slider->value(), 1.0);
+        b.window->story()->moveTo(2);
+        drag();
+        QCOMPARE(slider->value(), 0.2);
+        QCOMPARE(b.lab().runs()[1].recipe.stack.residual_step, 0.2);
+    }
+
+    void leavingRestoresTheWindow() {
+        WindowBench b;
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        const auto visible = [&] {
+            QSet<const QWidget*> all;
+            for (const QWidget* widget : b.window->findChildren<QWidget*>())
+                if (widget->isVisible() && widget->objectName() != "tools" &&
+                    widget->parentWidget()->objectName() != "tools")  // they follow the mouse
+                    all << widget;
+            return all;
+        };
+        PanelCell* cell = b.cell("training");
+        cell->plot()->setFocus();
+        const auto before = visible();
+        const QSize size = b.window->size();
+        const auto tick = [cell] { return cell->plot()->figureLayout().plots[0].y_ticks[0].label_rect; };
+        const QRectF text = tick();
+        for (const Qt::Key key : {Qt::Key_Escape, Qt::Key_F11}) {
+            QTest::keyClick(b.window.get(), Qt::Key_F11);
+            QVERIFY(b.window->presentation()->isOn());
+            QCOMPARE(b.window->grid()->visibleCells(), std::vector<PanelCell*>{cell});
+            QTest::qWait(100);
+            QTest::keyClick(b.window.get(), key);
+            QVERIFY(!b.window->presentation()->isOn());
+            QVERIFY(!b.window->isFullScreen());
+            QTRY_COMPARE(b.window->size(), size);
+            QTest::qWait(300);
+            QCOMPARE(visible(), before);
+            QCOMPARE(b.window->grid()->focusedCell(), -1);
+            QCOMPARE(tick(), text);
+            QCOMPARE(b.find<QLabel>("storyText")->font().pixelSize(), 12);
+            QVERIFY(cell->plot()->hasFocus());
+        }
+    }
+
+    /// Page by page by the keyboard, in presentation mode: what is asked for pulses, and what is expected
+    /// holds.
+    void aStoryIsWalkedByKeyboard() {
+        WindowBench b;
+        b.window->tellStory(QStringLiteral("turn-it-down"));
+        QTest::keyClick(b.window.get(), Qt::Key_F11);
+        StoryStrip* strip = b.window->story();
+        PresentationFoot* foot = b.window->presentation()->foot();
+        const auto* pulse = b.find<Pulse>("storyPulse");
+        const auto expectation = [&] { return b.find<QLabel>("storyExpectation")->text(); };
+        const auto key = [&](Qt::Key k) {
+            QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : b.window.get(), k);
+        };
+        QVERIFY(strip->isVisible());
+        QVERIFY(!pulse->isVisible());
+        const int height = strip->height();
+
+        key(Qt::Key_PageDown);  // train, until step 40
+        QCOMPARE(strip->at(), 1u);
+        QTRY_VERIFY(pulse->isVisible());
+        QCOMPARE(pulse->target(), foot->train());
+        QTRY_VERIFY(expectation().endsWith("Not yet."));
+        key(Qt::Key_Space);
+        QVERIFY(b.lab().playing());
+        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().playing(), 120000);
+        QVERIFY2(b.lab().lastStep() >= 39 && b.lab().lastStep() < 60,
+                 qPrintable(QString::number(b.lab().lastStep())));
+        QTRY_VERIFY2(expectation().endsWith("Holds here."), qPrintable(expectation()));
+        QVERIFY(!pulse->isVisible());
+
+        key(Qt::Key_PageDown);  // Δt of the second run, then train on
+        KnobSlider* slider = foot->slider("stack.residual_step");
+        QTRY_COMPARE(pulse->target(), slider);
+        QVERIFY(!b.lab().linked());
+        QCOMPARE(b.lab().selectedRun(), 1);
+        while (QApplication::focusWidget() != slider) key(Qt::Key_Tab);
+        for (int i = 0; i < 100 && slider->value() > 0.205; ++i) key(Qt::Key_Left);
+        QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 1.0);
+        QCOMPARE(b.lab().runs()[1].live.stack.residual_step, slider->value());
+        QTRY_COMPARE(pulse->target(), foot->train());
+        QTRY_VERIFY(expectation().endsWith("Not yet."));
+        key(Qt::Key_Space);
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 200000);
+        QTRY_VERIFY2(expectation().endsWith("Holds here."), qPrintable(expectation()));
+        QVERIFY(b.find<QLabel>("storyExpectation")->toolTip().contains("gradient_ratio"));
+
+        key(Qt::Key_PageUp);  // still true of the data
+        QTRY_VERIFY(expectation().endsWith("Holds here."));
+        key(Qt::Key_PageDown);
+        key(Qt::Key_PageDown);
+        QTRY_VERIFY2(expectation().endsWith("Holds here."), qPrintable(expectation()));
+        b.keepScreenshot("story end");
+        key(Qt::Key_PageDown);
+        QCOMPARE(strip->at(), strip->story()->steps.size() - 1);
+        QVERIFY(!strip->findChild<QToolButton*>("storyNext")->isEnabled());
+        QCOMPARE(strip->height(), height);  // the plot stayed where it was
+        key(Qt::Key_Escape);
+        QVERIFY(strip->isVisible());
+        QVERIFY(!b.window->presentation()->isOn());
+        QCOMPARE(b.lab().runs().size(), 2u);
+    }
+
+    /// The other two as well: on every page do what it asks for, and what it expects holds.
+    void theOtherStoriesAreWalkedByKeyboard_data() {
+        QTest::addColumn<QString>("name");
+        QTest::newRow("collapse") << QStringLiteral("collapse-of-post-ln");
+        QTest::newRow("initialisation") << QStringLiteral("initialisation-decides");
+    }
+    void theOtherStoriesAreWalkedByKeyboard() {
+        QFETCH(QString, name);
+        WindowBench b;
+        QTest::keyClick(b.window.get(), Qt::Key_F11);
+        b.window->tellStory(name);
+        const StoryStrip* strip = b.window->story();
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact(), 20000);
+        const auto key = [&](Qt::Key k) {
+            QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : b.window.get(), k);
+        };
+        int trained = 0;
+        for (std::size_t page = 0; page < strip->story()->steps.size(); ++page) {
+            if (page > 0) key(Qt::Key_PageDown);
+            QCOMPARE(strip->at(), page);
+            const StoryStep& step = strip->story()->steps[page];
+            for (const StoryAction& action : step.actions) {
+                if (action.kind == StoryAction::Kind::Train) {
+                    key(Qt::Key_Space);
+                    QVERIFY(b.lab().playing());
+                    QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 900000);
+                    ++trained;
+                    continue;
+                }
+                KnobSlider* slider =
+                    b.window->presentation()->foot()->slider(QString::fromStdString(action.key));
+                while (QApplication::focusWidget() != slider) key(Qt::Key_Tab);
+                while (slider->value() > 1.02 * action.to) key(Qt::Key_Left);
+            }
+            const auto* expectation = b.find<QLabel>("storyExpectation");
+            if (step.holds.empty())
+                QVERIFY(!expectation->isVisible());
+            else
+                QTRY_VERIFY2(expectation->text().endsWith("Holds here."), qPrintable(expectation->toolTip()));
+            // A page about a step shows that step.
+            if (step.step && b.lab().lastStep() >= *step.step) QCOMPARE(b.lab().step(), qint64(*step.step));
+            b.keepScreenshot(QString("%1 %2").arg(name).arg(page + 1));
+        }
+        QVERIFY(trained >= 1);
+    }
+
+    void noPageOfAStoryIsClipped_data() {
+        QTest::addColumn<int>("width");
+        QTest::addColumn<bool>("presenting");
+        QTest::newRow("small window") << 1100 << false;
+        QTest::newRow("window") << 1440 << false;
+        QTest::newRow("presentation") << 1440 << true;
+        QTest::newRow("large presentation") << 1920 << true;
+    }
+    void noPageOfAStoryIsClipped() {
+        QFETCH(int, width);
+        QFETCH(bool, presenting);
+        WindowBench b;
+        if (presenting) QTest::keyClick(b.window.get(), Qt::Key_F11);
+        b.window->resize(width, 900);
+        for (const Preset& file : stories()) {
+            b.window->tellStory(QString::fromLatin1(file.name));
+            QTest::qWait(100);
+            StoryStrip* strip = b.window->story();
+            const int height = strip->height();
+            QVERIFY(height < (presenting ? 170 : 90));
+            for (std::size_t page = 0; page < strip->story()->steps.size(); ++page) {
+                strip->moveTo(page);
+                QTest::qWait(20);
+                QCOMPARE(strip->height(), height);
+                for (const char* name : {"storyTitle", "storyText", "storyExpectation"}) {
+                    const auto* label = b.find<QLabel>(name);
+                    if (!label->isVisible()) continue;
+                    const QRect wanted = QFontMetrics(label->font())
+                                             .boundingRect(QRect(0, 0, label->width(), 10000),
+                                                           Qt::TextWordWrap, label->text());
+                    QVERIFY2(wanted.height() <= label->height() && wanted.width() <= label->width() + 1,
+                             qPrintable(label->text()));
+                }
+            }
+        }
+    }
+
+    void aStatementThatIsFalseHereIsSaidToBe() {
+        WindowBench b;
+        b.window->tellStory(QStringLiteral("collapse-of-post-ln"));
+        b.lab().commitKey(QStringLiteral("optimizer.lr"), 3e-5);  // nothing collapses, and nothing learns
+        b.makeSmall(20);
+        b.window->story()->moveTo(1);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+        QTRY_VERIFY(b.find<QLabel>("storyExpectation")->text().endsWith("Does not hold here."));
+        QVERIFY(b.find<QLabel>("storyExpectation")->toolTip().contains("stated < 2.2"));
+    }
+};
+
+QTEST_MAIN(PresentationWindowTest)
+#include "presentation_window_test.moc"

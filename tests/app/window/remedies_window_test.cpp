@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/whole_run.h"
+#include "tests/widgets/warnings_fail.h"
+#include "widgets/findings/findings_band.h"
+#include "widgets/findings/remedy_box.h"
+#include "widgets/findings/remedy_button.h"
+#include "widgets/findings/remedy_table.h"
+#include "window_bench.h"
+
+#include <QElapsedTimer>
+#include <QLabel>
+#include <QToolButton>
+#include <cstdio>
+
+using namespace normscope;
+using namespace normscope::app;
+using normscope::test::WindowBench;
+
+namespace {
+
+/// Both runs small and at a rate at which nothing learns.
+void fail(WindowBench& b, int steps = 40, const char* watch = nullptr) {
+    b.lab().commitKey("optimizer.lr", 0.3);
+    b.makeSmall(steps);
+    if (watch) b.lab().setWatch({parse_watch(watch, "watch")});
+    b.lab().play();
+    QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
+    QCOMPARE(b.run(0).outcome.state, RunState::Stalled);
+}
+
+void drafted(WindowBench& b) {
+    QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedyTrials() && b.lab().remedyTrials()->done(), 60000);
+}
+
+RemedyBox* box(const WindowBench& b) {
+    return b.find<FindingsBand>("findingsBand")->remedies();
+}
+
+}  // namespace
+
+class RemediesWindowTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<test::WarningsFail> warnings_;
+
+  private Q_SLOTS:
+    void init() { warnings_ = std::make_unique<test::WarningsFail>(); }
+    void cleanup() {
+        warnings_->check();
+        warnings_.reset();
+    }
+
+    void aFailedRunHasItsHeadlineAndRankedDrafts() {
+        WindowBench b;
+        auto* band = b.find<FindingsBand>("findingsBand");
+        QVERIFY(box(b)->isHidden());
+        const QRect plots = b.window->grid()->geometry();
+        fail(b);
+        drafted(b);
+        const RemedyTrials& trials = *b.lab().remedyTrials();
+        QCOMPARE(trials.run, b.lab().runs()[0].id);
+        QTRY_VERIFY(box(b)->isVisible() && !box(b)->buttons().empty());
+        QVERIFY(band->texts()[0].startsWith("Stalled "));
+        QCOMPARE(band->height(), FindingsBand::kHeight);
+        QCOMPARE(b.window->grid()->geometry(), plots);  // the frame does not move
+
+        // The drafts are those of the core, and the buttons show them in the order of their losses.
+        ThreadPool pool(1);
+        const auto best = trials.shown();
+        QTRY_COMPARE(box(b)->buttons().size(), best.size());
+        for (std::size_t i = 0; i < best.size(); ++i) {
+            const RemedyButton& button = *box(b)->buttons()[i];
+            QTRY_COMPARE(button.text(), QString::fromStdString(trials.remedies[best[i]].name));
+            QCOMPARE(button.draft().loss, draft(trials.remedies[best[i]].recipe, pool).first.loss);
+            if (i > 0) QVERIFY(trials.drafts[best[i - 1]]->loss <= trials.drafts[best[i]]->loss);
+        }
+        for (const std::size_t i : trials.not_enough())
+            QVERIFY(box(b)->notEnough().contains(QString::fromStdString(trials.remedies[i].name)));
+    }
+
+    void aClickTrainsTheRemedyAsAFurtherRunAndIsUndone() {
+        WindowBench b;
+        fail(b);
+        drafted(b);
+        QTRY_VERIFY(!box(b)->buttons().empty());
+        const std::size_t first = b.lab().remedyTrials()->shown().front();
+        const Remedy remedy = b.lab().remedyTrials()->remedies[first];
+        const std::vector<double> drafted_loss = b.lab().remedyTrials()->drafts[first]->first.loss;
+        const auto before = b.lab().runs().size();
+        QTest::mouseClick(box(b)->buttons().front(), Qt::LeftButton);
+        QCOMPARE(b.lab().runs().size(), before + 1);
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        const LabRun run = b.lab().runs().back();
+        QVERIFY(same_recipe(run.recipe, remedy.recipe));
+        QVERIFY(QString::fromStdString(run.data->name).contains(QString::fromStdString(remedy.name)));
+        // The run begins as its draft did.
+        QCOMPARE(first_steps(*run.data, draft_steps(remedy.recipe)).loss, drafted_loss);
+        // The remedies of the failed run stay.
+        QVERIFY(b.lab().remedyTrials());
+        b.lab().undoStack()->undo();
+        QCOMPARE(b.lab().runs().size(), before);
+        b.lab().undoStack()->redo();
+        // Done again, it is the trained run and not another one to train.
+        QCOMPARE(b.lab().runs().size(), before + 1);
+        const LabRun& again = b.lab().runs().back();
+        QCOMPARE(again.id, run.id);
+        QCOMPARE(*again.data->steps.find("loss"), *run.data->steps.find("loss"));
+        QCOMPARE(again.data->name, run.data->name);
+        QCOMPARE(again.data->outcome.state, run.data->outcome.state);
+    }
+
+    void tryAllEndsInATable() {
+        WindowBench b;
+        fail(b);
+        drafted(b);
+        auto* action = b.find<QToolButton>("remedyAction");
+        QTRY_VERIFY(action->isVisible());
+        const auto best = b.lab().remedyTrials()->shown();
+        QVERIFY(best.size() >= 2);
+        const auto before = b.lab().runs().size();
+        QTest::mouseClick(action, Qt::LeftButton);
+        QCOMPARE(b.lab().runs().size(), before + best.size());
+        QTRY_VERIFY(box(b)->showsTable());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        const auto& rows = box(b)->table().rows();
+        QTRY_COMPARE(rows.size(), best.size() + 1);  // the failed run first
+        QTRY_VERIFY(!rows.back().loss.isEmpty());
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const LabRun& run = b.lab().runs()[i == 0 ? 0 : before + i - 1];
+            QTRY_COMPARE(rows[i].name, QString::fromStdString(run.data->name));
+            QTRY_COMPARE(rows[i].state, run.data->outcome.state);  // the band follows within 200 ms
+            const FinalValues values = final_values(*run.data);
+            QVERIFY(rows[i].loss.startsWith(QString::number(values.loss, 'g', 3)));
+            QVERIFY(rows[i].loss.contains(QChar(0xb1)));
+        }
+        QVERIFY(box(b)->table().toolTip().contains("median of the training batches of the last 20 steps"));
+        // Every row is on screen.
+        QVERIFY(box(b)->table().height() >= static_cast<int>(rows.size()) * RemedyTable::kLine);
+        b.keepScreenshot("table", b.find<FindingsBand>("findingsBand"));
+        // The drafts are one press away, and the table as well.
+        auto* back = b.find<QToolButton>("remedyTableSwitch");
+        QTest::mouseClick(back, Qt::LeftButton);
+        QVERIFY(!box(b)->showsTable());
+        QTest::mouseClick(back, Qt::LeftButton);
+        QVERIFY(box(b)->showsTable());
+        b.lab().undoStack()->undo();  // one entry for all
+        QCOMPARE(b.lab().runs().size(), before);
+        QTRY_COMPARE(box(b)->table().rows()[1].outcome, QString("removed"));
+    }
+
+    /// A pause in the middle of one would leave the table without its values.
+    void trialsAreNotWatched() {
+        WindowBench b;
+        fail(b, 40, "grad_norm > 1e30");
+        QCOMPARE(b.lab().runs()[0].live.watch.size(), std::size_t(1));
+        drafted(b);
+        const auto best = b.lab().remedyTrials()->shown();
+        const auto before = b.lab().runs().size();
+        b.lab().tryRemedies(best);
+        QVERIFY(b.lab().runs().size() > before);
+        for (std::size_t i = before; i < b.lab().runs().size(); ++i)
+            QVERIFY(b.lab().runs()[i].recipe.watch.empty());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+    }
+
+    void closingAtAnyMomentIsSafe() {
+        for (const int wait : {0, 30, 120}) {
+            WindowBench b;
+            fail(b);
+            QTest::qWait(wait);
+            if (wait == 120) {
+                drafted(b);
+                b.lab().tryRemedies(b.lab().remedyTrials()->shown());
+                QTest::qWait(50);
+            }
+            b.window.reset();
+        }
+    }
+
+    void theOtherRunsRemediesAreDraftedWhenItIsSelected() {
+        WindowBench b;
+        fail(b);
+        b.lab().selectRun(1);
+        QTRY_COMPARE(b.lab().remedyTrials()->run, b.lab().runs()[1].id);
+        drafted(b);
+        b.lab().selectRun(0);
+        drafted(b);  // what selecting the other one had interrupted
+        QCOMPARE(b.lab().remedyTrials()->run, b.lab().runs()[0].id);
+    }
+
+    void thePlotOfADraftIsItsValues() {
+        const QRectF plot(6, 5, 50, 28);
+        const QPolygonF line = RemedyButton::polyline({10, 1, 1e-4, 0, qQNaN(), 1e9}, 6, plot);
+        QCOMPARE(line.size(), 5);  // NaN is missing
+        QCOMPARE(line[0], plot.topLeft());
+        QCOMPARE(line[1].y(), plot.bottom() - plot.height() * 4 / 5);
+        QCOMPARE(line[2].y(), plot.bottom());
+        QCOMPARE(line[3].y(), plot.bottom());
+        QCOMPARE(line[4], plot.topRight());
+    }
+
+    void theDefaultPostLnHasAtLeastTwoRemediesThatLearn() {
+        WindowBench b;
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 600000);
+        drafted(b);
+        b.keepScreenshot("failed-light");
+        b.window->setDark(true);
+        b.keepScreenshot("failed-dark");
+        b.window->setDark(false);
+        QElapsedTimer clock;
+        clock.start();
+        b.lab().tryRemedies(b.lab().remedyTrials()->shown());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 600000);
+        std::printf("Try all: %.1f s\n", static_cast<double>(clock.elapsed()) / 1e3);
+        b.keepScreenshot("tried-light");
+        const auto learned = [&] {
+            const auto& rows = box(b)->table().rows();  // the failed run first
+            return rows.empty()
+                       ? 0
+                       : std::count_if(rows.begin() + 1, rows.end(), [](const RemedyTable::Row& row) {
+                             return row.state == RunState::Finished;
+                         });
+        };
+        QTRY_VERIFY(learned() >= 2);  // the band follows within 200 ms
+    }
+};
+
+QTEST_MAIN(RemediesWindowTest)
+#include "remedies_window_test.moc"

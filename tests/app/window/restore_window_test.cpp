@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A window that is closed, or whose process is killed, and started again shows the same screen.
+#include "app/window/window_view.h"
+#include "core/recipe/presets.h"
+#include "widgets/common/banner.h"
+#include "widgets/common/settings.h"
+#include "widgets/findings/findings_band.h"
+#include "widgets/findings/remedy_box.h"
+#include "widgets/findings/remedy_table.h"
+#include "widgets/story/story_strip.h"
+#include "window_bench.h"
+
+#include <nlohmann/json.hpp>
+#include <signal.h>
+
+#include <QFile>
+#include <QMessageBox>
+#include <QProcess>
+#include <QSignalSpy>
+
+using namespace normscope;
+using namespace normscope::app;
+using normscope::test::WindowBench;
+
+namespace {
+
+/// What is compared before and after: the view with all recipes, and the runs with their rows.
+struct Screen {
+    nlohmann::json view;
+    std::vector<std::string> ids, names;
+    std::vector<std::vector<double>> losses;
+    std::vector<RunState> states;
+    bool operator==(const Screen&) const = default;
+};
+
+Screen screenOf(const MainWindow& window) {
+    Screen s{nlohmann::json::parse(viewJson(window)), {}, {}, {}, {}};
+    for (const LabRun& run : window.lab()->runs()) {
+        s.ids.push_back(run.id);
+        s.names.push_back(run.data->name);
+        const auto* losses = run.data->steps.find("loss");
+        s.losses.push_back(losses ? *losses : std::vector<double>());
+        s.states.push_back(run.data->outcome.state);
+    }
+    return s;
+}
+
+#define COMPARE_SCREENS(a, b)                         \
+    do {                                              \
+        QCOMPARE((b).view.dump(1), (a).view.dump(1)); \
+        QVERIFY((b).ids == (a).ids);                  \
+        QVERIFY((b).names == (a).names);              \
+        QVERIFY((b).losses == (a).losses);            \
+        QVERIFY((b).states == (a).states);            \
+    } while (false)
+
+/// The next window, after what the last one kept is restored.
+void startAgain(WindowBench& b, bool close = true) {
+    if (close) b.window->close();
+    b.window.reset();
+    b.open();
+    QSignalSpy restored(&b.lab(), &Lab::comparisonRestored);
+    b.window->start(false);
+    QTRY_COMPARE_WITH_TIMEOUT(restored.count(), 1, 20000);
+}
+
+const char* const kDamaged[] = {
+    "{\"version\": 1, \"vi",
+    "{}",
+    "{\"version\": 99}",
+    "{\"version\": 1, \"view\": \"{\\\"knobs\\\": 3}\", \"runs\": [{\"id\": \"a\", \"name\": \"b\"}]}",
+};
+
+QString stateFile(const WindowBench& b, int n = 1) {
+    return b.folder.filePath(QString("state/window-%1.json").arg(n));
+}
+
+void train(WindowBench& b, int steps) {
+    b.makeSmall(steps);
+    b.lab().play();
+    QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+}
+
+}  // namespace
+
+class RestoreWindowTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void theSameScreenAfterAnOrdinaryEnd() {
+        WindowBench b;
+        b.window->start(false);
+        train(b, 40);
+        b.lab().renameRun(0, "my run");
+        b.lab().selectRun(0);
+        b.lab().pinSelected();                          // a reference: only in memory
+        b.lab().addRun(b.lab().runs()[1].recipe);       // untrained
+        b.lab().commitKey("stack.residual_step", 0.5);  // asks for new runs
+        b.lab().setGroupSeeds(false);
+        b.lab().setLinked(false);
+        b.window->grid()->cells()[1]->setPanel("updates");
+        b.window->grid()->cells()[0]->setViews(
+            {{b.window->grid()->cells()[0]->panel(), {{{{}, {widgets::Range{1.0, 2.0}, {}}}}}}});
+        b.window->setDark(true);
+        b.lab().setStep(17);
+        b.lab().selectRun(2);
+        b.lab().selectLayer(1);
+        b.window->resize(1300, 860);
+        QTRY_VERIFY(b.lab().exact());
+        const Screen before = screenOf(*b.window);
+        QVERIFY(b.window->isWindowModified() || b.lab().unsaved());
+        b.keepScreenshot("restore-before");
+        b.window->close();
+        QVERIFY(!b.window->isVisible() && !b.find<QMessageBox>("leaving"));
+        b.window.reset();
+        QSettings().setValue("dark", false);
+        b.open();
+        QSignalSpy restored(&b.lab(), &Lab::comparisonRestored);
+        b.window->start(false);
+        QTRY_COMPARE_WITH_TIMEOUT(restored.count(), 1, 20000);
+        b.keepScreenshot("restore-after");
+        const Screen after = screenOf(*b.window);
+        COMPARE_SCREENS(before, after);
+        QCOMPARE(before.losses[0].size(), std::size_t(40));
+        QCOMPARE(before.losses[2].size(), std::size_t(40));
+        QVERIFY(b.lab().unsaved() && b.lab().changesPending());
+        // The untrained run is measured again.
+        QTRY_VERIFY_WITH_TIMEOUT(b.run(3).probes.count("growth"), 20000);
+    }
+
+    /// Samples that no recording has: of a panel that the recipe does not measure, and by replay.
+    void whatOnlyTheWindowMeasuredIsThereAgain() {
+        WindowBench b;
+        b.window->start(false);
+        train(b, 40);
+        b.lab().setStep(13);
+        QVERIFY2(b.lab().measureObstacle().isEmpty(), qPrintable(b.lab().measureObstacle()));
+        b.lab().measureHere();
+        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().measuring(), 20000);
+        std::map<std::string, std::vector<std::int64_t>> before;
+        for (const auto& [probe, samples] : b.run(0).probes)
+            for (const auto& sample : samples) before[probe].push_back(sample.step);
+        QVERIFY(!b.lab().runs()[0].replayed.empty());
+        startAgain(b);
+        std::map<std::string, std::vector<std::int64_t>> after;
+        for (const auto& [probe, samples] : b.run(0).probes)
+            for (const auto& sample : samples) after[probe].push_back(sample.step);
+        QVERIFY(after == before);
+        startAgain(b);  // they are kept again
+        QVERIFY(b.run(0).probes.at(b.lab().runs()[0].replayed.begin()->first).size() ==
+                before.at(b.lab().runs()[0].replayed.begin()->first).size());
+    }
+
+    /// The runs of "Try all" are compared in its table again, though their remedies are drafted again.
+    void theTableOfTriedRemedies() {
+        WindowBench b;
+        b.window->start(false);
+        b.lab().commitKey("optimizer.lr", 0.3);  // nothing learns
+        train(b, 40);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedyTrials() && b.lab().remedyTrials()->done(), 60000);
+        auto* action = b.find<QToolButton>("remedyAction");
+        QTRY_VERIFY(action->isVisible());
+        QTest::mouseClick(action, Qt::LeftButton);
+        const auto box = [&] { return b.find<FindingsBand>("findingsBand")->remedies(); };
+        QTRY_VERIFY(box()->showsTable());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        const auto rowsOf = [&] {
+            std::vector<std::pair<QString, QString>> rows;
+            for (const RemedyTable::Row& row : box()->table().rows()) rows.emplace_back(row.name, row.loss);
+            return rows;
+        };
+        const auto complete = [&] {  // the band follows within 200 ms
+            const auto rows = rowsOf();
+            return rows.size() >= 3 && std::none_of(rows.begin(), rows.end(),
+                                                    [](const auto& row) { return row.second.isEmpty(); });
+        };
+        QTRY_VERIFY(complete());
+        const auto before = rowsOf();
+        startAgain(b);
+        QTRY_VERIFY_WITH_TIMEOUT(box()->showsTable(), 20000);
+        QTRY_COMPARE_WITH_TIMEOUT(rowsOf(), before, 20000);
+    }
+
+    void aTrainingIsInterruptedAndCanBeResumed() {
+        WindowBench b;
+        b.window->start(false);
+        b.makeSmall(3000);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.run(0).steps.rows() > 20 && b.run(1).steps.rows() > 20, 20000);
+        b.window->close();
+        QVERIFY(!b.window->isVisible());
+        startAgain(b, false);
+        for (const int i : {0, 1}) {
+            QCOMPARE(b.run(i).outcome.state, RunState::Interrupted);
+            QVERIFY(b.lab().runs()[std::size_t(i)].resumable());
+        }
+        const auto rows = b.run(0).steps.rows();
+        QVERIFY(rows > 20);
+        QVERIFY(!b.window->banner()->message().contains("Interrupted"));  // they are on screen
+        b.lab().selectRun(0);
+        b.window->resumeSelected();
+        QTRY_VERIFY_WITH_TIMEOUT(b.run(0).steps.rows() > rows + 5, 30000);
+        for (std::size_t row = 0; row < b.run(0).steps.rows(); ++row)
+            QCOMPARE(b.run(0).steps.step[row], std::int64_t(row));
+        b.lab().stop();
+        QTRY_VERIFY(!b.lab().anyUnderWay());
+    }
+
+    /// What a kill leaves: the state names the recordings soon after they began, without a closing.
+    void theStateIsKeptWhileTraining() {
+        WindowBench b;
+        b.window->start(false);
+        b.makeSmall(100000);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().runs()[0].recording.empty() && !b.lab().runs()[1].recording.empty(),
+                                 20000);
+        const auto named = [&] {
+            QFile file(stateFile(b));
+            if (!file.open(QFile::ReadOnly)) return false;
+            const QByteArray text = file.readAll();
+            return text.contains(b.lab().runs()[0].recording.c_str()) &&
+                   text.contains(b.lab().runs()[1].recording.c_str());
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(named(), 10000);
+        QVERIFY(b.lab().playing());
+        b.lab().stop();
+    }
+
+    void theSessionsPathAndItsRuns() {
+        WindowBench b;
+        b.window->start(false);
+        train(b, 6);
+        const QString path = b.folder.filePath("mine.h5");
+        QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
+        b.window->saveSession(path);
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
+        b.window->newComparison();
+        QSignalSpy opened(&b.lab(), &Lab::sessionOpened);
+        b.window->openSession(path);
+        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
+        const Screen before = screenOf(*b.window);
+        startAgain(b);
+        COMPARE_SCREENS(before, screenOf(*b.window));
+        QCOMPARE(b.lab().sessionPath(), path);
+        QVERIFY(!b.window->isWindowModified() && b.window->windowTitle().startsWith("mine.h5"));
+        QVERIFY(!b.lab().runs()[0].checkpoints.empty());
+    }
+
+    void aStoryIsRestored() {
+        WindowBench b;
+        b.window->start(false);
+        b.window->tellStory(QLatin1String(stories().front().name));
+        QTRY_VERIFY_WITH_TIMEOUT(b.window->story()->held()[0], 20000);  // measured at step 0
+        b.window->story()->next();
+        b.window->story()->next();
+        QVERIFY(!b.window->story()->held()[1]);  // nothing was trained
+        b.window->story()->previous();
+        const std::vector<bool> held = b.window->story()->held();
+        startAgain(b);
+        QVERIFY(b.window->story()->story() && b.window->story()->isVisible());
+        QCOMPARE(b.window->story()->at(), std::size_t(1));
+        QVERIFY(b.window->story()->held() == held);
+    }
+
+    void aDeletedRecordingCostsItsRunAndOneLine() {
+        WindowBench b;
+        b.window->start(false);
+        train(b, 6);
+        const QString gone = QString::fromStdString(b.lab().runs()[0].recording);
+        b.window->close();
+        b.window.reset();
+        QVERIFY(QFile::remove(gone));
+        b.open();
+        QSignalSpy problems(&b.lab(), &Lab::problem), restored(&b.lab(), &Lab::comparisonRestored);
+        b.window->start(false);
+        QTRY_COMPARE_WITH_TIMEOUT(restored.count(), 1, 20000);
+        QCOMPARE(problems.count(), 1);
+        QVERIFY(problems[0][0].toString().contains("is not restored"));
+        QVERIFY(!b.lab().runs()[0].trained() && b.run(1).steps.rows() == 6);
+        QCOMPARE(b.lab().runs()[0].recipe.stack.depth, 3);
+    }
+
+    void aDamagedStateIsOneLine_data() {
+        QTest::addColumn<QByteArray>("text");
+        for (const char* text : kDamaged) QTest::newRow(text) << QByteArray(text);
+    }
+    void aDamagedStateIsOneLine() {
+        QFETCH(QByteArray, text);
+        WindowBench b;
+        QVERIFY(QDir(b.folder.path()).mkdir("state"));
+        QFile file(stateFile(b));
+        QVERIFY(file.open(QFile::WriteOnly));
+        file.write(text);
+        file.close();
+        b.window->start(false);
+        QTRY_VERIFY(b.window->banner()->message().contains("is damaged"));
+        QVERIFY(!b.window->banner()->message().contains('\n'));
+        QCOMPARE(b.lab().runs().size(), std::size_t(2));
+        b.lab().commitKey("stack.residual_step", 0.5);
+        startAgain(b);  // it is kept again
+        QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 0.5);
+    }
+
+    void twoWindowsKeepTheirOwn() {
+        WindowBench b;
+        b.window->start(false);
+        b.lab().commitKey("stack.residual_step", 0.5);
+        MainWindow other(b.folder.filePath("recordings"), 1);
+        other.show();
+        other.start(false);  // the first one's is its own
+        QCOMPARE(other.lab()->runs()[0].recipe.stack.residual_step, 1.0);
+        other.lab()->commitKey("stack.residual_step", 0.25);
+        b.window->close();
+        QTest::qWait(20);
+        other.close();
+        QVERIFY(QFile::exists(stateFile(b, 1)) && QFile::exists(stateFile(b, 2)));
+        startAgain(b, false);  // the other still has its file
+        QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 0.5);
+    }
+
+    void newOrTheSettingStartAfresh() {
+        WindowBench b;
+        b.window->start(false);
+        b.lab().commitKey("stack.residual_step", 0.5);
+        b.window->close();
+        b.window.reset();
+        b.open();
+        b.window->start(true);
+        QTest::qWait(100);
+        QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 1.0);
+        b.window->toggleRestoring();
+        QVERIFY(!Settings().restores());
+        b.lab().commitKey("stack.residual_step", 0.25);
+        b.window->close();  // nothing would be restored: it asks
+        QTRY_VERIFY(b.find<QMessageBox>("leaving"));
+        b.window.reset();
+        b.open();
+        b.window->start(false);
+        QTest::qWait(100);
+        QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 1.0);
+    }
+
+    /// The program as a process, killed in the middle.
+    void afterKillTheSameScreen() {
+        WindowBench b;
+        b.window->start(false);
+        train(b, 6);
+        b.lab().selectRun(1);
+        b.lab().setStep(3);
+        b.window->grid()->cells()[2]->setPanel("updates");
+        const Screen before = screenOf(*b.window);
+        b.window->close();
+        b.window.reset();
+        QFile(stateFile(b)).copy(b.folder.filePath("before.json"));
+        QProcess program;
+        QProcessEnvironment env = QProcessEnvironment::systemEnvironment();
+        env.insert("QT_QPA_PLATFORM", "offscreen");
+        env.insert("XDG_DATA_HOME", b.folder.filePath("data"));
+        env.insert("XDG_CONFIG_HOME", b.folder.filePath("config"));
+        program.setProcessEnvironment(env);
+        // The program's own folders.
+        const QString home = b.folder.filePath("data/Normscope/Normscope");
+        QVERIFY(QDir().mkpath(home));
+        QVERIFY(QFile::rename(b.folder.filePath("state"), home + "/state"));
+        program.start(QStringLiteral(NORMSCOPE_PROGRAM), {"--threads", "1"});
+        QVERIFY(program.waitForStarted());
+        const QString state = home + "/state/window-1.json";
+        const QDateTime written = QFileInfo(state).lastModified();
+        // It has restored the comparison and keeps it again, its size bounded by the platform's screen.
+        QTRY_VERIFY_WITH_TIMEOUT(QFileInfo(state).lastModified() > written, 30000);
+        ::kill(pid_t(program.processId()), SIGKILL);
+        QVERIFY(program.waitForFinished());
+        QVERIFY(QDir().rename(home + "/state", b.folder.filePath("state")));
+        startAgain(b, false);
+        Screen after = screenOf(*b.window);
+        after.view["size"] = before.view["size"];
+        COMPARE_SCREENS(before, after);
+    }
+};
+
+QTEST_MAIN(RestoreWindowTest)
+#include "restore_window_test.moc"

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/recipe/presets.h"
+#include "tests/widgets/warnings_fail.h"
+#include "widgets/common/pulse.h"
+#include "widgets/findings/findings_band.h"
+#include "widgets/knobs/knob_panel.h"
+#include "widgets/knobs/knob_row.h"
+#include "widgets/knobs/knob_slider.h"
+#include "widgets/runs/run_strip.h"
+#include "widgets/story/story_strip.h"
+#include "window_bench.h"
+
+#include <QLabel>
+#include <QMenu>
+#include <QTextDocument>
+#include <QToolButton>
+
+using namespace normscope;
+using namespace normscope::app;
+using normscope::test::WindowBench;
+
+class StoryWindowTest : public QObject {
+    Q_OBJECT
+  private Q_SLOTS:
+    void aStoryPutsItsRunsSideBySideAndIsUndone() {
+        WindowBench b;
+        const Story shown = read_story(stories()[1].name, stories()[1].json);
+        const std::string before = b.lab().runs()[0].id;
+        Q_EMIT b.find<widgets::RunStrip>("runStrip")->storyChosen(QString::fromLatin1(stories()[1].name));
+        QCOMPARE(b.lab().runs().size(), shown.runs.size());
+        for (std::size_t i = 0; i < shown.runs.size(); ++i)
+            QCOMPARE(recipe_json(b.lab().runs()[i].recipe, -1), recipe_json(shown.runs[i].recipe, -1));
+        StoryStrip* strip = b.window->story();
+        QVERIFY(strip->isVisible());
+        b.lab().undoStack()->undo();
+        QCOMPARE(b.lab().runs()[0].id, before);
+    }
+
+    void itsSentencesAreReadBackAndForth() {
+        WindowBench b;
+        b.window->tellStory(QString::fromLatin1(stories()[0].name));
+        StoryStrip* strip = b.window->story();
+        const auto text = [strip] { return strip->findChild<QLabel*>("storyText")->text(); };
+        const Story& story = *strip->story();
+        QCOMPARE(text(), QString::fromStdString(story.steps[0].text));
+        QVERIFY(!strip->findChild<QToolButton*>("storyBack")->isEnabled());
+        for (std::size_t i = 1; i < story.steps.size(); ++i) {
+            QTest::mouseClick(strip->findChild<QToolButton*>("storyNext"), Qt::LeftButton);
+            QCOMPARE(text(), QString::fromStdString(story.steps[i].text));
+        }
+        QVERIFY(!strip->findChild<QToolButton*>("storyNext")->isEnabled());
+        strip->previous();
+        QCOMPARE(strip->at(), story.steps.size() - 2);
+        QTest::mouseClick(strip->findChild<QToolButton*>("storyClose"), Qt::LeftButton);
+        QVERIFY(!strip->isVisible());
+        QCOMPARE(b.lab().runs().size(), story.runs.size());  // the runs are kept
+    }
+
+    void theControlThatIsAskedForPulses() {
+        WindowBench b;
+        const auto* pulse = b.find<Pulse>("storyPulse");
+        b.window->tellStory(QStringLiteral("collapse-of-post-ln"));
+        QVERIFY(!pulse->isVisible());  // a page to read
+        QTest::keyClick(b.window.get(), Qt::Key_Right, Qt::AltModifier);
+        QVERIFY(pulse->isVisible());
+        QCOMPARE(pulse->target(), b.find<QWidget>("transportBar")->findChild<QWidget*>("playButton"));
+        const QRect rings(pulse->mapTo(b.window.get(), QPoint()), pulse->size());
+        QVERIFY((rings.center() - pulse->target()->mapTo(b.window.get(), pulse->target()->rect().center()))
+                    .manhattanLength() <= 4);
+        QCOMPARE(b.window->childAt(rings.center()), pulse->target());  // a click goes to the control
+        b.window->story()->moveTo(4);
+        const auto* row = b.find<widgets::KnobPanel>("knobPanel")->row("stack.residual_step");
+        QCOMPARE(pulse->target(), static_cast<QWidget*>(row->findChild<widgets::KnobSlider*>()));
+        b.lab().commitKey("stack.residual_step", 0.2);
+        QTRY_COMPARE(pulse->target(), b.find<QWidget>("transportBar")->findChild<QWidget*>("playButton"));
+        b.window->story()->end();
+        QVERIFY(!pulse->isVisible());
+    }
+
+    /// A failed run has the longest text, and three runs the narrowest columns: no text is clipped.
+    void nothingOfTheBandIsCutOff() {
+        WindowBench b;
+        b.lab().commitKey("optimizer.lr", 3.0);  // a rate at which nothing learns
+        b.makeSmall(40);
+        auto* band = b.find<FindingsBand>("findingsBand");
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+        QTRY_VERIFY(!band->columns()[0]->content().headline.title.empty());
+        for (const int width : {1000, 1440, 1920}) {
+            b.window->resize(width, 900);
+            QTest::qWait(300);
+            b.keepScreenshot(QStringLiteral("band-failed-%1").arg(width));
+            for (const FindingsColumn* column : band->columns()) {
+                const auto* label = column->findChild<QLabel*>();
+                QVERIFY(label->isVisible());  // both have failed
+                QTextDocument page;
+                page.setDefaultFont(label->font());
+                page.setDocumentMargin(0);
+                page.setTextWidth(label->width());
+                page.setHtml(label->text());
+                QVERIFY2(page.size().height() <= label->height(), qPrintable(page.toPlainText()));
+                QVERIFY(!page.toPlainText().isEmpty());
+            }
+        }
+    }
+
+    void theBandSpeaksOfEachRunAndKeepsItsHeight() {
+        WindowBench b;
+        auto* band = b.find<FindingsBand>("findingsBand");
+        QTRY_COMPARE(band->texts().size(), static_cast<qsizetype>(b.lab().runs().size()));
+        QTRY_VERIFY(band->texts()[0].contains("gradient, layer 1"));
+        QCOMPARE(band->height(), FindingsBand::kHeight);
+        b.makeSmall(30);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+        // Thirty steps are too few for the small stack: the headline replaces the sentence of a run under
+        // way.
+        const RunData& run = *b.lab().runs()[0].data;
+        QCOMPARE(run.outcome.state, RunState::Stalled);
+        const QString name = QString::fromStdString(run.name);
+        QTRY_VERIFY_WITH_TIMEOUT(band->texts()[0].startsWith("Stalled "), 20000);
+        QCOMPARE(band->texts()[0].count(name), 1);
+        QCOMPARE(band->height(), FindingsBand::kHeight);
+    }
+};
+
+QTEST_MAIN(StoryWindowTest)
+#include "story_window_test.moc"

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/dialogs/export_dialog.h"
+
+#include "widgets/common/settings.h"
+#include "widgets/figures/save_bytes.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QDir>
+#include <QDoubleSpinBox>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMessageBox>
+#include <QPainter>
+#include <QPushButton>
+#include <QScrollArea>
+#include <algorithm>
+#include <array>
+
+namespace normscope::app {
+
+namespace {
+
+constexpr std::array<const char*, 3> kEndings{"svg", "pdf", "png"};  // in the order of widgets::FileFormat
+
+QDoubleSpinBox* number(QWidget* parent, double low, double high, double value, const QString& unit,
+                       const char* name) {
+    auto* box = new QDoubleSpinBox(parent);
+    box->setRange(low, high);
+    box->setDecimals(1);
+    box->setValue(value);
+    box->setSuffix(QLatin1Char(' ') + unit);
+    box->setObjectName(QLatin1String(name));
+    return box;
+}
+
+}  // namespace
+
+ExportDialog::ExportDialog(std::shared_ptr<const widgets::Figure> figure, const widgets::PlotViewState& view,
+                           QString recipe, widgets::FigureSpec spec, QWidget* parent)
+    : QDialog(parent),
+      figure_(std::move(figure)),
+      view_(view),
+      recipe_(std::move(recipe)),
+      spec_(std::move(spec)) {
+    setObjectName(QStringLiteral("exportDialog"));
+    setWindowTitle(tr("Export %1").arg(figure_->title));
+    const widgets::ExportOptions standard;
+    format_ = new QComboBox(this);
+    format_->addItems({QStringLiteral("SVG"), QStringLiteral("PDF"), QStringLiteral("PNG, 300 dpi")});
+    colours_ = new QComboBox(this);
+    colours_->setObjectName(QStringLiteral("exportColours"));
+    for (const auto& [title, kind] : {std::pair{tr("for print"), widgets::Theme::Kind::Print},
+                                      {tr("light, as on screen"), widgets::Theme::Kind::Light},
+                                      {tr("dark, as on screen"), widgets::Theme::Kind::Dark}})
+        colours_->addItem(title, static_cast<int>(kind));
+    legend_ = new QComboBox(this);
+    legend_->addItems({tr("at the line ends"), tr("below"), tr("none")});
+    width_ = number(this, 10, 2000, standard.size_mm.width(), tr("mm"), "exportWidth");
+    height_ = number(this, 10, 2000, standard.size_mm.height(), tr("mm"), "exportHeight");
+    font_ = number(this, 2, 100, standard.font_pt, tr("pt"), "exportFont");
+    const auto check = [this](const QString& text, bool on, const char* name) {
+        auto* box = new QCheckBox(text, this);
+        box->setChecked(on);
+        box->setObjectName(QLatin1String(name));
+        return box;
+    };
+    title_ = check(tr("Title"), true, "exportTitle");
+    ratio_ = check(tr("Strip of ratios"), true, "exportRatio");
+    ratio_->setEnabled(std::any_of(figure_->plots.begin(), figure_->plots.end(),
+                                   [](const widgets::Plot& plot) { return plot.is_ratio; }));
+    ratio_->setChecked(ratio_->isEnabled());  // else the specification would ask for a strip of its own
+    outlines_ = check(tr("Text as outlines"), false, "exportOutlines");
+    with_spec_ = check(tr("Specification (.json) next to it"), !spec_.sessions.isEmpty(), "exportSpec");
+    with_spec_->setEnabled(!spec_.sessions.isEmpty());
+    with_spec_->setToolTip(spec_.sessions.isEmpty()
+                               ? tr("Save the session first (Ctrl+S): a specification names its file")
+                               : tr("normscope figure --spec FILE.json redraws this figure"));
+    problems_ = new QLabel(this);
+    problems_->setObjectName(QStringLiteral("exportProblems"));
+    problems_->setWordWrap(true);
+    preview_ = new QLabel(this);
+    preview_->setAlignment(Qt::AlignCenter);
+    auto* scroll = new QScrollArea(this);
+    scroll->setWidget(preview_);
+    scroll->setWidgetResizable(true);
+    scroll->setMinimumSize(420, 320);
+
+    auto* form = new QFormLayout;
+    form->addRow(tr("Format"), format_);
+    form->addRow(tr("Width"), width_);
+    form->addRow(tr("Height"), height_);
+    form->addRow(tr("Text"), font_);
+    form->addRow(tr("Colours"), colours_);
+    form->addRow(tr("Run names"), legend_);
+    for (QCheckBox* box : {title_, ratio_, outlines_, with_spec_}) form->addRow(QString(), box);
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Save | QDialogButtonBox::Cancel, this);
+    connect(buttons, &QDialogButtonBox::accepted, this, &ExportDialog::save);
+    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    auto* left = new QVBoxLayout;
+    left->addLayout(form);
+    left->addWidget(problems_);
+    left->addStretch(1);
+    left->addWidget(buttons);
+    auto* row = new QHBoxLayout(this);
+    row->addLayout(left);
+    row->addWidget(scroll, 1);
+
+    for (QDoubleSpinBox* box : {width_, height_, font_})
+        connect(box, &QDoubleSpinBox::valueChanged, this, &ExportDialog::preview);
+    for (QComboBox* box : {colours_, legend_})
+        connect(box, &QComboBox::currentIndexChanged, this, &ExportDialog::preview);
+    for (QCheckBox* box : {title_, ratio_, outlines_})
+        connect(box, &QCheckBox::toggled, this, &ExportDialog::preview);
+    preview();
+}
+
+widgets::ExportOptions ExportDialog::options() const {
+    widgets::ExportOptions options;
+    options.format = static_cast<widgets::FileFormat>(format_->currentIndex());
+    options.size_mm = {width_->value(), height_->value()};
+    options.font_pt = font_->value();
+    options.theme = static_cast<widgets::Theme::Kind>(colours_->currentData().toInt());
+    options.legend = static_cast<widgets::LegendPlace>(legend_->currentIndex());
+    options.title = title_->isChecked();
+    options.ratio = ratio_->isChecked();
+    options.text_paths = outlines_->isChecked();
+    options.view = view_;
+    options.metadata = recipe_;
+    return options;
+}
+
+void ExportDialog::preview() {
+    widgets::ExportOptions wanted = options();
+    wanted.format = widgets::FileFormat::Png;
+    wanted.dpi = std::clamp(static_cast<int>(physicalDpiX()), 30, 2400);  // true size on this screen
+    wanted.metadata.clear();
+    QPixmap pixmap;
+    pixmap.loadFromData(widgets::renderFigure(*figure_, wanted), "PNG");
+    collisions_ = widgets::collisionsOf(*figure_, wanted);
+    QPainter painter(&pixmap);
+    painter.scale(wanted.dpi / widgets::kPaperUnitsPerInch, wanted.dpi / widgets::kPaperUnitsPerInch);
+    painter.setPen(QPen(widgets::Theme::make(wanted.theme).bad, 8));
+    for (const widgets::Collision& collision : collisions_)
+        painter.drawRect(collision.where.adjusted(-8, -8, 8, 8));
+    painter.end();
+    preview_->setPixmap(pixmap);
+    const QStringList texts = widgets::collisionTexts(collisions_);
+    problems_->setText(
+        texts.isEmpty() ? tr("No text overlaps at this size")
+        : texts.size() <= 3
+            ? texts.join(u'\n')
+            : tr("%1\nand %n more", nullptr, int(texts.size()) - 3).arg(texts.mid(0, 3).join(u'\n')));
+}
+
+widgets::FigureSpec ExportDialog::specFor(const QString& path) const {
+    widgets::FigureSpec spec = spec_;
+    const QDir folder = QFileInfo(path).absoluteDir();
+    for (QString& session : spec.sessions)
+        session = folder.relativeFilePath(QFileInfo(session).absoluteFilePath());
+    spec.paper = options();
+    return spec;
+}
+
+void ExportDialog::save() {
+    Settings settings;
+    const QString ending = QLatin1String(kEndings[static_cast<std::size_t>(format_->currentIndex())]);
+    const QString proposal = QDir(settings.lastFolder()).filePath(figure_->panel + QLatin1Char('.') + ending);
+    const QString path =
+        QFileDialog::getSaveFileName(this, tr("Export figure"), proposal, QStringLiteral("*.") + ending);
+    if (path.isEmpty()) return;
+    settings.setLastFolder(QFileInfo(path).absolutePath());
+    try {
+        widgets::exportFigure(*figure_, options(), path);
+        if (with_spec_->isChecked()) {
+            const QFileInfo file(path);
+            const QString json = file.dir().filePath(file.completeBaseName() + QStringLiteral(".json"));
+            widgets::saveBytes(json, widgets::figureSpecToJson(specFor(json)));
+        }
+        accept();
+    } catch (const std::exception& error) {
+        QMessageBox::warning(this, windowTitle(), QString::fromUtf8(error.what()));
+    }
+}
+
+}  // namespace normscope::app

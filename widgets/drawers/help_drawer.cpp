@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/drawers/help_drawer.h"
+
+#include "widgets/figures/figure.h"
+#include "widgets/plots/glyph.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QPushButton>
+#include <QTextBrowser>
+#include <algorithm>
+
+namespace normscope::app {
+
+namespace {
+
+QString paragraphs(const QString& text, const QString& style) {
+    QString html;
+    for (const QString& line : text.split(u'\n', Qt::SkipEmptyParts))
+        html += QStringLiteral("<p style='margin: 0 0 6px 0; %1'>%2</p>").arg(style, line.toHtmlEscaped());
+    return html;
+}
+
+/// A heading with its text; nothing where there is no text.
+QString section(const QString& heading, const QString& text, const QString& style = {}) {
+    if (text.isEmpty()) return {};
+    return QStringLiteral("<p style='margin: 10px 0 2px 0'><b>%1</b></p>").arg(heading) +
+           paragraphs(text, style);
+}
+
+}  // namespace
+
+HelpDrawer::HelpDrawer(QWidget* over, QWidget* parent)
+    : Drawer(over, kWidth, parent), title_(new QLabel(this)), text_(new QTextBrowser(this)) {
+    setObjectName(QStringLiteral("helpDrawer"));
+    setAccessibleName(tr("Help"));
+    QFont bold = title_->font();
+    bold.setBold(true);
+    title_->setFont(bold);
+    text_->setObjectName(QStringLiteral("helpText"));
+    text_->setFrameShape(QFrame::NoFrame);
+    text_->setAccessibleName(tr("Help"));
+    auto* copy = new QPushButton(tr("Copy"), this);
+    connect(copy, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(text()); });
+    auto* close = new widgets::GlyphButton(widgets::Glyph::Cross, tr("Close (Esc)"), this);
+    connect(close, &QToolButton::clicked, this, &QWidget::hide);
+    auto* heading = new QHBoxLayout;
+    heading->addWidget(title_, 1);
+    heading->addWidget(copy);
+    heading->addWidget(close);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(14, 8, 8, 8);
+    column->addLayout(heading);
+    column->addWidget(text_, 1);
+}
+
+void HelpDrawer::explain(const widgets::Figure& figure) {
+    title_->setText(figure.title);
+    QString quantity = figure.quantity;
+    if (!figure.unit.isEmpty()) quantity += QStringLiteral(" [%1]").arg(figure.unit);
+    text_->setHtml(section(tr("Quantity"), quantity) +
+                   section(tr("Formula"), figure.formula, QStringLiteral("font-size: 14px")) +
+                   section(tr("Source"), figure.source) + section(tr("Erratum"), figure.erratum) +
+                   section(tr("Shown now"), figure.summary));
+    appear();
+}
+
+QString HelpDrawer::text() const {
+    return title_->text() + u'\n' + text_->toPlainText();
+}
+
+}  // namespace normscope::app

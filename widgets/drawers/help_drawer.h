@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/drawers/drawer.h"
+
+class QLabel;
+class QTextBrowser;
+
+namespace normscope::widgets {
+struct Figure;
+}
+
+namespace normscope::app {
+
+/// The help on a panel: quantity, formula, source, erratum, and what it shows now.
+class HelpDrawer : public Drawer {
+    Q_OBJECT
+  public:
+    static constexpr int kWidth = 400;
+
+    /// `parent` contains `over`, directly or not.
+    HelpDrawer(QWidget* over, QWidget* parent);
+
+    void explain(const widgets::Figure& figure);
+    QString text() const;
+
+  private:
+    QLabel* title_;
+    QTextBrowser* text_;
+};
+
+}  // namespace normscope::app

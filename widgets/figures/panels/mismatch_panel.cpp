@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/figures/panels/mismatch_panel.h"
+
+#include "widgets/figures/parts/depth_figure.h"
+#include "widgets/figures/parts/panel_text.h"
+
+#include <cmath>
+
+namespace normscope::widgets {
+
+namespace {
+
+QString whatIsRounded(bool autocast, const QString& format) {
+    if (!autocast)
+        return QString(
+                   "the result of every operation and the weights are rounded to %1, sums inside an "
+                   "operation run in FP32")
+            .arg(format);
+    return QString(
+               "matmuls have operands and results rounded to %1, as do activations; norms, softmax, "
+               "embeddings and residual sums run in FP32, weights are FP32 until a matmul reads them")
+        .arg(format);
+}
+
+/// "2 of 8 sequences", empty in a recording without the label.
+QString sampledText(const ProbeResult& sample) {
+    const auto label = sample.labels.find("sampled");
+    if (label == sample.labels.end() || label->second.empty()) return {};
+    return QString::fromStdString(label->second.front());
+}
+
+}  // namespace
+
+PanelInfo mismatchPanel() {
+    return {"mismatch",
+            "Low-precision error",
+            {"mismatch"},
+            {{"format", "Format", {"bf16", "fp16"}},
+             {"policy", "Rounded", {"pure", "autocast"}},
+             depthOrStepOption()},
+            &buildMismatch,
+            false,
+            true};
+}
+
+Figure buildMismatch(const PanelInput& input) {
+    const PanelInfo panel = mismatchPanel();
+    const PanelOptions options = resolveOptions(panel, input.options);
+    const bool bf16 = options.at("format") == "bf16", autocast = options.at("policy") == "autocast";
+    const std::string name = options.at("format") + (autocast ? "_autocast" : "");
+    const QString title = bf16 ? "BF16" : "FP16", policy = autocast ? "autocast " + title : "pure " + title;
+
+    Figure figure = startFigure(panel);
+    figure.quantity = QString("relative error of the hidden state, %1").arg(policy);
+    figure.formula =
+        QString("‖h_%1 − h_FP32‖_F / ‖h_FP32‖_F, same weights and batch; %1 by the policy %2: %3")
+            .arg(title, autocast ? "autocast" : "pure", whatIsRounded(autocast, title));
+    figure.source =
+        autocast ? "Baek, the observed error of a forward pass in low precision; PyTorch, torch.autocast"
+                 : "Baek, the observed error of a forward pass in low precision";
+    figure.erratum =
+        "Baek states the error of a block's output; the released code measures it on the logits. "
+        "Autocast leaves the embeddings unrounded, the pure policy rounds them: compare both.";
+
+    const ProfileOf profile = [&](const ProbeResult& sample) {
+        return hiddenProfile(sample, name + "_hidden");
+    };
+    const auto samples = shownSamples(input, panel.probes.front());
+    // The measured part of the batch: each text once.
+    QStringList sampled;
+    for (const ShownSample& shown : samples)
+        if (const QString text = sampledText(*shown.sample);
+            shown.own() && !text.isEmpty() && !sampled.contains(text))
+            sampled << text;
+    if (options.at("x") == "step") {
+        drawOverSteps(figure, input, panel.probes.front(), profile);
+        figure.subtitle = (QStringList{figure.subtitle} + sampled).join(" · ");
+        return figure;
+    }
+    drawOverDepth(figure, input, panel.probes.front(), profile);
+    if (figure.plots.empty()) return figure;
+    if (!figure.subtitle.isEmpty()) figure.subtitle = (QStringList{figure.subtitle} + sampled).join(" · ");
+    Plot& plot = figure.plots.front();
+    // Rounding once costs at most the unit roundoff: 2^-(p) with p significant bits.
+    plot.references.push_back({Qt::Horizontal, bf16 ? 0x1p-8 : 0x1p-11, "unit roundoff u"});
+    QStringList parts;
+    for (const ShownSample& shown : samples) {
+        const auto p = profile(*shown.sample);
+        if (!shown.own() || !p) continue;
+        QString text = QString("%1: %2 after the embedding, %3 at layer %4")
+                           .arg(nameOf(*shown.run), brief(p->y.front()), brief(p->y.back()))
+                           .arg(p->depth);
+        if (const NamedArray* logits = arrayOf(*shown.sample, name + "_logits", 0)) {
+            QString value = QString("logits %1").arg(brief(logits->data.front()));
+            if (const NamedArray* e = arrayOf(*shown.sample, name + "_logits_error", 0);
+                e && std::isfinite(e->data.front()))
+                value += QString(" ± %1").arg(brief(e->data.front()));
+            // Errors accumulate from the embedding on, so the corner above it is usually free.
+            plot.chips.push_back({Chip::Edge::TopLeft, nameOf(*shown.run) + ' ' + value,
+                                  Role{Role::Kind::Run, shown.index, 0}});
+            text += ", " + value;
+        }
+        parts << text;
+    }
+    figure.summary = QString("%1 %2. %3").arg(figure.quantity, figure.subtitle, parts.join("; "));
+    return figure;
+}
+
+}  // namespace normscope::widgets

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/figures/panels/panel_registry.h"
+
+#include "core/base/error.h"
+#include "widgets/figures/panels/attention_panel.h"
+#include "widgets/figures/panels/gradient_map_panel.h"
+#include "widgets/figures/panels/gradients_panel.h"
+#include "widgets/figures/panels/growth_panel.h"
+#include "widgets/figures/panels/jacobian_panel.h"
+#include "widgets/figures/panels/mismatch_panel.h"
+#include "widgets/figures/panels/null_space_panel.h"
+#include "widgets/figures/panels/profile_panels.h"
+#include "widgets/figures/panels/residual_panel.h"
+#include "widgets/figures/panels/spectra_panel.h"
+#include "widgets/figures/panels/theta_panel.h"
+#include "widgets/figures/panels/tokens_panel.h"
+#include "widgets/figures/panels/training_panel.h"
+#include "widgets/figures/panels/updates_panel.h"
+#include "widgets/figures/parts/panel_text.h"
+#include "widgets/figures/parts/samples.h"
+
+namespace normscope::widgets {
+
+const std::vector<PanelInfo>& panels() {
+    static const std::vector<PanelInfo> all = {
+        growthPanel(),       //
+        gradientsPanel(),    //
+        jacobianPanel(),     //
+        trainingPanel(),     //
+        nullSpacePanel(),    //
+        thetaPanel(),        //
+        attentionPanel(),    //
+        tokensPanel(),       //
+        spectraPanel(),      //
+        mismatchPanel(),     //
+        residualPanel(),     //
+        updatesPanel(),      //
+        gradientMapPanel(),  //
+        lipschitzPanel(),    //
+        importancePanel(),   //
+        gatesPanel(),        //
+        weightsPanel(),      //
+        shiftPanel(),        //
+        pathsPanel(),
+    };
+    return all;
+}
+
+const PanelInfo& panelInfo(const std::string& id) {
+    std::string known;
+    for (const auto& panel : panels()) {
+        if (panel.id == id) return panel;
+        known += (known.empty() ? "" : ", ") + panel.id;
+    }
+    throw InputError("panel", "unknown id '" + id + "'", known);
+}
+
+namespace {
+
+/// The name at the first of them; the others are of the same value.
+void nameGhosts(Figure& figure, const QString& name) {
+    if (figure.plots.empty() || name.isEmpty()) return;
+    for (Curve& curve : figure.plots.front().curves)
+        if (curve.kind == LineKind::Ghost) {
+            curve.name = name;
+            curve.label_at_end = true;
+            return;
+        }
+}
+
+/// Small multiples too small to be legible are omitted, and the figure gives their number.
+void limitGrid(Figure& figure) {
+    constexpr std::size_t kMost = 24;
+    const std::size_t all = figure.plots.size();
+    if (!figure.side_by_side || !figure.shared_axes || all <= kMost) return;
+    figure.plots.resize(kMost);
+    figure.notes.push_back({QString("the first %1 of %2 plots").arg(kMost).arg(all)});
+}
+
+}  // namespace
+
+Figure buildPanel(const std::string& id, const PanelInput& input) {
+    Figure figure = panelInfo(id).build(input);
+    saySelected(figure, input, panelInfo(id).probes);
+    limitGrid(figure);
+    nameGhosts(figure, input.ghost_name);
+    for (const RunData* run : input.runs) figure.run_names << nameOf(*run);
+    return figure;
+}
+
+}  // namespace normscope::widgets

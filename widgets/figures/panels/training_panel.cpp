@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/figures/panels/training_panel.h"
+
+#include "core/session/outline.h"
+#include "core/train/verdict.h"
+#include "widgets/figures/parts/knob_flags.h"
+#include "widgets/figures/parts/panel_text.h"
+#include "widgets/figures/runs/fork_origin.h"
+#include "widgets/figures/runs/recipe_facts.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace normscope::widgets {
+
+namespace {
+
+constexpr double kStallShare = 1 - Verdict::kUnigramShare;  // a stalled loss stays within it of H₁, or above
+
+struct Quantity {
+    QString name, unit, formula;
+    Scale scale = Scale::Linear;
+};
+
+Quantity quantityOf(const std::string& id) {
+    if (id == "loss")
+        return {"loss", "nat", "mean cross-entropy of the step's batch, before the update; not smoothed"};
+    if (id == "grad_norm")
+        return {"gradient norm", "", "‖∂L/∂W‖₂ over all parameters, before clipping", Scale::Log};
+    if (id == "lr") return {"learning rate", "", "as the schedule gives it"};
+    if (id == "temperature") return {"softmax temperature τ", "", "scores are q·k / (τ·√d_h)"};
+    return {"throughput", "tokens/s", "tokens of the batch / wall time of the step"};
+}
+
+struct Floor {
+    const char* name;
+    double RunData::*value;
+};
+
+QString titleOf(const std::string& column) {
+    if (column == "grad_norm") return "Gradient norm";
+    if (column == "lr") return "Learning rate";
+    if (column == "temperature") return "Temperature";
+    if (column == "tokens_per_s") return "Throughput";
+    return "Loss";
+}
+
+constexpr Floor kFloors[] = {{"Uniform guess", &RunData::ln_vocab},
+                             {"Unigram entropy", &RunData::unigram_entropy},
+                             {"Entropy rate", &RunData::entropy_rate}};
+
+/// Each distinct floor once; with a run's name where the runs' sources differ.
+void addFloors(Plot& plot, const PanelInput& input) {
+    for (const Floor& floor : kFloors) {
+        std::vector<std::pair<double, QString>> distinct;
+        for (const RunData* run : input.runs) {
+            const double value = run->*floor.value;
+            const auto same = [value](const auto& entry) { return entry.first == value; };
+            if (std::isfinite(value) && std::none_of(distinct.begin(), distinct.end(), same))
+                distinct.emplace_back(value, nameOf(*run));
+        }
+        for (const auto& [value, run_name] : distinct) {
+            const QString label = QString("%1 %2").arg(floor.name, lossText(value));
+            plot.references.push_back(
+                {Qt::Horizontal, value, distinct.size() == 1 ? label : label + " (" + run_name + ')', true});
+        }
+    }
+}
+
+/// On a linear axis a loss that blew up would flatten every other curve.
+bool dwarfsFloors(const Plot& plot) {
+    constexpr double kBlownUp = 30;  // times the highest floor
+    double floor = 0, highest = 0;
+    for (const ReferenceLine& line : plot.references) floor = std::max(floor, line.value);
+    for (const Curve& curve : plot.curves)
+        for (const double loss : curve.y)
+            if (std::isfinite(loss)) highest = std::max(highest, loss);
+    return floor > 0 && highest > kBlownUp * floor;
+}
+
+EndMark endMark(const RunData& run) {
+    if (run.outcome.state == RunState::Diverged)
+        return {EndMark::Kind::Diverged, QString::fromStdString(run.outcome.text)};
+    if (run.outcome.state == RunState::Collapsed)
+        return {EndMark::Kind::Collapsed, QString("collapsed at step %1").arg(run.outcome.step)};
+    if (run.outcome.state == RunState::Stalled) return {EndMark::Kind::Stalled, "stalled"};
+    return {};
+}
+
+/// A point at the least and one at the largest value of each block of steps, up to the rows of an outline: no
+/// spike is lost.
+void addOverview(Curve& curve, const StepOverview& overview, const std::string& column, std::int64_t end) {
+    const auto found = std::find(overview.names.begin(), overview.names.end(), column);
+    if (found == overview.names.end()) return;
+    const auto at = static_cast<std::size_t>(found - overview.names.begin());
+    const auto add = [&](std::int64_t step, double value) {
+        curve.x.push_back(double(step));
+        curve.y.push_back(value);
+    };
+    for (std::size_t i = 0; i < overview.blocks() && overview.step[i] < end; ++i) {
+        add(overview.step[i], overview.low[at][i]);
+        if (overview.high[at][i] > overview.low[at][i]) add(overview.step[i], overview.high[at][i]);
+    }
+}
+
+Curve curveOf(const RunData& run, int index, const std::string& column) {
+    Curve curve;
+    curve.name = nameOf(run);
+    curve.role = {Role::Kind::Run, index, 0};
+    if (const auto* values = run.steps.find(column)) {
+        if (run.unread && run.unread->overview && run.steps.rows() > 0)
+            addOverview(curve, *run.unread->overview, column, run.steps.step.front());
+        curve.x.insert(curve.x.end(), run.steps.step.begin(), run.steps.step.end());
+        curve.y.insert(curve.y.end(), values->begin(), values->end());
+    }
+    return curve;
+}
+
+/// Only the steps at which the held-out loss was measured, as dots: a line between distant points would look
+/// like a second training loss.
+Curve validationOf(const RunData& run, int index) {
+    const Curve all = curveOf(run, index, "val_loss");
+    Curve taken;
+    taken.name = all.name + " held-out";
+    taken.role = all.role;
+    taken.markers = true;
+    taken.line = false;
+    taken.label_at_end = false;
+    for (std::size_t i = 0; i < all.y.size(); ++i)
+        if (!std::isnan(all.y[i])) {
+            taken.x.push_back(all.x[i]);
+            taken.y.push_back(all.y[i]);
+        }
+    return taken;
+}
+
+/// What a fork has from its parent is the parent's curve: its own begins at the last point of both.
+void beginAtFork(Curve& curve, const std::optional<ForkOrigin>& origin) {
+    if (!origin) return;
+    curve.branch = Branch{double(origin->last_shared), origin->text};
+    if (!origin->parent_drawn) return;
+    if (curve.x.empty()) return;
+    const auto own = std::lower_bound(curve.x.begin(), curve.x.end() - 1, curve.branch->x) - curve.x.begin();
+    curve.x.erase(curve.x.begin(), curve.x.begin() + own);
+    curve.y.erase(curve.y.begin(), curve.y.begin() + own);
+}
+
+/// Before the first step no curve sets the range of the axes.
+void rangeBeforeTraining(Plot& plot, const PanelInput& input) {
+    std::int64_t steps = 1;
+    for (const RunData* run : input.runs) steps = std::max(steps, recipeFacts(run->recipe).steps.value_or(1));
+    plot.x.range = {0.0, double(steps)};
+    double low = std::numeric_limits<double>::infinity(), high = 0;
+    for (const ReferenceLine& floor : plot.references) {
+        low = std::min(low, floor.value);
+        high = std::max(high, floor.value);
+    }
+    if (low <= high) plot.y.range = {0.9 * low, 1.1 * high};
+    if (!input.hint.isEmpty()) plot.chips.push_back({Chip::Edge::Middle, input.hint, {}});
+}
+
+/// The last finite value and its step.
+QString spoken(const Curve& curve, const EndMark& end) {
+    for (std::size_t i = curve.y.size(); i-- > 0;)
+        if (std::isfinite(curve.y[i])) {
+            const QString text = QString("%1 %2 at step %3")
+                                     .arg(curve.name, numberText(curve.y[i], 3))
+                                     .arg(std::int64_t(curve.x[i]));
+            return end.kind == EndMark::Kind::None       ? text
+                   : end.kind == EndMark::Kind::Diverged ? text + ", diverged: " + end.label
+                                                         : text + ", " + end.label;
+        }
+    return curve.name + ": no finite value";
+}
+
+}  // namespace
+
+PanelInfo trainingPanel() {
+    return {"training",
+            "Loss",
+            {},
+            {{"quantity", "Quantity", {"loss", "grad_norm", "lr", "temperature", "tokens_per_s"}},
+             {"validation", "Held-out", {"on", "off"}},
+             {"knobs", "Knob changes", {"on", "off"}}},
+            &buildTraining,
+            true,
+            true};
+}
+
+Figure buildTraining(const PanelInput& input) {
+    const PanelInfo panel = trainingPanel();
+    const PanelOptions options = resolveOptions(panel, input.options);
+    const std::string& column = options.at("quantity");
+    const bool loss = column == "loss";
+    const Quantity quantity = quantityOf(column);
+
+    Figure figure = startFigure(panel);
+    figure.title = titleOf(column);
+    figure.quantity = quantity.name;
+    figure.unit = quantity.unit;
+    figure.quantity_in_header = true;
+    figure.formula = quantity.formula;
+    if (loss) {
+        figure.formula +=
+            "\nfloors: uniform guess ln V, unigram entropy H₁ = −Σ p·ln p over single tokens, entropy rate "
+            "of "
+            "the source";
+        figure.source = "Emadi, Section 7 (training dynamics)";
+    }
+    if (input.runs.empty()) {
+        figure.empty_text = "No run to show";
+        figure.summary = figure.title + ": nothing to show";
+        return figure;
+    }
+
+    Plot plot;
+    QStringList parts, missing;
+    double last_step = 0;
+    const auto origins = forkOrigins(input.runs, column);
+    for (std::size_t i = 0; i < input.runs.size(); ++i) {
+        const RunData& run = *input.runs[i];
+        Curve curve = curveOf(run, int(i), column);
+        if (curve.y.empty()) {
+            missing << nameOf(run);
+            continue;
+        }
+        beginAtFork(curve, origins[i]);
+        if (options.at("knobs") == "on") {
+            const bool cut = origins[i] && origins[i]->parent_drawn;
+            addKnobFlags(plot, run, int(i), cut ? curve.branch->x + 1 : 0);
+        }
+        if (loss) {
+            curve.end = endMark(run);
+            const double floor = run.unigram_entropy;
+            if (curve.end.kind == EndMark::Kind::Stalled && std::isfinite(floor))
+                plot.plateaus.push_back(
+                    {floor * (1 - kStallShare), floor * (1 + kStallShare), "", curve.role});
+        }
+        last_step = std::max(last_step, curve.x.back());
+        if (loss) curve.end_value = lossText(curve.y.back());
+        curve.markers = curve.x.size() == 1;  // one step has no line
+        parts << spoken(curve, curve.end);
+        plot.curves.push_back(std::move(curve));
+        if (loss && options.at("validation") == "on")
+            if (Curve held_out = validationOf(run, int(i)); !held_out.x.empty()) {
+                beginAtFork(held_out, origins[i]);
+                held_out.branch.reset();  // one ring a run
+                plot.curves.push_back(std::move(held_out));
+            }
+    }
+    plot.x.label = "step";
+    plot.x.integers = true;
+    plot.x.scale = Scale::Log1p;
+    plot.y.label = quantity.name;
+    plot.y.unit = quantity.unit;
+    plot.y.scale = quantity.scale;
+    if (loss) addFloors(plot, input);
+    if (loss && dwarfsFloors(plot)) plot.y.scale = Scale::Log;
+    if (plot.curves.empty()) {
+        if (!loss) {
+            figure.empty_text = "No step taken yet";
+            figure.summary = figure.title + ": no step taken yet";
+            return figure;
+        }
+        figure.subtitle = "at step 0";
+        rangeBeforeTraining(plot, input);
+        for (const ReferenceLine& floor : plot.references) parts << floor.label;
+        figure.summary = "Before training; floors: " + parts.join(", ");
+    } else {
+        for (const QString& name : missing)
+            plot.chips.push_back({Chip::Edge::BottomLeft, name + ": no step taken yet", {}});
+        if (!input.exploring && input.step >= 0 && double(input.step) < last_step)
+            plot.references.push_back({Qt::Vertical, double(input.step), QString("step %1").arg(input.step)});
+        figure.subtitle = QString("to step %1").arg(std::int64_t(last_step));
+        figure.summary = QString("%1: %2").arg(quantity.name, parts.join("; "));
+        if (const QString changes = spokenFlags(plot); !changes.isEmpty())
+            figure.summary += "; knob changes: " + changes;
+    }
+    figure.plots = {std::move(plot)};
+    return figure;
+}
+
+}  // namespace normscope::widgets

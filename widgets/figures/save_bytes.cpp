@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/figures/save_bytes.h"
+
+#include "core/base/error.h"
+
+#include <QSaveFile>
+
+namespace normscope::widgets {
+
+void saveBytes(const QString& path, const QByteArray& bytes) {
+    QSaveFile file(path);
+    // flush() separately: commit() alone misses a write that fails while the file is being closed.
+    const bool saved =
+        file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.flush() && file.commit();
+    if (!saved)
+        throw SystemError(QStringLiteral("%1: cannot write: %2").arg(path, file.errorString()).toStdString());
+}
+
+}  // namespace normscope::widgets

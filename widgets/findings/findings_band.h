@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/findings/findings_column.h"
+
+class QHBoxLayout;
+class QLabel;
+
+namespace normscope::app {
+
+class GroupKey;
+class Lab;
+class RemedyBox;
+class StoryButtons;
+
+/// The band above the plots, of fixed height: a column for as many of the runs as fit, the selected one among
+/// them, with its numbers at the shown step or, where it failed, its headline; of groups of seeds the median
+/// of their losses, their range and outcomes. At the right what to try with a failed run, else the key of
+/// groups, else the stories. Updated a few times a second.
+class FindingsBand : public QWidget {
+    Q_OBJECT
+  public:
+    static constexpr int kHeight = 80;
+
+    explicit FindingsBand(Lab& lab, QWidget* parent = nullptr);
+    const std::vector<FindingsColumn*>& columns() const { return columns_; }
+    /// The text of each column, plain text.
+    QStringList texts() const;
+    RemedyBox* remedies() const { return remedies_; }
+    StoryButtons* stories() const { return stories_; }
+    const GroupKey* key() const { return key_; }
+    /// "5 more"; empty where every run has a column.
+    QString more() const;
+    /// For StoryButtons.
+    void setStories(const QStringList& names, const QStringList& titles, const QString& caption);
+    /// What does not fit is skipped: the band does not widen the window.
+    QSize minimumSizeHint() const override { return {0, kHeight}; }
+
+  Q_SIGNALS:
+    void storyChosen(const QString& name);
+
+  protected:
+    void resizeEvent(QResizeEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+
+  private:
+    void refresh();
+    std::vector<ColumnContent> contents(int space) const;
+    void setColumns(const std::vector<ColumnContent>& contents, int space);
+    QString namesExcept(const std::vector<ColumnContent>& shown) const;
+    QWidget* right() const;
+
+    Lab& lab_;
+    QHBoxLayout* layout_;
+    std::vector<FindingsColumn*> columns_;
+    QLabel* more_;
+    RemedyBox* remedies_;
+    GroupKey* key_;
+    StoryButtons* stories_;
+};
+
+}  // namespace normscope::app

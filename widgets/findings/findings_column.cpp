@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/findings/findings_column.h"
+
+#include "widgets/common/text_size.h"
+#include "widgets/plots/colour_map.h"
+#include "widgets/plots/glyph.h"
+#include "widgets/plots/palette_theme.h"
+
+#include <QHelpEvent>
+#include <QLabel>
+#include <QPainter>
+#include <QTextDocument>
+#include <QTextDocumentFragment>
+#include <QToolTip>
+#include <algorithm>
+
+namespace normscope::app {
+
+namespace {
+
+constexpr int kRule = 3, kIndent = 12;  // px, the rule and the left edge of the texts
+constexpr int kGap = 8, kUnitGap = 4;   // between numbers, before a unit
+constexpr int kLeastCell = 76;          // "loss, step 888" does not shift its neighbours
+constexpr int kSmall = 11, kText = 12, kTitle = 14, kNumber = 20;
+constexpr int kNumberTop = 14, kCaptionTop = 41, kNoteTop = 56, kLine = 15;
+constexpr int kGlyph = 10, kGlyphPitch = 13, kWordGap = 4;
+constexpr int kLeastGroup = 122;  // groups form even columns
+constexpr std::size_t kMostGlyphs = 6;
+constexpr int kMostName = 220;  // px, before it is elided
+
+QFont semibold(const QFont& font, int px) {
+    QFont made = sized(font, px);
+    made.setWeight(QFont::DemiBold);
+    return made;
+}
+
+int widthIn(const QFont& font, const QString& text) {
+    return text.isEmpty() ? 0 : QFontMetrics(font).horizontalAdvance(text) + 1;
+}
+
+int valueWidth(const BandNumber& number, const QFont& font) {
+    const int unit = widthIn(sized(font, kSmall), number.unit);
+    return widthIn(semibold(font, kNumber), number.value) + (unit > 0 ? kUnitGap + unit : 0);
+}
+
+int cellWidth(const BandNumber& number, const QFont& font) {
+    const QFont small = sized(font, kSmall);
+    return std::max(
+        {kLeastCell, valueWidth(number, font), widthIn(small, number.caption), widthIn(small, number.note)});
+}
+
+/// One of each number, left to right, also of those that the column is too narrow for.
+std::vector<QRect> cells(const ColumnContent& content, const QFont& font) {
+    std::vector<QRect> all;
+    int left = kIndent;
+    for (const BandNumber& number : content.numbers) {
+        all.emplace_back(left, kNumberTop, cellWidth(number, font), kNoteTop + kLine - kNumberTop);
+        left += all.back().width() + kGap;
+    }
+    return all;
+}
+
+/// One a run while they are few, else one of each kind.
+std::vector<RunState> glyphsOf(const ColumnContent& content) {
+    std::vector<RunState> states = content.outcomes;
+    if (states.size() <= kMostGlyphs) return states;
+    std::sort(states.begin(), states.end());
+    states.erase(std::unique(states.begin(), states.end()), states.end());
+    return states;
+}
+
+bool isFailure(RunState state) {
+    return state == RunState::Diverged || state == RunState::Collapsed || state == RunState::Stalled ||
+           state == RunState::Failed;
+}
+
+QFont outcomeFont(const ColumnContent& content, const QFont& font) {
+    return std::any_of(content.outcomes.begin(), content.outcomes.end(), isFailure) ? semibold(font, kSmall)
+                                                                                    : sized(font, kSmall);
+}
+
+}  // namespace
+
+FindingsColumn::FindingsColumn(QWidget* parent) : QWidget(parent), headline_(new QLabel(this)) {
+    headline_->setWordWrap(true);
+    headline_->setTextFormat(Qt::RichText);
+    headline_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    headline_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    headline_->hide();
+}
+
+int FindingsColumn::widthOf(const ColumnContent& content, const QFont& font) {
+    if (!content.headline.title.empty()) return kHeadlineWidth;
+    const auto all = cells(content, font);
+    const int numbers = all.empty() ? 0 : all.back().right() + 1;
+    const int outcomes =
+        content.outcomes.empty()
+            ? 0
+            : std::max(kLeastGroup, kIndent + static_cast<int>(glyphsOf(content).size()) * kGlyphPitch +
+                                        kWordGap + widthIn(outcomeFont(content, font), content.outcome));
+    const int name = std::min(kMostName, widthIn(semibold(font, kSmall), content.name));
+    return std::max({numbers, outcomes, kIndent + name});
+}
+
+void FindingsColumn::setContent(const ColumnContent& content) {
+    if (content == content_) return;
+    content_ = content;
+    QStringList description;
+    for (const BandNumber& number : content.numbers)
+        description
+            << QStringList{number.caption, number.value, number.unit, number.note}.join(u' ').simplified();
+    if (!content.outcome.isEmpty()) description << content.outcome;
+    fitHeadline();
+    if (!headline_->isHidden()) description = {text()};
+    if (!content.findings.isEmpty()) description << content.findings.split(u'\n');
+    setAccessibleName(content.name);
+    setAccessibleDescription(description.join(QStringLiteral(". ")));
+    update();
+}
+
+QColor FindingsColumn::nameColour() const {
+    return widgets::readable(widgets::themeOf(palette()).run(content_.hue),
+                             palette().color(QPalette::Window));
+}
+
+QString FindingsColumn::text() const {
+    if (!headline_->isHidden()) return QTextDocumentFragment::fromHtml(headline_->text()).toPlainText();
+    QStringList lines{content_.name};
+    for (const BandNumber& number : content_.numbers)
+        lines << QStringList{number.value, number.unit, number.caption, number.note}.join(u' ').simplified();
+    lines << content_.outcome;
+    lines.removeAll(QString());
+    return lines.join(u'\n');
+}
+
+QString FindingsColumn::tipAt(const QPoint& at) const {
+    QString tip = content_.name;
+    const auto all = cells(content_, font());
+    for (std::size_t i = 0; i < all.size() && headline_->isHidden(); ++i)
+        if (all[i].contains(at)) tip = content_.numbers[i].tip;
+    return content_.findings.isEmpty() ? tip : tip + QStringLiteral("\n\n") + content_.findings;
+}
+
+/// As many of the headline's sentences as fit.
+void FindingsColumn::fitHeadline() {
+    const Headline& shown = content_.headline;
+    headline_->setVisible(!shown.title.empty());
+    if (shown.title.empty()) return;
+    headline_->setGeometry(kIndent, 0, width() - kIndent, height());
+    QTextDocument page;
+    page.setDefaultFont(headline_->font());
+    page.setDocumentMargin(0);
+    page.setTextWidth(headline_->width());
+    QString html;
+    using Sentences = std::vector<std::string>;
+    for (const Sentences& sentences :
+         {Sentences{shown.measured, shown.began, shown.gradient}, Sentences{shown.measured, shown.began},
+          Sentences{shown.measured, shown.brief}, Sentences{shown.measured}, Sentences{}}) {
+        QStringList some;
+        for (const std::string& sentence : sentences)
+            if (!sentence.empty()) some << QString::fromStdString(sentence);
+        html = QStringLiteral(
+                   "<div style='font-size: %1px; font-weight: 600'>%2</div>"
+                   "<div style='font-size: %3px'><b style='color: %4'>%5</b> %6</div>")
+                   .arg(kTitle)
+                   .arg(QString::fromStdString(shown.title).toHtmlEscaped())
+                   .arg(kText)
+                   .arg(nameColour().name(), content_.name.toHtmlEscaped(),
+                        some.join(QStringLiteral(". ")).toHtmlEscaped());
+        page.setHtml(html);
+        if (page.size().height() <= headline_->height()) break;
+    }
+    headline_->setText(html);
+}
+
+bool FindingsColumn::event(QEvent* event) {
+    if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+    const auto* help = static_cast<QHelpEvent*>(event);
+    QToolTip::showText(help->globalPos(), tipAt(help->pos()), this);
+    return true;
+}
+
+void FindingsColumn::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) fitHeadline();
+}
+
+void FindingsColumn::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    fitHeadline();
+}
+
+void FindingsColumn::paintEvent(QPaintEvent*) {
+    const widgets::Theme theme = widgets::themeOf(palette());
+    QPainter painter(this);
+    painter.fillRect(0, 2, kRule, height() - 4, theme.run(content_.hue));
+    if (!headline_->isHidden()) return;
+    painter.setFont(semibold(font(), kSmall));
+    painter.setPen(nameColour());
+    painter.drawText(QRect(kIndent, 0, width() - kIndent, kLine), Qt::AlignLeft | Qt::AlignVCenter,
+                     painter.fontMetrics().elidedText(content_.name, Qt::ElideRight, width() - kIndent));
+    const auto all = cells(content_, font());
+    for (std::size_t i = 0; i < all.size() && all[i].right() < width(); ++i)
+        paintNumber(painter, content_.numbers[i], all[i]);
+    if (!content_.outcome.isEmpty()) paintOutcomes(painter);
+}
+
+void FindingsColumn::paintNumber(QPainter& painter, const BandNumber& number, const QRect& cell) const {
+    const widgets::Theme theme = widgets::themeOf(palette());
+    const QFont large = semibold(font(), kNumber), small = sized(font(), kSmall);
+    const int baseline = cell.top() + QFontMetrics(large).ascent();
+    painter.setFont(large);
+    painter.setPen(number.draft ? theme.muted : theme.text);
+    painter.drawText(cell.left(), baseline, number.value);
+    painter.setFont(small);
+    painter.setPen(theme.muted);
+    painter.drawText(cell.left() + widthIn(large, number.value) + kUnitGap, baseline, number.unit);
+    const int ascent = QFontMetrics(small).ascent();
+    painter.drawText(cell.left(), kCaptionTop + ascent, number.caption);
+    painter.drawText(cell.left(), kNoteTop + ascent, number.note);
+}
+
+void FindingsColumn::paintOutcomes(QPainter& painter) const {
+    const widgets::Theme theme = widgets::themeOf(palette());
+    int left = kIndent;
+    for (const RunState state : glyphsOf(content_)) {
+        widgets::paintGlyph(painter, QRectF(left, kNoteTop + 2, kGlyph, kGlyph), widgets::outcomeGlyph(state),
+                            theme.text);
+        left += kGlyphPitch;
+    }
+    painter.setFont(outcomeFont(content_, font()));
+    painter.setPen(theme.text);
+    painter.drawText(left + kWordGap, kNoteTop + painter.fontMetrics().ascent(), content_.outcome);
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/findings/group_key.h"
+
+#include "app/lab/lab.h"
+#include "widgets/common/text_size.h"
+#include "widgets/findings/group_summary.h"
+#include "widgets/plots/palette_theme.h"
+
+#include <QPainter>
+#include <algorithm>
+
+namespace normscope::app {
+
+namespace {
+
+constexpr int kSmall = 11, kText = 12, kLine = 20;  // px
+constexpr int kSwatch = 22;                         // the line and its band, with the gap after it
+
+QFont fontOf(const QFont& font, qsizetype line) {
+    QFont made = sized(font, line == 1 ? kText : kSmall);
+    if (line == 1) made.setWeight(QFont::DemiBold);
+    return made;
+}
+
+}  // namespace
+
+GroupKey::GroupKey(QWidget* parent) : QWidget(parent) {
+    setObjectName(QStringLiteral("groupKey"));
+    setAccessibleName(tr("Groups of runs"));
+    setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Preferred);
+}
+
+void GroupKey::describe(const Lab& lab) {
+    const QStringList lines{groupTotal(lab), outcomeTotal(lab),
+                            tr("median of %1, band from min to max").arg(lab.groups().members())};
+    if (lines == lines_) return;
+    lines_ = lines;
+    setAccessibleDescription(lines_.join(QStringLiteral(". ")));
+    updateGeometry();
+    update();
+}
+
+QSize GroupKey::sizeHint() const {
+    int width = 0;
+    for (qsizetype i = 0; i < lines_.size(); ++i)
+        width = std::max(
+            width, QFontMetrics(fontOf(font(), i)).horizontalAdvance(lines_[i]) + (i == 2 ? kSwatch : 0));
+    return {width + 2, 3 * kLine};
+}
+
+void GroupKey::paintEvent(QPaintEvent*) {
+    const widgets::Theme theme = widgets::themeOf(palette());
+    QPainter painter(this);
+    const int top = (height() - 3 * kLine) / 2;
+    for (qsizetype i = 0; i < lines_.size(); ++i) {
+        painter.setFont(fontOf(font(), i));
+        painter.setPen(i == 1 ? theme.text : theme.muted);
+        const int left = i == 2 ? kSwatch : 0;
+        painter.drawText(QRect(left, top + static_cast<int>(i) * kLine, width() - left, kLine),
+                         Qt::AlignLeft | Qt::AlignVCenter, lines_[i]);
+    }
+    const QRect swatch(0, top + 2 * kLine + 5, kSwatch - 6, kLine - 10);
+    painter.fillRect(swatch, theme.neutral);
+    painter.fillRect(swatch.left(), swatch.center().y(), swatch.width(), 2, theme.text);
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/findings/remedy_button.h"
+
+#include "core/findings/number.h"
+#include "widgets/plots/glyph.h"
+#include "widgets/plots/palette_theme.h"
+
+#include <QEvent>
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+namespace normscope::app {
+
+namespace {
+
+constexpr int kPad = 6, kPlotWidth = 44, kPlotHeight = 28, kText = 12, kSmall = 11;
+constexpr double kLowest = -4, kHighest = 1;  // log₁₀ of the plot's range
+
+QFont sized(QFont font, int pixels, bool bold) {
+    font.setPixelSize(pixels);
+    font.setBold(bold);
+    return font;
+}
+
+}  // namespace
+
+RemedyButton::RemedyButton(QWidget* parent) : QAbstractButton(parent) {
+    setAttribute(Qt::WA_Hover);
+    setFocusPolicy(Qt::TabFocus);
+    setFixedHeight(kHeight);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+}
+
+QString RemedyButton::resultText() const {
+    return tr("%1 · loss %2")
+        .arg(QString::fromStdString(number(draft_.gradient)), QString::fromStdString(number(draft_.loss, 3)));
+}
+
+void RemedyButton::setRemedy(int rank, const QString& name, const QString& sentence, const DraftResult& draft,
+                             const FirstSteps& failed, int run) {
+    rank_ = rank;
+    run_ = run;
+    draft_ = draft;
+    failed_ = failed;
+    setText(name);
+    const QString result =
+        tr("draft of %1 steps: gradient, first ÷ last layer %2, loss %3 nat (last 4 steps)")
+            .arg(draft.first.loss.size())
+            .arg(QString::fromStdString(number(draft.gradient)),
+                 QString::fromStdString(number(draft.loss, 3)));
+    setAccessibleName(tr("Remedy %1: %2").arg(rank).arg(name));
+    setAccessibleDescription(sentence + QStringLiteral("; ") + result);
+    setToolTip(sentence + u'\n' + result + u'\n' + tr("Press: train it as a further run"));
+    update();
+}
+
+QSize RemedyButton::sizeHint() const {
+    return {165, kHeight};
+}
+
+QPolygonF RemedyButton::polyline(const std::vector<double>& values, std::size_t steps, const QRectF& box) {
+    QPolygonF line;
+    const double last = static_cast<double>(std::max<std::size_t>(steps, 2) - 1);
+    for (std::size_t i = 0; i < values.size() && i < steps; ++i) {
+        if (!std::isfinite(values[i])) continue;
+        const double y = std::clamp(values[i] > 0 ? std::log10(values[i]) : kLowest, kLowest, kHighest);
+        line << QPointF(box.left() + box.width() * static_cast<double>(i) / last,
+                        box.bottom() - box.height() * (y - kLowest) / (kHighest - kLowest));
+    }
+    return line;
+}
+
+bool RemedyButton::event(QEvent* event) {
+    if (widgets::keepsSpace(this, event)) {
+        event->accept();
+        return true;
+    }
+    return QAbstractButton::event(event);
+}
+
+void RemedyButton::paintEvent(QPaintEvent*) {
+    const widgets::Theme theme = widgets::themeOf(palette());
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const QRectF frame = QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5);
+    painter.setPen(QPen(hasFocus() || underMouse() ? theme.text : theme.grid, hasFocus() ? 2 : 1));
+    painter.setBrush(isDown() ? theme.grid : theme.background);
+    painter.drawRoundedRect(frame, 6, 6);
+
+    const QRectF plot(kPad, (height() - kPlotHeight) / 2.0, kPlotWidth, kPlotHeight);
+    const std::size_t steps = std::max(draft_.first.gradient.size(), failed_.gradient.size());
+    painter.setBrush(Qt::NoBrush);
+    QPen dashed(theme.run(run_), 1);
+    dashed.setDashPattern({3, 2});
+    painter.setPen(dashed);
+    painter.drawPolyline(polyline(failed_.gradient, steps, plot));
+    painter.setPen(QPen(theme.text, 2));
+    painter.drawPolyline(polyline(draft_.first.gradient, steps, plot));
+
+    const int left = kPad + kPlotWidth + 6;
+    const QFont heavy = sized(font(), kText, true), small = sized(font(), kSmall, false);
+    painter.setFont(small);
+    painter.setPen(theme.muted);
+    const QRect first(left, 3, width() - left - 2, height() / 2 - 3),
+        second(left, height() / 2, first.width(), 15);
+    painter.drawText(first, Qt::AlignVCenter | Qt::AlignLeft, QString::number(rank_));
+    painter.drawText(second, Qt::AlignVCenter | Qt::AlignLeft, resultText());
+    painter.setFont(heavy);
+    painter.setPen(theme.text);
+    painter.drawText(first.adjusted(12, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                     painter.fontMetrics().elidedText(text(), Qt::ElideRight, first.width() - 12));
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/findings/run_numbers.h"
+
+#include "widgets/figures/panels/gradients_panel.h"
+#include "widgets/figures/parts/panel_text.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace normscope::app {
+
+namespace {
+
+using widgets::PanelInput;
+using widgets::ShownSample;
+
+QString text(const char* source) {
+    return QCoreApplication::translate("RunNumbers", source);
+}
+
+/// Two digits, or one after the point from 1 on: "0.34", "4.9", "18.0", "5.9×10⁻⁷".
+QString shortText(double value) {
+    const double size = std::abs(value);
+    return size >= 0.995 && size < 1000 ? QString::number(value, 'f', size < 99.95 ? 1 : 0)
+                                        : widgets::numberText(value, 2);
+}
+
+QString withError(double value, const std::vector<double>& errors, std::size_t at) {
+    const QString exact = widgets::numberText(value);
+    return at < errors.size() && std::isfinite(errors[at])
+               ? text("%1 ± %2").arg(exact, widgets::numberText(errors[at], 2))
+               : exact;
+}
+
+/// The shown step of a run: its newest where none is scrubbed to; nullopt before its training.
+std::optional<std::int64_t> shownStep(const PanelInput& input, const RunData& run) {
+    if (input.shownStep() != std::numeric_limits<std::int64_t>::max()) return input.shownStep();
+    if (run.steps.rows() == 0) return std::nullopt;
+    return run.steps.step.back();
+}
+
+BandNumber missing(const QString& caption, const QString& what, const QString& why) {
+    return {QStringLiteral("–"), {}, caption, {}, text("%1: %2").arg(what, why)};
+}
+
+/// The run's own sample that a panel of this input shows.
+std::optional<ShownSample> sampleOf(const PanelInput& input, std::size_t run, const std::string& probe) {
+    for (const ShownSample& shown : widgets::shownSamples(input, probe))
+        if (shown.own() && shown.index == static_cast<int>(run)) return shown;
+    return std::nullopt;
+}
+
+/// What the numbers of samples have in common.
+void place(BandNumber& number, const PanelInput& input, const ShownSample& shown) {
+    const std::int64_t step = shown.sample->step;
+    if (shownStep(input, *shown.run) != step) number.note = text("at step %1").arg(step);
+    number.draft = shown.kind == widgets::LineKind::Draft;
+    if (number.draft)
+        number.tip += u'\n' + text("A first estimate, on part of the batch or of the knobs before");
+}
+
+/// Before training: that of the sample of the gradients.
+BandNumber heldOutLoss(const PanelInput& input, std::size_t run) {
+    const QString caption = text("held-out loss");
+    const auto shown = sampleOf(input, run, "gradients");
+    const auto loss = shown ? heldOutLossOf(*shown->sample) : std::nullopt;
+    if (!loss) return missing(caption, text("Loss"), widgets::whyMissing(input, run, "gradients"));
+    const NamedArray* error = shown->sample->find("loss_error");
+    BandNumber number{
+        widgets::lossText(*loss),
+        text("nat"),
+        caption,
+        {},
+        text("Loss at step %1: %2 nat\nMean cross-entropy of the held-out batch; ± over its sequences")
+            .arg(shown->sample->step)
+            .arg(error ? withError(*loss, error->data, 0) : widgets::numberText(*loss))};
+    place(number, input, *shown);
+    return number;
+}
+
+BandNumber loss(const PanelInput& input, std::size_t index) {
+    const RunData& run = *input.runs[index];
+    const QString what = text("Loss");
+    const auto step = shownStep(input, run);
+    if (input.exploring || !step || run.steps.rows() == 0) return heldOutLoss(input, index);
+    const QString caption = text("loss, step %1").arg(*step);
+    const auto value = lossAt(run, *step);
+    const std::int64_t last = run.steps.step.back();
+    if (!value)
+        return missing(caption, what,
+                       run.unread     ? text("not read from the file yet")
+                       : *step > last ? text("the run has no step after %1").arg(last)
+                                      : text("step %1 is not recorded").arg(*step));
+    const QString tip =
+        text("Loss at step %1: %2 nat\nMean cross-entropy of the step's training batch, before the update");
+    return {
+        widgets::lossText(*value), text("nat"), caption, {}, tip.arg(*step).arg(widgets::numberText(*value))};
+}
+
+/// "layer 12" of the recipe, for a number without a sample.
+QString lastLayer(const RunData& run) {
+    const Recipe* recipe = run.recipe.get();
+    return recipe ? QString::number(recipe->stack.depth) : text("last");
+}
+
+BandNumber rms(const PanelInput& input, std::size_t run) {
+    const QString caption = text("RMS, layer %1"), what = text("RMS of the hidden state");
+    const auto shown = sampleOf(input, run, "growth");
+    const auto profile = shown ? widgets::hiddenProfile(*shown->sample, "rms") : std::nullopt;
+    if (!profile)
+        return missing(caption.arg(lastLayer(*input.runs[run])), what,
+                       widgets::whyMissing(input, run, "growth"));
+    const std::size_t last = profile->y.size() - 1;
+    BandNumber number{
+        shortText(profile->y[last]),
+        {},
+        caption.arg(profile->depth),
+        {},
+        text("%1 after layer %2 at step %3: %4\nHeld-out batch, all tokens; ± over its sequences")
+            .arg(what)
+            .arg(profile->depth)
+            .arg(shown->sample->step)
+            .arg(withError(profile->y[last], profile->error, last))};
+    place(number, input, *shown);
+    return number;
+}
+
+BandNumber gradient(const PanelInput& input, std::size_t run) {
+    const QString caption = text("gradient, layer 1 ÷ %1"), what = text("Gradient ratio");
+    const auto shown = sampleOf(input, run, "gradients");
+    const auto profile = shown ? widgets::gradientProfile(*shown->sample, "hidden") : std::nullopt;
+    if (!profile)
+        return missing(caption.arg(lastLayer(*input.runs[run])), what,
+                       widgets::whyMissing(input, run, "gradients"));
+    const auto ratio = widgets::gradientRatio(*shown->sample);
+    if (!ratio) return missing(caption.arg(profile->depth), what, text("a stack of one layer has none"));
+    if (std::isnan(*ratio) && !shown->sample->only().empty())
+        return missing(caption.arg(profile->depth), what,
+                       text("only %1 are measured").arg(QString::fromStdString(shown->sample->only())));
+    const std::size_t last = profile->y.size() - 1;
+    BandNumber number{shortText(*ratio),
+                      {},
+                      caption.arg(profile->depth),
+                      {},
+                      text("‖∂L/∂h‖, layer 1 ÷ %1 at step %2: %3\n%4 after layer 1, %5 after layer %1\n"
+                           "Held-out batch, all tokens; ± over its sequences")
+                          .arg(profile->depth)
+                          .arg(shown->sample->step)
+                          .arg(widgets::numberText(*ratio), withError(profile->y[2], profile->error, 2),
+                               withError(profile->y[last], profile->error, last))};
+    place(number, input, *shown);
+    return number;
+}
+
+}  // namespace
+
+std::optional<double> lossAt(const RunData& run, std::int64_t step) {
+    const auto& steps = run.steps.step;
+    const std::vector<double>* losses = run.steps.find("loss");
+    const auto at = std::lower_bound(steps.begin(), steps.end(), step);
+    if (!losses || at == steps.end() || *at != step) return std::nullopt;
+    return (*losses)[static_cast<std::size_t>(at - steps.begin())];
+}
+
+std::optional<double> heldOutLossOf(const ProbeResult& sample) {
+    const NamedArray* loss = sample.find("loss");
+    if (!loss || loss->data.size() != 1) return std::nullopt;
+    return loss->data[0];
+}
+
+std::vector<BandNumber> runNumbers(const PanelInput& growth, const PanelInput& gradients, std::size_t run) {
+    return {loss(gradients, run), rms(growth, run), gradient(gradients, run)};
+}
+
+}  // namespace normscope::app

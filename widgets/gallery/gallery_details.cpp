@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/gallery/gallery_details.h"
+
+#include "app/lab/studies/gallery_runs.h"
+#include "widgets/gallery/gallery_measures.h"
+#include "widgets/gallery/gallery_texts.h"
+#include "widgets/plots/glyph.h"
+
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+
+namespace normscope::app {
+
+namespace {
+
+QLabel* label(QWidget* parent, const char* name, int px) {
+    auto* made = new QLabel(parent);
+    made->setObjectName(QLatin1String(name));
+    QFont font = made->font();
+    font.setPixelSize(px);
+    made->setFont(font);
+    made->setTextFormat(Qt::PlainText);
+    made->setWordWrap(true);
+    return made;
+}
+
+/// With the focus Space presses it rather than starting a run.
+class Button : public QPushButton {
+  public:
+    using QPushButton::QPushButton;
+
+  protected:
+    bool event(QEvent* event) override {
+        if (!widgets::keepsSpace(this, event)) return QPushButton::event(event);
+        event->accept();
+        return true;
+    }
+};
+
+QPushButton* button(QWidget* parent, const char* name) {
+    auto* made = new Button(parent);
+    made->setObjectName(QLatin1String(name));
+    made->setAutoDefault(false);
+    return made;
+}
+
+/// A line; empty: it takes no space.
+void say(QLabel* label, const QString& line) {
+    label->setText(line);
+    label->setVisible(!line.isEmpty());
+}
+
+}  // namespace
+
+GalleryDetails::GalleryDetails(GalleryRuns& runs, QWidget* parent)
+    : QWidget(parent),
+      runs_(runs),
+      title_(label(this, "galleryEntry", 13)),
+      reason_(label(this, "galleryReason", 11)),
+      problem_(label(this, "galleryProblem", 11)),
+      run_(button(this, "galleryRun")),
+      again_(button(this, "galleryAgain")),
+      map_(button(this, "galleryMap")),
+      scrolled_(new QScrollArea(this)) {
+    setObjectName(QStringLiteral("galleryDetails"));
+    QFont bold = title_->font();
+    bold.setBold(true);
+    title_->setFont(bold);
+    reason_->setForegroundRole(QPalette::PlaceholderText);
+    again_->setText(tr("Measure again in a new folder"));
+    again_->setToolTip(tr("The folder that is there is renamed and kept"));
+    map_->setText(tr("Show the sweep"));
+    map_->setToolTip(tr("As a map: a click on a cell opens its runs"));
+
+    auto* inside = new QWidget(scrolled_);
+    inside->setBackgroundRole(QPalette::Base);
+    statement_ = label(inside, "galleryStatement", 12);
+    sweep_ = label(inside, "gallerySweep", 11);
+    sweep_->setForegroundRole(QPalette::PlaceholderText);
+    measures_ = new GalleryMeasures(inside);
+    auto* texts = new QVBoxLayout(inside);
+    texts->setContentsMargins(0, 0, 6, 0);
+    texts->setSpacing(8);
+    texts->addWidget(statement_);
+    texts->addWidget(sweep_);
+    texts->addWidget(measures_);
+    texts->addStretch(1);
+    scrolled_->setWidget(inside);
+    scrolled_->setWidgetResizable(true);
+    scrolled_->setFrameShape(QFrame::NoFrame);
+    scrolled_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scrolled_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // the table's width does not change
+    scrolled_->setFocusPolicy(Qt::NoFocus);
+
+    auto* buttons = new QHBoxLayout;
+    buttons->setSpacing(8);
+    for (QPushButton* one : {run_, again_, map_}) buttons->addWidget(one);
+    buttons->addStretch(1);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(6);
+    column->addWidget(title_);
+    column->addWidget(problem_);
+    column->addLayout(buttons);
+    column->addWidget(reason_);
+    column->addWidget(scrolled_, 1);
+
+    connect(run_, &QPushButton::clicked, this, &GalleryDetails::press);
+    connect(again_, &QPushButton::clicked, this, [this] { runs_.runAgain(id_); });
+    connect(map_, &QPushButton::clicked, this, [this] { Q_EMIT sweepRequested(runs_.folder(id_)); });
+}
+
+void GalleryDetails::press() {
+    if (runs_.running() == id_)
+        runs_.stop();
+    else
+        runs_.run(id_);
+}
+
+void GalleryDetails::setEntry(const QString& id) {
+    const GalleryEntry* entry = runs_.find(id);
+    if (id == id_ && entry) return refresh();
+    id_ = entry ? id : QString();
+    setVisible(entry != nullptr);
+    if (!entry) return;
+    title_->setText(QString::fromStdString(entry->title));
+    statement_->setText(tr("%1: %2").arg(sourceText(*entry), QString::fromStdString(entry->statement)));
+    sweep_->setText(sweepLines(entry->sweep).join(u'\n'));
+    refresh();
+}
+
+void GalleryDetails::refresh() {
+    const GalleryEntry* entry = runs_.find(id_);
+    if (!entry) return;
+    const GalleryState& state = runs_.state(id_);
+    measures_->setMeasures(entry->measures, state.result.findings);
+    showButtons();
+}
+
+void GalleryDetails::showButtons() {
+    const GalleryEntry& entry = *runs_.find(id_);
+    const GalleryState& state = runs_.state(id_);
+    using Kind = GalleryState::Kind;
+    const bool running = runs_.running() == id_;
+    const QString obstacle = running ? QString() : runs_.obstacle(id_);
+    const bool other = state.kind == Kind::Other, damaged = state.kind == Kind::Damaged;
+    run_->setVisible(running || (state.kind != Kind::Ended && !other));
+    run_->setText(running ? (runs_.stopping() ? tr("Stopping") : tr("Stop"))
+                  : state.kind == Kind::NotRun || state.kind == Kind::Unread
+                      ? tr("Run (%1 runs)").arg(entry.sweep.runs())
+                      : tr("Resume"));
+    run_->setEnabled(running ? !runs_.stopping() : obstacle.isEmpty());
+    again_->setVisible(!running && (other || damaged));
+    again_->setEnabled(obstacle.isEmpty());
+    const auto total = entry.sweep.runs();
+    map_->setVisible(running || state.kind == Kind::Partial || state.kind == Kind::Ended || damaged);
+    map_->setEnabled(running || obstacle.isEmpty());
+    say(problem_, other     ? tr("Its folder holds another sweep, and is not read: %1").arg(state.problem)
+                  : damaged ? tr("Its folder cannot be read: %1").arg(state.problem)
+                            : QString());
+    say(reason_, running               ? tr("%1 of %2 runs have ended").arg(runs_.ended()).arg(total)
+                 : !obstacle.isEmpty() ? obstacle
+                 : state.kind == Kind::Partial
+                     ? tr("%1 of %2 runs have ended").arg(state.result.ended).arg(total)
+                 : state.kind == Kind::Ended ? tr("All %1 runs have ended").arg(total)
+                                             : QString());
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/gallery/gallery_texts.h"
+
+#include "app/lab/studies/gallery_runs.h"
+#include "core/recipe/recipe.h"
+#include "core/stack/scheme_rows.h"
+#include "widgets/figures/number_text.h"
+#include "widgets/figures/sweep/sweep_figure.h"
+#include "widgets/plots/glyph.h"
+
+#include <QCoreApplication>
+#include <QPainter>
+#include <QPainterPath>
+#include <QStringList>
+#include <algorithm>
+
+namespace normscope::app {
+
+namespace {
+
+QString tr(const char* text) {
+    return QCoreApplication::translate("Gallery", text);
+}
+
+/// "42 to 46" of seeds without a gap, else each.
+QString seedsText(const std::vector<std::uint64_t>& seeds) {
+    if (seeds.size() > 2 && seeds.back() - seeds.front() == seeds.size() - 1 &&
+        std::is_sorted(seeds.begin(), seeds.end()))
+        return tr("%1 to %2").arg(seeds.front()).arg(seeds.back());
+    QStringList all;
+    for (const std::uint64_t seed : seeds) all << QString::number(seed);
+    return all.join(QStringLiteral(", "));
+}
+
+}  // namespace
+
+QString verdictText(GalleryVerdict verdict) {
+    return tr(gallery_verdict_text(verdict));
+}
+
+void paintVerdict(QPainter& painter, const QRectF& rect, GalleryVerdict verdict, const QColor& colour) {
+    if (verdict == GalleryVerdict::AsPaper)
+        return widgets::paintGlyph(painter, rect, widgets::Glyph::Check, colour);
+    if (verdict == GalleryVerdict::Opposite)
+        return widgets::paintGlyph(painter, rect, widgets::Glyph::Cross, colour);
+    // Coordinates of a 16 × 16 square.
+    QPainterPath path;
+    if (verdict == GalleryVerdict::NotSeen) {
+        for (const auto& [from, to] : {std::pair(QPointF(2.5, 8), QPointF(13.5, 8)),
+                                       {QPointF(2.5, 5.5), QPointF(2.5, 10.5)},
+                                       {QPointF(13.5, 5.5), QPointF(13.5, 10.5)},
+                                       {QPointF(8, 2.5), QPointF(8, 13.5)}}) {
+            path.moveTo(from);
+            path.lineTo(to);
+        }
+    } else {
+        path.addEllipse(QPointF(8, 8), 3, 3);
+    }
+    const double side = std::min(rect.width(), rect.height());
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.translate(rect.center() - QPointF(side, side) / 2);
+    painter.scale(side / 16, side / 16);
+    painter.strokePath(path, QPen(colour, 1.8, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+    painter.restore();
+}
+
+std::vector<std::pair<GalleryVerdict, std::size_t>> verdictCounts(const GalleryEntry& entry,
+                                                                  const GalleryState& state) {
+    const auto& findings = state.result.findings;
+    std::vector<std::pair<GalleryVerdict, std::size_t>> counts;
+    if (findings.empty()) return {{GalleryVerdict::NotMeasured, entry.measures.size()}};
+    for (const GalleryVerdict verdict : kGalleryVerdicts) {
+        const auto count = std::count_if(findings.begin(), findings.end(),
+                                         [&](const GalleryFinding& one) { return one.verdict == verdict; });
+        if (count > 0) counts.emplace_back(verdict, static_cast<std::size_t>(count));
+    }
+    return counts;
+}
+
+QString countText(const std::pair<GalleryVerdict, std::size_t>& count) {
+    return QStringLiteral("%1 %2").arg(count.second).arg(verdictText(count.first));
+}
+
+QString stateText(const GalleryEntry& entry, const GalleryRuns& runs) {
+    const QString id = QString::fromStdString(entry.id);
+    const std::size_t total = entry.sweep.runs();
+    if (runs.running() == id)
+        return (runs.stopping() ? tr("stopping, %1 of %2 runs") : tr("running, %1 of %2 runs"))
+            .arg(runs.ended())
+            .arg(total);
+    const GalleryState& state = runs.state(id);
+    using Kind = GalleryState::Kind;
+    switch (state.kind) {
+        case Kind::Unread:
+            return tr("%1 runs").arg(total);
+        case Kind::NotRun:
+            return tr("%1 runs, not run").arg(total);
+        case Kind::Partial:
+            return tr("%1 of %2 runs").arg(state.result.ended).arg(total);
+        case Kind::Ended:
+            return tr("%1 runs, measured").arg(total);
+        case Kind::Damaged:
+            return tr("damaged files");
+        case Kind::Other:
+            break;
+    }
+    return tr("another sweep's folder");
+}
+
+QString sourceText(const GalleryEntry& entry) {
+    return QStringLiteral("%1 · %2").arg(QString::fromUtf8(entry.paper()),
+                                         QString::fromStdString(entry.place));
+}
+
+QStringList sweepLines(const SweepSpec& sweep) {
+    const std::vector<SweepRun> runs = expand_sweep(sweep);
+    const Recipe base = recipe_of(sweep, runs.front());
+    const auto varies = [&](const char* key) {
+        return std::any_of(sweep.grid.begin(), sweep.grid.end(),
+                           [&](const SweepAxis& axis) { return axis.key == key; });
+    };
+    QStringList common;
+    const auto add = [&](const char* key, const QString& text) {
+        if (!varies(key)) common << text;
+    };
+    add("stack.scheme", QString::fromUtf8(scheme_row(base.stack.scheme).title));
+    add("stack.depth", tr("%1 layers").arg(base.stack.depth));
+    add("stack.d_model", tr("width %1").arg(base.stack.d_model));
+    add("stack.heads", tr("%1 heads").arg(base.stack.heads));
+    add("stack.context", tr("context %1").arg(base.stack.context));
+    add("batch", tr("batch %1").arg(base.train.batch));
+    add("optimizer.lr", tr("learning rate %1").arg(widgets::numberText(base.train.optimizer.lr)));
+    QStringList lines = {common.join(QStringLiteral(", "))};
+    for (const SweepAxis& axis : sweep.grid) {
+        QStringList values;
+        for (std::size_t i = 0; i < axis.values.size(); ++i) values << widgets::sweepValueName(axis, i);
+        lines << QStringLiteral("%1: %2").arg(widgets::sweepKeyName(axis.key),
+                                              values.join(QStringLiteral(", ")));
+    }
+    const std::size_t seeds = sweep.seeds.size(), settings = runs.size() / seeds;
+    QString count = seeds == 1 ? tr("seed %1").arg(sweep.seeds[0])
+                               : tr("%1 seeds (%2)").arg(seeds).arg(seedsText(sweep.seeds));
+    if (settings > 1) count = tr("%1 settings × %2").arg(settings).arg(count);
+    lines << (varies("steps")
+                  ? tr("%1 runs: %2").arg(runs.size()).arg(count)
+                  : tr("%1 runs of %2 steps: %3").arg(runs.size()).arg(base.train.steps).arg(count));
+    return lines;
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/panels/panel_grid.h"
+
+#include "app/lab/lab.h"
+#include "widgets/figures/panels/panel_registry.h"
+
+#include <QGridLayout>
+#include <algorithm>
+#include <cmath>
+
+namespace normscope::app {
+
+namespace {
+
+/// The order of the cells: the first four form the 2 × 2 grid and stay together in the 3 × 2 one.
+constexpr const char* kPanels[] = {"growth", "gradients", "jacobian", "training", "null_space", "theta"};
+
+bool sharesX(const widgets::Figure& a, const widgets::Figure& b) {
+    return !a.plots.empty() && !b.plots.empty() && a.plots.front().maps.empty() &&
+           b.plots.front().maps.empty() && a.plots.front().x.label == b.plots.front().x.label;
+}
+
+bool overDepth(const widgets::Figure& figure) {
+    return !figure.plots.empty() && figure.plots.front().maps.empty() &&
+           figure.plots.front().x.label == QLatin1String("layer");
+}
+
+}  // namespace
+
+PanelGrid::PanelGrid(Lab& lab, QWidget* parent) : QWidget(parent), lab_(lab) {
+    for (const char* panel : kPanels) {
+        auto* cell = new PanelCell(lab, panel, this);
+        cell->setObjectName(QStringLiteral("cell%1").arg(cells_.size()));
+        const int index = static_cast<int>(cells_.size());
+        cells_.push_back(cell);
+        connect(cell, &PanelCell::panelChanged, this, &PanelGrid::reportProbes);
+        connect(cell, &PanelCell::focusRequested, this,
+                [this, index] { focusCell(focused_ == index ? -1 : index); });
+        connect(cell, &PanelCell::helpRequested, this, [this, cell] { Q_EMIT helpRequested(cell); });
+        connect(cell, &PanelCell::exportRequested, this, [this, cell] { Q_EMIT exportRequested(cell); });
+        connect(cell, &PanelCell::csvRequested, this, [this, cell] { Q_EMIT csvRequested(cell); });
+        connect(cell, &PanelCell::copyRequested, this, [this, cell] { Q_EMIT copyRequested(cell); });
+        connect(cell->plot(), &widgets::PlotView::hovered, this,
+                [this, cell](const widgets::HoverPoint& point) {
+                    shareCrosshair(cell, std::isnan(point.x) ? std::nullopt : std::optional(point.x));
+                });
+        connect(cell->plot(), &widgets::PlotView::left, this,
+                [this, cell] { shareCrosshair(cell, std::nullopt); });
+    }
+    auto* grid = new QGridLayout(this);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setSpacing(1);
+    arrange();
+
+    connect(&lab, &Lab::dataChanged, this, [this](const QStringList& changed) {
+        for (PanelCell* cell : cells_)
+            if (widgets::drawsAny(widgets::panelInfo(cell->panel()), changed)) cell->refresh();
+    });
+    const auto refreshAll = [this] {
+        for (PanelCell* cell : cells_) cell->refresh();
+    };
+    connect(&lab, &Lab::viewChanged, this, refreshAll);
+    connect(&lab, &Lab::draggingChanged, this, [this](bool dragging) {
+        for (PanelCell* cell : cells_) cell->plot()->setAxesFrozen(dragging);
+    });
+}
+
+void PanelGrid::arrange() {
+    auto* grid = static_cast<QGridLayout*>(layout());
+    const int columns = wide_ ? 3 : 2, shown = columns * 2;
+    for (PanelCell* cell : cells_) grid->removeWidget(cell);
+    for (int c = 0; c < 3; ++c) grid->setColumnStretch(c, focused_ >= 0 ? c == 0 : c < columns);
+    for (int r = 0; r < 2; ++r) grid->setRowStretch(r, focused_ >= 0 ? r == 0 : 1);
+    for (int i = 0; i < static_cast<int>(cells_.size()); ++i) {
+        PanelCell* cell = cells_[static_cast<std::size_t>(i)];
+        const bool visible = focused_ >= 0 ? i == focused_ : i < shown;
+        if (visible) {
+            // Cells 0 … 3 are the left 2 × 2, cells 4 and 5 the third column.
+            const int row = focused_ >= 0 ? 0 : i < 4 ? i / 2 : i - 4;
+            const int column = focused_ >= 0 ? 0 : i < 4 ? i % 2 : 2;
+            grid->addWidget(cell, row, column);
+        }
+        cell->setVisible(visible);
+    }
+    reportProbes();
+}
+
+void PanelGrid::setWide(bool wide) {
+    if (wide == wide_) return;
+    wide_ = wide;
+    arrange();
+}
+
+void PanelGrid::focusCell(int index) {
+    if (index == focused_ || index >= static_cast<int>(cells_.size())) return;
+    focused_ = index;
+    arrange();
+    if (index >= 0) cells_[static_cast<std::size_t>(index)]->plot()->setFocus();
+}
+
+std::vector<PanelCell*> PanelGrid::visibleCells() const {
+    std::vector<PanelCell*> visible;
+    for (PanelCell* cell : cells_)
+        if (!cell->isHidden()) visible.push_back(cell);
+    return visible;
+}
+
+PanelCell* PanelGrid::currentCell() const {
+    const auto visible = visibleCells();
+    for (PanelCell* cell : visible)
+        if (cell->plot()->hasFocus()) return cell;
+    for (PanelCell* cell : visible)
+        if (cell->underMouse()) return cell;
+    return visible.front();
+}
+
+void PanelGrid::reportProbes() {
+    std::vector<std::string> probes;
+    const auto add = [&](const std::string& probe) {
+        if (std::find(probes.begin(), probes.end(), probe) == probes.end()) probes.push_back(probe);
+    };
+    for (const PanelCell* cell : visibleCells())
+        for (const std::string& probe : widgets::panelInfo(cell->panel()).probes) add(probe);
+    add("gradients");  // the stack's, whatever the panels are
+    lab_.setVisibleProbes(probes);
+}
+
+void PanelGrid::setTheme(const widgets::Theme& theme) {
+    for (PanelCell* cell : cells_) cell->plot()->setTheme(theme);
+}
+
+void PanelGrid::setTextSizes(int text_px, double line_px) {
+    for (PanelCell* cell : cells_) cell->setTextSizes(text_px, line_px);
+}
+
+void PanelGrid::shareCrosshair(PanelCell* from, std::optional<double> x) {
+    for (PanelCell* cell : cells_)
+        if (cell != from)
+            cell->plot()->setCrosshair(
+                sharesX(*cell->plot()->figure(), *from->plot()->figure()) ? x : std::nullopt);
+    // The hidden state at x = k/2 is the output of layer ⌈x⌉; at 0 it is the embedding.
+    const bool depth = x && overDepth(*from->plot()->figure());
+    Q_EMIT layerHovered(depth ? static_cast<int>(std::ceil(*x)) - 1 : -1);
+}
+
+void PanelGrid::showLayer(int layer) {
+    for (PanelCell* cell : cells_)
+        cell->plot()->setCrosshair(layer >= 0 && overDepth(*cell->plot()->figure())
+                                       ? std::optional<double>(layer + 1)
+                                       : std::nullopt);
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/presentation/presentation_foot.h"
+
+#include "app/lab/lab.h"
+#include "widgets/figures/knobs/recipe_keys.h"
+#include "widgets/knobs/knob_slider.h"
+#include "widgets/plots/glyph.h"
+#include "widgets/presentation/presentation.h"
+#include "widgets/runs/step_scrubber.h"
+
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QPainter>
+
+namespace normscope::app {
+
+namespace {
+
+constexpr const char* kKeys[] = {"stack.residual_step", "stack.temperature", "stack.depth"};
+constexpr int kValueWidth = 96, kTrainWidth = 190, kTrainHeight = 60;
+
+QFont largeType(const QWidget* of, bool bold) {
+    QFont type = of->font();
+    type.setPixelSize(Presentation::kText);
+    type.setBold(bold);
+    return type;
+}
+
+const widgets::KnobSpec* specOf(const char* key) {
+    for (const widgets::KnobSpec& spec : widgets::knobTable())
+        if (QLatin1String(spec.key) == QLatin1String(key)) return &spec;
+    return nullptr;
+}
+
+}  // namespace
+
+TrainButton::TrainButton(QWidget* parent) : QPushButton(parent) {
+    setObjectName(QStringLiteral("presentationTrain"));
+    setFont(largeType(this, true));
+    setFixedSize(kTrainWidth, kTrainHeight);
+    setFocusPolicy(Qt::TabFocus);
+    setPlaying(false);
+}
+
+void TrainButton::setPlaying(bool playing) {
+    playing_ = playing;
+    setText(playing ? tr("Pause") : tr("Train"));
+    setToolTip(playing ? tr("Pause (Space)") : tr("Train (Space)"));
+    update();
+}
+
+bool TrainButton::event(QEvent* event) {
+    return widgets::keepsSpace(this, event) || QPushButton::event(event);
+}
+
+void TrainButton::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const QColor text = palette().color(QPalette::HighlightedText);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(isDown() ? palette().color(QPalette::PlaceholderText)
+                              : palette().color(QPalette::Highlight));
+    painter.drawRoundedRect(rect(), 6, 6);
+    const QRectF glyph(28, (height() - 22) / 2.0, 22, 22);
+    widgets::paintGlyph(painter, glyph, playing_ ? widgets::Glyph::Pause : widgets::Glyph::Play, text);
+    painter.setPen(text);
+    painter.setFont(font());
+    painter.drawText(QRectF(64, 0, width() - 70.0, height()), Qt::AlignVCenter | Qt::AlignLeft, this->text());
+    if (!hasFocus()) return;
+    painter.setPen(QPen(text, 2));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRoundedRect(QRectF(rect()).adjusted(3, 3, -3, -3), 4, 4);
+}
+
+PresentationFoot::PresentationFoot(Lab& lab, QWidget* parent)
+    : QWidget(parent), train_(new TrainButton(this)), scrubber_(new widgets::StepScrubber(this)) {
+    setObjectName(QStringLiteral("presentationFoot"));
+    connect(train_, &QPushButton::clicked, &lab, &Lab::togglePlay);
+    scrubber_->setObjectName(QStringLiteral("presentationScrubber"));
+    scrubber_->setTextSize(Presentation::kText);
+    connect(scrubber_, &widgets::StepScrubber::scrubbed, &lab, &Lab::setStep);
+
+    auto* time = new QHBoxLayout;
+    time->setSpacing(28);
+    time->addWidget(train_);
+    time->addWidget(scrubber_, 1);
+    auto* strip = new QHBoxLayout;
+    strip->setSpacing(14);
+    for (const char* key : kKeys) {
+        const widgets::KnobSpec* spec = specOf(key);
+        if (!knobs_.empty()) strip->addSpacing(26);
+        auto* label = new QLabel(QString::fromUtf8(spec->label), this);
+        label->setFont(largeType(label, true));
+        auto* slider = new widgets::KnobSlider(this);
+        slider->setObjectName(QLatin1String(key));
+        slider->setAccessibleName(QString::fromUtf8(spec->name));
+        slider->setTextSize(Presentation::kText);
+        slider->installEventFilter(this);
+        label->setBuddy(slider);
+        auto* value = new QLabel(this);
+        value->setFont(largeType(value, false));
+        value->setFixedWidth(kValueWidth);
+        value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+        value->setContentsMargins(6, 2, 8, 2);
+        value->setAutoFillBackground(true);
+        value->setBackgroundRole(QPalette::Button);
+        strip->addWidget(label, 0, Qt::AlignTop);
+        strip->addWidget(slider, 1, Qt::AlignTop);
+        strip->addWidget(value, 0, Qt::AlignTop);
+        knobs_.push_back({spec, QLatin1String(key), slider, value});
+        const QString id = QLatin1String(key);
+        const auto show = [value, slider] {
+            value->setText(widgets::valueText(slider->scale(), slider->value()));
+        };
+        connect(slider, &widgets::KnobSlider::dragStarted, &lab, &Lab::beginDrag);
+        connect(slider, &widgets::KnobSlider::valueChanging, &lab, [&lab, id, show](double now) {
+            show();
+            lab.dragKey(id, now);
+        });
+        connect(slider, &widgets::KnobSlider::valueCommitted, &lab, [&lab, id, show](double, double now) {
+            show();
+            lab.commitKey(id, now);
+        });
+    }
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(Presentation::kMargin, 4, Presentation::kMargin, 4);
+    column->setSpacing(4);
+    column->addLayout(time);
+    column->addLayout(strip);
+}
+
+widgets::KnobSlider* PresentationFoot::slider(const QString& key) const {
+    for (const Knob& knob : knobs_)
+        if (knob.key == key) return knob.slider;
+    return nullptr;
+}
+
+void PresentationFoot::setRecipe(const Recipe& shown) {
+    for (const Knob& knob : knobs_) {
+        knob.slider->setScale(widgets::knobScale(*knob.spec, shown));
+        if (knob.slider->isDragging()) continue;
+        knob.slider->setValue(widgets::recipeKey(shown, knob.key).toDouble());
+        knob.value->setText(widgets::valueText(knob.slider->scale(), knob.slider->value()));
+    }
+}
+
+void PresentationFoot::setTarget(const QString& key, std::optional<double> value) {
+    for (const Knob& knob : knobs_) knob.slider->setTarget(knob.key == key ? value : std::nullopt);
+}
+
+/// ← and → move the slider that has the focus, and the step shown elsewhere.
+bool PresentationFoot::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::ShortcutOverride) {
+        const int key = static_cast<QKeyEvent*>(event)->key();
+        if (key == Qt::Key_Left || key == Qt::Key_Right) {
+            event->accept();
+            return true;
+        }
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/recipe/recipe.h"
+#include "widgets/figures/knobs/knob_table.h"
+
+#include <QPushButton>
+#include <QWidget>
+#include <optional>
+#include <vector>
+
+class QLabel;
+
+namespace normscope::widgets {
+class KnobSlider;
+class StepScrubber;
+}  // namespace normscope::widgets
+
+namespace normscope::app {
+
+class Lab;
+
+/// Train or pause, in the colour of solid controls.
+class TrainButton : public QPushButton {
+    Q_OBJECT
+  public:
+    explicit TrainButton(QWidget* parent = nullptr);
+    void setPlaying(bool playing);
+
+  protected:
+    bool event(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+
+  private:
+    bool playing_ = false;
+};
+
+/// The bottom of the presentation: the Train button, the scrubber, and the knobs Δt, τ and depth in large
+/// type.
+class PresentationFoot : public QWidget {
+    Q_OBJECT
+  public:
+    PresentationFoot(Lab& lab, QWidget* parent = nullptr);
+
+    TrainButton* train() const { return train_; }
+    widgets::StepScrubber* scrubber() const { return scrubber_; }
+    /// nullptr where the strip has no such knob.
+    widgets::KnobSlider* slider(const QString& key) const;
+    /// The values of the selected run; a slider that is dragged keeps its own.
+    void setRecipe(const Recipe& shown);
+    /// The value of a knob that a story asks for; nullopt: none.
+    void setTarget(const QString& key, std::optional<double> value);
+
+  protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+  private:
+    struct Knob {
+        const widgets::KnobSpec* spec;
+        QString key;
+        widgets::KnobSlider* slider;
+        QLabel* value;
+    };
+    TrainButton* train_;
+    widgets::StepScrubber* scrubber_;
+    std::vector<Knob> knobs_;
+};
+
+}  // namespace normscope::app

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/story/story_buttons.h"
+
+#include "widgets/common/text_size.h"
+#include "widgets/plots/glyph.h"
+#include "widgets/plots/palette_theme.h"
+
+#include <QAbstractButton>
+#include <QEvent>
+#include <QLabel>
+#include <QMenu>
+#include <QPainter>
+#include <algorithm>
+#include <numeric>
+
+namespace normscope::app {
+
+namespace {
+
+constexpr int kButtons = 3;                            // of single stories
+constexpr int kHeight = 30, kGap = 6, kTop = 3;        // px
+constexpr int kPad = 10, kGlyph = 12, kGlyphGap = 6;   // in a button
+constexpr int kText = 12, kSmall = 11, kCaption = 96;  // texts; the caption's width
+
+}  // namespace
+
+/// A glyph and a title, the whole of it.
+class StoryButton : public QAbstractButton {
+  public:
+    StoryButton(widgets::Glyph glyph, const QString& title, QWidget* parent)
+        : QAbstractButton(parent), glyph_(glyph) {
+        setAttribute(Qt::WA_Hover);
+        setFocusPolicy(Qt::TabFocus);
+        setText(title);
+        setFont(sized(font(), kText));
+    }
+    /// A number at the right, in the muted colour.
+    void setCount(qsizetype count) { count_ = QString::number(count); }
+    QSize sizeHint() const override {
+        const int count = count_.isEmpty() ? 0 : kGlyphGap + fontMetrics().horizontalAdvance(count_);
+        return {2 * kPad + kGlyph + kGlyphGap + fontMetrics().horizontalAdvance(text()) + count + 2, kHeight};
+    }
+
+  protected:
+    bool event(QEvent* event) override {
+        if (widgets::keepsSpace(this, event)) {
+            event->accept();
+            return true;
+        }
+        return QAbstractButton::event(event);
+    }
+    void paintEvent(QPaintEvent*) override {
+        const widgets::Theme theme = widgets::themeOf(palette());
+        QPainter painter(this);
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setPen(QPen(hasFocus() || underMouse() ? theme.text : theme.grid, hasFocus() ? 2 : 1));
+        painter.setBrush(isDown() ? theme.grid : theme.background);
+        painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), 6, 6);
+        widgets::paintGlyph(painter, QRectF(kPad, (height() - kGlyph) / 2.0, kGlyph, kGlyph), glyph_,
+                            theme.text);
+        const QRect line(kPad + kGlyph + kGlyphGap, 0, width() - 2 * kPad - kGlyph - kGlyphGap, height());
+        painter.setPen(theme.text);
+        painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft, text());
+        painter.setPen(theme.muted);
+        painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight, count_);
+    }
+
+  private:
+    widgets::Glyph glyph_;
+    QString count_;
+};
+
+StoryButtons::StoryButtons(QWidget* parent)
+    : QWidget(parent),
+      all_(new StoryButton(widgets::Glyph::Caret, tr("All stories"), this)),
+      caption_(new QLabel(this)),
+      menu_(new QMenu(this)) {
+    setObjectName(QStringLiteral("storyButtons"));
+    setAccessibleName(tr("Stories"));
+    all_->setObjectName(QStringLiteral("allStories"));
+    all_->setToolTip(tr("Comparisons, explained step by step"));
+    caption_->setFont(sized(font(), kSmall));
+    caption_->setForegroundRole(QPalette::PlaceholderText);  // muted
+    caption_->setWordWrap(true);
+    caption_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    connect(all_, &QAbstractButton::clicked, this,
+            [this] { menu_->popup(all_->mapToGlobal(QPoint(0, all_->height()))); });
+    connect(menu_, &QMenu::triggered, this,
+            [this](QAction* action) { Q_EMIT storyChosen(action->data().toString()); });
+}
+
+void StoryButtons::setStories(const QStringList& names, const QStringList& titles, const QString& caption) {
+    qDeleteAll(first_);
+    first_.clear();
+    menu_->clear();
+    for (qsizetype i = 0; i < names.size(); ++i) {
+        menu_->addAction(titles[i])->setData(names[i]);
+        if (i >= kButtons) continue;
+        auto* button = new StoryButton(widgets::Glyph::Play, titles[i], this);
+        button->setObjectName(QStringLiteral("story%1").arg(i + 1));
+        button->setAccessibleName(tr("Story: %1").arg(titles[i]));
+        connect(button, &QAbstractButton::clicked, this,
+                [this, name = names[i]] { Q_EMIT storyChosen(name); });
+        first_.push_back(button);
+    }
+    all_->setCount(names.size());
+    all_->setAccessibleName(tr("All stories, %1").arg(names.size()));
+    if (!first_.empty()) setTabOrder(first_.back(), all_);
+    caption_->setText(caption);
+}
+
+/// Those of a grid of so many columns and two rows, in the order of reading; of none, "All stories" alone.
+std::vector<StoryButton*> StoryButtons::buttonsIn(int columns) const {
+    const auto stories = std::min(first_.size(), std::size_t(columns == 0 ? 0 : 2 * columns - 1));
+    std::vector<StoryButton*> buttons(first_.begin(), first_.begin() + std::ptrdiff_t(stories));
+    buttons.push_back(all_);
+    return buttons;
+}
+
+std::vector<int> StoryButtons::columnWidths(int columns) const {
+    const std::vector<StoryButton*> buttons = buttonsIn(columns);
+    std::vector<int> widths(std::size_t(std::max(1, columns)));
+    for (std::size_t i = 0; i < buttons.size(); ++i) {
+        int& width = widths[i % widths.size()];
+        width = std::max(width, buttons[i]->sizeHint().width());
+    }
+    return widths;
+}
+
+int StoryButtons::leastWidth() const {
+    return columnWidths(0).front();
+}
+
+void StoryButtons::setSpace(int space) {
+    for (const int columns : {2, 1, 0}) {
+        const std::vector<int> widths = columnWidths(columns);
+        const int width =
+            std::accumulate(widths.begin(), widths.end(), static_cast<int>(widths.size() - 1) * kGap);
+        if (width > space) continue;
+        place(columns, columns == 2 && width + 2 * kGap + kCaption <= space);
+        return show();
+    }
+    hide();
+}
+
+void StoryButtons::place(int columns, bool caption) {
+    const std::vector<int> widths = columnWidths(columns);
+    const std::vector<StoryButton*> shown = buttonsIn(columns);
+    for (StoryButton* button : first_)
+        button->setVisible(std::find(shown.begin(), shown.end(), button) != shown.end());
+    int left = 0;
+    for (std::size_t column = 0; column < widths.size(); ++column) {
+        for (std::size_t i = column; i < shown.size(); i += widths.size())
+            shown[i]->setGeometry(left, kTop + static_cast<int>(i / widths.size()) * (kHeight + kGap),
+                                  widths[column], kHeight);
+        left += widths[column] + kGap;
+    }
+    caption_->setVisible(caption);
+    caption_->setGeometry(left + kGap, kTop, kCaption, 2 * kHeight + kGap);
+    setFixedWidth(caption ? left + kGap + kCaption : left - kGap);
+}
+
+}  // namespace normscope::app

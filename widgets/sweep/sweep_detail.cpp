@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/sweep/sweep_detail.h"
+
+#include "app/lab/lab.h"
+#include "widgets/figures/number_text.h"
+#include "widgets/figures/panels/panel_registry.h"
+#include "widgets/plots/plot_view.h"
+#include "widgets/runs/bar_button.h"
+
+#include <QDir>
+#include <QLabel>
+#include <QVBoxLayout>
+#include <map>
+
+namespace normscope::app {
+
+namespace {
+
+/// Run i of the figure has the colour that runs[i] has in the comparison.
+template <class Runs>
+void recolour(widgets::Figure& figure, const Runs& runs) {
+    const auto move = [&](widgets::Role& role) {
+        if (role.run >= 0 && static_cast<std::size_t>(role.run) < runs.size())
+            role.run = runs[static_cast<std::size_t>(role.run)].place;
+    };
+    for (widgets::Plot& plot : figure.plots) {
+        for (auto& mark : plot.curves) move(mark.role);
+        for (auto& mark : plot.bands) move(mark.role);
+        for (auto& mark : plot.stems) move(mark.role);
+        for (auto& mark : plot.plateaus) move(mark.role);
+        for (auto& mark : plot.frame_marks) move(mark.role);
+        for (auto& chip : plot.chips)
+            if (chip.role) move(*chip.role);
+        if (plot.heading_role) move(*plot.heading_role);
+    }
+    for (auto& note : figure.notes)
+        if (note.role) move(*note.role);
+}
+
+QString lossList(const std::vector<double>& values) {
+    QStringList texts;
+    for (const double value : values) texts << QString::number(value, 'f', 2);
+    return texts.join(QStringLiteral(", "));
+}
+
+}  // namespace
+
+SweepDetail::SweepDetail(Lab& lab, QWidget* parent)
+    : QWidget(parent),
+      lab_(lab),
+      title_(new QLabel(this)),
+      text_(new QLabel(this)),
+      loss_title_(new QLabel(this)),
+      gradients_title_(new QLabel(this)),
+      loss_(new widgets::PlotView(this)),
+      gradients_(new widgets::PlotView(this)),
+      panels_(new widgets::BarButton(tr("Show the runs in all panels"), widgets::BarButton::Look::Outlined,
+                                     this)) {
+    setObjectName(QStringLiteral("sweepDetail"));
+    setFixedWidth(kWidth);
+    for (QLabel* label : {title_, loss_title_, gradients_title_}) {
+        QFont bold = label->font();
+        bold.setBold(true);
+        label->setFont(bold);
+    }
+    title_->setWordWrap(true);
+    text_->setWordWrap(true);
+    text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    text_->setTextFormat(Qt::PlainText);
+    text_->setMinimumHeight(text_->fontMetrics().height() * 3);
+    text_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    panels_->setObjectName(QStringLiteral("sweepPanels"));
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(12, 7, 12, 12);
+    column->setSpacing(4);
+    column->addWidget(title_);
+    column->addWidget(text_);
+    column->addWidget(loss_title_);
+    column->addWidget(loss_, 1);
+    column->addWidget(gradients_title_);
+    column->addWidget(gradients_, 1);
+    column->addSpacing(4);
+    column->addWidget(panels_, 0, Qt::AlignRight);
+    for (widgets::PlotView* plot : {loss_, gradients_}) {
+        plot->setTitleShown(false);
+        plot->setMinimumHeight(140);
+    }
+    connect(panels_, &QPushButton::clicked, this, &SweepDetail::panelsRequested);
+}
+
+void SweepDetail::setTheme(const widgets::Theme& theme) {
+    loss_->setTheme(theme);
+    gradients_->setTheme(theme);
+}
+
+QString SweepDetail::text() const {
+    return title_->text() + u'\n' + text_->text();
+}
+
+void SweepDetail::show(const widgets::SweepSlice* slice, const std::optional<widgets::SweepCells>& cells) {
+    if (!slice || !cells) {
+        title_->setText(tr("No cell is marked"));
+        text_->setText(
+            tr("A click on a cell adds its runs to the comparison, a drag those of a rectangle. "
+               "Keys: arrows, Enter; with Shift, a rectangle."));
+        return drawRuns({}, false);
+    }
+    const auto& grid = slice->part.spec.grid;
+    const auto range = [](const SweepAxis& axis, std::size_t first, std::size_t last) {
+        const QString from = widgets::sweepValueName(axis, first);
+        return first == last ? from : tr("%1 to %2").arg(from, widgets::sweepValueName(axis, last));
+    };
+    QStringList title;
+    if (grid.size() > 1) title << range(grid.front(), cells->first_row, cells->last_row);
+    if (!grid.empty())
+        title << tr("%1 %2").arg(widgets::sweepKeyName(grid.back().key),
+                                 range(grid.back(), cells->first_column, cells->last_column));
+    title_->setText(title.join(QStringLiteral(" · ")));
+
+    SweepCell together;
+    std::vector<double> losses;
+    QStringList seeds, recordings;
+    std::map<std::size_t, const SweepRow*> rows;
+    for (const SweepRow& row : slice->part.rows) rows[slice->runs[row.run]] = &row;
+    const std::vector<std::size_t> runs = widgets::runsIn(*slice, *cells);
+    const ShownSweep* sweep = lab_.sweeps().sweep() ? &*lab_.sweeps().sweep() : nullptr;
+    for (const std::size_t run : runs) {
+        const auto row = rows.find(run);
+        if (row == rows.end() || !sweep) continue;
+        ++together.outcomes[row->second->state];
+        if (row->second->final_loss) {
+            losses.push_back(*row->second->final_loss);
+            seeds << QString::number(sweep->results.runs[run].seed);
+        }
+        recordings << QDir(sweep->folder).filePath(QString::fromStdString(row->second->recording));
+    }
+    constexpr std::size_t kMostNamed = 6;
+    QStringList lines;
+    lines << (together.ended() == 0 ? tr("None of its runs has ended yet")
+                                    : widgets::sweepOutcomes(together));
+    const bool one_cell = cells->first_row == cells->last_row && cells->first_column == cells->last_column;
+    if (one_cell && !losses.empty() && losses.size() <= kMostNamed)
+        lines << (losses.size() == 1 ? tr("final loss %1 nat, seed %2").arg(lossList(losses), seeds.front())
+                                     : tr("final loss %1 nat for seeds %2")
+                                           .arg(lossList(losses), seeds.join(QStringLiteral(", "))));
+    text_->setText(lines.join(u'\n'));
+    drawRuns(recordings, one_cell && runs.size() > 1);
+}
+
+void SweepDetail::drawRuns(const QStringList& recordings, bool by_seed) {
+    widgets::PanelInput input;
+    std::vector<Drawn> runs;
+    for (std::size_t i = 0; i < lab_.runs().size(); ++i) {
+        const LabRun& run = lab_.runs()[i];
+        if (run.recording.empty() || !recordings.contains(QString::fromStdString(run.recording))) continue;
+        input.runs.push_back(run.data.get());
+        runs.push_back({run.data, run.data->steps.rows(), static_cast<int>(i)});
+    }
+    panels_->setEnabled(!runs.empty());
+    if (drawn_ == runs) return;
+    drawn_ = runs;
+    const auto draw = [&](const char* panel, widgets::PlotView* plot, QLabel* title) {
+        auto figure = std::make_shared<widgets::Figure>();
+        figure->empty_text = tr("The runs of marked cells are drawn here");
+        if (!input.runs.empty()) *figure = widgets::buildPanel(panel, input);
+        for (widgets::Plot& part : figure->plots) {
+            part.chips.clear();  // no space for them
+            for (std::size_t i = 0; by_seed && i < runs.size(); ++i) {
+                const QString name = QString::fromStdString(runs[i].data->name);
+                for (widgets::Curve& curve : part.curves)
+                    curve.name.replace(name, tr("seed %1").arg(runs[i].data->seed));
+            }
+        }
+        std::erase_if(figure->plots, [](const widgets::Plot& part) { return part.is_ratio; });
+        recolour(*figure, runs);
+        title->setText(figure->title);
+        plot->setFigure(std::move(figure));
+    };
+    draw("training", loss_, loss_title_);
+    draw("gradients", gradients_, gradients_title_);
+}
+
+}  // namespace normscope::app
