@@ -59,6 +59,9 @@ function(normscope_nvcc objects)
     # Not -Wpedantic, which nvcc's generated host code does not pass.
     set(warnings -Werror all-warnings -Xcompiler -Wall,-Wextra,-Wshadow)
   endif()
+  if(NOT NORMSCOPE_TESTS)
+    set(assertions -DNORMSCOPE_ASSERTIONS=0)  # core/base/assert.h
+  endif()
   set(made "")
   foreach(source ${ARG_SOURCES})
     set(object ${CMAKE_CURRENT_BINARY_DIR}/nvcc/${source}.o)
@@ -66,7 +69,7 @@ function(normscope_nvcc objects)
     file(MAKE_DIRECTORY ${folder})
     add_custom_command(
       OUTPUT ${object}
-      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${NORMSCOPE_NVCC} -ccbin ${CMAKE_CXX_COMPILER} -std=c++20 -x cu -O3 -DNDEBUG
+      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${NORMSCOPE_NVCC} -ccbin ${CMAKE_CXX_COMPILER} -std=c++20 -x cu -O3 -DNDEBUG ${assertions}
               --expt-relaxed-constexpr --compress-mode=size ${warnings}
               -Xcompiler -fPIC,-fvisibility=hidden,-fvisibility-inlines-hidden ${code} -I${CMAKE_SOURCE_DIR}
               -isystem ${NORMSCOPE_CUDA_INCLUDE} -MD -MF ${object}.d -MT ${object}
