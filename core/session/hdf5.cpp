@@ -53,13 +53,6 @@ std::string full_name(hid_t loc, const std::string& name) {
     return object.empty() ? where : where + ": " + object;
 }
 
-/// Whether a writer has not closed the file, by the consistency flags of a superblock of version 3 (byte 11).
-bool marked_by_writer(const std::string& path) {
-    char head[12] = {};
-    std::ifstream(path, std::ios::binary).read(head, sizeof head);
-    return head[8] == 3 && head[11] != 0;
-}
-
 Handle file_access() {
     Handle access(H5Pcreate(H5P_FILE_ACCESS));
     H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
@@ -162,6 +155,14 @@ OpenedFile open_for_reading(const std::string& path, const std::function<void()>
     if (!opened.file.valid()) throw InputError(path + ": cannot be opened: " + reason);
     opened.recording = true;
     return opened;
+}
+
+bool marked_by_writer(const std::string& path) {
+    // The consistency flags of a superblock of version 3.
+    constexpr std::size_t version = 8, flags = 11;
+    char head[12] = {};
+    std::ifstream(path, std::ios::binary).read(head, sizeof head);
+    return head[version] == 3 && head[flags] != 0;
 }
 
 Handle make_group(hid_t parent, const std::string& name) {

@@ -81,6 +81,10 @@ struct OpenedFile {
 /// `check`, called before the library sees the file, throws for it; by default require_walked().
 OpenedFile open_for_reading(const std::string& path, const std::function<void()>& check = {});
 
+/// Whether a writer has not closed the file: it writes, or was killed. Reads a few bytes; the library is not
+/// called.
+bool marked_by_writer(const std::string& path);
+
 /// A new group whose children keep the order of creation.
 Handle make_group(hid_t parent, const std::string& name);
 Handle open_group(hid_t parent, const std::string& name);

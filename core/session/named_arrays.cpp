@@ -37,8 +37,8 @@ bool has_object(const std::string& path, const std::string& object) {
 }
 
 void write_named_arrays(const std::string& path, const std::vector<StoredTensor>& arrays,
-                        const std::vector<ProbeResult>& probes) {
-    ReplacingFile place(path);
+                        const std::vector<ProbeResult>& probes, const std::optional<FileIdentity>& as_read) {
+    ReplacingFile place(path, as_read);
     Handle file = hdf5::create_file(place.temporary());
     for (const auto& array : arrays) {
         for (auto slash = array.name.find('/', 1); slash != std::string::npos;

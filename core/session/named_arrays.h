@@ -2,10 +2,12 @@
 #pragma once
 
 #include "core/probe/probe_result.h"
+#include "core/session/replaceable.h"
 #include "core/session/stored_tensor.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,9 +31,11 @@ std::vector<StoredTensor> read_named_arrays(const std::string& path, const std::
 bool has_object(const std::string& path, const std::string& object);
 
 /// A new file with these arrays, names being paths ("/grad/tok_emb"), and these probe samples under /probes,
-/// laid out as in a session. Put in place atomically. Throws SystemError.
+/// laid out as in a session. Put in place atomically; `as_read` as in save_session(). Throws SystemError,
+/// NotReplaceable.
 void write_named_arrays(const std::string& path, const std::vector<StoredTensor>& arrays,
-                        const std::vector<ProbeResult>& probes = {});
+                        const std::vector<ProbeResult>& probes = {},
+                        const std::optional<FileIdentity>& as_read = std::nullopt);
 
 /// Packs values for write_named_arrays; T = float, double, std::int32_t or std::int64_t.
 template <typename T>

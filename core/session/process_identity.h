@@ -12,6 +12,8 @@ struct ProcessIdentity {
     std::string boot_id;  ///< changes with every boot
     std::int64_t pid = 0;
     std::int64_t start = 0;  ///< clock ticks from boot to the start of the process; distinguishes reused pids
+
+    bool operator==(const ProcessIdentity&) const = default;
 };
 
 ProcessIdentity this_process();

@@ -118,7 +118,10 @@ struct Recorder::Impl {
     std::map<std::string, ProbeWriter> probes;
     std::optional<Cell> state, outcome_step, outcome_layer, outcome_text, pulse;
     Clock::time_point last_flush = Clock::now();
-    std::string failure;  ///< why recording stopped
+    std::string failure;    ///< why recording stopped
+    FileIdentity recorded;  ///< known as being recorded by this process
+
+    ~Impl() { recording_ended(recorded); }
 
     /// Records nothing after the first failure: a gap in the middle would look like a sound run.
     template <typename Action>
@@ -128,6 +131,7 @@ struct Recorder::Impl {
             action();
         } catch (const SystemError& error) {
             failure = error.what();
+            recording_ended(recorded);
             throw;
         }
     }
@@ -235,7 +239,8 @@ Recorder::Recorder(const std::string& path, const RecordingSchema& schema, const
     impl_->flush();
     if (H5Fstart_swmr_write(impl_->file) < 0) hdf5::fail_writing(impl_->file, "");
     if (H5Fflush(impl_->file, H5F_SCOPE_LOCAL) < 0) hdf5::fail_writing(impl_->file, "");
-    place.commit();
+    impl_->recorded = place.commit();
+    recording_begun(impl_->recorded);
 }
 
 Recorder::~Recorder() {
@@ -292,6 +297,7 @@ void Recorder::close() {
     impl_->guarded([&] { impl_->flush(); });
     impl_->release();
     hdf5::close_file(std::move(impl_->file), impl_->path);
+    recording_ended(impl_->recorded);
 }
 
 const std::string& Recorder::path() const {

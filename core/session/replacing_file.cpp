@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 namespace normscope {
 namespace {
@@ -51,13 +52,16 @@ void sync_path(const std::string& path, int flags) {
 
 }  // namespace
 
-ReplacingFile::ReplacingFile(const std::string& target)
-    : target_(followed(target).string()), temporary_(target_ + ending + std::to_string(::getpid())) {
+ReplacingFile::ReplacingFile(const std::string& target, std::optional<FileIdentity> as_read)
+    : target_(followed(target).string()),
+      temporary_(target_ + ending + std::to_string(::getpid())),
+      as_read_(std::move(as_read)) {
     remove_leftovers(target_);
     struct stat old {};
     const bool replaces = ::stat(target_.c_str(), &old) == 0;
     if (replaces && S_ISDIR(old.st_mode)) throw SystemError(target + ": cannot write: is a directory");
     if (replaces && ::access(target_.c_str(), W_OK) != 0) fail(target_, "write");
+    require_replaceable(target_, as_read_);
     const int fd = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) fail(target_, "write");
     // The owner may not be settable by this user; the permissions are kept.
@@ -78,12 +82,15 @@ ReplacingFile::~ReplacingFile() {
     ::unlink(temporary_.c_str());
 }
 
-void ReplacingFile::commit() {
+FileIdentity ReplacingFile::commit() {
     sync_path(temporary_, O_RDONLY);
+    const FileIdentity written = identity_of(temporary_);
+    require_replaceable(target_, as_read_);
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(target_, "replace");
     committed_ = true;
     trust_as_it_is(target_);
     sync_path(folder_of(target_).string(), O_RDONLY | O_DIRECTORY);
+    return written;
 }
 
 void remove_leftovers(const std::string& path) {

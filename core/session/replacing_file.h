@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/session/replaceable.h"
+
+#include <optional>
 #include <string>
 
 namespace normscope {
 
 /// A file that is written next to its target and replaces it atomically, so that a crash leaves the old file
 /// or the new one, never a partial one. Symbolic links are followed; the permissions of the file that is
-/// replaced are kept. Without commit() the temporary is removed.
+/// replaced are kept. Without commit() the temporary is removed. A file that somebody writes, or that is not
+/// the one that was read, is not replaced (require_replaceable()): checked at the beginning, so that no work
+/// is done in vain, and again by commit(). For the thread that owns HDF5, where the target may be HDF5.
 class ReplacingFile {
   public:
     /// Creates the empty temporary "TARGET.saving-PID". Removes those of killed processes for this target.
-    /// Throws SystemError when the folder is not writable.
-    explicit ReplacingFile(const std::string& target);
+    /// Throws SystemError when the folder is not writable, NotReplaceable.
+    explicit ReplacingFile(const std::string& target, std::optional<FileIdentity> as_read = std::nullopt);
     ~ReplacingFile();
     ReplacingFile(const ReplacingFile&) = delete;
     ReplacingFile& operator=(const ReplacingFile&) = delete;
@@ -20,11 +25,13 @@ class ReplacingFile {
     const std::string& temporary() const { return temporary_; }
     const std::string& target() const { return target_; }
 
-    /// Syncs the temporary to disk, renames it onto the target, syncs the folder.
-    void commit();
+    /// Syncs the temporary to disk, renames it onto the target, syncs the folder. Returns the target's new
+    /// identity. Throws SystemError, NotReplaceable.
+    FileIdentity commit();
 
   private:
     std::string target_, temporary_;
+    std::optional<FileIdentity> as_read_;
     bool committed_ = false;
 };
 

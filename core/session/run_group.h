@@ -37,6 +37,8 @@ void write_header(hid_t run, const RunHeader& header);
 void write_labels(hid_t probe, const ProbeSchema& schema);
 void write_array_attributes(hid_t probe, const ArraySchema& array);
 void write_writer(hid_t run, const ProcessIdentity& writer);
+/// Nullopt where the process that recorded the run does not exist any more, and for a saved run.
+std::optional<ProcessIdentity> live_writer(hid_t run);
 /// Throws InputError where an array's name would hide the probe's own data sets or appears twice.
 void check_schema(const ProbeSchema& schema);
 

@@ -87,16 +87,17 @@ std::vector<RunEvent> read_events(hid_t run, bool recording) {
     return events;
 }
 
-bool somebody_writes(hid_t run) {
-    if (!hdf5::is_group(run, "writer")) return false;  // a saved session has no writer
+}  // namespace
+
+std::optional<ProcessIdentity> live_writer(hid_t run) {
+    if (!hdf5::is_group(run, "writer")) return std::nullopt;  // a saved session has no writer
     const Handle group = hdf5::open_group(run, "writer");
     const ProcessIdentity writer{
         hdf5::read_text_attribute(group, "host"), hdf5::read_text_attribute(group, "boot_id"),
         hdf5::read_int_attribute(group, "pid"), hdf5::read_int_attribute(group, "start")};
-    return is_alive(writer, column<std::int64_t>(run, "heartbeat", 1)[0]);
+    if (!is_alive(writer, column<std::int64_t>(run, "heartbeat", 1)[0])) return std::nullopt;
+    return writer;
 }
-
-}  // namespace
 
 std::size_t common_rows(hid_t group, bool recording) {
     std::size_t shortest = std::numeric_limits<std::size_t>::max();
@@ -174,7 +175,7 @@ Outcome read_outcome(hid_t run) {
     if (texts.size() != 1) hdf5::fail_reading(group, "text", "is not one text");
     outcome.text = texts[0];
     const bool unfinished = outcome.state == RunState::Running || outcome.state == RunState::Paused;
-    if (unfinished && !somebody_writes(run)) outcome.state = RunState::Interrupted;
+    if (unfinished && !live_writer(run)) outcome.state = RunState::Interrupted;
     return outcome;
 }
 

@@ -55,13 +55,14 @@ std::vector<EmbeddedCheckpoint> list_checkpoints(const std::string& path, hid_t 
 
 }  // namespace
 
-void save_session(const std::string& path, const std::vector<const RunData*>& runs,
-                  const std::string& view_json, const std::vector<CheckpointSource>& checkpoints) {
+FileIdentity save_session(const std::string& path, const std::vector<const RunData*>& runs,
+                          const std::string& view_json, const std::vector<CheckpointSource>& checkpoints,
+                          const std::optional<FileIdentity>& as_read) {
     std::set<std::string> ids;
     for (const auto* run : runs)
         if (!ids.insert(run->id).second)
             throw InputError("run id", "\"" + run->id + "\" appears twice", "distinct ids");
-    ReplacingFile place(path);
+    ReplacingFile place(path, as_read);
     Handle file = hdf5::create_file(place.temporary());
     layout::write_root(file);
     {
@@ -73,14 +74,15 @@ void save_session(const std::string& path, const std::vector<const RunData*>& ru
         hdf5::write_text(view, "json", view_json);
     }
     hdf5::close_file(std::move(file), path);
-    place.commit();
+    return place.commit();
 }
 
-void save_session(const std::string& path, const std::vector<RunData>& runs, const std::string& view_json,
-                  const std::vector<CheckpointSource>& checkpoints) {
+FileIdentity save_session(const std::string& path, const std::vector<RunData>& runs,
+                          const std::string& view_json, const std::vector<CheckpointSource>& checkpoints,
+                          const std::optional<FileIdentity>& as_read) {
     std::vector<const RunData*> pointers;
     for (const auto& run : runs) pointers.push_back(&run);
-    save_session(path, pointers, view_json, checkpoints);
+    return save_session(path, pointers, view_json, checkpoints, as_read);
 }
 
 namespace {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "core/session/checkpoint.h"
+#include "core/session/replaceable.h"
 #include "core/session/run_data.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -29,11 +31,15 @@ struct CheckpointSource {
 /// Writes runs, checkpoints and the window's view (an opaque JSON text) as one session file: next to the
 /// target, synced, renamed, so that the old file or the new one exists at any time. Run ids must differ.
 /// Texts of events and outcomes are cut to 240 bytes at a character. All samples of a probe must have the
-/// same arrays. Throws InputError for what cannot be stored, SystemError for what cannot be written.
-void save_session(const std::string& path, const std::vector<const RunData*>& runs,
-                  const std::string& view_json, const std::vector<CheckpointSource>& checkpoints = {});
-void save_session(const std::string& path, const std::vector<RunData>& runs, const std::string& view_json,
-                  const std::vector<CheckpointSource>& checkpoints = {});
+/// same arrays. `as_read`: the file at `path` as it was read, which is not replaced if it has changed since
+/// (require_replaceable()). Returns the identity of the file that it wrote. Throws InputError for what cannot
+/// be stored, NotReplaceable, SystemError for what cannot be written.
+FileIdentity save_session(const std::string& path, const std::vector<const RunData*>& runs,
+                          const std::string& view_json, const std::vector<CheckpointSource>& checkpoints = {},
+                          const std::optional<FileIdentity>& as_read = std::nullopt);
+FileIdentity save_session(const std::string& path, const std::vector<RunData>& runs,
+                          const std::string& view_json, const std::vector<CheckpointSource>& checkpoints = {},
+                          const std::optional<FileIdentity>& as_read = std::nullopt);
 
 struct Session {
     std::vector<RunData> runs;         ///< in the order in which they were saved
