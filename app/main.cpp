@@ -9,7 +9,7 @@
 #include "core/backend/devices.h"
 #include "core/base/error.h"
 #include "core/recipe/presets.h"
-#include "core/session/foreign/guard.h"
+#include "core/session/process/guard.h"
 #include "widgets/common/settings.h"
 #include "widgets/plots/theme.h"
 

@@ -27,7 +27,6 @@ KNOWN = {
         "core/backend core/backend/cpu core/backend/cuda core/backend/cuda/gpu core/backend/cuda/impl "
         "core/backend/cuda/tiled core/backend/grid core/backend/plugin core/backend/row",
         "core/probe core/probe/spectra",
-        "core/session core/session/foreign",
         "widgets/figures widgets/figures/groups widgets/figures/panels widgets/figures/parts widgets/figures/runs",
     },
     "folders": {"core/backend/cpu", "core/probe", "core/run", "widgets/plots"},

@@ -5,7 +5,7 @@
 #include "core/backend/cpu/kept_memory.h"
 #include "core/backend/devices.h"
 #include "core/base/error.h"
-#include "core/session/foreign/guard.h"
+#include "core/session/process/guard.h"
 
 #include <algorithm>
 #include <exception>

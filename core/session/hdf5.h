@@ -77,7 +77,7 @@ struct OpenedFile {
     bool recording = false;  ///< still marked as being written: live, or its writer was killed
 };
 /// Opens for reading; also files of a live or killed SWMR writer. InputError for a missing, foreign,
-/// truncated file, and for one that the guard of foreign files rejects (core/session/foreign/guard.h):
+/// truncated file, and for one that the guard of foreign files rejects (core/session/process/guard.h):
 /// `check`, called before the library sees the file, throws for it; by default require_walked().
 OpenedFile open_for_reading(const std::string& path, const std::function<void()>& check = {});
 

@@ -18,7 +18,7 @@ class HeldFile {
     HeldFile& operator=(const HeldFile&) = delete;
 
     hid_t file() const { return file_; }
-    /// Before anything but the outlines is read: has the file walked (foreign/guard.h), once. Throws
+    /// Before anything but the outlines is read: has the file walked (process/guard.h), once. Throws
     /// InputError where it was written to since it was opened, or replaced before it was walked.
     void require_readable() const;
     /// Nothing is read from it any more: of an object that could not be read the library keeps, while the

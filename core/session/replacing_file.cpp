@@ -2,7 +2,7 @@
 #include "core/session/replacing_file.h"
 
 #include "core/base/error.h"
-#include "core/session/foreign/guard.h"
+#include "core/session/process/guard.h"
 
 #include <fcntl.h>
 #include <signal.h>

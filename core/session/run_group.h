@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/session/hdf5.h"
-#include "core/session/process_identity.h"
+#include "core/session/process/process_identity.h"
 #include "core/session/recording_schema.h"
 #include "core/session/step_overview.h"
 

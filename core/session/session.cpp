@@ -3,9 +3,9 @@
 
 #include "core/base/error.h"
 #include "core/session/checkpoint_group.h"
-#include "core/session/foreign/guard.h"
 #include "core/session/held_file.h"
 #include "core/session/outline.h"
+#include "core/session/process/guard.h"
 #include "core/session/replacing_file.h"
 #include "core/session/run_group.h"
 

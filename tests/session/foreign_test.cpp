@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Foreign files are walked by another process first. tests/session/crashing holds files that make libhdf5
 // 1.10.8 crash, found by changing bytes of sound ones (tests/session/crashing/README.md).
-#include "core/session/foreign/guard.h"
 #include "core/session/hdf5.h"
 #include "core/session/named_arrays.h"
 #include "core/session/outline.h"
+#include "core/session/process/guard.h"
 #include "core/session/session.h"
 #include "tests/session/sample_run.h"
 

@@ -2,7 +2,7 @@
 #include "core/session/recorder.h"
 
 #include "core/base/error.h"
-#include "core/session/process_identity.h"
+#include "core/session/process/process_identity.h"
 #include "core/session/recovery.h"
 #include "core/session/session.h"
 #include "tests/session/sample_run.h"

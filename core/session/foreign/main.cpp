@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // normscope-walk FILE [PART]: started by the other programs on foreign files, see guard.h. Prints a dot for
 // each step of a part, then "walked" or "rejected: why"; no line if it crashes.
-#include "core/session/foreign/guard.h"
 #include "core/session/foreign/walk.h"
+#include "core/session/process/guard.h"
 
 #include <signal.h>
 #include <sys/prctl.h>

@@ -2,9 +2,9 @@
 #include "core/session/foreign/walk.h"
 
 #include "core/base/error.h"
-#include "core/session/foreign/guard.h"
 #include "core/session/hdf5.h"
 #include "core/session/outline.h"
+#include "core/session/process/guard.h"
 #include "core/session/run_group.h"
 
 #include <algorithm>

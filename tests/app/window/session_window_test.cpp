@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/window_view.h"
-#include "core/session/foreign/guard.h"
+#include "core/session/process/guard.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
 #include "widgets/export/figure_exporter.h"

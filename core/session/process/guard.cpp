@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/session/foreign/guard.h"
+#include "core/session/process/guard.h"
 
 #include "core/base/error.h"
 

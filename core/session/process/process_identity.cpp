@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/session/process_identity.h"
+#include "core/session/process/process_identity.h"
 
 #include <unistd.h>
 
