@@ -3,6 +3,7 @@
 #include "core/run/experiment.h"
 #include "core/session/session.h"
 #include "tests/app/window/small_recipe.h"
+#include "tests/support/test_main.h"
 
 #include <QFile>
 #include <QImage>
@@ -236,5 +237,5 @@ class ProgramTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ProgramTest)
+NORMSCOPE_TEST(ProgramTest)
 #include "program_test.moc"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/attention_kernels.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 #include <cmath>
 #include <limits>
@@ -114,5 +116,5 @@ class AttentionKernelsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(AttentionKernelsTest)
+NORMSCOPE_TEST(AttentionKernelsTest)
 #include "attention_kernels_test.moc"

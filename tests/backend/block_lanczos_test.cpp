@@ -5,6 +5,7 @@
 
 #include "core/backend/counter_rng.h"
 #include "core/backend/cpu/matmul.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -297,5 +298,5 @@ class BlockLanczosTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(BlockLanczosTest)
+NORMSCOPE_TEST(BlockLanczosTest)
 #include "block_lanczos_test.moc"

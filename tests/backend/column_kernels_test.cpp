@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/row_kernels.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -50,5 +51,5 @@ class ColumnKernelsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ColumnKernelsTest)
+NORMSCOPE_TEST(ColumnKernelsTest)
 #include "column_kernels_test.moc"

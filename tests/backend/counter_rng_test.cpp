@@ -3,6 +3,7 @@
 
 #include "core/backend/box_muller.h"
 #include "core/backend/threefry.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -218,5 +219,5 @@ class CounterRngTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(CounterRngTest)
+NORMSCOPE_TEST(CounterRngTest)
 #include "counter_rng_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/matmul.h"
 #include "core/backend/cpu/thread_pool.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -91,5 +92,5 @@ class CpuTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(CpuTest)
+NORMSCOPE_TEST(CpuTest)
 #include "cpu_test.moc"

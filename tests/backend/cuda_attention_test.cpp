@@ -2,6 +2,7 @@
 // Attention on the emulated CUDA device: forward, VJP and JVP (cuda_verify.h).
 #include "tests/backend/attention_operations.h"
 #include "tests/backend/cuda_verify.h"
+#include "tests/support/test_main.h"
 
 using namespace normscope;
 using namespace normscope::device_side;
@@ -26,5 +27,5 @@ class CudaAttentionTest : public QObject {
     void cleanupTestCase() { error_table().print(); }
 };
 
-QTEST_GUILESS_MAIN(CudaAttentionTest)
+NORMSCOPE_TEST(CudaAttentionTest)
 #include "cuda_attention_test.moc"

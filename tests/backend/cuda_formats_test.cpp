@@ -4,6 +4,7 @@
 // rounded.
 #include "tests/backend/attention_operations.h"
 #include "tests/backend/cuda_verify.h"
+#include "tests/support/test_main.h"
 
 using namespace normscope;
 using namespace normscope::device_side;
@@ -45,5 +46,5 @@ class CudaFormatsTest : public QObject {
     void cleanupTestCase() { error_table().print(); }
 };
 
-QTEST_GUILESS_MAIN(CudaFormatsTest)
+NORMSCOPE_TEST(CudaFormatsTest)
 #include "cuda_formats_test.moc"

@@ -2,6 +2,7 @@
 // One NaN or infinity among the inputs changes the outputs that depend on it and no other bit; they become
 // NaN or infinite as on the CPU. And calls with no rows write nothing.
 #include "tests/backend/cuda_verify.h"
+#include "tests/support/test_main.h"
 
 using namespace normscope;
 using namespace normscope::device_side;
@@ -414,5 +415,5 @@ class CudaNotFiniteTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(CudaNotFiniteTest)
+NORMSCOPE_TEST(CudaNotFiniteTest)
 #include "cuda_not_finite_test.moc"

@@ -2,6 +2,7 @@
 // Every operation of the emulated CUDA device but attention, in float32 and float64 (operations.h,
 // cuda_verify.h).
 #include "tests/backend/cuda_verify.h"
+#include "tests/support/test_main.h"
 
 using namespace normscope;
 using namespace normscope::device_side;
@@ -63,5 +64,5 @@ class CudaOpsTest : public QObject {
     void cleanupTestCase() { error_table().print(); }
 };
 
-QTEST_GUILESS_MAIN(CudaOpsTest)
+NORMSCOPE_TEST(CudaOpsTest)
 #include "cuda_ops_test.moc"

@@ -3,6 +3,7 @@
 // probabilities.
 #include "tests/backend/tiled_attention_case.h"
 #include "tests/backend/tiled_verify.h"
+#include "tests/support/test_main.h"
 
 using namespace normscope;
 using namespace normscope::device_side;
@@ -191,5 +192,5 @@ class CudaTiledAttentionTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(CudaTiledAttentionTest)
+NORMSCOPE_TEST(CudaTiledAttentionTest)
 #include "cuda_tiled_attention_test.moc"

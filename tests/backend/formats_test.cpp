@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Which formats a device has, as `devices` states them, and the line for one that it lacks.
 #include "core/backend/device.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 
@@ -41,5 +42,5 @@ class FormatsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(FormatsTest)
+NORMSCOPE_TEST(FormatsTest)
 #include "formats_test.moc"

@@ -2,6 +2,7 @@
 #include "core/backend/cpu/jit_gemm.h"
 
 #include "core/backend/cpu/row_kernels.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -92,5 +93,5 @@ class JitGemmTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(JitGemmTest)
+NORMSCOPE_TEST(JitGemmTest)
 #include "jit_gemm_test.moc"

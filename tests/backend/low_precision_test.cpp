@@ -8,6 +8,7 @@
 
 #include "core/backend/cpu/row_kernels.h"
 #include "core/backend/cpu/thread_pool.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -180,5 +181,5 @@ class LowPrecisionTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(LowPrecisionTest)
+NORMSCOPE_TEST(LowPrecisionTest)
 #include "low_precision_test.moc"

@@ -3,6 +3,8 @@
 // else moves.
 #include "core/backend/cpu/rounded_kernels.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 #include <cmath>
 #include <functional>
@@ -174,5 +176,5 @@ class RoundedKernelsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(RoundedKernelsTest)
+NORMSCOPE_TEST(RoundedKernelsTest)
 #include "rounded_kernels_test.moc"

@@ -8,6 +8,7 @@
 #include "core/backend/cuda/short_format.h"
 #include "tests/backend/operations.h"
 #include "tests/gpu/gemm_formats.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 
@@ -308,5 +309,5 @@ class RoundingGemmTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(RoundingGemmTest)
+NORMSCOPE_TEST(RoundingGemmTest)
 #include "rounding_gemm_test.moc"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/row_kernels.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 #include <cmath>
 #include <functional>
@@ -394,5 +396,5 @@ class RowKernelsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(RowKernelsTest)
+NORMSCOPE_TEST(RowKernelsTest)
 #include "row_kernels_test.moc"

@@ -3,6 +3,7 @@
 #include "core/backend/cpu/spectral_bound.h"
 
 #include "core/backend/cpu/matmul.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -117,5 +118,5 @@ class SpectralBoundTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SpectralBoundTest)
+NORMSCOPE_TEST(SpectralBoundTest)
 #include "spectral_bound_test.moc"

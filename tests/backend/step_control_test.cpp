@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/step_control.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 
 using namespace normscope;
@@ -46,5 +48,5 @@ class StepControlTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(StepControlTest)
+NORMSCOPE_TEST(StepControlTest)
 #include "step_control_test.moc"

@@ -4,6 +4,7 @@
 #include "tests/backend/trapping_device.h"
 
 #include "core/backend/ops.h"
+#include "tests/support/test_main.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -95,5 +96,5 @@ class TrappingDeviceTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TrappingDeviceTest)
+NORMSCOPE_TEST(TrappingDeviceTest)
 #include "trapping_device_test.moc"

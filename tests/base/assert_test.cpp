@@ -2,6 +2,7 @@
 #include "core/base/assert.h"
 
 #include "tests/base/assert_released.h"
+#include "tests/support/test_main.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -72,5 +73,5 @@ class AssertTest : public QObject {
     }
 };
 
-QTEST_APPLESS_MAIN(AssertTest)
+NORMSCOPE_TEST(AssertTest)
 #include "assert_test.moc"

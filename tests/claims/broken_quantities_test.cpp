@@ -2,6 +2,7 @@
 #include "core/claims/claims.h"
 #include "core/claims/initial_input.h"
 #include "tests/claims/altered_quantities.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <bit>
@@ -305,5 +306,5 @@ class BrokenQuantitiesTest : public QObject {
 
 }  // namespace
 
-QTEST_GUILESS_MAIN(BrokenQuantitiesTest)
+NORMSCOPE_TEST(BrokenQuantitiesTest)
 #include "broken_quantities_test.moc"

@@ -5,6 +5,7 @@
 #include "core/claims/initial_input.h"
 #include "core/probe/probe_input.h"
 #include "core/run/complete.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <set>
@@ -128,5 +129,5 @@ class ClaimsTest : public QObject {
 
 }  // namespace
 
-QTEST_GUILESS_MAIN(ClaimsTest)
+NORMSCOPE_TEST(ClaimsTest)
 #include "claims_test.moc"

@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/model/transformer.h"
 #include "core/probe/registry.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -205,5 +206,5 @@ class RandomStacksTest : public QObject {
 
 }  // namespace
 
-QTEST_GUILESS_MAIN(RandomStacksTest)
+NORMSCOPE_TEST(RandomStacksTest)
 #include "random_stacks_test.moc"

@@ -7,6 +7,7 @@
 #include "core/findings/watched.h"
 #include "core/run/probes_preset.h"
 #include "core/run/whole_run.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 
@@ -100,5 +101,5 @@ class SelectionTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SelectionTest)
+NORMSCOPE_TEST(SelectionTest)
 #include "selection_test.moc"

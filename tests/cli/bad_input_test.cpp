@@ -2,6 +2,7 @@
 // For every invalid input: the right exit code and exactly one line on stderr that names it.
 #include "core/session/named_arrays.h"
 #include "tests/cli/cli_process.h"
+#include "tests/support/test_main.h"
 
 #include <sys/resource.h>
 
@@ -196,5 +197,5 @@ class BadInputTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(BadInputTest)
+NORMSCOPE_TEST(BadInputTest)
 #include "bad_input_test.moc"

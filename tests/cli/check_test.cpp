@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/cli/cli_process.h"
+#include "tests/support/test_main.h"
 
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -104,5 +105,5 @@ class CheckCommandTest : public QObject {
 
 }  // namespace
 
-QTEST_GUILESS_MAIN(CheckCommandTest)
+NORMSCOPE_TEST(CheckCommandTest)
 #include "check_test.moc"

@@ -7,6 +7,7 @@
 #include "core/session/named_arrays.h"
 #include "core/session/session.h"
 #include "tests/cli/cli_process.h"
+#include "tests/support/test_main.h"
 
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -246,5 +247,5 @@ class CommandsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(CommandsTest)
+NORMSCOPE_TEST(CommandsTest)
 #include "commands_test.moc"

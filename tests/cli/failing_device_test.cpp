@@ -5,6 +5,7 @@
 #include "core/session/checkpoint.h"
 #include "core/session/session.h"
 #include "tests/cli/cli_process.h"
+#include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -102,5 +103,5 @@ class FailingDeviceTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(FailingDeviceTest)
+NORMSCOPE_TEST(FailingDeviceTest)
 #include "failing_device_test.moc"

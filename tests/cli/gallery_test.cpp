@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // `gallery`: the list, one entry trained and measured, resumed, read again.
 #include "tests/cli/cli_process.h"
+#include "tests/support/test_main.h"
 
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -88,5 +89,5 @@ class GalleryCommandTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(GalleryCommandTest)
+NORMSCOPE_TEST(GalleryCommandTest)
 #include "gallery_test.moc"

@@ -10,6 +10,7 @@
 #include "core/train/data/corpus.h"
 #include "tests/cli/cli_process.h"
 #include "tests/interchange/sample_models.h"
+#include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -149,5 +150,5 @@ class ImportExportTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ImportExportTest)
+NORMSCOPE_TEST(ImportExportTest)
 #include "import_export_test.moc"

@@ -5,6 +5,7 @@
 #include "core/session/session.h"
 #include "core/session/validate.h"
 #include "tests/cli/cli_process.h"
+#include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -105,5 +106,5 @@ class OutcomesTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(OutcomesTest)
+NORMSCOPE_TEST(OutcomesTest)
 #include "outcomes_test.moc"

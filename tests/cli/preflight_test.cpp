@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/cli/cli_process.h"
+#include "tests/support/test_main.h"
 
 #include <QDir>
 #include <QFile>
@@ -129,5 +130,5 @@ class PreflightCommandTest : public QObject {
 
 }  // namespace
 
-QTEST_GUILESS_MAIN(PreflightCommandTest)
+NORMSCOPE_TEST(PreflightCommandTest)
 #include "preflight_test.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/cli/cli_process.h"
+#include "tests/support/test_main.h"
 
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -87,5 +88,5 @@ class RemediesCommandTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(RemediesCommandTest)
+NORMSCOPE_TEST(RemediesCommandTest)
 #include "remedies_test.moc"

@@ -3,6 +3,7 @@
 // CPU: its losses are those of an uninterrupted run on the CPU, each step once.
 #include "core/session/session.h"
 #include "tests/cli/cli_process.h"
+#include "tests/support/test_main.h"
 
 #include <QRegularExpression>
 #include <QTemporaryDir>
@@ -87,5 +88,5 @@ class ResumeOnOtherDeviceTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ResumeOnOtherDeviceTest)
+NORMSCOPE_TEST(ResumeOnOtherDeviceTest)
 #include "resume_on_other_device_test.moc"

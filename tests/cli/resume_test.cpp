@@ -6,6 +6,7 @@
 #include "core/session/recovery.h"
 #include "core/session/session.h"
 #include "tests/cli/cli_process.h"
+#include "tests/support/test_main.h"
 
 #include <signal.h>
 
@@ -241,5 +242,5 @@ class ResumeTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ResumeTest)
+NORMSCOPE_TEST(ResumeTest)
 #include "resume_test.moc"

@@ -3,6 +3,7 @@
 #include "core/session/named_arrays.h"
 #include "core/session/session.h"
 #include "tests/cli/cli_process.h"
+#include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -105,5 +106,5 @@ class SelectionTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SelectionTest)
+NORMSCOPE_TEST(SelectionTest)
 #include "selection_test.moc"

@@ -3,6 +3,7 @@
 #include "core/session/session.h"
 #include "core/sweep/sweep_folder.h"
 #include "tests/cli/cli_process.h"
+#include "tests/support/test_main.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -266,5 +267,5 @@ class CliSweepTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(CliSweepTest)
+NORMSCOPE_TEST(CliSweepTest)
 #include "sweep_test.moc"

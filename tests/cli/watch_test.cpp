@@ -5,6 +5,7 @@
 #include "core/session/checkpoint.h"
 #include "core/session/session.h"
 #include "tests/cli/cli_process.h"
+#include "tests/support/test_main.h"
 
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -152,5 +153,5 @@ class WatchTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(WatchTest)
+NORMSCOPE_TEST(WatchTest)
 #include "watch_test.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/presets.h"
+#include "tests/support/test_main.h"
 
 #include <nlohmann/json.hpp>
 
@@ -145,5 +146,5 @@ class FactsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(FactsTest)
+NORMSCOPE_TEST(FactsTest)
 #include "facts_test.moc"

@@ -2,6 +2,7 @@
 #include "core/findings/findings.h"
 
 #include "tests/findings/sample_data.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 
@@ -123,5 +124,5 @@ class FindingsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(FindingsTest)
+NORMSCOPE_TEST(FindingsTest)
 #include "findings_test.moc"

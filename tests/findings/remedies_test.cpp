@@ -3,6 +3,7 @@
 
 #include "core/findings/headline.h"
 #include "tests/findings/sample_data.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <set>
@@ -153,5 +154,5 @@ class RemediesTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(RemediesTest)
+NORMSCOPE_TEST(RemediesTest)
 #include "remedies_test.moc"

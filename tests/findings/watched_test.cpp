@@ -2,6 +2,7 @@
 #include "core/findings/watched.h"
 
 #include "tests/findings/sample_data.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 
@@ -64,5 +65,5 @@ class WatchedTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(WatchedTest)
+NORMSCOPE_TEST(WatchedTest)
 #include "watched_test.moc"

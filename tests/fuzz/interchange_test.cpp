@@ -6,6 +6,7 @@
 #include "core/interchange/model_file.h"
 #include "core/model/parameters.h"
 #include "tests/interchange/sample_models.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cstring>
@@ -199,5 +200,5 @@ class FuzzInterchange : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(FuzzInterchange)
+NORMSCOPE_TEST(FuzzInterchange)
 #include "interchange_test.moc"

@@ -4,6 +4,7 @@
 #include "core/gallery/gallery.h"
 #include "core/run/complete.h"
 #include "core/run/corpora.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -150,5 +151,5 @@ class EntriesTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(EntriesTest)
+NORMSCOPE_TEST(EntriesTest)
 #include "entries_test.moc"

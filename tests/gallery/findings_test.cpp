@@ -3,6 +3,7 @@
 #include "core/gallery/findings.h"
 
 #include "core/recipe/recipe_text.h"
+#include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -210,5 +211,5 @@ class FindingsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(FindingsTest)
+NORMSCOPE_TEST(FindingsTest)
 #include "findings_test.moc"

@@ -2,6 +2,8 @@
 // Confidence intervals against closed forms, published tables and their own coverage.
 #include "core/gallery/interval.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 #include <cmath>
 #include <numbers>
@@ -82,5 +84,5 @@ class IntervalTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(IntervalTest)
+NORMSCOPE_TEST(IntervalTest)
 #include "interval_test.moc"

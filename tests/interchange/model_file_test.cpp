@@ -8,6 +8,7 @@
 #include "core/run/evaluation.h"
 #include "core/session/named_arrays.h"
 #include "tests/interchange/sample_models.h"
+#include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -360,5 +361,5 @@ class ModelFileTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ModelFileTest)
+NORMSCOPE_TEST(ModelFileTest)
 #include "model_file_test.moc"

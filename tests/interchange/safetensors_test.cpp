@@ -7,6 +7,7 @@
 #include "core/interchange/mapped_file.h"
 #include "core/session/named_arrays.h"
 #include "tests/interchange/sample_models.h"
+#include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -173,5 +174,5 @@ class SafetensorsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SafetensorsTest)
+NORMSCOPE_TEST(SafetensorsTest)
 #include "safetensors_test.moc"

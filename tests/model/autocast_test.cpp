@@ -3,6 +3,7 @@
 #include "core/backend/cpu/autocast_kernels.h"
 #include "core/backend/cpu/products.h"
 #include "core/model/transformer.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -402,5 +403,5 @@ class AutocastTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(AutocastTest)
+NORMSCOPE_TEST(AutocastTest)
 #include "autocast_test.moc"

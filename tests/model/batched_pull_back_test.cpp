@@ -4,6 +4,7 @@
 // Jacobians.
 #include "core/model/transformer.h"
 #include "tests/model/random_model.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -93,5 +94,5 @@ class BatchedPullBackTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(BatchedPullBackTest)
+NORMSCOPE_TEST(BatchedPullBackTest)
 #include "batched_pull_back_test.moc"

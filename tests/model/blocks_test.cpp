@@ -6,6 +6,7 @@
 #include "core/model/transformer.h"
 #include "plain_blocks.h"
 #include "tests/model/random_model.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -416,5 +417,5 @@ class BlocksTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(BlocksTest)
+NORMSCOPE_TEST(BlocksTest)
 #include "blocks_test.moc"

@@ -6,6 +6,7 @@
 #include "core/backend/cuda/emulated_cuda_device.h"
 #include "core/model/transformer.h"
 #include "tests/model/random_model.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -159,5 +160,5 @@ class CudaJacobianProductsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(CudaJacobianProductsTest)
+NORMSCOPE_TEST(CudaJacobianProductsTest)
 #include "cuda_jacobian_products_test.moc"

@@ -4,6 +4,7 @@
 #include "core/backend/cpu/products.h"
 #include "core/base/error.h"
 #include "core/model/transformer.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -391,5 +392,5 @@ class EmulatedPrecisionTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(EmulatedPrecisionTest)
+NORMSCOPE_TEST(EmulatedPrecisionTest)
 #include "emulated_precision_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The buffers of a step's gradients: their previous contents are ignored, contributions are added.
 #include "core/model/transformer.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -94,5 +95,5 @@ class GradientsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(GradientsTest)
+NORMSCOPE_TEST(GradientsTest)
 #include "gradients_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Logit soft cap and z-loss through the whole model: loss, logits and every parameter's gradient.
 #include "core/model/transformer.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -102,5 +103,5 @@ class HeadTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(HeadTest)
+NORMSCOPE_TEST(HeadTest)
 #include "head_test.moc"

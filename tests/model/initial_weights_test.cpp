@@ -3,6 +3,7 @@
 
 #include "core/backend/cpu/default_threads.h"
 #include "core/backend/cpu/thread_pool.h"
+#include "tests/support/test_main.h"
 
 #include <QDir>
 #include <QtTest>
@@ -290,5 +291,5 @@ class InitialWeightsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(InitialWeightsTest)
+NORMSCOPE_TEST(InitialWeightsTest)
 #include "initial_weights_test.moc"

@@ -4,6 +4,7 @@
 // Jacobians.
 #include "core/model/transformer.h"
 #include "tests/model/random_model.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -203,5 +204,5 @@ class JacobianProductsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(JacobianProductsTest)
+NORMSCOPE_TEST(JacobianProductsTest)
 #include "jacobian_products_test.moc"

@@ -3,6 +3,7 @@
 // RoPE) is drawn independently, and each tensor's gradient is held against the loss itself, by central
 // differences in float64.
 #include "core/model/transformer.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -142,5 +143,5 @@ class OptionPairsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(OptionPairsTest)
+NORMSCOPE_TEST(OptionPairsTest)
 #include "option_pairs_test.moc"

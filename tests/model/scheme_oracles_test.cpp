@@ -3,6 +3,7 @@
 #include "core/backend/row/gate.h"
 #include "core/model/gate_warnings.h"
 #include "core/model/transformer.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -268,5 +269,5 @@ class SchemeOraclesTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SchemeOraclesTest)
+NORMSCOPE_TEST(SchemeOraclesTest)
 #include "scheme_oracles_test.moc"

@@ -4,6 +4,7 @@
 // constant), and against each other's transpose.
 #include "tests/model/plain_model.h"
 #include "tests/model/random_model.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -277,5 +278,5 @@ class SchemePassesTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SchemePassesTest)
+NORMSCOPE_TEST(SchemePassesTest)
 #include "scheme_passes_test.moc"

@@ -2,6 +2,7 @@
 // accumulate() against forward() and backward(), which other tests hold against differences and PyTorch.
 #include "core/base/error.h"
 #include "core/model/transformer.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -213,5 +214,5 @@ class StepGradientTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(StepGradientTest)
+NORMSCOPE_TEST(StepGradientTest)
 #include "step_gradient_test.moc"

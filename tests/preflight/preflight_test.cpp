@@ -8,6 +8,7 @@
 #include "core/run/complete.h"
 #include "core/run/experiment.h"
 #include "core/theory/growth_classifier.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 
@@ -303,5 +304,5 @@ class PreflightTest : public QObject {
 
 }  // namespace
 
-QTEST_GUILESS_MAIN(PreflightTest)
+NORMSCOPE_TEST(PreflightTest)
 #include "preflight_test.moc"

@@ -3,6 +3,7 @@
 
 #include "core/probe/registry.h"
 #include "tests/probe/attention_model.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -194,5 +195,5 @@ class AttentionRowsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(AttentionRowsTest)
+NORMSCOPE_TEST(AttentionRowsTest)
 #include "attention_rows_test.moc"

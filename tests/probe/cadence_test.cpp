@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/cadence.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 #include <algorithm>
 
@@ -175,5 +177,5 @@ class CadenceTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(CadenceTest)
+NORMSCOPE_TEST(CadenceTest)
 #include "cadence_test.moc"

@@ -2,6 +2,8 @@
 // The norms of the parameters' gradients by sub-layer, against the gradients of the tensors of that name.
 #include "core/probe/gradients.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 #include <cmath>
 #include <numeric>
@@ -66,5 +68,5 @@ class GradientsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(GradientsTest)
+NORMSCOPE_TEST(GradientsTest)
 #include "gradients_test.moc"

@@ -4,6 +4,7 @@
 
 #include "core/backend/row/gate.h"
 #include "core/probe/branch_bound.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -293,5 +294,5 @@ class GrowthTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(GrowthTest)
+NORMSCOPE_TEST(GrowthTest)
 #include "growth_test.moc"

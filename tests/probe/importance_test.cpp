@@ -3,6 +3,7 @@
 #include "core/probe/importance.h"
 
 #include "core/probe/registry.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -144,5 +145,5 @@ class ImportanceTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ImportanceTest)
+NORMSCOPE_TEST(ImportanceTest)
 #include "importance_test.moc"

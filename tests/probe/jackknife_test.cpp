@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/jackknife.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 
 namespace normscope {
@@ -42,5 +44,5 @@ class JackknifeTest : public QObject {
 
 }  // namespace normscope
 
-QTEST_GUILESS_MAIN(normscope::JackknifeTest)
+NORMSCOPE_TEST(normscope::JackknifeTest)
 #include "jackknife_test.moc"

@@ -5,6 +5,7 @@
 #include "core/backend/cpu/matmul.h"
 #include "core/probe/spectra/jacobian_plan.h"
 #include "core/theory/norm_jacobian.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -342,5 +343,5 @@ class JacobianTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(JacobianTest)
+NORMSCOPE_TEST(JacobianTest)
 #include "jacobian_test.moc"

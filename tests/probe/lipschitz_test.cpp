@@ -7,6 +7,7 @@
 #include "core/probe/layer_bounds.h"
 #include "core/probe/registry.h"
 #include "core/theory/softmax_sensitivity.h"
+#include "tests/support/test_main.h"
 
 #include <Eigen/Core>
 
@@ -376,5 +377,5 @@ class LipschitzTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(LipschitzTest)
+NORMSCOPE_TEST(LipschitzTest)
 #include "lipschitz_test.moc"

@@ -2,6 +2,7 @@
 #include "core/probe/mismatch.h"
 
 #include "core/probe/registry.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -182,5 +183,5 @@ class MismatchTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(MismatchTest)
+NORMSCOPE_TEST(MismatchTest)
 #include "mismatch_test.moc"

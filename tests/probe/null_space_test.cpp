@@ -2,6 +2,7 @@
 #include "core/probe/null_space.h"
 
 #include "core/theory/norm_jacobian.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -143,5 +144,5 @@ class NullSpaceTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(NullSpaceTest)
+NORMSCOPE_TEST(NullSpaceTest)
 #include "null_space_test.moc"

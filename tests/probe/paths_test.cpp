@@ -4,6 +4,7 @@
 
 #include "core/backend/cpu/matmul.h"
 #include "core/probe/registry.h"
+#include "tests/support/test_main.h"
 
 #include <Eigen/Core>
 
@@ -153,5 +154,5 @@ class PathsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(PathsTest)
+NORMSCOPE_TEST(PathsTest)
 #include "paths_test.moc"

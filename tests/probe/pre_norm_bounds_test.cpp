@@ -3,6 +3,7 @@
 #include "core/probe/branch_bound.h"
 #include "core/probe/growth.h"
 #include "core/theory/growth_bounds.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -314,5 +315,5 @@ class PreNormBoundsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(PreNormBoundsTest)
+NORMSCOPE_TEST(PreNormBoundsTest)
 #include "pre_norm_bounds_test.moc"

@@ -5,6 +5,7 @@
 
 #include "core/model/transformer.h"
 #include "core/train/update_norms.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cstring>
@@ -217,5 +218,5 @@ class RegistryTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(RegistryTest)
+NORMSCOPE_TEST(RegistryTest)
 #include "registry_test.moc"

@@ -5,6 +5,7 @@
 
 #include "core/probe/gradients.h"
 #include "core/train/trainer.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -360,5 +361,5 @@ class ResidualTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ResidualTest)
+NORMSCOPE_TEST(ResidualTest)
 #include "residual_test.moc"

@@ -5,6 +5,7 @@
 #include "core/probe/jacobian.h"
 #include "core/probe/null_space.h"
 #include "core/theory/norm_jacobian.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -243,5 +244,5 @@ class SchemeProbesTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SchemeProbesTest)
+NORMSCOPE_TEST(SchemeProbesTest)
 #include "scheme_probes_test.moc"

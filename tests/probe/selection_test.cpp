@@ -3,6 +3,7 @@
 #include "core/probe/places.h"
 #include "core/probe/registry.h"
 #include "core/train/update_norms.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -324,5 +325,5 @@ class SelectionTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SelectionTest)
+NORMSCOPE_TEST(SelectionTest)
 #include "selection_test.moc"

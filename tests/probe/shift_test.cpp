@@ -4,6 +4,7 @@
 
 #include "core/backend/counter_rng.h"
 #include "core/probe/registry.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -189,5 +190,5 @@ class ShiftTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ShiftTest)
+NORMSCOPE_TEST(ShiftTest)
 #include "shift_test.moc"

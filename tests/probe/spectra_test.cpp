@@ -9,6 +9,7 @@
 #include "core/probe/spectra/depth_measures.h"
 #include "core/probe/spectra/jacobian_map.h"
 #include "core/probe/spectra/token_spectrum.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -431,5 +432,5 @@ class SpectraTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SpectraTest)
+NORMSCOPE_TEST(SpectraTest)
 #include "spectra_test.moc"

@@ -2,6 +2,7 @@
 #include "core/probe/step_list.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 
@@ -55,5 +56,5 @@ class StepListTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(StepListTest)
+NORMSCOPE_TEST(StepListTest)
 #include "step_list_test.moc"

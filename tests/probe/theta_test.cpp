@@ -5,6 +5,7 @@
 #include "core/probe/row_sample.h"
 #include "core/theory/softmax_sensitivity.h"
 #include "tests/probe/attention_model.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -243,5 +244,5 @@ class ThetaTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ThetaTest)
+NORMSCOPE_TEST(ThetaTest)
 #include "theta_test.moc"

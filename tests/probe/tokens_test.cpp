@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/tokens.h"
 
+#include "tests/support/test_main.h"
+
 #include <Eigen/Dense>
 
 #include <QtTest>
@@ -164,5 +166,5 @@ class TokensTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TokensTest)
+NORMSCOPE_TEST(TokensTest)
 #include "tokens_test.moc"

@@ -6,6 +6,7 @@
 #include "core/probe/gates.h"
 #include "core/probe/matrix_norms.h"
 #include "core/probe/registry.h"
+#include "tests/support/test_main.h"
 
 #include <Eigen/Core>
 
@@ -179,5 +180,5 @@ class WeightsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(WeightsTest)
+NORMSCOPE_TEST(WeightsTest)
 #include "weights_test.moc"

@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/recipe/hot_knobs.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -138,5 +139,5 @@ class KeysTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(KeysTest)
+NORMSCOPE_TEST(KeysTest)
 #include "keys_test.moc"

@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/recipe/keys.h"
 #include "core/recipe/recipe.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 
@@ -150,5 +151,5 @@ class PlaceSelectionTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(PlaceSelectionTest)
+NORMSCOPE_TEST(PlaceSelectionTest)
 #include "place_selection_test.moc"

@@ -5,6 +5,7 @@
 #include "core/probe/registry.h"
 #include "core/recipe/presets.h"
 #include "core/run/experiment.h"
+#include "tests/support/test_main.h"
 
 #include <nlohmann/json.hpp>
 
@@ -225,5 +226,5 @@ class RecipeTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(RecipeTest)
+NORMSCOPE_TEST(RecipeTest)
 #include "recipe_test.moc"

@@ -6,6 +6,7 @@
 #include "core/recipe/recipe.h"
 #include "core/run/complete.h"
 #include "core/stack/size_table.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <map>
@@ -57,5 +58,5 @@ class SizePresetsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SizePresetsTest)
+NORMSCOPE_TEST(SizePresetsTest)
 #include "size_presets_test.moc"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/checkpoint_memory.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 #include <algorithm>
 
@@ -102,5 +104,5 @@ class CheckpointMemoryTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(CheckpointMemoryTest)
+NORMSCOPE_TEST(CheckpointMemoryTest)
 #include "checkpoint_memory_test.moc"

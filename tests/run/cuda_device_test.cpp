@@ -6,6 +6,7 @@
 #include "core/run/complete.h"
 #include "core/run/memory_need.h"
 #include "tests/run/device_runs.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -305,5 +306,5 @@ class CudaDeviceTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(CudaDeviceTest)
+NORMSCOPE_TEST(CudaDeviceTest)
 #include "cuda_device_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Twenty steps in FP16 (twenty_steps.h).
 #include "tests/run/twenty_steps.h"
+#include "tests/support/test_main.h"
 
 using namespace normscope;
 using namespace normscope::twenty_steps;
@@ -18,5 +19,5 @@ class CudaStepsFp16Test : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(CudaStepsFp16Test)
+NORMSCOPE_TEST(CudaStepsFp16Test)
 #include "cuda_steps_fp16_test.moc"

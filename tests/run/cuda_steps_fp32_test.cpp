@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Twenty steps in float32 (twenty_steps.h).
 #include "tests/run/twenty_steps.h"
+#include "tests/support/test_main.h"
 
 #include <algorithm>
 
 using namespace normscope;
 using namespace normscope::twenty_steps;
+
+namespace {
 
 /// Every weight of a run with AdamW. An entry whose gradient nearly cancels has few right digits in float32,
 /// and AdamW scales it up: there the devices may be apart by as much as the CPU's float32 is from its
@@ -22,6 +25,8 @@ void verify_scaled_up(const Recipe& recipe, const Apart& found) {
                  qPrintable(QString("%1: %2, allowed: %3").arg(name.c_str()).arg(apart).arg(allowed)));
     }
 }
+
+}  // namespace
 
 class CudaStepsFp32Test : public QObject {
     Q_OBJECT
@@ -43,5 +48,5 @@ class CudaStepsFp32Test : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(CudaStepsFp32Test)
+NORMSCOPE_TEST(CudaStepsFp32Test)
 #include "cuda_steps_fp32_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The same recipe gives the same bits, whatever the threads and whatever is measured on the way.
 #include "core/run/experiment.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -141,5 +142,5 @@ class DeterminismTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(DeterminismTest)
+NORMSCOPE_TEST(DeterminismTest)
 #include "determinism_test.moc"

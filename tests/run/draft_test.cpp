@@ -3,6 +3,7 @@
 
 #include "core/run/whole_run.h"
 #include "small_run.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -140,5 +141,5 @@ class DraftTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(DraftTest)
+NORMSCOPE_TEST(DraftTest)
 #include "draft_test.moc"

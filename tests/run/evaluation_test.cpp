@@ -7,6 +7,7 @@
 #include "core/probe/registry.h"
 #include "core/session/hdf5.h"
 #include "core/session/named_arrays.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -342,5 +343,5 @@ class EvaluationTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(EvaluationTest)
+NORMSCOPE_TEST(EvaluationTest)
 #include "evaluation_test.moc"

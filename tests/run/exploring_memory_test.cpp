@@ -4,6 +4,7 @@
 #include "core/backend/cpu/cpu_device.h"
 #include "core/model/parameters.h"
 #include "core/run/experiment.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <map>
@@ -70,5 +71,5 @@ class ExploringMemoryTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ExploringMemoryTest)
+NORMSCOPE_TEST(ExploringMemoryTest)
 #include "exploring_memory_test.moc"

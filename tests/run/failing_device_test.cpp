@@ -5,6 +5,7 @@
 #include "core/backend/out_of_memory.h"
 #include "core/run/memory_need.h"
 #include "small_run.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 
@@ -203,5 +204,5 @@ class FailingDeviceTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(FailingDeviceTest)
+NORMSCOPE_TEST(FailingDeviceTest)
 #include "failing_device_test.moc"

@@ -2,6 +2,8 @@
 // A resumed run keeps its series: what has another name or another shape now is not taken for the known one.
 #include "core/run/known_series.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 #include <cmath>
 
@@ -56,5 +58,5 @@ class KnownSeriesTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(KnownSeriesTest)
+NORMSCOPE_TEST(KnownSeriesTest)
 #include "known_series_test.moc"

@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/model/parameters.h"
 #include "core/run/complete.h"
+#include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -91,5 +92,5 @@ class MemoryNeedTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(MemoryNeedTest)
+NORMSCOPE_TEST(MemoryNeedTest)
 #include "memory_need_test.moc"

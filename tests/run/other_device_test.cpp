@@ -6,6 +6,7 @@
 #include "core/run/experiment.h"
 #include "tests/backend/trapping_device.h"
 #include "tests/run/device_runs.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 
@@ -84,5 +85,5 @@ class OtherDeviceTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(OtherDeviceTest)
+NORMSCOPE_TEST(OtherDeviceTest)
 #include "other_device_test.moc"

@@ -3,6 +3,7 @@
 // checkpoint file.
 #include "core/base/error.h"
 #include "core/run/experiment.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -140,5 +141,5 @@ class PrecisionTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(PrecisionTest)
+NORMSCOPE_TEST(PrecisionTest)
 #include "precision_test.moc"

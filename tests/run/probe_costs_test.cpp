@@ -3,6 +3,7 @@
 
 #include "core/probe/registry.h"
 #include "core/run/whole_run.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -89,5 +90,5 @@ class ProbeCostsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ProbeCostsTest)
+NORMSCOPE_TEST(ProbeCostsTest)
 #include "probe_costs_test.moc"

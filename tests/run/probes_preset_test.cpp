@@ -4,6 +4,7 @@
 #include "core/probe/registry.h"
 #include "core/run/complete.h"
 #include "core/run/probe_steps.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <set>
@@ -85,5 +86,5 @@ class ProbesPresetTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ProbesPresetTest)
+NORMSCOPE_TEST(ProbesPresetTest)
 #include "probes_preset_test.moc"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/recording_queue.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 #include <atomic>
 #include <thread>
@@ -113,5 +115,5 @@ class RecordingQueueTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(RecordingQueueTest)
+NORMSCOPE_TEST(RecordingQueueTest)
 #include "recording_queue_test.moc"

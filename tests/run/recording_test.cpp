@@ -6,6 +6,7 @@
 #include "core/session/recovery.h"
 #include "small_run.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <sys/resource.h>
 
@@ -210,5 +211,5 @@ class RecordingTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(RecordingTest)
+NORMSCOPE_TEST(RecordingTest)
 #include "recording_test.moc"

@@ -3,6 +3,7 @@
 #include "core/run/replay.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -180,5 +181,5 @@ class ReplayTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ReplayTest)
+NORMSCOPE_TEST(ReplayTest)
 #include "replay_test.moc"

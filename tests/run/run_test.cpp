@@ -2,6 +2,7 @@
 #include "core/run/run.h"
 
 #include "small_run.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 
@@ -166,5 +167,5 @@ class RunTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(RunTest)
+NORMSCOPE_TEST(RunTest)
 #include "run_test.moc"

@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/run/experiment.h"
 #include "core/run/probe_steps.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <atomic>
@@ -233,5 +234,5 @@ class SamplingTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SamplingTest)
+NORMSCOPE_TEST(SamplingTest)
 #include "sampling_test.moc"

@@ -9,6 +9,7 @@
 #include "core/session/session.h"
 #include "core/session/validate.h"
 #include "core/sweep/sweep_scalar.h"
+#include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -218,5 +219,5 @@ class SelectionTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SelectionTest)
+NORMSCOPE_TEST(SelectionTest)
 #include "selection_test.moc"

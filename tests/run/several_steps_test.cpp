@@ -5,6 +5,7 @@
 #include "core/run/run.h"
 #include "device_runs.h"
 #include "small_run.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -84,5 +85,5 @@ class SeveralStepsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SeveralStepsTest)
+NORMSCOPE_TEST(SeveralStepsTest)
 #include "several_steps_test.moc"

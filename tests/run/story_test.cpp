@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/recipe/presets.h"
 #include "core/run/story_check.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 
@@ -218,5 +219,5 @@ class StoryTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(StoryTest)
+NORMSCOPE_TEST(StoryTest)
 #include "story_test.moc"

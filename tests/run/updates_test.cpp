@@ -2,6 +2,7 @@
 // The probe `updates`: its sample of a step against the weights before and after it, and that measuring has
 // no side effects.
 #include "core/run/experiment.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -132,5 +133,5 @@ class UpdatesTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(UpdatesTest)
+NORMSCOPE_TEST(UpdatesTest)
 #include "updates_test.moc"

@@ -6,6 +6,7 @@
 #include "core/recipe/keys.h"
 #include "core/run/whole_run.h"
 #include "small_run.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -291,5 +292,5 @@ class WatchpointsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(WatchpointsTest)
+NORMSCOPE_TEST(WatchpointsTest)
 #include "watchpoints_test.moc"

@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -114,5 +115,5 @@ class TestCheckpoint : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestCheckpoint)
+NORMSCOPE_TEST(TestCheckpoint)
 #include "checkpoint_test.moc"

@@ -4,6 +4,7 @@
 // has ended. The library's H5Dflush is replaced by one that notes whose turn it is.
 #include "core/session/recorder.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <dlfcn.h>
 #include <hdf5.h>
@@ -86,5 +87,5 @@ class TestFlushOrder : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestFlushOrder)
+NORMSCOPE_TEST(TestFlushOrder)
 #include "flush_order_test.moc"

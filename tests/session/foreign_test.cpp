@@ -7,6 +7,7 @@
 #include "core/session/process/guard.h"
 #include "core/session/session.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <malloc.h>
 #include <signal.h>
@@ -357,5 +358,5 @@ class TestForeign : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestForeign)
+NORMSCOPE_TEST(TestForeign)
 #include "foreign_test.moc"

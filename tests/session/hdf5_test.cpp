@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/session/growing_dataset.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -158,5 +159,5 @@ class TestHdf5 : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestHdf5)
+NORMSCOPE_TEST(TestHdf5)
 #include "hdf5_test.moc"

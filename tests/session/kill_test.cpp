@@ -7,6 +7,7 @@
 #include "core/session/session.h"
 #include "core/session/validate.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -230,5 +231,5 @@ class TestKill : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestKill)
+NORMSCOPE_TEST(TestKill)
 #include "kill_test.moc"

@@ -5,6 +5,7 @@
 #include "core/session/describe.h"
 #include "core/session/hdf5.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -73,5 +74,5 @@ class TestNamedArrays : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestNamedArrays)
+NORMSCOPE_TEST(TestNamedArrays)
 #include "named_arrays_test.moc"

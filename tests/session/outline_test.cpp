@@ -3,6 +3,7 @@
 
 #include "core/session/recorder.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <QFile>
 #include <QTemporaryDir>
@@ -194,5 +195,5 @@ class TestOutline : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestOutline)
+NORMSCOPE_TEST(TestOutline)
 #include "outline_test.moc"

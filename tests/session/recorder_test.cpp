@@ -6,6 +6,7 @@
 #include "core/session/recovery.h"
 #include "core/session/session.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -183,5 +184,5 @@ class TestRecorder : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestRecorder)
+NORMSCOPE_TEST(TestRecorder)
 #include "recorder_test.moc"

@@ -7,6 +7,7 @@
 #include "core/session/replacing_file.h"
 #include "core/session/session.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -165,5 +166,5 @@ class TestReplaceable : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestReplaceable)
+NORMSCOPE_TEST(TestReplaceable)
 #include "replaceable_test.moc"

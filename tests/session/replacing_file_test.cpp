@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <sys/stat.h>
 
@@ -105,5 +106,5 @@ class TestReplacingFile : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestReplacingFile)
+NORMSCOPE_TEST(TestReplacingFile)
 #include "replacing_file_test.moc"

@@ -7,6 +7,7 @@
 #include "core/session/session.h"
 #include "core/session/validate.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <signal.h>
 
@@ -181,5 +182,5 @@ class TestRobustness : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestRobustness)
+NORMSCOPE_TEST(TestRobustness)
 #include "robustness_test.moc"

@@ -4,6 +4,7 @@
 #include "core/session/recovery.h"
 #include "core/session/step_overview.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -97,5 +98,5 @@ class TestRunData : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestRunData)
+NORMSCOPE_TEST(TestRunData)
 #include "run_data_test.moc"

@@ -5,6 +5,7 @@
 #include "core/session/describe.h"
 #include "core/session/recovery.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <QProcess>
 #include <QTemporaryDir>
@@ -158,5 +159,5 @@ class TestSession : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestSession)
+NORMSCOPE_TEST(TestSession)
 #include "session_test.moc"

@@ -3,6 +3,7 @@
 
 #include "core/session/session.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -88,5 +89,5 @@ class TestValidate : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestValidate)
+NORMSCOPE_TEST(TestValidate)
 #include "validate_test.moc"

@@ -2,6 +2,7 @@
 #include "core/stack/scheme.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -148,5 +149,5 @@ class SchemeTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SchemeTest)
+NORMSCOPE_TEST(SchemeTest)
 #include "scheme_test.moc"

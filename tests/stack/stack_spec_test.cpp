@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/stack/json_fields.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 
@@ -113,5 +114,5 @@ class StackSpecTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(StackSpecTest)
+NORMSCOPE_TEST(StackSpecTest)
 #include "stack_spec_test.moc"

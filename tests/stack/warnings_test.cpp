@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/stack/warnings.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 
 using namespace normscope;
@@ -109,5 +111,5 @@ class WarningsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(WarningsTest)
+NORMSCOPE_TEST(WarningsTest)
 #include "warnings_test.moc"

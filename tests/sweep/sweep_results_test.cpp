@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/recipe/recipe_text.h"
 #include "core/sweep/sweep_map.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -191,5 +192,5 @@ class SweepResultsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SweepResultsTest)
+NORMSCOPE_TEST(SweepResultsTest)
 #include "sweep_results_test.moc"

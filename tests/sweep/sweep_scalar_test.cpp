@@ -3,6 +3,7 @@
 #include "core/sweep/sweep_scalar.h"
 
 #include "core/probe/registry.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -100,5 +101,5 @@ class SweepScalarTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SweepScalarTest)
+NORMSCOPE_TEST(SweepScalarTest)
 #include "sweep_scalar_test.moc"

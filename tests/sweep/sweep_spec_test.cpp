@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/recipe/keys.h"
 #include "core/recipe/recipe_text.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -237,5 +238,5 @@ class SweepSpecTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SweepSpecTest)
+NORMSCOPE_TEST(SweepSpecTest)
 #include "sweep_spec_test.moc"

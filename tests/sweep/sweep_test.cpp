@@ -11,6 +11,7 @@
 #include "core/session/session.h"
 #include "core/sweep/sweep_folder.h"
 #include "core/sweep/sweep_merge.h"
+#include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -362,5 +363,5 @@ class SweepTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SweepTest)
+NORMSCOPE_TEST(SweepTest)
 #include "sweep_test.moc"

@@ -2,6 +2,7 @@
 #include "core/theory/growth_bounds.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 
 #include <Eigen/Dense>
 
@@ -199,5 +200,5 @@ class GrowthBoundsTest : public QObject {
 
 }  // namespace
 
-QTEST_GUILESS_MAIN(GrowthBoundsTest)
+NORMSCOPE_TEST(GrowthBoundsTest)
 #include "growth_bounds_test.moc"

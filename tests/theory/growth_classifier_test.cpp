@@ -2,6 +2,7 @@
 #include "core/theory/growth_classifier.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 
 #include <QTest>
 #include <cmath>
@@ -163,5 +164,5 @@ class GrowthClassifierTest : public QObject {
 
 }  // namespace
 
-QTEST_GUILESS_MAIN(GrowthClassifierTest)
+NORMSCOPE_TEST(GrowthClassifierTest)
 #include "growth_classifier_test.moc"

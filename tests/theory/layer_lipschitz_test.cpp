@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/theory/layer_lipschitz.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 #include <cmath>
 
@@ -85,5 +87,5 @@ class LayerLipschitzTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(LayerLipschitzTest)
+NORMSCOPE_TEST(LayerLipschitzTest)
 #include "layer_lipschitz_test.moc"

@@ -2,6 +2,7 @@
 #include "core/theory/lipschitz.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 
 #include <Eigen/Dense>
 
@@ -57,5 +58,5 @@ class LipschitzTest : public QObject {
 
 }  // namespace
 
-QTEST_GUILESS_MAIN(LipschitzTest)
+NORMSCOPE_TEST(LipschitzTest)
 #include "lipschitz_test.moc"

@@ -2,6 +2,7 @@
 #include "core/theory/norm_jacobian.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 
 #include <Eigen/Dense>
 
@@ -291,5 +292,5 @@ class NormJacobianTest : public QObject {
 
 }  // namespace
 
-QTEST_GUILESS_MAIN(NormJacobianTest)
+NORMSCOPE_TEST(NormJacobianTest)
 #include "norm_jacobian_test.moc"

@@ -2,6 +2,7 @@
 #include "core/theory/norm_precision.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 
 #include <QTest>
 #include <cmath>
@@ -52,5 +53,5 @@ class NormPrecisionTest : public QObject {
 
 }  // namespace
 
-QTEST_GUILESS_MAIN(NormPrecisionTest)
+NORMSCOPE_TEST(NormPrecisionTest)
 #include "norm_precision_test.moc"

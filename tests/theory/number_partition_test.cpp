@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/theory/number_partition.h"
 
+#include "tests/support/test_main.h"
+
 #include <QTest>
 #include <algorithm>
 #include <array>
@@ -180,5 +182,5 @@ class NumberPartitionTest : public QObject {
 
 }  // namespace
 
-QTEST_GUILESS_MAIN(NumberPartitionTest)
+NORMSCOPE_TEST(NumberPartitionTest)
 #include "number_partition_test.moc"

@@ -2,6 +2,7 @@
 #include "core/theory/softmax_sensitivity.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 
 #include <QTest>
 #include <algorithm>
@@ -259,5 +260,5 @@ class SoftmaxSensitivityTest : public QObject {
 
 }  // namespace
 
-QTEST_GUILESS_MAIN(SoftmaxSensitivityTest)
+NORMSCOPE_TEST(SoftmaxSensitivityTest)
 #include "softmax_sensitivity_test.moc"

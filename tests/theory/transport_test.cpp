@@ -2,6 +2,7 @@
 #include "core/theory/transport.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <algorithm>
@@ -91,5 +92,5 @@ class TransportTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TransportTest)
+NORMSCOPE_TEST(TransportTest)
 #include "transport_test.moc"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/first_bad.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 
 using namespace normscope;
@@ -59,5 +61,5 @@ class FirstBadTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(FirstBadTest)
+NORMSCOPE_TEST(FirstBadTest)
 #include "first_bad_test.moc"

@@ -2,6 +2,7 @@
 #include "core/train/gate_clip.h"
 
 #include "core/train/trainer.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -131,5 +132,5 @@ class GateClipTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(GateClipTest)
+NORMSCOPE_TEST(GateClipTest)
 #include "gate_clip_test.moc"

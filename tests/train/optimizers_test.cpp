@@ -3,6 +3,7 @@
 
 #include "core/backend/cpu/newton_schulz.h"
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 
 #include <Eigen/SVD>
 
@@ -206,5 +207,5 @@ class OptimizersTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(OptimizersTest)
+NORMSCOPE_TEST(OptimizersTest)
 #include "optimizers_test.moc"

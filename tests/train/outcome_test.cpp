@@ -2,6 +2,7 @@
 #include "core/train/outcome.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <set>
@@ -37,5 +38,5 @@ class TestOutcome : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestOutcome)
+NORMSCOPE_TEST(TestOutcome)
 #include "outcome_test.moc"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/schedule.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 #include <cmath>
 
@@ -56,5 +58,5 @@ class ScheduleTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ScheduleTest)
+NORMSCOPE_TEST(ScheduleTest)
 #include "schedule_test.moc"

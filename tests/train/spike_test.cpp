@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/spike.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 #include <cmath>
 #include <limits>
@@ -86,5 +88,5 @@ class SpikeTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SpikeTest)
+NORMSCOPE_TEST(SpikeTest)
 #include "spike_test.moc"

@@ -4,6 +4,7 @@
 // is never captured.
 #include "core/backend/cuda/emulated_cuda_device.h"
 #include "core/train/trainer.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -435,5 +436,5 @@ class StepGraphTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(StepGraphTest)
+NORMSCOPE_TEST(StepGraphTest)
 #include "step_graph_test.moc"

@@ -2,6 +2,7 @@
 #include "core/train/trainer.h"
 
 #include "core/train/first_bad.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -260,5 +261,5 @@ class TrainerTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TrainerTest)
+NORMSCOPE_TEST(TrainerTest)
 #include "trainer_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Real runs, recorded by tests/verdicts/run, against the word that the eye gives to their curves.
 #include "core/train/verdict.h"
+#include "tests/support/test_main.h"
 
 #include <QFile>
 #include <QtTest>
@@ -64,5 +65,5 @@ class VerdictTableTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(VerdictTableTest)
+NORMSCOPE_TEST(VerdictTableTest)
 #include "verdict_table_test.moc"

@@ -2,6 +2,7 @@
 #include "core/train/verdict.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
@@ -236,5 +237,5 @@ class VerdictTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(VerdictTest)
+NORMSCOPE_TEST(VerdictTest)
 #include "verdict_test.moc"

@@ -5,6 +5,7 @@
 #include "core/claims/initial_input.h"
 #include "core/run/replay.h"
 #include "lab_bench.h"
+#include "tests/support/test_main.h"
 
 #include <QUndoStack>
 #include <algorithm>
@@ -272,5 +273,5 @@ class ClaimsCheckTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ClaimsCheckTest)
+NORMSCOPE_TEST(ClaimsCheckTest)
 #include "claims_check_test.moc"

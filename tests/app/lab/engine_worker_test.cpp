@@ -5,6 +5,7 @@
 #include "core/run/watchpoints.h"
 #include "core/run/whole_run.h"
 #include "tests/app/window/small_recipe.h"
+#include "tests/support/test_main.h"
 
 #include <QSignalSpy>
 #include <QTest>
@@ -463,5 +464,5 @@ class EngineWorkerTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(EngineWorkerTest)
+NORMSCOPE_TEST(EngineWorkerTest)
 #include "engine_worker_test.moc"

@@ -4,6 +4,7 @@
 #include "core/run/experiment.h"
 #include "core/session/named_arrays.h"
 #include "tests/app/window/small_recipe.h"
+#include "tests/support/test_main.h"
 #include "widgets/figures/number_text.h"
 #include "widgets/figures/panels/panel_registry.h"
 #include "widgets/plots/hover.h"
@@ -103,5 +104,5 @@ class HoverProbeTest : public QObject {
     RunData run_;
 };
 
-QTEST_MAIN(HoverProbeTest)
+NORMSCOPE_WIDGET_TEST(HoverProbeTest)
 #include "hover_probe_test.moc"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/files/kept_recordings.h"
 
+#include "tests/support/test_main.h"
+
 #include <QTest>
 
 using namespace normscope::app;
@@ -31,5 +33,5 @@ class KeptRecordingsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(KeptRecordingsTest)
+NORMSCOPE_TEST(KeptRecordingsTest)
 #include "kept_recordings_test.moc"

@@ -3,6 +3,7 @@
 #include "core/backend/cuda/emulated_cuda_device.h"
 #include "core/session/recovery.h"
 #include "lab_bench.h"
+#include "tests/support/test_main.h"
 
 #include <QRegularExpression>
 
@@ -226,5 +227,5 @@ class LabDevicesTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(LabDevicesTest)
+NORMSCOPE_TEST(LabDevicesTest)
 #include "lab_devices_test.moc"

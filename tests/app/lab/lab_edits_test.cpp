@@ -2,6 +2,7 @@
 // What an edit leaves on screen: colours, the old curve, the time that a training will take.
 #include "core/session/session.h"
 #include "lab_bench.h"
+#include "tests/support/test_main.h"
 
 #include <QFile>
 #include <QRegularExpression>
@@ -232,5 +233,5 @@ class LabEditsTest : public QObject {
     }
 };
 
-QTEST_MAIN(LabEditsTest)
+NORMSCOPE_WIDGET_TEST(LabEditsTest)
 #include "lab_edits_test.moc"

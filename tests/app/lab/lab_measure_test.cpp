@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Measuring steps afterwards that were not sampled: by replay, next to a training, cancelled.
 #include "lab_bench.h"
+#include "tests/support/test_main.h"
 
 #include <QSignalSpy>
 #include <algorithm>
@@ -153,5 +154,5 @@ class LabMeasureTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(LabMeasureTest)
+NORMSCOPE_TEST(LabMeasureTest)
 #include "lab_measure_test.moc"

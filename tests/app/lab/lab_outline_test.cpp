@@ -3,6 +3,7 @@
 #include "core/session/outline.h"
 #include "tests/app/lab/lab_bench.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <QFile>
 #include <QtTest>
@@ -174,5 +175,5 @@ class TestLabOutline : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestLabOutline)
+NORMSCOPE_TEST(TestLabOutline)
 #include "lab_outline_test.moc"

@@ -2,6 +2,7 @@
 // What the laboratory makes of answers that come late, and of lists of runs that change under a drag.
 #include "core/interchange/model_file.h"
 #include "lab_bench.h"
+#include "tests/support/test_main.h"
 
 #include <algorithm>
 
@@ -459,5 +460,5 @@ class LabRepliesTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(LabRepliesTest)
+NORMSCOPE_TEST(LabRepliesTest)
 #include "lab_replies_test.moc"

@@ -2,6 +2,7 @@
 // Which runs an edit reaches, and which train on: starts, undo, pins, forks, hot knobs.
 #include "core/interchange/model_file.h"
 #include "lab_bench.h"
+#include "tests/support/test_main.h"
 
 #include <algorithm>
 
@@ -202,5 +203,5 @@ class LabRunsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(LabRunsTest)
+NORMSCOPE_TEST(LabRunsTest)
 #include "lab_runs_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/interchange/model_file.h"
 #include "lab_bench.h"
+#include "tests/support/test_main.h"
 #include "widgets/figures/knobs/recipe_keys.h"
 
 #include <QSignalSpy>
@@ -469,5 +470,5 @@ class LabTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(LabTest)
+NORMSCOPE_TEST(LabTest)
 #include "lab_test.moc"

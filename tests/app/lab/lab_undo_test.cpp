@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // No run is lost by an edit that replaces it: undone and done again, each comes back as it was trained.
 #include "lab_bench.h"
+#include "tests/support/test_main.h"
 
 using namespace normscope;
 using namespace normscope::app;
@@ -181,5 +182,5 @@ class LabUndoTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(LabUndoTest)
+NORMSCOPE_TEST(LabUndoTest)
 #include "lab_undo_test.moc"

@@ -2,6 +2,7 @@
 // A recording that cannot be written: the run continues, and the window shows it as not recorded.
 #include "app/lab/lab.h"
 #include "core/session/recovery.h"
+#include "tests/support/test_main.h"
 
 #include <QDir>
 #include <QFile>
@@ -100,5 +101,5 @@ class RecordingLossTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(RecordingLossTest)
+NORMSCOPE_TEST(RecordingLossTest)
 #include "recording_loss_test.moc"

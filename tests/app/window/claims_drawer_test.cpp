@@ -7,6 +7,7 @@
 #include "core/claims/claims.h"
 #include "legibility.h"
 #include "program_font.h"
+#include "tests/support/test_main.h"
 #include "widgets/claims/claim_details.h"
 #include "widgets/claims/claim_texts.h"
 #include "widgets/claims/claims_list.h"
@@ -344,5 +345,5 @@ class ClaimsDrawerTest : public QObject {
     }
 };
 
-QTEST_MAIN(ClaimsDrawerTest)
+NORMSCOPE_WIDGET_TEST(ClaimsDrawerTest)
 #include "claims_drawer_test.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The experiment and its figures on the clipboard, and back.
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
 #include "window_bench.h"
@@ -80,5 +81,5 @@ class ClipboardWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(ClipboardWindowTest)
+NORMSCOPE_WIDGET_TEST(ClipboardWindowTest)
 #include "clipboard_window_test.moc"

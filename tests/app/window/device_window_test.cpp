@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The device of trainings in the window: the menu, the settings, the transport bar, a device that fails.
 #include "core/backend/cuda/emulated_cuda_device.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
 #include "widgets/common/settings.h"
@@ -153,5 +154,5 @@ class DeviceWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(DeviceWindowTest)
+NORMSCOPE_WIDGET_TEST(DeviceWindowTest)
 #include "device_window_test.moc"

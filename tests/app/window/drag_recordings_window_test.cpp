@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Recordings are dragged from their list onto the panels or the run strip: the program's own drag and drop,
 // with the mouse's events.
+#include "tests/support/test_main.h"
 #include "widgets/drawers/recording_list.h"
 #include "widgets/drawers/runs_drawer.h"
 #include "widgets/knobs/knob_panel.h"
@@ -135,5 +136,5 @@ class DragRecordingsWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(DragRecordingsWindowTest)
+NORMSCOPE_WIDGET_TEST(DragRecordingsWindowTest)
 #include "drag_recordings_window_test.moc"

@@ -2,6 +2,7 @@
 // What the mouse changes and the screen shows, against the engine run by itself: to a pixel.
 #include "core/run/complete.h"
 #include "core/run/experiment.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_panel.h"
@@ -112,5 +113,5 @@ class DrawnValuesTest : public QObject {
     }
 };
 
-QTEST_MAIN(DrawnValuesTest)
+NORMSCOPE_WIDGET_TEST(DrawnValuesTest)
 #include "drawn_values_test.moc"

@@ -7,6 +7,7 @@
 #include "core/recipe/presets.h"
 #include "core/run/story.h"
 #include "program_font.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/findings/group_key.h"
 #include "widgets/findings/remedy_box.h"
@@ -380,5 +381,5 @@ class FindingsBandTest : public QObject {
     }
 };
 
-QTEST_MAIN(FindingsBandTest)
+NORMSCOPE_WIDGET_TEST(FindingsBandTest)
 #include "findings_band_test.moc"

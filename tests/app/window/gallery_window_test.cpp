@@ -8,6 +8,7 @@
 #include "core/sweep/sweep_folder.h"
 #include "legibility.h"
 #include "program_font.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/claims/claims_drawer.h"
 #include "widgets/common/banner.h"
@@ -519,5 +520,5 @@ class GalleryWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(GalleryWindowTest)
+NORMSCOPE_WIDGET_TEST(GalleryWindowTest)
 #include "gallery_window_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Runs that differ in the seed alone: one chip, one colour, one lane, a median with its band.
 #include "app/window/window_view.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/dialogs/export_dialog.h"
 #include "widgets/plots/plot_view.h"
@@ -185,5 +186,5 @@ class GroupsWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(GroupsWindowTest)
+NORMSCOPE_WIDGET_TEST(GroupsWindowTest)
 #include "groups_window_test.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Knobs of runs that differ: a field a run, each of which changes its own run alone.
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/knob.h"
@@ -140,5 +141,5 @@ class KnobFieldsWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(KnobFieldsWindowTest)
+NORMSCOPE_WIDGET_TEST(KnobFieldsWindowTest)
 #include "knob_fields_window_test.moc"

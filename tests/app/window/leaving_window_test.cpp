@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The question asked before unsaved changes or a running training are discarded.
+#include "tests/support/test_main.h"
 #include "window_bench.h"
 
 #include <QFile>
@@ -128,5 +129,5 @@ class LeavingWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(LeavingWindowTest)
+NORMSCOPE_WIDGET_TEST(LeavingWindowTest)
 #include "leaving_window_test.moc"

@@ -5,6 +5,7 @@
 #include "legibility.h"
 #include "program_font.h"
 #include "small_recipe.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_panel.h"
@@ -179,5 +180,5 @@ class LegibleWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(LegibleWindowTest)
+NORMSCOPE_WIDGET_TEST(LegibleWindowTest)
 #include "legible_window_test.moc"

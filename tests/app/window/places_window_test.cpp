@@ -2,6 +2,7 @@
 // "Measure only" of the probes dialog.
 #include "core/run/complete.h"
 #include "core/run/probes_preset.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
 #include "widgets/dialogs/probe_costs_dialog.h"
@@ -155,5 +156,5 @@ class PlacesWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(PlacesWindowTest)
+NORMSCOPE_WIDGET_TEST(PlacesWindowTest)
 #include "places_window_test.moc"

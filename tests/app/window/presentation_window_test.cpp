@@ -2,6 +2,7 @@
 #include "core/recipe/presets.h"
 #include "legibility.h"
 #include "program_font.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/pulse.h"
 #include "widgets/knobs/knob_slider.h"
@@ -398,5 +399,5 @@ class PresentationWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(PresentationWindowTest)
+NORMSCOPE_WIDGET_TEST(PresentationWindowTest)
 #include "presentation_window_test.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/whole_run.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/findings/findings_band.h"
 #include "widgets/findings/remedy_box.h"
@@ -225,5 +226,5 @@ class RemediesWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(RemediesWindowTest)
+NORMSCOPE_WIDGET_TEST(RemediesWindowTest)
 #include "remedies_window_test.moc"

@@ -2,6 +2,7 @@
 // A window that is closed, or whose process is killed, and started again shows the same screen.
 #include "app/window/window_view.h"
 #include "core/recipe/presets.h"
+#include "tests/support/test_main.h"
 #include "widgets/common/banner.h"
 #include "widgets/common/settings.h"
 #include "widgets/findings/findings_band.h"
@@ -377,5 +378,5 @@ class RestoreWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(RestoreWindowTest)
+NORMSCOPE_WIDGET_TEST(RestoreWindowTest)
 #include "restore_window_test.moc"

@@ -4,6 +4,7 @@
 
 #include "core/model/gradient_ratio.h"
 #include "tests/findings/sample_data.h"
+#include "tests/support/test_main.h"
 #include "widgets/figures/number_text.h"
 
 #include <QtTest>
@@ -175,5 +176,5 @@ class RunNumbersTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(RunNumbersTest)
+NORMSCOPE_TEST(RunNumbersTest)
 #include "run_numbers_test.moc"

@@ -2,6 +2,7 @@
 // The list of recordings: its rows are the files of the folder; opening one adds its run.
 #include "widgets/drawers/runs_drawer.h"
 
+#include "tests/support/test_main.h"
 #include "widgets/common/banner.h"
 #include "window_bench.h"
 
@@ -197,5 +198,5 @@ class RunsDrawerTest : public QObject {
     }
 };
 
-QTEST_MAIN(RunsDrawerTest)
+NORMSCOPE_WIDGET_TEST(RunsDrawerTest)
 #include "runs_drawer_test.moc"

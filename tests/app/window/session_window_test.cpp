@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/window_view.h"
 #include "core/session/process/guard.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
 #include "widgets/export/figure_exporter.h"
@@ -256,5 +257,5 @@ class SessionWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(SessionWindowTest)
+NORMSCOPE_WIDGET_TEST(SessionWindowTest)
 #include "session_window_test.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The frame never moves: a selection, a knob or a message shifts no knob and no plot.
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
 #include "widgets/figures/knobs/knob_table.h"
@@ -176,5 +177,5 @@ class StableWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(StableWindowTest)
+NORMSCOPE_WIDGET_TEST(StableWindowTest)
 #include "stable_window_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Knobs moved and runs forked while they train, as the loss shows them.
 #include "legibility.h"
+#include "tests/support/test_main.h"
 #include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_panel.h"
 #include "widgets/knobs/knob_slider.h"
@@ -176,5 +177,5 @@ class StepFlagsWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(StepFlagsWindowTest)
+NORMSCOPE_WIDGET_TEST(StepFlagsWindowTest)
 #include "step_flags_window_test.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/presets.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/pulse.h"
 #include "widgets/findings/findings_band.h"
@@ -124,5 +125,5 @@ class StoryWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(StoryWindowTest)
+NORMSCOPE_WIDGET_TEST(StoryWindowTest)
 #include "story_window_test.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The top strip and the transport in the window: what is compared, the menu, where both bars are divided.
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/runs/bar_button.h"
@@ -110,5 +111,5 @@ class StripWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(StripWindowTest)
+NORMSCOPE_WIDGET_TEST(StripWindowTest)
 #include "strip_window_test.moc"

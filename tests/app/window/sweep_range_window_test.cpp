@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A range marked on a knob's slider is the range of a new sweep.
+#include "tests/support/test_main.h"
 #include "widgets/figures/knobs/knob_table.h"
 #include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_panel.h"
@@ -194,5 +195,5 @@ class SweepRangeWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(SweepRangeWindowTest)
+NORMSCOPE_WIDGET_TEST(SweepRangeWindowTest)
 #include "sweep_range_window_test.moc"

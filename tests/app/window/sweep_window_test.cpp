@@ -4,6 +4,7 @@
 #include "core/session/session.h"
 #include "core/sweep/sweep_folder.h"
 #include "small_recipe.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
 #include "widgets/sweep/sweep_band.h"
@@ -420,5 +421,5 @@ class SweepWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(SweepWindowTest)
+NORMSCOPE_WIDGET_TEST(SweepWindowTest)
 #include "sweep_window_test.moc"

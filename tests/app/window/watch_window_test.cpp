@@ -2,6 +2,7 @@
 #include "core/run/probe_costs.h"
 #include "core/run/watchpoints.h"
 #include "core/run/whole_run.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
 #include "widgets/dialogs/probe_costs_dialog.h"
@@ -284,5 +285,5 @@ class WatchWindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(WatchWindowTest)
+NORMSCOPE_WIDGET_TEST(WatchWindowTest)
 #include "watch_window_test.moc"

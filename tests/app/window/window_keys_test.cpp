@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Keys of the window, whatever has the focus.
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
 #include "widgets/knobs/choice_knob.h"
@@ -253,5 +254,5 @@ class WindowKeysTest : public QObject {
     }
 };
 
-QTEST_MAIN(WindowKeysTest)
+NORMSCOPE_WIDGET_TEST(WindowKeysTest)
 #include "window_keys_test.moc"

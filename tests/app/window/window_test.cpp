@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "program_font.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
 #include "widgets/dialogs/command_search.h"
@@ -576,5 +577,5 @@ class WindowTest : public QObject {
     }
 };
 
-QTEST_MAIN(WindowTest)
+NORMSCOPE_WIDGET_TEST(WindowTest)
 #include "window_test.moc"

@@ -5,6 +5,7 @@
 
 #include "core/backend/low_precision.h"
 #include "sample_kernels.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <bit>
@@ -327,5 +328,5 @@ class EmulatorTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(EmulatorTest)
+NORMSCOPE_TEST(EmulatorTest)
 #include "emulator_test.moc"

@@ -6,6 +6,7 @@
 #include "core/backend/device.h"
 #include "core/base/error.h"
 #include "tests/cli/cli_process.h"
+#include "tests/support/test_main.h"
 
 #include <dlfcn.h>
 
@@ -173,5 +174,5 @@ class LoadCudaTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(LoadCudaTest)
+NORMSCOPE_TEST(LoadCudaTest)
 #include "load_cuda_test.moc"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // `normscope --bench-ui` from outside. How long anything takes is not tested.
+#include "tests/support/test_main.h"
+
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -156,5 +158,5 @@ class BenchUiTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(BenchUiTest)
+NORMSCOPE_TEST(BenchUiTest)
 #include "bench_ui_test.moc"

@@ -2,6 +2,7 @@
 #include "app/bench/watchdog.h"
 
 #include "app/bench/bench_report.h"
+#include "tests/support/test_main.h"
 
 #include <QTest>
 #include <algorithm>
@@ -46,5 +47,5 @@ class WatchdogTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(WatchdogTest)
+NORMSCOPE_TEST(WatchdogTest)
 #include "watchdog_test.moc"

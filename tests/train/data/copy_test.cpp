@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/data/copy.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 #include <algorithm>
 #include <cmath>
@@ -48,5 +50,5 @@ class CopyTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(CopyTest)
+NORMSCOPE_TEST(CopyTest)
 #include "copy_test.moc"

@@ -3,6 +3,7 @@
 #include "core/train/data/corpus.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -108,5 +109,5 @@ class CorpusTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(CorpusTest)
+NORMSCOPE_TEST(CorpusTest)
 #include "corpus_test.moc"

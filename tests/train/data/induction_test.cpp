@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/data/induction.h"
 
+#include "tests/support/test_main.h"
 #include "tests/train/data/sample.h"
 
 #include <QtTest>
@@ -52,5 +53,5 @@ class InductionTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(InductionTest)
+NORMSCOPE_TEST(InductionTest)
 #include "induction_test.moc"

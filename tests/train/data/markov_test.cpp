@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/data/markov.h"
 
+#include "tests/support/test_main.h"
 #include "tests/train/data/sample.h"
 
 #include <QtTest>
@@ -120,5 +121,5 @@ class MarkovTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(MarkovTest)
+NORMSCOPE_TEST(MarkovTest)
 #include "markov_test.moc"

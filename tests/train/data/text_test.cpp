@@ -2,6 +2,7 @@
 #include "core/train/data/text.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 
 #include <sys/resource.h>
 
@@ -112,5 +113,5 @@ class TextTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TextTest)
+NORMSCOPE_TEST(TextTest)
 #include "text_test.moc"

@@ -2,6 +2,7 @@
 #include "widgets/export/figure_exporter.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/plots/sample_figures.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/figures/save_bytes.h"
@@ -209,5 +210,5 @@ class FigureExporterTest : public QObject {
     }
 };
 
-QTEST_MAIN(FigureExporterTest)
+NORMSCOPE_WIDGET_TEST(FigureExporterTest)
 #include "figure_exporter_test.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Figures of many runs on a column of 85 mm: what is in the files.
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/group_runs.h"
 #include "widgets/export/figure_exporter.h"
 #include "widgets/figures/groups/grouped_figure.h"
@@ -199,5 +200,5 @@ class PaperFiguresTest : public QObject {
     }
 };
 
-QTEST_MAIN(PaperFiguresTest)
+NORMSCOPE_WIDGET_TEST(PaperFiguresTest)
 #include "paper_figures_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/axis_range.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/plots/sample_figures.h"
 
 #include <QtTest>
@@ -145,5 +146,5 @@ class AxisRangeTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(AxisRangeTest)
+NORMSCOPE_TEST(AxisRangeTest)
 #include "axis_range_test.moc"

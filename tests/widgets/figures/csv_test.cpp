@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/csv.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/plots/sample_figures.h"
 
 #include <QtTest>
@@ -119,5 +120,5 @@ class CsvTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(CsvTest)
+NORMSCOPE_TEST(CsvTest)
 #include "csv_test.moc"

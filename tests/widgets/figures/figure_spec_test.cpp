@@ -2,6 +2,7 @@
 #include "widgets/figures/figure_spec.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 
 #include <QtTest>
 
@@ -86,5 +87,5 @@ class FigureSpecTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(FigureSpecTest)
+NORMSCOPE_TEST(FigureSpecTest)
 #include "figure_spec_test.moc"

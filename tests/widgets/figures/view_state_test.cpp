@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/view_state.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/plots/sample_figures.h"
 
 #include <QtTest>
@@ -47,5 +48,5 @@ class ViewStateTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ViewStateTest)
+NORMSCOPE_TEST(ViewStateTest)
 #include "view_state_test.moc"

@@ -2,6 +2,7 @@
 #include "widgets/knobs/knob_comparison.h"
 
 #include "core/recipe/recipe.h"
+#include "tests/support/test_main.h"
 #include "widgets/figures/knobs/knob_scale.h"
 #include "widgets/figures/knobs/recipe_keys.h"
 
@@ -78,5 +79,5 @@ class KnobComparisonTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(KnobComparisonTest)
+NORMSCOPE_TEST(KnobComparisonTest)
 #include "knob_comparison_test.moc"

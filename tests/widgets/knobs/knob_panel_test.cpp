@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/knobs/knob_panel.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/paints.h"
 #include "tests/widgets/quiet.h"
 #include "widgets/figures/knobs/knob_table.h"
@@ -586,5 +587,5 @@ class KnobPanelTest : public QObject {
     }
 };
 
-QTEST_MAIN(KnobPanelTest)
+NORMSCOPE_WIDGET_TEST(KnobPanelTest)
 #include "knob_panel_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/knobs/knob.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/quiet.h"
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/knob_slider.h"
@@ -280,5 +281,5 @@ class KnobTest : public QObject {
     }
 };
 
-QTEST_MAIN(KnobTest)
+NORMSCOPE_WIDGET_TEST(KnobTest)
 #include "knob_test.moc"

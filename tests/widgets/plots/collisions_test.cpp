@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/collisions.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/plots/sample_figures.h"
 #include "widgets/plots/plot_grid.h"
 
@@ -155,5 +156,5 @@ class CollisionsTest : public QObject {
     }
 };
 
-QTEST_MAIN(CollisionsTest)
+NORMSCOPE_WIDGET_TEST(CollisionsTest)
 #include "collisions_test.moc"

@@ -2,6 +2,7 @@
 // The image of dense curves: which pixels it fills, on a display of one and of two device pixels a pixel.
 #include "widgets/plots/column_raster.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/plots/sample_figures.h"
 #include "widgets/plots/decimate.h"
 #include "widgets/plots/figure_painter.h"
@@ -213,5 +214,5 @@ class ColumnRasterTest : public QObject {
     }
 };
 
-QTEST_MAIN(ColumnRasterTest)
+NORMSCOPE_WIDGET_TEST(ColumnRasterTest)
 #include "column_raster_test.moc"

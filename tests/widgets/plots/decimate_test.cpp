@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/decimate.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 #include <algorithm>
 #include <cmath>
@@ -107,5 +109,5 @@ class DecimateTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(DecimateTest)
+NORMSCOPE_TEST(DecimateTest)
 #include "decimate_test.moc"

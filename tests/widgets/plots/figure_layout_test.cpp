@@ -2,6 +2,7 @@
 // What is drawn, as geometry: polylines, ticks, labels, marks, cells.
 #include "widgets/plots/figure_layout.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/plots/sample_figures.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/plots/colour_map.h"
@@ -474,5 +475,5 @@ class FigureLayoutTest : public QObject {
     }
 };
 
-QTEST_MAIN(FigureLayoutTest)
+NORMSCOPE_WIDGET_TEST(FigureLayoutTest)
 #include "figure_layout_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/flags.h"
 
+#include "tests/support/test_main.h"
 #include "widgets/plots/collisions.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/hover.h"
@@ -247,5 +248,5 @@ class FlagsTest : public QObject {
     }
 };
 
-QTEST_MAIN(FlagsTest)
+NORMSCOPE_WIDGET_TEST(FlagsTest)
 #include "flags_test.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Clipping, dashes, hatching and the spreading of labels: the geometry of the plots.
+#include "tests/support/test_main.h"
 #include "widgets/plots/clip.h"
 #include "widgets/plots/label_spread.h"
 
@@ -88,5 +89,5 @@ class GeometryTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(GeometryTest)
+NORMSCOPE_TEST(GeometryTest)
 #include "geometry_test.moc"

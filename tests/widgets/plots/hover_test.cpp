@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/hover.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/plots/sample_figures.h"
 
 #include <QtTest>
@@ -150,5 +151,5 @@ class HoverTest : public QObject {
     }
 };
 
-QTEST_MAIN(HoverTest)
+NORMSCOPE_WIDGET_TEST(HoverTest)
 #include "hover_test.moc"

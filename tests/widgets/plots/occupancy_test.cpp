@@ -2,6 +2,7 @@
 // Free places for texts: squares that a curve or a dot touches, and the texts that are placed by them.
 #include "widgets/plots/occupancy.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/plots/sample_figures.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/plots/collisions.h"
@@ -168,5 +169,5 @@ class OccupancyTest : public QObject {
     }
 };
 
-QTEST_MAIN(OccupancyTest)
+NORMSCOPE_WIDGET_TEST(OccupancyTest)
 #include "occupancy_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/plot_view.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/paints.h"
 #include "tests/widgets/plots/sample_figures.h"
 #include "tests/widgets/warnings_fail.h"
@@ -306,5 +307,5 @@ class PlotViewTest : public QObject {
     }
 };
 
-QTEST_MAIN(PlotViewTest)
+NORMSCOPE_WIDGET_TEST(PlotViewTest)
 #include "plot_view_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/theme.h"
 
+#include "tests/support/test_main.h"
 #include "widgets/plots/colour_map.h"
 
 #include <QGuiApplication>
@@ -72,5 +73,5 @@ class ThemeTest : public QObject {
     }
 };
 
-QTEST_MAIN(ThemeTest)
+NORMSCOPE_WIDGET_TEST(ThemeTest)
 #include "theme_test.moc"

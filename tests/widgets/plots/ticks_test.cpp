@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/ticks.h"
 
+#include "tests/support/test_main.h"
 #include "widgets/figures/number_text.h"
 
 #include <QtTest>
@@ -129,5 +130,5 @@ class TicksTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TicksTest)
+NORMSCOPE_TEST(TicksTest)
 #include "ticks_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/preflight/preflight.h"
 #include "core/run/complete.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/report/preflight_figures.h"
 #include "widgets/report/preflight_html.h"
@@ -158,5 +159,5 @@ class PreflightReportTest : public QObject {
 
 }  // namespace
 
-QTEST_MAIN(PreflightReportTest)
+NORMSCOPE_WIDGET_TEST(PreflightReportTest)
 #include "preflight_report_test.moc"

@@ -340,6 +340,7 @@ class RunStripTest : public QObject {
     }
 };
 
-QTEST_MAIN(RunStripTest)
+NORMSCOPE_WIDGET_TEST(RunStripTest)
 #include "run_strip_test.moc"
+#include "tests/support/test_main.h"
 #include "widgets/figures/outcome_word.h"

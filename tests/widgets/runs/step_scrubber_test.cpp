@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/runs/step_scrubber.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/quiet.h"
 
 #include <QSignalSpy>
@@ -90,5 +91,5 @@ class StepScrubberTest : public QObject {
     }
 };
 
-QTEST_MAIN(StepScrubberTest)
+NORMSCOPE_WIDGET_TEST(StepScrubberTest)
 #include "step_scrubber_test.moc"

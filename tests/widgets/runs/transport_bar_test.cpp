@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/runs/transport_bar.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/paints.h"
 #include "tests/widgets/quiet.h"
 #include "widgets/plots/glyph.h"
@@ -422,5 +423,5 @@ class TransportBarTest : public QObject {
     }
 };
 
-QTEST_MAIN(TransportBarTest)
+NORMSCOPE_WIDGET_TEST(TransportBarTest)
 #include "transport_bar_test.moc"

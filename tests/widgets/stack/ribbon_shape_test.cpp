@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/stack/ribbon_shape.h"
 
+#include "tests/support/test_main.h"
 #include "widgets/figures/groups/ribbon.h"
 
 #include <QTest>
@@ -102,5 +103,5 @@ class RibbonTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(RibbonTest)
+NORMSCOPE_TEST(RibbonTest)
 #include "ribbon_shape_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/stack/ribbon_view.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/quiet.h"
 #include "widgets/plots/palette_theme.h"
 
@@ -193,5 +194,5 @@ class RibbonViewTest : public QObject {
     }
 };
 
-QTEST_MAIN(RibbonViewTest)
+NORMSCOPE_WIDGET_TEST(RibbonViewTest)
 #include "ribbon_view_test.moc"

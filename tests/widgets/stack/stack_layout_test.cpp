@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/stack/stack_layout.h"
 
+#include "tests/support/test_main.h"
+
 #include <QTest>
 
 using namespace normscope;
@@ -139,5 +141,5 @@ class StackLayoutTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(StackLayoutTest)
+NORMSCOPE_TEST(StackLayoutTest)
 #include "stack_layout_test.moc"

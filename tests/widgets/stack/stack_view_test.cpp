@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/stack/stack_view.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/quiet.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/palette_theme.h"
@@ -468,5 +469,5 @@ class StackViewTest : public QObject {
     }
 };
 
-QTEST_MAIN(StackViewTest)
+NORMSCOPE_WIDGET_TEST(StackViewTest)
 #include "stack_view_test.moc"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/knobs/knob_scale.h"
 
+#include "tests/support/test_main.h"
+
 #include <QTest>
 #include <cmath>
 
@@ -146,5 +148,5 @@ class KnobScaleTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(KnobScaleTest)
+NORMSCOPE_TEST(KnobScaleTest)
 #include "knob_scale_test.moc"

@@ -2,6 +2,7 @@
 #include "widgets/figures/knobs/recipe_diff.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 #include "widgets/figures/stack/norm_override.h"
 
 #include <QTest>
@@ -86,5 +87,5 @@ class RecipeDiffTest : public QObject {
     static void setToLlama(Recipe& recipe) { apply_block_preset(recipe.stack, Block::Llama); }
 };
 
-QTEST_GUILESS_MAIN(RecipeDiffTest)
+NORMSCOPE_TEST(RecipeDiffTest)
 #include "recipe_diff_test.moc"

@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/recipe/recipe.h"
+#include "tests/support/test_main.h"
 #include "widgets/figures/knobs/knob_table.h"
 
 #include <QTest>
@@ -168,5 +169,5 @@ class RecipeKeysTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(RecipeKeysTest)
+NORMSCOPE_TEST(RecipeKeysTest)
 #include "recipe_keys_test.moc"

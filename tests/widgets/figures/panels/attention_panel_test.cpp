@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/attention_panel.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 
 #include <QtTest>
@@ -58,5 +59,5 @@ class AttentionPanelTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(AttentionPanelTest)
+NORMSCOPE_TEST(AttentionPanelTest)
 #include "attention_panel_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/gradient_map_panel.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 #include "widgets/plots/hover.h"
 
@@ -143,5 +144,5 @@ class GradientMapPanelTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(GradientMapPanelTest)
+NORMSCOPE_TEST(GradientMapPanelTest)
 #include "gradient_map_panel_test.moc"

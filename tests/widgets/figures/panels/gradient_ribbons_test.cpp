@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/groups/gradient_ribbons.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 
 #include <QTest>
@@ -95,5 +96,5 @@ class GradientRibbonsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(GradientRibbonsTest)
+NORMSCOPE_TEST(GradientRibbonsTest)
 #include "gradient_ribbons_test.moc"

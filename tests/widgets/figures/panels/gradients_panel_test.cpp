@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/gradients_panel.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 
 #include <QtTest>
@@ -157,5 +158,5 @@ class GradientsPanelTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(GradientsPanelTest)
+NORMSCOPE_TEST(GradientsPanelTest)
 #include "gradients_panel_test.moc"

@@ -2,6 +2,7 @@
 #include "widgets/figures/groups/grouped_figure.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/group_runs.h"
 #include "widgets/figures/csv.h"
 #include "widgets/figures/panels/panel_registry.h"
@@ -235,5 +236,5 @@ class GroupedFigureTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(GroupedFigureTest)
+NORMSCOPE_TEST(GroupedFigureTest)
 #include "grouped_figure_test.moc"

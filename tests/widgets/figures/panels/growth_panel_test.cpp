@@ -2,6 +2,7 @@
 #include "widgets/figures/panels/growth_panel.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 
 #include <QtTest>
@@ -548,5 +549,5 @@ class GrowthPanelTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(GrowthPanelTest)
+NORMSCOPE_TEST(GrowthPanelTest)
 #include "growth_panel_test.moc"

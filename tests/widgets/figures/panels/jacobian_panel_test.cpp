@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/jacobian_panel.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 #include "widgets/figures/panels/panel_registry.h"
 #include "widgets/plots/figure_layout.h"
@@ -350,5 +351,5 @@ class JacobianPanelTest : public QObject {
     }
 };
 
-QTEST_MAIN(JacobianPanelTest)
+NORMSCOPE_WIDGET_TEST(JacobianPanelTest)
 #include "jacobian_panel_test.moc"

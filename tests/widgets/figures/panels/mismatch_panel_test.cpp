@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/mismatch_panel.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 
 #include <QtTest>
@@ -123,5 +124,5 @@ class MismatchPanelTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(MismatchPanelTest)
+NORMSCOPE_TEST(MismatchPanelTest)
 #include "mismatch_panel_test.moc"

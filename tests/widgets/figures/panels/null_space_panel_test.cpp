@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/null_space_panel.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 #include "widgets/figures/parts/norm_sites.h"
 
@@ -153,5 +154,5 @@ class NullSpacePanelTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(NullSpacePanelTest)
+NORMSCOPE_TEST(NullSpacePanelTest)
 #include "null_space_panel_test.moc"

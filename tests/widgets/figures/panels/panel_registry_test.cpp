@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/probe/registry.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 
 #include <QtTest>
@@ -98,5 +99,5 @@ class PanelRegistryTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(PanelRegistryTest)
+NORMSCOPE_TEST(PanelRegistryTest)
 #include "panel_registry_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/profile_panels.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 
 #include <QtTest>
@@ -107,5 +108,5 @@ class ProfilePanelsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ProfilePanelsTest)
+NORMSCOPE_TEST(ProfilePanelsTest)
 #include "profile_panels_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/residual_panel.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 
 #include <QtTest>
@@ -67,5 +68,5 @@ class ResidualPanelTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ResidualPanelTest)
+NORMSCOPE_TEST(ResidualPanelTest)
 #include "residual_panel_test.moc"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/runs/run_diff.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 
 using namespace normscope;
@@ -64,5 +66,5 @@ class RunDiffTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(RunDiffTest)
+NORMSCOPE_TEST(RunDiffTest)
 #include "run_diff_test.moc"

@@ -2,6 +2,7 @@
 #include "widgets/figures/runs/run_group.h"
 
 #include "core/base/error.h"
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/group_runs.h"
 
 #include <QtTest>
@@ -94,5 +95,5 @@ class RunGroupTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(RunGroupTest)
+NORMSCOPE_TEST(RunGroupTest)
 #include "run_group_test.moc"

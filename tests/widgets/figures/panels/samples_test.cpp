@@ -2,6 +2,7 @@
 // Which sample of each run a panel draws: the newest shared one, or that of the scrubbed step, of ghosts too.
 #include "widgets/figures/parts/samples.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 
 #include <QtTest>
@@ -59,5 +60,5 @@ class SamplesTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SamplesTest)
+NORMSCOPE_TEST(SamplesTest)
 #include "samples_test.moc"

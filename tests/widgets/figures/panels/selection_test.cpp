@@ -3,6 +3,7 @@
 // statement that NaN is a value.
 #include "core/run/probes_preset.h"
 #include "core/run/whole_run.h"
+#include "tests/support/test_main.h"
 #include "widgets/figures/groups/grouped_figure.h"
 #include "widgets/figures/panels/panel_registry.h"
 #include "widgets/plots/figure_layout.h"
@@ -142,5 +143,5 @@ class SelectionTest : public QObject {
     }
 };
 
-QTEST_MAIN(SelectionTest)
+NORMSCOPE_WIDGET_TEST(SelectionTest)
 #include "selection_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/spectra_panel.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 
 #include <QtTest>
@@ -132,5 +133,5 @@ class SpectraPanelTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(SpectraPanelTest)
+NORMSCOPE_TEST(SpectraPanelTest)
 #include "spectra_panel_test.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Over the steps: changes of knobs as flags, and forks that begin at their parent's curve.
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 #include "widgets/figures/panels/training_panel.h"
 #include "widgets/figures/runs/fork_origin.h"
@@ -155,5 +156,5 @@ class StepEventsTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(StepEventsTest)
+NORMSCOPE_TEST(StepEventsTest)
 #include "step_events_test.moc"

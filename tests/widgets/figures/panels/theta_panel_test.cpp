@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/theta_panel.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 
 #include <QtTest>
@@ -172,5 +173,5 @@ class ThetaPanelTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(ThetaPanelTest)
+NORMSCOPE_TEST(ThetaPanelTest)
 #include "theta_panel_test.moc"

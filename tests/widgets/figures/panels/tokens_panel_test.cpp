@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/tokens_panel.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 
 #include <QtTest>
@@ -82,5 +83,5 @@ class TokensPanelTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TokensPanelTest)
+NORMSCOPE_TEST(TokensPanelTest)
 #include "tokens_panel_test.moc"

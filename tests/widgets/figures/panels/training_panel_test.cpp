@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/training_panel.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
 
 #include <QtTest>
@@ -192,5 +193,5 @@ class TrainingPanelTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TrainingPanelTest)
+NORMSCOPE_TEST(TrainingPanelTest)
 #include "training_panel_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/stack/norm_override.h"
 
+#include "tests/support/test_main.h"
 #include "widgets/figures/stack/sublayer_formula.h"
 
 #include <QTest>
@@ -166,5 +167,5 @@ class NormOverrideTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(NormOverrideTest)
+NORMSCOPE_TEST(NormOverrideTest)
 #include "norm_override_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/sweep/sweep_figure.h"
 
+#include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/export/figure_exporter.h"
 #include "widgets/figures/csv.h"
@@ -320,5 +321,5 @@ class SweepFigureTest : public QObject {
     }
 };
 
-QTEST_MAIN(SweepFigureTest)
+NORMSCOPE_WIDGET_TEST(SweepFigureTest)
 #include "sweep_figure_test.moc"
