@@ -18,22 +18,56 @@ function(_normscope_compile_rules target)
   endif()
 endfunction()
 
-# normscope_library(<name> SOURCES … DEPS … [QT|QT_CORE]): a static library. QT and QT_CORE turn on moc and precompile the
-# headers that are a sixth of its compile time: with QT those of widgets, with QT_CORE only what Qt Core has.
+# Precompiled headers: the standard library's, Qt's and those of nlohmann and CLI11 take more time than the sources
+# themselves. None of the project's own: after an edit only what includes it is compiled again.
+set(_normscope_std_headers <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cstring> <filesystem> <fstream>
+    <functional> <iostream> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <stdexcept>
+    <string> <string_view> <thread> <condition_variable> <unordered_map> <utility> <variant> <vector>)
+set(_normscope_qt_core_headers <QByteArray> <QCoreApplication> <QDateTime> <QDir> <QFile> <QFileInfo> <QHash> <QList>
+    <QMap> <QMetaType> <QObject> <QPointer> <QSet> <QString> <QStringList> <QThread> <QTimer> <QVariant>)
+set(_normscope_widget_headers <QAbstractButton> <QAction> <QApplication> <QBoxLayout> <QComboBox> <QDialog> <QKeyEvent>
+    <QLabel> <QLineEdit> <QMainWindow> <QMenu> <QPainter> <QPainterPath> <QPushButton> <QScrollArea> <QScrollBar>
+    <QToolButton> <QToolTip> <QWidget>)
+set(_normscope_json_header <nlohmann/json.hpp>)
+
+# normscope_headers(<name>): what the libraries without Qt share.
+function(normscope_headers name)
+  add_library(${name} OBJECT ${CMAKE_SOURCE_DIR}/cmake/precompiled.cpp)
+  _normscope_compile_rules(${name})
+  target_precompile_headers(${name} PRIVATE ${_normscope_std_headers} ${_normscope_json_header})
+endfunction()
+
+# Sources with options of their own cannot use headers that were precompiled without them, or be joined with others.
+function(_normscope_set_apart)
+  foreach(source ${ARGN})
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    if(options)
+      set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+endfunction()
+
+# normscope_library(<name> SOURCES … DEPS … [QT|QT_CORE] [APART]): a static library. QT and QT_CORE turn on moc. APART
+# compiles each source alone, without precompiled headers: for kernels, whose options are their own.
 function(normscope_library name)
-  cmake_parse_arguments(ARG "QT;QT_CORE" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "QT;QT_CORE;APART" "" "SOURCES;DEPS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   _normscope_compile_rules(${name})
   target_link_libraries(${name} PUBLIC ${ARG_DEPS})
+  if(ARG_APART)
+    return()
+  endif()
+  _normscope_set_apart(${ARG_SOURCES})
   if(ARG_QT OR ARG_QT_CORE)
     set_target_properties(${name} PROPERTIES AUTOMOC ON AUTORCC ON)
     target_compile_definitions(${name} PRIVATE QT_NO_KEYWORDS QT_NO_FOREACH QT_NO_CAST_FROM_BYTEARRAY)
-    set(widget_headers "")
+    set(headers ${_normscope_qt_core_headers} ${_normscope_std_headers} ${_normscope_json_header})
     if(ARG_QT)
-      set(widget_headers <QAbstractButton> <QPainter> <QWidget>)
+      list(PREPEND headers ${_normscope_widget_headers})
     endif()
-    target_precompile_headers(${name} PRIVATE ${widget_headers} <QObject> <QString> <QStringList> <QVariant> <algorithm>
-                              <cmath> <functional> <map> <memory> <optional> <string> <variant> <vector>)
+    target_precompile_headers(${name} PRIVATE ${headers})
+  else()
+    target_precompile_headers(${name} REUSE_FROM normscope_core_headers)
   endif()
 endfunction()
 
@@ -42,7 +76,7 @@ endfunction()
 # sanitized build brings its own runtime, and then nothing is checked here.
 function(normscope_kernels name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
-  normscope_library(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} normscope_grid)
+  normscope_library(${name} APART SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} normscope_grid)
   if(NORMSCOPE_SANITIZE)
     target_compile_definitions(${name} PUBLIC NORMSCOPE_UNCHECKED_KERNELS)
   else()
@@ -50,15 +84,18 @@ function(normscope_kernels name)
   endif()
 endfunction()
 
-# normscope_program(<name> SOURCES … DEPS … [QT])
+# normscope_program(<name> SOURCES … DEPS … [QT] [HEADERS …]): HEADERS are precompiled.
 function(normscope_program name)
-  cmake_parse_arguments(ARG "QT" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "QT" "" "SOURCES;DEPS;HEADERS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   _normscope_compile_rules(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
   if(ARG_QT)
     set_target_properties(${name} PROPERTIES AUTOMOC ON AUTORCC ON)
     target_compile_definitions(${name} PRIVATE QT_NO_KEYWORDS QT_NO_FOREACH QT_NO_CAST_FROM_BYTEARRAY)
+  endif()
+  if(ARG_HEADERS)
+    target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
   endif()
 endfunction()
 
@@ -69,14 +106,20 @@ function(_normscope_test_rules target)
   target_compile_options(${target} PRIVATE -O1)
 endfunction()
 
-# Precompiled headers of the tests: Qt Test's headers are half of a test's compile time. Those of the tests that
-# link the window's libraries are another set, since Qt Test then supports widgets.
+# normscope_test_headers(<name> [WINDOW]): the precompiled headers of the tests. Those of the tests that link the window's
+# libraries (WINDOW) are another set, since Qt Test then supports widgets.
 function(normscope_test_headers name)
-  add_library(${name} OBJECT ${CMAKE_SOURCE_DIR}/tests/precompiled.cpp)
+  cmake_parse_arguments(ARG "WINDOW" "" "" ${ARGN})
+  add_library(${name} OBJECT ${CMAKE_SOURCE_DIR}/cmake/precompiled.cpp)
   _normscope_test_rules(${name})
   target_compile_definitions(${name} PRIVATE ${_normscope_test_definitions})
-  target_link_libraries(${name} PRIVATE Qt6::Test ${ARGN})
-  target_precompile_headers(${name} PRIVATE <QtTest>)
+  target_link_libraries(${name} PRIVATE Qt6::Test)
+  set(headers ${_normscope_qt_core_headers} ${_normscope_std_headers} ${_normscope_json_header} <QTemporaryDir>)
+  if(ARG_WINDOW)
+    target_link_libraries(${name} PRIVATE Qt6::Widgets Qt6::Charts Qt6::Svg)
+    list(PREPEND headers ${_normscope_widget_headers})
+  endif()
+  target_precompile_headers(${name} PRIVATE <QtTest> ${headers})
 endfunction()
 
 set(_normscope_test_definitions QT_NO_KEYWORDS NORMSCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
