@@ -18,8 +18,8 @@ function(_normscope_compile_rules target)
   endif()
 endfunction()
 
-# Precompiled headers: the standard library's, Qt's and those of nlohmann and CLI11 take more time than the sources
-# themselves. None of the project's own: after an edit only what includes it is compiled again.
+# Precompiled headers: the standard library's and Qt's take more time than the sources themselves (those of nlohmann and
+# CLI11 take as long precompiled). None of the project's own: after an edit only what includes it is compiled again.
 set(_normscope_std_headers <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cstring> <filesystem> <fstream>
     <functional> <iostream> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <stdexcept>
     <string> <string_view> <thread> <condition_variable> <unordered_map> <utility> <variant> <vector>)
@@ -28,13 +28,12 @@ set(_normscope_qt_core_headers <QByteArray> <QCoreApplication> <QDateTime> <QDir
 set(_normscope_widget_headers <QAbstractButton> <QAction> <QApplication> <QBoxLayout> <QComboBox> <QDialog> <QKeyEvent>
     <QLabel> <QLineEdit> <QMainWindow> <QMenu> <QPainter> <QPainterPath> <QPushButton> <QScrollArea> <QScrollBar>
     <QToolButton> <QToolTip> <QWidget>)
-set(_normscope_json_header <nlohmann/json.hpp>)
 
 # normscope_headers(<name>): what the libraries without Qt share.
 function(normscope_headers name)
   add_library(${name} OBJECT ${CMAKE_SOURCE_DIR}/cmake/precompiled.cpp)
   _normscope_compile_rules(${name})
-  target_precompile_headers(${name} PRIVATE ${_normscope_std_headers} ${_normscope_json_header})
+  target_precompile_headers(${name} PRIVATE ${_normscope_std_headers})
 endfunction()
 
 # Sources with options of their own cannot use headers that were precompiled without them, or be joined with others.
@@ -45,6 +44,13 @@ function(_normscope_set_apart)
       set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
   endforeach()
+endfunction()
+
+# With NORMSCOPE_UNITY, several sources of a target are compiled at once.
+function(_normscope_unity target)
+  if(NORMSCOPE_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
 endfunction()
 
 # normscope_library(<name> SOURCES … DEPS … [QT|QT_CORE] [APART]): a static library. QT and QT_CORE turn on moc. APART
@@ -58,10 +64,11 @@ function(normscope_library name)
     return()
   endif()
   _normscope_set_apart(${ARG_SOURCES})
+  _normscope_unity(${name})
   if(ARG_QT OR ARG_QT_CORE)
     set_target_properties(${name} PROPERTIES AUTOMOC ON AUTORCC ON)
     target_compile_definitions(${name} PRIVATE QT_NO_KEYWORDS QT_NO_FOREACH QT_NO_CAST_FROM_BYTEARRAY)
-    set(headers ${_normscope_qt_core_headers} ${_normscope_std_headers} ${_normscope_json_header})
+    set(headers ${_normscope_qt_core_headers} ${_normscope_std_headers})
     if(ARG_QT)
       list(PREPEND headers ${_normscope_widget_headers})
     endif()
@@ -95,6 +102,7 @@ function(normscope_program name)
     target_compile_definitions(${name} PRIVATE QT_NO_KEYWORDS QT_NO_FOREACH QT_NO_CAST_FROM_BYTEARRAY)
   endif()
   if(ARG_HEADERS)
+    _normscope_unity(${name})
     target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
   endif()
 endfunction()
@@ -114,7 +122,7 @@ function(normscope_test_headers name)
   _normscope_test_rules(${name})
   target_compile_definitions(${name} PRIVATE ${_normscope_test_definitions})
   target_link_libraries(${name} PRIVATE Qt6::Test)
-  set(headers ${_normscope_qt_core_headers} ${_normscope_std_headers} ${_normscope_json_header} <QTemporaryDir>)
+  set(headers ${_normscope_qt_core_headers} ${_normscope_std_headers} <QTemporaryDir>)
   if(ARG_WINDOW)
     target_link_libraries(${name} PRIVATE Qt6::Widgets Qt6::Charts Qt6::Svg)
     list(PREPEND headers ${_normscope_widget_headers})
