@@ -20,14 +20,20 @@ endfunction()
 
 # Precompiled headers: the standard library's and Qt's take more time than the sources themselves (those of nlohmann and
 # CLI11 take as long precompiled). None of the project's own: after an edit only what includes it is compiled again.
-set(_normscope_std_headers <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cstring> <filesystem> <fstream>
-    <functional> <iostream> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <stdexcept>
-    <string> <string_view> <thread> <condition_variable> <unordered_map> <utility> <variant> <vector>)
-set(_normscope_qt_core_headers <QByteArray> <QCoreApplication> <QDateTime> <QDir> <QFile> <QFileInfo> <QHash> <QList>
-    <QMap> <QMetaType> <QObject> <QPointer> <QSet> <QString> <QStringList> <QThread> <QTimer> <QVariant>)
-set(_normscope_widget_headers <QAbstractButton> <QAction> <QApplication> <QBoxLayout> <QComboBox> <QDialog> <QKeyEvent>
-    <QLabel> <QLineEdit> <QMainWindow> <QMenu> <QPainter> <QPainterPath> <QPushButton> <QScrollArea> <QScrollBar>
-    <QToolButton> <QToolTip> <QWidget>)
+# NORMSCOPE_UNITY precompiles more, and also for the libraries without Qt.
+set(_normscope_std_headers <algorithm> <cmath> <functional> <map> <memory> <optional> <string> <variant> <vector>)
+set(_normscope_qt_core_headers <QObject> <QString> <QStringList> <QVariant>)
+set(_normscope_widget_headers <QAbstractButton> <QPainter> <QWidget>)
+set(_normscope_test_headers <QtTest>)
+if(NORMSCOPE_UNITY)
+  list(APPEND _normscope_std_headers <array> <atomic> <chrono> <condition_variable> <cstdint> <cstring> <filesystem>
+       <fstream> <iostream> <limits> <mutex> <numeric> <set> <span> <sstream> <stdexcept> <thread> <unordered_map>)
+  list(APPEND _normscope_qt_core_headers <QCoreApplication> <QDateTime> <QDir> <QFileInfo> <QHash> <QMetaType> <QPointer>
+       <QSet> <QThread> <QTimer>)
+  list(APPEND _normscope_widget_headers <QAction> <QApplication> <QBoxLayout> <QComboBox> <QDialog> <QKeyEvent> <QLabel>
+       <QLineEdit> <QMainWindow> <QMenu> <QPainterPath> <QPushButton> <QScrollArea> <QToolButton> <QToolTip>)
+  list(APPEND _normscope_test_headers ${_normscope_std_headers} <QTemporaryDir>)
+endif()
 
 # normscope_headers(<name>): what the libraries without Qt share.
 function(normscope_headers name)
@@ -46,17 +52,19 @@ function(_normscope_set_apart)
   endforeach()
 endfunction()
 
-# With NORMSCOPE_UNITY, several sources of a target are compiled at once.
-function(_normscope_unity target)
+# With NORMSCOPE_UNITY, several sources of a target are compiled at once. The sources' anonymous namespaces are then one:
+# only for targets whose sources have no names twice.
+function(_normscope_join target)
   if(NORMSCOPE_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 9)
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)  # of types in what is a header only to the compiler
   endif()
 endfunction()
 
-# normscope_library(<name> SOURCES … DEPS … [QT|QT_CORE] [APART]): a static library. QT and QT_CORE turn on moc. APART
-# compiles each source alone, without precompiled headers: for kernels, whose options are their own.
+# normscope_library(<name> SOURCES … DEPS … [QT|QT_CORE] [APART|JOINED]): a static library. QT and QT_CORE turn on
+# moc. APART: without precompiled headers, for kernels, whose options are their own. JOINED: see _normscope_join().
 function(normscope_library name)
-  cmake_parse_arguments(ARG "QT;QT_CORE;APART" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "QT;QT_CORE;APART;JOINED" "" "SOURCES;DEPS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   _normscope_compile_rules(${name})
   target_link_libraries(${name} PUBLIC ${ARG_DEPS})
@@ -64,7 +72,9 @@ function(normscope_library name)
     return()
   endif()
   _normscope_set_apart(${ARG_SOURCES})
-  _normscope_unity(${name})
+  if(ARG_JOINED)
+    _normscope_join(${name})
+  endif()
   if(ARG_QT OR ARG_QT_CORE)
     set_target_properties(${name} PROPERTIES AUTOMOC ON AUTORCC ON)
     target_compile_definitions(${name} PRIVATE QT_NO_KEYWORDS QT_NO_FOREACH QT_NO_CAST_FROM_BYTEARRAY)
@@ -73,7 +83,7 @@ function(normscope_library name)
       list(PREPEND headers ${_normscope_widget_headers})
     endif()
     target_precompile_headers(${name} PRIVATE ${headers})
-  else()
+  elseif(NORMSCOPE_UNITY)
     target_precompile_headers(${name} REUSE_FROM normscope_core_headers)
   endif()
 endfunction()
@@ -91,9 +101,9 @@ function(normscope_kernels name)
   endif()
 endfunction()
 
-# normscope_program(<name> SOURCES … DEPS … [QT] [HEADERS …]): HEADERS are precompiled.
+# normscope_program(<name> SOURCES … DEPS … [QT] [JOINED])
 function(normscope_program name)
-  cmake_parse_arguments(ARG "QT" "" "SOURCES;DEPS;HEADERS" ${ARGN})
+  cmake_parse_arguments(ARG "QT;JOINED" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   _normscope_compile_rules(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
@@ -101,9 +111,8 @@ function(normscope_program name)
     set_target_properties(${name} PROPERTIES AUTOMOC ON AUTORCC ON)
     target_compile_definitions(${name} PRIVATE QT_NO_KEYWORDS QT_NO_FOREACH QT_NO_CAST_FROM_BYTEARRAY)
   endif()
-  if(ARG_HEADERS)
-    _normscope_unity(${name})
-    target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
+  if(ARG_JOINED)
+    _normscope_join(${name})
   endif()
 endfunction()
 
@@ -122,12 +131,14 @@ function(normscope_test_headers name)
   _normscope_test_rules(${name})
   target_compile_definitions(${name} PRIVATE ${_normscope_test_definitions})
   target_link_libraries(${name} PRIVATE Qt6::Test)
-  set(headers ${_normscope_qt_core_headers} ${_normscope_std_headers} <QTemporaryDir>)
+  set(headers ${_normscope_test_headers})
   if(ARG_WINDOW)
     target_link_libraries(${name} PRIVATE Qt6::Widgets Qt6::Charts Qt6::Svg)
-    list(PREPEND headers ${_normscope_widget_headers})
+    if(NORMSCOPE_UNITY)
+      list(APPEND headers ${_normscope_widget_headers})
+    endif()
   endif()
-  target_precompile_headers(${name} PRIVATE <QtTest> ${headers})
+  target_precompile_headers(${name} PRIVATE ${headers})
 endfunction()
 
 set(_normscope_test_definitions QT_NO_KEYWORDS NORMSCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"

@@ -15,7 +15,8 @@ namespace {
 // One line, even where the value is a whole object.
 std::string text_of(const json& value) {
     std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-    return text.size() > 60 ? text.substr(0, 57) + "..." : text;
+    if (text.size() > 60) text.replace(57, std::string::npos, "...");
+    return text;
 }
 
 FieldValue converted(const json& value) {
