@@ -38,8 +38,8 @@ Registration::Registration(const char* file, const char* test_class, Run run) {
 int main(int argc, char** argv) {
     const auto& [by_name, classes, twice] = normscope::test::tests();
     if (!twice.empty()) {
-        std::fprintf(stderr, "%s: the name '%s' belongs to two tests; names are unique in a program\n", argv[0],
-                     twice.c_str());
+        std::fprintf(stderr, "%s: the name '%s' belongs to two tests; names are unique in a program\n",
+                     argv[0], twice.c_str());
         return 1;
     }
     const auto found = argc > 1 ? by_name.find(argv[1]) : by_name.end();
