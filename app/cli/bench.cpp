@@ -6,6 +6,7 @@
 #include "core/backend/devices.h"
 #include "core/backend/out_of_memory.h"
 #include "core/base/error.h"
+#include "core/base/statistics.h"
 #include "core/model/initial_weights.h"
 #include "core/probe/spectra/jacobian_map.h"
 #include "core/run/experiment.h"
@@ -40,9 +41,7 @@ double median_of(const std::function<double()>& once) {
     while (values.size() < 7 ||
            (std::chrono::steady_clock::now() - start < std::chrono::seconds(1) && values.size() < 1000))
         values.push_back(once());
-    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                     values.end());
-    return values[values.size() / 2];
+    return upper_median(std::move(values));
 }
 
 class Report {

@@ -3,6 +3,7 @@
 
 #include "app/cli/preflight.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/preflight/report_ending.h"
 
 #include <nlohmann/json.hpp>
@@ -12,7 +13,6 @@
 
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -60,20 +60,14 @@ nlohmann::ordered_json json_of(const Preflight& preflight) {
             {"sections", std::move(sections)}};
 }
 
-std::string number_text(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g", value);
-    return text;
-}
-
 void print_row(const PreflightRow& row) {
     std::string value = row.word;
     if (!std::isnan(row.value)) {
-        value += (value.empty() ? "" : ", ") + number_text(row.value);
+        value += (value.empty() ? "" : ", ") + plain_number(row.value);
         if (row.unit != "1") value += " " + row.unit;
     }
     if (!std::isnan(row.bound))
-        value += ", " + std::string(preflight_theory_word(row.theory)) + " " + number_text(row.bound);
+        value += ", " + std::string(preflight_theory_word(row.theory)) + " " + plain_number(row.bound);
     std::cout << "  " << row.name << ": " << (value.empty() ? "-" : value) << "\n";
     std::string note = row.sentence;
     if (!row.validity.empty()) note += (note.empty() ? "(" : " (") + row.validity + ")";

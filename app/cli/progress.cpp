@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/progress.h"
 
+#include "core/base/number_text.h"
+
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 
 namespace normscope::app {
@@ -17,13 +18,6 @@ namespace {
 
 void print(const Json& object) {
     std::cout << object.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
-}
-
-std::string number(double value) {
-    if (std::isnan(value)) return "nan";  // printf would print its sign bit
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g", value);
-    return text;
 }
 
 double value_of(const StepRecord& record, const std::string& name) {
@@ -68,9 +62,9 @@ void Progress::show_json(const RunDelta& delta) const {
 void Progress::show_step(const StepRecord& record) {
     const auto now = std::chrono::steady_clock::now();
     const double held_out = value_of(record, "val_loss");
-    last_loss_ = number(value_of(record, "loss"));
+    last_loss_ = plain_number(value_of(record, "loss"));
     const std::string state = std::to_string(record.step + 1) + "/" + std::to_string(steps_) + "  loss " +
-                              last_loss_ + "  " + number(value_of(record, "step_ms")) + " ms/step";
+                              last_loss_ + "  " + plain_number(value_of(record, "step_ms")) + " ms/step";
     if (terminal_) {
         if (now - shown_ < 100ms && record.step + 1 < steps_) return;
         constexpr std::int64_t kWidth = 30;
@@ -81,8 +75,8 @@ void Progress::show_step(const StepRecord& record) {
         bar_open_ = true;
     } else {
         if (now - shown_ < 1s && std::isnan(held_out)) return;
-        std::cout << "step " << state << (std::isnan(held_out) ? "" : "  held-out loss " + number(held_out))
-                  << std::endl;
+        std::cout << "step " << state
+                  << (std::isnan(held_out) ? "" : "  held-out loss " + plain_number(held_out)) << std::endl;
     }
     shown_ = now;
 }

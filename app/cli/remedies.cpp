@@ -5,8 +5,8 @@
 #include "app/cli/files.h"
 #include "core/backend/devices.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/findings/headline.h"
-#include "core/findings/number.h"
 #include "core/run/draft.h"
 #include "core/run/replay.h"
 #include "core/run/whole_run.h"
@@ -57,7 +57,7 @@ RunData recorded_run(const RemediesOptions& options) {
 
 /// JSON has no NaN.
 json finite(double value) {
-    return std::isfinite(value) ? json(value) : json(number(value));
+    return std::isfinite(value) ? json(value) : json(number_text(value));
 }
 
 json list(const std::vector<double>& values) {
@@ -106,8 +106,8 @@ void print_draft(const Trial& trial, std::size_t rank) {
         std::cout << draft.why_not << "\n";
         return;
     }
-    std::cout << cell(std::to_string(draft.first.loss.size()), 7) << cell(number(draft.loss, 3), 8)
-              << cell(number(draft.gradient), 10) << trial.remedy.sentence
+    std::cout << cell(std::to_string(draft.first.loss.size()), 7) << cell(number_text(draft.loss, 3), 8)
+              << cell(number_text(draft.gradient), 10) << trial.remedy.sentence
               << (draft.enough ? "" : ": " + draft.why_not) << "\n";
 }
 
@@ -119,8 +119,8 @@ void print_whole(const Trial& trial) {
     }
     const FinalValues values = final_values(*trial.whole);
     std::cout << cell(run_state_word(trial.whole->outcome.state), 11)
-              << cell(number(values.loss, 3) + " ± " + number(values.loss_error, 1), 16)
-              << number(values.gradient) << "\n";
+              << cell(number_text(values.loss, 3) + " ± " + number_text(values.loss_error, 1), 16)
+              << number_text(values.gradient) << "\n";
 }
 
 void print(const RunData& run, const std::vector<Trial>& trials, const std::vector<std::size_t>& order) {

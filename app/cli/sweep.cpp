@@ -6,6 +6,7 @@
 #include "app/cli/sweep_lines.h"
 #include "core/backend/devices.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/recipe/recipe_text.h"
 #include "core/sweep/sweep_folder.h"
 #include "core/sweep/sweep_map.h"
@@ -73,7 +74,7 @@ void print_best(const SweepResults& results) {
     for (const BestValue& best : best_values(results, key)) {
         const std::string where = values_text(spec, others, best.others);
         std::cout << "  " << where << (where.empty() ? "" : ": ") << spec.grid[key].values[best.value]
-                  << ", loss " << loss_text(*best.cell.median_loss) << " (" << best.cell.outcomes_text()
+                  << ", loss " << plain_number(*best.cell.median_loss) << " (" << best.cell.outcomes_text()
                   << "; of all its " << best.all.runs.size() << ": " << best.all.outcomes_text() << ")\n";
     }
 }

@@ -2,6 +2,7 @@
 #include "app/cli/sweep_lines.h"
 
 #include "app/cli/command.h"
+#include "core/base/number_text.h"
 
 #include <cmath>
 #include <cstdio>
@@ -20,12 +21,6 @@ std::string duration_text(double seconds) {
     return text;
 }
 
-std::string loss_text(double loss) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g", loss);
-    return std::isnan(loss) ? "nan" : text;
-}
-
 void SweepLines::begun(const SweepCount& count) {
     std::cout << folder_ << ": " << count.total << " runs"
               << (count.ended > 0 ? ", " + std::to_string(count.ended) + " of them done" : "") << std::endl;
@@ -36,7 +31,7 @@ void SweepLines::ended(const SweepRun& run, const SweepRow& row, const Outcome& 
     std::cout << "[" << count.ended << "/" << count.total << "] " << run.name << ": "
               << run_state_word(row.state);
     if (row.diverged_at) std::cout << " at step " << *row.diverged_at;
-    if (row.final_loss) std::cout << ", loss " << loss_text(*row.final_loss);
+    if (row.final_loss) std::cout << ", loss " << plain_number(*row.final_loss);
     if (row.seconds) std::cout << ", " << duration_text(*row.seconds);
     if (count.ended < count.total)
         std::cout << "; about " << duration_text(count.remaining_seconds) << " left";

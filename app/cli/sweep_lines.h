@@ -22,7 +22,5 @@ class SweepLines final : public SweepWatcher {
 
 /// "42 s", "7 min", "1.5 h".
 std::string duration_text(double seconds);
-/// Four digits.
-std::string loss_text(double loss);
 
 }  // namespace normscope::app

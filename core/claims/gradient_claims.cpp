@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/statistics.h"
 #include "core/claims/claim_rows.h"
 #include "core/claims/claims.h"
 #include "core/claims/measure.h"
@@ -79,9 +80,9 @@ ClaimResult layer_norms(ClaimInput& input) {
             tops.push_back(stack.quantities().singular_values(maps[k + 1] * maps[k]).front());
         }
         std::sort(tops.begin(), tops.end());
-        medians[scheme == Scheme::Post] = tops[tops.size() / 2];
+        medians[scheme == Scheme::Post] = upper_median(tops);
         detail += std::string(detail.empty() ? "" : "; ") + scheme_row(scheme).title + " " +
-                  text(tops.front()) + " to " + text(tops.back()) + ", median " + text(tops[tops.size() / 2]);
+                  text(tops.front()) + " to " + text(tops.back()) + ", median " + text(upper_median(tops));
     }
     return {ClaimVerdict::Toy,
             medians[0],

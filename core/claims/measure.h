@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/base/number_text.h"
 #include "core/claims/claim.h"
-#include "core/findings/number.h"
 
 #include <cmath>
 #include <cstddef>
@@ -43,7 +43,7 @@ inline ClaimVerdict refuted_if(bool counter_example, bool reference = true) {
 
 /// Three digits.
 inline std::string text(double value) {
-    return number(value, 3);
+    return number_text(value, 3);
 }
 
 /// Keeps the sample that is furthest from the statement.

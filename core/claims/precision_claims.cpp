@@ -83,7 +83,7 @@ ClaimResult cross_entropy_table(ClaimInput& input) {
             floor,
             p.pre_loss - floor,
             2,
-            "above ln " + number(p.vocabulary, 5) + " = " + text(floor) +
+            "above ln " + number_text(p.vocabulary, 5) + " = " + text(floor) +
                 ", the loss without any knowledge; a sum of " + text(p.micro_batches) + " micro-batches: " +
                 text(p.pre_loss / p.micro_batches) + " and " + text(p.post_loss / p.micro_batches)};
 }
@@ -97,7 +97,7 @@ ClaimResult perplexity_table(ClaimInput& input) {
             std::abs(expected / p.perplexity - 1),
             1,
             "exp(" + text(p.validation_loss) + ") is " + text(expected) + ", printed is " +
-                number(p.perplexity, 4)};
+                number_text(p.perplexity, 4)};
 }
 
 constexpr auto kFails = ClaimVerdict::Fails;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/statistics.h"
 #include "core/claims/claim_rows.h"
 #include "core/claims/claims.h"
 #include "core/claims/measure.h"
@@ -299,7 +300,7 @@ ClaimResult score_condition(ClaimInput& input) {
     std::sort(all.begin(), all.end());
     return worst.result(holds_if(worst.residual <= 1e-12),
                         "every head of sequence 0, unmasked scores: " + text(all.front()) + " to " +
-                            text(all.back()) + ", median " + text(all[all.size() / 2]));
+                            text(all.back()) + ", median " + text(upper_median(all)));
 }
 
 /// Rows of probabilities are convex combinations.

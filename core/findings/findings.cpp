@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/findings/findings.h"
 
-#include "core/findings/number.h"
+#include "core/base/number_text.h"
 #include "core/findings/watched.h"
 
 #include <algorithm>
@@ -39,12 +39,12 @@ std::string outcome_sentence(const RunData& run, std::int64_t step) {
     const auto loss = recent_loss(run, step);
     if (!loss) return {};
     const std::string reached =
-        run.name + " has a loss of " + number(loss->mean, 3) + " nat (mean of " +
+        run.name + " has a loss of " + number_text(loss->mean, 3) + " nat (mean of " +
         (loss->first == loss->last ? "step " : "steps " + std::to_string(loss->first) + " to ") +
         std::to_string(loss->last) + ")";
     if (!std::isfinite(run.unigram_entropy)) return reached;
     const double below = run.unigram_entropy - loss->mean;
-    return reached + ", " + number(std::abs(below)) + (below >= 0 ? " nat below" : " nat above") +
+    return reached + ", " + number_text(std::abs(below)) + (below >= 0 ? " nat below" : " nat above") +
            " the unigram entropy";
 }
 
@@ -65,11 +65,11 @@ std::string gradient_sentence(const RunData& run, std::int64_t step) {
     if (!ratio) return {};
     const std::size_t depth = (now->find("hidden")->data.size() - 1) / 2;
     std::string text = "Gradient, layer 1 ÷ " + std::to_string(depth) + " (held-out batch): " +
-                       (std::isfinite(*ratio) ? number(*ratio) : std::string("not finite")) + " at " +
+                       (std::isfinite(*ratio) ? number_text(*ratio) : std::string("not finite")) + " at " +
                        step_text(now->step);
     const ProbeResult& first = run.probes.at("gradients").front();
     if (const auto start = gradient_ratio(first); start && first.step == 0 && now->step > 0)
-        text += "; " + number(*start) + " at step 0";
+        text += "; " + number_text(*start) + " at step 0";
     return text;
 }
 
@@ -91,8 +91,9 @@ std::string factors_sentence(const RunData& run, std::int64_t step) {
     const double product = *norm * *shortcut * *branch;
     if (!std::isfinite(product)) return {};
     return "Measured on the way back from layer " + std::to_string(now->find("grad_norm")->data.size() / 2) +
-           " to layer 1 at " + step_text(now->step) + ": norms × " + number(*norm) + ", shortcuts × " +
-           number(*shortcut) + ", branches × " + number(*branch) + ", together × " + number(product);
+           " to layer 1 at " + step_text(now->step) + ": norms × " + number_text(*norm) + ", shortcuts × " +
+           number_text(*shortcut) + ", branches × " + number_text(*branch) + ", together × " +
+           number_text(product);
 }
 
 /// The first `most` departures, then the count of the rest.
@@ -101,7 +102,8 @@ std::string departures_sentence(const RunData& run, std::int64_t step, std::size
     const auto left = departures(run, step);
     if (left.empty()) return {};
     const auto departure_text = [](const Departure& d) {
-        return std::string(d.quantity->title) + " (" + number(d.start) + " → " + number(d.value) + ")";
+        return std::string(d.quantity->title) + " (" + number_text(d.start) + " → " + number_text(d.value) +
+               ")";
     };
     std::string text = "First outside the range of runs that learn: " + departure_text(left.front()) +
                        " at " + step_text(left.front().step);
@@ -123,8 +125,8 @@ std::string growth_sentence(const RunData& run, std::int64_t step) {
     const double factor = rms->data.back() / rms->data.front();
     if (!(factor > kGrowth || factor < 1 / kGrowth)) return {};
     return std::string("The hidden state ") + (factor > 1 ? "grows" : "shrinks") + " along the depth: RMS " +
-           number(rms->data.front()) + " at the embedding, " + number(rms->data.back()) + " after layer " +
-           std::to_string((rms->data.size() - 1) / 2) + " at " + step_text(now->step);
+           number_text(rms->data.front()) + " at the embedding, " + number_text(rms->data.back()) +
+           " after layer " + std::to_string((rms->data.size() - 1) / 2) + " at " + step_text(now->step);
 }
 
 std::string spectrum_sentence(const RunData& run, std::int64_t step) {
@@ -140,8 +142,8 @@ std::string spectrum_sentence(const RunData& run, std::int64_t step) {
     if (exact + below >= values->data.size()) return {};
     const double high = values->data.front(), low = values->data[values->data.size() - 1 - exact - below];
     if (exact + below == 0 && high < kIllConditioned * low) return {};
-    std::string text =
-        "The end-to-end Jacobian of the last token has σ from " + number(low) + " to " + number(high);
+    std::string text = "The end-to-end Jacobian of the last token has σ from " + number_text(low) + " to " +
+                       number_text(high);
     if (exact > 0) text += ", " + std::to_string(exact) + (exact == 1 ? " exact null" : " exact nulls");
     if (below > 0) text += ", " + std::to_string(below) + " below float64's resolution";
     return text + " among " + std::to_string(values->data.size()) + " at " + step_text(now->step);
@@ -164,7 +166,7 @@ std::string theta_sentence(const RunData& run, std::int64_t step) {
     const double mean = sum / static_cast<double>(heads);
     std::string text = mean < kCommitted ? "θ is within 1 % of a uniform row's in almost every attention row"
                                          : "θ is more than 1 % below a uniform row's in " +
-                                               number(100 * mean, 2) + " % of the attention rows";
+                                               number_text(100 * mean, 2) + " % of the attention rows";
     if (!only.empty())
         text += " of " + only + ", " + std::to_string(heads) + " of " + std::to_string(share->data.size()) +
                 " heads,";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/findings/headline.h"
 
-#include "core/findings/number.h"
+#include "core/base/number_text.h"
 #include "core/findings/remedies.h"
 #include "core/findings/watched.h"
 
@@ -42,8 +42,8 @@ std::string measured_of(const RunData& run) {
     }
     const auto loss = last_loss(run);
     if (!loss) return run.outcome.text;
-    return "Loss " + number(*loss, 3) + " nat over the last " + std::to_string(kLastRows) +
-           " steps; unigram entropy " + number(run.unigram_entropy, 3);
+    return "Loss " + number_text(*loss, 3) + " nat over the last " + std::to_string(kLastRows) +
+           " steps; unigram entropy " + number_text(run.unigram_entropy, 3);
 }
 
 /// "Gradient, layer 1 ÷ 12 (training batch): 3.6 at step 0, 5.9e-7 at step 199"; of the step table, so of the
@@ -56,9 +56,10 @@ std::string gradient_of(const RunData& run, std::int64_t step) {
     std::size_t last = ratio->size() - 1;
     while (last > 0 && (run.steps.step[last] > step || !std::isfinite((*ratio)[last]))) --last;
     std::string text = "Gradient, layer 1 ÷ " + std::to_string(recipe->stack.depth) +
-                       " (training batch): " + number(ratio->front()) + " at step " +
+                       " (training batch): " + number_text(ratio->front()) + " at step " +
                        std::to_string(run.steps.step.front());
-    if (last > 0) text += ", " + number((*ratio)[last]) + " at step " + std::to_string(run.steps.step[last]);
+    if (last > 0)
+        text += ", " + number_text((*ratio)[last]) + " at step " + std::to_string(run.steps.step[last]);
     return text;
 }
 
@@ -73,8 +74,8 @@ std::string began_of(const std::vector<Departure>& left, const char* where) {
 Headline departed(const std::vector<Departure>& left) {
     if (left.empty()) return {};
     const Departure& first = left.front();
-    std::string text = "First " + std::string(first.quantity->title) + " (" + number(first.start) + " → " +
-                       number(first.value) + "), at step " + std::to_string(first.step);
+    std::string text = "First " + std::string(first.quantity->title) + " (" + number_text(first.start) +
+                       " → " + number_text(first.value) + "), at step " + std::to_string(first.step);
     if (left.size() > 1) text += "; then " + std::to_string(left.size() - 1) + " more";
     return {"Outside the range of runs that learn", {}, text, text, {}};
 }

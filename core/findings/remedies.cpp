@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/findings/remedies.h"
 
-#include "core/findings/number.h"
+#include "core/base/number_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -51,9 +51,9 @@ void add_residual_steps(List& list, const StackSpec& stack) {
     for (const double step : steps) {
         if (!(now > step * kDistinct)) continue;
         // Two digits are what the name and the sentence state, so they are what is tried.
-        const double tried = std::stod(number(step));
-        list.add("residual_step_" + number(tried), "Δt " + number(tried),
-                 "Residual step " + number(now) + " → " + number(tried),
+        const double tried = std::stod(number_text(step));
+        list.add("residual_step_" + number_text(tried), "Δt " + number_text(tried),
+                 "Residual step " + number_text(now) + " → " + number_text(tried),
                  [&](Recipe& r) { r.stack.residual_step = tried; });
     }
 }
@@ -96,16 +96,16 @@ void add_training(List& list, const TrainSpec& train) {
     for (const int divisor : {10, 3}) {
         const double lr = train.optimizer.lr / divisor;
         list.add("lr_over_" + std::to_string(divisor), "rate ÷ " + std::to_string(divisor),
-                 "Learning rate " + number(train.optimizer.lr) + " → " + number(lr),
+                 "Learning rate " + number_text(train.optimizer.lr) + " → " + number_text(lr),
                  [&](Recipe& r) { r.train.optimizer.lr = lr; });
     }
     if (train.schedule.warmup < kWarmup && train.steps > kWarmup)
         list.add("warmup_50", "warm-up 50", "Warm-up of " + std::to_string(kWarmup) + " steps",
                  [](Recipe& r) { r.train.schedule.warmup = kWarmup; });
     const double clip = train.optimizer.clip > 0 ? train.optimizer.clip / 10 : 1;
-    list.add("clip_" + number(clip), "clip " + number(clip),
-             "Gradient norm clipped at " + number(clip) +
-                 (train.optimizer.clip > 0 ? " instead of " + number(train.optimizer.clip) : ""),
+    list.add("clip_" + number_text(clip), "clip " + number_text(clip),
+             "Gradient norm clipped at " + number_text(clip) +
+                 (train.optimizer.clip > 0 ? " instead of " + number_text(train.optimizer.clip) : ""),
              [&](Recipe& r) { r.train.optimizer.clip = clip; });
 }
 

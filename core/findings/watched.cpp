@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/findings/watched.h"
 
+#include "core/base/statistics.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,13 +15,8 @@ namespace {
 std::optional<double> median_of(const ProbeResult& sample, const char* name) {
     const NamedArray* array = sample.find(name);
     if (!array) return std::nullopt;
-    std::vector<double> values;
-    for (const double v : array->data)
-        if (std::isfinite(v)) values.push_back(v);
-    if (values.empty()) return std::nullopt;
-    std::sort(values.begin(), values.end());
-    const std::size_t n = values.size();
-    return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+    const std::vector<double> values = finite_values(array->data);
+    return values.empty() ? std::nullopt : std::optional(median(values));
 }
 
 std::optional<double> gradient_ratio(const ProbeResult& sample) {

@@ -2,7 +2,7 @@
 #include "core/gallery/findings.h"
 
 #include "core/base/error.h"
-#include "core/findings/number.h"
+#include "core/base/number_text.h"
 #include "core/session/session.h"
 #include "core/sweep/sweep_folder.h"
 
@@ -200,7 +200,7 @@ void measure_effects(const GalleryMeasure& measure, const Cells& cells,
 }
 
 std::string signed_number(double value, bool with_sign) {
-    return (with_sign && value > 0 ? "+" : "") + number(value, 3);
+    return (with_sign && value > 0 ? "+" : "") + number_text(value, 3);
 }
 
 }  // namespace
@@ -287,8 +287,8 @@ std::string gallery_effect_text(const GalleryMeasure& measure, const GalleryFind
 std::string gallery_paper_text(const GalleryMeasure& measure) {
     const bool difference = measure.effect == Effect::Difference;
     static constexpr const char* kSides[] = {"> ", "< ", "≈ "};
-    std::string text = kSides[static_cast<int>(measure.side)] + number(measure.limit, 3);
-    if (measure.side == Side::Near) text += " (± " + number(100 * measure.tolerance, 2) + " %)";
+    std::string text = kSides[static_cast<int>(measure.side)] + number_text(measure.limit, 3);
+    if (measure.side == Side::Near) text += " (± " + number_text(100 * measure.tolerance, 2) + " %)";
     if (measure.paper) text += ", " + signed_number(*measure.paper, difference);
     if (!measure.unit.empty()) text += " " + measure.unit;
     return text;

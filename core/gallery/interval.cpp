@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/gallery/interval.h"
 
+#include "core/base/statistics.h"
+
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -31,16 +33,10 @@ double student_quantile(std::size_t freedom) {
 }
 
 Interval student_interval(const std::vector<double>& values) {
-    const auto n = static_cast<double>(values.size());
-    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
-    if (values.size() < 2) {
-        const double none = std::numeric_limits<double>::quiet_NaN();
-        return {mean, none, none};
-    }
-    double squares = 0;
-    for (const double v : values) squares += (v - mean) * (v - mean);
-    const double half = student_quantile(values.size() - 1) * std::sqrt(squares / (n - 1) / n);
-    return {mean, mean - half, mean + half};
+    const double centre = mean(values);
+    const double half = values.size() < 2 ? std::numeric_limits<double>::quiet_NaN()
+                                          : student_quantile(values.size() - 1) * standard_error(values);
+    return {centre, centre - half, centre + half};
 }
 
 Interval share_interval(std::size_t count, std::size_t total) {

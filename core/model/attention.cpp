@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/attention.h"
 
+#include "core/base/assert.h"
+
 namespace normscope {
 
 namespace {
@@ -54,6 +56,7 @@ void attention_forward(const Pass<T>& pass, const AttentionOffsets& at, Shard sh
 template <class T>
 void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard shard, int n, const T* u,
                         const SublayerTape<T>& tape, const T* df, T* du, T* gradients) {
+    NORMSCOPE_ASSERT(!gradients || shard.directions == 1, "gradients are those of one direction");
     const AttentionShape shape = shape_of(pass.spec, at, n);
     AttentionGradients<T> into{};
     if (gradients)
@@ -72,6 +75,8 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
 template <class T>
 void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequence, int n, int first_token,
                        int directions, const SublayerTape<T>& tape, const T* tu, T* tf) {
+    NORMSCOPE_ASSERT(pass.spec.causal || first_token == 0,
+                     "without a causal mask every token depends on all");
     const AttentionShape shape = shape_of(pass.spec, at, n);
     pass.ops.attention_jvp(shape, first_token, directions, weights_of(pass, at),
                            tape_from(tape, shape, sequence), tu, tf);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/sublayer.h"
 
+#include "core/base/assert.h"
 #include "core/model/scratch_slots.h"
 #include "core/model/sublayer_factors.h"
 
@@ -188,6 +189,8 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
 template <class T>
 void sublayer_tangent(const Pass<T>& pass, int index, const SublayerRule& rule, int sequence, int first_token,
                       int directions, const Tape<T>& tape, Jacobian kind, T* tangent, T* side) {
+    NORMSCOPE_ASSERT(pass.spec.causal || first_token == 0,
+                     "without a causal mask every token depends on all");
     const int n = tape.length, d = pass.spec.d_model, m = n - first_token;
     const std::size_t row = static_cast<std::size_t>(sequence) * n + first_token, first = row * d;
     const std::size_t piece = static_cast<std::size_t>(m) * d, count = piece * directions;

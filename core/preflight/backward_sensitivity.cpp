@@ -47,8 +47,8 @@ void add_spectrum(const RunData& run, std::vector<PreflightRow>& rows) {
     top.validity = bottom.validity = ratio.validity = of;
     const std::span<const double> errors = values(run, "jacobian", "full_end_to_end_error");
     if (all_tokens && errors.size() == 2) {
-        top.sentence = "Known within " + number(errors[0], 2) + ".";
-        bottom.sentence = "Known within " + number(errors[1], 2) + ".";
+        top.sentence = "Known within " + number_text(errors[0], 2) + ".";
+        bottom.sentence = "Known within " + number_text(errors[1], 2) + ".";
         if (errors[1] >= bottom.value)
             ratio.sentence = "σ_min may be 0, and the ratio infinite, within that error.";
     }

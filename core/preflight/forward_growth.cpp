@@ -31,7 +31,8 @@ PreflightRow bounded(const RunData& run, const char* name, const char* array, co
     row.theory = Theory::AtMost;
     row.validity = std::isnan(row.bound) ? why_not : where_it_holds;
     if (!std::isnan(row.bound) && row.bound > 0)
-        row.sentence = "The last state uses " + number(100 * row.value / row.bound, 2) + " % of the bound.";
+        row.sentence =
+            "The last state uses " + number_text(100 * row.value / row.bound, 2) + " % of the bound.";
     return row;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/findings/number.h"
+#include "core/base/number_text.h"
 #include "core/preflight/preflight.h"
 #include "core/stack/scheme.h"
 
@@ -16,7 +16,7 @@ namespace normscope::preflight_rows {
 using Theory = PreflightRow::Theory;
 
 inline std::string text(double value) {
-    return number(value, 3);
+    return number_text(value, 3);
 }
 
 /// The values of an array of a probe's sample at step 0; empty where there is none.

@@ -34,7 +34,7 @@ PreflightRow mismatch(const RunData& run, const char* name, const std::string& f
         row.sentence = "A value is not finite in this format.";
     } else {
         const double logits = last(values(run, "mismatch", format + "_logits"));
-        if (!std::isnan(last(error))) row.sentence = "Standard error " + number(last(error), 2) + "; ";
+        if (!std::isnan(last(error))) row.sentence = "Standard error " + number_text(last(error), 2) + "; ";
         row.sentence +=
             (row.sentence.empty() ? "Of the logits it is " : "of the logits it is ") + text(logits) + ".";
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/base/assert.h"
 #include "core/probe/probe_result.h"
 
 #include <cmath>
@@ -25,6 +26,7 @@ struct Averaged {
 /// sequence keeps its scale.
 template <class Statistic>
 Averaged jackknife(std::span<const double> sums, std::size_t terms, const Statistic& statistic) {
+    NORMSCOPE_ASSERT(terms > 0 && sums.size() % terms == 0, "sums is [sequences, terms]");
     const std::size_t sequences = sums.size() / terms;
     std::vector<double> totals(terms, 0.0), without(terms);
     for (std::size_t b = 0; b < sequences; ++b)

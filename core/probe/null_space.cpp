@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/null_space.h"
 
+#include "core/base/statistics.h"
 #include "core/probe/jackknife.h"
 #include "core/theory/norm_jacobian.h"
 #include "core/theory/norm_precision.h"
@@ -82,15 +83,6 @@ class JoinedBranches {
     std::vector<double> sum_;
     std::vector<Part> parts_;
 };
-
-/// Of an even count the mean of the middle two; NaN where one of them is.
-double median(std::vector<double> values) {
-    if (std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); }))
-        return std::numeric_limits<double>::quiet_NaN();
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return values.size() % 2 == 1 ? *middle : (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 /// The sums of one sequence at a site.
 enum Term { kTokens, kGain, kEpsilon, kBackward, kBackwardTotal, kForward, kForwardTotal, kTerms };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend/cpu/thread_pool.h"
+#include "core/base/assert.h"
 #include "core/model/transformer.h"
 #include "core/probe/operations.h"
 #include "core/recipe/place_selection.h"
@@ -96,6 +97,7 @@ class ProbeInput {
     /// The result of `update`, which may use any pass. Must not be called where it is empty.
     UpdateNorms next_update() {
         require(!allowed_ || *allowed_ == ProbeNeeds::Update, "the update");
+        NORMSCOPE_ASSERT(update, "only a trained run has a next update");
         ++passes_.updates;
         const auto narrowed = std::exchange(allowed_, std::nullopt);
         UpdateNorms norms = update();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/registry.h"
 
+#include "core/base/assert.h"
 #include "core/probe/attention_rows.h"
 #include "core/probe/gates.h"
 #include "core/probe/gradients.h"
@@ -22,6 +23,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -131,6 +134,12 @@ void run_probes(std::span<const ProbeInfo* const> probes, ProbeInput<T>& input,
                          (needs_backward(probe->needs) ? backward_ms : 0);
         // A probe that measures less than the whole probe batch has set the label itself.
         result.labels.try_emplace("sampled", std::vector<std::string>{input.sampled});
+        for ([[maybe_unused]] const NamedArray& array : result.arrays) {
+            NORMSCOPE_ASSERT(array.axes.size() == array.shape.size(), "every axis has a name");
+            NORMSCOPE_ASSERT(array.data.size() == std::accumulate(array.shape.begin(), array.shape.end(),
+                                                                  std::size_t{1}, std::multiplies<>()),
+                             "an array has the values of its shape");
+        }
         done(std::move(result));
     }
 }

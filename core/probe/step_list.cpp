@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/step_list.h"
 
+#include "core/base/assert.h"
 #include "core/base/error.h"
 
 #include <algorithm>
@@ -37,6 +38,9 @@ std::int64_t end_of(const StepRange& r) {
 
 void StepList::add(StepRange range) {
     if (range.last < range.first) return;
+    NORMSCOPE_ASSERT(range.first >= 0 && range.stride >= 1, "a range of steps");
+    NORMSCOPE_ASSERT(ranges_.empty() || range.first > ranges_.back().last,
+                     "ranges are ascending and disjoint");
     range.last = end_of(range);
     if (range.last == range.first) range.stride = 1;
     ranges_.push_back(range);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/theta.h"
 
+#include "core/base/statistics.h"
 #include "core/probe/jackknife.h"
 #include "core/probe/row_sample.h"
 #include "core/theory/softmax_sensitivity.h"
@@ -37,14 +38,6 @@ struct HeadSummary {
     std::vector<double> relative;  ///< of every row, ascending
     LowestRow lowest;
 };
-
-/// Linear between the neighbours of position q·(count − 1), as NumPy's default. sorted: at least one value.
-double quantile(const std::vector<double>& sorted, double q) {
-    const double position = q * static_cast<double>(sorted.size() - 1);
-    const auto below = static_cast<std::size_t>(position);
-    const std::size_t above = std::min(below + 1, sorted.size() - 1);
-    return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
 
 /// The rows of one head, one at a time.
 template <class T>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/hot_knobs.h"
 
+#include "core/base/number_text.h"
 #include "core/recipe/keys.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -38,12 +38,6 @@ std::vector<HotField> matched() {
     if (fields.size() != std::size(kMembers) || marked != fields.size())
         throw std::logic_error("hot keys and the members of HotKnobs are not the same");
     return fields;
-}
-
-std::string short_number(double v) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g", v);
-    return text;
 }
 
 }  // namespace
@@ -113,8 +107,8 @@ std::string knob_changes(const HotKnobs& from, const HotKnobs& to) {
     for (const HotField& field : hot_fields()) {
         const double before = from.*field.member, after = to.*field.member;
         if (before == after) continue;
-        text += (text.empty() ? "" : ", ") + std::string(field.label) + " " + short_number(before) + " → " +
-                short_number(after);
+        text += (text.empty() ? "" : ", ") + std::string(field.label) + " " + plain_number(before) + " → " +
+                plain_number(after);
     }
     return text;
 }

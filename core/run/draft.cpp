@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/draft.h"
 
+#include "core/base/assert.h"
 #include "core/base/error.h"
-#include "core/findings/number.h"
+#include "core/base/number_text.h"
+#include "core/base/statistics.h"
 #include "core/run/memory_need.h"
 
 #include <algorithm>
@@ -27,21 +29,6 @@ double value_of(const StepRecord& record, const char* name) {
 std::vector<double> last_of(const std::vector<double>& values, std::size_t count) {
     const auto end = values.begin() + static_cast<std::ptrdiff_t>(std::min(count, values.size()));
     return {end - std::min<std::ptrdiff_t>(kLast, end - values.begin()), end};
-}
-
-double mean(const std::vector<double>& values) {
-    double sum = 0;
-    for (const double v : values) sum += v;
-    return sum / static_cast<double>(values.size());
-}
-
-/// Of the finite ones; NaN without any.
-double median(std::vector<double> values) {
-    std::erase_if(values, [](double v) { return !std::isfinite(v); });
-    if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-    std::sort(values.begin(), values.end());
-    const std::size_t n = values.size();
-    return n % 2 == 1 ? values[n / 2] : std::sqrt(values[n / 2 - 1] * values[n / 2]);
 }
 
 /// A recipe with nothing but the steps of training.
@@ -79,6 +66,7 @@ Draft::Draft(Recipe recipe, int threads, Corpora* corpora, Device& device) {
 }
 
 void Draft::advance(ThreadPool& pool) {
+    NORMSCOPE_ASSERT(!ended(), "a draft is not advanced past its end");
     const RunDelta delta = experiment_->advance(pool);
     for (const StepRecord& record : delta.steps) {
         first_.loss.push_back(value_of(record, "loss"));
@@ -90,19 +78,19 @@ void Draft::advance(ThreadPool& pool) {
 DraftResult judged(FirstSteps first, const Outcome& outcome) {
     DraftResult result;
     const bool steps = !first.loss.empty();
-    result.loss = steps ? mean(last_of(first.loss, kSteps)) : std::numeric_limits<double>::quiet_NaN();
-    result.gradient = median(last_of(first.gradient, first.gradient.size()));
+    result.loss = mean(last_of(first.loss, kSteps));
+    result.gradient = geometric_median(finite_values(last_of(first.gradient, first.gradient.size())));
     const auto n = static_cast<std::int64_t>(first.loss.size());
     if (!steps)
         result.why_not = "no step";
     else if (outcome.state == RunState::Diverged || outcome.state == RunState::Failed)
         result.why_not = std::string(run_state_word(outcome.state)) + " at step " + std::to_string(n - 1);
     else if (!(result.loss < first.loss.front() + kMargin))
-        result.why_not = "loss " + number(result.loss);
+        result.why_not = "loss " + number_text(result.loss);
     else if (2 * first.overflows > n)
         result.why_not = std::to_string(first.overflows) + " of " + std::to_string(n) + " steps overflow";
     else if (!(result.gradient >= Verdict::kVanishing && result.gradient <= Verdict::kExploding))
-        result.why_not = "gradient " + number(result.gradient);
+        result.why_not = "gradient " + number_text(result.gradient);
     result.enough = result.why_not.empty();
     result.first = std::move(first);
     return result;

@@ -3,6 +3,7 @@
 
 #include "core/backend/cpu/row_kernels.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/model/gate_warnings.h"
 #include "core/probe/places.h"
 #include "core/run/evaluation.h"
@@ -32,12 +33,6 @@ constexpr double kMostSteps = 16;
 template <class F>
 decltype(auto) with(const AnyTrainer& any, F&& f) {
     return std::visit([&](const auto& trainer) -> decltype(auto) { return f(*trainer); }, any);
-}
-
-std::string short_number(double v) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g", v);
-    return text;
 }
 
 }  // namespace
@@ -186,7 +181,7 @@ void Experiment::add_step(RunDelta& delta, StepNumbers now, double probe_ms) {
     if (now.overflowed)
         delta.events.push_back(
             {now.step, "overflow",
-             "gradient overflows FP16 at loss scale " + short_number(now.loss_scale) + ": update left out"});
+             "gradient overflows FP16 at loss scale " + plain_number(now.loss_scale) + ": update left out"});
     if (const auto spike = spikes_.add(now.loss, now.grad_norm))
         delta.events.push_back({now.step, "spike", *spike});
 }
@@ -439,8 +434,8 @@ RecordingSchema recording_schema(const RunData& history) {
 std::string default_run_name(const Recipe& recipe) {
     std::string name = scheme_row(recipe.stack.scheme).title;
     if (recipe.stack.gpas.enabled) name += " + GPAS";
-    if (recipe.stack.residual_step != 1) name += " Δt " + short_number(recipe.stack.residual_step);
-    if (recipe.stack.temperature != 1) name += " τ " + short_number(recipe.stack.temperature);
+    if (recipe.stack.residual_step != 1) name += " Δt " + plain_number(recipe.stack.residual_step);
+    if (recipe.stack.temperature != 1) name += " τ " + plain_number(recipe.stack.temperature);
     return name;
 }
 

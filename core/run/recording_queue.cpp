@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/recording_queue.h"
 
+#include "core/base/assert.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -29,6 +31,7 @@ RecordingQueue::Entry& RecordingQueue::entry_of(const std::string& id) {
 }
 
 bool RecordingQueue::begin(std::shared_ptr<const RunData> header, const std::string& path) {
+    NORMSCOPE_ASSERT(header, "a recording begins with its header");
     const std::lock_guard lock(mutex_);
     const bool first = entries_.empty();
     std::string id = header->id;
@@ -46,6 +49,7 @@ bool RecordingQueue::add(const std::string& id, const RunDelta& delta) {
 }
 
 bool RecordingQueue::save(const std::string& id, const std::shared_ptr<const Checkpoint>& checkpoint) {
+    NORMSCOPE_ASSERT(checkpoint, "a checkpoint to save");
     const std::lock_guard lock(mutex_);
     const bool first = entries_.empty();
     Entry& entry = entry_of(id);

@@ -3,11 +3,11 @@
 
 #include "core/backend/devices.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/run/probe_steps.h"
 #include "core/run/watched_step.h"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace normscope {
 
@@ -34,9 +34,7 @@ bool holds(const Checkpoint& checkpoint, const std::string& event) {
         const auto knob = std::find_if(checkpoint.scalars.begin(), checkpoint.scalars.end(),
                                        [&](const auto& scalar) { return scalar.first == field.name; });
         if (knob == checkpoint.scalars.end()) return false;
-        char text[32];
-        std::snprintf(text, sizeof text, "%.4g", knob->second);
-        if (value != text) return false;
+        if (value != plain_number(knob->second)) return false;
     }
     return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/story_check.h"
 
-#include "core/findings/number.h"
+#include "core/base/number_text.h"
 #include "core/model/gradient_ratio.h"
 #include "core/recipe/hot_knobs.h"
 #include "core/run/experiment.h"
@@ -125,9 +125,9 @@ StoryFinding check(const Story& story, const StoryPredicate& predicate,
     StoryFinding finding;
     finding.line = run->name + ": " + kWords[static_cast<int>(predicate.quantity)] + " " +
                    where_of(predicate, step) + " is " +
-                   (value.known ? number(value.value, 3) : "not recorded") + ", stated " +
+                   (value.known ? number_text(value.value, 3) : "not recorded") + ", stated " +
                    (predicate.greater ? "> " : "< ") + (predicate.of_run ? other->name + "'s " : "") +
-                   (limit.known ? number(limit.value, 3) : "value");
+                   (limit.known ? number_text(limit.value, 3) : "value");
     if (!value.known || !limit.known) {
         const bool ended = (value.known || has_ended(*run)) && (limit.known || has_ended(*other));
         finding.verdict = ended ? StoryVerdict::Fails : StoryVerdict::NotYet;

@@ -2,10 +2,10 @@
 #include "core/run/watchpoints.h"
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 
 namespace normscope {
@@ -70,12 +70,6 @@ std::string place(const WatchSpec& spec, const WatchedStep& step, std::size_t in
     return {};
 }
 
-std::string short_number(double v) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g", v);
-    return text;
-}
-
 }  // namespace
 
 void validate_watch(const Recipe& recipe) {
@@ -112,11 +106,11 @@ std::vector<std::string> Watchpoints::add(const WatchedStep& step) {
             spec.is == WatchComparator::Above ? now->value > spec.value : now->value < spec.value;
         if (holds && inside_[i] == 0) {
             if (spec.quantity == WatchQuantity::NonFinite)
-                lines.push_back("a value that is not finite: loss " + short_number(step.loss) +
-                                ", gradient norm " + short_number(step.grad_norm));
+                lines.push_back("a value that is not finite: loss " + plain_number(step.loss) +
+                                ", gradient norm " + plain_number(step.grad_norm));
             else
-                lines.push_back(std::string(word_of(spec.quantity)) + " " + short_number(now->value) + " " +
-                                word_of(spec.is) + " " + short_number(spec.value) +
+                lines.push_back(std::string(word_of(spec.quantity)) + " " + plain_number(now->value) + " " +
+                                word_of(spec.is) + " " + plain_number(spec.value) +
                                 place(spec, step, now->index));
         }
         inside_[i] = holds ? 1 : 0;

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/whole_run.h"
 
+#include "core/base/statistics.h"
 #include "core/run/memory_need.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace normscope {
 
 namespace {
 
 constexpr std::size_t kLast = 20;
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<double> last_of(const StepTable& steps, const char* name) {
     const std::vector<double>* column = steps.find(name);
@@ -39,22 +38,9 @@ FinalValues final_values(const RunData& run) {
     FinalValues values;
     values.rows = static_cast<std::int64_t>(run.steps.rows());
     const std::vector<double> loss = last_of(run.steps, "loss");
-    std::vector<double> gradient = last_of(run.steps, "grad_ratio");
-    std::erase_if(gradient, [](double g) { return !std::isfinite(g); });
-    values.loss = values.loss_error = values.gradient = kUnknown;
-    const auto n = static_cast<double>(loss.size());
-    if (!loss.empty()) {
-        double sum = 0, squares = 0;
-        for (const double l : loss) sum += l;
-        values.loss = sum / n;
-        for (const double l : loss) squares += (l - values.loss) * (l - values.loss);
-        if (loss.size() > 1) values.loss_error = std::sqrt(squares / (n - 1) / n);
-    }
-    if (!gradient.empty()) {
-        std::nth_element(gradient.begin(),
-                         gradient.begin() + static_cast<std::ptrdiff_t>(gradient.size() / 2), gradient.end());
-        values.gradient = gradient[gradient.size() / 2];
-    }
+    values.loss = mean(loss);
+    values.loss_error = standard_error(loss);
+    values.gradient = geometric_median(finite_values(last_of(run.steps, "grad_ratio")));
     return values;
 }
 

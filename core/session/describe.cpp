@@ -2,12 +2,12 @@
 #include "core/session/describe.h"
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/session/run_group.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 
 namespace normscope {
 namespace {
@@ -113,12 +113,6 @@ RunSummary summarize_run(hid_t runs, const std::string& id, bool marked) {
     return summary;
 }
 
-std::string number_text(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g", value);
-    return text;
-}
-
 /// Probe time as a share of the training steps, each and in total; skipped without steps.
 void describe_cost(const RunSummary& run, std::vector<std::string>& lines) {
     const auto line = [&](const std::string& when, double ProbeSummary::*share) {
@@ -129,10 +123,10 @@ void describe_cost(const RunSummary& run, std::vector<std::string>& lines) {
             if (!std::isfinite(part)) return;
             if (part == 0) continue;
             all += part;
-            parts += (parts.empty() ? "" : ", ") + probe.id + " " + number_text(100 * part) + " %";
+            parts += (parts.empty() ? "" : ", ") + probe.id + " " + plain_number(100 * part) + " %";
         }
         if (!parts.empty())
-            lines.push_back("  probe time " + when + ", of the steps': " + number_text(100 * all) + " % (" +
+            lines.push_back("  probe time " + when + ", of the steps': " + plain_number(100 * all) + " % (" +
                             parts + ")");
     };
     line("in the first 50 steps", &ProbeSummary::early_share);
@@ -145,9 +139,9 @@ void describe_run(const RunSummary& run, std::vector<std::string>& lines) {
     lines.push_back(line);
     line = "  steps " + std::to_string(run.rows);
     if (run.rows > 0)
-        line += ", last " + std::to_string(run.last_step) + ", loss " + number_text(run.last_loss);
+        line += ", last " + std::to_string(run.last_step) + ", loss " + plain_number(run.last_loss);
     if (std::isfinite(run.least_loss))
-        line += " (" + number_text(run.least_loss) + " to " + number_text(run.largest_loss) + ")";
+        line += " (" + plain_number(run.least_loss) + " to " + plain_number(run.largest_loss) + ")";
     lines.push_back(line + "; " + run.backend + (run.device.empty() ? "" : " on " + run.device));
     for (const auto& probe : run.probes) {
         line = "  probe " + probe.id + ": " + std::to_string(probe.samples) + " samples of";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The data sets of core/session/hdf5.h: whole arrays, growing arrays, and how much of one is sound.
+#include "core/base/assert.h"
 #include "core/session/hdf5.h"
 
 #include <sys/stat.h>
@@ -132,6 +133,7 @@ Scalar dataset_scalar(hid_t dataset) {
 
 void write_array(hid_t parent, const std::string& name, Scalar type, const Shape& shape, const void* data,
                  bool compress) {
+    NORMSCOPE_ASSERT(data || element_count(shape) == 0, "an array that is not empty has values");
     const std::vector<hsize_t> dims = extents(shape);
     const std::size_t count = element_count(shape);
     const Handle creation(H5Pcreate(H5P_DATASET_CREATE));

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/recorder.h"
 
+#include "core/base/assert.h"
 #include "core/base/error.h"
 #include "core/session/growing_dataset.h"
 #include "core/session/replacing_file.h"
 #include "core/session/run_group.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -118,7 +120,8 @@ struct Recorder::Impl {
     std::map<std::string, ProbeWriter> probes;
     std::optional<Cell> state, outcome_step, outcome_layer, outcome_text, pulse;
     Clock::time_point last_flush = Clock::now();
-    std::string failure;    ///< why recording stopped
+    std::string failure;  ///< why recording stopped
+    std::atomic<bool> in_use = false;
     FileIdentity recorded;  ///< known as being recorded by this process
 
     ~Impl() { recording_ended(recorded); }
@@ -126,6 +129,11 @@ struct Recorder::Impl {
     /// Records nothing after the first failure: a gap in the middle would look like a sound run.
     template <typename Action>
     void guarded(Action action) {
+        NORMSCOPE_ASSERT(!in_use.exchange(true), "one thread at a time records a run");
+        const struct Leaving {
+            std::atomic<bool>& in_use;
+            ~Leaving() { in_use = false; }
+        } leaving{in_use};
         if (!failure.empty()) throw SystemError(failure);
         try {
             action();

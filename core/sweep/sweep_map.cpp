@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/sweep/sweep_map.h"
 
+#include "core/base/statistics.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,14 +10,6 @@
 namespace normscope {
 
 namespace {
-
-std::optional<double> median(std::vector<double> values) {
-    if (values.empty()) return std::nullopt;
-    std::sort(values.begin(), values.end());
-    const std::size_t middle = values.size() / 2;
-    if (values.size() % 2 == 1) return values[middle];
-    return (values[middle - 1] + values[middle]) / 2;
-}
 
 /// The index of a run's value on each axis.
 std::vector<std::size_t> places_of(const SweepSpec& spec, std::size_t run) {
@@ -70,7 +64,8 @@ std::vector<SweepCell> sweep_cells(const SweepResults& results, const std::vecto
         const bool counts = row.state != RunState::Diverged && std::isfinite(loss);
         losses[index].push_back(counts ? loss : std::numeric_limits<double>::infinity());
     }
-    for (std::size_t i = 0; i < cells.size(); ++i) cells[i].median_loss = median(std::move(losses[i]));
+    for (std::size_t i = 0; i < cells.size(); ++i)
+        if (!losses[i].empty()) cells[i].median_loss = median(std::move(losses[i]));
     return cells;
 }
 

@@ -2,6 +2,7 @@
 #include "core/sweep/sweep_scalar.h"
 
 #include "core/base/error.h"
+#include "core/base/statistics.h"
 #include "core/probe/registry.h"
 
 #include <algorithm>
@@ -25,17 +26,6 @@ bool along_depth(const ArrayInfo& array) {
 constexpr const char* kOver[] = {"largest", "mean", "smallest",  "first ÷ last", "median",
                                  "first",   "last", "variation", "trend",        "share above 0"};
 
-double mean_of(const std::vector<double>& values) {
-    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-double median_of(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    if (values.size() % 2 == 1) return *middle;
-    return (*std::max_element(values.begin(), middle) + *middle) / 2;
-}
-
 /// Ranks from 1; equal values have the mean of their ranks.
 std::vector<double> ranks_of(const std::vector<double>& values) {
     std::vector<std::size_t> order(values.size());
@@ -53,10 +43,10 @@ std::vector<double> ranks_of(const std::vector<double>& values) {
 
 /// Pearson's correlation with 1, 2, …; NaN where all values are equal.
 double correlation_with_index(const std::vector<double>& values) {
-    const double mean = mean_of(values), middle = (static_cast<double>(values.size()) + 1) / 2;
+    const double centre = mean(values), middle = (static_cast<double>(values.size()) + 1) / 2;
     double xy = 0, xx = 0, yy = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
-        const double x = static_cast<double>(i) + 1 - middle, y = values[i] - mean;
+        const double x = static_cast<double>(i) + 1 - middle, y = values[i] - centre;
         xy += x * y;
         xx += x * x;
         yy += y * y;
@@ -65,10 +55,10 @@ double correlation_with_index(const std::vector<double>& values) {
 }
 
 double variation_of(const std::vector<double>& values) {
-    const double mean = mean_of(values);
+    const double centre = mean(values);
     double squares = 0;
-    for (const double v : values) squares += (v - mean) * (v - mean);
-    return std::sqrt(squares / static_cast<double>(values.size() - 1)) / std::abs(mean);
+    for (const double v : values) squares += (v - centre) * (v - centre);
+    return std::sqrt(squares / static_cast<double>(values.size() - 1)) / std::abs(centre);
 }
 
 std::optional<double> finite(double value) {
@@ -146,7 +136,7 @@ std::optional<double> value_over(const ProbeResult& sample, const NamedArray& ar
         case Over::Smallest:
             return *std::min_element(values.begin(), values.end());
         case Over::Median:
-            return median_of(values);
+            return median(values);
         case Over::Variation:
             return values.size() < 2 ? std::nullopt : finite(variation_of(values));
         case Over::Trend:
@@ -156,7 +146,7 @@ std::optional<double> value_over(const ProbeResult& sample, const NamedArray& ar
                        std::count_if(values.begin(), values.end(), [](double v) { return v > 0; })) /
                    static_cast<double>(values.size());
         default:
-            return mean_of(values);
+            return mean(values);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/optimizers.h"
 
+#include "core/base/assert.h"
 #include "core/base/error.h"
 
 #include <algorithm>
@@ -92,6 +93,8 @@ void Optimizer<T>::step(const OptimizerNumbers* n, const double* clip, const T* 
 template <class T>
 void Optimizer<T>::step(std::int64_t t, const OptimizerSpec& spec, double lr, double clip, const T* gradients,
                         T* parameters, ThreadPool& pool) {
+    NORMSCOPE_ASSERT(t >= 1, "steps are counted from 1");
+    NORMSCOPE_ASSERT(spec.kind == kind_, "the kind of optimizer is that of the constructor");
     const StepRule rule{spec.betas[0], spec.betas[1], spec.eps, 0, false};
     const OptimizerNumbers numbers = optimizer_numbers(rule, lr, spec.weight_decay, t);
     Buffer<OptimizerNumbers> on_device;

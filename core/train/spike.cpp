@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/spike.h"
 
+#include "core/base/statistics.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -9,15 +11,9 @@ namespace normscope {
 
 namespace {
 
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
 double robust_deviation(std::vector<double> values, double centre) {
     for (double& v : values) v = std::abs(v - centre);
-    return 1.4826 * median(std::move(values));
+    return 1.4826 * upper_median(std::move(values));
 }
 
 void keep(std::vector<double>& window, double value) {
@@ -31,7 +27,7 @@ std::optional<std::string> SpikeDetector::add(double loss, double grad_norm) {
     if (!std::isfinite(loss) || !std::isfinite(grad_norm)) return std::nullopt;
     std::optional<std::string> report;
     if (losses_.size() >= kLeast) {
-        const double usual_loss = median(losses_), usual_norm = median(norms_);
+        const double usual_loss = upper_median(losses_), usual_norm = upper_median(norms_);
         const bool steep = grad_norm > kGradientFactor * usual_norm;
         const bool high =
             loss - usual_loss > std::max(kLossRise, kDeviations * robust_deviation(losses_, usual_loss));

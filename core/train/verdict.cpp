@@ -2,6 +2,8 @@
 #include "core/train/verdict.h"
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/base/statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,12 +18,6 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLayout = -2;  ///< leads a state; the first layout led with a loss, which is never negative
 constexpr std::size_t kScalars = 10;
-
-double median_of(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
 
 void push(std::vector<double>& values, double value, std::size_t limit) {
     if (values.size() == limit) values.erase(values.begin());
@@ -53,7 +49,7 @@ Verdict::Window Verdict::window(std::size_t skip) const {
     for (double loss : losses) sum += loss;
     const double mean = sum / kWindow;
     for (double loss : losses) squares += (loss - mean) * (loss - mean);
-    return {mean, median_of(losses), std::sqrt(squares / (kWindow * (kWindow - 1)))};
+    return {mean, upper_median(losses), std::sqrt(squares / (kWindow * (kWindow - 1)))};
 }
 
 std::optional<Outcome> Verdict::add(std::int64_t step, double loss, double gradient_ratio) {
@@ -97,18 +93,14 @@ std::string ratio_text(double ratio) {
     const std::string text = line("%.2g", ratio);
     const std::size_t e = text.find('e');
     if (e == std::string::npos) return text;
-    static constexpr const char* kRaised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-    const int exponent = std::stoi(text.substr(e + 1));
-    std::string power = exponent < 0 ? "⁻" : "";
-    for (const char digit : std::to_string(std::abs(exponent))) power += kRaised[digit - '0'];
-    return text.substr(0, e) + " × 10" + power;
+    return text.substr(0, e) + " × 10" + superscript(std::stoi(text.substr(e + 1)));
 }
 
 }  // namespace
 
 std::string Verdict::gradient_words() const {
     if (ratios_.empty()) return "gradient ratio unknown";
-    const double ratio = median_of(ratios_);
+    const double ratio = upper_median(ratios_);
     const char* word = ratio < kVanishing   ? "vanishing"
                        : ratio > kExploding ? "exploding"
                                             : "neither vanishing nor exploding";

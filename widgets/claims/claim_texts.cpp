@@ -38,19 +38,10 @@ QPainterPath question() {
     return path;
 }
 
-/// Strokes a path and fills a dot.
-void paint(QPainter& painter, const QRectF& rect, const QPainterPath& path, double dot_y, double dot,
-           const QColor& colour) {
-    const double side = std::min(rect.width(), rect.height());
-    painter.save();
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.translate(rect.center() - QPointF(side, side) / 2);
-    painter.scale(side / 16, side / 16);
-    painter.strokePath(path, QPen(colour, 1.8, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(colour);
-    if (dot > 0) painter.drawEllipse(QPointF(8, dot_y), dot, dot);
-    painter.restore();
+QPainterPath dot(double y, double radius) {
+    QPainterPath path;
+    path.addEllipse(QPointF(8, y), radius, radius);
+    return path;
 }
 
 }  // namespace
@@ -82,25 +73,22 @@ QString verdictWord(ClaimVerdict verdict) {
 
 void paintVerdict(QPainter& painter, const QRectF& rect, const std::optional<ClaimVerdict>& verdict,
                   const QColor& colour) {
+    if (!verdict) return widgets::paintPaths(painter, rect, dot(8, 3), {}, colour);
     QPainterPath outline;
-    if (!verdict) {
-        outline.addEllipse(QPointF(8, 8), 3, 3);
-        return paint(painter, rect, outline, 8, 0, colour);
-    }
     switch (*verdict) {
         case ClaimVerdict::Holds:
             return widgets::paintGlyph(painter, rect, widgets::Glyph::Check, colour);
         case ClaimVerdict::Corrected:
-            return paint(painter, rect, waves(), 8, 0, colour);
+            return widgets::paintPaths(painter, rect, waves(), {}, colour);
         case ClaimVerdict::Fails:
             return widgets::paintGlyph(painter, rect, widgets::Glyph::Cross, colour);
         case ClaimVerdict::NotApplicable:
             return widgets::paintGlyph(painter, rect, widgets::Glyph::Bar, colour);
         case ClaimVerdict::Toy:
             outline.addRoundedRect(QRectF(3, 3, 10, 10), 2, 2);
-            return paint(painter, rect, outline, 8, 2, colour);
+            return widgets::paintPaths(painter, rect, outline, dot(8, 2), colour);
         case ClaimVerdict::Unknown:
-            return paint(painter, rect, question(), 13, 1.3, colour);
+            return widgets::paintPaths(painter, rect, question(), dot(13, 1.3), colour);
     }
 }
 

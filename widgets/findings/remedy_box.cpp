@@ -2,7 +2,7 @@
 #include "widgets/findings/remedy_box.h"
 
 #include "app/lab/lab.h"
-#include "core/findings/number.h"
+#include "core/base/number_text.h"
 #include "core/run/whole_run.h"
 #include "widgets/figures/outcome_word.h"
 #include "widgets/findings/remedy_button.h"
@@ -85,9 +85,9 @@ RemedyTable::Row rowOf(const Lab& lab, const std::string& id) {
                                   : widgets::outcomeWord(data.outcome.state);
     const FinalValues values = final_values(data);
     if (run->underWay() || values.rows == 0) return row;
-    row.loss =
-        QStringLiteral("%1 ± %2").arg(text(number(values.loss, 3)), text(number(values.loss_error, 1)));
-    row.gradient = text(number(values.gradient));
+    row.loss = QStringLiteral("%1 ± %2").arg(text(number_text(values.loss, 3)),
+                                             text(number_text(values.loss_error, 1)));
+    row.gradient = text(number_text(values.gradient));
     return row;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/findings/remedy_button.h"
 
-#include "core/findings/number.h"
+#include "core/base/number_text.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/palette_theme.h"
 
@@ -34,7 +34,8 @@ RemedyButton::RemedyButton(QWidget* parent) : QAbstractButton(parent) {
 
 QString RemedyButton::resultText() const {
     return tr("%1 · loss %2")
-        .arg(QString::fromStdString(number(draft_.gradient)), QString::fromStdString(number(draft_.loss, 3)));
+        .arg(QString::fromStdString(number_text(draft_.gradient)),
+             QString::fromStdString(number_text(draft_.loss, 3)));
 }
 
 void RemedyButton::setRemedy(int rank, const QString& name, const QString& sentence, const DraftResult& draft,
@@ -47,8 +48,8 @@ void RemedyButton::setRemedy(int rank, const QString& name, const QString& sente
     const QString result =
         tr("draft of %1 steps: gradient, first ÷ last layer %2, loss %3 nat (last 4 steps)")
             .arg(draft.first.loss.size())
-            .arg(QString::fromStdString(number(draft.gradient)),
-                 QString::fromStdString(number(draft.loss, 3)));
+            .arg(QString::fromStdString(number_text(draft.gradient)),
+                 QString::fromStdString(number_text(draft.loss, 3)));
     setAccessibleName(tr("Remedy %1: %2").arg(rank).arg(name));
     setAccessibleDescription(sentence + QStringLiteral("; ") + result);
     setToolTip(sentence + u'\n' + result + u'\n' + tr("Press: train it as a further run"));

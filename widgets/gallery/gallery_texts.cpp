@@ -56,13 +56,7 @@ void paintVerdict(QPainter& painter, const QRectF& rect, GalleryVerdict verdict,
     } else {
         path.addEllipse(QPointF(8, 8), 3, 3);
     }
-    const double side = std::min(rect.width(), rect.height());
-    painter.save();
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.translate(rect.center() - QPointF(side, side) / 2);
-    painter.scale(side / 16, side / 16);
-    painter.strokePath(path, QPen(colour, 1.8, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
-    painter.restore();
+    widgets::paintPaths(painter, rect, path, {}, colour);
 }
 
 std::vector<std::pair<GalleryVerdict, std::size_t>> verdictCounts(const GalleryEntry& entry,

@@ -208,15 +208,20 @@ QPainterPath strokedPath(Glyph glyph) {
 
 }  // namespace
 
-void paintGlyph(QPainter& painter, const QRectF& rect, Glyph glyph, const QColor& colour) {
+void paintPaths(QPainter& painter, const QRectF& rect, const QPainterPath& stroked,
+                const QPainterPath& filled, const QColor& colour) {
     const double side = std::min(rect.width(), rect.height());
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
     painter.translate(rect.center() - QPointF(side, side) / 2);
     painter.scale(side / 16, side / 16);
-    painter.fillPath(filledPath(glyph), colour);
-    painter.strokePath(strokedPath(glyph), QPen(colour, 1.8, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+    painter.fillPath(filled, colour);
+    painter.strokePath(stroked, QPen(colour, 1.8, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
     painter.restore();
+}
+
+void paintGlyph(QPainter& painter, const QRectF& rect, Glyph glyph, const QColor& colour) {
+    paintPaths(painter, rect, strokedPath(glyph), filledPath(glyph), colour);
 }
 
 Glyph outcomeGlyph(RunState state) {

@@ -9,6 +9,7 @@
 
 class QColor;
 class QPainter;
+class QPainterPath;
 
 namespace normscope::widgets {
 
@@ -45,7 +46,9 @@ enum class Glyph {
     Ring  // ready
 };
 
-/// Draws inside the largest centred square of `rect`.
+/// Draws inside the largest centred square of `rect`. Coordinates of paths are those of a square of 16 × 16.
+void paintPaths(QPainter& painter, const QRectF& rect, const QPainterPath& stroked,
+                const QPainterPath& filled, const QColor& colour);
 void paintGlyph(QPainter& painter, const QRectF& rect, Glyph glyph, const QColor& colour);
 
 /// The state of a run: ○ ready, an arc running, ✓ finished, ✕ diverged, a step down collapsed, ▬ stalled,

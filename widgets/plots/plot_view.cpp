@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/plot_view.h"
 
+#include "core/base/assert.h"
+
 #include <QApplication>
 #include <QClipboard>
 #include <QGraphicsItem>
@@ -79,7 +81,7 @@ PlotView::PlotView(QWidget* parent)
 PlotView::~PlotView() = default;
 
 void PlotView::setFigure(std::shared_ptr<const Figure> figure) {
-    Q_ASSERT(figure);
+    NORMSCOPE_ASSERT(figure, "a view always has a figure");
     figure_ = std::move(figure);
     setAccessibleName(figure_->title);
     setAccessibleDescription(figure_->summary);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/runs/step_scrubber.h"
 
+#include "core/base/assert.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/palette_theme.h"
@@ -66,6 +67,12 @@ void StepScrubber::setMarks(std::vector<StepMark> marks) {
 
 void StepScrubber::setLanes(std::vector<StepLane> lanes) {
     if (lanes == lanes_) return;
+    for ([[maybe_unused]] const StepLane& lane : lanes) {
+        NORMSCOPE_ASSERT(std::is_sorted(lane.some.begin(), lane.some.end()), "measured steps are ascending");
+        NORMSCOPE_ASSERT(
+            std::includes(lane.some.begin(), lane.some.end(), lane.by_all.begin(), lane.by_all.end()),
+            "what all panels measured, one of them did");
+    }
     lanes_ = std::move(lanes);
     gatherMeasured();
 }

@@ -6,6 +6,7 @@
 #include "core/backend/cpu/large_pages.h"
 #include "core/backend/cpu/thread_pool.h"
 #include "core/backend/out_of_memory.h"
+#include "core/base/assert.h"
 
 #include <unistd.h>
 
@@ -76,6 +77,7 @@ void CpuDevice::zero(void* to, std::size_t bytes) {
 }
 
 void* CpuDevice::scratch(int slot, std::size_t bytes) {
+    NORMSCOPE_ASSERT(slot >= 0 && slot < kScratchSlots, "a slot of scratch memory");
     struct Kept {
         std::unique_ptr<void, FreeBlock> block;
         std::size_t bytes = 0;

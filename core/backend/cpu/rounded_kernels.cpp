@@ -113,34 +113,9 @@ struct RoundedKernels {
         plain().column_products(rows, d, a, x, y, sums);
         round(static_cast<std::size_t>(d), sums);
     }
-    static void round_entries(Rounding to, std::size_t count, float* x) { plain().round(to, count, x); }
+    static void round(Rounding to, std::size_t count, float* x) { plain().round(to, count, x); }
 
-    static constexpr RowKernels<float> table{
-        .norm_forward = norm_forward,
-        .norm_backward = norm_backward,
-        .norm_tangent = norm_tangent,
-        .softmax = softmax,
-        .softmax_project = softmax_project,
-        .activation = activation,
-        .multiply = multiply,
-        .cross_entropy = cross_entropy,
-        .soft_cap = soft_cap,
-        .soft_cap_derivative = soft_cap_derivative,
-        .adamw = adamw,
-        .axpby = axpby,
-        .scale = scale,
-        .add_up = add_up,
-        .dot = dot,
-        .add_bias = add_bias,
-        .column_sums = column_sums,
-        .rope = rope,
-        .swiglu = swiglu,
-        .swiglu_backward = swiglu_backward,
-        .swiglu_tangent = swiglu_tangent,
-        .scale_columns = scale_columns,
-        .column_products = column_products,
-        .round = round_entries,
-    };
+    static constexpr RowKernels<float> table = row_kernel_table<float, RoundedKernels>();
 };
 
 }  // namespace

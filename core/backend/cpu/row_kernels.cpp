@@ -21,21 +21,37 @@ Isa best_isa() {
     return best;
 }
 
+namespace {
+
 template <class T>
-const RowKernels<T>& row_kernels(Isa isa) {
+KernelTables<T> kernel_tables(Isa isa) {
     switch (isa) {
         case Isa::Avx512:
-            return row_kernels_avx512<T>();
+            return kernel_tables_avx512<T>();
         case Isa::Avx2:
-            return row_kernels_avx2<T>();
+            return kernel_tables_avx2<T>();
         case Isa::Baseline:
-            return row_kernels_baseline<T>();
+            return kernel_tables_baseline<T>();
         case Isa::Serial:
             break;
     }
-    return row_kernels_serial<T>();
+    return kernel_tables_serial<T>();
+}
+
+}  // namespace
+
+template <class T>
+const RowKernels<T>& row_kernels(Isa isa) {
+    return kernel_tables<T>(isa).rows;
 }
 template const RowKernels<float>& row_kernels<float>(Isa);
 template const RowKernels<double>& row_kernels<double>(Isa);
+
+template <class T>
+const AttentionKernels<T>& attention_kernels(Isa isa) {
+    return kernel_tables<T>(isa).attention;
+}
+template const AttentionKernels<float>& attention_kernels<float>(Isa);
+template const AttentionKernels<double>& attention_kernels<double>(Isa);
 
 }  // namespace normscope

@@ -69,6 +69,37 @@ struct RowKernels {
     void (*round)(Rounding to, std::size_t count, float* x);
 };
 
+/// The static functions of `Set` as a table.
+template <class T, class Set>
+constexpr RowKernels<T> row_kernel_table() {
+    return {
+        .norm_forward = Set::norm_forward,
+        .norm_backward = Set::norm_backward,
+        .norm_tangent = Set::norm_tangent,
+        .softmax = Set::softmax,
+        .softmax_project = Set::softmax_project,
+        .activation = Set::activation,
+        .multiply = Set::multiply,
+        .cross_entropy = Set::cross_entropy,
+        .soft_cap = Set::soft_cap,
+        .soft_cap_derivative = Set::soft_cap_derivative,
+        .adamw = Set::adamw,
+        .axpby = Set::axpby,
+        .scale = Set::scale,
+        .add_up = Set::add_up,
+        .dot = Set::dot,
+        .add_bias = Set::add_bias,
+        .column_sums = Set::column_sums,
+        .rope = Set::rope,
+        .swiglu = Set::swiglu,
+        .swiglu_backward = Set::swiglu_backward,
+        .swiglu_tangent = Set::swiglu_tangent,
+        .scale_columns = Set::scale_columns,
+        .column_products = Set::column_products,
+        .round = Set::round,
+    };
+}
+
 enum class Isa { Serial, Baseline, Avx2, Avx512 };
 const char* isa_name(Isa isa);
 

@@ -8,17 +8,10 @@ namespace normscope {
 struct Avx512Tag;
 
 template <class T>
-const RowKernels<T>& row_kernels_avx512() {
-    return RowKernelSet<Simd<T, Avx512Tag>>::table;
+KernelTables<T> kernel_tables_avx512() {
+    return {RowKernelSet<Simd<T, Avx512Tag>>::table, AttentionKernelSet<Simd<T, Avx512Tag>>::table};
 }
-template const RowKernels<float>& row_kernels_avx512<float>();
-template const RowKernels<double>& row_kernels_avx512<double>();
-
-template <class T>
-const AttentionKernels<T>& attention_kernels_avx512() {
-    return AttentionKernelSet<Simd<T, Avx512Tag>>::table;
-}
-template const AttentionKernels<float>& attention_kernels_avx512<float>();
-template const AttentionKernels<double>& attention_kernels_avx512<double>();
+template KernelTables<float> kernel_tables_avx512<float>();
+template KernelTables<double> kernel_tables_avx512<double>();
 
 }  // namespace normscope

@@ -8,17 +8,10 @@ namespace normscope {
 struct BaselineTag;
 
 template <class T>
-const RowKernels<T>& row_kernels_baseline() {
-    return RowKernelSet<Simd<T, BaselineTag>>::table;
+KernelTables<T> kernel_tables_baseline() {
+    return {RowKernelSet<Simd<T, BaselineTag>>::table, AttentionKernelSet<Simd<T, BaselineTag>>::table};
 }
-template const RowKernels<float>& row_kernels_baseline<float>();
-template const RowKernels<double>& row_kernels_baseline<double>();
-
-template <class T>
-const AttentionKernels<T>& attention_kernels_baseline() {
-    return AttentionKernelSet<Simd<T, BaselineTag>>::table;
-}
-template const AttentionKernels<float>& attention_kernels_baseline<float>();
-template const AttentionKernels<double>& attention_kernels_baseline<double>();
+template KernelTables<float> kernel_tables_baseline<float>();
+template KernelTables<double> kernel_tables_baseline<double>();
 
 }  // namespace normscope

@@ -185,32 +185,7 @@ struct RowKernelSet {
             for (std::size_t i = 0; i < count; ++i) x[i] = round_to_tf32(x[i]);
     }
 
-    static constexpr RowKernels<T> table{
-        .norm_forward = norm_forward,
-        .norm_backward = norm_backward,
-        .norm_tangent = norm_tangent,
-        .softmax = softmax,
-        .softmax_project = softmax_project,
-        .activation = activation,
-        .multiply = multiply,
-        .cross_entropy = cross_entropy,
-        .soft_cap = soft_cap,
-        .soft_cap_derivative = soft_cap_derivative,
-        .adamw = adamw,
-        .axpby = axpby,
-        .scale = scale,
-        .add_up = add_up,
-        .dot = dot,
-        .add_bias = add_bias,
-        .column_sums = column_sums,
-        .rope = rope,
-        .swiglu = swiglu,
-        .swiglu_backward = swiglu_backward,
-        .swiglu_tangent = swiglu_tangent,
-        .scale_columns = scale_columns,
-        .column_products = column_products,
-        .round = round,
-    };
+    static constexpr RowKernels<T> table = row_kernel_table<T, RowKernelSet>();
 };
 
 }  // namespace normscope

@@ -6,22 +6,21 @@
 
 namespace normscope {
 
+/// The kernels of one instruction set.
+template <class T>
+struct KernelTables {
+    const RowKernels<T>& rows;
+    const AttentionKernels<T>& attention;
+};
+
 // Each is defined in a file compiled for that instruction set; call only where the processor supports it.
 template <class T>
-const RowKernels<T>& row_kernels_serial();
+KernelTables<T> kernel_tables_serial();
 template <class T>
-const RowKernels<T>& row_kernels_baseline();
+KernelTables<T> kernel_tables_baseline();
 template <class T>
-const RowKernels<T>& row_kernels_avx2();
+KernelTables<T> kernel_tables_avx2();
 template <class T>
-const RowKernels<T>& row_kernels_avx512();
-template <class T>
-const AttentionKernels<T>& attention_kernels_serial();
-template <class T>
-const AttentionKernels<T>& attention_kernels_baseline();
-template <class T>
-const AttentionKernels<T>& attention_kernels_avx2();
-template <class T>
-const AttentionKernels<T>& attention_kernels_avx512();
+KernelTables<T> kernel_tables_avx512();
 
 }  // namespace normscope

@@ -6,17 +6,10 @@
 namespace normscope {
 
 template <class T>
-const RowKernels<T>& row_kernels_serial() {
-    return RowKernelSet<Serial<T>>::table;
+KernelTables<T> kernel_tables_serial() {
+    return {RowKernelSet<Serial<T>>::table, AttentionKernelSet<Serial<T>>::table};
 }
-template const RowKernels<float>& row_kernels_serial<float>();
-template const RowKernels<double>& row_kernels_serial<double>();
-
-template <class T>
-const AttentionKernels<T>& attention_kernels_serial() {
-    return AttentionKernelSet<Serial<T>>::table;
-}
-template const AttentionKernels<float>& attention_kernels_serial<float>();
-template const AttentionKernels<double>& attention_kernels_serial<double>();
+template KernelTables<float> kernel_tables_serial<float>();
+template KernelTables<double> kernel_tables_serial<double>();
 
 }  // namespace normscope

@@ -2,6 +2,7 @@
 #include "core/backend/cpu/thread_pool.h"
 
 #include "core/backend/cpu/default_threads.h"
+#include "core/base/assert.h"
 
 #include <algorithm>
 #include <atomic>
@@ -82,6 +83,7 @@ void ThreadPool::run(int count, const std::function<void(int)>& piece) {
         return;
     }
     std::unique_lock lock(mutex_);
+    NORMSCOPE_ASSERT(!piece_, "one call of run() at a time, and none from a piece");
     piece_ = &piece;
     const auto threads = static_cast<int>(shares_.size());
     for (int i = 0; i < threads; ++i)

@@ -9,14 +9,8 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <mutex>
-#include <stdexcept>
-#include <thread>
 
 namespace normscope {
 
@@ -43,8 +37,7 @@ struct Rounded {
     cuda::CudaOps<float> ops;
 };
 
-/// The device whose graph the calling thread captures, and its calls.
-thread_local const void* capturing = nullptr;
+/// The calls of the graph that the calling thread captures.
 thread_local std::vector<std::function<void()>>* captured = nullptr;
 
 }  // namespace
@@ -65,15 +58,6 @@ struct EmulatedCudaDevice::State {
     cuda::HostShortGemm host_short_gemm;
     cuda::QueuedShortGemm short_gemm;
     Rounded bf16, fp16, bf16_autocast, fp16_autocast;
-
-    struct Kept {
-        void* block = nullptr;
-        std::size_t bytes = 0;
-    };
-    std::atomic<std::uint64_t> moves = 0;  ///< of blocks of scratch memory
-    std::mutex mutex;
-    std::map<std::pair<std::thread::id, int>, Kept>
-        kept;  ///< scratch memory and workspaces, by thread and slot
 };
 
 EmulatedCudaDevice::EmulatedCudaDevice(const grid::Schedule& schedule, int stored_tokens)
@@ -85,7 +69,7 @@ EmulatedCudaDevice::EmulatedCudaDevice(const grid::Schedule& schedule, int store
 }
 
 EmulatedCudaDevice::~EmulatedCudaDevice() {
-    for (const auto& [of, kept] : state_->kept) release(kept.block, kept.bytes);
+    release_scratch();
 }
 
 DeviceCapabilities EmulatedCudaDevice::capabilities() const {
@@ -175,68 +159,22 @@ void EmulatedCudaDevice::zero(void* to, std::size_t bytes) {
     });
 }
 
-void* EmulatedCudaDevice::scratch(int slot, std::size_t bytes) {
-    std::unique_lock lock(state_->mutex);
-    State::Kept& mine = state_->kept[{std::this_thread::get_id(), slot}];
-    lock.unlock();  // the entry is this thread's alone, and a map keeps its entries in place
-    if (bytes > mine.bytes) {
-        if (mine.block) {
-            ++state_->moves;
-            release(mine.block, mine.bytes);
-        }
-        mine = {};
-        mine.block = allocate(bytes);
-        mine.bytes = bytes;
-    }
-    return mine.block;
-}
-void* EmulatedCudaDevice::workspace(cuda::Work slot, std::size_t bytes) {
-    return scratch(kScratchSlots + static_cast<int>(slot), bytes);
-}
-
 cuda::Queue EmulatedCudaDevice::queue() const {
-    if (capturing == this) return {schedule_, captured};
+    if (is_captured()) return {schedule_, captured};
     count_launch();
     return {schedule_};
 }
 
 std::unique_ptr<Graph> EmulatedCudaDevice::capture(const std::function<void()>& calls) {
-    auto graph = std::make_unique<cuda::CapturedCalls>(state_->moves, [this] { count_launch(); });
-    const std::unique_ptr<const void*, void (*)(const void**)> until_the_end(
-        &capturing, [](const void** device) { *device = nullptr; });
-    capturing = this;
+    auto graph = std::make_unique<cuda::CapturedCalls>(moves_, [this] { count_launch(); });
+    const Capturing until_the_end(*this);
     captured = &graph->calls();
     calls();
     return graph;
 }
 
-void EmulatedCudaDevice::not_captured(const char* call) const {
-    if (capturing == this) throw std::logic_error(std::string(call) + " in a captured step");
-}
-
-int EmulatedCudaDevice::shards(int sequences) const {
-    return std::min(sequences, 1);
-}
-void EmulatedCudaDevice::run(ThreadPool&, int count, const std::function<void(int)>& piece) {
-    for (int i = 0; i < count; ++i) piece(i);
-}
-void EmulatedCudaDevice::run_ranges(ThreadPool&, int count, const std::function<void(int, int)>& range) {
-    if (count > 0) range(0, count);
-}
-
 Ops<float>& EmulatedCudaDevice::ops_float(Rounding rounding, PrecisionPolicy policy) {
-    const bool pure = policy == PrecisionPolicy::Pure;
-    switch (rounding) {
-        case Rounding::None:
-            break;
-        case Rounding::Bf16:
-            return pure ? state_->bf16.ops : state_->bf16_autocast.ops;
-        case Rounding::Fp16:
-            return pure ? state_->fp16.ops : state_->fp16_autocast.ops;
-        case Rounding::Tf32:
-            return state_->tf32.ops;
-    }
-    return state_->single.ops;
+    return ops_of(*state_, rounding, policy);
 }
 Ops<double>& EmulatedCudaDevice::ops_double() {
     return state_->wide.ops;

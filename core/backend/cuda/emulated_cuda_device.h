@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/backend/cuda/context.h"
+#include "core/backend/cuda/device_base.h"
 #include "core/backend/cuda/tiled/tiled_attention.h"
-#include "core/backend/device.h"
 
 #include <atomic>
 #include <cstdint>
@@ -21,7 +20,7 @@ namespace normscope {
 /// must not read either.
 ///
 /// For one device at a time in checked mode; threads as Device.
-class EmulatedCudaDevice : public Device, private cuda::Context {
+class EmulatedCudaDevice : public cuda::DeviceBase {
   public:
     /// schedule: the order in which the threads of a launch run, and whether accesses are checked, where
     /// kernels are instrumented (not in builds with sanitizers, which check accesses to the host's memory
@@ -39,10 +38,6 @@ class EmulatedCudaDevice : public Device, private cuda::Context {
     void copy(void* to, const void* from, std::size_t bytes) override;
     void zero(void* to, std::size_t bytes) override;
     void synchronize() override;
-    void* scratch(int slot, std::size_t bytes) override;
-    int shards(int sequences) const override;
-    void run(ThreadPool& pool, int count, const std::function<void(int)>& piece) override;
-    void run_ranges(ThreadPool& pool, int count, const std::function<void(int, int)>& range) override;
     /// The calls, to be made again.
     std::unique_ptr<Graph> capture(const std::function<void()>& calls) override;
     Ops<float>& ops_float(Rounding rounding, PrecisionPolicy policy) override;
@@ -60,12 +55,9 @@ class EmulatedCudaDevice : public Device, private cuda::Context {
 
   private:
     cuda::Queue queue() const override;
-    /// std::logic_error where the calling thread captures a graph.
-    void not_captured(const char* call) const;
     void require_present() const;
     /// Before each launch.
     void count_launch() const;
-    void* workspace(cuda::Work slot, std::size_t bytes) override;
 
     struct State;
     grid::Schedule schedule_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/spectra/jacobian_plan.h"
 
+#include "core/base/assert.h"
 #include "core/probe/spectra/full_map.h"
 #include "core/probe/spectra/token_spectrum.h"
 
@@ -79,6 +80,7 @@ JacobianPlan plan_jacobian(const StackSpec& spec, int length, int sequences) {
     const int count =
         plan.whole ? spec.depth : std::clamp(static_cast<int>(0.95 * budget / one), 1, spec.depth);
     plan.layers = spread(count, spec.depth);
+    NORMSCOPE_ASSERT(std::is_sorted(plan.layers.begin(), plan.layers.end()), "layers are ascending");
     double left = budget - (plan.whole ? whole : count * layer);
 
     // Earlier tokens do not depend on later ones: a shorter sequence has its own map.

@@ -2,6 +2,7 @@
 #include "widgets/figures/groups/group_statistics.h"
 
 #include "core/base/error.h"
+#include "core/base/statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,23 +23,6 @@ constexpr Word kWords[] = {{Spread::MinMax, "minmax", "minimum to maximum"},
                            {Spread::StandardError, "se", "± standard error"},
                            {Spread::None, "none", ""}};
 
-/// The quantile q of sorted values, interpolated linearly.
-double quantile(const std::vector<double>& sorted, double q) {
-    const double at = q * static_cast<double>(sorted.size() - 1);
-    const auto below = static_cast<std::size_t>(std::floor(at));
-    const std::size_t above = std::min(below + 1, sorted.size() - 1);
-    return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
-double standardError(const std::vector<double>& values) {
-    if (values.size() < 2) return kNaN;
-    const double n = static_cast<double>(values.size());
-    double mean = 0, squares = 0;
-    for (const double v : values) mean += v / n;
-    for (const double v : values) squares += (v - mean) * (v - mean);
-    return std::sqrt(squares / (n - 1) / n);
-}
-
 std::pair<double, double> band(const std::vector<double>& sorted, double median, Spread spread, Scale scale) {
     switch (spread) {
         case Spread::MinMax:
@@ -47,13 +31,13 @@ std::pair<double, double> band(const std::vector<double>& sorted, double median,
             return {quantile(sorted, 0.25), quantile(sorted, 0.75)};
         case Spread::StandardError: {
             if (scale == Scale::Linear) {
-                const double error = standardError(sorted);
+                const double error = standard_error(sorted);
                 return {median - error, median + error};
             }
             if (sorted.front() <= 0) return {kNaN, kNaN};
             std::vector<double> logarithms;
             for (const double v : sorted) logarithms.push_back(std::log(v));
-            const double factor = std::exp(standardError(logarithms));
+            const double factor = std::exp(standard_error(logarithms));
             return {median / factor, median * factor};
         }
         case Spread::None:
@@ -100,7 +84,7 @@ GroupCurve groupCurve(const std::vector<const Curve*>& curves, Spread spread, Sc
     GroupCurve group;
     for (auto& [x, here] : values) {
         std::sort(here.begin(), here.end());
-        const double median = here.empty() ? kNaN : quantile(here, 0.5);
+        const double median = quantile(here, 0.5);
         const auto [low, high] = here.empty() ? std::pair(kNaN, kNaN) : band(here, median, spread, scale);
         group.x.push_back(x);
         group.median.push_back(median);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/knobs/knob_scale.h"
 
+#include "core/base/assert.h"
 #include "widgets/figures/number_text.h"
 
 #include <QCoreApplication>
@@ -49,6 +50,8 @@ double positionOf(const KnobScale& s, double value) {
 }
 
 double valueAt(const KnobScale& s, double position) {
+    NORMSCOPE_ASSERT(s.low < s.high && s.multiple > 0 && (!s.isLog() || s.low > 0), "a scale has two ends");
+    NORMSCOPE_ASSERT(std::is_sorted(s.detents.begin(), s.detents.end()), "detents are ascending");
     position = std::clamp(position, 0.0, 1.0);
     if (s.detents_only && !s.detents.empty()) return nearestDetent(s, position);
     if (!s.isLog()) return rounded(s, s.low + position * (s.high - s.low));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/jacobian_panel.h"
 
+#include "core/base/statistics.h"
 #include "widgets/figures/parts/comparison.h"
 #include "widgets/figures/parts/depth_axis.h"
 #include "widgets/figures/parts/jacobian_blocks.h"
@@ -42,8 +43,8 @@ Band bandOf(const QString& name, const Role& role, const std::vector<double>& x,
             const std::vector<Spectrum>& spectra, double low, double high, double strength) {
     Band band{name, role, x, {}, {}, strength};
     for (const Spectrum& s : spectra) {
-        band.low.push_back(s.quantile(low));
-        band.high.push_back(s.quantile(high));
+        band.low.push_back(quantile(s.sigma, low));
+        band.high.push_back(quantile(s.sigma, high));
     }
     return band;
 }
@@ -127,7 +128,7 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
         Curve median;
         for (std::size_t i = 0; i < spectra->size(); ++i) {
             median.x.push_back(rowX(i, sublayers));
-            median.y.push_back((*spectra)[i].quantile(0.5));
+            median.y.push_back(quantile((*spectra)[i].sigma, 0.5));
         }
         median.name = name;
         median.role = role;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/panel_registry.h"
 
+#include "core/base/assert.h"
 #include "core/base/error.h"
 #include "widgets/figures/panels/attention_panel.h"
 #include "widgets/figures/panels/gradient_map_panel.h"
@@ -79,8 +80,24 @@ void limitGrid(Figure& figure) {
 
 }  // namespace
 
+namespace {
+
+bool isConsistent(const Figure& figure) {
+    return std::all_of(figure.plots.begin(), figure.plots.end(), [](const Plot& plot) {
+        return plot.maps.size() <= 1 &&
+               std::is_sorted(plot.flags.begin(), plot.flags.end(),
+                              [](const Flag& a, const Flag& b) { return a.x < b.x; }) &&
+               std::all_of(plot.curves.begin(), plot.curves.end(),
+                           [](const Curve& curve) { return curve.x.size() == curve.y.size(); });
+    });
+}
+
+}  // namespace
+
 Figure buildPanel(const std::string& id, const PanelInput& input) {
     Figure figure = panelInfo(id).build(input);
+    NORMSCOPE_ASSERT(isConsistent(figure),
+                     "curves have a y for every x, flags are ascending, a plot has one map");
     saySelected(figure, input, panelInfo(id).probes);
     limitGrid(figure);
     nameGhosts(figure, input.ghost_name);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace normscope::widgets {
 
@@ -41,14 +40,6 @@ std::string NullCounts::glyph() const {
     if (epsilon > 0) text += "ε";
     if (below > 0) text += "?";
     return text;
-}
-
-double Spectrum::quantile(double q) const {
-    if (sigma.empty()) return std::numeric_limits<double>::quiet_NaN();
-    const double place = q * double(sigma.size() - 1);
-    const std::size_t below = std::size_t(place);
-    const std::size_t above = std::min(below + 1, sigma.size() - 1);
-    return std::lerp(sigma[below], sigma[above], place - double(below));
 }
 
 Spectrum spectrumOf(const double* values, std::size_t d, std::optional<NullCounts> nulls) {

@@ -23,9 +23,6 @@ struct NullCounts {
 struct Spectrum {
     std::vector<double> sigma;  ///< ascending
     std::optional<NullCounts> nulls;
-
-    /// Linear interpolation between order statistics, q in [0, 1]; NaN when there are none.
-    double quantile(double q) const;
 };
 
 /// One Jacobian from its d values in any order; non-finite ones are skipped, as are the smallest ones, as

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/sweep/sweep_figure.h"
 
+#include "core/base/statistics.h"
 #include "widgets/figures/axis_range.h"
 #include "widgets/figures/knobs/knob_table.h"
 #include "widgets/figures/number_text.h"
@@ -94,10 +95,8 @@ struct Middle {
 Middle middleOf(std::vector<double> values) {
     std::erase_if(values, [](double v) { return std::isnan(v); });
     if (values.empty()) return {};
-    std::sort(values.begin(), values.end());
-    const std::size_t half = values.size() / 2;
-    const double median = values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-    return {median, values.front(), values.back()};
+    const auto [least, largest] = std::minmax_element(values.begin(), values.end());
+    return {median(values), *least, *largest};
 }
 
 /// The rows of results.csv by run of the slice.

@@ -9,12 +9,7 @@
 #include "core/backend/cuda/gpu/stream_graph.h"
 #include "core/backend/cuda/rounding_gemm.h"
 
-#include <algorithm>
-#include <atomic>
-#include <map>
 #include <mutex>
-#include <stdexcept>
-#include <thread>
 
 namespace normscope::cuda {
 
@@ -48,9 +43,6 @@ cudaDeviceProp properties(int card) {
     return found;
 }
 
-/// The device whose graph the calling thread captures.
-thread_local const CudaDevice* capturing = nullptr;
-
 std::size_t total_memory() {
     std::size_t free = 0, total = 0;
     check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
@@ -74,7 +66,6 @@ struct CudaDevice::State {
     Stream stream;
     Stream captured;  ///< of the thread that captures a graph
     std::mutex capture_mutex;
-    std::atomic<std::uint64_t> moves = 0;  ///< of blocks of scratch memory
     KeptBlocks blocks;
     PinnedCopies copies;
     LtPlans plans;
@@ -82,14 +73,6 @@ struct CudaDevice::State {
     Exact<double> wide;
     LtShortGemm short_gemm;
     Rounded bf16, fp16, bf16_autocast, fp16_autocast;
-
-    struct Kept {
-        void* block = nullptr;
-        std::size_t bytes = 0;
-    };
-    std::mutex mutex;
-    std::map<std::pair<std::thread::id, int>, Kept>
-        kept;  ///< scratch memory and workspaces, by thread and slot
 };
 
 CudaDevice::CudaDevice(int card) : card_(card) {
@@ -104,8 +87,7 @@ CudaDevice::CudaDevice(int card) : card_(card) {
 }
 
 CudaDevice::~CudaDevice() {
-    cudaSetDevice(card_);
-    for (const auto& [of, kept] : state_->kept) state_->blocks.release(kept.block);
+    release_scratch();
 }
 
 void CudaDevice::select() const {
@@ -162,63 +144,21 @@ void CudaDevice::synchronize() {
     check(cudaStreamSynchronize(state_->stream.at), "synchronize");
 }
 
-void* CudaDevice::scratch(int slot, std::size_t bytes) {
-    std::unique_lock lock(state_->mutex);
-    State::Kept& mine = state_->kept[{std::this_thread::get_id(), slot}];
-    lock.unlock();  // the entry is this thread's alone, and a map keeps its entries in place
-    if (bytes > mine.bytes) {
-        if (mine.block) ++state_->moves;
-        release(mine.block, mine.bytes);
-        mine = {};
-        mine.block = allocate(bytes);
-        mine.bytes = bytes;
-    }
-    return mine.block;
-}
-void* CudaDevice::workspace(Work slot, std::size_t bytes) {
-    return scratch(kScratchSlots + static_cast<int>(slot), bytes);
-}
 Queue CudaDevice::queue() const {
     select();
-    return {capturing == this ? state_->captured.at : state_->stream.at};
+    return {is_captured() ? state_->captured.at : state_->stream.at};
 }
 
 std::unique_ptr<Graph> CudaDevice::capture(const std::function<void()>& calls) {
     select();
     std::lock_guard lock(state_->capture_mutex);
-    const std::unique_ptr<const CudaDevice*, void (*)(const CudaDevice**)> until_the_end(
-        &(capturing = this), [](const CudaDevice** device) { *device = nullptr; });
-    return std::make_unique<StreamGraph>(state_->captured.at, state_->stream.at, state_->moves, calls);
-}
-
-void CudaDevice::not_captured(const char* call) const {
-    if (capturing == this) throw std::logic_error(std::string(call) + " in a captured step");
-}
-
-int CudaDevice::shards(int sequences) const {
-    return std::min(sequences, 1);
-}
-void CudaDevice::run(ThreadPool&, int count, const std::function<void(int)>& piece) {
-    for (int i = 0; i < count; ++i) piece(i);
-}
-void CudaDevice::run_ranges(ThreadPool&, int count, const std::function<void(int, int)>& range) {
-    if (count > 0) range(0, count);
+    const Capturing until_the_end(*this);
+    return std::make_unique<StreamGraph>(state_->captured.at, state_->stream.at, moves_, calls);
 }
 
 Ops<float>& CudaDevice::ops_float(Rounding rounding, PrecisionPolicy policy) {
     require_format(formats_, rounding, described_);
-    const bool pure = policy == PrecisionPolicy::Pure;
-    switch (rounding) {
-        case Rounding::None:
-            break;
-        case Rounding::Bf16:
-            return pure ? state_->bf16.ops : state_->bf16_autocast.ops;
-        case Rounding::Fp16:
-            return pure ? state_->fp16.ops : state_->fp16_autocast.ops;
-        case Rounding::Tf32:
-            return state_->tf32.ops;
-    }
-    return state_->single.ops;
+    return ops_of(*state_, rounding, policy);
 }
 Ops<double>& CudaDevice::ops_double() {
     return state_->wide.ops;

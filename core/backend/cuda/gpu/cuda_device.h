@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/backend/cuda/context.h"
-#include "core/backend/device.h"
+#include "core/backend/cuda/device_base.h"
 
 #include <memory>
 #include <string>
@@ -13,7 +12,7 @@ namespace normscope::cuda {
 /// order on the calling thread. float32 is true float32 (no TF32); under TF32, BF16 and FP16 tensor cores
 /// multiply, and all else is float32, rounded as on the CPU. A call returns before it is done, so an error of
 /// a kernel is thrown by a later call: check(), check.h.
-class CudaDevice final : public Device, private Context {
+class CudaDevice final : public DeviceBase {
   public:
     /// SystemError where the card cannot be used or cuBLASLt is missing.
     explicit CudaDevice(int card);
@@ -30,10 +29,6 @@ class CudaDevice final : public Device, private Context {
     void copy(void* to, const void* from, std::size_t bytes) override;
     void zero(void* to, std::size_t bytes) override;
     void synchronize() override;
-    void* scratch(int slot, std::size_t bytes) override;
-    int shards(int sequences) const override;
-    void run(ThreadPool& pool, int count, const std::function<void(int)>& piece) override;
-    void run_ranges(ThreadPool& pool, int count, const std::function<void(int, int)>& range) override;
     /// A CUDA graph.
     std::unique_ptr<Graph> capture(const std::function<void()>& calls) override;
     Ops<float>& ops_float(Rounding rounding, PrecisionPolicy policy) override;
@@ -41,11 +36,8 @@ class CudaDevice final : public Device, private Context {
 
   private:
     Queue queue() const override;
-    void* workspace(Work slot, std::size_t bytes) override;
     /// Makes it the calling thread's device: one program may use several.
     void select() const;
-    /// std::logic_error where the calling thread captures a graph.
-    void not_captured(const char* call) const;
 
     struct State;
     int card_;
