@@ -10,7 +10,7 @@ namespace normscope {
 
 /// A file that is written next to its target and replaces it atomically, so that a crash leaves the old file
 /// or the new one, never a partial one. Symbolic links are followed; the permissions of the file that is
-/// replaced are kept. Without commit() the temporary is removed. A file that somebody writes, or that is not
+/// replaced are kept. Without commit() the temporary is removed. A file that is being written, or that is not
 /// the one that was read, is not replaced (require_replaceable()): checked at the beginning, so that no work
 /// is done in vain, and again by commit(). For the thread that owns HDF5, where the target may be HDF5.
 class ReplacingFile {
