@@ -2,24 +2,24 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 
 namespace normscope {
 
-/// A file's bytes, mapped read-only: nothing is copied until a tensor is read, and sizes are checked against
-/// the real length of the file. InputError where it cannot be read.
-class MappedFile {
+/// A file's bytes, read at once. The file is not mapped: another program may shorten it at any time, and
+/// access to a page that is gone ends the process. Memory is needed for the whole file. InputError where it
+/// cannot be read, or shrinks while it is read; std::bad_alloc.
+class FileBytes {
   public:
-    explicit MappedFile(const std::string& path);
-    ~MappedFile();
-    MappedFile(const MappedFile&) = delete;
-    MappedFile& operator=(const MappedFile&) = delete;
+    explicit FileBytes(const std::string& path);
 
-    std::span<const std::byte> bytes() const { return bytes_; }
+    std::span<const std::byte> bytes() const { return {bytes_.get(), size_}; }
 
   private:
-    std::span<const std::byte> bytes_;
+    std::unique_ptr<std::byte[]> bytes_;
+    std::size_t size_ = 0;
 };
 
 }  // namespace normscope
