@@ -6,6 +6,7 @@
 #include "app/cli/warn.h"
 #include "core/backend/devices.h"
 #include "core/base/error.h"
+#include "core/probe/cadence.h"
 #include "core/run/kept_checkpoints.h"
 #include "core/run/memory_need.h"
 #include "core/run/probe_steps.h"
@@ -211,6 +212,11 @@ int run_train(const TrainOptions& options) {
 void add_train(CLI::App& program, Task& task) {
     auto options = std::make_shared<TrainOptions>();
     auto* command = program.add_subcommand("train", "trains a recipe and records the run");
+    command->footer(
+        std::string(kCadenceHelp) +
+        "\nCheckpoints next to the recording: every checkpoint.every steps, which the session keeps "
+        "too\n(the newest checkpoint.keep at least); without it every 5 s, less often where they would "
+        "take\nmore than 3 % of the time, and the session keeps the last one alone.");
     command->add_option("RECIPE", options->recipe, "a recipe's path or a preset's name")->required();
     command->add_option("--out", options->out, "HDF5 file of the run, written live")->required();
     command->add_option("--weights", options->weights,
