@@ -5,6 +5,7 @@
 #include "core/session/session.h"
 #include "widgets/figures/csv.h"
 #include "widgets/figures/figure_spec.h"
+#include "widgets/figures/panels/panel_registry.h"
 #include "widgets/figures/save_bytes.h"
 
 #include <CLI/CLI.hpp>
@@ -23,6 +24,8 @@ namespace {
 using widgets::FigureSpec;
 using widgets::Scale;
 using Word = std::optional<std::string>;
+
+constexpr const char* kDefaultPanel = "growth";
 
 struct Arguments {
     std::vector<std::string> sessions, runs, options, ranges;
@@ -115,7 +118,7 @@ void readGroups(FigureSpec& spec, const Arguments& given) {
 /// The specification of --spec, or the defaults, changed by what is given.
 FigureSpec specOf(const Arguments& given) {
     FigureSpec spec;
-    spec.panel = "growth";
+    spec.panel = kDefaultPanel;
     if (!given.spec.empty()) spec = specOfFile(given.spec);
     if (!given.sessions.empty()) {
         spec.sessions.clear();
@@ -199,11 +202,19 @@ void draw(const Arguments& given) {
     if (!given.save_spec.empty()) saveSpec(spec, given.save_spec);
 }
 
+/// "growth, gradients, …": the ids of the registry, in the order of the menus.
+std::string panelIds(bool (*listed)(const widgets::PanelInfo&), const std::string& first_note) {
+    std::string ids;
+    for (const widgets::PanelInfo& panel : widgets::panels())
+        if (listed(panel))
+            ids += (ids.empty() ? "" : ", ") + panel.id + (panel.id == kDefaultPanel ? first_note : "");
+    return ids;
+}
+
 void addOptions(CLI::App& app, Arguments& given) {
     app.add_option("sessions", given.sessions, "Sessions or recordings; several are drawn together");
     app.add_option("--panel", given.panel,
-                   "growth (default), gradients, jacobian, training, null_space, theta, attention, tokens, "
-                   "spectra, mismatch, residual, updates");
+                   panelIds([](const widgets::PanelInfo&) { return true; }, " (default)"));
     app.add_option("--out", given.out, "The file to write: .svg, .pdf or .png");
     app.add_option("--csv", given.csv, "Also, or only, the values shown");
     app.add_option("--spec", given.spec,
@@ -213,8 +224,8 @@ void addOptions(CLI::App& app, Arguments& given) {
     app.add_option(
         "--group-by", given.group_by,
         "A median and a band for each group of runs: seed (recipes equal but for the seed), scheme, "
-        "or a recipe's key such as optimizer.lr. For growth, gradients, training, tokens, mismatch, "
-        "residual and updates");
+        "or a recipe's key such as optimizer.lr. For " +
+            panelIds([](const widgets::PanelInfo& panel) { return panel.groups; }, ""));
     app.add_option("--band", given.band,
                    "About the median of a group: minmax (default), iqr (quartiles), se (standard error of "
                    "the values, of their logarithms on a log axis) or none");

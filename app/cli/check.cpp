@@ -54,7 +54,7 @@ Checked opened(const CheckOptions& options, ThreadPool& pool) {
     std::ostream none(nullptr);  // JSON is alone on stdout
     std::ostream& progress = options.json ? none : std::cout;
     const RunCheckpoint at = step ? run_at_step(path, options.run, *step, pool, progress)
-                                  : read_run_checkpoint(path, options.run, std::nullopt);
+                                  : newest_run_checkpoint(path, options.run);
     checked.run = chosen_run(path, options.run);
     checked.input = recorded_claim_input(at, path, pool, *checked.run);
     return checked;

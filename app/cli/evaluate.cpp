@@ -27,7 +27,8 @@ int run_evaluate(const EvaluateOptions& options) {
     Device& device = device_named(options.backend);
     Recipe recipe = read_recipe(options.recipe);
     complete_for_evaluation(recipe);
-    require_writable(options.out, {options.recipe, options.weights, options.tokens});
+    const FileIdentity before =
+        require_writable(options.out, {options.recipe, options.weights, options.tokens});
     const auto model = model_with_weights<T>(recipe.stack, read_named_arrays(options.weights, "/params"),
                                              options.weights + ": /params", device);
     Warner warner;
@@ -37,7 +38,7 @@ int run_evaluate(const EvaluateOptions& options) {
     require_memory(evaluation_memory_need(recipe.stack, batch.sequences, batch.length, sizeof(T)), device);
     ThreadPool pool(options.threads);
     const Evaluation result = evaluate(recipe, model, batch, options.parts, pool);
-    write_named_arrays(options.out, result.arrays);
+    write_named_arrays(options.out, result.arrays, {}, before);
     std::cout << options.out << ": " << result.arrays.size() << " arrays, " << options.dtype << "\n";
     if (!result.not_finite) return kDone;
     complain(options.out + ": not finite: " + result.not_finite->text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/files.h"
+#include "app/cli/replayed.h"
 #include "app/cli/run_checkpoint.h"
 #include "core/base/error.h"
 #include "core/interchange/model_file.h"
@@ -17,6 +18,7 @@ namespace {
 
 struct ExportOptions {
     std::string subject, out, run;
+    int threads = 0;
 };
 
 /// The run's recipe with the Δt, τ and ε in effect at the checkpoint.
@@ -46,8 +48,12 @@ int run_export(const ExportOptions& options) {
     std::error_code error;
     if (fs::equivalent(options.out, path, error))
         throw InputError(options.out, "is also the input", "a file of its own");
+    if (is_hdf5(options.out))
+        throw InputError(options.out, "is an HDF5 file and is not replaced by a model", "another file");
     if (!is_hdf5(path)) throw InputError(path, "is no run", "an HDF5 file of train or of the window");
-    const RunCheckpoint at = read_run_checkpoint(path, options.run, step);
+    ThreadPool pool(options.threads);
+    const RunCheckpoint at = step ? run_at_step(path, options.run, *step, pool, std::cout)
+                                  : newest_run_checkpoint(path, options.run);
     const ExportedModel model = [&] {
         try {
             return export_model(options.out, recipe_at(at), at.checkpoint.params);
@@ -69,10 +75,13 @@ void add_export(CLI::App& program, Task& task) {
     auto* command = program.add_subcommand(
         "export",
         "a run's weights as safetensors: GPT-2 or LLaMA names where they can express it, else Normscope's");
-    command->add_option("RUN.h5[@STEP]", options->subject, "a run's checkpoint; default the newest")
+    command
+        ->add_option("RUN.h5[@STEP]", options->subject,
+                     "a run's step, replayed from the nearest checkpoint; default the newest checkpoint")
         ->required();
     command->add_option("--out", options->out, "MODEL.safetensors to write")->required();
     command->add_option("--run", options->run, "which run of a session that holds several");
+    add_threads_option(*command, options->threads);
     command->callback([options, &task] { task = [options] { return run_export(*options); }; });
 }
 

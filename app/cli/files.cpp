@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 namespace normscope::app {
 
@@ -23,7 +24,7 @@ bool is_hdf5(const std::string& path) {
     return in.read(begin.data(), begin.size()) && begin == kSignature;
 }
 
-void require_writable(const std::string& path, const std::vector<std::string>& inputs) {
+FileIdentity require_writable(const std::string& path, const std::vector<std::string>& inputs) {
     std::error_code error;
     const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
     if (access(folder.c_str(), W_OK | X_OK) != 0)
@@ -31,14 +32,19 @@ void require_writable(const std::string& path, const std::vector<std::string>& i
     for (const std::string& input : inputs)
         if (fs::equivalent(path, input, error))
             throw InputError(path, "is also an input", "an output of its own");
-    if (!fs::exists(path, error)) return;
+    const FileIdentity now = identity_of(path);
+    if (!now.exists) return now;
     if (!fs::is_regular_file(path, error))
         throw InputError(path, "is no regular file", "a new file or an HDF5 file");
     if (!fs::is_empty(path, error) && !is_hdf5(path))
         throw InputError(path, "holds something else and is not overwritten", "a new file or an HDF5 file");
+    require_replaceable(path, std::nullopt);
+    return now;
 }
 
 void write_text_file(const std::string& path, const std::string& text) {
+    if (is_hdf5(path))
+        throw InputError(path, "is an HDF5 file and is not replaced by a text", "another file");
     ReplacingFile place(path);
     std::ofstream out(place.temporary(), std::ios::binary);
     out << text;

@@ -29,7 +29,7 @@ void make_distinct(std::string& name, const std::vector<RunData>& others) {
 }
 
 int gather(const std::vector<std::string>& files, const std::string& out) {
-    require_writable(out, files);
+    const FileIdentity before = require_writable(out, files);
     std::vector<RunData> runs;
     std::vector<CheckpointSource> checkpoints;
     for (const std::string& file : files) {
@@ -43,7 +43,7 @@ int gather(const std::vector<std::string>& files, const std::string& out) {
             runs.push_back(std::move(run));
         }
     }
-    save_session(out, runs, "", checkpoints);
+    save_session(out, runs, "", checkpoints, before);
     std::cout << runs.size() << " runs -> " << out << "\n";
     return kDone;
 }

@@ -20,17 +20,19 @@ struct ImportOptions {
 };
 
 int run_import(const ImportOptions& options) {
-    require_writable(options.weights, {options.model, options.recipe});
+    const FileIdentity before = require_writable(options.weights, {options.model, options.recipe});
     std::error_code error;
     if (std::filesystem::equivalent(options.recipe, options.model, error))
         throw InputError(options.recipe, "is also an input", "an output of its own");
+    if (is_hdf5(options.recipe))
+        throw InputError(options.recipe, "is an HDF5 file and is not replaced by a recipe", "another file");
     ImportedModel model = import_model(options.model);
     std::size_t numbers = 0;
     for (StoredTensor& tensor : model.weights) {
         numbers += tensor.bytes.size() / (tensor.type == StoredType::Float64 ? 8 : 4);
         tensor.name = "/params/" + tensor.name;
     }
-    write_named_arrays(options.weights, model.weights);
+    write_named_arrays(options.weights, model.weights, {}, before);
     write_text_file(options.recipe, recipe_json(model.recipe) + "\n");
     std::cout << options.model << ": " << model.format << ", " << model.weights.size() << " tensors, "
               << numbers << " parameters\n"

@@ -53,7 +53,7 @@ Subject subject_of(const ProbeOptions& options, ThreadPool& pool) {
         if (!options.weights.empty())
             throw InputError("--weights", "are given, but a run has its own", "only with a recipe");
         RunCheckpoint run = step ? run_at_step(path, options.run, *step, pool, std::cout)
-                                 : read_run_checkpoint(path, options.run, std::nullopt);
+                                 : newest_run_checkpoint(path, options.run);
         subject = {std::move(run.recipe), run.checkpoint.params, std::move(run.checkpoint),
                    path + ": step ",      run.numerics,          0};
         subject.step = subject.checkpoint->step;
@@ -136,7 +136,8 @@ template <class T>
 int measure_once(const ProbeOptions& options) {
     const auto probes = chosen_probes(options.probes);
     Device& device = device_named(options.backend);
-    require_writable(options.out, {split_step(options.subject).first, options.weights, options.tokens});
+    const FileIdentity before =
+        require_writable(options.out, {split_step(options.subject).first, options.weights, options.tokens});
     ThreadPool pool(options.threads);
     const Subject subject = subject_of(options, pool);
     auto model = subject.weights ? model_with_weights<T>(subject.recipe.stack, *subject.weights,
@@ -164,7 +165,7 @@ int measure_once(const ProbeOptions& options) {
         if (options.tokens.empty()) stamp_training_batch(result);
         results.push_back(std::move(result));
     });
-    write_named_arrays(options.out, {}, results);
+    write_named_arrays(options.out, {}, results, before);
     std::cout << options.out << ": " << results.size() << " probes at step " << subject.step << "\n";
     return kDone;
 }

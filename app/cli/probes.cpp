@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "core/base/error.h"
+#include "core/probe/cadence.h"
 #include "core/probe/registry.h"
 
 #include <iostream>
@@ -30,6 +31,7 @@ void add_probes(CLI::App& program, Task& task) {
     auto id = std::make_shared<std::string>();
     auto* command =
         program.add_subcommand("probes", "what each probe needs and measures: arrays, axes, units");
+    command->footer(kCadenceHelp);
     command->add_option("ID", *id, "one probe alone");
     command->callback([id, &task] { task = [id] { return list_probes(*id); }; });
 }

@@ -49,6 +49,11 @@ void Progress::note(const std::string& text) {
         std::cout << text << std::endl;
 }
 
+void Progress::recorded(const RunData& history) {
+    const std::vector<double>* losses = history.steps.find("loss");
+    if (losses && !losses->empty()) last_loss_ = number(losses->back());
+}
+
 void Progress::show_json(const RunDelta& delta) const {
     for (const ProbeResult& probe : delta.probes)
         print({{"event", "probe"}, {"step", probe.step}, {"probe", probe.probe}, {"cost_ms", probe.cost_ms}});

@@ -15,6 +15,8 @@ class Progress {
   public:
     Progress(bool json, std::int64_t steps);
     void begin(const std::string& name, const std::string& path, std::int64_t first_step);
+    /// The rows of a run that continues, or had ended before: the last loss is theirs until a step is shown.
+    void recorded(const RunData& history);
     void show(const RunDelta& delta);
     void show(const RunEvent& event);
     void note(const std::string& text);

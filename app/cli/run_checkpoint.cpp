@@ -12,9 +12,7 @@ namespace normscope::app {
 
 namespace {
 
-/// A checkpoint in the session, or next to the recording; the newest where no step is given.
-Checkpoint find_checkpoint(const std::string& path, const std::string& run,
-                           std::optional<std::int64_t> step) {
+Checkpoint find_checkpoint(const std::string& path, const std::string& run) {
     std::vector<std::pair<std::int64_t, std::string>> embedded;  // step, run
     std::string runs;
     for (const RunSummary& summary : summarize_session(path)) {
@@ -24,19 +22,12 @@ Checkpoint find_checkpoint(const std::string& path, const std::string& run,
     }
     if (run.empty() && runs.find(',') != std::string::npos)
         throw InputError(path, "holds several runs", "--run with one of " + runs);
-    std::string known;
     std::optional<Checkpoint> best = CheckpointPair(path).newest();
-    if (best) known = std::to_string(best->step);
-    if (best && step && best->step != *step) best.reset();
-    for (const auto& [at, id] : embedded) {
-        known += (known.empty() ? "" : ", ") + std::to_string(at);
-        if (step ? at == *step : !best || at > best->step) best = load_checkpoint(path, id, at);
-    }
-    if (!best)
-        throw InputError(
-            path, step ? "holds no checkpoint of step " + std::to_string(*step) : "holds no checkpoint",
-            known.empty() ? "a run with checkpoints" : "@ and one of " + known);
-    return *best;
+    const auto newest = std::max_element(embedded.begin(), embedded.end());
+    if (newest != embedded.end() && (!best || newest->first > best->step))
+        best = load_checkpoint(path, newest->second, newest->first);
+    if (!best) throw InputError(path, "holds no checkpoint", "a run with checkpoints");
+    return std::move(*best);
 }
 
 }  // namespace
@@ -51,9 +42,8 @@ std::pair<std::string, std::optional<std::int64_t>> split_step(const std::string
     return {text.substr(0, at), std::stoll(digits)};
 }
 
-RunCheckpoint read_run_checkpoint(const std::string& path, const std::string& run,
-                                  std::optional<std::int64_t> step) {
-    return at_checkpoint(find_checkpoint(path, run, step), path);
+RunCheckpoint newest_run_checkpoint(const std::string& path, const std::string& run) {
+    return at_checkpoint(find_checkpoint(path, run), path);
 }
 
 }  // namespace normscope::app

@@ -30,7 +30,7 @@ Sensitivity solve_row(SoftmaxSensitivity& solver, std::span<const double> row, c
 }
 
 int run_theta(const ThetaOptions& options) {
-    require_writable(options.out, {options.input});
+    const FileIdentity before = require_writable(options.out, {options.input});
     const FileArray<double> p = read_file_array<double>(options.input, "/p", 2);
     const std::size_t rows = p.shape[0], n = p.shape[1];
     std::vector<double> theta(rows), lower(rows), upper(rows);
@@ -48,7 +48,8 @@ int run_theta(const ThetaOptions& options) {
     });
     write_named_arrays(options.out,
                        {stored("/theta", {rows}, theta.data()), stored("/lower", {rows}, lower.data()),
-                        stored("/upper", {rows}, upper.data())});
+                        stored("/upper", {rows}, upper.data())},
+                       {}, before);
     double width = 0;
     for (std::size_t r = 0; r < rows; ++r) width = std::max(width, upper[r] - lower[r]);
     std::cout << options.out << ": " << rows << " rows, widest certificate " << width << "\n";

@@ -6,6 +6,8 @@
 #include "app/cli/warn.h"
 #include "core/backend/devices.h"
 #include "core/base/error.h"
+#include "core/probe/cadence.h"
+#include "core/run/kept_checkpoints.h"
 #include "core/run/memory_need.h"
 #include "core/run/probe_steps.h"
 #include "core/run/probes_preset.h"
@@ -38,9 +40,11 @@ struct TrainOptions {
 /// The files of a run and its progress output.
 class Outlet final : public RunSink {
   public:
-    Outlet(Recording& recording, Progress& progress) : recording_(recording), progress_(progress) {}
+    Outlet(Recording& recording, Progress& progress, const TrainSpec& train)
+        : recording_(recording), progress_(progress), kept_(train) {}
     void add(const RunDelta& delta) override {
         recording_.add(delta);
+        kept_.add(delta);
         // An interruption is reported at the end, with the way to resume.
         if (!delta.outcome || delta.outcome->state != RunState::Interrupted) progress_.show(delta);
         for (const RunEvent& event : delta.events)
@@ -49,13 +53,18 @@ class Outlet final : public RunSink {
                 watched_ = event.text;
             }
     }
-    void save(const std::shared_ptr<const Checkpoint>& checkpoint) override { recording_.save(checkpoint); }
+    void save(const std::shared_ptr<const Checkpoint>& checkpoint) override {
+        recording_.save(checkpoint);
+        kept_.save(checkpoint);
+    }
+    const KeptCheckpoints& kept() const { return kept_; }
     /// The last watchpoint that triggered since the last call; empty: none.
     std::string watched() { return std::exchange(watched_, {}); }
 
   private:
     Recording& recording_;
     Progress& progress_;
+    KeptCheckpoints kept_;
     std::string watched_;
 };
 
@@ -119,7 +128,7 @@ int run_train(const TrainOptions& options) {
     require_writable(options.out, {options.recipe, options.weights});
     Recipe recipe = read_options(options);
     auto corpus = complete_and_validate(recipe);
-    require_replaceable(options.out);
+    require_free_for_run(options.out);
     Progress progress(options.json, recipe.train.steps);
     if (!options.probes.empty() || !options.only.empty())
         use_probes(recipe, options.probes, options.only, progress);
@@ -129,6 +138,7 @@ int run_train(const TrainOptions& options) {
     if (resumed && resumed->ended) {
         if (!resumed->saved) save_as_session(options.out, resumed->view_json, std::move(resumed->checkpoint));
         CheckpointPair(options.out).remove();
+        progress.recorded(resumed->history);
         progress.end(resumed->history.outcome, static_cast<std::int64_t>(resumed->history.steps.rows()),
                      options.out);
         return exit_code(resumed->history.outcome.state);
@@ -154,6 +164,7 @@ int run_train(const TrainOptions& options) {
         resumed->history.backend = now.backend;
         resumed->history.device = now.device;
         header = start.history = std::make_shared<const RunData>(std::move(resumed->history));
+        progress.recorded(*header);
     } else {
         // Checkpoints of an earlier run must not be mistaken for this one's.
         CheckpointPair(options.out).remove();
@@ -165,7 +176,7 @@ int run_train(const TrainOptions& options) {
         header = std::make_shared<const RunData>(built->header());
     }
     Recording recording(options.out, std::move(header));
-    Outlet outlet(recording, progress);
+    Outlet outlet(recording, progress, built->recipe().train);
     Run run(std::move(built), std::move(start), outlet, kCheckpointInterval);
     const Experiment& experiment = run.experiment();
     progress.begin(default_run_name(recipe), options.out, experiment.steps_done());
@@ -190,7 +201,8 @@ int run_train(const TrainOptions& options) {
                  ", --resume continues");
         return kFailed;
     }
-    save_as_session(options.out, resumed ? resumed->view_json : "", experiment.checkpoint());
+    save_as_session(options.out, resumed ? resumed->view_json : "", experiment.checkpoint(),
+                    outlet.kept().all());
     progress.end(outcome, experiment.steps_done(), options.out);
     return exit_code(outcome.state);
 }
@@ -200,6 +212,11 @@ int run_train(const TrainOptions& options) {
 void add_train(CLI::App& program, Task& task) {
     auto options = std::make_shared<TrainOptions>();
     auto* command = program.add_subcommand("train", "trains a recipe and records the run");
+    command->footer(
+        std::string(kCadenceHelp) +
+        "\nCheckpoints next to the recording: every checkpoint.every steps, which the session keeps "
+        "too\n(the newest checkpoint.keep at least); without it every 5 s, less often where they would "
+        "take\nmore than 3 % of the time, and the session keeps the last one alone.");
     command->add_option("RECIPE", options->recipe, "a recipe's path or a preset's name")->required();
     command->add_option("--out", options->out, "HDF5 file of the run, written live")->required();
     command->add_option("--weights", options->weights,

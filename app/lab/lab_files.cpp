@@ -85,9 +85,7 @@ QString Lab::notReadYet() const {
 }
 
 void Lab::findInterrupted() {
-    QStringList kept;
-    for (const LabRun& run : now_.runs) kept << QString::fromStdString(run.recording);
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), kept] { io->findInterrupted(kept); });
+    QMetaObject::invokeMethod(io_.get(), &IoWorker::findInterrupted);
 }
 
 void Lab::resume(const QStringList& recordings) {

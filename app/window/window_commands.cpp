@@ -10,6 +10,7 @@
 #include "widgets/common/settings.h"
 #include "widgets/dialogs/command_search.h"
 #include "widgets/dialogs/export_dialog.h"
+#include "widgets/dialogs/save_dialog.h"
 #include "widgets/drawers/drawer.h"
 #include "widgets/drawers/help_drawer.h"
 #include "widgets/drawers/side_rail.h"
@@ -31,7 +32,6 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QCloseEvent>
-#include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMessageBox>
@@ -47,15 +47,9 @@ namespace {
 const QString kSessionFilter = QStringLiteral("Normscope sessions (*.h5)");
 
 /// Empty if cancelled.
-QString askWhereToSave(QWidget* parent, const QString& name) {
-    Settings settings;
-    const QString proposal = QDir(settings.lastFolder()).filePath(name);
-    QString path =
-        QFileDialog::getSaveFileName(parent, MainWindow::tr("Save the session"), proposal, kSessionFilter);
-    if (path.isEmpty()) return {};
-    if (QFileInfo(path).suffix().isEmpty()) path += QStringLiteral(".h5");
-    settings.setLastFolder(QFileInfo(path).absolutePath());
-    return path;
+QString askWhereToSaveSession(QWidget* parent, const Lab& lab) {
+    return askWhereToSave(parent, MainWindow::tr("Save the session"), sessionFileName(lab),
+                          QStringLiteral("h5"), kSessionFilter);
 }
 
 }  // namespace
@@ -104,7 +98,7 @@ void MainWindow::save() {
 }
 
 void MainWindow::saveAs() {
-    const QString path = askWhereToSave(this, sessionFileName(*lab_));
+    const QString path = askWhereToSaveSession(this, *lab_);
     if (!path.isEmpty()) saveSession(path);
 }
 
@@ -158,7 +152,7 @@ void MainWindow::leaving(const QString& title, std::function<void()> then) {
 
 void MainWindow::saveAndThen(std::function<void()> then) {
     const QString path =
-        lab_->sessionPath().isEmpty() ? askWhereToSave(this, sessionFileName(*lab_)) : lab_->sessionPath();
+        lab_->sessionPath().isEmpty() ? askWhereToSaveSession(this, *lab_) : lab_->sessionPath();
     if (!path.isEmpty()) after_saving_[saveSession(path)] = std::move(then);
 }
 
@@ -252,12 +246,10 @@ void MainWindow::saveCsvOf(const PanelCell& cell) {
 }
 
 void MainWindow::saveCsvAs(const widgets::Figure& figure, const widgets::PlotViewState& view) {
-    Settings settings;
-    const QString proposal = QDir(settings.lastFolder()).filePath(figure.panel + QStringLiteral(".csv"));
-    const QString path =
-        QFileDialog::getSaveFileName(this, tr("Save CSV"), proposal, QStringLiteral("*.csv"));
+    const QString ending = QStringLiteral("csv");
+    const QString path = askWhereToSave(this, tr("Save CSV"), figure.panel + QLatin1Char('.') + ending,
+                                        ending, QStringLiteral("*.csv"));
     if (path.isEmpty()) return;
-    settings.setLastFolder(QFileInfo(path).absolutePath());
     try {
         widgets::exportCsv(figure, view, path);
     } catch (const std::exception& error) {

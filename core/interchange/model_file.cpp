@@ -2,9 +2,9 @@
 #include "core/interchange/model_file.h"
 
 #include "core/base/error.h"
+#include "core/interchange/file_bytes.h"
 #include "core/interchange/llama2_c.h"
 #include "core/interchange/llm_c.h"
-#include "core/interchange/mapped_file.h"
 #include "core/interchange/model_config.h"
 #include "core/interchange/tensor_names.h"
 #include "core/model/parameters.h"
@@ -113,7 +113,7 @@ ImportedModel import_model(std::span<const std::byte> file, const std::optional<
 }
 
 ImportedModel import_model(const std::string& path) {
-    const MappedFile file(path);
+    const FileBytes file(path);
     return import_model(file.bytes(), text_of(std::filesystem::path(path).replace_filename("config.json")),
                         path);
 }

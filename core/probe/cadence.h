@@ -17,6 +17,13 @@ struct PlannedProbe {
     int every = 0;          ///< n: every n-th step exactly; 0: the plan decides
 };
 
+/// For the help of the programs: what an entry of a recipe's `probes` has as its steps.
+inline constexpr const char* kCadenceHelp =
+    "An entry of a recipe's `probes` is measured at step 0, at the last step, and in between\n"
+    "  \"every\": n           at every n-th step\n"
+    "  \"steps\": \"10:20,50\"  at these steps (first:last:stride, groups with commas)\n"
+    "  \"every\": \"auto\"      at steps that follow from the recipe's shapes alone, the first 50 densely";
+
 /// The first steps of a run, which mostly decide its outcome.
 inline constexpr std::int64_t kDenseSteps = 50;
 /// The steps of expensive probes among them.

@@ -374,7 +374,33 @@ void Experiment::load_weights(const std::vector<StoredTensor>& weights, const st
     });
 }
 
+namespace {
+
+/// Throws InputError for a number that no run has had: the file is damaged or of another program.
+void check_numbers(const Checkpoint& c) {
+    const auto require = [](bool sound, const std::string& name, const std::string& value,
+                            const std::string& allowed) {
+        if (!sound) throw InputError("checkpoint: " + name, value + " is out of range", allowed);
+    };
+    constexpr std::int64_t most = std::int64_t{1} << 53;
+    const auto count = [&](const std::string& name, std::int64_t value) {
+        require(value >= 0 && value <= most, name, std::to_string(value), "0 … 2^53");
+    };
+    count("step", c.step);
+    for (const auto& [name, value] : c.integers)
+        if (!name.starts_with("watch.")) count(name, value);
+    for (const auto& [name, value] : c.scalars)
+        if (name == "loss_scale")
+            require(std::isfinite(value) && value > 0, name, short_number(value), "above 0");
+    const HotKnobs knobs = hot_knobs(c);
+    for (const HotField& field : hot_fields())
+        require(!std::isnan(knobs.*field.member), field.name, short_number(knobs.*field.member), "a number");
+}
+
+}  // namespace
+
 void Experiment::restore(const Checkpoint& c) {
+    check_numbers(c);
     with(trainer_, [&](auto& trainer) {
         using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
         const ParameterTable& table = trainer.model().table();

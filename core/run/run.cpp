@@ -33,6 +33,15 @@ void merge(RunDelta& into, const RunDelta& more) {
     if (more.outcome) into.outcome = more.outcome;
 }
 
+std::chrono::steady_clock::duration checkpoint_interval(std::chrono::steady_clock::duration least,
+                                                        std::chrono::steady_clock::duration cost) {
+    using Clock = std::chrono::steady_clock;
+    const double wanted = static_cast<double>(cost.count()) * (1 - kCheckpointShare) / kCheckpointShare;
+    const Clock::duration most = std::max<Clock::duration>(least, kMostCheckpointInterval);
+    if (!(wanted < static_cast<double>(most.count()))) return most;
+    return std::max(least, Clock::duration(static_cast<Clock::rep>(wanted)));
+}
+
 Run::Run(std::unique_ptr<Experiment> experiment, RunStart start, RunSink& sink, Clock::duration interval)
     : experiment_(std::move(experiment)),
       sink_(sink),
@@ -103,7 +112,8 @@ void Run::advance(ThreadPool& pool, std::int64_t at_most) {
     }));
     if (outcome_.state == RunState::Failed) return;  // its weights are not those of any step
     const bool due = train.checkpoint_every > 0 ? experiment_->steps_done() % train.checkpoint_every == 0
-                                                : Clock::now() - last_checkpoint_ >= interval_;
+                                                : Clock::now() - last_checkpoint_ >=
+                                                      checkpoint_interval(interval_, checkpoint_cost_);
     if (due || ended()) save();
 }
 
@@ -119,8 +129,16 @@ void Run::set_watch(const std::vector<WatchSpec>& watch) {
 }
 
 void Run::save() {
+    const auto begin = Clock::now();
     // Also on failure: the next attempt is not at the next step.
-    last_checkpoint_ = Clock::now();
+    struct Timed {
+        Run& run;
+        Clock::time_point begin;
+        ~Timed() {
+            run.last_checkpoint_ = Clock::now();
+            run.checkpoint_cost_ = run.last_checkpoint_ - begin;
+        }
+    } timed{*this, begin};
     knobs_moved_ = false;
     std::shared_ptr<const Checkpoint> checkpoint;
     try {

@@ -33,9 +33,20 @@ struct RunStart {
     bool given_weights = false;  ///< the recipe alone does not reproduce its weights: they are saved at once
 };
 
+/// The largest share of a run's time that its automatic checkpoints take; but the time between two of them is
+/// at most kMostCheckpointInterval, so that a killed run loses no more than that.
+inline constexpr double kCheckpointShare = 0.03;
+inline constexpr std::chrono::minutes kMostCheckpointInterval{5};
+
+/// The time from an automatic checkpoint that took `cost` to the next: `least`, or longer where they would
+/// take more than that share.
+std::chrono::steady_clock::duration checkpoint_interval(std::chrono::steady_clock::duration least,
+                                                        std::chrono::steady_clock::duration cost);
+
 /// The run loop: one experiment from its start to its end, and its checkpoints: at the
-/// recipe's cadence (checkpoint.every; 0: every `interval`), at the end, at an interruption, before the first
-/// step after a hot knob moved (at most every 250 ms: a replay cannot cross that), and on request.
+/// recipe's cadence (checkpoint.every; 0: every `interval`, less often where they take long), at the end, at
+/// an interruption, before the first step after a hot knob moved (at most every 250 ms: a replay cannot cross
+/// that), and on request.
 ///
 /// Exceptions of the sink, and of a checkpoint that does not fit into memory, propagate. The run is valid
 /// afterwards and may continue without a recording. Exceptions of training, and of a device from which no
@@ -83,7 +94,8 @@ class Run {
     Outcome outcome_{RunState::Running, -1, "", -1};
     std::exception_ptr error_;
     Clock::time_point last_checkpoint_, knob_checkpoint_{};
-    bool knobs_moved_ = false;  ///< since the last checkpoint
+    Clock::duration checkpoint_cost_{};  ///< of the last one
+    bool knobs_moved_ = false;           ///< since the last checkpoint
 };
 
 }  // namespace normscope

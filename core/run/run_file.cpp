@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 namespace normscope {
 
@@ -47,7 +48,7 @@ void require_same_recipe(const RunRecipe& there, const Recipe& recipe, const std
             reject(key, "the recorded " + value_text(value) + " is not in this recipe");
 }
 
-void require_replaceable(const std::string& path) {
+void require_free_for_run(const std::string& path) {
     if (!is_recorded(path)) return;
     const auto runs = summarize_session(path);
     if (runs.size() > 1)
@@ -58,13 +59,20 @@ void require_replaceable(const std::string& path) {
         throw InputError(path, "is being recorded by another process", "a file of its own for each run");
 }
 
-void save_as_session(const std::string& path, const std::string& view_json, std::optional<Checkpoint> last) {
+void save_as_session(const std::string& path, const std::string& view_json, std::optional<Checkpoint> last,
+                     const std::vector<std::shared_ptr<const Checkpoint>>& kept) {
+    const FileIdentity recorded = identity_of(path);
     const RunData run = recover(path);
     std::vector<CheckpointSource> checkpoints;
-    if (auto start = CheckpointPair(path).start(); start && !(last && last->step == start->step))
-        checkpoints.push_back({run.id, std::make_shared<const Checkpoint>(std::move(*start))});
+    std::set<std::int64_t> steps;
+    if (last) steps.insert(last->step);
+    const auto add = [&](std::shared_ptr<const Checkpoint> checkpoint) {
+        if (steps.insert(checkpoint->step).second) checkpoints.push_back({run.id, std::move(checkpoint)});
+    };
+    if (auto start = CheckpointPair(path).start()) add(std::make_shared<const Checkpoint>(std::move(*start)));
+    for (const auto& checkpoint : kept) add(checkpoint);
     if (last) checkpoints.push_back({run.id, std::make_shared<const Checkpoint>(std::move(*last))});
-    save_session(path, std::vector<const RunData*>{&run}, view_json, checkpoints);
+    save_session(path, std::vector<const RunData*>{&run}, view_json, checkpoints, recorded);
     CheckpointPair(path).remove();
 }
 

@@ -5,14 +5,16 @@
 #include "core/session/checkpoint.h"
 #include "core/session/run_data.h"
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace normscope {
 
 /// Throws InputError where `path` holds something that a new run must not replace: a file that is not ours, a
-/// session of several runs, a run that another process is recording.
-void require_replaceable(const std::string& path);
+/// session of several runs, a run that is being recorded.
+void require_free_for_run(const std::string& path);
 
 /// Whether there is a file at `path` that is not empty.
 bool is_recorded(const std::string& path);
@@ -32,9 +34,11 @@ struct Resumption {
     bool saved = false;  ///< and the file is a session with its last checkpoint already
 };
 
-/// Replaces the recording of an ended run by a session with its last checkpoint (nullopt: without) and, where
-/// the run started from given weights, that of step 0; removes the live checkpoints.
-void save_as_session(const std::string& path, const std::string& view_json, std::optional<Checkpoint> last);
+/// Replaces the recording of an ended run by a session with its last checkpoint (nullopt: without), those
+/// `kept` before it and, where the run started from given weights, that of step 0; removes the live
+/// checkpoints.
+void save_as_session(const std::string& path, const std::string& view_json, std::optional<Checkpoint> last,
+                     const std::vector<std::shared_ptr<const Checkpoint>>& kept = {});
 
 /// What --resume finds at `path`; nullopt if there is no file. Throws InputError naming the first key in
 /// which the recipes differ.

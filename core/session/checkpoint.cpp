@@ -7,7 +7,9 @@
 #include "core/session/run_group.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <fstream>
 
 namespace normscope {
 namespace layout {
@@ -145,43 +147,111 @@ Checkpoint read_checkpoint(const std::string& path) {
     return layout::read_checkpoint_group(layout::open_checkpoint(path), layout::checkpoint_root);
 }
 
-CheckpointPair::CheckpointPair(const std::string& recording_path) {
+bool holds_something_else(const std::string& path) {
+    constexpr std::array<char, 8> hdf5{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'}, lost{};
+    std::array<char, 8> begin{};
+    if (!std::ifstream(path, std::ios::binary).read(begin.data(), begin.size())) return false;
+    if (begin != hdf5) return begin != lost;  // after a power failure, blocks may be zero
+    try {
+        const auto opened = hdf5::open_for_reading(path);
+        return !hdf5::has_attribute(opened.file, "format") ||
+               hdf5::read_text_attribute(opened.file, "format") != "normscope-checkpoint";
+    } catch (const InputError&) {
+        return false;
+    }
+}
+
+namespace {
+
+void require_checkpoint(const std::string& path) {
+    if (holds_something_else(path))
+        throw InputError(path, "is the name of a checkpoint, but holds something else and is not replaced",
+                         "another name for the recording, or for this file");
+}
+
+}  // namespace
+
+CheckpointPair::CheckpointPair(const std::string& recording_path) : recording_(recording_path) {
+    const auto named = [](const std::string& stem, const std::string& end) {
+        return Names{{stem + ".ckpt.a" + end, stem + ".ckpt.b" + end}, stem + ".ckpt.start" + end};
+    };
     std::filesystem::path stem = recording_path;
-    if (stem.extension() == ".h5") stem.replace_extension();
-    slots_[0] = stem.string() + ".ckpt.a.h5";
-    slots_[1] = stem.string() + ".ckpt.b.h5";
-    start_ = stem.string() + ".ckpt.start.h5";
+    const bool usual = stem.extension() == ".h5";
+    if (usual) stem.replace_extension();
+    const Names with_ending = named(stem.string(), ".h5"), without = named(stem.string(), "");
+    names_ = usual ? with_ending : without;
+    others_ = usual ? without : with_ending;
+    other_recording_ = usual ? stem.string() : recording_path + ".h5";
+    usual_ = usual;
+}
+
+bool CheckpointPair::has_earlier_names() const {
+    return !usual_ && !std::filesystem::exists(other_recording_);
+}
+
+std::vector<std::string> CheckpointPair::slots() const {
+    std::vector<std::string> all{names_.slots[0], names_.slots[1]};
+    if (has_earlier_names()) all.insert(all.end(), {others_.slots[0], others_.slots[1]});
+    return all;
 }
 
 void CheckpointPair::save(const Checkpoint& checkpoint) {
-    const std::int64_t a = sequence_of(slots_[0]), b = sequence_of(slots_[1]);
-    write_numbered(slots_[a <= b ? 0 : 1], checkpoint, std::max(a, b) + 1);
+    std::int64_t newest = 0;
+    for (const std::string& slot : slots()) newest = std::max(newest, sequence_of(slot));
+    const bool first = sequence_of(names_.slots[0]) <= sequence_of(names_.slots[1]);
+    const std::string& slot = names_.slots[first ? 0 : 1];
+    require_checkpoint(slot);
+    write_numbered(slot, checkpoint, newest + 1);
 }
 
 std::vector<std::string> CheckpointPair::paths() const {
-    std::vector<std::string> found;
-    const bool a_first = sequence_of(slots_[0]) >= sequence_of(slots_[1]);
-    for (const auto& slot : {slots_[a_first ? 0 : 1], slots_[a_first ? 1 : 0]})
-        if (std::filesystem::exists(slot)) found.push_back(slot);
-    return found;
+    std::vector<std::pair<std::int64_t, std::string>> found;
+    for (const std::string& slot : slots())
+        if (std::filesystem::exists(slot)) found.emplace_back(sequence_of(slot), slot);
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<std::string> paths;
+    for (auto& [sequence, slot] : found) paths.push_back(std::move(slot));
+    return paths;
+}
+
+std::vector<std::string> CheckpointPair::files() const {
+    std::vector<std::string> files;
+    for (std::string& slot : slots()) files.push_back(std::move(slot));
+    files.push_back(names_.start);
+    if (has_earlier_names()) files.push_back(others_.start);
+    std::erase_if(files, [](const std::string& file) { return !std::filesystem::exists(file); });
+    return files;
 }
 
 void CheckpointPair::save_start(const Checkpoint& checkpoint) {
-    write_checkpoint(start_, checkpoint);
+    require_checkpoint(names_.start);
+    write_checkpoint(names_.start, checkpoint);
 }
 
 std::optional<Checkpoint> CheckpointPair::start() const {
-    if (!std::filesystem::exists(start_)) return std::nullopt;
-    return read_checkpoint(start_);
+    if (std::filesystem::exists(names_.start)) return read_checkpoint(names_.start);
+    if (has_earlier_names() && std::filesystem::exists(others_.start)) return read_checkpoint(others_.start);
+    return std::nullopt;
 }
 
 void CheckpointPair::remove() {
-    for (const auto& slot : {slots_[0], slots_[1], start_}) {
-        remove_leftovers(slot);
-        std::error_code error;
-        if (!std::filesystem::remove(slot, error) && error)
-            throw SystemError(slot + ": cannot be removed: " + error.message());
+    for (const auto& file : {names_.slots[0], names_.slots[1], names_.start}) {
+        remove_leftovers(file);
+        require_checkpoint(file);
     }
+    std::error_code error;
+    // Those of an unfinished recording of an earlier version, whose name has no ending.
+    if (usual_ && !std::filesystem::exists(recording_) && std::filesystem::exists(other_recording_)) {
+        const std::pair<std::string, std::string> moves[] = {{names_.slots[0], others_.slots[0]},
+                                                             {names_.slots[1], others_.slots[1]},
+                                                             {names_.start, others_.start}};
+        for (const auto& [from, to] : moves)
+            if (!std::filesystem::exists(to, error)) std::filesystem::rename(from, to, error);
+    }
+    for (const auto& file : files())
+        if (!holds_something_else(file) && !std::filesystem::remove(file, error) && error)
+            throw SystemError(file + ": cannot be removed: " + error.message());
 }
 
 std::optional<Checkpoint> CheckpointPair::newest() const {

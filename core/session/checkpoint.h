@@ -28,29 +28,50 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 /// Throws InputError for a missing, foreign or damaged file.
 Checkpoint read_checkpoint(const std::string& path);
 
+/// Whether the file is neither a checkpoint nor one that was damaged: then it is kept. False where there is
+/// none.
+bool holds_something_else(const std::string& path);
+
 /// The live checkpoints of a recording RUN.h5: RUN.ckpt.a.h5 and RUN.ckpt.b.h5, written alternately, so that
 /// the previous one always exists too. A third file, RUN.ckpt.start.h5, holds the state at step 0 where the
 /// recipe does not reproduce it; later checkpoints do not replace it.
+///
+/// Those of a recording RUN of another name are RUN.ckpt.a, RUN.ckpt.b and RUN.ckpt.start, so that no two
+/// recordings share one. Earlier versions named them as those of RUN.h5: where there is no RUN.h5, they are
+/// read, and removed with the pair. A file that is no checkpoint is neither replaced nor removed.
 class CheckpointPair {
   public:
     explicit CheckpointPair(const std::string& recording_path);
 
-    /// Overwrites the older of the two (or the unreadable one). Throws SystemError.
+    /// Overwrites the older of the two (or the unreadable one). Throws SystemError, InputError where both
+    /// names are taken by other files.
     void save(const Checkpoint& checkpoint);
     /// The newest readable one; nullopt if there are no files. Throws InputError where there are only damaged
     /// ones.
     std::optional<Checkpoint> newest() const;
-    /// The files that exist, newest first.
+    /// The files of the two that exist, newest first.
     std::vector<std::string> paths() const;
+    /// All files of these names that exist, that of step 0 too. None is opened.
+    std::vector<std::string> files() const;
     /// Keeps the state at step 0 as long as the pair exists. Throws SystemError.
     void save_start(const Checkpoint& checkpoint);
     /// Nullopt if there is no such file. Throws InputError where it cannot be read.
     std::optional<Checkpoint> start() const;
-    /// Deletes the files and the temporaries of killed processes. Throws SystemError.
+    /// Deletes the files and the temporaries of killed processes. Throws SystemError, InputError where one of
+    /// the names is taken by another file.
     void remove();
 
   private:
-    std::string slots_[2], start_;
+    /// Of one way to name them.
+    struct Names {
+        std::string slots[2], start;
+    };
+    bool has_earlier_names() const;
+    std::vector<std::string> slots() const;
+
+    bool usual_ = true;     ///< the recording is RUN.h5
+    Names names_, others_;  ///< the others: of RUN where it is RUN.h5, and the reverse
+    std::string recording_, other_recording_;
 };
 
 /// A checkpoint embedded in a saved session.

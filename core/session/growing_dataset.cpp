@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/growing_dataset.h"
 
+#include <algorithm>
+
 namespace normscope::hdf5 {
 
 GrowingDataset::GrowingDataset(hid_t parent, const std::string& name, Handle type, Shape row_shape)
@@ -8,6 +10,11 @@ GrowingDataset::GrowingDataset(hid_t parent, const std::string& name, Handle typ
       dataset_(make_growing(parent, name, type_, row_shape)),
       row_shape_(std::move(row_shape)),
       row_bytes_(element_count(row_shape_) * H5Tget_size(type_)) {}
+
+void GrowingDataset::make_room() {
+    const std::size_t needed = pending_.size() + row_bytes_;
+    if (needed > pending_.capacity()) pending_.reserve(std::max(needed, 2 * pending_.capacity()));
+}
 
 void GrowingDataset::append(const void* row) {
     const auto* bytes = static_cast<const std::byte*>(row);

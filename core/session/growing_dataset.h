@@ -15,6 +15,8 @@ class GrowingDataset {
     GrowingDataset(hid_t parent, const std::string& name, Handle type, Shape row_shape);
 
     std::size_t row_elements() const { return element_count(row_shape_); }
+    /// Memory for one more row: the next append() does not throw. Throws std::bad_alloc.
+    void make_room();
     void append(const void* row);
     /// Writes and flushes the buffered rows; a no-op if there are none. Throws SystemError and keeps the
     /// rows.

@@ -5,7 +5,6 @@
 #include "core/session/process/guard.h"
 #include "core/session/replacing_file.h"
 
-#include <malloc.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <functional>
 #include <mutex>
 #include <numeric>
+#include <random>
 
 namespace normscope::hdf5 {
 namespace {
@@ -218,26 +218,30 @@ Handle open_dataset(hid_t parent, const std::string& name) {
 
 namespace {
 
-/// While an instance exists, allocated memory is zeroed. The library lists the members of a group in a table
-/// that it fills link by link; where one cannot be read it releases the whole table, what it has not filled
-/// too: whatever the memory held before was taken for pointers (HDF5 1.10.8, H5G__link_release_table). Null
-/// pointers are released without harm.
-class ZeroedMemory {
-  public:
-    ZeroedMemory() {
-        set(0xff);
-    }  // the value is what freed memory is filled with; new memory gets its complement
-    ~ZeroedMemory() { set(0); }
-    ZeroedMemory(const ZeroedMemory&) = delete;
-    ZeroedMemory& operator=(const ZeroedMemory&) = delete;
+/// A name that no object has: not one that a file could contain on purpose either.
+const std::string& unused_name() {
+    static const std::string name = [] {
+        std::random_device random;
+        std::string text = "unused";
+        for (int i = 0; i < 8; ++i) text += "-" + std::to_string(random());
+        return text;
+    }();
+    return name;
+}
 
-  private:
-    static void set([[maybe_unused]] int value) {
-#ifdef M_PERTURB
-        ::mallopt(M_PERTURB, value);
-#endif
-    }
-};
+/// The library lists the members of a group, or the attributes of an object, in a table that it fills one by
+/// one; where one of them cannot be read it releases the whole table, what it has not filled too: whatever
+/// the memory held before is taken for pointers (HDF5 1.10.8, H5G__link_release_table). So all of them are
+/// decoded first, without a table, by a search for a name that none has. The library keeps what it has
+/// decoded.
+void require_readable_members(hid_t group) {
+    if (H5Lexists(group, unused_name().c_str(), H5P_DEFAULT) < 0)
+        fail_reading(group, "", "its list of members is damaged");
+}
+
+void require_readable_attributes(hid_t object) {
+    if (H5Aexists(object, unused_name().c_str()) < 0) fail_reading(object, "", "its attributes are damaged");
+}
 
 struct Member {
     std::int64_t order;  ///< of creation; 0 where the group has not kept it
@@ -263,12 +267,10 @@ std::vector<std::string> children(hid_t parent) {
         static_cast<std::vector<Member>*>(out)->push_back({link->corder_valid ? link->corder : 0, name});
         return 0;
     };
-    {
-        const ZeroedMemory zeroed;
-        // In the order of storage: any other makes the library build its table where it would need none.
-        if (H5Literate(group, index, H5_ITER_NATIVE, nullptr, add, &members) < 0)
-            fail_reading(group, "", "its list of members is damaged");
-    }
+    require_readable_members(group);
+    // In the order of storage: any other makes the library build its table where it would need none.
+    if (H5Literate(group, index, H5_ITER_NATIVE, nullptr, add, &members) < 0)
+        fail_reading(group, "", "its list of members is damaged");
     std::sort(members.begin(), members.end());
     std::vector<std::string> names;
     for (Member& member : members) names.push_back(std::move(member.name));
@@ -396,9 +398,10 @@ std::vector<std::string> attribute_names(hid_t object) {
         static_cast<std::vector<std::string>*>(out)->push_back(name);
         return 0;
     };
-    const ZeroedMemory zeroed;
-    if (H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &names) < 0)
+    require_readable_attributes(object);
+    if (H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, add, &names) < 0)
         fail_reading(object, "", "its attributes are damaged");
+    std::sort(names.begin(), names.end());
     return names;
 }
 

@@ -14,7 +14,8 @@ namespace normscope {
 /// Rows are buffered and written at most ten times a second, by the first append after the interval,
 /// `steps/step` last, so that every other column is at least as long for a concurrent reader.
 ///
-/// Every method throws SystemError (one line: path, object, reason) when writing fails. Nothing more is
+/// Every method throws SystemError (one line: path, object, reason) when writing fails or memory runs out; a
+/// row, sample or event is then recorded as a whole or not at all. Nothing more is
 /// recorded after that, and the file stays readable up to the last good flush.
 class Recorder {
   public:

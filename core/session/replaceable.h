@@ -39,7 +39,7 @@ class NotReplaceable : public InputError {
     Reason reason_;
 };
 
-/// Throws NotReplaceable where the file at `path` may not be replaced: somebody writes it (a recording whose
+/// Throws NotReplaceable where the file at `path` may not be replaced: it is being written (a recording whose
 /// writer is alive, this process included; an HDF5 file that another program has locked for writing), or it
 /// is not the file that was read. `as_read`: identity_of() before the reading; nullopt: what is there is
 /// replaced on purpose. A file that was removed since it was read may be written again. For the thread that

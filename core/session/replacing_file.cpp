@@ -3,15 +3,17 @@
 
 #include "core/base/error.h"
 #include "core/session/process/guard.h"
+#include "core/session/process/process_identity.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <utility>
 
@@ -50,11 +52,74 @@ void sync_path(const std::string& path, int flags) {
     if (result != 0 && error != EINVAL) fail(path, "write to disk");  // EINVAL: a file system without fsync
 }
 
+/// The process of a temporary, as its name has it.
+struct Owner {
+    std::uint32_t host = 0, boot = 0;  ///< hashes: a name has little room
+    std::int64_t pid = 0, start = 0;   ///< as in ProcessIdentity
+};
+
+std::uint32_t hash_of(const std::string& text) {  // FNV-1a
+    std::uint32_t hash = 2166136261u;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+    return hash;
+}
+
+Owner this_owner() {
+    const ProcessIdentity self = this_process();
+    // Process numbers are those of a namespace: two containers may have the same host name.
+    std::error_code error;
+    const std::string space = fs::read_symlink("/proc/self/ns/pid", error).string();
+    return {hash_of(self.host + space), hash_of(self.boot_id), self.pid, self.start};
+}
+
+std::string owner_text(const Owner& owner) {
+    char text[80];
+    std::snprintf(text, sizeof text, "%08x-%08x-%lld-%lld", owner.host, owner.boot,
+                  static_cast<long long>(owner.pid), static_cast<long long>(owner.start));
+    return text;
+}
+
+/// Nullopt for a name that owner_text() has not made.
+std::optional<Owner> owner_of(const std::string& text) {
+    Owner owner;
+    long long pid = 0, start = 0, number = 0;
+    if (text.size() >= 80 || std::sscanf(text.c_str(), "%8x-%8x-%18lld-%18lld-%18lld", &owner.host,
+                                         &owner.boot, &pid, &start, &number) != 5)
+        return std::nullopt;
+    owner.pid = pid;
+    owner.start = start;
+    if (owner_text(owner) + "-" + std::to_string(number) != text) return std::nullopt;
+    return owner;
+}
+
+/// In one process, two files may be written for one target.
+std::int64_t next_number() {
+    static std::atomic<std::int64_t> number = 0;
+    return ++number;
+}
+
+/// Whether this temporary is not written any more. Of an earlier boot, only what was not written to since:
+/// another host may have the same name.
+bool is_dead(const Owner& owner, const std::string& path) {
+    const Owner self = this_owner();
+    if (owner.host != self.host) return false;
+    if (owner.boot == self.boot) {
+        ProcessIdentity process = this_process();
+        process.pid = owner.pid;
+        process.start = owner.start;
+        return !is_alive(process, 0);
+    }
+    struct stat status {};
+    struct timespec up {};
+    if (::stat(path.c_str(), &status) != 0 || ::clock_gettime(CLOCK_BOOTTIME, &up) != 0) return false;
+    return status.st_mtim.tv_sec < unix_time_ms() / 1000 - up.tv_sec;
+}
+
 }  // namespace
 
 ReplacingFile::ReplacingFile(const std::string& target, std::optional<FileIdentity> as_read)
     : target_(followed(target).string()),
-      temporary_(target_ + ending + std::to_string(::getpid())),
+      temporary_(target_ + ending + owner_text(this_owner()) + "-" + std::to_string(next_number())),
       as_read_(std::move(as_read)) {
     remove_leftovers(target_);
     struct stat old {};
@@ -100,11 +165,8 @@ void remove_leftovers(const std::string& path) {
     for (const auto& entry : fs::directory_iterator(folder_of(target), error)) {
         const std::string name = entry.path().filename().string();
         if (!name.starts_with(start)) continue;
-        const std::string digits = name.substr(start.size());
-        if (digits.empty() || digits.size() > 9 || !std::all_of(digits.begin(), digits.end(), ::isdigit))
-            continue;
-        const pid_t pid = std::stoi(digits);
-        if (pid != ::getpid() && ::kill(pid, 0) != 0 && errno == ESRCH) fs::remove(entry.path(), error);
+        const auto owner = owner_of(name.substr(start.size()));
+        if (owner && is_dead(*owner, entry.path().string())) fs::remove(entry.path(), error);
     }
 }
 

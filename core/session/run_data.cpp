@@ -7,10 +7,22 @@
 
 namespace normscope {
 
+namespace {
+
+template <class T>
+void make_room(std::vector<T>& values) {
+    constexpr std::size_t least = 16;
+    if (values.size() == values.capacity()) values.reserve(std::max(least, 2 * values.size()));
+}
+
+}  // namespace
+
 void StepTable::append(const StepRecord& record) {
     if (names.empty() && step.empty()) {
-        for (const auto& [name, value] : record.values) names.push_back(name);
-        columns.resize(names.size());
+        std::vector<std::string> all;
+        for (const auto& [name, value] : record.values) all.push_back(name);
+        columns.resize(all.size());
+        names = std::move(all);
     }
     const bool same =
         record.values.size() == names.size() &&
@@ -18,6 +30,9 @@ void StepTable::append(const StepRecord& record) {
                    [](const std::string& name, const auto& entry) { return name == entry.first; });
     if (!same)
         throw InputError("step " + std::to_string(record.step) + ": its columns are not those of the run");
+    // All of the row or, where memory runs out, nothing of it: what may fail comes first.
+    make_room(step);
+    for (auto& column : columns) make_room(column);
     step.push_back(record.step);
     for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(record.values[i].second);
 }

@@ -30,6 +30,7 @@ struct StepTable {
     std::vector<std::vector<double>> columns;  ///< columns[c][row]
 
     std::size_t rows() const { return step.size(); }
+    /// All of the row, or nothing of it where it throws: InputError for other columns, std::bad_alloc.
     void append(const StepRecord& record);
     const std::vector<double>* find(const std::string& name) const;  ///< nullptr when absent
 };

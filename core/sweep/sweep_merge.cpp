@@ -5,9 +5,12 @@
 #include "core/session/replacing_file.h"
 #include "core/sweep/sweep_folder.h"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 namespace normscope {
 
@@ -31,13 +34,23 @@ bool agree(const SweepRow& a, const SweepRow& b) {
            same_number(a.best_loss, b.best_loss) && a.diverged_at == b.diverged_at;
 }
 
-/// A second name of the file; a copy on another disk.
+/// A second name of the file; a copy on another disk. What `to` names is replaced when the new one is
+/// complete, not before.
 void link_or_copy(const std::string& from, const std::string& to) {
     std::error_code error;
     if (fs::equivalent(from, to, error)) return;
-    fs::remove(to, error);
-    fs::create_hard_link(from, to, error);
-    if (!error) return;
+    require_replaceable(to, std::nullopt);
+    // No ReplacingFile: where it fails it empties its temporary, which would be the source here.
+    const std::string link = to + ".linking-" + std::to_string(::getpid());
+    fs::remove(link, error);
+    fs::create_hard_link(from, link, error);
+    if (!error) {
+        fs::rename(link, to, error);
+        if (!error) return;
+        std::error_code ignored;
+        fs::remove(link, ignored);
+        throw SystemError(to + ": cannot be written: " + error.message());
+    }
     ReplacingFile place(to);
     fs::copy_file(from, place.temporary(), fs::copy_options::overwrite_existing, error);
     if (error) throw SystemError(to + ": cannot be written: " + error.message());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/spike.h"
 
+#include "core/base/error.h"
 #include "core/base/statistics.h"
 
 #include <algorithm>
@@ -56,7 +57,12 @@ std::vector<double> SpikeDetector::state() const {
 }
 
 void SpikeDetector::restore(const std::vector<double>& state) {
-    inside_ = state.at(0) != 0;
+    if (state.size() % 2 == 0 || state.size() > 1 + 2 * kWindow ||
+        !std::all_of(state.begin(), state.end(), [](double value) { return std::isfinite(value); }))
+        throw InputError(
+            "checkpoint: spikes", "is not the state of a detector of this version",
+            "finite numbers, one and a pair for each of at most " + std::to_string(kWindow) + " steps");
+    inside_ = state[0] != 0;
     const auto half = state.begin() + 1 + static_cast<std::ptrdiff_t>((state.size() - 1) / 2);
     losses_.assign(state.begin() + 1, half);
     norms_.assign(half, state.end());

@@ -23,6 +23,7 @@ class SpikeDetector {
 
     /// The state for checkpoints.
     std::vector<double> state() const;
+    /// Throws InputError for what state() does not return.
     void restore(const std::vector<double>& state);
 
   private:

@@ -168,26 +168,39 @@ std::vector<double> Verdict::state() const {
     return state;
 }
 
+namespace {
+
+[[noreturn]] void reject_state() {
+    throw InputError("checkpoint: verdict", "is not of a layout that this version reads",
+                     "a checkpoint of this version");
+}
+
+/// A step or a count that a state holds as float64.
+std::int64_t whole_number(double value, double least) {
+    constexpr double most = 9007199254740992.0;                            // 2^53: exact up to here
+    if (!(value >= least && value <= most && std::trunc(value) == value))  // NaN too
+        reject_state();
+    return static_cast<std::int64_t>(value);
+}
+
+}  // namespace
+
 void Verdict::restore(const std::vector<double>& state) {
-    const auto reject = [] {
-        throw InputError("checkpoint: verdict", "is not of a layout that this version reads",
-                         "a checkpoint of this version");
-    };
     if (!state.empty() && state[0] >= 0) return restore_first_layout(state);
-    if (state.size() < kScalars || state[0] != kLayout) reject();
-    const double kept = state[kScalars - 1];
-    if (!(kept >= 0 && kept <= 2 * kWindow && kScalars + kept <= static_cast<double>(state.size()) &&
+    if (state.size() < kScalars || state[0] != kLayout) reject_state();
+    const auto kept = static_cast<double>(whole_number(state[kScalars - 1], 0));
+    if (!(kept <= 2 * kWindow && kScalars + kept <= static_cast<double>(state.size()) &&
           static_cast<double>(state.size()) <= kScalars + kept + kWindow))
-        reject();
+        reject_state();
     watch_ = {};
     watch_.first = state[1];
     watch_.best_median = state[2];
     best_mean_ = state[3];
     best_error_ = state[4];
-    best_step_ = static_cast<std::int64_t>(state[5]);
-    held_step_ = static_cast<std::int64_t>(state[6]);
-    watch_.seen = static_cast<std::int64_t>(state[7]);
-    watch_.above = static_cast<std::int64_t>(state[8]);
+    best_step_ = whole_number(state[5], -1);
+    held_step_ = whole_number(state[6], -1);
+    watch_.seen = whole_number(state[7], 0);
+    watch_.above = whole_number(state[8], 0);
     const auto losses = state.begin() + kScalars, ratios = losses + static_cast<std::ptrdiff_t>(kept);
     losses_.assign(losses, ratios);
     ratios_.assign(ratios, state.end());
@@ -205,8 +218,8 @@ void Verdict::restore_first_layout(const std::vector<double>& state) {
     watch_.best_median = best_mean_ = state[1];
     best_error_ = 0;
     best_step_ = -1;
-    watch_.seen = static_cast<std::int64_t>(state[3]);
-    watch_.above = static_cast<std::int64_t>(state[4]);
+    watch_.seen = whole_number(state[3], 0);
+    watch_.above = whole_number(state[4], 0);
     held_step_ = watch_.seen - 1;  // the start of a collapse before the checkpoint is unknown
     losses_.assign(state.begin() + kFirstScalars, state.end());
     ratios_.clear();

@@ -4,6 +4,7 @@
 #include "core/session/session.h"
 #include "tests/app/window/small_recipe.h"
 #include "tests/support/test_main.h"
+#include "widgets/figures/panels/panel_registry.h"
 
 #include <QFile>
 #include <QImage>
@@ -110,6 +111,34 @@ class ProgramTest : public QObject {
         QVERIFY(text.contains("120mm") && text.contains("80mm"));
         QVERIFY(text.contains("normscope-recipe"));
         QVERIFY(table.readAll().count('\n') > 3);
+    }
+
+    void theHelpListsEveryPanel() {
+        const Result r = run({"figure", "--help"});
+        QCOMPARE(r.code, 0);
+        const QString help = QString::fromUtf8(r.out).simplified();
+        QVERIFY(help.contains("growth (default), "));
+        QString grouped;
+        for (const widgets::PanelInfo& panel : widgets::panels()) {
+            const QString id = QString::fromStdString(panel.id);
+            QVERIFY2(help.contains(id + (panel.id == "growth" ? " (default)" : "")), panel.id.c_str());
+            if (panel.groups) grouped += (grouped.isEmpty() ? "" : ", ") + id;
+        }
+        QVERIFY2(help.contains("For " + grouped), qPrintable(help));
+    }
+
+    void noExportReplacesASession() {
+        const QByteArray before = contentsOf(session_);
+        for (const char* option : {"--out", "--csv", "--save-spec"}) {
+            const QString target =
+                folder_.filePath(option == QByteArray("--out") ? "target.svg" : "target.h5");
+            QVERIFY(QFile::copy(session_, target));
+            const Result r = run({"figure", session_, "--panel", "growth", option, target});
+            QCOMPARE(r.code, 2);
+            QVERIFY2(r.oneLine() && r.error.contains("is an HDF5 file and is not replaced"), r.error);
+            QCOMPARE(contentsOf(target), before);
+            QVERIFY(QFile::remove(target));
+        }
     }
 
     /// A theme given on the command line overrides that of the session.

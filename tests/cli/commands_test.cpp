@@ -245,6 +245,28 @@ class CommandsTest : public QObject {
                     upper[i] - lower[i] < 1e-12);
         }
     }
+
+    /// The help states what `every` and `steps` add, and a run does so.
+    void theHelpStatesAtWhichStepsAProbeIsMeasured() {
+        for (const char* command : {"probes", "train"}) {
+            const CliResult help = run_cli({command, "--help"});
+            QCOMPARE(help.code, 0);
+            QVERIFY2(help.out.contains("measured at step 0, at the last step, and in between"), command);
+        }
+        const auto stepsOf = [&](const char* probes) {
+            const QString out = path("cadence.h5");
+            const CliResult result = run_cli(QStringList{"train", "pre-ln", "--out", out, "--steps", "20",
+                                                         "--set", QString("probes=%1").arg(probes)} +
+                                             small_stack());
+            if (result.code != 0) qWarning("%s", qPrintable(result.error));
+            QList<qint64> steps;
+            for (const ProbeResult& sample : open_session(out.toStdString()).runs.at(0).probes.at("growth"))
+                steps << sample.step;
+            return steps;
+        };
+        QCOMPARE(stepsOf(R"([{"id":"growth","every":7}])"), (QList<qint64>{0, 7, 14, 19}));
+        QCOMPARE(stepsOf(R"([{"id":"growth","steps":"3:5,10"}])"), (QList<qint64>{0, 3, 4, 5, 10, 19}));
+    }
 };
 
 NORMSCOPE_TEST(CommandsTest)

@@ -136,6 +136,16 @@ class ImportExportTest : public QObject {
         const auto weights = read_named_arrays(path("a.h5").toStdString(), "/params");
         QCOMPARE(weights, load_checkpoint(path("first.h5").toStdString(), "a", 30).params);
 
+        // A step without a checkpoint is replayed, as by probe.
+        const QString seventh =
+            succeed({"export", path("first.h5") + "@7", "--out", path("own/seventh.safetensors")}).out;
+        QVERIFY2(
+            seventh.contains("replayed from step 0 to 7") && seventh.contains("seventh.safetensors: step 7,"),
+            qPrintable(seventh));
+        wrong_input({"export", path("first.h5") + "@31", "--out", path("own/late.safetensors")},
+                    "has no step 31");
+        wrong_input({"export", path("first.h5"), "--out", path("w.h5")}, "MODEL.safetensors");
+
         succeed(QStringList{"train", "post-ln", "--out", path("post.h5"), "--steps", "1"} + small_stack());
         const QString own = succeed({"export", path("post.h5"), "--out", path("post.safetensors")}).out;
         QVERIFY2(own.contains("under the names of normscope"), qPrintable(own));

@@ -44,7 +44,7 @@ class ResumeTest : public QObject {
             QVERIFY2(std::memcmp(one->data(), other->data(), one->size() * sizeof(double)) == 0, name);
         }
         const auto last = [](const QString& path, const Session& session) {
-            return load_checkpoint(path.toStdString(), session.runs[0].id, session.checkpoints.at(0).step);
+            return load_checkpoint(path.toStdString(), session.runs[0].id, session.checkpoints.back().step);
         };
         QCOMPARE(last(file, b).params, last(whole, a).params);
         for (const auto& [id, samples] : y.probes)
@@ -118,6 +118,70 @@ class ResumeTest : public QObject {
         QVERIFY(std::any_of(run.events.begin(), run.events.end(),
                             [](const RunEvent& e) { return e.kind == "resume"; }));
         compare(out, reference);
+    }
+
+    /// Of the checkpoints that a recipe asks for the newest are kept, as in the window, not the last one
+    /// alone.
+    void theCheckpointsOfTheRecipeAreKept() {
+        const auto stepsOf = [&](const QString& name, int steps, const QStringList& settings) {
+            const QString out = folder_.filePath(name);
+            const CliResult result =
+                run_cli(QStringList{"train", "pre-ln", "--out", out, "--steps", QString::number(steps),
+                                    "--set", "checkpoint.every=100"} +
+                        settings + small_stack());
+            if (result.code != 0) qWarning("%s", qPrintable(result.error));
+            QList<qint64> steps;
+            for (const EmbeddedCheckpoint& inside : open_session(out.toStdString()).checkpoints)
+                steps << inside.step;
+            return steps;
+        };
+        QCOMPARE(stepsOf("kept.h5", 500, {}), (QList<qint64>{100, 200, 300, 400, 500}));
+        const QList<qint64> more = stepsOf("more.h5", 1500, {"--set", "checkpoint.keep=12"});
+        QCOMPARE(more.size(), 13);  // the first one too
+        QCOMPARE(more.mid(1),
+                 (QList<qint64>{400, 500, 600, 700, 800, 900, 1000, 1100, 1200, 1300, 1400, 1500}));
+        const CliResult none =
+            run_cli(QStringList{"train", "pre-ln", "--steps", "20", "--out", folder_.filePath("none.h5")} +
+                    small_stack());
+        QCOMPARE(none.code, 0);
+        QCOMPARE(open_session(folder_.filePath("none.h5").toStdString()).checkpoints.size(), std::size_t{1});
+    }
+
+    void aFinishedRunPrintsItsResultAgain() {
+        const QString out = folder_.filePath("done.h5");
+        const QStringList arguments =
+            QStringList{"train", "pre-ln", "--steps", "20", "--out", out} + small_stack();
+        const CliResult first = run_cli(arguments), again = run_cli(arguments + QStringList{"--resume"});
+        QCOMPARE(first.code, 0);
+        QCOMPARE(again.code, 0);
+        const QStringList lines = first.out.trimmed().split('\n');
+        QVERIFY2(lines.back().contains("20 steps, last loss ") && !lines.back().contains("—"),
+                 qPrintable(lines.back()));
+        QCOMPARE(again.out.trimmed().split('\n').back(), lines.back());
+    }
+
+    /// The names of their checkpoints differ as theirs do.
+    void recordingsOfSimilarNamesDoNotShareCheckpoints() {
+        const QString reference = whole(), plain = folder_.filePath("twin"),
+                      other = folder_.filePath("twin.h5");
+        const auto process = start_cli(train(plain));
+        while (QDir(folder_.path()).entryList({"twin.ckpt.b*"}).isEmpty())
+            QVERIFY(!process->waitForFinished(2));
+        process->kill();
+        process->waitForFinished();
+        const auto newest = CheckpointPair(plain.toStdString()).newest();
+        QVERIFY(newest);
+        // Another run, stopped too: it has its own.
+        const auto second = start_cli(train(other, "5") + QStringList{"--set", "seed=7"});
+        while (CheckpointPair(other.toStdString()).paths().size() < 2) QVERIFY(!second->waitForFinished(2));
+        second->kill();
+        second->waitForFinished();
+        QVERIFY(*CheckpointPair(plain.toStdString()).newest() == *newest);
+        const CliResult resumed = run_cli(train(plain) + QStringList{"--resume"});
+        QVERIFY2(resumed.code == 0, qPrintable(resumed.error));
+        QVERIFY2(!resumed.out.contains("starting at step 0"), qPrintable(resumed.out));
+        compare(plain, reference);
+        QVERIFY(CheckpointPair(other.toStdString()).newest());
     }
 
     /// A key that differs is named with both values, and the file is left as it was.
@@ -233,9 +297,16 @@ class ResumeTest : public QObject {
         for (const char* option : {"--json", "--resume"}) {
             const CliResult other = run_cli(train(out) + QStringList{option});
             QCOMPARE(other.code, 2);
-            QVERIFY2(other.error.contains("live.h5: is being recorded by another process"),
-                     qPrintable(other.error));
+            QVERIFY2(other.error.contains("live.h5: is being written by process"), qPrintable(other.error));
         }
+        const CliResult gathered = run_cli({"gather", whole(), "--out", out});
+        QCOMPARE(gathered.code, 2);
+        QVERIFY2(gathered.error_lines().size() == 1 &&
+                     gathered.error.contains("live.h5: is being written by process"),
+                 qPrintable(gathered.error));
+        const CliResult probed = run_cli({"probe", "pre-ln", "--probes", "growth", "--out", out});
+        QCOMPARE(probed.code, 2);
+        QVERIFY2(probed.error.contains("live.h5: is being written by process"), qPrintable(probed.error));
         QVERIFY(run_cli({"info", out}).out.contains("\"  running"));
         process->terminate();
         QVERIFY(process->waitForFinished(60'000));

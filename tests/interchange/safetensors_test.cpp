@@ -3,8 +3,8 @@
 #include "core/interchange/safetensors.h"
 
 #include "core/base/error.h"
+#include "core/interchange/file_bytes.h"
 #include "core/interchange/float_bytes.h"
-#include "core/interchange/mapped_file.h"
 #include "core/session/named_arrays.h"
 #include "tests/interchange/sample_models.h"
 #include "tests/support/test_main.h"
@@ -13,6 +13,7 @@
 #include <QtTest>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 
 using namespace normscope;
@@ -75,7 +76,7 @@ class SafetensorsTest : public QObject {
         const float one = 0.1f;
         const std::vector<StoredTensor> tensors{stored("b", {2, 3}, numbers.data()), stored("a", {}, &one)};
         write_safetensors(path, tensors, {{"k", "a \"text\"\n"}});
-        const MappedFile file(path);
+        const FileBytes file(path);
         std::uint64_t length = 0;
         std::memcpy(&length, file.bytes().data(), sizeof length);
         QCOMPARE(length % 8, std::uint64_t{0});
@@ -85,6 +86,19 @@ class SafetensorsTest : public QObject {
         for (const StoredTensor& tensor : tensors)
             QCOMPARE(float_tensor(*parsed.find(tensor.name), path), tensor);
         QVERIFY(!parsed.find("c"));
+    }
+
+    /// Another program may truncate the file while its weights are decoded.
+    void aFileThatIsShortenedIsReadAsItWas() {
+        QTemporaryDir folder;
+        const std::string path = folder.filePath("m.safetensors").toStdString();
+        const std::vector<double> numbers(100'000, 0.5);
+        const StoredTensor tensor = stored("w", {100'000}, numbers.data());
+        write_safetensors(path, {tensor}, {});
+        const FileBytes file(path);
+        const Safetensors parsed = parse_safetensors(file.bytes(), path);
+        std::filesystem::resize_file(path, 0);
+        QCOMPARE(float_tensor(*parsed.find("w"), path), tensor);
     }
 
     void emptyTensorsMayShareAPlace() {
@@ -165,8 +179,8 @@ class SafetensorsTest : public QObject {
             QVERIFY_EXCEPTION_THROWN(parse_safetensors(file, "m"), InputError);
         }
         QVERIFY_EXCEPTION_THROWN(parse_safetensors({}, "m"), InputError);
-        QVERIFY_EXCEPTION_THROWN(MappedFile("/nowhere/m.safetensors"), InputError);
-        QVERIFY_EXCEPTION_THROWN(MappedFile("/"), InputError);
+        QVERIFY_EXCEPTION_THROWN(FileBytes("/nowhere/m.safetensors"), InputError);
+        QVERIFY_EXCEPTION_THROWN(FileBytes("/"), InputError);
     }
 
     void wholeNumbersAreNoWeights() {

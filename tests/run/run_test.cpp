@@ -5,6 +5,8 @@
 #include "tests/support/test_main.h"
 
 #include <QtTest>
+#include <chrono>
+#include <thread>
 
 using namespace normscope;
 using namespace normscope::test;
@@ -164,6 +166,37 @@ class RunTest : public QObject {
         QVERIFY_EXCEPTION_THROWN(run.interrupt("stop", "stop"), std::runtime_error);
         QVERIFY(run.ended());
         QCOMPARE(sink.all.outcome->state, RunState::Interrupted);
+    }
+
+    void checkpointsAreRarerWhereTheyTakeLong() {
+        QCOMPARE(checkpoint_interval(5s, 0s), Run::Clock::duration(5s));
+        QCOMPARE(checkpoint_interval(5s, 100ms), Run::Clock::duration(5s));
+        const auto slow = checkpoint_interval(5s, 1s);
+        const double share = 1.0 / (1.0 + std::chrono::duration<double>(slow).count());
+        QVERIFY2(share <= kCheckpointShare * 1.001 && share > 0.9 * kCheckpointShare,
+                 qPrintable(QString::number(share)));
+        QCOMPARE(checkpoint_interval(5s, 1h), Run::Clock::duration(kMostCheckpointInterval));
+        QCOMPARE(checkpoint_interval(10min, 0s), Run::Clock::duration(10min));
+    }
+
+    /// A disk on which a checkpoint takes longer than the interval: most of the time is training.
+    void aSlowDiskTakesAShareOfTheTime() {
+        struct SlowSink : MemorySink {
+            void save(const std::shared_ptr<const Checkpoint>& checkpoint) override {
+                std::this_thread::sleep_for(50ms);
+                MemorySink::save(checkpoint);
+            }
+        } sink;
+        const Recipe recipe = small_recipe(100'000);
+        Run run(small_experiment(recipe), {}, sink, 1ms);
+        run.begin();
+        ThreadPool pool(1);
+        const auto begin = Run::Clock::now();
+        while (Run::Clock::now() - begin < 1500ms) run.advance(pool);
+        const double elapsed = std::chrono::duration<double>(Run::Clock::now() - begin).count();
+        const auto most = static_cast<std::size_t>(1 + elapsed * kCheckpointShare / 0.05);
+        QVERIFY2(!sink.checkpoints.empty() && sink.checkpoints.size() <= most,
+                 qPrintable(QString("%1 in %2 s").arg(sink.checkpoints.size()).arg(elapsed)));
     }
 };
 

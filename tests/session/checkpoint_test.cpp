@@ -2,6 +2,7 @@
 #include "core/session/checkpoint.h"
 
 #include "core/base/error.h"
+#include "core/session/session.h"
 #include "tests/session/sample_run.h"
 #include "tests/support/test_main.h"
 
@@ -10,6 +11,7 @@
 
 #include <QTemporaryDir>
 #include <QtTest>
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -89,6 +91,76 @@ class TestCheckpoint : public QObject {
         pair.remove();
         QVERIFY(!pair.start() && !pair.newest());
         QVERIFY(!std::filesystem::exists(path("from.ckpt.start.h5")));
+    }
+
+    void recordingsOfAnyTwoNamesShareNone() {
+        std::vector<std::string> taken;
+        int step = 1;
+        for (const char* name :
+             {"x", "x.h5", "x.h5.h5", "x.", "x..h5", "x.hdf5", ".h5", "x.ckpt.a", "x.H5"}) {
+            CheckpointPair pair(path(name));
+            pair.save_start(noise(0));
+            pair.save(noise(step++));
+            pair.save(noise(step++));
+            for (const std::string& file : pair.files()) taken.push_back(file);
+        }
+        QCOMPARE(taken.size(), std::size_t{9 * 3});
+        std::sort(taken.begin(), taken.end());
+        QVERIFY(std::adjacent_find(taken.begin(), taken.end()) == taken.end());
+        QCOMPARE(CheckpointPair(path("x")).newest()->step, 2);
+        QCOMPARE(CheckpointPair(path("x.h5")).newest()->step, 4);
+        CheckpointPair(path("x.h5")).remove();
+        QCOMPARE(CheckpointPair(path("x")).newest()->step, 2);
+        QVERIFY(CheckpointPair(path("x")).start());
+    }
+
+    void earlierNamesAreResumed() {
+        const std::string file = path("plain");
+        CheckpointPair earlier(path("plain.h5"));  // as an earlier version named those of `plain`
+        earlier.save_start(noise(0));
+        earlier.save(noise(10));
+        earlier.save(noise(20));
+        std::ofstream(file) << "the recording";
+        CheckpointPair pair(file);
+        QCOMPARE(pair.newest()->step, 20);
+        QVERIFY(pair.start());
+        pair.save(noise(30));
+        QCOMPARE(pair.newest()->step, 30);
+        QVERIFY(std::filesystem::exists(path("plain.ckpt.a")));
+        pair.save(noise(5));  // a run that was reset
+        QCOMPARE(pair.newest()->step, 5);
+        pair.remove();
+        QVERIFY(pair.files().empty() && earlier.files().empty());
+    }
+
+    void anotherRunDoesNotTakeTheEarlierNames() {
+        CheckpointPair earlier(path("first.h5"));
+        earlier.save(noise(10));
+        std::ofstream(path("first")) << "the recording of an earlier version";
+        CheckpointPair(path("first.h5")).remove();  // as `train --out first.h5` begins
+        std::ofstream(path("first.h5")) << "the recording of the new run";
+        CheckpointPair(path("first.h5")).save(noise(3));
+        QCOMPARE(CheckpointPair(path("first")).newest()->step, 10);
+        QCOMPARE(CheckpointPair(path("first.h5")).newest()->step, 3);
+        CheckpointPair(path("first.h5")).remove();
+        QCOMPARE(CheckpointPair(path("first")).newest()->step, 10);
+    }
+
+    void aFileThatIsNoCheckpointIsKept() {
+        std::ofstream(path("own.ckpt.a.h5")) << "another file";
+        CheckpointPair pair(path("own.h5"));
+        const std::string line =
+            path("own.ckpt.a.h5") +
+            ": is the name of a checkpoint, but holds something else and is not replaced, allowed: another "
+            "name for the recording, or for this file";
+        QCOMPARE(sample::input_error([&] { pair.remove(); }), line);
+        QCOMPARE(sample::input_error([&] { pair.save(noise(1)); }), line);
+        QVERIFY(std::filesystem::exists(path("own.ckpt.a.h5")));
+        save_session(path("run.ckpt.b.h5"), std::vector{sample::run("a", 3)}, "");
+        CheckpointPair other(path("run.h5"));
+        other.save(noise(1));
+        QVERIFY(sample::input_error([&] { other.save(noise(2)); }).starts_with(path("run.ckpt.b.h5")));
+        QCOMPARE(open_session(path("run.ckpt.b.h5")).runs.size(), std::size_t{1});
     }
 
     /// A watcher of the folder would take a new checkpoint for that of a complete recording.

@@ -6,8 +6,11 @@
 #include "tests/session/sample_run.h"
 #include "tests/support/test_main.h"
 
+#include <malloc.h>
+
 #include <QTemporaryDir>
 #include <QtTest>
+#include <memory>
 
 using namespace normscope;
 using namespace normscope::hdf5;
@@ -156,6 +159,30 @@ class TestHdf5 : public QObject {
         const auto error = sample::input_error([&] { read_array<double>(opened.file, "x"); });
         QVERIFY2(error.ends_with("its values are not in the file") || error.ends_with("is impossibly large"),
                  error.c_str());
+    }
+
+    /// Lists are read while other threads allocate: how the memory of the process is filled is not changed.
+    void listsDoNotChangeHowMemoryIsFilled() {
+#ifdef __SANITIZE_ADDRESS__
+        QSKIP("the sanitizer's allocator has no such setting");
+#endif
+        const int code = sample::with_child(
+            [&] {
+                ::mallopt(M_PERTURB, 0x5a);  // freed memory is filled with it, new memory with its complement
+                {
+                    const hdf5::Handle file = hdf5::create_file(path("lists.h5"));
+                    for (const char* name : {"b", "a"}) hdf5::make_group(file, name);
+                    hdf5::write_attribute(file, "two", 2.0);
+                    hdf5::write_attribute(file, "one", 1.0);
+                    if (hdf5::children(file) != std::vector<std::string>{"b", "a"}) return 1;
+                    if (hdf5::attribute_names(file) != std::vector<std::string>{"one", "two"}) return 2;
+                }
+                const std::unique_ptr<unsigned char[]> memory(new unsigned char[1 << 16]);
+                const volatile unsigned char* byte = memory.get();
+                return byte[1 << 15] == 0xa5 ? 0 : 3;
+            },
+            [](int) {});
+        QCOMPARE(code, 0);
     }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// No save replaces a file that somebody writes, or that changed since it was read.
+// No save replaces a file that is being written, or that changed since it was read.
 #include "core/session/replaceable.h"
 
 #include "core/session/named_arrays.h"

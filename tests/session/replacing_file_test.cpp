@@ -5,10 +5,14 @@
 #include "tests/session/sample_run.h"
 #include "tests/support/test_main.h"
 
+#include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <QScopeGuard>
 #include <QTemporaryDir>
 #include <QtTest>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -75,18 +79,65 @@ class TestReplacingFile : public QObject {
         QCOMPARE(get(real), "new");
     }
 
+    /// Only those of dead processes of this host: those of another host may be in progress.
     void removesWhatKilledProcessesLeft() {
         QTemporaryDir folder;
         const fs::path target = folder.filePath("run.h5").toStdString();
-        int dead = 0;
-        sample::with_child([] { return 0; }, [&](int pid) { dead = pid; });
-        put(target.string() + ".saving-" + std::to_string(dead), "half");
-        put(target.string() + ".saving-1", "process 1 lives");
-        put(target.string() + ".saving-notes", "not ours");
+        const auto temporary = [&] {
+            for (const auto& entry : fs::directory_iterator(target.parent_path()))
+                if (entry.path() != target) return entry.path();
+            return fs::path();
+        };
+        int ends[2];
+        QCOMPARE(::pipe(ends), 0);
+        fs::path left;
+        const int code = sample::with_child(
+            [&] {
+                ReplacingFile place(target);
+                put(place.temporary(), "half");
+                [[maybe_unused]] const auto ready = ::write(ends[1], "1", 1);
+                ::pause();
+                return 0;
+            },
+            [&](int pid) {
+                const auto killed = qScopeGuard([&] { ::kill(pid, SIGKILL); });
+                char ready;
+                QCOMPARE(::read(ends[0], &ready, 1), ssize_t{1});
+                left = temporary();
+                remove_leftovers(target);
+                QVERIFY2(fs::exists(left), "its process lives");
+            });
+        QCOMPARE(code, -SIGKILL);
+        QCOMPARE(without_temporary_ending(left), target.string());
+        // The same process number on another host, in another boot of this one, and what is not ours.
+        const std::string name = left.string(), start = target.string() + ".saving-";
+        const std::string host = name.substr(start.size(), 8), boot = name.substr(start.size() + 9, 8),
+                          process = name.substr(start.size() + 17);
+        const std::string other = host == "00000000" ? "00000001" : "00000000";
+        const std::vector<std::string> kept{
+            start + other + "-" + boot + process,
+            start + host + "-" + (boot == other ? "ffffffff" : other) + process, start + "4194303",
+            start + "notes"};
+        for (const std::string& file : kept) put(file, "not ours");
         { ReplacingFile place(target); }
-        QVERIFY(!fs::exists(target.string() + ".saving-" + std::to_string(dead)));
-        QVERIFY(fs::exists(target.string() + ".saving-1"));
-        QVERIFY(fs::exists(target.string() + ".saving-notes"));
+        QVERIFY(!fs::exists(left));
+        for (const std::string& file : kept) QVERIFY2(fs::exists(file), file.c_str());
+        // Of an earlier boot, and not written to since.
+        fs::last_write_time(kept[1], fs::file_time_type::clock::now() - std::chrono::hours(24 * 3650));
+        remove_leftovers(target);
+        QVERIFY(!fs::exists(kept[1]) && fs::exists(kept[0]));
+    }
+
+    void twoOfOneProcessDoNotShareATemporary() {
+        QTemporaryDir folder;
+        const fs::path target = folder.filePath("run.h5").toStdString();
+        ReplacingFile first(target), second(target);
+        put(first.temporary(), "first");
+        put(second.temporary(), "second");
+        first.commit();
+        QCOMPARE(get(target), "first");
+        second.commit();
+        QCOMPARE(get(target), "second");
     }
 
     void saysWhyAPlaceCannotBeWritten() {

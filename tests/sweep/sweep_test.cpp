@@ -13,6 +13,8 @@
 #include "core/sweep/sweep_merge.h"
 #include "tests/support/test_main.h"
 
+#include <unistd.h>
+
 #include <QTemporaryDir>
 #include <QtTest>
 #include <atomic>
@@ -232,6 +234,28 @@ class SweepTest : public QObject {
         QCOMPARE(csv_of(path("rest")), whole());
         // Another folder that has it is enough.
         QVERIFY(merge_sweeps({path("whole"), folders[0]}, path("both")).missing.empty());
+    }
+
+    void aMergeThatFailsKeepsItsTarget() {
+        whole();
+        const std::string from = path("kept"), out = path("kept-merged");
+        fs::copy(path("whole"), from, fs::copy_options::recursive);
+        fs::copy(path("whole"), out, fs::copy_options::recursive);
+        const std::string recording = merge_sweeps({from}, out).results.rows.front().recording;
+        const auto bytes = [&] {
+            std::ifstream in(out + "/" + recording, std::ios::binary);
+            return std::string(std::istreambuf_iterator<char>(in), {});
+        };
+        // The target is a file of its own again, and its source can be neither linked nor copied.
+        fs::copy_file(out + "/" + recording, out + "/copy");
+        fs::rename(out + "/copy", out + "/" + recording);
+        fs::remove(from + "/" + recording);
+        fs::create_directory(from + "/" + recording);
+        const std::string before = bytes();
+        QVERIFY(!before.empty());
+        QVERIFY_THROWS_EXCEPTION(SystemError, merge_sweeps({from}, out));
+        QVERIFY(bytes() == before);
+        QCOMPARE(fs::exists(out + "/" + recording + ".linking-" + std::to_string(::getpid())), false);
     }
 
     /// A measured time survives the merge as it was written.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/spike.h"
 
+#include "core/base/error.h"
 #include "tests/support/test_main.h"
 
 #include <QtTest>
@@ -68,6 +69,12 @@ class SpikeTest : public QObject {
         QVERIFY(!detector.add(2, std::numeric_limits<double>::infinity()));
         QVERIFY(!detector.add(std::nan(""), 1));
         QCOMPARE(detector.state(), before);
+    }
+
+    void aStateOfAnotherKindIsRejected() {
+        for (const std::vector<double>& state :
+             {std::vector<double>{}, {0, 1}, std::vector<double>(103, 1.0), {0, std::nan(""), 1}})
+            QVERIFY_THROWS_EXCEPTION(InputError, SpikeDetector().restore(state));
     }
 
     void goesOnFromItsState() {

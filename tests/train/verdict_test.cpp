@@ -235,6 +235,29 @@ class VerdictTest : public QObject {
                                                  std::vector<double>(200, 1.0)})
             QVERIFY_THROWS_EXCEPTION(InputError, Verdict(kLnV, kUnigram, 0).restore(state));
     }
+
+    /// Steps and counts are stored as float64; those of a damaged file may have any value.
+    void numbersThatAreNoCountsAreRejected() {
+        Verdict trained(kLnV, kUnigram, 0);
+        for (int s = 0; s < 30; ++s) trained.add(s, 2.9, 1);
+        const std::vector<double> sound = trained.state();
+        Verdict(kLnV, kUnigram, 0).restore(sound);
+        const std::vector<double> first_layout{3.6, 2.4, 1e-6, 100, 0, 2.4};
+        Verdict(kLnV, kUnigram, 0).restore(first_layout);
+        for (const double bad :
+             {std::nan(""), double(INFINITY), -double(INFINITY), 1e300, -1e300, -2.0, 0.5}) {
+            for (const std::size_t place : {5, 6, 7, 8, 9}) {
+                std::vector<double> state = sound;
+                state[place] = bad;
+                QVERIFY_THROWS_EXCEPTION(InputError, Verdict(kLnV, kUnigram, 0).restore(state));
+            }
+            for (const std::size_t place : {3, 4}) {
+                std::vector<double> state = first_layout;
+                state[place] = bad;
+                QVERIFY_THROWS_EXCEPTION(InputError, Verdict(kLnV, kUnigram, 0).restore(state));
+            }
+        }
+    }
 };
 
 NORMSCOPE_TEST(VerdictTest)

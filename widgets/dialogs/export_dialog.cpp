@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/dialogs/export_dialog.h"
 
-#include "widgets/common/settings.h"
+#include "widgets/dialogs/save_dialog.h"
 #include "widgets/figures/save_bytes.h"
 
 #include <QCheckBox>
@@ -9,7 +9,6 @@
 #include <QDialogButtonBox>
 #include <QDir>
 #include <QDoubleSpinBox>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QFormLayout>
 #include <QHBoxLayout>
@@ -167,18 +166,21 @@ widgets::FigureSpec ExportDialog::specFor(const QString& path) const {
 }
 
 void ExportDialog::save() {
-    Settings settings;
     const QString ending = QLatin1String(kEndings[static_cast<std::size_t>(format_->currentIndex())]);
-    const QString proposal = QDir(settings.lastFolder()).filePath(figure_->panel + QLatin1Char('.') + ending);
+    const auto specOf = [](const QString& path) {
+        const QFileInfo file(path);
+        return file.dir().filePath(file.completeBaseName() + QStringLiteral(".json"));
+    };
     const QString path =
-        QFileDialog::getSaveFileName(this, tr("Export figure"), proposal, QStringLiteral("*.") + ending);
+        askWhereToSave(this, tr("Export figure"), figure_->panel + QLatin1Char('.') + ending, ending,
+                       QStringLiteral("*.") + ending, [&](const QString& figure) {
+                           return with_spec_->isChecked() ? QStringList{specOf(figure)} : QStringList();
+                       });
     if (path.isEmpty()) return;
-    settings.setLastFolder(QFileInfo(path).absolutePath());
     try {
         widgets::exportFigure(*figure_, options(), path);
         if (with_spec_->isChecked()) {
-            const QFileInfo file(path);
-            const QString json = file.dir().filePath(file.completeBaseName() + QStringLiteral(".json"));
+            const QString json = specOf(path);
             widgets::saveBytes(json, widgets::figureSpecToJson(specFor(json)));
         }
         accept();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of the files' thread that lists the folder of recordings.
 #include "app/lab/files/io_worker.h"
+#include "app/lab/files/trash.h"
 #include "core/base/error.h"
-#include "core/session/checkpoint.h"
 #include "core/session/describe.h"
+#include "core/session/replaceable.h"
 
 #include <QDir>
 #include <QElapsedTimer>
-#include <QFile>
 #include <QFileInfo>
 #include <algorithm>
 #include <cmath>
@@ -41,6 +41,7 @@ RecordingRow IoWorker::rowOf(const QFileInfo& file) {
     RecordingRow row;
     row.path = file.filePath();
     row.written = file.lastModified();
+    row.bytes = bytesOfRecording(row.path);
     row.last_loss = std::nan("");
     row.live = std::any_of(recordings_.begin(), recordings_.end(), [&](const auto& recording) {
         return QFileInfo(QString::fromStdString(recording.second->path())) == file;
@@ -48,8 +49,10 @@ RecordingRow IoWorker::rowOf(const QFileInfo& file) {
     if (row.live) return row;  // a file that is being written is not read
     const auto known = heads_.find(row.path);
     if (known != heads_.end() && known->second.first == file.size() &&
-        known->second.second.written == row.written)
+        known->second.second.written == row.written) {
+        known->second.second.bytes = row.bytes;  // its checkpoints change without it
         return known->second.second;
+    }
     try {
         const std::vector<RunHead> heads = heads_of(row.path.toStdString());
         if (heads.empty()) throw InputError(row.path.toStdString() + ": holds no run");
@@ -90,28 +93,14 @@ void IoWorker::readCurve(const QString& path) {
 }
 
 void IoWorker::trashRecording(const QString& path) {
-    QList<std::pair<QString, QString>> moved;
-    QStringList files{path};
-    for (const std::string& checkpoint : CheckpointPair(path.toStdString()).paths())
-        files << QString::fromStdString(checkpoint);
-    const QString start = path.chopped(3) + QStringLiteral(".ckpt.start.h5");
-    if (QFile::exists(start) && !files.contains(start)) files << start;
-    for (const QString& file : files) {
-        QString now;
-        if (QFile::moveToTrash(file, &now)) {
-            moved.append({now, file});
-        } else if (file == path) {
-            Q_EMIT problem(tr("%1: it cannot be moved to the trash").arg(path));
-            return;
-        }
-    }
-    Q_EMIT recordingTrashed(path, moved);
+    guarded([&] {
+        require_replaceable(path.toStdString(), std::nullopt);  // another window may be writing it
+        Q_EMIT recordingTrashed(path, moveToTrash(filesOfRecording(path)));
+    });
 }
 
 void IoWorker::untrash(const QList<std::pair<QString, QString>>& files) {
-    for (const auto& [now, before] : files)
-        if (now.isEmpty() || !QFile::rename(now, before))
-            Q_EMIT problem(tr("%1: it cannot be moved back from the trash").arg(before));
+    guarded([&] { restoreFromTrash(files); });
     listRecordings();
 }
 

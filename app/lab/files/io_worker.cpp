@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/files/io_worker.h"
 
-#include "app/lab/files/kept_recordings.h"
 #include "core/run/resume.h"
 #include "core/session/checkpoint.h"
 #include "core/session/describe.h"
@@ -9,7 +8,6 @@
 
 #include <QDateTime>
 #include <QDir>
-#include <QFile>
 #include <QFileInfo>
 #include <QTimer>
 
@@ -167,9 +165,8 @@ void IoWorker::readNext(const RestReplyPtr& reply) {
         this, [this, reply] { readNext(reply); }, Qt::QueuedConnection);
 }
 
-void IoWorker::findInterrupted(const QStringList& kept) {
+void IoWorker::findInterrupted() {
     QList<InterruptedRun> found;
-    std::vector<EndedRecording> ended;
     for (const QFileInfo& file :
          QDir(folder_).entryInfoList({QStringLiteral("*.h5")}, QDir::Files, QDir::Name)) {
         if (file.fileName().contains(QLatin1String(".ckpt."))) continue;
@@ -181,16 +178,9 @@ void IoWorker::findInterrupted(const QStringList& kept) {
                 head.outcome.state == RunState::Interrupted || head.outcome.state == RunState::Failed;
             if (unfinished && head.last_step >= 0)
                 found.append({file.filePath(), QString::fromStdString(head.name), head.last_step});
-            else if (head.outcome.state != RunState::Running && head.outcome.state != RunState::Paused &&
-                     !kept.contains(file.filePath()))
-                ended.push_back({file.filePath(), file.size(), file.lastModified()});
         } catch (const std::exception&) {
             // Not a recording that can be offered: opening it reports the reason.
         }
-    }
-    for (const QString& path : recordingsToDrop(std::move(ended), QDateTime::currentDateTime())) {
-        guarded([&] { CheckpointPair(path.toStdString()).remove(); });
-        QFile::remove(path);
     }
     Q_EMIT interruptedFound(found);
 }

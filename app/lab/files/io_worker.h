@@ -36,6 +36,7 @@ struct InterruptedRun {
 struct RecordingRow {
     QString path, name;  ///< `name`: of its run; empty where it is damaged, or written right now
     QDateTime written;
+    qint64 bytes = 0;  ///< on the disk, its live checkpoints included
     Outcome outcome;
     qint64 last_step = -1;
     double last_loss = 0;  ///< nat, NaN where there is none
@@ -147,15 +148,16 @@ class IoWorker : public QObject {
     void openSession(quint64 token, const QString& path, const normscope::app::FirstReading& first);
     /// Answered when all are read; what else is requested comes between two runs.
     void readRest(const normscope::app::RestRequestPtr& request);
-    /// `kept`: recordings that are not dropped.
-    void findInterrupted(const QStringList& kept = {});
+    /// Nothing is changed: files are removed only on request.
+    void findInterrupted();
     /// The files of the folder, the newest first; of each that changed since the last list its head is read.
     /// Answered by and by: what is to be recorded comes between.
     void listRecordings();
     void readCurve(const QString& path);
-    /// Moves a recording and its checkpoints to the system's trash.
+    /// Moves a recording and its checkpoints to the system's trash; none that is being written, by this
+    /// window or another.
     void trashRecording(const QString& path);
-    /// Moves files back: where they are and where they were.
+    /// Moves files back: where they are and where they were. Their entries in the trash are removed.
     void untrash(const QList<std::pair<QString, QString>>& files);
     /// Writes a window's state. False where it cannot be written, which is reported once.
     bool keepWindow(const normscope::app::KeepRequest& request);
