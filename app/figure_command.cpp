@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/figure_command.h"
 
+#include "app/cli/pages/options_table.h"
 #include "core/base/error.h"
 #include "core/session/session.h"
 #include "widgets/figures/csv.h"
 #include "widgets/figures/figure_spec.h"
+#include "widgets/figures/panels/panel_registry.h"
 #include "widgets/figures/save_bytes.h"
 
 #include <CLI/CLI.hpp>
@@ -14,6 +16,7 @@
 #include <QFileInfo>
 #include <algorithm>
 #include <iostream>
+#include <memory>
 #include <optional>
 
 namespace normscope::app {
@@ -199,11 +202,17 @@ void draw(const Arguments& given) {
     if (!given.save_spec.empty()) saveSpec(spec, given.save_spec);
 }
 
+/// "growth, gradients, …": all panels, or those that draw groups.
+std::string panelIds(bool groups_only) {
+    std::string ids;
+    for (const widgets::PanelInfo& panel : widgets::panels())
+        if (!groups_only || panel.groups) ids += (ids.empty() ? "" : ", ") + panel.id;
+    return ids;
+}
+
 void addOptions(CLI::App& app, Arguments& given) {
     app.add_option("sessions", given.sessions, "Sessions or recordings; several are drawn together");
-    app.add_option("--panel", given.panel,
-                   "growth (default), gradients, jacobian, training, null_space, theta, attention, tokens, "
-                   "spectra, mismatch, residual, updates");
+    app.add_option("--panel", given.panel, panelIds(false) + "; default growth");
     app.add_option("--out", given.out, "The file to write: .svg, .pdf or .png");
     app.add_option("--csv", given.csv, "Also, or only, the values shown");
     app.add_option("--spec", given.spec,
@@ -213,8 +222,8 @@ void addOptions(CLI::App& app, Arguments& given) {
     app.add_option(
         "--group-by", given.group_by,
         "A median and a band for each group of runs: seed (recipes equal but for the seed), scheme, "
-        "or a recipe's key such as optimizer.lr. For growth, gradients, training, tokens, mismatch, "
-        "residual and updates");
+        "or a recipe's key such as optimizer.lr. For " +
+            panelIds(true));
     app.add_option("--band", given.band,
                    "About the median of a group: minmax (default), iqr (quartiles), se (standard error of "
                    "the values, of their logarithms on a log axis) or none");
@@ -237,21 +246,31 @@ void addOptions(CLI::App& app, Arguments& given) {
     app.add_option("--dpi", given.dpi, "PNG only");
 }
 
+std::unique_ptr<CLI::App> commandLine(Arguments& given) {
+    auto app =
+        std::make_unique<CLI::App>("One figure of recorded runs, without a window", "normscope figure");
+    addOptions(*app, given);
+    return app;
+}
+
 }  // namespace
+
+std::string figureOptions() {
+    Arguments none;
+    return options_table(*commandLine(none));
+}
 
 int runFigureCommand(int argc, char** argv) {
     Arguments given;
-    CLI::App app{"One figure of recorded runs, without a window"};
-    app.name("normscope figure");
-    addOptions(app, given);
+    const auto app = commandLine(given);
     try {
-        app.parse(argc, argv);
+        app->parse(argc, argv);
         if (given.out.empty() && given.csv.empty() && given.save_spec.empty())
             throw InputError("--out", "is missing", "--out FILE, --csv FILE or --save-spec FILE");
         draw(given);
         return 0;
     } catch (const CLI::CallForHelp&) {
-        std::cout << app.help();
+        std::cout << app->help();
         return 0;
     } catch (const CLI::ParseError& error) {
         std::string line = error.what();
