@@ -97,6 +97,40 @@ def check_index(site):
         require(path in listed, f"{path.relative_to(site)}: is in no list of pages")
 
 
+# --- the sources ---------------------------------------------------------------------------------------------------------
+FOLDERS = "app|core|docs|packaging|resources|tests|widgets"
+
+
+def check_paths(folder, files):
+    """A code span that names a file or a folder of the tree names one that exists; the ending may be absent."""
+    for path in files:
+        text = re.sub(r"^(```|~~~).*?^\1[ \t]*$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+        for span in re.findall(r"`((?:%s)/[\w./*-]+)`" % FOLDERS, text):
+            exists = any(ROOT.glob(span.rstrip("/"))) or any(ROOT.glob(span + ".*"))
+            new = re.search(r"NAME|SUBJECT|/ID\b", span) or span.startswith("docs/reference")
+            require(exists or new, f"{path.relative_to(folder)}: {span} does not exist")
+
+
+def check_diffs(folder, files):
+    """The lines that a diff keeps or removes are in the file, one after the other; a new file does not exist yet."""
+    for path in files:
+        name = path.relative_to(folder)
+        for block in re.findall(r"^```diff\n(.*?)^```", path.read_text(encoding="utf-8"), flags=re.M | re.S):
+            for part in re.split(r"^diff --git .*\n", block, flags=re.M)[1:]:
+                before = re.search(r"^--- (\S+)", part, flags=re.M)[1]
+                if before == "/dev/null":
+                    after = re.search(r"^\+\+\+ (\S+)", part, flags=re.M)[1]
+                    require(not (ROOT / after).exists(), f"{name}: {after} exists already")
+                    continue
+                if not (ROOT / before).exists():
+                    problems.append(f"{name}: {before} does not exist")
+                    continue
+                source = (ROOT / before).read_text(encoding="utf-8")
+                for hunk in re.split(r"^@@.*\n", part, flags=re.M)[1:]:
+                    kept = "".join(line[1:] for line in hunk.splitlines(True) if line[:1] in (" ", "-"))
+                    require(kept in source, f"{name}: the diff of {before} does not fit it any more:\n{kept}")
+
+
 # --- what the program has -----------------------------------------------------------------------------------------------
 def keys_of(value, path=""):
     if isinstance(value, dict):
@@ -194,6 +228,10 @@ def check_resources(site):
     for source in (ROOT / "core/claims").glob("*.cpp"):
         ids |= set(re.findall(r'\{"([ENGBK]\d\d)"', source.read_text(encoding="utf-8")))
     require_all(ids, page(site, "claims"), "claims", 100)
+    guide = (site / "guide/claims.md").read_text(encoding="utf-8")
+    require(f"each of {len(ids)} statements" in guide, f"guide/claims.md: the program has {len(ids)} statements")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    require(len(readme.splitlines()) <= 150, "README.md: has more than 150 lines")
 
 
 def check_session(site):
@@ -255,7 +293,10 @@ def main():
         pages = sorted(site.rglob("*.md"))
         check_links(site, pages)
         check_index(site)
+        check_paths(site, [p for p in pages if "reference" not in p.parts])
+        check_diffs(site, pages)
     check_links(ROOT, top_level())
+    check_paths(ROOT, top_level())
     for problem in problems:
         print(problem)
     print(f"{len(pages)} pages, {len(problems)} problems")
