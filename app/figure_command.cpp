@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/figure_command.h"
 
+#include "app/cli/pages/options_table.h"
 #include "core/base/error.h"
 #include "core/session/session.h"
 #include "widgets/figures/csv.h"
@@ -15,6 +16,7 @@
 #include <QFileInfo>
 #include <algorithm>
 #include <iostream>
+#include <memory>
 #include <optional>
 
 namespace normscope::app {
@@ -248,21 +250,31 @@ void addOptions(CLI::App& app, Arguments& given) {
     app.add_option("--dpi", given.dpi, "PNG only");
 }
 
+std::unique_ptr<CLI::App> commandLine(Arguments& given) {
+    auto app =
+        std::make_unique<CLI::App>("One figure of recorded runs, without a window", "normscope figure");
+    addOptions(*app, given);
+    return app;
+}
+
 }  // namespace
+
+std::string figureOptions() {
+    Arguments none;
+    return options_table(*commandLine(none));
+}
 
 int runFigureCommand(int argc, char** argv) {
     Arguments given;
-    CLI::App app{"One figure of recorded runs, without a window"};
-    app.name("normscope figure");
-    addOptions(app, given);
+    const auto app = commandLine(given);
     try {
-        app.parse(argc, argv);
+        app->parse(argc, argv);
         if (given.out.empty() && given.csv.empty() && given.save_spec.empty())
             throw InputError("--out", "is missing", "--out FILE, --csv FILE or --save-spec FILE");
         draw(given);
         return 0;
     } catch (const CLI::CallForHelp&) {
-        std::cout << app.help();
+        std::cout << app->help();
         return 0;
     } catch (const CLI::ParseError& error) {
         std::string line = error.what();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/bench/bench_ui.h"
 #include "app/bench/measured_application.h"
+#include "app/docs_command.h"
 #include "app/figure_command.h"
 #include "app/preflight_command.h"
 #include "app/screenshot.h"
@@ -157,6 +158,7 @@ int main(int argc, char** argv) {
     cli.add_option("--story-step", story_step, "For --screenshot: of the story, from 1")
         ->check(CLI::PositiveNumber);
     cli.add_flag("--present", present, "For --screenshot: in presentation mode");
+    if (argc > 1 && std::strcmp(argv[1], "docs") == 0) return runDocsCommand(argc - 1, argv + 1, cli);
     ScreenshotOrder order;
     try {
         cli.parse(argc, argv);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/preflight_command.h"
 
+#include "app/cli/pages/options_table.h"
 #include "core/backend/cpu/default_threads.h"
 #include "core/base/error.h"
 #include "core/preflight/preflight.h"
@@ -14,6 +15,7 @@
 #include <QString>
 #include <algorithm>
 #include <iostream>
+#include <memory>
 #include <new>
 
 namespace normscope::app {
@@ -37,6 +39,19 @@ void write(const Arguments& given) {
     std::cout << given.out << ": pre-flight of " << result.run.name << ", seed " << result.run.seed << '\n';
 }
 
+std::unique_ptr<CLI::App> commandLine(Arguments& given) {
+    auto app = std::make_unique<CLI::App>(
+        "What theory and one measurement at step 0 give for a stack: a page, no training",
+        "normscope preflight");
+    app->add_option("recipe", given.recipe, "A recipe or a preset's name")->capture_default_str();
+    app->add_option("--set", given.settings, "KEY=VALUE of the recipe, e.g. stack.depth=24")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app->add_option("--out", given.out, "The file to write: .pdf or .html")->required();
+    app->add_option("--threads", given.threads, "0 = all cores")->check(CLI::Range(0, 1024));
+    return app;
+}
+
 int complain(std::string line, int code) {
     std::replace(line.begin(), line.end(), '\n', ' ');
     std::cerr << "normscope preflight: " << line << '\n';
@@ -45,22 +60,20 @@ int complain(std::string line, int code) {
 
 }  // namespace
 
+std::string preflightOptions() {
+    Arguments none;
+    return options_table(*commandLine(none));
+}
+
 int runPreflightCommand(int argc, char** argv) {
     Arguments given;
-    CLI::App app{"What theory and one measurement at step 0 give for a stack: a page, no training"};
-    app.name("normscope preflight");
-    app.add_option("recipe", given.recipe, "A recipe or a preset's name")->capture_default_str();
-    app.add_option("--set", given.settings, "KEY=VALUE of the recipe, e.g. stack.depth=24")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.add_option("--out", given.out, "The file to write: .pdf or .html")->required();
-    app.add_option("--threads", given.threads, "0 = all cores")->check(CLI::Range(0, 1024));
+    const auto app = commandLine(given);
     try {
-        app.parse(argc, argv);
+        app->parse(argc, argv);
         write(given);
         return 0;
     } catch (const CLI::CallForHelp&) {
-        std::cout << app.help();
+        std::cout << app->help();
         return 0;
     } catch (const CLI::ParseError& error) {
         return complain(error.what(), 2);

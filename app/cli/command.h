@@ -33,6 +33,7 @@ void add_export(CLI::App& program, Task& task);
 void add_remedies(CLI::App& program, Task& task);
 void add_check(CLI::App& program, Task& task);
 void add_gallery(CLI::App& program, Task& task);
+void add_docs(CLI::App& program, Task& task);
 
 /// --threads N, 0 = all cores.
 void add_threads_option(CLI::App& command, int& threads);

@@ -2,17 +2,15 @@
 #include "core/preflight/preflight.h"
 
 #include "app/cli/preflight.h"
+#include "app/cli/window_program.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/preflight/report_ending.h"
 
 #include <nlohmann/json.hpp>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -87,35 +85,12 @@ void print(const Preflight& preflight) {
     }
 }
 
-/// The window's program, in the folder of this one or in the one above.
-std::filesystem::path window_program() {
-    std::error_code none;
-    const auto folder = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
-    for (const auto& place : {folder / "normscope", folder.parent_path() / "normscope"})
-        if (std::filesystem::is_regular_file(place, none) && access(place.c_str(), X_OK) == 0) return place;
-    throw SystemError("preflight: --out needs the program normscope, and it is neither in " +
-                      folder.string() + " nor in the folder above");
-}
-
 /// A report has figures, which the window's program draws; it checks the ending first of all.
 int write_report(const PreflightOptions& options) {
-    const std::string program = window_program().string(), threads = std::to_string(options.threads);
-    std::vector<std::string> words{program,     "preflight", options.recipe, "--out",
-                                   options.out, "--threads", threads};
+    std::vector<std::string> words{"preflight", options.recipe, "--out",
+                                   options.out, "--threads",    std::to_string(options.threads)};
     for (const std::string& setting : options.settings) words.insert(words.end(), {"--set", setting});
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    std::cout.flush();
-    pid_t child = 0;
-    const int problem = posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments.data(), environ);
-    if (problem != 0) throw SystemError(program + ": cannot be started: " + std::strerror(problem));
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) throw SystemError(program + ": cannot be waited for: " + std::strerror(errno));
-    if (!WIFEXITED(status))
-        throw SystemError(program + ": ended by signal " + std::to_string(WTERMSIG(status)));
-    return WEXITSTATUS(status);
+    return run_window_program("preflight: --out", words);
 }
 
 int preflight_command(const PreflightOptions& options) {

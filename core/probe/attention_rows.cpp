@@ -132,6 +132,8 @@ ProbeInfo attention_probe() {
     return {
         "attention",
         "Attention",
+        "−Σ p ln p ÷ ln(entries); p of the first token; max |q·k|/(τ√d_h); max ‖(AV)_i‖ ÷ max ‖V_j‖",
+        "[E] Lemma 3.2; Zhai et al. 2023 (entropy), Xiao et al. 2023 (sinks)",
         ProbeNeeds::Forward,
         ProbeCost::Cheap,
         operations,

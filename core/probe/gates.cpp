@@ -69,6 +69,8 @@ double operations(const ProbeShape& s) {
 ProbeInfo gates_probe() {
     return {"gates",
             "Gates",
+            "α, act(α), 1 − act(α)",
+            "[G] §3.1, Figure 3",
             ProbeNeeds::Nothing,
             ProbeCost::Cheap,
             operations,

@@ -78,6 +78,8 @@ double operations(const ProbeShape& s) {
 ProbeInfo gradients_probe() {
     return {"gradients",
             "Gradients by depth",
+            "‖∂L/∂h_k‖_F over the batch; scaled: ‖h_k‖_F·‖∂L/∂h_k‖_F",
+            "[E] Theorems 5.4 and 5.5; [G] §5.3",
             ProbeNeeds::Backward,
             ProbeCost::Cheap,
             operations,

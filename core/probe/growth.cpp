@@ -169,6 +169,9 @@ ProbeInfo growth_probe() {
     constexpr unsigned bound = kMayBeNan | kWhole;  // each is of all sub-layers before it
     return {"growth",
             "Growth",
+            "mean |x|, variance and RMS of h_k over batch, tokens and channels, with the bounds R_k/√(nd) "
+            "and R_k²/(nd − 1)",
+            "[K] §3 and Theorems 3 and 4, [E] Definition 3.1, [G] eq. 16",
             ProbeNeeds::Forward,
             ProbeCost::Cheap,
             operations,

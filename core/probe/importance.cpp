@@ -80,6 +80,8 @@ ProbeInfo importance_probe() {
     constexpr unsigned flags = kAveraged | kMayBeNan;
     return {"importance",
             "Layer importance",
+            "L with branches set to zero − L",
+            "[G] Figure 7",
             ProbeNeeds::Forward,
             ProbeCost::Expensive,
             operations,

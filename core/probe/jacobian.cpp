@@ -158,6 +158,8 @@ ProbeInfo jacobian_probe() {
     return {
         "jacobian",
         "Jacobian spectra",
+        "σ_i of ∂(token out)/∂(token in); ‖J − a·I‖₂; null directions counted from the structure",
+        "[N] §3 to §6 and Theorem 4.6",
         ProbeNeeds::Tangents,
         ProbeCost::Expensive,
         operations,

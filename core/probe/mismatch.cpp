@@ -144,6 +144,8 @@ ProbeInfo mismatch_probe() {
     constexpr unsigned flags = kAveraged | kMayBeNan;
     return {"mismatch",
             "Low-precision mismatch",
+            "‖y_low − y_32‖_F/‖y_32‖_F of one forward pass in an emulated format and one in float32",
+            "[B]",
             ProbeNeeds::Forward,
             ProbeCost::Medium,
             operations,

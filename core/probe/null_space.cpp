@@ -201,6 +201,8 @@ ProbeInfo null_space_probe() {
     const std::vector<Axis> sites{axis::site};
     return {"null_space",
             "Norm sites",
+            "1/σ_ε; the share of a vector's energy in ker J of the norm; ε/(σ² + ε)",
+            "[N] Theorem 2.2, [E] Lemma A.1; [B] (ρ_LN)",
             ProbeNeeds::Backward,
             ProbeCost::Medium,
             operations,

@@ -99,6 +99,8 @@ ProbeInfo paths_probe() {
     const std::vector<Axis> layers{axis::layer};
     return {"paths",
             "Paths",
+            "Π(I + J_k) = I + Σ J_k + R",
+            "[E] Theorem 5.4",
             ProbeNeeds::Tangents,
             ProbeCost::Expensive,
             operations,

@@ -123,6 +123,9 @@ ProbeInfo residual_probe() {
     constexpr unsigned flags = kAveraged | kMayBeNan;
     return {"residual",
             "Branch and stream",
+            "‖Δt·b·y‖/‖x‖ and cos(Δt·b·y, x) a token; ‖g_k‖/‖g_(k+1)‖ = grad_norm·grad_shortcut·grad_branch, "
+            "exactly",
+            "[K] eq. 8; [B] Theorem 2",
             ProbeNeeds::Backward,
             ProbeCost::Cheap,
             operations,

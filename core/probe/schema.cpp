@@ -46,7 +46,9 @@ void for_each_array(const ProbeInfo& probe, const Each& each) {
     }
 }
 
-const char* word_of(ProbeNeeds needs) {
+}  // namespace
+
+const char* needs_text(ProbeNeeds needs) {
     switch (needs) {
         case ProbeNeeds::Nothing:
             return "the parameters alone";
@@ -62,7 +64,7 @@ const char* word_of(ProbeNeeds needs) {
     return "";
 }
 
-const char* word_of(ProbeCost cost) {
+const char* cost_word(ProbeCost cost) {
     switch (cost) {
         case ProbeCost::Cheap:
             return "cheap";
@@ -73,8 +75,6 @@ const char* word_of(ProbeCost cost) {
     }
     return "";
 }
-
-}  // namespace
 
 std::vector<std::string> shape_problems(const ProbeInfo& probe, const ProbeResult& result,
                                         const StackSizes& sizes) {
@@ -119,9 +119,10 @@ const ArrayInfo* find_array(const ProbeInfo& probe, const std::string& name) {
 }
 
 std::vector<std::string> describe_probe(const ProbeInfo& probe) {
-    std::vector<std::string> lines{std::string(probe.id) + ": " + probe.title + "; needs " +
-                                   word_of(probe.needs) + "; " + word_of(probe.cost) +
-                                   (probe.by_default ? "" : ", measured only where a recipe names it")};
+    std::vector<std::string> lines{
+        std::string(probe.id) + ": " + probe.title + "; needs " + needs_text(probe.needs) + "; " +
+            cost_word(probe.cost) + (probe.by_default ? "" : ", measured only where a recipe names it"),
+        std::string("  formula: ") + probe.formula, std::string("  source: ") + probe.source};
     for (const ArrayInfo& info : probe.arrays) {
         std::string axes = "sample";
         for (const Axis& axis : info.axes) axes += std::string(", ") + axis.name;

@@ -168,6 +168,8 @@ ProbeInfo shift_probe() {
     const std::vector<Axis> states{axis::hidden_state};
     return {"shift",
             "Distribution shift",
+            "variance of an entry over sequences; exact W₂ between the batch and a perturbed batch",
+            "[K] Theorems 5 and 6",
             ProbeNeeds::Forward,
             ProbeCost::Expensive,
             operations,

@@ -205,6 +205,8 @@ ProbeInfo tokens_probe() {
     constexpr unsigned flags = kAveraged | kMayBeNan;
     return {"tokens",
             "Tokens",
+            "(‖Σx̂‖² − n)/(n(n − 1)); exp of the entropy of σ_i/Σσ; max |x| ÷ median |x|",
+            "Roy and Vetterli 2007 (effective rank); the others ours",
             ProbeNeeds::Forward,
             ProbeCost::Medium,
             operations,

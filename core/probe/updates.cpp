@@ -34,6 +34,8 @@ ProbeInfo updates_probe() {
     return {
         "updates",
         "Updates",
+        "‖Δθ‖₂/‖θ‖₂ of a group of tensors, θ the weights before the update",
+        "measured; no paper's bound",
         ProbeNeeds::Update,
         ProbeCost::Expensive,
         operations,

@@ -96,6 +96,8 @@ ProbeInfo weights_probe() {
     const std::vector<Axis> each{axis::layer, matrix};
     return {"weights",
             "Weight norms",
+            "‖W‖_F, ‖W‖₂, ‖W‖_F²/‖W‖₂²",
+            "[G] Figure 6; [E] §6",
             ProbeNeeds::Nothing,
             ProbeCost::Medium,
             operations,

@@ -45,7 +45,7 @@ QStringList sourcesWithTexts() {
     QStringList found;
     const QDir root(NORMSCOPE_SOURCE_DIR);
     for (const char* folder :
-         {"widgets/panels", "widgets/stack", "app", "core/findings", "core/train", "core/stack"}) {
+         {"widgets", "app", "core/findings", "core/train", "core/stack", "core/recipe", "core/probe"}) {
         QDirIterator files(root.filePath(folder), {"*.cpp"}, QDir::Files, QDirIterator::Subdirectories);
         while (files.hasNext()) found << root.relativeFilePath(files.next());
     }
@@ -70,6 +70,16 @@ QStringList sentences(const QString& text) {
     return plain(text).split(QRegularExpression("(?<=[.?])\\s+"), Qt::SkipEmptyParts);
 }
 
+/// README and the pages of docs/.
+QStringList pages() {
+    QStringList found{"README.md"};
+    const QDir root(NORMSCOPE_SOURCE_DIR);
+    QDirIterator files(root.filePath("docs"), {"*.md"}, QDir::Files, QDirIterator::Subdirectories);
+    while (files.hasNext()) found << root.relativeFilePath(files.next());
+    found.removeIf([](const QString& page) { return page.startsWith("docs/reference/"); });  // generated
+    return found;
+}
+
 }  // namespace
 
 class FactsTest : public QObject {
@@ -91,8 +101,8 @@ class FactsTest : public QObject {
         }
     }
 
-    /// Statements of help, findings, verdicts, warnings and README about the outcome of training are in the
-    /// list too.
+    /// Statements of help, findings, verdicts, warnings, README and docs/ about the outcome of training are
+    /// in the list too.
     void helpStatesNothingElse() {
         json all = facts();
         for (const json& other : facts("no_statements"))
@@ -112,14 +122,21 @@ class FactsTest : public QObject {
                         missing << path + ": " + sentence;
                 }
         QVERIFY2(read > 200, qPrintable(QString::number(read)));
-        QFile readme(QString(NORMSCOPE_SOURCE_DIR) + "/README.md");
-        QVERIFY(readme.open(QIODevice::ReadOnly));
-        QString prose = QString::fromUtf8(readme.readAll());
-        prose.remove(
-            QRegularExpression("^    .*$", QRegularExpression::MultilineOption));  // commands and the tree
-        prose.remove(QRegularExpression("^## .*$", QRegularExpression::MultilineOption));
-        for (const QString& sentence : sentences(prose))
-            if (sentence.contains(states) && !listed(all, sentence)) missing << "README.md: " + sentence;
+        const QStringList prose = pages();
+        QVERIFY2(prose.size() > 20, qPrintable(prose.join(' ')));
+        for (const QString& page : prose) {
+            QFile file(QString(NORMSCOPE_SOURCE_DIR) + '/' + page);
+            QVERIFY(file.open(QIODevice::ReadOnly));
+            QString text = QString::fromUtf8(file.readAll());
+            // Commands, the tree and headings; a fenced block is a diff.
+            text.remove(QRegularExpression(
+                "^```.*?^```$",
+                QRegularExpression::MultilineOption | QRegularExpression::DotMatchesEverythingOption));
+            text.remove(QRegularExpression("^    .*$", QRegularExpression::MultilineOption));
+            text.remove(QRegularExpression("^## .*$", QRegularExpression::MultilineOption));
+            for (const QString& sentence : sentences(text))
+                if (sentence.contains(states) && !listed(all, sentence)) missing << page + ": " + sentence;
+        }
         QVERIFY2(missing.isEmpty(), qPrintable(missing.join('\n')));
     }
 

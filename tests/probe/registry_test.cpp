@@ -63,7 +63,7 @@ double nothing(const ProbeShape&) {
     return 0;
 }
 ProbeInfo greedy_probe(ProbeNeeds needs) {
-    return {"greedy", "Greedy", needs, ProbeCost::Cheap, nothing, greedy<float>, greedy<double>, {}};
+    return {"greedy", "Greedy", "", "", needs, ProbeCost::Cheap, nothing, greedy<float>, greedy<double>, {}};
 }
 
 }  // namespace
@@ -210,9 +210,11 @@ class RegistryTest : public QObject {
                 QVERIFY2(std::strlen(info.meaning) > 0, info.name);
             }
             const auto lines = describe_probe(probe);
-            QCOMPARE(lines.size(), 2 + probe.arrays.size() + probe.labels.size());  // title, selection
+            // Title, formula, source, selection.
+            QCOMPARE(lines.size(), 4 + probe.arrays.size() + probe.labels.size());
+            QVERIFY2(std::strlen(probe.formula) > 0 && std::strlen(probe.source) > 0, probe.id);
         }
-        QCOMPARE(describe_probe(*find_probe("updates")).at(1),
+        QCOMPARE(describe_probe(*find_probe("updates")).at(3),
                  "  update_ratio [sample, group]: ‖Δθ‖/‖θ‖ of a group of tensors in this step's update; NaN "
                  "where not defined");
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/knobs/knob_panel.h"
 
+#include "core/recipe/key_help.h"
 #include "widgets/figures/knobs/recipe_keys.h"
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/diff_list.h"
@@ -206,7 +207,7 @@ KnobPanel::Row KnobPanel::makeRow(const KnobSpec& spec) {
     row.widget->setObjectName(key);
     const bool restarts = recipeDomains().value(key).restarts;
     row.widget->setRestarts(restarts);
-    row.widget->setToolTip(translated(spec.tip) +
+    row.widget->setToolTip(translated(key_help(spec.key)) +
                            (restarts ? u'\n' + tr("A change starts a new run.") : QString()));
     connect(row.widget, &KnobRow::runValueCommitted, this,
             [this, key](int run, const QVariant& from, const QVariant& to) {
@@ -227,7 +228,7 @@ KnobPanel::Row KnobPanel::makeNumber(const KnobSpec& spec) {
         Q_EMIT keyCommitted(key, inTypeOf(key, old_value), inTypeOf(key, new_value));
     });
     knob->slider()->setToolTip(
-        translated(spec.tip) + u'\n' +
+        translated(key_help(spec.key)) + u'\n' +
         tr("Shift+drag marks a range for a sweep. Shift while dragging: no snapping."));
     connect(knob, &Knob::rangeMarked, this,
             [this, key](double low, double high) { Q_EMIT rangeMarked(key, low, high); });

@@ -129,6 +129,9 @@ ProbeInfo spectra_probe() {
     constexpr unsigned flags = kAveraged | kMayBeNan, whole = flags | kNeedsAll;
     return {"spectra",
             "Spectra of whole sequences",
+            "σ_i of the Jacobian over all tokens of a sequence; ‖J‖_F²/‖J‖₂²",
+            "[N] §3 to §6, [E] Theorem 5.4; Rudelson and Vershynin 2007 (stable rank), Benettin et al. 1980 "
+            "(Lyapunov exponents)",
             ProbeNeeds::Tangents,
             ProbeCost::Expensive,
             operations,

@@ -27,14 +27,14 @@ struct KnobRange {
     std::vector<double> detents = {};
 };
 
-/// One knob of the column. The allowed values of its key come from the recipe (recipeDomains); this is its
-/// presentation. Texts are source texts of the context "KnobTable".
+/// One knob of the column: its presentation. The allowed values of its key come from the recipe
+/// (recipeDomains), what it does from core/recipe/key_help.h. Texts are source texts of the context
+/// "KnobTable".
 struct KnobSpec {
     KnobSection section;
     const char* key;       ///< "stack.residual_step"
     const char* label;     ///< "Δt"
     const char* name;      ///< for screen readers and messages: "residual step"
-    const char* tip;       ///< what it does, with its formula and source
     KnobRange range = {};  ///< numbers only
     /// Whether the key has an effect in this recipe; null = always. Else the knob is greyed out.
     bool (*applies)(const Recipe&) = nullptr;
