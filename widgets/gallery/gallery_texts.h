@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/gallery/findings.h"
+#include "widgets/figures/gallery/gallery_state.h"
 
 #include <QRectF>
 #include <QString>
@@ -14,8 +14,8 @@ class QPainter;
 
 namespace normscope::app {
 
-struct GalleryState;
 class GalleryRuns;
+using widgets::GalleryState;
 
 /// In the order of the texts.
 inline constexpr std::array kGalleryVerdicts = {GalleryVerdict::AsPaper, GalleryVerdict::Opposite,
