@@ -5,6 +5,7 @@
 #include "app/preflight_command.h"
 #include "app/screenshot.h"
 #include "app/window/main_window.h"
+#include "app/window/sweep_controller.h"
 #include "core/backend/cpu/kept_memory.h"
 #include "core/backend/devices.h"
 #include "core/base/error.h"
@@ -209,7 +210,7 @@ int main(int argc, char** argv) {
     if (screenshot.empty()) {
         window.start(afresh || !session.empty());
         if (!session.empty() && std::filesystem::is_directory(session))
-            window.openSweep(QString::fromStdString(session));
+            window.sweeps()->open(QString::fromStdString(session));
         else if (!session.empty())
             window.openSession(QString::fromStdString(session));
     } else {

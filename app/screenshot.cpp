@@ -3,6 +3,7 @@
 
 #include "app/lab/lab.h"
 #include "app/window/main_window.h"
+#include "app/window/sweep_controller.h"
 #include "widgets/story/story_strip.h"
 
 #include <QApplication>
@@ -74,7 +75,7 @@ void takeScreenshot(MainWindow& window, const ScreenshotOrder& order) {
         QObject::connect(&window.lab()->sweeps(), &SweepRunner::problem, &window, [](const QString& message) {
             std::fprintf(stderr, "normscope: %s\n", qPrintable(message));
         });
-        window.openSweep(order.session);
+        window.sweeps()->open(order.session);
         return;
     }
     window.openSession(order.session);

@@ -4,6 +4,7 @@
 #include "app/lab/lab.h"
 #include "app/window/kept_state.h"
 #include "app/window/story_guide.h"
+#include "app/window/sweep_controller.h"
 #include "app/window/window_actions.h"
 #include "app/window/window_claims.h"
 #include "app/window/window_gallery.h"
@@ -171,10 +172,10 @@ void MainWindow::buildLayout() {
     rail_ = new SideRail(*lab_, this);
     rail_->setFixedWidth(kRailWidth);
     rail_->hide();
-    sweep_view_ = new SweepView(*lab_, this);
+    auto* map = new widgets::SweepView(this);
     area_ = new QStackedWidget(this);
     area_->addWidget(grid_);
-    area_->addWidget(sweep_view_);
+    area_->addWidget(map);
     banner_ = new Banner(area_, this);
     help_ = new HelpDrawer(area_, this);
 
@@ -191,11 +192,13 @@ void MainWindow::buildLayout() {
     story_ = new StoryStrip(this);
     guide_ = new StoryGuide(*lab_, *story_, this);
     findings_ = new FindingsBand(*lab_, this);
-    sweep_band_ = new SweepBand(lab_->sweeps(), this);
+    auto* sweep_band = new widgets::SweepBand(this);
     upper_ = new QStackedWidget(this);
     upper_->setFixedHeight(FindingsBand::kHeight);
     upper_->addWidget(findings_);
-    upper_->addWidget(sweep_band_);
+    upper_->addWidget(sweep_band);
+    sweeps_ = new SweepController(*lab_, {map, sweep_band, area_, upper_, knobs_, banner_},
+                                  recordings_folder_, this);
     presentation_ =
         new Presentation(*this, *lab_, *grid_, *story_, {strip_, left_, upper_, rail_, transport_});
     centre->addWidget(story_);
@@ -260,7 +263,7 @@ void MainWindow::setDark(bool dark) {
     QApplication::setPalette(windowPalette(dark));
     const auto theme = widgets::Theme::make(dark ? widgets::Theme::Kind::Dark : widgets::Theme::Kind::Light);
     grid_->setTheme(theme);
-    sweep_view_->setTheme(theme);
+    sweeps_->map()->setTheme(theme);
     Settings().setDark(dark);
 }
 
@@ -378,7 +381,6 @@ void MainWindow::connectKnobs() {
             [this](int run, const QString& key, const QVariant&, const QVariant& value) {
                 lab_->commitKeyOf(run, key, value);
             });
-    connect(knobs_, &widgets::KnobPanel::rangeMarked, this, &MainWindow::sweepOver);
     connect(knobs_, &widgets::KnobPanel::linkToggled, lab_, &Lab::setLinked);
     knobs_->differences()->setPresets(presets_);
     QStringList precisions;

@@ -43,8 +43,7 @@ class Pulse;
 class SideRail;
 class StoryGuide;
 class StoryStrip;
-class SweepBand;
-class SweepView;
+class SweepController;
 
 /// "71.2 of 79.1 GiB free".
 QString freeMemoryText(const DeviceMemory& memory);
@@ -96,12 +95,7 @@ class MainWindow : public QMainWindow {
     /// From now on the window keeps its state for the next start; restores what the last one kept, unless
     /// `afresh`, and offers interrupted runs.
     void start(bool afresh);
-    SweepView* sweepView() const { return sweep_view_; }
-    bool sweepShown() const;
-    /// The map of the sweep over the panels, or the panels.
-    void showSweep(bool shown);
-    /// Shows the map of a sweep's folder.
-    void openSweep(const QString& folder);
+    SweepController* sweeps() const { return sweeps_; }
     /// Offers the interrupted runs of a killed process.
     void offerInterrupted();
 
@@ -110,11 +104,6 @@ class MainWindow : public QMainWindow {
     void saveAs();
     void open();
     void importModel();
-    void chooseSweep();
-    void newSweep();
-    /// The dialog of a new sweep over values of this knob's slider between two.
-    void sweepOver(const QString& key, double low, double high);
-    void stopOrResumeSweep();
     void newComparison();
     void searchCommands();
     void showShortcuts();
@@ -218,8 +207,7 @@ class MainWindow : public QMainWindow {
     Presentation* presentation_;
     Pulse* pulse_;
     FindingsBand* findings_;
-    SweepBand* sweep_band_;
-    SweepView* sweep_view_;
+    SweepController* sweeps_;
     QStackedWidget *upper_, *area_;  ///< findings or those of a sweep; panels or the map of a sweep
     QWidget* left_;
     std::map<quint64, std::function<void()>> after_saving_;  ///< by the token of the save
@@ -229,7 +217,6 @@ class MainWindow : public QMainWindow {
     QTimer keep_later_;
     bool may_close_ = false;
     bool dark_ = false, theme_ordered_ = false, wide_by_hand_ = false;
-    QTimer show_sweep_later_;
     QTimer show_later_;       ///< limits the update rate of the bars during training
     QTimer show_runs_later_;  ///< and that of chips, knobs and stack during a drag
 };

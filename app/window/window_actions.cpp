@@ -3,6 +3,7 @@
 
 #include "app/lab/lab.h"
 #include "app/window/main_window.h"
+#include "app/window/sweep_controller.h"
 #include "app/window/window_claims.h"
 #include "app/window/window_gallery.h"
 #include "app/window/window_watch.h"
@@ -81,12 +82,13 @@ void addWindowActions(MainWindow& window) {
         {QKeySequence(QStringLiteral("Ctrl+Shift+P"))}, [w] { showProbeCosts(*w); });
     add("device", tr("Choose the training device"), {}, [w] { w->showDevices(); });
     add("firstStep", tr("Show the first step (Home)"), {}, [lab] { lab->setStep(0); });
-    add("newSweep", tr("New sweep…"), {QKeySequence(QStringLiteral("Ctrl+Shift+N"))}, [w] { w->newSweep(); });
+    add("newSweep", tr("New sweep…"), {QKeySequence(QStringLiteral("Ctrl+Shift+N"))},
+        [w] { w->sweeps()->create(); });
     add("chooseSweep", tr("Open a sweep…"), {QKeySequence(QStringLiteral("Ctrl+Alt+O"))},
-        [w] { w->chooseSweep(); });
+        [w] { w->sweeps()->choose(); });
     add("showSweep", tr("Show the map of the sweep, or the panels"), {QKeySequence(QStringLiteral("F7"))},
-        [w] { w->showSweep(!w->sweepShown()); });
-    add("stopOrResumeSweep", tr("Stop or resume the sweep"), {}, [w] { w->stopOrResumeSweep(); });
+        [w] { w->sweeps()->show(!w->sweeps()->shown()); });
+    add("stopOrResumeSweep", tr("Stop or resume the sweep"), {}, [w] { w->sweeps()->stopOrResume(); });
     add("newestStep", tr("Show the newest step (End)"), {}, [lab] { lab->setStep(Lab::kNewest); });
     add("previousStep", tr("Show the previous step"), {QKeySequence(QStringLiteral(","))},
         [lab] { lab->setStep(std::min(lab->step(), lab->lastStep()) - 1); });

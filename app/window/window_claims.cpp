@@ -5,6 +5,7 @@
 #include "app/lab/lab.h"
 #include "app/lab/studies/claims_check.h"
 #include "app/window/main_window.h"
+#include "app/window/sweep_controller.h"
 #include "widgets/claims/claims_drawer.h"
 #include "widgets/claims/claims_places.h"
 #include "widgets/knobs/knob_panel.h"
@@ -64,7 +65,7 @@ void toggleClaims(MainWindow& window) {
     if (drawer.isVisible()) {
         drawer.hide();
     } else {
-        window.showSweep(false);
+        window.sweeps()->show(false);
         drawer.open();
     }
 }

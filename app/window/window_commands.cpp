@@ -2,6 +2,7 @@
 // The commands of the window: files, export, clipboard, search, focus and presentation.
 #include "app/lab/lab.h"
 #include "app/window/main_window.h"
+#include "app/window/sweep_controller.h"
 #include "app/window/window_actions.h"
 #include "app/window/window_gallery.h"
 #include "app/window/window_view.h"
@@ -118,7 +119,7 @@ void MainWindow::open() {
 }
 
 void MainWindow::askAndOpen(const QString& path) {
-    if (QFileInfo(path).isDir()) return openSweep(path);  // next to the comparison
+    if (QFileInfo(path).isDir()) return sweeps_->open(path);  // next to the comparison
     leaving(tr("Open a session"), [this, path] { openSession(path); });
 }
 
@@ -193,7 +194,7 @@ void MainWindow::searchCommands() {
             const widgets::KnobScale& scale = knob->scale();
             entries.push_back(
                 {tr("Sweep over %1 (%2)…").arg(row->label(), row->accessibleName()),
-                 [this, key, low = scale.low, high = scale.high] { sweepOver(key, low, high); }});
+                 [this, key, low = scale.low, high = scale.high] { sweeps_->createOver(key, low, high); }});
         }
     }
     for (const widgets::PanelInfo& info : widgets::panels())
@@ -216,7 +217,7 @@ void MainWindow::showShortcuts() {
 }
 
 void MainWindow::exportCurrent() {
-    if (sweepShown()) return exportPlot(sweep_view_->currentPlot());
+    if (sweeps_->shown()) return exportPlot(sweeps_->map()->currentPlot());
     exportPanel(*grid_->currentCell());
 }
 
@@ -242,7 +243,7 @@ void MainWindow::exportPanel(const PanelCell& cell) {
 }
 
 void MainWindow::saveCsv() {
-    if (sweepShown()) return saveCsvOfPlot(sweep_view_->currentPlot());
+    if (sweeps_->shown()) return saveCsvOfPlot(sweeps_->map()->currentPlot());
     saveCsvOf(*grid_->currentCell());
 }
 
@@ -266,7 +267,7 @@ void MainWindow::saveCsvAs(const widgets::Figure& figure, const widgets::PlotVie
 }
 
 void MainWindow::copyFigure() {
-    if (sweepShown()) return copyPlot(sweep_view_->currentPlot());
+    if (sweeps_->shown()) return copyPlot(sweeps_->map()->currentPlot());
     copyFigureOf(*grid_->currentCell());
 }
 
@@ -313,7 +314,7 @@ void MainWindow::pasteExperiment() {
 }
 
 void MainWindow::explainCurrent() {
-    if (sweepShown()) return help_->explain(*sweep_view_->currentPlot()->figure());
+    if (sweeps_->shown()) return help_->explain(*sweeps_->map()->currentPlot()->figure());
     explain(*grid_->currentCell());
 }
 
@@ -327,7 +328,7 @@ void MainWindow::toggleTheme() {
 }
 
 void MainWindow::togglePresentation() {
-    showSweep(false);
+    sweeps_->show(false);
     presentation_->setOn(!presentation_->isOn());
     arrangeForSize();
     showTransport();
@@ -339,7 +340,7 @@ void MainWindow::toggleRail() {
 }
 
 void MainWindow::focusCurrent() {
-    if (sweepShown()) return;
+    if (sweeps_->shown()) return;
     const PanelCell* current = grid_->currentCell();
     const auto& cells = grid_->cells();
     const int index = static_cast<int>(std::find(cells.begin(), cells.end(), current) - cells.begin());
@@ -351,8 +352,8 @@ void MainWindow::leaveFocus() {
         if (drawer->isVisible()) return drawer->hide();
     if (banner_->isVisible())
         banner_->hide();
-    else if (sweepShown())
-        showSweep(false);
+    else if (sweeps_->shown())
+        sweeps_->show(false);
     else if (presentation_->isOn())
         togglePresentation();
     else

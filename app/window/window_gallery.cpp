@@ -5,6 +5,7 @@
 #include "app/lab/lab.h"
 #include "app/lab/studies/gallery_runs.h"
 #include "app/window/main_window.h"
+#include "app/window/sweep_controller.h"
 #include "widgets/common/banner.h"
 #include "widgets/gallery/gallery_drawer.h"
 #include "widgets/plots/plot_view.h"
@@ -19,10 +20,10 @@ void showSweepOf(MainWindow& window, const QString& folder) {
     galleryDrawer(window).hide();
     const auto& shown = window.lab()->sweeps().sweep();
     if (shown && shown->folder == folder && window.lab()->sweeps().running())
-        window.showSweep(true);
+        window.sweeps()->show(true);
     else
-        window.openSweep(folder);
-    if (window.sweepShown()) window.sweepView()->map()->setFocus();
+        window.sweeps()->open(folder);
+    if (window.sweeps()->shown()) window.sweeps()->map()->map()->setFocus();
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // group of runs.
 #include "app/lab/lab.h"
 #include "app/window/main_window.h"
+#include "app/window/sweep_controller.h"
 #include "core/run/complete.h"
 #include "core/stack/scheme_rows.h"
 #include "widgets/figures/knobs/recipe_keys.h"
@@ -206,7 +207,7 @@ void MainWindow::showKnobs() {
     knobs_->setRecipe(shown, defaultsFor(shown));
     presentation_->foot()->setRecipe(shown);
     knobs_->setCompared(comparedRuns(*lab_));
-    knobs_->setScope(sweepShown() ? tr("base of the next sweep") : scopeOf(*lab_), tr("one run alone"));
+    knobs_->setScope(sweeps_->shown() ? tr("base of the next sweep") : scopeOf(*lab_), tr("one run alone"));
     knobs_->setLinked(lab_->linked());
     stack_->setSpec(shown.stack);
     showNotices();

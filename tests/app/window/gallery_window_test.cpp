@@ -2,6 +2,7 @@
 // The papers' figures in the real window: trained from their drawer, shown while they are, stopped, resumed,
 // found again.
 #include "app/lab/studies/gallery_runs.h"
+#include "app/window/sweep_controller.h"
 #include "app/window/window_claims.h"
 #include "app/window/window_gallery.h"
 #include "core/backend/devices.h"
@@ -41,6 +42,7 @@
 
 using namespace normscope;
 using namespace normscope::app;
+using namespace normscope::widgets;
 using normscope::test::WindowBench;
 
 namespace {
@@ -240,7 +242,7 @@ class GalleryWindowTest : public QObject {
         click(b, "galleryRun", "Run (6 runs)");
         QCOMPARE(runsOf(b).running(), QString("e-small"));
         QCOMPARE(b.find<QPushButton>("galleryRun")->text(), QString("Stop"));
-        QTRY_VERIFY_WITH_TIMEOUT(b.window->sweepShown(), kWait);
+        QTRY_VERIFY_WITH_TIMEOUT(b.window->sweeps()->shown(), kWait);
         QVERIFY(drawer(b).isVisible() && drawer(b).isAncestorOf(QApplication::focusWidget()));
         QTRY_COMPARE_WITH_TIMEOUT(runsOf(b).state("e-small").kind, Kind::Ended, kWait);
         QVERIFY(runsOf(b).running().isEmpty());
@@ -259,7 +261,7 @@ class GalleryWindowTest : public QObject {
 
         click(b, "galleryMap", "Show the sweep");
         QVERIFY(!drawer(b).isVisible());
-        QTRY_VERIFY(b.window->sweepShown() && b.window->sweepView()->map()->hasFocus());
+        QTRY_VERIFY(b.window->sweeps()->shown() && b.window->sweeps()->map()->map()->hasFocus());
         QCOMPARE(b.lab().sweeps().sweep()->folder, runsOf(b).folder("e-small"));
 
         b.window.reset();
@@ -480,7 +482,7 @@ class GalleryWindowTest : public QObject {
         entries.insert(entries.begin(), smallEntry("e-small", "Small losses", 200));
         openWith(b, entries);
         click(b, "galleryRun", "Run (6 runs)");
-        QTRY_VERIFY_WITH_TIMEOUT(runsOf(b).ended() >= 1 && b.window->sweepShown(), kWait);
+        QTRY_VERIFY_WITH_TIMEOUT(runsOf(b).ended() >= 1 && b.window->sweeps()->shown(), kWait);
         b.keepScreenshot("gallery-running-light");
         QTRY_COMPARE_WITH_TIMEOUT(runsOf(b).state("e-small").kind, Kind::Ended, kWait);
         QStringList all;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Knobs of runs that differ: a field a run, each of which changes its own run alone.
+#include "app/window/sweep_controller.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/knob.h"
@@ -133,9 +134,9 @@ class KnobFieldsWindowTest : public QObject {
     void overTheMapOfASweepTheyAreTheNextOnes() {
         WindowBench b;
         b.makeSmall(4);
-        b.window->showSweep(true);
+        b.window->sweeps()->show(true);
         QVERIFY(headerShows(b, "base of the next sweep"));
-        b.window->showSweep(false);
+        b.window->sweeps()->show(false);
         QVERIFY(headerShows(b, "linked, both runs"));
     }
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every state of the window can be read, at both sizes, light and dark.
+#include "app/window/sweep_controller.h"
 #include "core/backend/devices.h"
 #include "core/sweep/sweep_folder.h"
 #include "legibility.h"
@@ -16,6 +17,7 @@
 
 using namespace normscope;
 using namespace normscope::app;
+using namespace normscope::widgets;
 using normscope::test::WindowBench;
 
 class LegibleWindowTest : public QObject {
@@ -173,8 +175,8 @@ class LegibleWindowTest : public QObject {
         options.threads = 1;
         SweepWatcher watcher;
         run_sweep(spec, device_named("cpu"), options, watcher);
-        b.window->openSweep(QString::fromStdString(options.folder));
-        QTRY_VERIFY_WITH_TIMEOUT(b.window->sweepShown(), 20000);
+        b.window->sweeps()->open(QString::fromStdString(options.folder));
+        QTRY_VERIFY_WITH_TIMEOUT(b.window->sweeps()->shown(), 20000);
         check(b, "sweep-map");
     }
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A range marked on a knob's slider is the range of a new sweep.
+#include "app/window/sweep_controller.h"
 #include "widgets/figures/knobs/knob_table.h"
 #include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_panel.h"
@@ -15,6 +16,7 @@
 
 using namespace normscope;
 using namespace normscope::app;
+using namespace normscope::widgets;
 using normscope::test::WindowBench;
 
 namespace {
@@ -176,7 +178,7 @@ class SweepRangeWindowTest : public QObject {
             if (!number || !number->isEnabled()) continue;
             const widgets::KnobScale& scale = number->scale();
             const double low = valueAt(scale, 0), high = valueAt(scale, 1);
-            b.window->sweepOver(QLatin1String(spec.key), low, high);
+            b.window->sweeps()->createOver(QLatin1String(spec.key), low, high);
             QVERIFY2(dialog(b), spec.key);
             const bool seeds = QLatin1String(spec.key) == QLatin1String("seed");
             if (seeds)

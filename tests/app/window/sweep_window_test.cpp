@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The map of a sweep in the real window: opened, clicked, marked, trained live.
+#include "app/window/sweep_controller.h"
 #include "core/backend/devices.h"
 #include "core/session/session.h"
 #include "core/sweep/sweep_folder.h"
@@ -25,6 +26,7 @@
 
 using namespace normscope;
 using namespace normscope::app;
+using namespace normscope::widgets;
 using normscope::test::WindowBench;
 
 namespace {
@@ -69,8 +71,8 @@ QString copyOf(const WindowBench& b) {
 }
 
 void openMap(WindowBench& b, const QString& folder) {
-    b.window->openSweep(folder);
-    QTRY_VERIFY_WITH_TIMEOUT(b.window->sweepShown(), 20000);
+    b.window->sweeps()->open(folder);
+    QTRY_VERIFY_WITH_TIMEOUT(b.window->sweeps()->shown(), 20000);
 }
 
 QPoint cellAt(const widgets::PlotView& plot, int row_from_below, int column) {
@@ -103,7 +105,7 @@ class SweepWindowTest : public QObject {
         WindowBench b;
         const QRect frame(b.window->grid()->mapTo(b.window.get(), QPoint()), b.window->grid()->size());
         openMap(b, trainedOnce());
-        SweepView& view = *b.window->sweepView();
+        SweepView& view = *b.window->sweeps()->map();
         QCOMPARE(QRect(view.mapTo(b.window.get(), QPoint()), view.size()), frame);
         QVERIFY(b.find<SweepBand>("sweepBand")->isVisible());
         const SweepResults results = read_sweep(trainedOnce().toStdString());
@@ -124,14 +126,14 @@ class SweepWindowTest : public QObject {
         QCOMPARE(view.map()->figure()->plots.at(0).maps.at(0).raw.at(0), 6.0);
         b.keepScreenshot("sweep");
         QTest::keyClick(view.map(), Qt::Key_Escape);
-        QVERIFY(!b.window->sweepShown() && b.window->grid()->isVisible());
+        QVERIFY(!b.window->sweeps()->shown() && b.window->grid()->isVisible());
         QCOMPARE(QRect(b.window->grid()->mapTo(b.window.get(), QPoint()), b.window->grid()->size()), frame);
     }
 
     void aClickOpensTheRunsOfTheCell() {
         WindowBench b;
         openMap(b, trainedOnce());
-        SweepView& view = *b.window->sweepView();
+        SweepView& view = *b.window->sweeps()->map();
         const auto before = b.lab().runs().size();
         QTest::mouseClick(view.map()->viewport(), Qt::LeftButton, {}, cellAt(*view.map(), 0, 1));
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 2, 20000);
@@ -159,13 +161,13 @@ class SweepWindowTest : public QObject {
         QCOMPARE(b.lab().runs().size(), before);
         QTest::mouseClick(b.find<QPushButton>("sweepOpenBest"), Qt::LeftButton);
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 4, 20000);
-        QVERIFY(!b.window->sweepShown());
+        QVERIFY(!b.window->sweeps()->shown());
     }
 
     void aRectangleOpensAGroupAndTheKeysDoToo() {
         WindowBench b;
         openMap(b, trainedOnce());
-        SweepView& view = *b.window->sweepView();
+        SweepView& view = *b.window->sweeps()->map();
         const auto before = b.lab().runs().size();
         drag(view.map(), cellAt(*view.map(), 1, 0), cellAt(*view.map(), 0, 0));
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 4, 20000);
@@ -187,7 +189,7 @@ class SweepWindowTest : public QObject {
         for (std::uint64_t seed = 1; seed <= 7; ++seed) spec.seeds.push_back(seed);
         train(spec, folder);
         openMap(b, folder);
-        SweepView& view = *b.window->sweepView();
+        SweepView& view = *b.window->sweeps()->map();
         const auto before = b.lab().runs().size();
         drag(view.map(), cellAt(*view.map(), 1, 0), cellAt(*view.map(), 0, 1));
         QVERIFY2(b.window->banner()->message().startsWith("24 of 28 runs are added"),
@@ -200,7 +202,7 @@ class SweepWindowTest : public QObject {
     void aWaitingRunIsReplacedByItsRecording() {
         WindowBench b;
         openMap(b, trainedOnce());
-        SweepView& view = *b.window->sweepView();
+        SweepView& view = *b.window->sweeps()->map();
         view.open({0, 1, 0, 1});  // two seeds
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(4), 20000);
         const Recipe recorded = b.lab().runs()[2].recipe;
@@ -268,7 +270,7 @@ class SweepWindowTest : public QObject {
                          b.window->banner()->message().endsWith("Dismiss") == false &&
                          b.window->banner()->message().contains("is missing; its row is shown"),
                      qPrintable(b.window->banner()->message()));
-        SweepView& view = *b.window->sweepView();
+        SweepView& view = *b.window->sweeps()->map();
         QCOMPARE(view.map()->figure()->plots[0].maps[0].runs[1].states.size(), std::size_t(2));
         const auto before = b.lab().runs().size();
         QTest::mouseClick(view.map()->viewport(), Qt::LeftButton, {}, cellAt(*view.map(), 0, 1));
@@ -281,14 +283,14 @@ class SweepWindowTest : public QObject {
         QVERIFY(csv.open(QIODevice::WriteOnly));
         csv.write("optimizer.lr,seed,state\n");
         csv.close();
-        b.window->openSweep(folder);
+        b.window->sweeps()->open(folder);
         QTRY_VERIFY2(b.window->banner()->message().contains("results.csv: damaged"),
                      qPrintable(b.window->banner()->message()));
         QVERIFY(b.lab().sweeps().sweep()->results.rows.empty());
         QCOMPARE(view.map()->figure()->plots[0].maps[0].rows, 2);
 
         // No sweep at all: one line, what is shown stays.
-        b.window->openSweep(b.folder.path());
+        b.window->sweeps()->open(b.folder.path());
         QTRY_VERIFY2(b.window->banner()->message().contains("sweep.json"),
                      qPrintable(b.window->banner()->message()));
         QCOMPARE(b.lab().sweeps().sweep()->folder, folder);
@@ -299,7 +301,7 @@ class SweepWindowTest : public QObject {
         WindowBench b;
         b.makeSmall(6);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        b.window->newSweep();
+        b.window->sweeps()->create();
         auto* dialog = b.find<SweepDialog>("sweepDialog");
         QVERIFY(dialog && dialog->isVisible());
         QCOMPARE(b.find<QLabel>("sweepCount")->text(), QString("72 runs of 6 steps"));
@@ -327,7 +329,7 @@ class SweepWindowTest : public QObject {
             filled.push_back(b.lab().sweeps().sweep() ? b.lab().sweeps().sweep()->results.rows.size() : 0);
         });
         QTest::mouseClick(start, Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(b.window->sweepShown(), 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.window->sweeps()->shown(), 20000);
         QTRY_VERIFY_WITH_TIMEOUT(!b.lab().sweeps().running(), 60000);
         b.lab().sweeps().disconnect(this);
         for (std::size_t rows = 1; rows <= 4; ++rows)  // one by one
@@ -338,7 +340,7 @@ class SweepWindowTest : public QObject {
             return results_csv(results.spec, results.runs, results.rows, true);
         };
         QCOMPARE(text(b.lab().sweeps().sweep()->results), text(written));
-        SweepView& view = *b.window->sweepView();
+        SweepView& view = *b.window->sweeps()->map();
         const auto cells = sweep_cells(written, {0, 1});
         QTRY_COMPARE(view.map()->figure()->plots[0].maps[0].raw[3], *cells[1].median_loss);
         // The same as alone: an exact repetition by the core.
@@ -392,7 +394,7 @@ class SweepWindowTest : public QObject {
     void theFolderOfAnotherSweepIsRejected() {
         WindowBench b;
         b.makeSmall(6);
-        b.window->newSweep();
+        b.window->sweeps()->create();
         const QString folder = copyOf(b);
         b.find<QLineEdit>("sweepValues0")->setText("pre,post");
         b.find<QLineEdit>("sweepValues1")->setText("1e-3,1e-2");
@@ -411,12 +413,12 @@ class SweepWindowTest : public QObject {
     void withoutASweepASentenceIsShown() {
         WindowBench b;
         b.find<QAction>("showSweep")->trigger();
-        QVERIFY(b.window->sweepShown());
-        QVERIFY(b.window->sweepView()->map()->figure()->empty_text.contains("No sweep is open"));
+        QVERIFY(b.window->sweeps()->shown());
+        QVERIFY(b.window->sweeps()->map()->map()->figure()->empty_text.contains("No sweep is open"));
         QVERIFY(!b.find<SweepBand>("sweepBand")->isVisible());
         QVERIFY(b.find<QAction>("chooseSweep") && b.find<QAction>("newSweep"));
-        QTest::keyClick(b.window->sweepView()->map(), Qt::Key_Escape);
-        QVERIFY(!b.window->sweepShown());
+        QTest::keyClick(b.window->sweeps()->map()->map(), Qt::Key_Escape);
+        QVERIFY(!b.window->sweeps()->shown());
     }
 };
 
