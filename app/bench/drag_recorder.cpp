@@ -27,6 +27,18 @@ DragRecorder::DragRecorder(MainWindow& window) : window_(window) {
     connect(window.lab(), &Lab::frameArrived, this, &DragRecorder::arrived);
     // The panels were connected before: their figures are those of the frame.
     connect(window.lab(), &Lab::frameTaken, this, &DragRecorder::taken);
+    for (const PanelCell* cell : window.grid()->cells()) timeFigures(*cell);
+}
+
+void DragRecorder::timeFigures(const PanelCell& cell) {
+    FigureTimes& times = figure_times_[&cell];
+    connect(&cell, &PanelCell::figureAsked, this, [&times] { times.begun = Clock::now(); });
+    connect(&cell, &PanelCell::figureBuilt, this, [&times] {
+        const Time now = Clock::now();
+        times.build_ms = milliseconds(now - std::exchange(times.begun, now));
+    });
+    connect(&cell, &PanelCell::figureShown, this,
+            [&times] { times.layout_ms = milliseconds(Clock::now() - times.begun); });
 }
 
 void DragRecorder::begin(int moves) {
@@ -78,10 +90,11 @@ void DragRecorder::taken(const FramePtr& frame) {
     for (const PanelCell* cell : window_.grid()->visibleCells()) {
         if (figures_before_[cell] == cell->plot()->figure().get()) continue;
         request.unpainted.insert(cell->plot()->viewport());
-        request.figures_ms += cell->buildMs() + cell->layoutMs();
+        const FigureTimes& times = figure_times_[cell];
+        request.figures_ms += times.build_ms + times.layout_ms;
         ++sums_.updates[cell->panel()];
-        sums_.figures[cell->panel() + ".build"] += cell->buildMs();
-        sums_.figures[cell->panel() + ".layout"] += cell->layoutMs();
+        sums_.figures[cell->panel() + ".build"] += times.build_ms;
+        sums_.figures[cell->panel() + ".layout"] += times.layout_ms;
     }
     for (const RunFrame& run : frame->runs)
         for (const ProbeResult& result : run.delta.probes) sums_.probes[result.probe] += result.cost_ms;

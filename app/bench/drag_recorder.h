@@ -19,6 +19,7 @@ class KnobPanel;
 namespace normscope::app {
 class Lab;
 class MainWindow;
+class PanelCell;
 }  // namespace normscope::app
 
 namespace normscope::app::bench {
@@ -103,6 +104,7 @@ class DragRecorder : public QObject, public EventListener {
     void requested(std::uint64_t generation);
     void arrived(const FramePtr& frame);
     void taken(const FramePtr& frame);
+    void timeFigures(const PanelCell& cell);
     void addPaint(const std::vector<Painted>& painted);
 
     MainWindow& window_;
@@ -116,6 +118,11 @@ class DragRecorder : public QObject, public EventListener {
     Request later_;                                      ///< a later reply to it: applied, not painted yet
     std::vector<std::pair<int, Time>> refined_;          ///< move, paint
     std::map<const void*, const void*> figures_before_;  ///< by cell
+    struct FigureTimes {
+        Time begun{};
+        double build_ms = 0, layout_ms = 0;
+    };
+    std::map<const void*, FigureTimes> figure_times_;  ///< of the figure shown, by cell
     std::vector<Image> images_;
     DragTimes sums_;
 };

@@ -67,9 +67,9 @@ widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::Pan
     return input;
 }
 
-FigureKey Lab::figureKey(const std::string& panel, const widgets::PanelOptions& options) const {
+widgets::FigureKey Lab::figureKey(const std::string& panel, const widgets::PanelOptions& options) const {
     const widgets::PanelInput input = panelInput(panel, options);
-    FigureKey key{panel,
+    widgets::FigureKey key{panel,
                   options,
                   {},
                   input.step,
@@ -80,7 +80,7 @@ FigureKey Lab::figureKey(const std::string& panel, const widgets::PanelOptions& 
     for (std::size_t i = 0; i < now_.runs.size(); ++i) {
         const LabRun& run = now_.runs[i];
         const auto ghost = ghosts_.find(run.id);
-        FigureKey::Run drawn{run.data,
+        widgets::FigureKey::Run drawn{run.data,
                              ghost == ghosts_.end() ? nullptr : ghost->second,
                              run.preview,
                              run.data->steps.rows(),

@@ -3,6 +3,7 @@
 
 #include "app/lab/lab.h"
 #include "app/window/kept_state.h"
+#include "app/window/panels_controller.h"
 #include "app/window/story_guide.h"
 #include "app/window/sweep_controller.h"
 #include "app/window/window_actions.h"
@@ -167,8 +168,7 @@ void MainWindow::buildLayout() {
     knobs_->setObjectName(QStringLiteral("knobPanel"));
     transport_ = new widgets::TransportBar(this);
     transport_->setObjectName(QStringLiteral("transportBar"));
-    grid_ = new PanelGrid(*lab_, this);
-    grid_->setObjectName(QStringLiteral("panelGrid"));
+    grid_ = (new PanelsController(*lab_, this))->grid();
     rail_ = new SideRail(*lab_, this);
     rail_->setFixedWidth(kRailWidth);
     rail_->hide();

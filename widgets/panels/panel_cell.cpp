@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/panels/panel_cell.h"
 
-#include "app/lab/lab.h"
 #include "widgets/figures/csv.h"
 #include "widgets/figures/panels/panel_registry.h"
 #include "widgets/figures/view_state.h"
@@ -15,7 +14,6 @@
 #include <QMouseEvent>
 #include <QToolButton>
 #include <QVBoxLayout>
-#include <chrono>
 
 namespace normscope::app {
 
@@ -54,8 +52,8 @@ QMenu* popUpMenu(QToolButton* button) {
 
 }  // namespace
 
-PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
-    : QFrame(parent), lab_(lab), panel_(panel), options_{{panel, {}}}, plot_(new widgets::PlotView(this)) {
+PanelCell::PanelCell(const FigureSource& source, const std::string& panel, QWidget* parent)
+    : QFrame(parent), source_(source), panel_(panel), options_{{panel, {}}}, plot_(new widgets::PlotView(this)) {
     header_ = new QWidget(this);
     header_->setObjectName(QStringLiteral("header"));
     header_->setFixedHeight(kHeaderHeight);
@@ -115,23 +113,26 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     later_.setSingleShot(true);
     later_.setInterval(kAwaited);
     connect(&later_, &QTimer::timeout, this, [this] {
-        if (isVisible()) draw(lab_.figureKey(panel_, options_[panel_]));
+        if (isVisible()) draw(source_.figureKey(panel_, options_[panel_]));
     });
     plot_->setTitleShown(false);
     connect(plot_, &widgets::PlotView::focusRequested, this, &PanelCell::focusRequested);
     connect(plot_, &widgets::PlotView::helpRequested, this, &PanelCell::helpRequested);
     connect(plot_, &widgets::PlotView::viewStateChanged, this,
             [this] { views_[panel_] = plot_->viewState(); });
-    connect(plot_, &widgets::PlotView::cellClicked, this, &PanelCell::showCell);
+    connect(plot_, &widgets::PlotView::cellClicked, this, &PanelCell::pickCell);
     fillPanelMenu();
     fillOptionsMenu();
 }
 
-void PanelCell::showCell(int row_index, int column_index, int plot) {
+void PanelCell::pickCell(int row_index, int column_index, int plot) {
     const widgets::HeatMap& map = plot_->figure()->plots[static_cast<std::size_t>(plot)].maps.front();
-    if (map.column_steps.empty()) return lab_.selectLayer(row_index, column_index);
+    if (map.column_steps.empty()) {
+        Q_EMIT layerPicked(row_index, column_index);
+        return;
+    }
     const std::int64_t step = map.column_steps[static_cast<std::size_t>(column_index)];
-    if (step >= 0) lab_.setStep(step);
+    if (step >= 0) Q_EMIT stepPicked(step);
 }
 
 void PanelCell::fillPanelMenu() {
@@ -218,7 +219,7 @@ void PanelCell::setTypes() {
 void PanelCell::refresh() {
     dirty_ = !isVisible();
     if (dirty_) return;
-    FigureKey key = lab_.figureKey(panel_, options_[panel_]);
+    widgets::FigureKey key = source_.figureKey(panel_, options_[panel_]);
     if (drawn_ == key) return;
     // While knobs move in quick succession, what waits for its measurement is not redrawn for each new name.
     if (drawn_ && key.awaitsAs(*drawn_)) {
@@ -228,12 +229,11 @@ void PanelCell::refresh() {
     draw(std::move(key));
 }
 
-void PanelCell::draw(FigureKey key) {
+void PanelCell::draw(widgets::FigureKey key) {
     later_.stop();
     drawn_ = std::move(key);
-    using Clock = std::chrono::steady_clock;
-    const auto begin = Clock::now();
-    widgets::Figure figure = lab_.figure(panel_, options_[panel_]);
+    Q_EMIT figureAsked();
+    widgets::Figure figure = source_.figure(panel_, options_[panel_]);
     if (large_) figure = widgets::withoutRatio(std::move(figure));  // too low for two large labels
     menu_->setText(figure.title + QStringLiteral(" ▾"));  // of the quantity where a panel shows several
     full_subtitle_ = figure.subtitle;
@@ -244,11 +244,9 @@ void PanelCell::draw(FigureKey key) {
     figure.quantity_in_header = figure.quantity_in_header && quantity_fits_;  // else above its axis
     if (quantity_fits_) full_subtitle_.prepend(quantity_);
     elideSubtitle();
-    const auto built = Clock::now();
+    Q_EMIT figureBuilt();
     plot_->setFigure(std::make_shared<const widgets::Figure>(std::move(figure)));
-    const auto milliseconds = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
-    build_ms_ = milliseconds(built - begin);
-    layout_ms_ = milliseconds(Clock::now() - built);
+    Q_EMIT figureShown();
 }
 
 bool PanelCell::quantityFits() {

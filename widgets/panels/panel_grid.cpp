@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/panels/panel_grid.h"
 
-#include "app/lab/lab.h"
 #include "widgets/figures/panels/panel_registry.h"
 
 #include <QGridLayout>
@@ -27,13 +26,15 @@ bool overDepth(const widgets::Figure& figure) {
 
 }  // namespace
 
-PanelGrid::PanelGrid(Lab& lab, QWidget* parent) : QWidget(parent), lab_(lab) {
+PanelGrid::PanelGrid(const FigureSource& source, QWidget* parent) : QWidget(parent) {
     for (const char* panel : kPanels) {
-        auto* cell = new PanelCell(lab, panel, this);
+        auto* cell = new PanelCell(source, panel, this);
         cell->setObjectName(QStringLiteral("cell%1").arg(cells_.size()));
         const int index = static_cast<int>(cells_.size());
         cells_.push_back(cell);
-        connect(cell, &PanelCell::panelChanged, this, &PanelGrid::reportProbes);
+        connect(cell, &PanelCell::panelChanged, this, &PanelGrid::shownProbesChanged);
+        connect(cell, &PanelCell::layerPicked, this, &PanelGrid::layerPicked);
+        connect(cell, &PanelCell::stepPicked, this, &PanelGrid::stepPicked);
         connect(cell, &PanelCell::focusRequested, this,
                 [this, index] { focusCell(focused_ == index ? -1 : index); });
         connect(cell, &PanelCell::helpRequested, this, [this, cell] { Q_EMIT helpRequested(cell); });
@@ -51,18 +52,19 @@ PanelGrid::PanelGrid(Lab& lab, QWidget* parent) : QWidget(parent), lab_(lab) {
     grid->setContentsMargins(0, 0, 0, 0);
     grid->setSpacing(1);
     arrange();
+}
 
-    connect(&lab, &Lab::dataChanged, this, [this](const QStringList& changed) {
-        for (PanelCell* cell : cells_)
-            if (widgets::drawsAny(widgets::panelInfo(cell->panel()), changed)) cell->refresh();
-    });
-    const auto refreshAll = [this] {
-        for (PanelCell* cell : cells_) cell->refresh();
-    };
-    connect(&lab, &Lab::viewChanged, this, refreshAll);
-    connect(&lab, &Lab::draggingChanged, this, [this](bool dragging) {
-        for (PanelCell* cell : cells_) cell->plot()->setAxesFrozen(dragging);
-    });
+void PanelGrid::refresh(const QStringList& panels) {
+    for (PanelCell* cell : cells_)
+        if (widgets::drawsAny(widgets::panelInfo(cell->panel()), panels)) cell->refresh();
+}
+
+void PanelGrid::refreshAll() {
+    for (PanelCell* cell : cells_) cell->refresh();
+}
+
+void PanelGrid::setAxesFrozen(bool frozen) {
+    for (PanelCell* cell : cells_) cell->plot()->setAxesFrozen(frozen);
 }
 
 void PanelGrid::arrange() {
@@ -82,7 +84,7 @@ void PanelGrid::arrange() {
         }
         cell->setVisible(visible);
     }
-    reportProbes();
+    Q_EMIT shownProbesChanged();
 }
 
 void PanelGrid::setWide(bool wide) {
@@ -114,7 +116,7 @@ PanelCell* PanelGrid::currentCell() const {
     return visible.front();
 }
 
-void PanelGrid::reportProbes() {
+std::vector<std::string> PanelGrid::shownProbes() const {
     std::vector<std::string> probes;
     const auto add = [&](const std::string& probe) {
         if (std::find(probes.begin(), probes.end(), probe) == probes.end()) probes.push_back(probe);
@@ -122,7 +124,7 @@ void PanelGrid::reportProbes() {
     for (const PanelCell* cell : visibleCells())
         for (const std::string& probe : widgets::panelInfo(cell->panel()).probes) add(probe);
     add("gradients");  // the stack's, whatever the panels are
-    lab_.setVisibleProbes(probes);
+    return probes;
 }
 
 void PanelGrid::setTheme(const widgets::Theme& theme) {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// The inputs of a panel's figure, for comparison: equal keys give equal figures. A run's data only grow, and
 /// are replaced where they change; so their address and size identify them. The key keeps them alive, so that
@@ -27,7 +27,7 @@ struct FigureKey {
         bool operator==(const Run&) const = default;
     };
     std::string panel;
-    widgets::PanelOptions options;
+    PanelOptions options;
     std::vector<Run> runs;
     std::int64_t step = 0;
     bool exploring = false;
@@ -52,4 +52,4 @@ struct FigureKey {
     }
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/figures/figure_key.h"
+
+namespace normscope::app {
+
+/// Where the cells of the grid get their figures from; a cell asks while it is visible. Interface thread.
+class FigureSource {
+  public:
+    virtual ~FigureSource() = default;
+    /// The inputs of a panel's figure: equal keys, equal figures. Asked at every change, so it is cheap.
+    virtual widgets::FigureKey figureKey(const std::string& panel,
+                                         const widgets::PanelOptions& options) const = 0;
+    virtual widgets::Figure figure(const std::string& panel, const widgets::PanelOptions& options) const = 0;
+};
+
+}  // namespace normscope::app
