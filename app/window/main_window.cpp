@@ -2,6 +2,7 @@
 #include "app/window/main_window.h"
 
 #include "app/lab/lab.h"
+#include "app/window/findings_controller.h"
 #include "app/window/kept_state.h"
 #include "app/window/panels_controller.h"
 #include "app/window/story_guide.h"
@@ -191,7 +192,7 @@ void MainWindow::buildLayout() {
     centre->setSpacing(0);
     story_ = new StoryStrip(this);
     guide_ = new StoryGuide(*lab_, *story_, this);
-    findings_ = new FindingsBand(*lab_, this);
+    findings_ = (new FindingsController(*lab_, this))->band();
     auto* sweep_band = new widgets::SweepBand(this);
     upper_ = new QStackedWidget(this);
     upper_->setFixedHeight(FindingsBand::kHeight);

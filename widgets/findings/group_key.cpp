@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/findings/group_key.h"
 
-#include "app/lab/lab.h"
 #include "widgets/common/text_size.h"
-#include "widgets/findings/group_summary.h"
 #include "widgets/plots/palette_theme.h"
 
 #include <QPainter>
@@ -30,9 +28,7 @@ GroupKey::GroupKey(QWidget* parent) : QWidget(parent) {
     setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Preferred);
 }
 
-void GroupKey::describe(const Lab& lab) {
-    const QStringList lines{groupTotal(lab), outcomeTotal(lab),
-                            tr("median of %1, band from min to max").arg(lab.groups().members())};
+void GroupKey::setLines(const QStringList& lines) {
     if (lines == lines_) return;
     lines_ = lines;
     setAccessibleDescription(lines_.join(QStringLiteral(". ")));

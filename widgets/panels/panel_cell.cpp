@@ -53,7 +53,11 @@ QMenu* popUpMenu(QToolButton* button) {
 }  // namespace
 
 PanelCell::PanelCell(const FigureSource& source, const std::string& panel, QWidget* parent)
-    : QFrame(parent), source_(source), panel_(panel), options_{{panel, {}}}, plot_(new widgets::PlotView(this)) {
+    : QFrame(parent),
+      source_(source),
+      panel_(panel),
+      options_{{panel, {}}},
+      plot_(new widgets::PlotView(this)) {
     header_ = new QWidget(this);
     header_->setObjectName(QStringLiteral("header"));
     header_->setFixedHeight(kHeaderHeight);
