@@ -5,6 +5,7 @@
 #include "app/window/findings_controller.h"
 #include "app/window/kept_state.h"
 #include "app/window/panels_controller.h"
+#include "app/window/presentation_controller.h"
 #include "app/window/story_guide.h"
 #include "app/window/sweep_controller.h"
 #include "app/window/window_actions.h"
@@ -200,8 +201,8 @@ void MainWindow::buildLayout() {
     upper_->addWidget(sweep_band);
     sweeps_ = new SweepController(*lab_, {map, sweep_band, area_, upper_, knobs_, banner_},
                                   recordings_folder_, this);
-    presentation_ =
-        new Presentation(*this, *lab_, *grid_, *story_, {strip_, left_, upper_, rail_, transport_});
+    presentation_ = new Presentation(*this, *grid_, *story_, {strip_, left_, upper_, rail_, transport_});
+    connectPresentation(*presentation_, *lab_);
     centre->addWidget(story_);
     centre->addWidget(presentation_->head());
     centre->addWidget(upper_);

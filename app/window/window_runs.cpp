@@ -3,6 +3,7 @@
 // group of runs.
 #include "app/lab/lab.h"
 #include "app/window/main_window.h"
+#include "app/window/presentation_headline.h"
 #include "app/window/sweep_controller.h"
 #include "core/run/complete.h"
 #include "core/stack/scheme_rows.h"
@@ -238,7 +239,7 @@ void MainWindow::showTransport() {
     const qint64 step = lab_->exploring() ? 0 : std::min(lab_->step(), lab_->lastStep());
     presentation_->foot()->scrubber()->setMarks(marks);
     presentation_->foot()->scrubber()->setLanes(lanes);
-    presentation_->showStep(lab_->lastStep(), planned, step);
+    presentation_->show({lab_->lastStep(), planned, step, lab_->playing(), presentationHeadline(*lab_)});
     transport_->setMarks(std::move(marks));
     transport_->setLanes(std::move(lanes));
     transport_->setStep(step);

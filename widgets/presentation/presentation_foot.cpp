@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/presentation/presentation_foot.h"
 
-#include "app/lab/lab.h"
 #include "widgets/figures/knobs/recipe_keys.h"
 #include "widgets/knobs/knob_slider.h"
 #include "widgets/plots/glyph.h"
@@ -73,13 +72,13 @@ void TrainButton::paintEvent(QPaintEvent*) {
     painter.drawRoundedRect(QRectF(rect()).adjusted(3, 3, -3, -3), 4, 4);
 }
 
-PresentationFoot::PresentationFoot(Lab& lab, QWidget* parent)
+PresentationFoot::PresentationFoot(QWidget* parent)
     : QWidget(parent), train_(new TrainButton(this)), scrubber_(new widgets::StepScrubber(this)) {
     setObjectName(QStringLiteral("presentationFoot"));
-    connect(train_, &QPushButton::clicked, &lab, &Lab::togglePlay);
+    connect(train_, &QPushButton::clicked, this, &PresentationFoot::playToggled);
     scrubber_->setObjectName(QStringLiteral("presentationScrubber"));
     scrubber_->setTextSize(Presentation::kText);
-    connect(scrubber_, &widgets::StepScrubber::scrubbed, &lab, &Lab::setStep);
+    connect(scrubber_, &widgets::StepScrubber::scrubbed, this, &PresentationFoot::scrubbed);
 
     auto* time = new QHBoxLayout;
     time->setSpacing(28);
@@ -113,14 +112,14 @@ PresentationFoot::PresentationFoot(Lab& lab, QWidget* parent)
         const auto show = [value, slider] {
             value->setText(widgets::valueText(slider->scale(), slider->value()));
         };
-        connect(slider, &widgets::KnobSlider::dragStarted, &lab, &Lab::beginDrag);
-        connect(slider, &widgets::KnobSlider::valueChanging, &lab, [&lab, id, show](double now) {
+        connect(slider, &widgets::KnobSlider::dragStarted, this, &PresentationFoot::dragStarted);
+        connect(slider, &widgets::KnobSlider::valueChanging, this, [this, id, show](double now) {
             show();
-            lab.dragKey(id, now);
+            Q_EMIT keyChanging(id, now);
         });
-        connect(slider, &widgets::KnobSlider::valueCommitted, &lab, [&lab, id, show](double, double now) {
+        connect(slider, &widgets::KnobSlider::valueCommitted, this, [this, id, show](double, double now) {
             show();
-            lab.commitKey(id, now);
+            Q_EMIT keyCommitted(id, now);
         });
     }
     auto* column = new QVBoxLayout(this);

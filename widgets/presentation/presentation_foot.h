@@ -18,8 +18,6 @@ class StepScrubber;
 
 namespace normscope::app {
 
-class Lab;
-
 /// Train or pause, in the colour of solid controls.
 class TrainButton : public QPushButton {
     Q_OBJECT
@@ -40,7 +38,7 @@ class TrainButton : public QPushButton {
 class PresentationFoot : public QWidget {
     Q_OBJECT
   public:
-    PresentationFoot(Lab& lab, QWidget* parent = nullptr);
+    explicit PresentationFoot(QWidget* parent = nullptr);
 
     TrainButton* train() const { return train_; }
     widgets::StepScrubber* scrubber() const { return scrubber_; }
@@ -50,6 +48,14 @@ class PresentationFoot : public QWidget {
     void setRecipe(const Recipe& shown);
     /// The value of a knob that a story asks for; nullopt: none.
     void setTarget(const QString& key, std::optional<double> value);
+
+  Q_SIGNALS:
+    void playToggled();
+    void scrubbed(qint64 step);
+    // A drag is any number of changes and one commit.
+    void dragStarted();
+    void keyChanging(const QString& key, double value);
+    void keyCommitted(const QString& key, double value);
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
