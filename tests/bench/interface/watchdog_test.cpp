@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/bench/watchdog.h"
+#include "tests/bench/ui/watchdog.h"
 
-#include "app/bench/bench_report.h"
+#include "tests/bench/ui/bench_report.h"
 
 #include <QTest>
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/bench/measured_application.h"
+#include "tests/bench/ui/measured_application.h"
 
 #include <QObject>
 #include <atomic>

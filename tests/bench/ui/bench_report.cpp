@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/bench/bench_report.h"
+#include "tests/bench/ui/bench_report.h"
 
 #include <nlohmann/json.hpp>
 

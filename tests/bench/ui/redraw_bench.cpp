@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/bench/redraw_bench.h"
+#include "tests/bench/ui/redraw_bench.h"
 
-#include "app/bench/measured_application.h"
+#include "tests/bench/ui/measured_application.h"
 #include "widgets/plots/plot_view.h"
 
 #include <QEventLoop>

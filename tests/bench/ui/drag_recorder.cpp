@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/bench/drag_recorder.h"
+#include "tests/bench/ui/drag_recorder.h"
 
 #include "app/lab/lab.h"
 #include "app/window/main_window.h"

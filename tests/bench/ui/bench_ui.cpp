@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/bench/bench_ui.h"
+#include "tests/bench/ui/bench_ui.h"
 
-#include "app/bench/mouse_sender.h"
-#include "app/bench/redraw_bench.h"
-#include "app/bench/watchdog.h"
 #include "app/lab/lab.h"
 #include "app/window/main_window.h"
+#include "tests/bench/ui/mouse_sender.h"
+#include "tests/bench/ui/redraw_bench.h"
+#include "tests/bench/ui/watchdog.h"
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_panel.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/bench/mouse_sender.h"
+#include "tests/bench/ui/mouse_sender.h"
 
 #include <QCoreApplication>
 #include <QWidget>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/bench/drag_recorder.h"
+#include "tests/bench/ui/drag_recorder.h"
 
 #include <QSize>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/bench/measured_application.h"
+#include "tests/bench/ui/measured_application.h"
 
 #include <QThread>
 

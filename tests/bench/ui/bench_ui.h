@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/bench/bench_report.h"
+#include "tests/bench/ui/bench_report.h"
 
 #include <QString>
 

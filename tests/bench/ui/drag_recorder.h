@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/bench/measured_application.h"
 #include "app/lab/engine/frame.h"
+#include "tests/bench/ui/measured_application.h"
 
 #include <QObject>
 #include <array>

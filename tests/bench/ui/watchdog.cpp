@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/bench/watchdog.h"
+#include "tests/bench/ui/watchdog.h"
 
 #include <QCoreApplication>
 
