@@ -2,16 +2,18 @@
 #include "app/window/main_window.h"
 
 #include "app/lab/lab.h"
+#include "app/window/claims_controller.h"
 #include "app/window/findings_controller.h"
+#include "app/window/gallery_controller.h"
 #include "app/window/kept_state.h"
 #include "app/window/panels_controller.h"
 #include "app/window/presentation_controller.h"
+#include "app/window/recordings_controller.h"
+#include "app/window/side_rail_controller.h"
 #include "app/window/story_guide.h"
 #include "app/window/sweep_controller.h"
+#include "app/window/watch_controller.h"
 #include "app/window/window_actions.h"
-#include "app/window/window_claims.h"
-#include "app/window/window_gallery.h"
-#include "app/window/window_watch.h"
 #include "core/recipe/presets.h"
 #include "core/run/experiment.h"
 #include "core/stack/warnings.h"
@@ -45,6 +47,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QBoxLayout>
+#include <QLabel>
 #include <QMenu>
 #include <QShortcut>
 #include <QStackedWidget>
@@ -87,10 +90,12 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     connectKnobs();
     connectStack();
     connectTransport();
-    connectRunsDrawer();
-    addClaimsDrawer(*this);
-    addWatch(*this);
-    addGalleryDrawer(*this, area_);
+    recordings_ = new RecordingsController(*lab_, {grid_, area_, strip_, this}, recordings_folder_, *banner_);
+    connect(strip_, &widgets::RunStrip::recordingsRequested, recordings_, &RecordingsController::toggle);
+    claims_ = new ClaimsController(*lab_, *grid_, *knobs_, *sweeps_, this);
+    watch_ =
+        new WatchController(*lab_, *banner_, *transport_->findChild<QLabel*>(QStringLiteral("rates")), this);
+    gallery_ = new GalleryController(*lab_, *sweeps_, *banner_, area_, this);
     connectSweeps();
     connect(lab_, &Lab::problem, this, [this](const QString& message) { banner_->tell(message); });
     connect(lab_, &Lab::runsFailed, this, &MainWindow::offerResumption);
@@ -171,7 +176,8 @@ void MainWindow::buildLayout() {
     transport_ = new widgets::TransportBar(this);
     transport_->setObjectName(QStringLiteral("transportBar"));
     grid_ = (new PanelsController(*lab_, this))->grid();
-    rail_ = new SideRail(*lab_, this);
+    rail_ = new widgets::SideRail(this);
+    new SideRailController(*lab_, *rail_);
     rail_->setFixedWidth(kRailWidth);
     rail_->hide();
     auto* map = new widgets::SweepView(this);
@@ -179,7 +185,7 @@ void MainWindow::buildLayout() {
     area_->addWidget(grid_);
     area_->addWidget(map);
     banner_ = new Banner(area_, this);
-    help_ = new HelpDrawer(area_, this);
+    help_ = new widgets::HelpDrawer(area_, this);
 
     left_ = new QWidget(this);
     auto* left = new QVBoxLayout(left_);

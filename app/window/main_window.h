@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 
-class QLabel;
 class QStackedWidget;
 
 namespace normscope {
@@ -19,8 +18,10 @@ struct Preset;
 }
 
 namespace normscope::widgets {
+class HelpDrawer;
 class KnobPanel;
 class RunStrip;
+class SideRail;
 class PlotView;
 class StackView;
 class TransportBar;
@@ -32,17 +33,18 @@ namespace normscope::app {
 
 class Banner;
 class FindingsBand;
-class HelpDrawer;
 class KeptState;
 class Lab;
 class PanelCell;
-class RunsDrawer;
 class PanelGrid;
 class Presentation;
 class Pulse;
-class SideRail;
 class StoryGuide;
 class StoryStrip;
+class ClaimsController;
+class GalleryController;
+class RecordingsController;
+class WatchController;
 class SweepController;
 
 /// "71.2 of 79.1 GiB free".
@@ -70,8 +72,9 @@ class MainWindow : public QMainWindow {
 
     Lab* lab() const { return lab_; }
     PanelGrid* grid() const { return grid_; }
-    HelpDrawer* help() const { return help_; }
-    RunsDrawer* runsDrawer() const { return runs_drawer_; }
+    widgets::HelpDrawer* help() const { return help_; }
+    RecordingsController* recordings() const { return recordings_; }
+    WatchController* watch() const { return watch_; }
     Banner* banner() const { return banner_; }
     StoryStrip* story() const { return story_; }
     Presentation* presentation() const { return presentation_; }
@@ -96,6 +99,8 @@ class MainWindow : public QMainWindow {
     /// `afresh`, and offers interrupted runs.
     void start(bool afresh);
     SweepController* sweeps() const { return sweeps_; }
+    ClaimsController* claims() const { return claims_; }
+    GalleryController* gallery() const { return gallery_; }
     /// Offers the interrupted runs of a killed process.
     void offerInterrupted();
 
@@ -125,8 +130,6 @@ class MainWindow : public QMainWindow {
     void showDevices();
     /// Edits the name of the selected run in its chip.
     void renameSelected();
-    /// Opens the list of recordings, or closes it.
-    void toggleRuns();
     /// Whether the next start restores the window: a setting.
     void toggleRestoring();
     /// Continues the selected run, which failed or was stopped, on the chosen device.
@@ -147,11 +150,6 @@ class MainWindow : public QMainWindow {
   protected:
     void resizeEvent(QResizeEvent* event) override;
     void closeEvent(QCloseEvent* event) override;
-    // Recordings are dragged from their list into the comparison.
-    void dragEnterEvent(QDragEnterEvent* event) override;
-    void dragMoveEvent(QDragMoveEvent* event) override;
-    void dragLeaveEvent(QDragLeaveEvent* event) override;
-    void dropEvent(QDropEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
 
   private:
@@ -165,10 +163,6 @@ class MainWindow : public QMainWindow {
     void connectKnobs();
     void connectStack();
     void connectTransport();
-    void connectRunsDrawer();
-    bool takesRecordingsAt(const QPoint& position) const;
-    void showDropTarget(bool shown);
-    void askToTrash(const QString& path, const QString& name);
     void showRuns();
     void showKnobs();
     void showNotices();
@@ -197,17 +191,19 @@ class MainWindow : public QMainWindow {
     widgets::StackView* stack_;
     widgets::KnobPanel* knobs_;
     widgets::TransportBar* transport_;
-    SideRail* rail_;
+    widgets::SideRail* rail_;
     Banner* banner_;
-    HelpDrawer* help_;
-    RunsDrawer* runs_drawer_ = nullptr;
-    QLabel* drop_target_ = nullptr;  ///< over the panels while a recording is dragged to them
+    widgets::HelpDrawer* help_;
     StoryStrip* story_;
     StoryGuide* guide_;
     Presentation* presentation_;
     Pulse* pulse_;
     FindingsBand* findings_;
     SweepController* sweeps_;
+    RecordingsController* recordings_;
+    WatchController* watch_;
+    ClaimsController* claims_;
+    GalleryController* gallery_;
     QStackedWidget *upper_, *area_;  ///< findings or those of a sweep; panels or the map of a sweep
     QWidget* left_;
     std::map<quint64, std::function<void()>> after_saving_;  ///< by the token of the save

@@ -109,9 +109,9 @@ void SweepController::show(bool shown) {
     views_.upper->setCurrentIndex(shown && sweeps_.sweep() ? views_.upper->indexOf(views_.band) : 0);
     Q_EMIT shownChanged(shown);
     // Under a drawer, such as the gallery that started the sweep, it takes no keys.
-    const auto drawers = window_->findChildren<Drawer*>(QString(), Qt::FindDirectChildrenOnly);
-    const bool covered =
-        std::any_of(drawers.begin(), drawers.end(), [](const Drawer* drawer) { return drawer->isVisible(); });
+    const auto drawers = window_->findChildren<widgets::Drawer*>(QString(), Qt::FindDirectChildrenOnly);
+    const bool covered = std::any_of(drawers.begin(), drawers.end(),
+                                     [](const widgets::Drawer* drawer) { return drawer->isVisible(); });
     if (shown && !covered) views_.map->map()->setFocus();
 }
 

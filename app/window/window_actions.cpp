@@ -2,11 +2,12 @@
 #include "app/window/window_actions.h"
 
 #include "app/lab/lab.h"
+#include "app/window/claims_controller.h"
+#include "app/window/gallery_controller.h"
 #include "app/window/main_window.h"
+#include "app/window/recordings_controller.h"
 #include "app/window/sweep_controller.h"
-#include "app/window/window_claims.h"
-#include "app/window/window_gallery.h"
-#include "app/window/window_watch.h"
+#include "app/window/watch_controller.h"
 #include "widgets/common/settings.h"
 #include "widgets/story/story_strip.h"
 
@@ -77,9 +78,9 @@ void addWindowActions(MainWindow& window) {
         [lab] { lab->startAsNewRun(); });
     add("resume", tr("Resume the selected run on the chosen device"), {}, [w] { w->resumeSelected(); });
     add("watch", tr("Watchpoints: pause where a value is reached…"),
-        {QKeySequence(QStringLiteral("Ctrl+Shift+W"))}, [w] { editWatch(*w); });
+        {QKeySequence(QStringLiteral("Ctrl+Shift+W"))}, [w] { w->watch()->editWatch(); });
     add("probeCosts", tr("Probes: economy, standard, full, and what each takes…"),
-        {QKeySequence(QStringLiteral("Ctrl+Shift+P"))}, [w] { showProbeCosts(*w); });
+        {QKeySequence(QStringLiteral("Ctrl+Shift+P"))}, [w] { w->watch()->showCosts(); });
     add("device", tr("Choose the training device"), {}, [w] { w->showDevices(); });
     add("firstStep", tr("Show the first step (Home)"), {}, [lab] { lab->setStep(0); });
     add("newSweep", tr("New sweep…"), {QKeySequence(QStringLiteral("Ctrl+Shift+N"))},
@@ -125,11 +126,11 @@ void addWindowActions(MainWindow& window) {
     add("new", tr("New comparison"), {QKeySequence::New}, [w] { w->newComparison(); });
     add("open", tr("Open a session…"), {QKeySequence::Open}, [w] { w->open(); });
     add("recordings", tr("Recordings: find one and add its run"),
-        {QKeySequence(QStringLiteral("Ctrl+Shift+O"))}, [w] { w->toggleRuns(); });
+        {QKeySequence(QStringLiteral("Ctrl+Shift+O"))}, [w] { w->recordings()->toggle(); });
     add("claims", tr("Claims of the papers: what holds on the selected run"),
-        {QKeySequence(QStringLiteral("Ctrl+Shift+K"))}, [w] { toggleClaims(*w); });
+        {QKeySequence(QStringLiteral("Ctrl+Shift+K"))}, [w] { w->claims()->toggle(); });
     add("gallery", tr("Gallery of the papers' figures: their statements next to runs of this size"),
-        {QKeySequence(QStringLiteral("Ctrl+Shift+G"))}, [w] { toggleGallery(*w); });
+        {QKeySequence(QStringLiteral("Ctrl+Shift+G"))}, [w] { w->gallery()->toggle(); });
     add("import", tr("Import a model… (safetensors, llm.c, llama2.c)"),
         {QKeySequence(QStringLiteral("Ctrl+I"))}, [w] { w->importModel(); });
     add("save", tr("Save the session"), {QKeySequence::Save}, [w] { w->save(); });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The commands of the window: files, export, clipboard, search, focus and presentation.
 #include "app/lab/lab.h"
+#include "app/window/gallery_controller.h"
 #include "app/window/main_window.h"
 #include "app/window/sweep_controller.h"
 #include "app/window/window_actions.h"
-#include "app/window/window_gallery.h"
 #include "app/window/window_view.h"
 #include "core/recipe/presets.h"
 #include "widgets/common/banner.h"
@@ -206,7 +206,7 @@ void MainWindow::searchCommands() {
     for (const Preset& story : stories())
         entries.push_back({tr("Story: %1").arg(storyTitle(story)),
                            [this, name = QString::fromLatin1(story.name)] { tellStory(name); }});
-    for (SearchEntry& entry : galleryCommands(*this)) entries.push_back(std::move(entry));
+    for (SearchEntry& entry : gallery_->commands()) entries.push_back(std::move(entry));
     auto* search = new CommandSearch(actions(), std::move(entries), this);
     search->move(mapToGlobal(QPoint((width() - search->width()) / 2, strip_->height() + 8)));
     search->show();
@@ -348,7 +348,7 @@ void MainWindow::focusCurrent() {
 }
 
 void MainWindow::leaveFocus() {
-    for (auto* drawer : findChildren<Drawer*>(QString(), Qt::FindDirectChildrenOnly))
+    for (auto* drawer : findChildren<widgets::Drawer*>(QString(), Qt::FindDirectChildrenOnly))
         if (drawer->isVisible()) return drawer->hide();
     if (banner_->isVisible())
         banner_->hide();

@@ -5,7 +5,7 @@
 #include <QFontMetrics>
 #include <QString>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// Sizes of the texts that the painted rows of a list have; pixels. Interface thread.
 
@@ -27,4 +27,10 @@ inline int heightOf(const QFont& font, int width, const QString& text) {
         .height();
 }
 
+}  // namespace normscope::widgets
+
+namespace normscope::app {
+using widgets::heightOf;
+using widgets::lineHeight;
+using widgets::sized;
 }  // namespace normscope::app

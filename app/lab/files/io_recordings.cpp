@@ -16,7 +16,27 @@ namespace normscope::app {
 
 namespace {
 constexpr qint64 kListMs = 30;  // then what is to be recorded has its turn
+
+/// The checkpoints next to a recording, as far as they are there.
+QStringList checkpointsOf(const QString& path) {
+    QStringList files;
+    for (const std::string& checkpoint : CheckpointPair(path.toStdString()).paths())
+        files << QString::fromStdString(checkpoint);
+    if (const QString start = path.chopped(3) + QStringLiteral(".ckpt.start.h5"); !files.contains(start))
+        files << start;
+    files.removeIf([](const QString& file) { return !QFile::exists(file); });
+    return files;
 }
+
+/// The trash describes files/NAME in info/NAME.trashinfo; moved back, a file needs no description.
+void removeTrashInfo(const QString& trashed) {
+    const QFileInfo file(trashed);
+    QDir trash = file.dir();
+    if (trash.dirName() != u"files" || !trash.cdUp()) return;  // of a system without such descriptions
+    QFile::remove(trash.filePath(QStringLiteral("info/%1.trashinfo").arg(file.fileName())));
+}
+
+}  // namespace
 
 void IoWorker::listRecordings() {
     const bool idle = to_list_.isEmpty();
@@ -45,11 +65,17 @@ RecordingRow IoWorker::rowOf(const QFileInfo& file) {
     row.live = std::any_of(recordings_.begin(), recordings_.end(), [&](const auto& recording) {
         return QFileInfo(QString::fromStdString(recording.second->path())) == file;
     });
+    row.bytes = file.size();
+    for (const QString& checkpoint : checkpointsOf(row.path))
+        row.checkpoint_bytes += QFileInfo(checkpoint).size();
     if (row.live) return row;  // a file that is being written is not read
     const auto known = heads_.find(row.path);
     if (known != heads_.end() && known->second.first == file.size() &&
-        known->second.second.written == row.written)
-        return known->second.second;
+        known->second.second.written == row.written) {
+        RecordingRow head = known->second.second;
+        head.checkpoint_bytes = row.checkpoint_bytes;
+        return head;
+    }
     try {
         const std::vector<RunHead> heads = heads_of(row.path.toStdString());
         if (heads.empty()) throw InputError(row.path.toStdString() + ": holds no run");
@@ -76,12 +102,7 @@ void IoWorker::readCurve(const QString& path) {
 
 void IoWorker::trashRecording(const QString& path) {
     QList<std::pair<QString, QString>> moved;
-    QStringList files{path};
-    for (const std::string& checkpoint : CheckpointPair(path.toStdString()).paths())
-        files << QString::fromStdString(checkpoint);
-    const QString start = path.chopped(3) + QStringLiteral(".ckpt.start.h5");
-    if (QFile::exists(start) && !files.contains(start)) files << start;
-    for (const QString& file : files) {
+    for (const QString& file : QStringList{path} + checkpointsOf(path)) {
         QString now;
         if (QFile::moveToTrash(file, &now)) {
             moved.append({now, file});
@@ -97,6 +118,8 @@ void IoWorker::untrash(const QList<std::pair<QString, QString>>& files) {
     for (const auto& [now, before] : files)
         if (now.isEmpty() || !QFile::rename(now, before))
             Q_EMIT problem(tr("%1: it cannot be moved back from the trash").arg(before));
+        else
+            removeTrashInfo(now);
     listRecordings();
 }
 

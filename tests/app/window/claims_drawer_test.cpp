@@ -3,7 +3,8 @@
 #include "widgets/claims/claims_drawer.h"
 
 #include "app/lab/studies/claims_check.h"
-#include "app/window/window_claims.h"
+#include "app/window/claims_controller.h"
+#include "app/window/recordings_controller.h"
 #include "core/claims/claims.h"
 #include "legibility.h"
 #include "program_font.h"
@@ -11,6 +12,7 @@
 #include "widgets/claims/claim_texts.h"
 #include "widgets/claims/claims_list.h"
 #include "widgets/claims/claims_places.h"
+#include "widgets/common/verdict_mark.h"
 #include "widgets/dialogs/command_search.h"
 #include "widgets/drawers/runs_drawer.h"
 #include "widgets/figures/panels/panel_registry.h"
@@ -31,6 +33,7 @@
 
 using namespace normscope;
 using namespace normscope::app;
+using namespace normscope::widgets;
 using normscope::test::WindowBench;
 
 namespace {
@@ -40,7 +43,7 @@ constexpr int kWait = 60000;  // ms, at most
 const std::vector<std::string> kFew = {"E04", "E05", "E06", "E16", "E18", "E30", "N05", "G17", "B14", "K07"};
 
 ClaimsDrawer& drawer(const WindowBench& b) {
-    return claimsDrawer(*b.window);
+    return *b.window->claims()->drawer();
 }
 ClaimsList& list(const WindowBench& b) {
     return *drawer(b).list();
@@ -91,7 +94,7 @@ class ClaimsDrawerTest : public QObject {
             QImage image(14, 14, QImage::Format_Grayscale8);
             image.fill(Qt::white);
             QPainter painter(&image);
-            paintVerdict(painter, QRectF(0, 0, 14, 14), verdict, Qt::black);
+            paintMark(painter, QRectF(0, 0, 14, 14), markOf(verdict), Qt::black);
             painter.end();
             QByteArray dark;  // the places of the pixels that are drawn, without their shade
             for (int y = 0; y < 14; ++y)
@@ -132,10 +135,10 @@ class ClaimsDrawerTest : public QObject {
         QVERIFY(!drawer(b).isVisible());
         // The drawers lie at the same place.
         openDrawer(b);
-        b.window->toggleRuns();
-        QVERIFY(!drawer(b).isVisible() && b.window->runsDrawer()->isVisible());
+        b.window->recordings()->toggle();
+        QVERIFY(!drawer(b).isVisible() && b.window->recordings()->drawer()->isVisible());
         openDrawer(b);
-        QVERIFY(!b.window->runsDrawer()->isVisible());
+        QVERIFY(!b.window->recordings()->drawer()->isVisible());
         b.window->searchCommands();
         auto* search = b.find<CommandSearch>("commandSearch");
         QVERIFY(search);

@@ -2,9 +2,10 @@
 // The papers' figures in the real window: trained from their drawer, shown while they are, stopped, resumed,
 // found again.
 #include "app/lab/studies/gallery_runs.h"
+#include "app/window/claims_controller.h"
+#include "app/window/gallery_controller.h"
+#include "app/window/recordings_controller.h"
 #include "app/window/sweep_controller.h"
-#include "app/window/window_claims.h"
-#include "app/window/window_gallery.h"
 #include "core/backend/devices.h"
 #include "core/sweep/sweep_folder.h"
 #include "legibility.h"
@@ -12,6 +13,7 @@
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/claims/claims_drawer.h"
 #include "widgets/common/banner.h"
+#include "widgets/common/verdict_mark.h"
 #include "widgets/dialogs/command_search.h"
 #include "widgets/drawers/runs_drawer.h"
 #include "widgets/gallery/gallery_details.h"
@@ -87,7 +89,7 @@ GalleryRuns& runsOf(const WindowBench& b) {
     return GalleryRuns::of(b.lab());
 }
 GalleryDrawer& drawer(const WindowBench& b) {
-    return galleryDrawer(*b.window);
+    return *b.window->gallery()->drawer();
 }
 GalleryList& list(const WindowBench& b) {
     return *drawer(b).list();
@@ -202,7 +204,7 @@ class GalleryWindowTest : public QObject {
             QImage image(14, 14, QImage::Format_Grayscale8);
             image.fill(Qt::white);
             QPainter painter(&image);
-            paintVerdict(painter, QRectF(0, 0, 14, 14), verdict, Qt::black);
+            paintMark(painter, QRectF(0, 0, 14, 14), markOf(verdict), Qt::black);
             painter.end();
             QByteArray dark;  // the places of the pixels that are drawn, without their shade
             for (int y = 0; y < 14; ++y)
@@ -432,12 +434,12 @@ class GalleryWindowTest : public QObject {
         QTest::keyClick(search, Qt::Key_Escape);
         QVERIFY(!drawer(b).isVisible());
         openDrawer(b);
-        b.window->toggleRuns();
-        QVERIFY(!drawer(b).isVisible() && b.window->runsDrawer()->isVisible());
+        b.window->recordings()->toggle();
+        QVERIFY(!drawer(b).isVisible() && b.window->recordings()->drawer()->isVisible());
         openDrawer(b);
-        QVERIFY(!b.window->runsDrawer()->isVisible());
-        toggleClaims(*b.window);
-        QVERIFY(!drawer(b).isVisible() && claimsDrawer(*b.window).isVisible());
+        QVERIFY(!b.window->recordings()->drawer()->isVisible());
+        b.window->claims()->toggle();
+        QVERIFY(!drawer(b).isVisible() && b.window->claims()->drawer()->isVisible());
         // Ctrl+K finds the entry, whatever the filters are.
         b.window->searchCommands();
         auto* commands = b.find<CommandSearch>("commandSearch");
@@ -446,7 +448,7 @@ class GalleryWindowTest : public QObject {
         QTRY_VERIFY(drawer(b).isVisible());
         QCOMPARE(list(b).selected(), QString("g-other"));
         QCOMPARE(list(b).ids().size(), 3);
-        QVERIFY(!claimsDrawer(*b.window).isVisible());
+        QVERIFY(!b.window->claims()->drawer()->isVisible());
         // In the menu of sweeps too.
         QVERIFY(b.find<QAction>("gallery")->associatedObjects().size() >= 2);
         runsOf(b).setEntries({});
@@ -503,9 +505,8 @@ class GalleryWindowTest : public QObject {
                         font.setPixelSize(11);
                         return font;
                     }();
-                    const GalleryEntry& entry = *runsOf(b).find(id);
-                    if (QFontMetrics(small).horizontalAdvance(stateText(entry, runsOf(b))) > 170)
-                        all << id + ": " + stateText(entry, runsOf(b));
+                    const QString state = stateText(*list(b).find(id));
+                    if (QFontMetrics(small).horizontalAdvance(state) > 170) all << id + ": " + state;
                 }
                 for (const char* id : {"e-small", "e-fig1-loss", "g-fig6"}) {
                     list(b).select(QLatin1String(id));

@@ -2,6 +2,7 @@
 // The list of recordings: its rows are the files of the folder; opening one adds its run.
 #include "widgets/drawers/runs_drawer.h"
 
+#include "app/window/recordings_controller.h"
 #include "widgets/common/banner.h"
 #include "window_bench.h"
 
@@ -16,12 +17,13 @@
 
 using namespace normscope;
 using namespace normscope::app;
+using namespace normscope::widgets;
 using normscope::test::WindowBench;
 
 namespace {
 
 RunsDrawer& drawer(const WindowBench& b) {
-    return *b.window->runsDrawer();
+    return *b.window->recordings()->drawer();
 }
 
 std::set<QString> filesOf(const WindowBench& b) {

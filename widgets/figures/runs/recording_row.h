@@ -15,9 +15,13 @@ struct RecordingRow {
     QDateTime written;
     Outcome outcome;
     qint64 last_step = -1;
-    double last_loss = 0;  ///< nat, NaN where there is none
-    QString damage;        ///< why it cannot be read, in one line; empty if it can
-    bool live = false;     ///< this process is writing it
+    double last_loss = 0;         ///< nat, NaN where there is none
+    QString damage;               ///< why it cannot be read, in one line; empty if it can
+    bool live = false;            ///< this process is writing it
+    qint64 bytes = 0;             ///< of the file
+    qint64 checkpoint_bytes = 0;  ///< of the checkpoints next to it
+
+    qint64 totalBytes() const { return bytes + checkpoint_bytes; }
 };
 
 /// The losses of a recording, the least and the largest of each of at most kCurveBlocks blocks of steps.
