@@ -4,8 +4,8 @@
 #include "core/base/error.h"
 #include "core/session/session.h"
 #include "widgets/figures/csv.h"
-#include "widgets/figures/figure_spec.h"
 #include "widgets/figures/save_bytes.h"
+#include "widgets/figures/spec/figure_spec.h"
 
 #include <CLI/CLI.hpp>
 

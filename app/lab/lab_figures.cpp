@@ -3,7 +3,7 @@
 #include "app/lab/lab.h"
 #include "widgets/figures/groups/grouped_figure.h"
 #include "widgets/figures/panels/panel_registry.h"
-#include "widgets/figures/runs/recipe_facts.h"
+#include "widgets/figures/parts/recipe_facts.h"
 
 #include <algorithm>
 

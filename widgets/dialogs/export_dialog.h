@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "widgets/figures/figure_spec.h"
+#include "widgets/figures/spec/figure_spec.h"
 
 #include <QDialog>
 #include <memory>

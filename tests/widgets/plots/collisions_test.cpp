@@ -2,7 +2,7 @@
 #include "widgets/plots/collisions.h"
 
 #include "tests/widgets/plots/sample_figures.h"
-#include "widgets/plots/plot_grid.h"
+#include "widgets/plots/geometry/plot_grid.h"
 
 #include <QtTest>
 

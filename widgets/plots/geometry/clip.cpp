@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/plots/clip.h"
+#include "widgets/plots/geometry/clip.h"
 
 #include <algorithm>
 #include <cmath>

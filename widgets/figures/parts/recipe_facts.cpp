@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/figures/runs/recipe_facts.h"
+#include "widgets/figures/parts/recipe_facts.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/plots/label_spread.h"
+#include "widgets/plots/geometry/label_spread.h"
 
 #include <algorithm>
 #include <numeric>

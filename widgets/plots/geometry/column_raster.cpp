@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/plots/column_raster.h"
+#include "widgets/plots/geometry/column_raster.h"
 
 #include <algorithm>
 #include <cmath>

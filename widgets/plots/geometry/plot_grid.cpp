@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/plots/plot_grid.h"
+#include "widgets/plots/geometry/plot_grid.h"
 
 #include <algorithm>
 #include <cmath>

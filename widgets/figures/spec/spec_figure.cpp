@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/error.h"
-#include "widgets/figures/figure_spec.h"
 #include "widgets/figures/groups/grouped_figure.h"
 #include "widgets/figures/panels/panel_registry.h"
 #include "widgets/figures/runs/run_diff.h"
+#include "widgets/figures/spec/figure_spec.h"
 
 #include <algorithm>
 
