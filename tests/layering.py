@@ -12,12 +12,6 @@ import tempfile
 
 # Exceptions by rule. An entry is the subject of a finding, as it is printed before the colon; of a cycle also more folders.
 KNOWN = {
-    "ranks": {
-        "widgets/findings/findings_band.cpp", "widgets/findings/group_key.cpp", "widgets/findings/group_summary.cpp",
-        "widgets/findings/remedy_box.cpp", "widgets/panels/panel_cell.cpp", "widgets/panels/panel_cell.h",
-        "widgets/panels/panel_grid.cpp", "widgets/presentation/presentation.cpp",
-        "widgets/presentation/presentation_foot.cpp", "widgets/presentation/presentation_head.cpp",
-    },
     "cycles": {
         "app/lab app/lab/engine app/lab/files app/lab/studies",
         "core/backend core/backend/cpu core/backend/cuda core/backend/cuda/gpu core/backend/cuda/impl "

@@ -12,7 +12,7 @@
 #include "app/lab/training.h"
 #include "app/lab/training_time.h"
 #include "core/run/probes_preset.h"
-#include "widgets/figures/figure_key.h"
+#include "widgets/figures/parts/figure_key.h"
 #include "widgets/figures/parts/panel.h"
 #include "widgets/figures/runs/run_group.h"
 #include "widgets/figures/stack/norm_override.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "widgets/figures/figure_key.h"
+#include "widgets/figures/parts/figure_key.h"
 
 namespace normscope::app {
 
