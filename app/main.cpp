@@ -2,7 +2,10 @@
 #include "app/figure_command.h"
 #include "app/preflight_command.h"
 #include "app/process.h"
+#include "app/window/appearance_controller.h"
+#include "app/window/files_controller.h"
 #include "app/window/main_window.h"
+#include "app/window/state_controller.h"
 #include "app/window/sweep_controller.h"
 #include "app/window_options.h"
 #include "widgets/common/settings.h"
@@ -65,13 +68,13 @@ int main(int argc, char** argv) {
     QApplication app(argc, argv);
     setUp(app);
     MainWindow window(Settings::recordingsFolder(), options.threads, QString::fromStdString(options.backend));
-    if (!options.theme.empty()) window.orderTheme(options.theme == "dark");
+    if (!options.theme.empty()) window.appearance()->orderTheme(options.theme == "dark");
     window.show();
-    window.start(options.afresh || !options.session.empty());
+    window.state()->start(options.afresh || !options.session.empty());
     const QString session = QString::fromStdString(options.session);
     if (!options.session.empty() && std::filesystem::is_directory(options.session))
         window.sweeps()->open(session);
     else if (!options.session.empty())
-        window.openSession(session);
+        window.files()->openSession(session);
     return app.exec();
 }

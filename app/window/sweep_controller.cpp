@@ -58,8 +58,8 @@ SweepController::SweepController(Lab& lab, const Views& views, const QString& re
     connect(&sweeps_, &SweepRunner::problem, views_.banner,
             [this](const QString& line) { views_.banner->tell(line); });
     connect(&sweeps_, &SweepRunner::rejected, this, [this](const QString& line) {
-        if (auto* dialog = window_->findChild<SweepDialog*>(QStringLiteral("sweepDialog")))
-            dialog->showRejected(line);
+        if (dialog_)
+            dialog_->showRejected(line);
         else
             views_.banner->tell(line);
     });
@@ -133,10 +133,10 @@ void SweepController::create() {
         views_.banner->tell(tr("A sweep is being trained: stop it before another one starts"));
         return;
     }
-    if (auto* open = window_->findChild<SweepDialog*>(QStringLiteral("sweepDialog")))
-        return open->activateWindow();
+    if (dialog_) return dialog_->activateWindow();
     const LabRun& run = lab_.selected();
     auto* dialog = new SweepDialog(run.recipe, QString::fromStdString(run.data->name), folder_, window_);
+    dialog_ = dialog;
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &SweepDialog::startRequested, this, [this](const SweepSpec& spec, const QString& folder) {
         sweeps_.start(spec, folder, lab_.backend(), lab_.engineThreads());
@@ -149,10 +149,9 @@ void SweepController::createOver(const QString& key, double low, double high) {
     const auto* knob = qobject_cast<widgets::Knob*>(views_.knobs->row(key));
     if (!knob || low >= high) return;
     create();
-    auto* dialog = window_->findChild<SweepDialog*>(QStringLiteral("sweepDialog"));
-    if (!dialog) return;  // a sweep is being trained, and create() has reported it
+    if (!dialog_) return;  // a sweep is being trained, and create() has reported it
     const auto whole = [](double value) { return QString::number(value, 'f', 0).toStdString(); };
-    dialog->setVaried(key.toStdString(), key == u"seed" ? whole(low) + ":" + whole(high)
+    dialog_->setVaried(key.toStdString(), key == u"seed" ? whole(low) + ":" + whole(high)
                                                         : widgets::sweepRange(knob->scale(), low, high));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QObject>
+#include <QPointer>
 #include <QString>
 #include <QTimer>
 
@@ -10,6 +11,7 @@ class QStackedWidget;
 namespace normscope::widgets {
 class KnobPanel;
 class SweepBand;
+class SweepDialog;
 class SweepView;
 }  // namespace normscope::widgets
 
@@ -64,6 +66,7 @@ class SweepController : public QObject {
     const Views views_;
     const QString folder_;
     QWidget* window_;
+    QPointer<widgets::SweepDialog> dialog_;  ///< of a new sweep, while it is open
     QTimer later_;  ///< limits the update rate of the band
 };
 

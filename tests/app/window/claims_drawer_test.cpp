@@ -3,8 +3,10 @@
 #include "widgets/claims/claims_drawer.h"
 
 #include "app/lab/studies/claims_check.h"
+#include "app/window/appearance_controller.h"
 #include "app/window/claims_controller.h"
 #include "app/window/recordings_controller.h"
+#include "app/window/search_controller.h"
 #include "core/claims/claims.h"
 #include "legibility.h"
 #include "program_font.h"
@@ -139,7 +141,7 @@ class ClaimsDrawerTest : public QObject {
         QVERIFY(!drawer(b).isVisible() && b.window->recordings()->drawer()->isVisible());
         openDrawer(b);
         QVERIFY(!b.window->recordings()->drawer()->isVisible());
-        b.window->searchCommands();
+        b.window->search()->open();
         auto* search = b.find<CommandSearch>("commandSearch");
         QVERIFY(search);
         QTest::keyClicks(search->findChild<QLineEdit*>("commandInput"), "claims of the papers");
@@ -285,7 +287,7 @@ class ClaimsDrawerTest : public QObject {
         QCOMPARE(cell->options().at("view"), std::string("layers"));
         const QRect at(cell->mapTo(b.window.get(), QPoint(0, 0)), cell->size());
         QVERIFY(!at.intersects(drawer(b).geometry()));  // in sight
-        QCOMPARE(b.cell("growth"), b.window->grid()->cells()[0]);
+        QCOMPARE(b.cell("growth"), b.window->views().grid->cells()[0]);
         // A result about another stack is not in the panels of this one.
         b.lab().selectRun(0);
         measure(b);
@@ -326,7 +328,7 @@ class ClaimsDrawerTest : public QObject {
         QStringList all;
         for (const QSize size : {QSize(1440, 900), QSize(1920, 1080)})
             for (const bool dark : {false, true}) {
-                b.window->setDark(dark);
+                b.window->appearance()->setDark(dark);
                 b.window->resize(size);
                 QTest::qWait(350);  // the bars and the findings update a few times a second
                 b.keepScreenshot(
@@ -334,10 +336,10 @@ class ClaimsDrawerTest : public QObject {
                 for (const QString& fault : test::illegible(*b.window))
                     if (fault.startsWith('Q') || fault.startsWith("elided")) all << fault;  // widgets
                 QCOMPARE(drawer(b).geometry().right(),
-                         b.window->grid()->mapTo(b.window.get(), QPoint(0, 0)).x() +
-                             b.window->grid()->width() - 1);
+                         b.window->views().grid->mapTo(b.window.get(), QPoint(0, 0)).x() +
+                             b.window->views().grid->width() - 1);
             }
-        b.window->setDark(false);
+        b.window->appearance()->setDark(false);
         QVERIFY2(all.isEmpty(), qPrintable('\n' + all.join('\n')));
         // No row's text is higher than its row: the statement wraps inside its column.
         for (const int i : {0, 20, 60, 100}) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The device of trainings in the window: the menu, the settings, the transport bar, a device that fails.
+#include "app/window/appearance_controller.h"
 #include "core/backend/cuda/emulated_cuda_device.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
@@ -66,7 +67,7 @@ class DeviceWindowTest : public QObject {
     void theMenuHasWhatIsMissingAndKeepsAChoice() {
         DeviceBench b;
         for (const bool dark : {false, true}) {
-            b.window->setDark(dark);
+            b.window->appearance()->setDark(dark);
             QTimer::singleShot(200, b.window.get(), [&] {
                 b.keepScreen(dark ? "menu-dark" : "menu-light");
                 b.button()->menu()->close();
@@ -98,7 +99,7 @@ class DeviceWindowTest : public QObject {
         b.window.reset();
         b.open();
         QTRY_COMPARE(
-            b.window->banner()->message(),
+            b.window->views().banner->message(),
             QStringLiteral("cuda:1 is not available: NORMSCOPE_CUDA_PLUGIN is empty; training is on cpu"));
         QCOMPARE(b.button()->text(), QStringLiteral("cpu"));
         QCOMPARE(Settings().backend(), QStringLiteral("cuda:1"));
@@ -136,10 +137,10 @@ class DeviceWindowTest : public QObject {
         emulated_cuda_device().fail_at({0, 20000});
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.lab().failedRuns().size() == 2, 600000);
-        QTRY_VERIFY(b.window->banner()->message().count("the device is lost") == 2);
+        QTRY_VERIFY(b.window->views().banner->message().count("the device is lost") == 2);
         b.keepScreenshot("lost");
         QPushButton* resume = nullptr;
-        for (auto* button : b.window->banner()->findChildren<QPushButton*>())
+        for (auto* button : b.window->views().banner->findChildren<QPushButton*>())
             if (button->isVisible() && button->text() == u"Resume on cpu") resume = button;
         QVERIFY(resume);
         QTest::mouseClick(resume, Qt::LeftButton);

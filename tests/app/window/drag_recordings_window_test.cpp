@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Recordings are dragged from their list onto the panels or the run strip: the program's own drag and drop,
 // with the mouse's events.
+#include "app/window/appearance_controller.h"
 #include "app/window/recordings_controller.h"
 #include "widgets/drawers/recording_list.h"
 #include "widgets/drawers/runs_drawer.h"
@@ -90,12 +91,12 @@ class DragRecordingsWindowTest : public QObject {
         const QString path = b.window->recordings()->drawer()->paths()[0];
         bool shown = false;
         // A plot that the list does not cover.
-        dragRow(b, middleOf(b.window->grid()->cells()[0]->plot()), true, [&] {
+        dragRow(b, middleOf(b.window->views().grid->cells()[0]->plot()), true, [&] {
             shown = targetShown(b);
             b.keepScreenshot("drag-light");
-            b.window->setDark(true);
+            b.window->appearance()->setDark(true);
             b.keepScreenshot("drag-dark");
-            b.window->setDark(false);
+            b.window->appearance()->setDark(false);
         });
         QVERIFY(shown && !targetShown(b));
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(3), 20000);
@@ -115,7 +116,8 @@ class DragRecordingsWindowTest : public QObject {
         WindowBench b;
         record(b);
         bool shown = false;
-        dragRow(b, middleOf(b.window->grid()->cells()[0]->plot()), false, [&] { shown = targetShown(b); });
+        dragRow(b, middleOf(b.window->views().grid->cells()[0]->plot()), false,
+                [&] { shown = targetShown(b); });
         QVERIFY(shown && !targetShown(b));
         QTest::qWait(200);
         QCOMPARE(b.lab().runs().size(), std::size_t(2));

@@ -2,6 +2,8 @@
 // The findings band in the window: what it shows is what was recorded, and nothing of it is cut off.
 #include "widgets/findings/findings_band.h"
 
+#include "app/window/appearance_controller.h"
+#include "app/window/files_controller.h"
 #include "core/findings/findings.h"
 #include "core/model/gradient_ratio.h"
 #include "core/recipe/presets.h"
@@ -127,7 +129,7 @@ class FindingsBandTest : public QObject {
             QVERIFY2(misplaced(b).isEmpty(), qPrintable(misplaced(b)));
             b.keepScreenshot(QString("band-first-%1").arg(width));
         }
-        b.window->setDark(true);
+        b.window->appearance()->setDark(true);
         b.keepScreenshot("band-first-dark");
     }
 
@@ -157,11 +159,11 @@ class FindingsBandTest : public QObject {
         }
         first->setFocus(Qt::TabFocusReason);
         QTest::keyClick(first, Qt::Key_Space);
-        QVERIFY(b.window->story()->isVisible());
-        QCOMPARE(b.window->story()->story()->name, std::string(stories()[0].name));
+        QVERIFY(b.window->views().story->isVisible());
+        QCOMPARE(b.window->views().story->story()->name, std::string(stories()[0].name));
         QVERIFY(b.lab().exploring());  // Space has not begun a training
         buttons->menu()->actions()[1]->trigger();
-        QCOMPARE(b.window->story()->story()->name, std::string(stories()[1].name));
+        QCOMPARE(b.window->views().story->story()->name, std::string(stories()[1].name));
     }
 
     void aNarrowBandShowsFewerAndCutsNothing() {
@@ -213,12 +215,12 @@ class FindingsBandTest : public QObject {
         b.keepScreenshot("band-scrubbed");
         const QString path = b.folder.filePath("session.h5");
         QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
-        b.window->saveSession(path);
+        b.window->files()->saveSession(path);
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
         b.window.reset();
         b.open();
         QSignalSpy opened(&b.lab(), &Lab::sessionOpened);
-        b.window->openSession(path);
+        b.window->files()->openSession(path);
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
         QCOMPARE(b.lab().step(), qint64(2));
         QTRY_COMPARE(column(b, 0).numbers.size(), 3u);
@@ -365,7 +367,7 @@ class FindingsBandTest : public QObject {
     void namesAndNumbersHaveContrast() {
         WindowBench b;
         for (const bool dark : {false, true}) {
-            b.window->setDark(dark);
+            b.window->appearance()->setDark(dark);
             FindingsColumn column(bandOf(b));
             const QColor chrome = column.palette().color(QPalette::Window);
             const widgets::Theme theme = widgets::themeOf(column.palette());

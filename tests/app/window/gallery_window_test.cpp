@@ -2,9 +2,12 @@
 // The papers' figures in the real window: trained from their drawer, shown while they are, stopped, resumed,
 // found again.
 #include "app/lab/studies/gallery_runs.h"
+#include "app/window/appearance_controller.h"
 #include "app/window/claims_controller.h"
+#include "app/window/commands.h"
 #include "app/window/gallery_controller.h"
 #include "app/window/recordings_controller.h"
+#include "app/window/search_controller.h"
 #include "app/window/sweep_controller.h"
 #include "core/backend/devices.h"
 #include "core/sweep/sweep_folder.h"
@@ -332,8 +335,8 @@ class GalleryWindowTest : public QObject {
             // While another process trains in it, it keeps its name.
             const SweepFolder held(folder.toStdString(), other);
             click(b, "galleryAgain", "Measure again in a new folder");
-            QTRY_VERIFY2(b.window->banner()->message().contains("in use by another sweep"),
-                         qPrintable(b.window->banner()->message()));
+            QTRY_VERIFY2(b.window->views().banner->message().contains("in use by another sweep"),
+                         qPrintable(b.window->views().banner->message()));
             QVERIFY(!QFile::exists(folder + "-old-1") && runsOf(b).running().isEmpty());
         }
         QDir().mkpath(folder + "-old-1");  // taken
@@ -341,7 +344,8 @@ class GalleryWindowTest : public QObject {
         click(b, "galleryAgain", "Measure again in a new folder");
         QTRY_COMPARE_WITH_TIMEOUT(runsOf(b).state("e-small").kind, Kind::Ended, kWait);
         const QString kept = folder + "-old-2";
-        QVERIFY2(b.window->banner()->message().contains(kept), qPrintable(b.window->banner()->message()));
+        QVERIFY2(b.window->views().banner->message().contains(kept),
+                 qPrintable(b.window->views().banner->message()));
         const SweepResults old = read_sweep(kept.toStdString());
         QVERIFY(sweep_difference(old.spec, other).empty() && old.rows.size() == 2);
         for (const SweepRow& run : old.rows)
@@ -441,7 +445,7 @@ class GalleryWindowTest : public QObject {
         b.window->claims()->toggle();
         QVERIFY(!drawer(b).isVisible() && b.window->claims()->drawer()->isVisible());
         // Ctrl+K finds the entry, whatever the filters are.
-        b.window->searchCommands();
+        b.window->search()->open();
         auto* commands = b.find<CommandSearch>("commandSearch");
         QTest::keyClicks(commands->findChild<QLineEdit*>("commandInput"), "gallery: other losses");
         QTest::keyClick(commands->findChild<QLineEdit*>("commandInput"), Qt::Key_Return);
@@ -450,7 +454,7 @@ class GalleryWindowTest : public QObject {
         QCOMPARE(list(b).ids().size(), 3);
         QVERIFY(!b.window->claims()->drawer()->isVisible());
         // In the menu of sweeps too.
-        QVERIFY(b.find<QAction>("gallery")->associatedObjects().size() >= 2);
+        QVERIFY(b.window->commands()[Command::Gallery]->associatedObjects().size() >= 2);
         runsOf(b).setEntries({});
         QCOMPARE(b.find<QLabel>("galleryEmpty")->text(), QString("The gallery has no entries"));
     }
@@ -490,7 +494,7 @@ class GalleryWindowTest : public QObject {
         QStringList all;
         for (const QSize size : {QSize(1440, 900), QSize(1920, 1080)})
             for (const bool dark : {false, true}) {
-                b.window->setDark(dark);
+                b.window->appearance()->setDark(dark);
                 b.window->resize(size);
                 QTest::qWait(350);  // the bars update a few times a second
                 for (const QString& id : list(b).ids()) {
@@ -516,7 +520,7 @@ class GalleryWindowTest : public QObject {
                                          .arg(dark ? "dark" : "light"));
                 }
             }
-        b.window->setDark(false);
+        b.window->appearance()->setDark(false);
         all.removeDuplicates();
         QVERIFY2(all.isEmpty(), qPrintable('\n' + all.join('\n')));
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/appearance_controller.h"
 #include "core/run/whole_run.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/findings/findings_band.h"
@@ -53,7 +54,7 @@ class RemediesWindowTest : public QObject {
         WindowBench b;
         auto* band = b.find<FindingsBand>("findingsBand");
         QVERIFY(box(b)->isHidden());
-        const QRect plots = b.window->grid()->geometry();
+        const QRect plots = b.window->views().grid->geometry();
         fail(b);
         drafted(b);
         const RemedyTrials& trials = *b.lab().remedyTrials();
@@ -61,7 +62,7 @@ class RemediesWindowTest : public QObject {
         QTRY_VERIFY(box(b)->isVisible() && !box(b)->buttons().empty());
         QVERIFY(band->texts()[0].startsWith("Stalled "));
         QCOMPARE(band->height(), FindingsBand::kHeight);
-        QCOMPARE(b.window->grid()->geometry(), plots);  // the frame does not move
+        QCOMPARE(b.window->views().grid->geometry(), plots);  // the frame does not move
 
         // The drafts are those of the core, and the buttons show them in the order of their losses.
         ThreadPool pool(1);
@@ -204,9 +205,9 @@ class RemediesWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 600000);
         drafted(b);
         b.keepScreenshot("failed-light");
-        b.window->setDark(true);
+        b.window->appearance()->setDark(true);
         b.keepScreenshot("failed-dark");
-        b.window->setDark(false);
+        b.window->appearance()->setDark(false);
         QElapsedTimer clock;
         clock.start();
         b.lab().tryRemedies(b.lab().remedyTrials()->shown());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Knobs moved and runs forked while they train, as the loss shows them.
+#include "app/window/appearance_controller.h"
 #include "legibility.h"
 #include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_panel.h"
@@ -107,11 +108,11 @@ class StepFlagsWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(knobEvents(b.run(0)) >= 4, 20000);
         QCOMPARE(test::illegible(*b.window), QStringList());
         b.keepScreenshot("flags-light");
-        b.window->setDark(true);
+        b.window->appearance()->setDark(true);
         QTest::qWait(50);  // the next paint lays the plots out in the new colours
         QCOMPARE(test::illegible(*b.window), QStringList());
         b.keepScreenshot("flags-dark");
-        b.window->setDark(false);
+        b.window->appearance()->setDark(false);
 
         // The switch of the panel.
         QVERIFY(!shapes(b).empty());
@@ -165,9 +166,9 @@ class StepFlagsWindowTest : public QObject {
             qPrintable(losses(b)->hoverText()));
         QCOMPARE(test::illegible(*b.window), QStringList());
         b.keepScreenshot("fork-light");
-        b.window->setDark(true);
+        b.window->appearance()->setDark(true);
         b.keepScreenshot("fork-dark");
-        b.window->setDark(false);
+        b.window->appearance()->setDark(false);
 
         // Without its parent it has the parent's steps; and the recording keeps where it began.
         b.lab().removeRun(1);

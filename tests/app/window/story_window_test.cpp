@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/story_controller.h"
 #include "core/recipe/presets.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/pulse.h"
@@ -30,7 +31,7 @@ class StoryWindowTest : public QObject {
         QCOMPARE(b.lab().runs().size(), shown.runs.size());
         for (std::size_t i = 0; i < shown.runs.size(); ++i)
             QCOMPARE(recipe_json(b.lab().runs()[i].recipe, -1), recipe_json(shown.runs[i].recipe, -1));
-        StoryStrip* strip = b.window->story();
+        StoryStrip* strip = b.window->views().story;
         QVERIFY(strip->isVisible());
         b.lab().undoStack()->undo();
         QCOMPARE(b.lab().runs()[0].id, before);
@@ -38,8 +39,8 @@ class StoryWindowTest : public QObject {
 
     void itsSentencesAreReadBackAndForth() {
         WindowBench b;
-        b.window->tellStory(QString::fromLatin1(stories()[0].name));
-        StoryStrip* strip = b.window->story();
+        b.window->stories()->tell(QString::fromLatin1(stories()[0].name));
+        StoryStrip* strip = b.window->views().story;
         const auto text = [strip] { return strip->findChild<QLabel*>("storyText")->text(); };
         const Story& story = *strip->story();
         QCOMPARE(text(), QString::fromStdString(story.steps[0].text));
@@ -59,7 +60,7 @@ class StoryWindowTest : public QObject {
     void theControlThatIsAskedForPulses() {
         WindowBench b;
         const auto* pulse = b.find<Pulse>("storyPulse");
-        b.window->tellStory(QStringLiteral("collapse-of-post-ln"));
+        b.window->stories()->tell(QStringLiteral("collapse-of-post-ln"));
         QVERIFY(!pulse->isVisible());  // a page to read
         QTest::keyClick(b.window.get(), Qt::Key_Right, Qt::AltModifier);
         QVERIFY(pulse->isVisible());
@@ -68,12 +69,12 @@ class StoryWindowTest : public QObject {
         QVERIFY((rings.center() - pulse->target()->mapTo(b.window.get(), pulse->target()->rect().center()))
                     .manhattanLength() <= 4);
         QCOMPARE(b.window->childAt(rings.center()), pulse->target());  // a click goes to the control
-        b.window->story()->moveTo(4);
+        b.window->views().story->moveTo(4);
         const auto* row = b.find<widgets::KnobPanel>("knobPanel")->row("stack.residual_step");
         QCOMPARE(pulse->target(), static_cast<QWidget*>(row->findChild<widgets::KnobSlider*>()));
         b.lab().commitKey("stack.residual_step", 0.2);
         QTRY_COMPARE(pulse->target(), b.find<QWidget>("transportBar")->findChild<QWidget*>("playButton"));
-        b.window->story()->end();
+        b.window->views().story->end();
         QVERIFY(!pulse->isVisible());
     }
 

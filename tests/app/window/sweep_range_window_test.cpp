@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A range marked on a knob's slider is the range of a new sweep.
+#include "app/window/appearance_controller.h"
 #include "app/window/sweep_controller.h"
 #include "widgets/figures/knobs/knob_table.h"
 #include "widgets/knobs/knob.h"
@@ -86,9 +87,9 @@ class SweepRangeWindowTest : public QObject {
         QVERIFY2(std::abs(first - low) <= 1 && std::abs(last - high) <= 1,
                  qPrintable(QString("%1 … %2, not %3 … %4").arg(first).arg(last).arg(low).arg(high)));
         b.keepScreenshot("range-light");
-        b.window->setDark(true);
+        b.window->appearance()->setDark(true);
         b.keepScreenshot("range-dark");
-        b.window->setDark(false);
+        b.window->appearance()->setDark(false);
         QVERIFY(!dialog(b));
         QTest::mouseRelease(slider, Qt::LeftButton, Qt::ShiftModifier, {high, slider->height() / 2});
         QVERIFY(dialog(b) && dialog(b)->isVisible());

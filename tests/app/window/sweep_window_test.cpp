@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The map of a sweep in the real window: opened, clicked, marked, trained live.
+#include "app/window/commands.h"
 #include "app/window/sweep_controller.h"
 #include "core/backend/devices.h"
 #include "core/session/session.h"
@@ -7,6 +8,7 @@
 #include "small_recipe.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
+#include "widgets/runs/run_strip.h"
 #include "widgets/sweep/sweep_band.h"
 #include "widgets/sweep/sweep_detail.h"
 #include "widgets/sweep/sweep_dialog.h"
@@ -103,7 +105,8 @@ class SweepWindowTest : public QObject {
 
     void theMapShowsTheTableAndLeavesTheFrameInPlace() {
         WindowBench b;
-        const QRect frame(b.window->grid()->mapTo(b.window.get(), QPoint()), b.window->grid()->size());
+        const QRect frame(b.window->views().grid->mapTo(b.window.get(), QPoint()),
+                          b.window->views().grid->size());
         openMap(b, trainedOnce());
         SweepView& view = *b.window->sweeps()->map();
         QCOMPARE(QRect(view.mapTo(b.window.get(), QPoint()), view.size()), frame);
@@ -126,8 +129,10 @@ class SweepWindowTest : public QObject {
         QCOMPARE(view.map()->figure()->plots.at(0).maps.at(0).raw.at(0), 6.0);
         b.keepScreenshot("sweep");
         QTest::keyClick(view.map(), Qt::Key_Escape);
-        QVERIFY(!b.window->sweeps()->shown() && b.window->grid()->isVisible());
-        QCOMPARE(QRect(b.window->grid()->mapTo(b.window.get(), QPoint()), b.window->grid()->size()), frame);
+        QVERIFY(!b.window->sweeps()->shown() && b.window->views().grid->isVisible());
+        QCOMPARE(
+            QRect(b.window->views().grid->mapTo(b.window.get(), QPoint()), b.window->views().grid->size()),
+            frame);
     }
 
     void aClickOpensTheRunsOfTheCell() {
@@ -192,8 +197,8 @@ class SweepWindowTest : public QObject {
         SweepView& view = *b.window->sweeps()->map();
         const auto before = b.lab().runs().size();
         drag(view.map(), cellAt(*view.map(), 1, 0), cellAt(*view.map(), 0, 1));
-        QVERIFY2(b.window->banner()->message().startsWith("24 of 28 runs are added"),
-                 qPrintable(b.window->banner()->message()));
+        QVERIFY2(b.window->views().banner->message().startsWith("24 of 28 runs are added"),
+                 qPrintable(b.window->views().banner->message()));
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 24, 30000);
     }
 
@@ -266,17 +271,17 @@ class SweepWindowTest : public QObject {
         const SweepResults results = read_sweep(folder.toStdString());
         QVERIFY(QFile::remove(folder + '/' + QString::fromStdString(results.runs[6].recording)));
         openMap(b, folder);
-        QTRY_VERIFY2(b.window->banner()->message().contains("007_") &&
-                         b.window->banner()->message().endsWith("Dismiss") == false &&
-                         b.window->banner()->message().contains("is missing; its row is shown"),
-                     qPrintable(b.window->banner()->message()));
+        QTRY_VERIFY2(b.window->views().banner->message().contains("007_") &&
+                         b.window->views().banner->message().endsWith("Dismiss") == false &&
+                         b.window->views().banner->message().contains("is missing; its row is shown"),
+                     qPrintable(b.window->views().banner->message()));
         SweepView& view = *b.window->sweeps()->map();
         QCOMPARE(view.map()->figure()->plots[0].maps[0].runs[1].states.size(), std::size_t(2));
         const auto before = b.lab().runs().size();
         QTest::mouseClick(view.map()->viewport(), Qt::LeftButton, {}, cellAt(*view.map(), 0, 1));
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 1, 20000);
-        QVERIFY2(b.window->banner()->message().contains("1 of 2 recordings are not in the folder"),
-                 qPrintable(b.window->banner()->message()));
+        QVERIFY2(b.window->views().banner->message().contains("1 of 2 recordings are not in the folder"),
+                 qPrintable(b.window->views().banner->message()));
 
         // results.csv of another sweep: the grid is shown without rows.
         QFile csv(folder + "/results.csv");
@@ -284,15 +289,15 @@ class SweepWindowTest : public QObject {
         csv.write("optimizer.lr,seed,state\n");
         csv.close();
         b.window->sweeps()->open(folder);
-        QTRY_VERIFY2(b.window->banner()->message().contains("results.csv: damaged"),
-                     qPrintable(b.window->banner()->message()));
+        QTRY_VERIFY2(b.window->views().banner->message().contains("results.csv: damaged"),
+                     qPrintable(b.window->views().banner->message()));
         QVERIFY(b.lab().sweeps().sweep()->results.rows.empty());
         QCOMPARE(view.map()->figure()->plots[0].maps[0].rows, 2);
 
         // No sweep at all: one line, what is shown stays.
         b.window->sweeps()->open(b.folder.path());
-        QTRY_VERIFY2(b.window->banner()->message().contains("sweep.json"),
-                     qPrintable(b.window->banner()->message()));
+        QTRY_VERIFY2(b.window->views().banner->message().contains("sweep.json"),
+                     qPrintable(b.window->views().banner->message()));
         QCOMPARE(b.lab().sweeps().sweep()->folder, folder);
     }
 
@@ -412,11 +417,13 @@ class SweepWindowTest : public QObject {
     /// Before any sweep: a sentence, not an empty area; found by its commands.
     void withoutASweepASentenceIsShown() {
         WindowBench b;
-        b.find<QAction>("showSweep")->trigger();
+        b.window->commands()[Command::ShowSweep]->trigger();
         QVERIFY(b.window->sweeps()->shown());
         QVERIFY(b.window->sweeps()->map()->map()->figure()->empty_text.contains("No sweep is open"));
         QVERIFY(!b.find<SweepBand>("sweepBand")->isVisible());
-        QVERIFY(b.find<QAction>("chooseSweep") && b.find<QAction>("newSweep"));
+        const QMenu* menu = b.window->views().strip->sweepMenu();
+        for (const Command command : {Command::ChooseSweep, Command::NewSweep})
+            QVERIFY(menu->actions().contains(b.window->commands()[command]));
         QTest::keyClick(b.window->sweeps()->map()->map(), Qt::Key_Escape);
         QVERIFY(!b.window->sweeps()->shown());
     }

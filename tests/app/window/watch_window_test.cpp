@@ -110,7 +110,7 @@ class WatchWindowTest : public QObject {
         QVERIFY(ratio.back() < 0.01);
         const QString value = QString::number(ratio.back(), 'g', 4);
         QCOMPARE(QString::fromStdString(triggered[0].text), "grad_ratio " + value + " < 0.01");
-        QCOMPARE(b.window->banner()->message(),
+        QCOMPARE(b.window->views().banner->message(),
                  QString("Paused. Post-LN, step %1: grad_ratio %2 < 0.01").arg(step).arg(value));
         b.keepScreenshot("watch-paused");
         // A pause takes checkpoints, as the one by hand.
@@ -120,7 +120,7 @@ class WatchWindowTest : public QObject {
         QTest::keyClick(b.window.get(), Qt::Key_Space);
         QVERIFY(b.lab().playing());
         QTRY_VERIFY_WITH_TIMEOUT(b.run(1).steps.step.back() > step + 3, 60000);
-        QVERIFY(b.window->banner()->message().isEmpty());
+        QVERIFY(b.window->views().banner->message().isEmpty());
         // It stays below: one event, and another for each time that it was above in between.
         const std::shared_ptr<const RunData> now = b.lab().runs()[1].data;
         const std::vector<double>& all = *now->steps.find("grad_ratio");
@@ -189,7 +189,7 @@ class WatchWindowTest : public QObject {
         b.makeSmall(50);
         b.lab().setWatch({spec("loss > 0")});
         b.lab().singleStep();
-        QTRY_VERIFY_WITH_TIMEOUT(b.window->banner()->message().contains("loss"), 30000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.window->views().banner->message().contains("loss"), 30000);
         QCOMPARE(b.run(0).steps.rows(), std::size_t{1});
         QTRY_COMPARE(b.run(1).steps.rows(), std::size_t{1});
         b.lab().stop();
@@ -223,7 +223,7 @@ class WatchWindowTest : public QObject {
         b.lab().compare({recipe}, "one run");
         b.lab().setWatch({spec("entropy < 0.1")});
         QVERIFY(b.lab().selected().recipe.watch.empty());
-        QVERIFY(b.window->banner()->message().contains("measured by the probe attention"));
+        QVERIFY(b.window->views().banner->message().contains("measured by the probe attention"));
     }
 
     void aPresetOfProbesIsChosenWithItsPredictionAndItsTimesAreShown() {

@@ -32,7 +32,7 @@ struct WindowBench {
     }
     app::Lab& lab() const { return *window->lab(); }
     app::PanelCell* cell(const std::string& panel) const {
-        for (app::PanelCell* cell : window->grid()->cells())
+        for (app::PanelCell* cell : window->views().grid->cells())
             if (cell->panel() == panel) return cell;
         return nullptr;
     }

@@ -2,6 +2,7 @@
 #include "tests/bench/ui/bench_ui.h"
 
 #include "app/lab/lab.h"
+#include "app/window/files_controller.h"
 #include "app/window/main_window.h"
 #include "tests/bench/ui/mouse_sender.h"
 #include "tests/bench/ui/redraw_bench.h"
@@ -98,7 +99,8 @@ class InterfaceBench {
         result_.cores = static_cast<int>(std::thread::hardware_concurrency());
         result_.threads = lab().engineThreads();
         result_.runs = static_cast<int>(lab().runs().size());
-        for (const PanelCell* cell : window_->grid()->visibleCells()) result_.panels.push_back(cell->panel());
+        for (const PanelCell* cell : window_->views().grid->visibleCells())
+            result_.panels.push_back(cell->panel());
         check();
         result_.redraw = redrawTimes(kCurves, kPoints, kRedraws);
         if (!order_.session.isEmpty()) {
@@ -115,9 +117,7 @@ class InterfaceBench {
 
   private:
     Lab& lab() { return *window_->lab(); }
-    widgets::KnobRow* row(const char* key) {
-        return window_->findChild<widgets::KnobPanel*>()->row(QLatin1String(key));
-    }
+    widgets::KnobRow* row(const char* key) { return window_->views().knobs->row(QLatin1String(key)); }
     std::string title(const char* key) { return row(key)->label().toStdString(); }
 
     /// The widget that takes the mouse, scrolled into view.
@@ -203,7 +203,7 @@ class InterfaceBench {
         QObject::connect(&lab(), &Lab::problem, window_.get(),
                          [&](const QString& line) { problem = line.toStdString(); });
         const Time begin = Clock::now();
-        window_->openSession(order_.session);
+        window_->files()->openSession(order_.session);
         waitFor("the session's paint",
                 [&] { return !problem.empty() || (applied && paints.last > *applied); });
         application_.listen(nullptr);

@@ -19,7 +19,7 @@ const char* stageName(Stage stage) {
 }
 
 DragRecorder::DragRecorder(MainWindow& window) : window_(window) {
-    auto* knobs = window.findChild<widgets::KnobPanel*>();
+    auto* knobs = window.views().knobs;
     connect(knobs, &widgets::KnobPanel::keyChanging, this, &DragRecorder::valueChanged);
     connect(knobs, &widgets::KnobPanel::keyCommitted, this, &DragRecorder::valueChanged);
     connect(knobs, &widgets::KnobPanel::runKeyCommitted, this, &DragRecorder::valueChanged);
@@ -27,7 +27,7 @@ DragRecorder::DragRecorder(MainWindow& window) : window_(window) {
     connect(window.lab(), &Lab::frameArrived, this, &DragRecorder::arrived);
     // The panels were connected before: their figures are those of the frame.
     connect(window.lab(), &Lab::frameTaken, this, &DragRecorder::taken);
-    for (const PanelCell* cell : window.grid()->cells()) timeFigures(*cell);
+    for (const PanelCell* cell : window.views().grid->cells()) timeFigures(*cell);
 }
 
 void DragRecorder::timeFigures(const PanelCell& cell) {
@@ -78,7 +78,7 @@ void DragRecorder::arrived(const FramePtr& frame) {
         asked_.engine = frame->times;
     }
     figures_before_.clear();
-    for (const PanelCell* cell : window_.grid()->visibleCells())
+    for (const PanelCell* cell : window_.views().grid->visibleCells())
         figures_before_[cell] = cell->plot()->figure().get();
 }
 
@@ -87,7 +87,7 @@ void DragRecorder::taken(const FramePtr& frame) {
     Request& request = first ? asked_ : last_;
     if (frame->generation != request.generation) return;
     request.applied = Clock::now();
-    for (const PanelCell* cell : window_.grid()->visibleCells()) {
+    for (const PanelCell* cell : window_.views().grid->visibleCells()) {
         if (figures_before_[cell] == cell->plot()->figure().get()) continue;
         request.unpainted.insert(cell->plot()->viewport());
         const FigureTimes& times = figure_times_[cell];
@@ -126,7 +126,7 @@ void DragRecorder::windowPainted(Time begin, const std::vector<Painted>& painted
 
 void DragRecorder::addPaint(const std::vector<Painted>& painted) {
     std::map<const QObject*, std::string> panels;
-    for (const PanelCell* cell : window_.grid()->visibleCells())
+    for (const PanelCell* cell : window_.views().grid->visibleCells())
         panels[cell->plot()->viewport()] = cell->panel();
     for (const Painted& one : painted) {
         const auto panel = panels.find(one.widget);

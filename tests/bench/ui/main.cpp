@@ -2,6 +2,7 @@
 // `normscope-bench-ui`: measures the window, or takes a screenshot of it. `normscope --bench-ui` and
 // `normscope --screenshot` run it with their own arguments.
 #include "app/process.h"
+#include "app/window/appearance_controller.h"
 #include "app/window/main_window.h"
 #include "app/window_options.h"
 #include "tests/bench/ui/bench_ui.h"
@@ -40,9 +41,9 @@ int screenshot(int argc, char** argv, const WindowOptions& options) {
         Settings::recordingsFolder(), options.threads,
         options.backend.empty() ? QStringLiteral("auto") : QString::fromStdString(options.backend));
     if (options.theme.empty())
-        window.setDark(false);
+        window.appearance()->setDark(false);
     else
-        window.orderTheme(options.theme == "dark");
+        window.appearance()->orderTheme(options.theme == "dark");
     window.show();
     takeScreenshot(window, options);
     return app.exec();

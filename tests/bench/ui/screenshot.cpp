@@ -2,7 +2,10 @@
 #include "tests/bench/ui/screenshot.h"
 
 #include "app/lab/lab.h"
+#include "app/window/appearance_controller.h"
+#include "app/window/files_controller.h"
 #include "app/window/main_window.h"
+#include "app/window/story_controller.h"
 #include "app/window/sweep_controller.h"
 #include "widgets/story/story_strip.h"
 
@@ -42,7 +45,8 @@ void saveWhenReady(MainWindow& window, const WindowOptions& options) {
         }
         if (window.lab()->measuring()) return;
         poll->stop();
-        if (!options.story.empty()) window.story()->moveTo(static_cast<std::size_t>(options.story_step - 1));
+        if (!options.story.empty())
+            window.views().story->moveTo(static_cast<std::size_t>(options.story_step - 1));
         // One more iteration of the event loop and a delay for the bars, which update a few times a second.
         QTimer::singleShot(300 + static_cast<int>(1000 * options.after), &window, [&window, options] {
             const bool ok = window.grab().save(QString::fromStdString(options.screenshot));
@@ -57,8 +61,8 @@ void saveWhenReady(MainWindow& window, const WindowOptions& options) {
 
 void takeScreenshot(MainWindow& window, const WindowOptions& options) {
     window.resize(options.size);
-    if (!options.story.empty()) window.tellStory(QString::fromStdString(options.story));
-    if (options.present) window.togglePresentation();
+    if (!options.story.empty()) window.stories()->tell(QString::fromStdString(options.story));
+    if (options.present) window.appearance()->togglePresentation();
     if (options.session.empty()) {
         QTimer::singleShot(0, &window, [&window, options] { saveWhenReady(window, options); });
         return;
@@ -79,7 +83,7 @@ void takeScreenshot(MainWindow& window, const WindowOptions& options) {
         window.sweeps()->open(session);
         return;
     }
-    window.openSession(session);
+    window.files()->openSession(session);
 }
 
 }  // namespace normscope::app
