@@ -3,10 +3,10 @@
 #include "app/preflight_command.h"
 #include "app/process.h"
 #include "app/window/appearance_controller.h"
-#include "app/window/files_controller.h"
+#include "app/window/files/files_controller.h"
 #include "app/window/main_window.h"
 #include "app/window/state_controller.h"
-#include "app/window/sweep_controller.h"
+#include "app/window/studies/sweep_controller.h"
 #include "app/window_options.h"
 #include "widgets/common/settings.h"
 

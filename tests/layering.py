@@ -20,7 +20,7 @@ KNOWN = {
     },
     "folders": {"core/backend/cpu", "core/probe", "core/run"},
     "classes": {
-        "app/lab/lab.h Lab", "app/window/main_window.h MainWindow", "core/backend/cpu/cpu_ops.h CpuOps",
+        "app/lab/lab.h Lab", "core/backend/cpu/cpu_ops.h CpuOps",
         "core/backend/cuda/cuda_ops.h CudaOps", "core/backend/ops.h Ops",
     },
 }

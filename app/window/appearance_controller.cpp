@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/appearance_controller.h"
 
-#include "app/window/sweep_controller.h"
+#include "app/window/studies/sweep_controller.h"
 #include "widgets/common/banner.h"
 #include "widgets/common/palette.h"
 #include "widgets/common/settings.h"

@@ -2,9 +2,9 @@
 #include "app/window/search_controller.h"
 
 #include "app/lab/lab.h"
-#include "app/window/runs_controller.h"
-#include "app/window/story_controller.h"
-#include "app/window/sweep_controller.h"
+#include "app/window/runs/runs_controller.h"
+#include "app/window/runs/story_controller.h"
+#include "app/window/studies/sweep_controller.h"
 #include "core/recipe/presets.h"
 #include "widgets/figures/knobs/knob_table.h"
 #include "widgets/figures/panels/panel_registry.h"

@@ -2,7 +2,7 @@
 #include "app/window/state_controller.h"
 
 #include "app/lab/lab.h"
-#include "app/window/story_controller.h"
+#include "app/window/runs/story_controller.h"
 #include "core/base/error.h"
 #include "widgets/common/banner.h"
 #include "widgets/common/settings.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/window/kept_state.h"
-#include "app/window/window_view.h"
+#include "app/window/files/kept_state.h"
+#include "app/window/files/view_text.h"
 
 #include <QObject>
 #include <QTimer>

@@ -8,7 +8,7 @@
 // kept.
 #include "app/cli/command.h"
 #include "app/lab/lab.h"
-#include "app/window/files_controller.h"
+#include "app/window/files/files_controller.h"
 #include "app/window/main_window.h"
 #include "core/base/error.h"
 #include "core/session/checkpoint.h"

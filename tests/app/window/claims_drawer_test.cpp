@@ -4,9 +4,9 @@
 
 #include "app/lab/studies/claims_check.h"
 #include "app/window/appearance_controller.h"
-#include "app/window/claims_controller.h"
-#include "app/window/recordings_controller.h"
+#include "app/window/files/recordings_controller.h"
 #include "app/window/search_controller.h"
+#include "app/window/studies/claims_controller.h"
 #include "core/claims/claims.h"
 #include "legibility.h"
 #include "program_font.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The experiment and its figures on the clipboard, and back.
-#include "app/window/figure_controller.h"
+#include "app/window/files/figure_controller.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
 #include "window_bench.h"

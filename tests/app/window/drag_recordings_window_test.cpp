@@ -2,7 +2,7 @@
 // Recordings are dragged from their list onto the panels or the run strip: the program's own drag and drop,
 // with the mouse's events.
 #include "app/window/appearance_controller.h"
-#include "app/window/recordings_controller.h"
+#include "app/window/files/recordings_controller.h"
 #include "widgets/drawers/recording_list.h"
 #include "widgets/drawers/runs_drawer.h"
 #include "widgets/knobs/knob_panel.h"

@@ -3,7 +3,7 @@
 #include "widgets/findings/findings_band.h"
 
 #include "app/window/appearance_controller.h"
-#include "app/window/files_controller.h"
+#include "app/window/files/files_controller.h"
 #include "core/findings/findings.h"
 #include "core/model/gradient_ratio.h"
 #include "core/recipe/presets.h"

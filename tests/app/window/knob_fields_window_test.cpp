@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Knobs of runs that differ: a field a run, each of which changes its own run alone.
 #include "app/window/appearance_controller.h"
-#include "app/window/sweep_controller.h"
+#include "app/window/studies/sweep_controller.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/knob.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The question asked before unsaved changes or a running training are discarded.
-#include "app/window/files_controller.h"
+#include "app/window/files/files_controller.h"
 #include "window_bench.h"
 
 #include <QFile>

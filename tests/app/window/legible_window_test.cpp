@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every state of the window can be read, at both sizes, light and dark.
 #include "app/window/appearance_controller.h"
-#include "app/window/files_controller.h"
-#include "app/window/sweep_controller.h"
+#include "app/window/files/files_controller.h"
+#include "app/window/studies/sweep_controller.h"
 #include "core/backend/devices.h"
 #include "core/sweep/sweep_folder.h"
 #include "legibility.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/appearance_controller.h"
-#include "app/window/story_controller.h"
+#include "app/window/runs/story_controller.h"
 #include "core/recipe/presets.h"
 #include "legibility.h"
 #include "program_font.h"

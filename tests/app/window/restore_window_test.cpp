@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A window that is closed, or whose process is killed, and started again shows the same screen.
 #include "app/window/appearance_controller.h"
-#include "app/window/files_controller.h"
+#include "app/window/files/files_controller.h"
+#include "app/window/runs/story_controller.h"
+#include "app/window/runs/training_controller.h"
 #include "app/window/state_controller.h"
-#include "app/window/story_controller.h"
-#include "app/window/training_controller.h"
 #include "app/window/window_view.h"
 #include "core/recipe/presets.h"
 #include "widgets/common/banner.h"

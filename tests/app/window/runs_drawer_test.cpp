@@ -3,7 +3,7 @@
 #include "widgets/drawers/runs_drawer.h"
 
 #include "app/window/appearance_controller.h"
-#include "app/window/recordings_controller.h"
+#include "app/window/files/recordings_controller.h"
 #include "widgets/common/banner.h"
 #include "window_bench.h"
 

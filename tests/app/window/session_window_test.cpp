@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/appearance_controller.h"
-#include "app/window/files_controller.h"
+#include "app/window/files/files_controller.h"
 #include "app/window/window_view.h"
 #include "core/session/process/guard.h"
 #include "tests/widgets/warnings_fail.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the recordings take on the disk: nothing is removed unless it is removed by hand, into the trash and
 // back, without a trace there.
-#include "app/window/recordings_controller.h"
+#include "app/window/files/recordings_controller.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/dialogs/space_dialog.h"
 #include "widgets/drawers/runs_drawer.h"

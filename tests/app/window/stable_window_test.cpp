@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The frame never moves: a selection, a knob or a message shifts no knob and no plot.
-#include "app/window/figure_controller.h"
+#include "app/window/files/figure_controller.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
 #include "widgets/figures/knobs/knob_table.h"

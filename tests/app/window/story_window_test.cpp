@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/story_controller.h"
+#include "app/window/runs/story_controller.h"
 #include "core/recipe/presets.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/pulse.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The top strip and the transport in the window: what is compared, the menu, where both bars are divided.
 #include "app/window/commands.h"
-#include "app/window/files_controller.h"
-#include "app/window/runs_controller.h"
+#include "app/window/files/files_controller.h"
+#include "app/window/runs/runs_controller.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/runs/bar_button.h"

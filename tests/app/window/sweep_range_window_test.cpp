@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A range marked on a knob's slider is the range of a new sweep.
 #include "app/window/appearance_controller.h"
-#include "app/window/sweep_controller.h"
+#include "app/window/studies/sweep_controller.h"
 #include "widgets/figures/knobs/knob_table.h"
 #include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_panel.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The map of a sweep in the real window: opened, clicked, marked, trained live.
 #include "app/window/commands.h"
-#include "app/window/sweep_controller.h"
+#include "app/window/studies/sweep_controller.h"
 #include "core/backend/devices.h"
 #include "core/session/session.h"
 #include "core/sweep/sweep_folder.h"

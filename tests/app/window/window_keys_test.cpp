@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Keys of the window, whatever has the focus.
-#include "app/window/files_controller.h"
+#include "app/window/files/files_controller.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
 #include "widgets/knobs/choice_knob.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/appearance_controller.h"
-#include "app/window/figure_controller.h"
+#include "app/window/files/figure_controller.h"
 #include "app/window/search_controller.h"
 #include "program_font.h"
 #include "tests/widgets/warnings_fail.h"

@@ -2,7 +2,7 @@
 #include "tests/bench/ui/bench_ui.h"
 
 #include "app/lab/lab.h"
-#include "app/window/files_controller.h"
+#include "app/window/files/files_controller.h"
 #include "app/window/main_window.h"
 #include "tests/bench/ui/mouse_sender.h"
 #include "tests/bench/ui/redraw_bench.h"

@@ -3,10 +3,10 @@
 
 #include "app/lab/lab.h"
 #include "app/window/appearance_controller.h"
-#include "app/window/files_controller.h"
+#include "app/window/files/files_controller.h"
 #include "app/window/main_window.h"
-#include "app/window/story_controller.h"
-#include "app/window/sweep_controller.h"
+#include "app/window/runs/story_controller.h"
+#include "app/window/studies/sweep_controller.h"
 #include "widgets/story/story_strip.h"
 
 #include <QApplication>

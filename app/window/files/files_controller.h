@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/lab/files/io_worker.h"
-#include "app/window/window_view.h"
+#include "app/window/files/view_text.h"
 
 #include <QDialog>
 #include <QObject>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/kept_state.h"
+#include "app/window/files/kept_state.h"
 
 #include <QDir>
 #include <QFile>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/training_controller.h"
+#include "app/window/runs/training_controller.h"
 
 #include "app/lab/lab.h"
-#include "app/window/files_controller.h"
-#include "app/window/presentation_headline.h"
+#include "app/window/files/files_controller.h"
+#include "app/window/runs/presentation_headline.h"
 #include "widgets/common/banner.h"
 #include "widgets/common/settings.h"
 #include "widgets/presentation/presentation.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/story_controller.h"
+#include "app/window/runs/story_controller.h"
 
 #include "app/lab/lab.h"
-#include "app/window/story_guide.h"
+#include "app/window/runs/story_guide.h"
 #include "core/recipe/presets.h"
 #include "widgets/common/pulse.h"
 #include "widgets/findings/findings_band.h"

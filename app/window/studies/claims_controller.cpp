@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/claims_controller.h"
+#include "app/window/studies/claims_controller.h"
 
 #include "app/lab/lab.h"
 #include "app/lab/studies/claims_check.h"
-#include "app/window/sweep_controller.h"
+#include "app/window/studies/sweep_controller.h"
 #include "widgets/claims/claims_drawer.h"
 #include "widgets/claims/claims_places.h"
 #include "widgets/knobs/knob_panel.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/files_controller.h"
+#include "app/window/files/files_controller.h"
 
 #include "app/lab/lab.h"
 #include "widgets/common/banner.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/side_rail_controller.h"
+#include "app/window/runs/side_rail_controller.h"
 
 #include "app/lab/lab.h"
 #include "widgets/drawers/side_rail.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/group_summary.h"
+#include "app/window/runs/group_summary.h"
 
 #include "app/lab/lab.h"
 #include "widgets/figures/outcome_word.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/panels_controller.h"
+#include "app/window/runs/panels_controller.h"
 
 #include "app/lab/lab.h"
 #include "widgets/panels/panel_grid.h"

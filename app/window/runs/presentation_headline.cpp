@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/presentation_headline.h"
+#include "app/window/runs/presentation_headline.h"
 
 #include "app/lab/lab.h"
 #include "core/findings/headline.h"

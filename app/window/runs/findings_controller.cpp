@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/findings_controller.h"
+#include "app/window/runs/findings_controller.h"
 
 #include "app/lab/lab.h"
-#include "app/window/group_summary.h"
+#include "app/window/runs/group_summary.h"
 #include "core/findings/findings.h"
 #include "core/findings/number.h"
 #include "core/run/whole_run.h"

@@ -67,7 +67,7 @@ class SweepController : public QObject {
     const QString folder_;
     QWidget* window_;
     QPointer<widgets::SweepDialog> dialog_;  ///< of a new sweep, while it is open
-    QTimer later_;  ///< limits the update rate of the band
+    QTimer later_;                           ///< limits the update rate of the band
 };
 
 }  // namespace normscope::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/sweep_controller.h"
+#include "app/window/studies/sweep_controller.h"
 
 #include "app/lab/lab.h"
 #include "widgets/common/banner.h"
@@ -152,7 +152,7 @@ void SweepController::createOver(const QString& key, double low, double high) {
     if (!dialog_) return;  // a sweep is being trained, and create() has reported it
     const auto whole = [](double value) { return QString::number(value, 'f', 0).toStdString(); };
     dialog_->setVaried(key.toStdString(), key == u"seed" ? whole(low) + ":" + whole(high)
-                                                        : widgets::sweepRange(knob->scale(), low, high));
+                                                         : widgets::sweepRange(knob->scale(), low, high));
 }
 
 void SweepController::stopOrResume() {

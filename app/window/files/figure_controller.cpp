@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/figure_controller.h"
+#include "app/window/files/figure_controller.h"
 
 #include "app/lab/lab.h"
-#include "app/window/sweep_controller.h"
+#include "app/window/studies/sweep_controller.h"
 #include "core/run/complete.h"
 #include "widgets/common/banner.h"
 #include "widgets/common/settings.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/story_guide.h"
+#include "app/window/runs/story_guide.h"
 
 #include "app/lab/lab.h"
 #include "core/recipe/hot_knobs.h"

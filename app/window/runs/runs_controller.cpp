@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/runs_controller.h"
+#include "app/window/runs/runs_controller.h"
 
 #include "app/lab/lab.h"
-#include "app/window/sweep_controller.h"
+#include "app/window/studies/sweep_controller.h"
 #include "core/recipe/presets.h"
 #include "core/run/complete.h"
 #include "core/stack/scheme_rows.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/watch_controller.h"
+#include "app/window/runs/watch_controller.h"
 
 #include "app/lab/lab.h"
 #include "core/run/complete.h"

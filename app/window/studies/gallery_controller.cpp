@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/gallery_controller.h"
+#include "app/window/studies/gallery_controller.h"
 
 #include "app/lab/lab.h"
 #include "app/lab/studies/gallery_runs.h"
-#include "app/window/sweep_controller.h"
+#include "app/window/studies/sweep_controller.h"
 #include "widgets/common/banner.h"
 #include "widgets/gallery/gallery_drawer.h"
 #include "widgets/plots/plot_view.h"
