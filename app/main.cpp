@@ -67,7 +67,8 @@ int main(int argc, char** argv) {
     if (!options.screenshot.empty()) return runBenchProgram("--screenshot", argv);
     QApplication app(argc, argv);
     setUp(app);
-    MainWindow window(Settings::recordingsFolder(), options.threads, QString::fromStdString(options.backend));
+    MainWindow window(widgets::Settings::recordingsFolder(), options.threads,
+                      QString::fromStdString(options.backend));
     if (!options.theme.empty()) window.appearance()->orderTheme(options.theme == "dark");
     window.show();
     window.state()->start(options.afresh || !options.session.empty());

@@ -57,11 +57,11 @@ void AppearanceController::toggleRail() {
 
 void AppearanceController::setDark(bool dark) {
     dark_ = dark;
-    QApplication::setPalette(windowPalette(dark));
+    QApplication::setPalette(widgets::windowPalette(dark));
     const auto theme = widgets::Theme::make(dark ? widgets::Theme::Kind::Dark : widgets::Theme::Kind::Light);
     views_.grid->setTheme(theme);
     sweeps_.map()->setTheme(theme);
-    Settings().setDark(dark);
+    widgets::Settings().setDark(dark);
 }
 
 void AppearanceController::orderTheme(bool dark) {
@@ -87,7 +87,7 @@ void AppearanceController::togglePresentation() {
 
 void AppearanceController::focusCurrent() {
     if (sweeps_.shown()) return;
-    const PanelGrid* grid = views_.grid;
+    const widgets::PanelGrid* grid = views_.grid;
     const auto& cells = grid->cells();
     const int index =
         static_cast<int>(std::find(cells.begin(), cells.end(), grid->currentCell()) - cells.begin());

@@ -6,6 +6,9 @@
 class QMainWindow;
 
 namespace normscope::widgets {
+class Banner;
+class PanelGrid;
+class Presentation;
 class RunStrip;
 class SideRail;
 class TransportBar;
@@ -13,9 +16,6 @@ class TransportBar;
 
 namespace normscope::app {
 
-class Banner;
-class PanelGrid;
-class Presentation;
 class SweepController;
 
 /// How the window looks: theme, columns, the panel that fills it, presentation mode. Interface thread.
@@ -25,11 +25,11 @@ class AppearanceController : public QObject {
     struct Views {
         widgets::RunStrip* strip;
         QWidget* left;  ///< the column of stack and knobs
-        PanelGrid* grid;
+        widgets::PanelGrid* grid;
         widgets::SideRail* rail;
         widgets::TransportBar* transport;
-        Presentation* presentation;
-        Banner* banner;
+        widgets::Presentation* presentation;
+        widgets::Banner* banner;
     };
     AppearanceController(SweepController& sweeps, const Views& views, QMainWindow* window);
 

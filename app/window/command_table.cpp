@@ -53,7 +53,7 @@ std::vector<CommandRow> commandTable(MainWindow& window) {
     TrainingController* const training = window.training();
     SweepController* const sweeps = window.sweeps();
     SearchController* const search = window.search();
-    StoryStrip* const story = window.views().story;
+    widgets::StoryStrip* const story = window.views().story;
     const auto tr = [](const char* text) { return Commands::tr(text); };
     return {
         {C::NewComparison,

@@ -78,7 +78,7 @@ void Commands::fill(QMenu& menu) {
 
 void Commands::updateRecentFiles() {
     qDeleteAll(std::exchange(recent_, {}));
-    const QStringList recent = Settings().recentFiles();
+    const QStringList recent = widgets::Settings().recentFiles();
     for (qsizetype i = 0; i < recent.size(); ++i) {
         auto* action = new QAction(tr("Open %1").arg(QFileInfo(recent[i]).fileName()), this);
         action->setToolTip(recent[i]);

@@ -63,14 +63,14 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     : lab_(new Lab({threads,
                     recordings_folder,
                     {},
-                    (backend.isEmpty() ? Settings().backend() : backend).toStdString()},
+                    (backend.isEmpty() ? widgets::Settings().backend() : backend).toStdString()},
                    this)) {
     setObjectName(QStringLiteral("mainWindow"));
     buildViews();
     arrangeViews();
     buildControllers(recordings_folder);
     buildCommands();
-    appearance_->setDark(Settings().dark());
+    appearance_->setDark(widgets::Settings().dark());
     runs_->show();
     training_->show();
     resize(1440, 900);
@@ -96,19 +96,19 @@ void MainWindow::buildViews() {
     v.area = new QStackedWidget(this);
     v.area->addWidget(v.grid);
     v.area->addWidget(v.sweep_map);
-    v.banner = new Banner(v.area, this);
+    v.banner = new widgets::Banner(v.area, this);
     v.help = new widgets::HelpDrawer(v.area, this);
     v.left = new QWidget(this);
-    v.story = new StoryStrip(this);
+    v.story = new widgets::StoryStrip(this);
     v.findings = (new FindingsController(*lab_, this))->band();
     v.sweep_band = new widgets::SweepBand(this);
     v.upper = new QStackedWidget(this);
-    v.upper->setFixedHeight(FindingsBand::kHeight);
+    v.upper->setFixedHeight(widgets::FindingsBand::kHeight);
     v.upper->addWidget(v.findings);
     v.upper->addWidget(v.sweep_band);
     v.presentation =
-        new Presentation(*this, *v.grid, *v.story, {v.strip, v.left, v.upper, v.rail, v.transport});
-    connect(v.grid, &PanelGrid::layerHovered, v.stack, &widgets::StackView::setHoveredLayer);
+        new widgets::Presentation(*this, *v.grid, *v.story, {v.strip, v.left, v.upper, v.rail, v.transport});
+    connect(v.grid, &widgets::PanelGrid::layerHovered, v.stack, &widgets::StackView::setHoveredLayer);
 }
 
 void MainWindow::arrangeViews() {
@@ -143,7 +143,7 @@ void MainWindow::arrangeViews() {
     // The first focus: of no button, which would keep Space, the key of the training, for itself.
     all->setFocusPolicy(Qt::ClickFocus);
     all->setFocus();
-    views_.pulse = new Pulse(this);
+    views_.pulse = new widgets::Pulse(this);
     // The window's actions handle Space and Ctrl+K, also while the bars are hidden.
     for (QWidget* bar : {static_cast<QWidget*>(v.strip), static_cast<QWidget*>(v.transport)})
         for (QShortcut* shortcut : bar->findChildren<QShortcut*>()) shortcut->setEnabled(false);
@@ -192,7 +192,7 @@ void MainWindow::buildCommands() {
     connect(commands_, &Commands::recentFileChosen, files_, &FilesController::askAndOpen);
     connect(files_, &FilesController::recentFilesChanged, commands_, &Commands::updateRecentFiles);
     connect(sweeps_, &SweepController::opened, commands_, [this](const QString& folder) {
-        Settings().addRecentFile(folder);
+        widgets::Settings().addRecentFile(folder);
         commands_->updateRecentFiles();
     });
     connect(runs_, &RunsController::runMenuRequested, this, [this](const QPoint& at) {

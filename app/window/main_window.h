@@ -6,11 +6,17 @@
 class QStackedWidget;
 
 namespace normscope::widgets {
+class Banner;
+class FindingsBand;
 class HelpDrawer;
 class KnobPanel;
+class PanelGrid;
+class Presentation;
+class Pulse;
 class RunStrip;
 class SideRail;
 class StackView;
+class StoryStrip;
 class SweepBand;
 class SweepView;
 class TransportBar;
@@ -19,23 +25,17 @@ class TransportBar;
 namespace normscope::app {
 
 class AppearanceController;
-class Banner;
 class ClaimsController;
 class Commands;
 class FigureController;
 class FilesController;
-class FindingsBand;
 class GalleryController;
 class Lab;
-class PanelGrid;
-class Presentation;
-class Pulse;
 class RecordingsController;
 class RunsController;
 class SearchController;
 class StateController;
 class StoryController;
-class StoryStrip;
 class SweepController;
 class TrainingController;
 class WatchController;
@@ -46,14 +46,14 @@ struct WindowViews {
     widgets::StackView* stack = nullptr;
     widgets::KnobPanel* knobs = nullptr;
     widgets::TransportBar* transport = nullptr;
-    PanelGrid* grid = nullptr;
+    widgets::PanelGrid* grid = nullptr;
     widgets::SideRail* rail = nullptr;
-    Banner* banner = nullptr;
+    widgets::Banner* banner = nullptr;
     widgets::HelpDrawer* help = nullptr;
-    StoryStrip* story = nullptr;
-    Presentation* presentation = nullptr;
-    Pulse* pulse = nullptr;
-    FindingsBand* findings = nullptr;
+    widgets::StoryStrip* story = nullptr;
+    widgets::Presentation* presentation = nullptr;
+    widgets::Pulse* pulse = nullptr;
+    widgets::FindingsBand* findings = nullptr;
     widgets::SweepBand* sweep_band = nullptr;
     widgets::SweepView* sweep_map = nullptr;
     QStackedWidget *upper = nullptr, *area = nullptr;  ///< findings or those of a sweep; panels or its map

@@ -29,7 +29,7 @@ SearchController::SearchController(Lab& lab, RunsController& runs, StoryControll
     connect(views_.strip, &widgets::RunStrip::commandSearchRequested, this, &SearchController::open);
 }
 
-void SearchController::addKnobs(std::vector<SearchEntry>& entries) {
+void SearchController::addKnobs(std::vector<widgets::SearchEntry>& entries) {
     for (const widgets::KnobSpec& spec : widgets::knobTable()) {
         const QString key = QString::fromUtf8(spec.key);
         const widgets::KnobRow* row = views_.knobs->row(key);
@@ -46,8 +46,8 @@ void SearchController::addKnobs(std::vector<SearchEntry>& entries) {
     }
 }
 
-std::vector<SearchEntry> SearchController::entries() {
-    std::vector<SearchEntry> all;
+std::vector<widgets::SearchEntry> SearchController::entries() {
+    std::vector<widgets::SearchEntry> all;
     addKnobs(all);
     for (const widgets::PanelInfo& info : widgets::panels())
         all.push_back({tr("Panel: %1").arg(info.title),
@@ -59,12 +59,12 @@ std::vector<SearchEntry> SearchController::entries() {
         all.push_back({tr("Story: %1").arg(storyTitle(story)),
                        [this, name = QString::fromLatin1(story.name)] { stories_.tell(name); }});
     for (const auto& offered : others_)
-        for (SearchEntry& entry : offered()) all.push_back(std::move(entry));
+        for (widgets::SearchEntry& entry : offered()) all.push_back(std::move(entry));
     return all;
 }
 
 void SearchController::open() {
-    auto* search = new CommandSearch(window_->actions(), entries(), window_);
+    auto* search = new widgets::CommandSearch(window_->actions(), entries(), window_);
     search->move(
         window_->mapToGlobal(QPoint((window_->width() - search->width()) / 2, views_.strip->height() + 8)));
     search->show();

@@ -9,13 +9,13 @@
 
 namespace normscope::widgets {
 class KnobPanel;
+class PanelGrid;
 class RunStrip;
 }  // namespace normscope::widgets
 
 namespace normscope::app {
 
 class Lab;
-class PanelGrid;
 class RunsController;
 class StoryController;
 class SweepController;
@@ -28,19 +28,21 @@ class SearchController : public QObject {
     struct Views {
         widgets::RunStrip* strip;
         widgets::KnobPanel* knobs;
-        PanelGrid* grid;
+        widgets::PanelGrid* grid;
     };
     SearchController(Lab& lab, RunsController& runs, StoryController& stories, SweepController& sweeps,
                      const Views& views, QWidget* window);
 
     /// Offers what this returns, too, each time.
-    void offer(std::function<std::vector<SearchEntry>()> entries) { others_.push_back(std::move(entries)); }
+    void offer(std::function<std::vector<widgets::SearchEntry>()> entries) {
+        others_.push_back(std::move(entries));
+    }
     /// Under the middle of the strip.
     void open();
 
   private:
-    std::vector<SearchEntry> entries();
-    void addKnobs(std::vector<SearchEntry>& entries);
+    std::vector<widgets::SearchEntry> entries();
+    void addKnobs(std::vector<widgets::SearchEntry>& entries);
 
     Lab& lab_;
     RunsController& runs_;
@@ -48,7 +50,7 @@ class SearchController : public QObject {
     SweepController& sweeps_;
     const Views views_;
     QWidget* window_;
-    std::vector<std::function<std::vector<SearchEntry>()>> others_;
+    std::vector<std::function<std::vector<widgets::SearchEntry>()>> others_;
 };
 
 }  // namespace normscope::app

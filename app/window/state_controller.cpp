@@ -64,7 +64,7 @@ void StateController::start(bool afresh) {
     connect(&lab_, &Lab::windowKept, this, [this](bool kept) {
         if (!kept) kept_text_.clear();
     });
-    if (!Settings().restores()) return lab_.findInterrupted();
+    if (!widgets::Settings().restores()) return lab_.findInterrupted();
     kept_ = std::make_unique<KeptState>(recordings_folder_, afresh);
     if (!kept_->locked()) {
         kept_.reset();
@@ -140,8 +140,8 @@ bool StateController::keep(bool closing) {
 }
 
 void StateController::toggleRestoring() {
-    const bool restores = !Settings().restores();
-    Settings().setRestores(restores);
+    const bool restores = !widgets::Settings().restores();
+    widgets::Settings().setRestores(restores);
     if (restores && !kept_) {
         kept_ = std::make_unique<KeptState>(recordings_folder_, true);
         if (!kept_->locked()) kept_.reset();

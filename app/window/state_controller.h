@@ -9,20 +9,23 @@
 #include <memory>
 #include <string>
 
+namespace normscope::widgets {
+class Banner;
+class StoryStrip;
+}  // namespace normscope::widgets
+
 namespace normscope::app {
 
-class Banner;
 class Lab;
 class StoryController;
-class StoryStrip;
 
 /// Keeps the window's state for the next start, and restores what the last window kept. Interface thread.
 class StateController : public QObject {
     Q_OBJECT
   public:
     struct Views {
-        StoryStrip* story;
-        Banner* banner;
+        widgets::StoryStrip* story;
+        widgets::Banner* banner;
     };
     StateController(Lab& lab, StoryController& stories, const Views& views, ViewText view,
                     const QString& recordings_folder, QObject* parent);

@@ -37,7 +37,7 @@ AxisView axisOf(const json& in) {
     return axis;
 }
 
-json cellJson(const PanelCell& cell) {
+json cellJson(const widgets::PanelCell& cell) {
     json views = json::object();
     for (const auto& [panel, state] : cell.views()) {
         json plots = json::array();
@@ -48,7 +48,7 @@ json cellJson(const PanelCell& cell) {
     return {{"panel", cell.panel()}, {"options", cell.options()}, {"views", std::move(views)}};
 }
 
-void apply(PanelCell& cell, const json& in) {
+void apply(widgets::PanelCell& cell, const json& in) {
     std::map<std::string, PlotViewState> views;
     for (const auto& [panel, plots] : in.at("views").items())
         for (const json& plot : plots)
@@ -73,7 +73,8 @@ std::string viewJson(const MainWindow& window) {
                  {"layer", lab.selectedLayer()},
                  {"head", lab.selectedHead()},
                  {"step", lab.step() == Lab::kNewest ? json() : json(lab.step())}};
-    for (const PanelCell* cell : window.views().grid->cells()) view["cells"].push_back(cellJson(*cell));
+    for (const widgets::PanelCell* cell : window.views().grid->cells())
+        view["cells"].push_back(cellJson(*cell));
     for (const LabRun& run : lab.runs())
         view["knobs"][run.id] = {{"recipe", json::parse(recipe_json(run.recipe, -1))},
                                  {"live", json::parse(recipe_json(run.live, -1))},

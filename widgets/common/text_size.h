@@ -28,9 +28,3 @@ inline int heightOf(const QFont& font, int width, const QString& text) {
 }
 
 }  // namespace normscope::widgets
-
-namespace normscope::app {
-using widgets::heightOf;
-using widgets::lineHeight;
-using widgets::sized;
-}  // namespace normscope::app

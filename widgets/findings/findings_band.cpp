@@ -12,7 +12,7 @@
 #include <QPainter>
 #include <algorithm>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -169,8 +169,8 @@ void FindingsBand::resizeEvent(QResizeEvent* event) {
 void FindingsBand::paintEvent(QPaintEvent*) {
     if (const QWidget* widget = right()) {
         QPainter painter(this);
-        painter.fillRect(widget->x() - kGap / 2, 8, 1, height() - 16, widgets::themeOf(palette()).grid);
+        painter.fillRect(widget->x() - kGap / 2, 8, 1, height() - 16, themeOf(palette()).grid);
     }
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -8,7 +8,7 @@
 class QHBoxLayout;
 class QLabel;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 class GroupKey;
 class RemedyBox;
@@ -66,4 +66,4 @@ class FindingsBand : public QWidget {
     StoryButtons* stories_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

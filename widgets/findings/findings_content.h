@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// What can be tried with a failed run, for RemedyBox.
 struct RemedyContent {
@@ -44,4 +44,4 @@ struct FindingsContent {
     std::optional<RemedyContent> remedies;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -7,7 +7,7 @@
 #include <QPainter>
 #include <algorithm>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -45,7 +45,7 @@ QSize GroupKey::sizeHint() const {
 }
 
 void GroupKey::paintEvent(QPaintEvent*) {
-    const widgets::Theme theme = widgets::themeOf(palette());
+    const Theme theme = themeOf(palette());
     QPainter painter(this);
     const int top = (height() - 3 * kLine) / 2;
     for (qsizetype i = 0; i < lines_.size(); ++i) {
@@ -60,4 +60,4 @@ void GroupKey::paintEvent(QPaintEvent*) {
     painter.fillRect(swatch.left(), swatch.center().y(), swatch.width(), 2, theme.text);
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -4,7 +4,7 @@
 #include <QStringList>
 #include <QWidget>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// At the right of the findings band while runs are in groups: how many they are, their outcomes, and the key
 /// of a group's line and band in the plots.
@@ -24,4 +24,4 @@ class GroupKey : public QWidget {
     QStringList lines_;  ///< three
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -233,4 +233,4 @@ void RemedyBox::showTable() {
     table_->setRows(content_->rows, layers(content_->depth));
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -12,7 +12,7 @@ class QLabel;
 class QStackedWidget;
 class QToolButton;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 class RemedyButton;
 
@@ -61,4 +61,4 @@ class RemedyBox : public QWidget {
     std::vector<std::string> table_of_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

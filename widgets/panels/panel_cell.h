@@ -15,7 +15,7 @@ class QLabel;
 class QMenu;
 class QToolButton;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// One cell of the grid: a panel with its menus above its plot. Asks its source for the panel's figure on
 /// refresh(), and only while visible.
@@ -26,12 +26,12 @@ class PanelCell : public QFrame {
 
     const std::string& panel() const { return panel_; }
     void setPanel(const std::string& panel);
-    const widgets::PanelOptions& options() const { return options_.at(panel_); }
-    void setOptions(const widgets::PanelOptions& options);
-    widgets::PlotView* plot() const { return plot_; }
+    const PanelOptions& options() const { return options_.at(panel_); }
+    void setOptions(const PanelOptions& options);
+    PlotView* plot() const { return plot_; }
     /// Zoom and log switches by panel, also of panels that this cell showed before.
-    const std::map<std::string, widgets::PlotViewState>& views() const { return views_; }
-    void setViews(const std::map<std::string, widgets::PlotViewState>& views);
+    const std::map<std::string, PlotViewState>& views() const { return views_; }
+    void setViews(const std::map<std::string, PlotViewState>& views);
 
     /// Of header and plot, in px. From 18 px on the header has no buttons except the panel's menu.
     void setTextSizes(int text_px, double line_px);
@@ -62,7 +62,7 @@ class PanelCell : public QFrame {
     bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
-    void draw(widgets::FigureKey key);
+    void draw(FigureKey key);
     void setTypes();
     bool quantityFits();
     void elideSubtitle();
@@ -76,10 +76,10 @@ class PanelCell : public QFrame {
 
     const FigureSource& source_;
     std::string panel_;
-    std::map<std::string, widgets::PanelOptions> options_;
-    std::map<std::string, widgets::PlotViewState> views_;
+    std::map<std::string, PanelOptions> options_;
+    std::map<std::string, PlotViewState> views_;
     bool dirty_ = true;
-    std::optional<widgets::FigureKey> drawn_;  ///< the inputs of the shown figure
+    std::optional<FigureKey> drawn_;  ///< the inputs of the shown figure
     QTimer later_;
     QWidget *header_, *tools_;
     QToolButton *menu_, *options_button_;
@@ -89,7 +89,7 @@ class PanelCell : public QFrame {
     QString full_subtitle_;
     QString quantity_;           ///< of y, for the header; empty where the figure names it itself
     bool quantity_fits_ = true;  ///< in the header; else it is above its axis
-    widgets::PlotView* plot_;
+    PlotView* plot_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -7,19 +7,19 @@
 #include <algorithm>
 #include <cmath>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
 /// The order of the cells: the first four form the 2 × 2 grid and stay together in the 3 × 2 one.
 constexpr const char* kPanels[] = {"growth", "gradients", "jacobian", "training", "null_space", "theta"};
 
-bool sharesX(const widgets::Figure& a, const widgets::Figure& b) {
+bool sharesX(const Figure& a, const Figure& b) {
     return !a.plots.empty() && !b.plots.empty() && a.plots.front().maps.empty() &&
            b.plots.front().maps.empty() && a.plots.front().x.label == b.plots.front().x.label;
 }
 
-bool overDepth(const widgets::Figure& figure) {
+bool overDepth(const Figure& figure) {
     return !figure.plots.empty() && figure.plots.front().maps.empty() &&
            figure.plots.front().x.label == QLatin1String("layer");
 }
@@ -41,12 +41,10 @@ PanelGrid::PanelGrid(const FigureSource& source, QWidget* parent) : QWidget(pare
         connect(cell, &PanelCell::exportRequested, this, [this, cell] { Q_EMIT exportRequested(cell); });
         connect(cell, &PanelCell::csvRequested, this, [this, cell] { Q_EMIT csvRequested(cell); });
         connect(cell, &PanelCell::copyRequested, this, [this, cell] { Q_EMIT copyRequested(cell); });
-        connect(cell->plot(), &widgets::PlotView::hovered, this,
-                [this, cell](const widgets::HoverPoint& point) {
-                    shareCrosshair(cell, std::isnan(point.x) ? std::nullopt : std::optional(point.x));
-                });
-        connect(cell->plot(), &widgets::PlotView::left, this,
-                [this, cell] { shareCrosshair(cell, std::nullopt); });
+        connect(cell->plot(), &PlotView::hovered, this, [this, cell](const HoverPoint& point) {
+            shareCrosshair(cell, std::isnan(point.x) ? std::nullopt : std::optional(point.x));
+        });
+        connect(cell->plot(), &PlotView::left, this, [this, cell] { shareCrosshair(cell, std::nullopt); });
     }
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(0, 0, 0, 0);
@@ -56,7 +54,7 @@ PanelGrid::PanelGrid(const FigureSource& source, QWidget* parent) : QWidget(pare
 
 void PanelGrid::refresh(const QStringList& panels) {
     for (PanelCell* cell : cells_)
-        if (widgets::drawsAny(widgets::panelInfo(cell->panel()), panels)) cell->refresh();
+        if (drawsAny(panelInfo(cell->panel()), panels)) cell->refresh();
 }
 
 void PanelGrid::refreshAll() {
@@ -122,12 +120,12 @@ std::vector<std::string> PanelGrid::shownProbes() const {
         if (std::find(probes.begin(), probes.end(), probe) == probes.end()) probes.push_back(probe);
     };
     for (const PanelCell* cell : visibleCells())
-        for (const std::string& probe : widgets::panelInfo(cell->panel()).probes) add(probe);
+        for (const std::string& probe : panelInfo(cell->panel()).probes) add(probe);
     add("gradients");  // the stack's, whatever the panels are
     return probes;
 }
 
-void PanelGrid::setTheme(const widgets::Theme& theme) {
+void PanelGrid::setTheme(const Theme& theme) {
     for (PanelCell* cell : cells_) cell->plot()->setTheme(theme);
 }
 
@@ -152,4 +150,4 @@ void PanelGrid::showLayer(int layer) {
                                        : std::nullopt);
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

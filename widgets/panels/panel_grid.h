@@ -6,7 +6,7 @@
 #include <QWidget>
 #include <vector>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// The centre of the window: 2 × 2 or 3 × 2 panels, or one of them alone. Links the crosshairs.
 class PanelGrid : public QWidget {
@@ -32,7 +32,7 @@ class PanelGrid : public QWidget {
     void refresh(const QStringList& panels);
     void refreshAll();
     void setAxesFrozen(bool frozen);
-    void setTheme(const widgets::Theme& theme);
+    void setTheme(const Theme& theme);
     void setTextSizes(int text_px, double line_px);
     /// A layer of the stack, from 0, or -1.
     void showLayer(int layer);
@@ -42,10 +42,10 @@ class PanelGrid : public QWidget {
     void layerPicked(int layer, int head);
     void stepPicked(qint64 step);
     void shownProbesChanged();  ///< before the figures: they depend on what is being measured
-    void helpRequested(normscope::app::PanelCell* cell);
-    void exportRequested(normscope::app::PanelCell* cell);
-    void csvRequested(normscope::app::PanelCell* cell);
-    void copyRequested(normscope::app::PanelCell* cell);
+    void helpRequested(normscope::widgets::PanelCell* cell);
+    void exportRequested(normscope::widgets::PanelCell* cell);
+    void csvRequested(normscope::widgets::PanelCell* cell);
+    void copyRequested(normscope::widgets::PanelCell* cell);
 
   private:
     void arrange();
@@ -56,4 +56,4 @@ class PanelGrid : public QWidget {
     int focused_ = -1;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

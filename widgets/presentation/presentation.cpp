@@ -10,7 +10,7 @@
 #include <QShortcut>
 #include <algorithm>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -38,7 +38,7 @@ Presentation::Presentation(QMainWindow& window, PanelGrid& grid, StoryStrip& sto
 }
 
 void Presentation::step(int direction) {
-    const widgets::StepScrubber* scrubber = foot_->scrubber();
+    const StepScrubber* scrubber = foot_->scrubber();
     const qint64 to = scrubber->measuredNeighbour(scrubber->step(), direction);
     if (to != scrubber->step()) Q_EMIT stepRequested(to);
 }
@@ -89,4 +89,4 @@ void Presentation::show(const Shown& shown) {
     head_->setHeadline(shown.headline);
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -11,7 +11,7 @@
 class QMainWindow;
 class QShortcut;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 class PanelGrid;
 class StoryStrip;
@@ -67,4 +67,4 @@ class Presentation : public QObject {
     QPointer<QWidget> focus_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -14,9 +14,6 @@ class QLabel;
 namespace normscope::widgets {
 class KnobSlider;
 class StepScrubber;
-}  // namespace normscope::widgets
-
-namespace normscope::app {
 
 /// Train or pause, in the colour of solid controls.
 class TrainButton : public QPushButton {
@@ -41,9 +38,9 @@ class PresentationFoot : public QWidget {
     explicit PresentationFoot(QWidget* parent = nullptr);
 
     TrainButton* train() const { return train_; }
-    widgets::StepScrubber* scrubber() const { return scrubber_; }
+    StepScrubber* scrubber() const { return scrubber_; }
     /// nullptr where the strip has no such knob.
-    widgets::KnobSlider* slider(const QString& key) const;
+    KnobSlider* slider(const QString& key) const;
     /// The values of the selected run; a slider that is dragged keeps its own.
     void setRecipe(const Recipe& shown);
     /// The value of a knob that a story asks for; nullopt: none.
@@ -62,14 +59,14 @@ class PresentationFoot : public QWidget {
 
   private:
     struct Knob {
-        const widgets::KnobSpec* spec;
+        const KnobSpec* spec;
         QString key;
-        widgets::KnobSlider* slider;
+        KnobSlider* slider;
         QLabel* value;
     };
     TrainButton* train_;
-    widgets::StepScrubber* scrubber_;
+    StepScrubber* scrubber_;
     std::vector<Knob> knobs_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

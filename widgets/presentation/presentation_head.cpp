@@ -7,7 +7,7 @@
 #include <QLabel>
 #include <algorithm>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -68,4 +68,4 @@ void PresentationHead::setStep(qint64 step, qint64 planned) {
                         of_->sizeHint().width() + 24);
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -6,7 +6,7 @@
 
 class QLabel;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// The top of the presentation: the headline and the step shown, in large type.
 class PresentationHead : public QWidget {
@@ -25,4 +25,4 @@ class PresentationHead : public QWidget {
     QLabel* number_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -27,11 +27,15 @@ using widgets::SweepView;
 
 FigureController::FigureController(Lab& lab, SweepController& sweeps, const Views& views, QWidget* window)
     : QObject(window), lab_(lab), sweeps_(sweeps), views_(views), window_(window) {
-    const PanelGrid* grid = views_.grid;
-    connect(grid, &PanelGrid::helpRequested, this, [this](PanelCell* cell) { explain(*cell->plot()); });
-    connect(grid, &PanelGrid::exportRequested, this, [this](PanelCell* cell) { exportPanel(*cell); });
-    connect(grid, &PanelGrid::csvRequested, this, [this](PanelCell* cell) { saveCsvOf(*cell); });
-    connect(grid, &PanelGrid::copyRequested, this, [this](PanelCell* cell) { copyPanel(*cell); });
+    const widgets::PanelGrid* grid = views_.grid;
+    connect(grid, &widgets::PanelGrid::helpRequested, this,
+            [this](widgets::PanelCell* cell) { explain(*cell->plot()); });
+    connect(grid, &widgets::PanelGrid::exportRequested, this,
+            [this](widgets::PanelCell* cell) { exportPanel(*cell); });
+    connect(grid, &widgets::PanelGrid::csvRequested, this,
+            [this](widgets::PanelCell* cell) { saveCsvOf(*cell); });
+    connect(grid, &widgets::PanelGrid::copyRequested, this,
+            [this](widgets::PanelCell* cell) { copyPanel(*cell); });
     const SweepView* map = sweeps_.map();
     connect(map, &SweepView::helpRequested, this, [this](PlotView* plot) { explain(*plot); });
     connect(map, &SweepView::exportRequested, this, [this](PlotView* plot) { exportPlot(*plot); });
@@ -69,7 +73,7 @@ bool FigureController::isReadToItsEnd() {
     return line.isEmpty();
 }
 
-void FigureController::exportPanel(const PanelCell& cell) {
+void FigureController::exportPanel(const widgets::PanelCell& cell) {
     if (!isReadToItsEnd()) return;
     widgets::FigureSpec spec;
     if (!lab_.sessionPath().isEmpty()) spec.sessions << lab_.sessionPath();
@@ -77,25 +81,26 @@ void FigureController::exportPanel(const PanelCell& cell) {
     spec.options = cell.options();
     if (lab_.step() != Lab::kNewest) spec.step = lab_.step();
     if (lab_.groups().any()) spec.group_by = "seed";
-    auto* dialog = new ExportDialog(cell.plot()->figure(), cell.plot()->viewState(), recipeText(),
-                                    std::move(spec), window_);
+    auto* dialog = new widgets::ExportDialog(cell.plot()->figure(), cell.plot()->viewState(), recipeText(),
+                                             std::move(spec), window_);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->open();
 }
 
 void FigureController::exportPlot(const PlotView& plot) {
-    auto* dialog = new ExportDialog(plot.figure(), plot.viewState(), sweeps_.specification(), {}, window_);
+    auto* dialog =
+        new widgets::ExportDialog(plot.figure(), plot.viewState(), sweeps_.specification(), {}, window_);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->open();
 }
 
-void FigureController::saveCsvOf(const PanelCell& cell) {
+void FigureController::saveCsvOf(const widgets::PanelCell& cell) {
     if (isReadToItsEnd()) saveCsv(*cell.plot());
 }
 
 void FigureController::saveCsv(const PlotView& plot) {
     const widgets::Figure& figure = *plot.figure();
-    Settings settings;
+    widgets::Settings settings;
     const QString proposal = QDir(settings.lastFolder()).filePath(figure.panel + QStringLiteral(".csv"));
     const QString path =
         QFileDialog::getSaveFileName(window_, tr("Save CSV"), proposal, QStringLiteral("*.csv"));
@@ -108,7 +113,7 @@ void FigureController::saveCsv(const PlotView& plot) {
     }
 }
 
-void FigureController::copyPanel(const PanelCell& cell) {
+void FigureController::copyPanel(const widgets::PanelCell& cell) {
     if (isReadToItsEnd()) copyPlot(*cell.plot());
 }
 

@@ -4,16 +4,16 @@
 #include <QObject>
 
 namespace normscope::widgets {
+class Banner;
 class HelpDrawer;
+class PanelCell;
+class PanelGrid;
 class PlotView;
 }  // namespace normscope::widgets
 
 namespace normscope::app {
 
-class Banner;
 class Lab;
-class PanelCell;
-class PanelGrid;
 class SweepController;
 
 /// What leaves the window: figures as files and on the clipboard, their values as CSV, recipes as text; and
@@ -23,9 +23,9 @@ class FigureController : public QObject {
     Q_OBJECT
   public:
     struct Views {
-        PanelGrid* grid;
+        widgets::PanelGrid* grid;
         widgets::HelpDrawer* help;
-        Banner* banner;
+        widgets::Banner* banner;
     };
     /// `window` is the parent of dialogs.
     FigureController(Lab& lab, SweepController& sweeps, const Views& views, QWidget* window);
@@ -40,11 +40,11 @@ class FigureController : public QObject {
     void pasteExperiment();
 
   private:
-    void exportPanel(const PanelCell& cell);
+    void exportPanel(const widgets::PanelCell& cell);
     void exportPlot(const widgets::PlotView& plot);
-    void saveCsvOf(const PanelCell& cell);
+    void saveCsvOf(const widgets::PanelCell& cell);
     void saveCsv(const widgets::PlotView& plot);
-    void copyPanel(const PanelCell& cell);
+    void copyPanel(const widgets::PanelCell& cell);
     void copyPlot(const widgets::PlotView& plot);
     void explain(const widgets::PlotView& plot);
     bool isReadToItsEnd();

@@ -20,7 +20,7 @@ const QString kSessionFilter = QStringLiteral("Normscope sessions (*.h5)");
 
 /// Empty if cancelled.
 QString askWhereToSave(QWidget* parent, const QString& name) {
-    Settings settings;
+    widgets::Settings settings;
     const QString proposal = QDir(settings.lastFolder()).filePath(name);
     QString path = QFileDialog::getSaveFileName(parent, FilesController::tr("Save the session"), proposal,
                                                 kSessionFilter);
@@ -44,7 +44,7 @@ QString sessionFileName(const Lab& lab) {
     return name.left(120).trimmed() + QStringLiteral(".h5");
 }
 
-FilesController::FilesController(Lab& lab, Banner& banner, ViewText view, QWidget* window)
+FilesController::FilesController(Lab& lab, widgets::Banner& banner, ViewText view, QWidget* window)
     : QObject(window), lab_(lab), banner_(banner), view_(std::move(view)), window_(window) {
     connect(&lab_, &Lab::sessionOpened, this, &FilesController::takeOpened);
     connect(&lab_, &Lab::sessionSaved, this, &FilesController::takeSaved);
@@ -53,7 +53,7 @@ FilesController::FilesController(Lab& lab, Banner& banner, ViewText view, QWidge
 
 void FilesController::takeOpened(const OpenedSessionPtr& session) {
     lab_.setSessionPath(session->path);
-    Settings().addRecentFile(session->path);
+    widgets::Settings().addRecentFile(session->path);
     Q_EMIT recentFilesChanged();
     if (!session->session.view_json.empty()) {
         try {
@@ -67,7 +67,7 @@ void FilesController::takeOpened(const OpenedSessionPtr& session) {
 
 void FilesController::takeSaved(const QString& path, quint64 token) {
     lab_.setSessionPath(path);
-    Settings().addRecentFile(path);
+    widgets::Settings().addRecentFile(path);
     Q_EMIT recentFilesChanged();
     banner_.tell(tr("Saved %1").arg(path));
     if (auto waiting = after_saving_.extract(token)) waiting.mapped()();
@@ -94,7 +94,7 @@ void FilesController::saveAs() {
 }
 
 void FilesController::open() {
-    Settings settings;
+    widgets::Settings settings;
     const QString path =
         QFileDialog::getOpenFileName(window_, tr("Open a session"), settings.lastFolder(), kSessionFilter);
     if (path.isEmpty()) return;
@@ -111,7 +111,7 @@ void FilesController::askAndOpen(const QString& path) {
 }
 
 void FilesController::importModel() {
-    Settings settings;
+    widgets::Settings settings;
     const QString path = QFileDialog::getOpenFileName(window_, tr("Import a model"), settings.lastFolder(),
                                                       tr("Models (*.safetensors *.bin)"));
     if (path.isEmpty()) return;

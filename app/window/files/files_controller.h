@@ -11,9 +11,12 @@
 #include <map>
 #include <string>
 
+namespace normscope::widgets {
+class Banner;
+}  // namespace normscope::widgets
+
 namespace normscope::app {
 
-class Banner;
 class Lab;
 
 /// A file name for the session of these runs: "Pre-LN - Post-LN.h5".
@@ -25,7 +28,7 @@ class FilesController : public QObject {
     Q_OBJECT
   public:
     /// `window` is the parent of dialogs.
-    FilesController(Lab& lab, Banner& banner, ViewText view, QWidget* window);
+    FilesController(Lab& lab, widgets::Banner& banner, ViewText view, QWidget* window);
 
     void openSession(const QString& path);
     /// Opens a session; asks first if there are unsaved changes or a run is training. Of a folder
@@ -53,7 +56,7 @@ class FilesController : public QObject {
     void saveAndThen(std::function<void()> then);
 
     Lab& lab_;
-    Banner& banner_;
+    widgets::Banner& banner_;
     const ViewText view_;
     QWidget* window_;
     QPointer<QDialog> asked_;                                ///< the question of leaving(), while it is open

@@ -25,7 +25,7 @@ constexpr int kListAgain = 1000;  // ms, while a run trains
 }
 
 RecordingsController::RecordingsController(Lab& lab, const Places& places, const QString& folder,
-                                           Banner& banner)
+                                           widgets::Banner& banner)
     : QObject(places.window),
       lab_(lab),
       places_(places),

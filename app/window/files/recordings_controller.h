@@ -14,13 +14,13 @@ class QLabel;
 class QWidget;
 
 namespace normscope::widgets {
+class Banner;
 class RunsDrawer;
 class SpaceDialog;
 }  // namespace normscope::widgets
 
 namespace normscope::app {
 
-class Banner;
 class Lab;
 
 /// The recordings in the window: their list, what they take on the disk, moving them to the trash and back,
@@ -34,7 +34,7 @@ class RecordingsController : public QObject {
         QWidget* window;        ///< the parent of drawer and dialog
     };
     /// Follows the drag and drop of `places.window`, which gets only those of the drawer's rows.
-    RecordingsController(Lab& lab, const Places& places, const QString& folder, Banner& banner);
+    RecordingsController(Lab& lab, const Places& places, const QString& folder, widgets::Banner& banner);
 
     widgets::RunsDrawer* drawer() const { return drawer_; }
     /// Opens the list, or closes it.
@@ -65,7 +65,7 @@ class RecordingsController : public QObject {
     Lab& lab_;
     const Places places_;
     const QString folder_;
-    Banner& banner_;
+    widgets::Banner& banner_;
     widgets::RunsDrawer* drawer_;
     QPointer<widgets::SpaceDialog> space_;
     QLabel* drop_target_ = nullptr;  ///< over the panels while a recording is dragged to them

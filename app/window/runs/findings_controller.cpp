@@ -36,7 +36,7 @@ std::vector<std::size_t> byPriority(const Lab& lab) {
     return order;
 }
 
-BandNumber medianLoss(const GroupSummary& summary) {
+widgets::BandNumber medianLoss(const GroupSummary& summary) {
     const bool before = summary.step < 0;
     const QString loss = before ? FindingsController::tr("held-out loss") : FindingsController::tr("loss");
     const QString none =
@@ -56,7 +56,7 @@ BandNumber medianLoss(const GroupSummary& summary) {
     return {summary.loss, FindingsController::tr("nat"), caption, {}, tip, summary.draft};
 }
 
-ColumnContent ofGroup(const Lab& lab, std::size_t index) {
+widgets::ColumnContent ofGroup(const Lab& lab, std::size_t index) {
     const GroupSummary summary = groupSummary(lab, lab.groups().groups[index]);
     return {summary.name,          static_cast<int>(index), {},
             {medianLoss(summary)}, summary.outcomes,        summary.outcome};
@@ -69,14 +69,15 @@ struct Inputs {
         : growth(lab.panelInput("growth", {})), gradients(lab.panelInput("gradients", {})) {}
 };
 
-ColumnContent ofRun(const Lab& lab, const Inputs& inputs, std::size_t group) {
+widgets::ColumnContent ofRun(const Lab& lab, const Inputs& inputs, std::size_t group) {
     const std::size_t run = lab.groups().groups[group].members.front();
     const RunData& data = *lab.runs()[run].data;
-    ColumnContent content;
+    widgets::ColumnContent content;
     content.name = QString::fromStdString(data.name);
     content.hue = static_cast<int>(group);
     content.headline = headline(data, lab.step());
-    if (content.headline.title.empty()) content.numbers = runNumbers(inputs.growth, inputs.gradients, run);
+    if (content.headline.title.empty())
+        content.numbers = widgets::runNumbers(inputs.growth, inputs.gradients, run);
     QStringList sentences;
     for (const Finding& finding : findings(data, lab.exploring() ? 0 : lab.step()))
         sentences << QString::fromStdString(finding.text);
@@ -84,8 +85,8 @@ ColumnContent ofRun(const Lab& lab, const Inputs& inputs, std::size_t group) {
     return content;
 }
 
-RemedyTable::Row rowOf(const Lab& lab, const std::string& id) {
-    RemedyTable::Row row;
+widgets::RemedyTable::Row rowOf(const Lab& lab, const std::string& id) {
+    widgets::RemedyTable::Row row;
     const auto& runs = lab.runs();
     const auto run = std::find_if(runs.begin(), runs.end(), [&](const LabRun& r) { return r.id == id; });
     if (run == runs.end()) {
@@ -106,13 +107,13 @@ RemedyTable::Row rowOf(const Lab& lab, const std::string& id) {
     return row;
 }
 
-RemedyContent::Choice choiceOf(const RemedyTrials& trials, std::size_t index) {
+widgets::RemedyContent::Choice choiceOf(const RemedyTrials& trials, std::size_t index) {
     const Remedy& remedy = trials.remedies[index];
     return {index, text(remedy.name), text(remedy.sentence), *trials.drafts[index]};
 }
 
-RemedyContent remediesOf(const Lab& lab, const RemedyTrials& trials) {
-    RemedyContent content;
+widgets::RemedyContent remediesOf(const Lab& lab, const RemedyTrials& trials) {
+    widgets::RemedyContent content;
     content.run = trials.run;
     const auto& runs = lab.runs();
     const auto failed =
@@ -135,8 +136,8 @@ RemedyContent remediesOf(const Lab& lab, const RemedyTrials& trials) {
     return content;
 }
 
-FindingsContent contentOf(const Lab& lab) {
-    FindingsContent content;
+widgets::FindingsContent contentOf(const Lab& lab) {
+    widgets::FindingsContent content;
     const widgets::RunGroups& groups = lab.groups();
     for (const widgets::RunGroup& group : groups.groups) content.names << group.name;
     content.order = byPriority(lab);
@@ -156,13 +157,13 @@ FindingsContent contentOf(const Lab& lab) {
 }  // namespace
 
 FindingsController::FindingsController(Lab& lab, QWidget* parent)
-    : QObject(parent), band_(new FindingsBand([&lab] { return contentOf(lab); }, parent)) {
-    connect(&lab, &Lab::runsChanged, band_, &FindingsBand::refreshLater);
-    connect(&lab, &Lab::viewChanged, band_, &FindingsBand::refreshLater);
-    connect(&lab, &Lab::dataChanged, band_, &FindingsBand::refreshLater);
-    connect(&lab, &Lab::remediesChanged, band_, &FindingsBand::refreshLater);
-    connect(band_, &FindingsBand::draftsRequested, &lab, &Lab::draftRemedies);
-    connect(band_, &FindingsBand::tryRequested, &lab,
+    : QObject(parent), band_(new widgets::FindingsBand([&lab] { return contentOf(lab); }, parent)) {
+    connect(&lab, &Lab::runsChanged, band_, &widgets::FindingsBand::refreshLater);
+    connect(&lab, &Lab::viewChanged, band_, &widgets::FindingsBand::refreshLater);
+    connect(&lab, &Lab::dataChanged, band_, &widgets::FindingsBand::refreshLater);
+    connect(&lab, &Lab::remediesChanged, band_, &widgets::FindingsBand::refreshLater);
+    connect(band_, &widgets::FindingsBand::draftsRequested, &lab, &Lab::draftRemedies);
+    connect(band_, &widgets::FindingsBand::tryRequested, &lab,
             [&lab](const std::string& run, const std::vector<std::size_t>& remedies) {
                 // The failed run may be another one by now.
                 if (const RemedyTrials* trials = lab.remedyTrials(); trials && trials->run == run)

@@ -5,9 +5,12 @@
 
 class QWidget;
 
+namespace normscope::widgets {
+class FindingsBand;
+}  // namespace normscope::widgets
+
 namespace normscope::app {
 
-class FindingsBand;
 class Lab;
 
 /// Connects the findings band to the lab: its columns are of the lab's runs or groups, its remedies those of
@@ -17,10 +20,10 @@ class FindingsController : public QObject {
   public:
     /// Makes the band, a child of `parent`.
     FindingsController(Lab& lab, QWidget* parent);
-    FindingsBand* band() const { return band_; }
+    widgets::FindingsBand* band() const { return band_; }
 
   private:
-    FindingsBand* band_;
+    widgets::FindingsBand* band_;
 };
 
 }  // namespace normscope::app

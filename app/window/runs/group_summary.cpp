@@ -20,7 +20,7 @@ namespace {
 std::optional<double> heldOutLoss(const RunData& run) {
     const auto samples = run.probes.find("gradients");
     if (samples == run.probes.end() || samples->second.empty()) return std::nullopt;
-    return heldOutLossOf(samples->second.back());
+    return widgets::heldOutLossOf(samples->second.back());
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ GroupSummary groupSummary(const Lab& lab, const widgets::RunGroup& group) {
     for (const std::size_t i : group.members) {
         const RunData& run = *lab.runs()[i].data;
         const bool before = summary.step < 0;
-        const auto loss = before ? heldOutLoss(run) : lossAt(run, summary.step);
+        const auto loss = before ? heldOutLoss(run) : widgets::lossAt(run, summary.step);
         summary.draft |= before && loss && lab.runs()[i].drafts.count("gradients") > 0;
         if (loss && std::isfinite(*loss)) losses.push_back(*loss);
         summary.outcomes.push_back(run.outcome.state);

@@ -7,16 +7,16 @@
 namespace normscope::app {
 
 PanelsController::PanelsController(Lab& lab, QWidget* parent)
-    : QObject(parent), lab_(lab), grid_(new PanelGrid(*this, parent)) {
+    : QObject(parent), lab_(lab), grid_(new widgets::PanelGrid(*this, parent)) {
     grid_->setObjectName(QStringLiteral("panelGrid"));
     const auto measureShown = [this] { lab_.setVisibleProbes(grid_->shownProbes()); };
     measureShown();
-    connect(grid_, &PanelGrid::shownProbesChanged, this, measureShown);
-    connect(grid_, &PanelGrid::layerPicked, &lab_, &Lab::selectLayer);
-    connect(grid_, &PanelGrid::stepPicked, &lab_, &Lab::setStep);
-    connect(&lab_, &Lab::dataChanged, grid_, &PanelGrid::refresh);
-    connect(&lab_, &Lab::viewChanged, grid_, &PanelGrid::refreshAll);
-    connect(&lab_, &Lab::draggingChanged, grid_, &PanelGrid::setAxesFrozen);
+    connect(grid_, &widgets::PanelGrid::shownProbesChanged, this, measureShown);
+    connect(grid_, &widgets::PanelGrid::layerPicked, &lab_, &Lab::selectLayer);
+    connect(grid_, &widgets::PanelGrid::stepPicked, &lab_, &Lab::setStep);
+    connect(&lab_, &Lab::dataChanged, grid_, &widgets::PanelGrid::refresh);
+    connect(&lab_, &Lab::viewChanged, grid_, &widgets::PanelGrid::refreshAll);
+    connect(&lab_, &Lab::draggingChanged, grid_, &widgets::PanelGrid::setAxesFrozen);
 }
 
 widgets::FigureKey PanelsController::figureKey(const std::string& panel,

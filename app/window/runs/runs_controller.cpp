@@ -243,7 +243,7 @@ void RunsController::connectKnobs() {
 void RunsController::connectStack() {
     connect(views_.stack, &widgets::StackView::normToggled, &lab_, &Lab::setNorm);
     connect(views_.stack, &widgets::StackView::layersEdited, &lab_, &Lab::setLayers);
-    connect(views_.stack, &widgets::StackView::layerHovered, views_.grid, &PanelGrid::showLayer);
+    connect(views_.stack, &widgets::StackView::layerHovered, views_.grid, &widgets::PanelGrid::showLayer);
     connect(views_.stack, &widgets::StackView::layerSelected, this,
             [this](int layer) { lab_.selectLayer(layer); });
 }

@@ -12,6 +12,8 @@ class QPoint;
 
 namespace normscope::widgets {
 class KnobPanel;
+class PanelGrid;
+class PresentationFoot;
 class RunStrip;
 class StackView;
 }  // namespace normscope::widgets
@@ -19,8 +21,6 @@ class StackView;
 namespace normscope::app {
 
 class Lab;
-class PanelGrid;
-class PresentationFoot;
 class SweepController;
 
 /// What is compared: the file of the session or the runs, in ever shorter texts: "Pre-LN | Post-LN", "2
@@ -36,8 +36,8 @@ class RunsController : public QObject {
         widgets::RunStrip* strip;
         widgets::KnobPanel* knobs;
         widgets::StackView* stack;
-        PanelGrid* grid;
-        PresentationFoot* foot;
+        widgets::PanelGrid* grid;
+        widgets::PresentationFoot* foot;
     };
     RunsController(Lab& lab, const SweepController& sweeps, const Views& views, QWidget* window);
 

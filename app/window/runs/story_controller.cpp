@@ -28,11 +28,11 @@ StoryController::StoryController(Lab& lab, const Views& views, QObject* parent)
     : QObject(parent), views_(views), guide_(new StoryGuide(lab, *views.strip, this)) {
     offer();
     connect(views_.runs, &widgets::RunStrip::storyChosen, this, &StoryController::tell);
-    connect(views_.findings, &FindingsBand::storyChosen, this, &StoryController::tell);
+    connect(views_.findings, &widgets::FindingsBand::storyChosen, this, &StoryController::tell);
     connect(guide_, &StoryGuide::actionChanged, this, &StoryController::showAction);
     const auto changed = [this] { Q_EMIT shownChanged(views_.strip->story().has_value()); };
-    connect(views_.strip, &StoryStrip::stepTold, this, changed);
-    connect(views_.strip, &StoryStrip::ended, this, changed);
+    connect(views_.strip, &widgets::StoryStrip::stepTold, this, changed);
+    connect(views_.strip, &widgets::StoryStrip::ended, this, changed);
 }
 
 void StoryController::offer() {
@@ -52,7 +52,7 @@ void StoryController::offer() {
 }
 
 void StoryController::showAction() {
-    PresentationFoot* foot = views_.presentation->foot();
+    widgets::PresentationFoot* foot = views_.presentation->foot();
     const std::optional<StoryAction> action = guide_->action();
     const bool presenting = views_.presentation->isOn(),
                knob = action && action->kind == StoryAction::Kind::Knob;

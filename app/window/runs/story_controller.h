@@ -9,19 +9,19 @@ struct Preset;
 }
 
 namespace normscope::widgets {
+class FindingsBand;
 class KnobPanel;
+class Presentation;
+class Pulse;
 class RunStrip;
+class StoryStrip;
 class TransportBar;
 }  // namespace normscope::widgets
 
 namespace normscope::app {
 
-class FindingsBand;
 class Lab;
-class Presentation;
-class Pulse;
 class StoryGuide;
-class StoryStrip;
 
 /// The title that its file gives a story.
 QString storyTitle(const Preset& story);
@@ -32,13 +32,13 @@ class StoryController : public QObject {
     Q_OBJECT
   public:
     struct Views {
-        StoryStrip* strip;
+        widgets::StoryStrip* strip;
         widgets::RunStrip* runs;
-        FindingsBand* findings;
-        Presentation* presentation;
+        widgets::FindingsBand* findings;
+        widgets::Presentation* presentation;
         widgets::KnobPanel* knobs;
         widgets::TransportBar* transport;
-        Pulse* pulse;
+        widgets::Pulse* pulse;
     };
     StoryController(Lab& lab, const Views& views, QObject* parent);
 

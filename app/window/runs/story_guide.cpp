@@ -17,7 +17,7 @@ constexpr double kNear = 0.05;  // a knob within 5 % of its value in the story i
 
 }  // namespace
 
-StoryGuide::StoryGuide(Lab& lab, StoryStrip& strip, QObject* parent)
+StoryGuide::StoryGuide(Lab& lab, widgets::StoryStrip& strip, QObject* parent)
     : QObject(parent), lab_(lab), strip_(strip) {
     later_.setSingleShot(true);
     later_.setInterval(kInterval);
@@ -29,8 +29,8 @@ StoryGuide::StoryGuide(Lab& lab, StoryStrip& strip, QObject* parent)
         connect(&lab_, signal, this, later);
     connect(&lab_, &Lab::dataChanged, this, later);
     connect(&lab_, &Lab::dataChanged, this, &StoryGuide::pauseWhereTold);
-    connect(&strip_, &StoryStrip::stepTold, this, &StoryGuide::showStep);
-    connect(&strip_, &StoryStrip::ended, this, [this] {
+    connect(&strip_, &widgets::StoryStrip::stepTold, this, &StoryGuide::showStep);
+    connect(&strip_, &widgets::StoryStrip::ended, this, [this] {
         action_.reset();
         Q_EMIT actionChanged();
     });

@@ -7,18 +7,21 @@
 #include <QTimer>
 #include <optional>
 
+namespace normscope::widgets {
+class StoryStrip;
+}  // namespace normscope::widgets
+
 namespace normscope::app {
 
 class Lab;
 struct LabRun;
-class StoryStrip;
 
 /// Leads through a story on the lab's runs: puts them side by side, shows the step of training that a story's
 /// step is about, pauses where it asks for it, names the next action and whether what is expected holds.
 class StoryGuide : public QObject {
     Q_OBJECT
   public:
-    StoryGuide(Lab& lab, StoryStrip& strip, QObject* parent);
+    StoryGuide(Lab& lab, widgets::StoryStrip& strip, QObject* parent);
 
     /// Replaces the comparison by the story's runs (undoable) and shows its first step.
     void tell(const Story& story);
@@ -35,7 +38,7 @@ class StoryGuide : public QObject {
     bool done(const StoryAction& action) const;
 
     Lab& lab_;
-    StoryStrip& strip_;
+    widgets::StoryStrip& strip_;
     std::optional<StoryAction> action_;
     std::size_t done_ = 0;         ///< actions of the step shown
     bool asked_to_train_ = false;  ///< the action is Train, and training has begun since

@@ -98,13 +98,13 @@ void TrainingController::connectTransport() {
 }
 
 void TrainingController::connectPresentation() {
-    connect(views_.presentation, &Presentation::stepRequested, &lab_, &Lab::setStep);
-    const PresentationFoot* foot = views_.presentation->foot();
-    connect(foot, &PresentationFoot::playToggled, &lab_, &Lab::togglePlay);
-    connect(foot, &PresentationFoot::scrubbed, &lab_, &Lab::setStep);
-    connect(foot, &PresentationFoot::dragStarted, &lab_, &Lab::beginDrag);
-    connect(foot, &PresentationFoot::keyChanging, &lab_, &Lab::dragKey);
-    connect(foot, &PresentationFoot::keyCommitted, &lab_, &Lab::commitKey);
+    connect(views_.presentation, &widgets::Presentation::stepRequested, &lab_, &Lab::setStep);
+    const widgets::PresentationFoot* foot = views_.presentation->foot();
+    connect(foot, &widgets::PresentationFoot::playToggled, &lab_, &Lab::togglePlay);
+    connect(foot, &widgets::PresentationFoot::scrubbed, &lab_, &Lab::setStep);
+    connect(foot, &widgets::PresentationFoot::dragStarted, &lab_, &Lab::beginDrag);
+    connect(foot, &widgets::PresentationFoot::keyChanging, &lab_, &Lab::dragKey);
+    connect(foot, &widgets::PresentationFoot::keyCommitted, &lab_, &Lab::commitKey);
 }
 
 void TrainingController::show() {
@@ -181,7 +181,7 @@ void TrainingController::offerResumption() {
 }
 
 void TrainingController::offerInterruptedRuns(const QList<InterruptedRun>& found) {
-    const QStringList dismissed = Settings().dismissedRecordings();
+    const QStringList dismissed = widgets::Settings().dismissedRecordings();
     const auto shown = [this](const InterruptedRun& run) {
         return std::any_of(lab_.runs().begin(), lab_.runs().end(),
                            [&](const LabRun& r) { return r.recording == run.path.toStdString(); });
@@ -193,7 +193,7 @@ void TrainingController::offerInterruptedRuns(const QList<InterruptedRun>& found
         names << tr("%1 at step %2").arg(run.name).arg(run.step);
     }
     if (paths.isEmpty()) return;
-    const auto settled = [paths] { Settings().dismissRecordings(paths); };
+    const auto settled = [paths] { widgets::Settings().dismissRecordings(paths); };
     views_.banner->tell(tr("Interrupted runs found: %1").arg(names.join(QStringLiteral(", "))),
                         {{tr("Resume"),
                           [this, paths, settled] {
@@ -214,7 +214,7 @@ void TrainingController::offerInterruptedRuns(const QList<InterruptedRun>& found
 
 void TrainingController::chooseDevice(const QString& backend) {
     lab_.chooseDevice(backend);
-    Settings().setBackend(QString::fromStdString(lab_.backend()));
+    widgets::Settings().setBackend(QString::fromStdString(lab_.backend()));
 }
 
 void TrainingController::showDevices() {

@@ -7,15 +7,15 @@
 #include <QTimer>
 
 namespace normscope::widgets {
+class Banner;
+class Presentation;
 class TransportBar;
-}
+}  // namespace normscope::widgets
 
 namespace normscope::app {
 
-class Banner;
 class FilesController;
 class Lab;
-class Presentation;
 
 /// Training in the window: the transport bar and what the presentation has of it, the devices, and the offers
 /// to resume runs. Interface thread.
@@ -24,8 +24,8 @@ class TrainingController : public QObject {
   public:
     struct Views {
         widgets::TransportBar* transport;
-        Presentation* presentation;
-        Banner* banner;
+        widgets::Presentation* presentation;
+        widgets::Banner* banner;
     };
     TrainingController(Lab& lab, FilesController& files, const Views& views, QObject* parent);
 

@@ -39,7 +39,7 @@ QString pausedText(const QString& text) {
 
 }  // namespace
 
-WatchController::WatchController(Lab& lab, Banner& banner, QWidget& rates, QWidget* window)
+WatchController::WatchController(Lab& lab, widgets::Banner& banner, QWidget& rates, QWidget* window)
     : QObject(window), lab_(lab), banner_(banner), window_(window) {
     rates.installEventFilter(this);
     rates.setCursor(Qt::PointingHandCursor);
@@ -67,7 +67,8 @@ void WatchController::editWatch() {
     for (const LabRun& run : lab_.runs())
         if (targets.count(run.id)) names << QString::fromStdString(run.data->name);
     if (names.isEmpty()) return banner_.tell(tr("A reference is not trained: select another run"));
-    auto* dialog = new WatchDialog(lab_.selected().recipe.watch, names.join(QStringLiteral(", ")), window_);
+    auto* dialog =
+        new widgets::WatchDialog(lab_.selected().recipe.watch, names.join(QStringLiteral(", ")), window_);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &QDialog::accepted, this, [this, dialog] { lab_.setWatch(dialog->watch()); });
     dialog->open();

@@ -5,9 +5,12 @@
 
 class QWidget;
 
+namespace normscope::widgets {
+class Banner;
+}  // namespace normscope::widgets
+
 namespace normscope::app {
 
-class Banner;
 class Lab;
 
 /// Watchpoints and the cost of probes in the window: their dialogs, and the message where a watchpoint
@@ -16,7 +19,7 @@ class WatchController : public QObject {
     Q_OBJECT
   public:
     /// A click on `rates`, the line that shows the cost, opens its dialog. `window` is the parent of dialogs.
-    WatchController(Lab& lab, Banner& banner, QWidget& rates, QWidget* window);
+    WatchController(Lab& lab, widgets::Banner& banner, QWidget& rates, QWidget* window);
 
     /// Opens the list of watchpoints of the runs that the knobs act on.
     void editWatch();
@@ -28,7 +31,7 @@ class WatchController : public QObject {
 
   private:
     Lab& lab_;
-    Banner& banner_;
+    widgets::Banner& banner_;
     QWidget* window_;
 };
 

@@ -19,7 +19,7 @@ namespace {
 
 /// Of the cells in sight next to the drawer the one that shows the panel, else the last: the first one has
 /// the growth, which most statements are about. Where none is in sight, the first.
-auto* cellFor(const PanelGrid& grid, const QWidget& drawer, const std::string& panel) {
+auto* cellFor(const widgets::PanelGrid& grid, const QWidget& drawer, const std::string& panel) {
     const QWidget* window = drawer.parentWidget();
     const auto visible = grid.visibleCells();
     auto free = visible;
@@ -34,7 +34,7 @@ auto* cellFor(const PanelGrid& grid, const QWidget& drawer, const std::string& p
 
 }  // namespace
 
-ClaimsController::ClaimsController(Lab& lab, PanelGrid& panels, widgets::KnobPanel& knobs,
+ClaimsController::ClaimsController(Lab& lab, widgets::PanelGrid& panels, widgets::KnobPanel& knobs,
                                    SweepController& sweeps, QWidget* window)
     : QObject(window),
       lab_(lab),

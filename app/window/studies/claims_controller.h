@@ -8,13 +8,13 @@
 namespace normscope::widgets {
 class ClaimsDrawer;
 class KnobPanel;
+class PanelGrid;
 }  // namespace normscope::widgets
 
 namespace normscope::app {
 
 class ClaimsCheck;
 class Lab;
-class PanelGrid;
 class SweepController;
 struct CheckedClaims;
 
@@ -24,7 +24,7 @@ class ClaimsController : public QObject {
     Q_OBJECT
   public:
     /// The drawer is a child of `window` and lies over the panels.
-    ClaimsController(Lab& lab, PanelGrid& panels, widgets::KnobPanel& knobs, SweepController& sweeps,
+    ClaimsController(Lab& lab, widgets::PanelGrid& panels, widgets::KnobPanel& knobs, SweepController& sweeps,
                      QWidget* window);
 
     widgets::ClaimsDrawer* drawer() const { return drawer_; }
@@ -41,7 +41,7 @@ class ClaimsController : public QObject {
 
     Lab& lab_;
     ClaimsCheck& check_;
-    PanelGrid& panels_;
+    widgets::PanelGrid& panels_;
     SweepController& sweeps_;
     widgets::ClaimsDrawer* drawer_;
     // What the rows show: while a run trains or a knob is dragged they mostly stay as they are.

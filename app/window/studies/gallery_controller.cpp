@@ -14,8 +14,8 @@ namespace normscope::app {
 using widgets::GalleryDrawer;
 using widgets::GalleryRow;
 
-GalleryController::GalleryController(Lab& lab, SweepController& sweeps, Banner& banner, QWidget* over,
-                                     QWidget* window)
+GalleryController::GalleryController(Lab& lab, SweepController& sweeps, widgets::Banner& banner,
+                                     QWidget* over, QWidget* window)
     : QObject(window),
       lab_(lab),
       runs_(GalleryRuns::of(lab)),
@@ -46,8 +46,8 @@ void GalleryController::open(const QString& id) {
     refresh({});
 }
 
-std::vector<SearchEntry> GalleryController::commands() {
-    std::vector<SearchEntry> all;
+std::vector<widgets::SearchEntry> GalleryController::commands() {
+    std::vector<widgets::SearchEntry> all;
     for (const GalleryEntry& entry : runs_.entries())
         all.push_back({tr("Gallery: %1").arg(QString::fromStdString(entry.title)),
                        [this, id = QString::fromStdString(entry.id)] { open(id); }});

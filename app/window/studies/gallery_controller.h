@@ -12,13 +12,13 @@ struct GalleryEntry;
 }
 
 namespace normscope::widgets {
+class Banner;
 class GalleryDrawer;
 struct GalleryRow;
 }  // namespace normscope::widgets
 
 namespace normscope::app {
 
-class Banner;
 class GalleryRuns;
 class Lab;
 class SweepController;
@@ -29,7 +29,8 @@ class GalleryController : public QObject {
     Q_OBJECT
   public:
     /// The drawer is a child of `window` and lies over `over`.
-    GalleryController(Lab& lab, SweepController& sweeps, Banner& banner, QWidget* over, QWidget* window);
+    GalleryController(Lab& lab, SweepController& sweeps, widgets::Banner& banner, QWidget* over,
+                      QWidget* window);
 
     widgets::GalleryDrawer* drawer() const { return drawer_; }
     /// Opens the drawer, or closes it.
@@ -37,7 +38,7 @@ class GalleryController : public QObject {
     /// Opens the drawer at an entry (empty: the one selected last), and reads the folders that have changed.
     void open(const QString& id);
     /// A command for each entry, for Ctrl+K.
-    std::vector<SearchEntry> commands();
+    std::vector<widgets::SearchEntry> commands();
 
   private:
     widgets::GalleryRow rowOf(const GalleryEntry& entry) const;

@@ -120,7 +120,7 @@ void SweepController::open(const QString& folder) {
 }
 
 void SweepController::choose() {
-    Settings settings;
+    widgets::Settings settings;
     const QString folder =
         QFileDialog::getExistingDirectory(window_, tr("Open the folder of a sweep"), settings.lastFolder());
     if (folder.isEmpty()) return;

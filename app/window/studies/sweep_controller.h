@@ -9,6 +9,7 @@
 class QStackedWidget;
 
 namespace normscope::widgets {
+class Banner;
 class KnobPanel;
 class SweepBand;
 class SweepDialog;
@@ -17,7 +18,6 @@ class SweepView;
 
 namespace normscope::app {
 
-class Banner;
 class Lab;
 class SweepRunner;
 
@@ -31,7 +31,7 @@ class SweepController : public QObject {
         widgets::SweepBand* band;
         QStackedWidget *area, *upper;  ///< the map or the panels; the band or the findings
         widgets::KnobPanel* knobs;
-        Banner* banner;
+        widgets::Banner* banner;
     };
     /// `recordings_folder`: new sweeps are made in its folder "sweeps". `window` is the parent of dialogs.
     SweepController(Lab& lab, const Views& views, const QString& recordings_folder, QWidget* window);

@@ -142,7 +142,7 @@ class ClaimsDrawerTest : public QObject {
         openDrawer(b);
         QVERIFY(!b.window->recordings()->drawer()->isVisible());
         b.window->search()->open();
-        auto* search = b.find<CommandSearch>("commandSearch");
+        auto* search = b.find<widgets::CommandSearch>("commandSearch");
         QVERIFY(search);
         QTest::keyClicks(search->findChild<QLineEdit*>("commandInput"), "claims of the papers");
         QTest::keyClick(search->findChild<QLineEdit*>("commandInput"), Qt::Key_Return);
@@ -282,7 +282,7 @@ class ClaimsDrawerTest : public QObject {
         QVERIFY(!b.cell("spectra"));
         list(b).unfold("E22");
         QTest::mouseClick(list(b).details()->showButton(), Qt::LeftButton);
-        PanelCell* cell = b.cell("spectra");
+        widgets::PanelCell* cell = b.cell("spectra");
         QVERIFY(cell && cell->isVisible());
         QCOMPARE(cell->options().at("view"), std::string("layers"));
         const QRect at(cell->mapTo(b.window.get(), QPoint(0, 0)), cell->size());

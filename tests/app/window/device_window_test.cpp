@@ -85,7 +85,7 @@ class DeviceWindowTest : public QObject {
         QCOMPARE(b.lab().backend(), std::string("cuda-emulated"));
         QCOMPARE(b.button()->text(), QStringLiteral("cuda-emulated"));
         QVERIFY(b.entry("cuda-emulated")->isChecked() && !b.entry("cpu")->isChecked());
-        QCOMPARE(Settings().backend(), QStringLiteral("cuda-emulated"));
+        QCOMPARE(widgets::Settings().backend(), QStringLiteral("cuda-emulated"));
         b.window.reset();
         b.open();
         QTRY_COMPARE(b.button()->text(), QStringLiteral("cuda-emulated"));
@@ -95,14 +95,14 @@ class DeviceWindowTest : public QObject {
     /// The choice is kept for the day the card is back.
     void aChoiceThatIsGoneIsReported() {
         DeviceBench b;
-        Settings().setBackend("cuda:1");
+        widgets::Settings().setBackend("cuda:1");
         b.window.reset();
         b.open();
         QTRY_COMPARE(
             b.window->views().banner->message(),
             QStringLiteral("cuda:1 is not available: NORMSCOPE_CUDA_PLUGIN is empty; training is on cpu"));
         QCOMPARE(b.button()->text(), QStringLiteral("cpu"));
-        QCOMPARE(Settings().backend(), QStringLiteral("cuda:1"));
+        QCOMPARE(widgets::Settings().backend(), QStringLiteral("cuda:1"));
     }
 
     void theTransportHasDeviceSpeedAndMemory() {

@@ -446,7 +446,7 @@ class GalleryWindowTest : public QObject {
         QVERIFY(!drawer(b).isVisible() && b.window->claims()->drawer()->isVisible());
         // Ctrl+K finds the entry, whatever the filters are.
         b.window->search()->open();
-        auto* commands = b.find<CommandSearch>("commandSearch");
+        auto* commands = b.find<widgets::CommandSearch>("commandSearch");
         QTest::keyClicks(commands->findChild<QLineEdit*>("commandInput"), "gallery: other losses");
         QTest::keyClick(commands->findChild<QLineEdit*>("commandInput"), Qt::Key_Return);
         QTRY_VERIFY(drawer(b).isVisible());

@@ -105,7 +105,7 @@ class GroupsWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.run(5).probes.count("growth"), 20000);
         QTRY_COMPARE(b.cell("growth")->plot()->figure()->plots.size(), 1u);
         b.window->commands()[Command::ExportFigure]->trigger();
-        auto* dialog = b.find<ExportDialog>("exportDialog");
+        auto* dialog = b.find<widgets::ExportDialog>("exportDialog");
         QVERIFY(dialog && !dialog->specFor(b.folder.filePath("a.svg")).paper.ratio);
         dialog->close();
     }

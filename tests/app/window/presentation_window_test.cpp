@@ -71,17 +71,17 @@ class PresentationWindowTest : public QObject {
         QVERIFY(b.window->isFullScreen());
         b.window->resize(size);
         QTest::qWait(300);
-        Presentation* presentation = b.window->views().presentation;
+        widgets::Presentation* presentation = b.window->views().presentation;
         QVERIFY(presentation->isOn());
         QCOMPARE(b.window->views().grid->visibleCells().size(), 1u);
-        PanelCell* cell = b.window->views().grid->visibleCells()[0];
+        widgets::PanelCell* cell = b.window->views().grid->visibleCells()[0];
         QCOMPARE(cell->panel(), std::string("gradients"));
         for (const char* name :
              {"runStrip", "findingsBand", "stackView", "knobPanel", "transportBar", "sideRail"})
             QVERIFY2(!b.find<QWidget>(name)->isVisible(), name);
         auto* number = b.find<QLabel>("presentationStep");
         auto* headline = b.find<QLabel>("presentationHeadline");
-        PresentationFoot* foot = presentation->foot();
+        widgets::PresentationFoot* foot = presentation->foot();
         QCOMPARE(number->text(), QString("0"));
         QVERIFY(number->font().pixelSize() >= 96);
         QVERIFY(headline->font().pixelSize() >= 32);
@@ -162,7 +162,7 @@ class PresentationWindowTest : public QObject {
         WindowBench b;
         b.makeSmall(30);
         QTest::keyClick(b.window.get(), Qt::Key_F11);
-        PresentationFoot* foot = b.window->views().presentation->foot();
+        widgets::PresentationFoot* foot = b.window->views().presentation->foot();
         KnobSlider* slider = foot->slider("stack.residual_step");
         const QPoint from = slider->thumb().toPoint();
         QTest::mousePress(slider, Qt::LeftButton, {}, from);
@@ -218,7 +218,7 @@ class PresentationWindowTest : public QObject {
                     all << widget;
             return all;
         };
-        PanelCell* cell = b.cell("training");
+        widgets::PanelCell* cell = b.cell("training");
         cell->plot()->setFocus();
         const auto before = visible();
         const QSize size = b.window->size();
@@ -227,7 +227,7 @@ class PresentationWindowTest : public QObject {
         for (const Qt::Key key : {Qt::Key_Escape, Qt::Key_F11}) {
             QTest::keyClick(b.window.get(), Qt::Key_F11);
             QVERIFY(b.window->views().presentation->isOn());
-            QCOMPARE(b.window->views().grid->visibleCells(), std::vector<PanelCell*>{cell});
+            QCOMPARE(b.window->views().grid->visibleCells(), std::vector<widgets::PanelCell*>{cell});
             QTest::qWait(100);
             QTest::keyClick(b.window.get(), key);
             QVERIFY(!b.window->views().presentation->isOn());
@@ -248,9 +248,9 @@ class PresentationWindowTest : public QObject {
         WindowBench b;
         b.window->stories()->tell(QStringLiteral("turn-it-down"));
         QTest::keyClick(b.window.get(), Qt::Key_F11);
-        StoryStrip* strip = b.window->views().story;
-        PresentationFoot* foot = b.window->views().presentation->foot();
-        const auto* pulse = b.find<Pulse>("storyPulse");
+        widgets::StoryStrip* strip = b.window->views().story;
+        widgets::PresentationFoot* foot = b.window->views().presentation->foot();
+        const auto* pulse = b.find<widgets::Pulse>("storyPulse");
         const auto expectation = [&] { return b.find<QLabel>("storyExpectation")->text(); };
         const auto key = [&](Qt::Key k) {
             QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : b.window.get(), k);
@@ -315,7 +315,7 @@ class PresentationWindowTest : public QObject {
         WindowBench b;
         QTest::keyClick(b.window.get(), Qt::Key_F11);
         b.window->stories()->tell(name);
-        const StoryStrip* strip = b.window->views().story;
+        const widgets::StoryStrip* strip = b.window->views().story;
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact(), 20000);
         const auto key = [&](Qt::Key k) {
             QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : b.window.get(), k);
@@ -367,7 +367,7 @@ class PresentationWindowTest : public QObject {
         for (const Preset& file : stories()) {
             b.window->stories()->tell(QString::fromLatin1(file.name));
             QTest::qWait(100);
-            StoryStrip* strip = b.window->views().story;
+            widgets::StoryStrip* strip = b.window->views().story;
             const int height = strip->height();
             QVERIFY(height < (presenting ? 170 : 90));
             for (std::size_t page = 0; page < strip->story()->steps.size(); ++page) {

@@ -33,8 +33,8 @@ void drafted(WindowBench& b) {
     QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedyTrials() && b.lab().remedyTrials()->done(), 60000);
 }
 
-RemedyBox* box(const WindowBench& b) {
-    return b.find<FindingsBand>("findingsBand")->remedies();
+widgets::RemedyBox* box(const WindowBench& b) {
+    return b.find<widgets::FindingsBand>("findingsBand")->remedies();
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ class RemediesWindowTest : public QObject {
 
     void aFailedRunHasItsHeadlineAndRankedDrafts() {
         WindowBench b;
-        auto* band = b.find<FindingsBand>("findingsBand");
+        auto* band = b.find<widgets::FindingsBand>("findingsBand");
         QVERIFY(box(b)->isHidden());
         const QRect plots = b.window->views().grid->geometry();
         fail(b);
@@ -61,7 +61,7 @@ class RemediesWindowTest : public QObject {
         QCOMPARE(trials.run, b.lab().runs()[0].id);
         QTRY_VERIFY(box(b)->isVisible() && !box(b)->buttons().empty());
         QVERIFY(band->texts()[0].startsWith("Stalled "));
-        QCOMPARE(band->height(), FindingsBand::kHeight);
+        QCOMPARE(band->height(), widgets::FindingsBand::kHeight);
         QCOMPARE(b.window->views().grid->geometry(), plots);  // the frame does not move
 
         // The drafts are those of the core, and the buttons show them in the order of their losses.
@@ -69,7 +69,7 @@ class RemediesWindowTest : public QObject {
         const auto best = trials.shown();
         QTRY_COMPARE(box(b)->buttons().size(), best.size());
         for (std::size_t i = 0; i < best.size(); ++i) {
-            const RemedyButton& button = *box(b)->buttons()[i];
+            const widgets::RemedyButton& button = *box(b)->buttons()[i];
             QTRY_COMPARE(button.text(), QString::fromStdString(trials.remedies[best[i]].name));
             QCOMPARE(button.draft().loss, draft(trials.remedies[best[i]].recipe, pool).first.loss);
             if (i > 0) QVERIFY(trials.drafts[best[i - 1]]->loss <= trials.drafts[best[i]]->loss);
@@ -135,8 +135,8 @@ class RemediesWindowTest : public QObject {
         }
         QVERIFY(box(b)->table().toolTip().contains("median of the training batches of the last 20 steps"));
         // Every row is on screen.
-        QVERIFY(box(b)->table().height() >= static_cast<int>(rows.size()) * RemedyTable::kLine);
-        b.keepScreenshot("table", b.find<FindingsBand>("findingsBand"));
+        QVERIFY(box(b)->table().height() >= static_cast<int>(rows.size()) * widgets::RemedyTable::kLine);
+        b.keepScreenshot("table", b.find<widgets::FindingsBand>("findingsBand"));
         // The drafts are one press away, and the table as well.
         auto* back = b.find<QToolButton>("remedyTableSwitch");
         QTest::mouseClick(back, Qt::LeftButton);
@@ -190,7 +190,7 @@ class RemediesWindowTest : public QObject {
 
     void thePlotOfADraftIsItsValues() {
         const QRectF plot(6, 5, 50, 28);
-        const QPolygonF line = RemedyButton::polyline({10, 1, 1e-4, 0, qQNaN(), 1e9}, 6, plot);
+        const QPolygonF line = widgets::RemedyButton::polyline({10, 1, 1e-4, 0, qQNaN(), 1e9}, 6, plot);
         QCOMPARE(line.size(), 5);  // NaN is missing
         QCOMPARE(line[0], plot.topLeft());
         QCOMPARE(line[1].y(), plot.bottom() - plot.height() * 4 / 5);
@@ -216,11 +216,11 @@ class RemediesWindowTest : public QObject {
         b.keepScreenshot("tried-light");
         const auto learned = [&] {
             const auto& rows = box(b)->table().rows();  // the failed run first
-            return rows.empty()
-                       ? 0
-                       : std::count_if(rows.begin() + 1, rows.end(), [](const RemedyTable::Row& row) {
-                             return row.state == RunState::Finished;
-                         });
+            return rows.empty() ? 0
+                                : std::count_if(rows.begin() + 1, rows.end(),
+                                                [](const widgets::RemedyTable::Row& row) {
+                                                    return row.state == RunState::Finished;
+                                                });
         };
         QTRY_VERIFY(learned() >= 2);  // the band follows within 200 ms
     }

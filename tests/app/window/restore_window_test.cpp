@@ -165,12 +165,13 @@ class RestoreWindowTest : public QObject {
         auto* action = b.find<QToolButton>("remedyAction");
         QTRY_VERIFY(action->isVisible());
         QTest::mouseClick(action, Qt::LeftButton);
-        const auto box = [&] { return b.find<FindingsBand>("findingsBand")->remedies(); };
+        const auto box = [&] { return b.find<widgets::FindingsBand>("findingsBand")->remedies(); };
         QTRY_VERIFY(box()->showsTable());
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         const auto rowsOf = [&] {
             std::vector<std::pair<QString, QString>> rows;
-            for (const RemedyTable::Row& row : box()->table().rows()) rows.emplace_back(row.name, row.loss);
+            for (const widgets::RemedyTable::Row& row : box()->table().rows())
+                rows.emplace_back(row.name, row.loss);
             return rows;
         };
         const auto complete = [&] {  // the band follows within 200 ms
@@ -333,7 +334,7 @@ class RestoreWindowTest : public QObject {
         QTest::qWait(100);
         QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 1.0);
         b.window->state()->toggleRestoring();
-        QVERIFY(!Settings().restores());
+        QVERIFY(!widgets::Settings().restores());
         b.lab().commitKey("stack.residual_step", 0.25);
         b.window->close();  // nothing would be restored: it asks
         QTRY_VERIFY(b.find<QMessageBox>("leaving"));

@@ -31,7 +31,8 @@ namespace {
 
 std::map<std::string, QByteArray> tables(const WindowBench& b) {
     std::map<std::string, QByteArray> all;
-    for (const PanelCell* cell : b.window->views().grid->visibleCells()) all[cell->panel()] = cell->csv();
+    for (const widgets::PanelCell* cell : b.window->views().grid->visibleCells())
+        all[cell->panel()] = cell->csv();
     return all;
 }
 
@@ -176,7 +177,7 @@ class SessionWindowTest : public QObject {
             QVERIFY2(text.count('\n') > 1, panel.c_str());
             QVERIFY2(after.at(panel) == text, panel.c_str());
         }
-        for (const PanelCell* cell : b.window->views().grid->visibleCells()) {
+        for (const widgets::PanelCell* cell : b.window->views().grid->visibleCells()) {
             const QString path = b.folder.filePath(QString::fromStdString(cell->panel()) + ".svg");
             const widgets::Figure& figure = *cell->plot()->figure();
             const qsizetype axes = paths(figure, true, path);

@@ -31,7 +31,7 @@ Places placesOf(const WindowBench& b) {
     const auto* knobs = b.find<widgets::KnobPanel>("knobPanel");
     for (const widgets::KnobSpec& spec : widgets::knobTable())
         add(QString::fromUtf8(spec.key), knobs->row(QString::fromUtf8(spec.key)));
-    for (const PanelCell* cell : b.window->views().grid->cells())
+    for (const widgets::PanelCell* cell : b.window->views().grid->cells())
         add(QStringLiteral("plot ") + cell->objectName(), cell->plot());
     for (const char* name : {"runStrip", "stackView", "transportBar", "findingsBand", "panelGrid"})
         add(QLatin1String(name), b.find<QWidget>(name));

@@ -57,7 +57,7 @@ std::size_t knobEvents(const RunData& run) {
                                                   [](const RunEvent& e) { return e.kind == "knob"; }));
 }
 
-QAction* option(PanelCell* cell, const QString& section, const QString& value) {
+QAction* option(widgets::PanelCell* cell, const QString& section, const QString& value) {
     QString now;
     for (QAction* action : cell->findChild<QToolButton*>("panelOptions")->findChild<QMenu*>()->actions()) {
         if (action->isSeparator())

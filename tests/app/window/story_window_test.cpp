@@ -31,7 +31,7 @@ class StoryWindowTest : public QObject {
         QCOMPARE(b.lab().runs().size(), shown.runs.size());
         for (std::size_t i = 0; i < shown.runs.size(); ++i)
             QCOMPARE(recipe_json(b.lab().runs()[i].recipe, -1), recipe_json(shown.runs[i].recipe, -1));
-        StoryStrip* strip = b.window->views().story;
+        widgets::StoryStrip* strip = b.window->views().story;
         QVERIFY(strip->isVisible());
         b.lab().undoStack()->undo();
         QCOMPARE(b.lab().runs()[0].id, before);
@@ -40,7 +40,7 @@ class StoryWindowTest : public QObject {
     void itsSentencesAreReadBackAndForth() {
         WindowBench b;
         b.window->stories()->tell(QString::fromLatin1(stories()[0].name));
-        StoryStrip* strip = b.window->views().story;
+        widgets::StoryStrip* strip = b.window->views().story;
         const auto text = [strip] { return strip->findChild<QLabel*>("storyText")->text(); };
         const Story& story = *strip->story();
         QCOMPARE(text(), QString::fromStdString(story.steps[0].text));
@@ -59,7 +59,7 @@ class StoryWindowTest : public QObject {
 
     void theControlThatIsAskedForPulses() {
         WindowBench b;
-        const auto* pulse = b.find<Pulse>("storyPulse");
+        const auto* pulse = b.find<widgets::Pulse>("storyPulse");
         b.window->stories()->tell(QStringLiteral("collapse-of-post-ln"));
         QVERIFY(!pulse->isVisible());  // a page to read
         QTest::keyClick(b.window.get(), Qt::Key_Right, Qt::AltModifier);
@@ -83,7 +83,7 @@ class StoryWindowTest : public QObject {
         WindowBench b;
         b.lab().commitKey("optimizer.lr", 3.0);  // a rate at which nothing learns
         b.makeSmall(40);
-        auto* band = b.find<FindingsBand>("findingsBand");
+        auto* band = b.find<widgets::FindingsBand>("findingsBand");
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         QTRY_VERIFY(!band->columns()[0]->content().headline.title.empty());
@@ -91,7 +91,7 @@ class StoryWindowTest : public QObject {
             b.window->resize(width, 900);
             QTest::qWait(300);
             b.keepScreenshot(QStringLiteral("band-failed-%1").arg(width));
-            for (const FindingsColumn* column : band->columns()) {
+            for (const widgets::FindingsColumn* column : band->columns()) {
                 const auto* label = column->findChild<QLabel*>();
                 QVERIFY(label->isVisible());  // both have failed
                 QTextDocument page;
@@ -107,10 +107,10 @@ class StoryWindowTest : public QObject {
 
     void theBandSpeaksOfEachRunAndKeepsItsHeight() {
         WindowBench b;
-        auto* band = b.find<FindingsBand>("findingsBand");
+        auto* band = b.find<widgets::FindingsBand>("findingsBand");
         QTRY_COMPARE(band->texts().size(), static_cast<qsizetype>(b.lab().runs().size()));
         QTRY_VERIFY(band->texts()[0].contains("gradient, layer 1"));
-        QCOMPARE(band->height(), FindingsBand::kHeight);
+        QCOMPARE(band->height(), widgets::FindingsBand::kHeight);
         b.makeSmall(30);
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
@@ -121,7 +121,7 @@ class StoryWindowTest : public QObject {
         const QString name = QString::fromStdString(run.name);
         QTRY_VERIFY_WITH_TIMEOUT(band->texts()[0].startsWith("Stalled "), 20000);
         QCOMPARE(band->texts()[0].count(name), 1);
-        QCOMPARE(band->height(), FindingsBand::kHeight);
+        QCOMPARE(band->height(), widgets::FindingsBand::kHeight);
     }
 };
 

@@ -34,9 +34,9 @@ std::vector<RunEvent> of_kind(const RunData& run, const char* kind) {
     return found;
 }
 
-WatchDialog* openWatch(const WindowBench& b) {
+widgets::WatchDialog* openWatch(const WindowBench& b) {
     QTest::keyClick(b.window.get(), Qt::Key_W, Qt::ControlModifier | Qt::ShiftModifier);
-    auto* dialog = b.find<WatchDialog>("watchDialog");
+    auto* dialog = b.find<widgets::WatchDialog>("watchDialog");
     if (!dialog || !QTest::qWaitForWindowActive(dialog)) return nullptr;
     return dialog;
 }
@@ -71,7 +71,7 @@ class WatchWindowTest : public QObject {
     void theDefaultPostLnPausesWhereItsGradientVanishes() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 60000);
-        WatchDialog* dialog = openWatch(b);
+        widgets::WatchDialog* dialog = openWatch(b);
         QVERIFY(dialog);
         QVERIFY(part<QLabel>(dialog, "watchNone")->isVisible());
         QTest::keyClick(part<QPushButton>(dialog, "watchAdd"), Qt::Key_Space);
@@ -200,7 +200,7 @@ class WatchWindowTest : public QObject {
         WindowBench b;
         b.makeSmall(10);
         b.lab().setWatch({spec("loss > 2"), spec("non_finite")});
-        WatchDialog* dialog = openWatch(b);
+        widgets::WatchDialog* dialog = openWatch(b);
         QVERIFY(dialog);
         QCOMPARE(dialog->watch(), b.lab().selected().recipe.watch);
         QVERIFY(part<QLineEdit>(dialog, "watchValue0")->isEnabled());

@@ -58,7 +58,7 @@ class WindowKeysTest : public QObject {
         for (QWidget* widget : focused) {
             widget->setFocus(Qt::TabFocusReason);
             // The panel with the focus, else the one below the pointer, wherever that is now.
-            const PanelCell* asked = b.window->views().grid->currentCell();
+            const widgets::PanelCell* asked = b.window->views().grid->currentCell();
             QTest::keyClick(widget, Qt::Key_Question);
             QVERIFY2(shownHelp(b).contains(asked->panel() == "growth" ? "RMS" : "cross-entropy"),
                      qPrintable(shownHelp(b)));
@@ -162,7 +162,7 @@ class WindowKeysTest : public QObject {
                      qPrintable(button->objectName()));
         }
         // A panel's buttons are shown while the mouse is over it, or while Tab is in its header.
-        for (const PanelCell* cell : b.window->views().grid->visibleCells())
+        for (const widgets::PanelCell* cell : b.window->views().grid->visibleCells())
             for (const char* name : {"panelMenu", "panelExport", "panelHelp", "panelExpand"}) {
                 const auto* button = cell->findChild<QAbstractButton*>(QLatin1String(name));
                 QVERIFY2(walked.contains(button), (cell->panel() + ": no Tab to " + name).c_str());

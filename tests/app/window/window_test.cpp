@@ -39,7 +39,7 @@ using normscope::test::WindowBench;
 
 namespace {
 
-const widgets::Curve& curve(const PanelCell* cell, const QString& name) {
+const widgets::Curve& curve(const widgets::PanelCell* cell, const QString& name) {
     for (const auto& c : cell->plot()->figure()->plots.at(0).curves)
         if (c.name == name && c.kind != widgets::LineKind::Ghost) return c;
     throw std::runtime_error("no curve " + name.toStdString());
@@ -106,7 +106,7 @@ class WindowTest : public QObject {
         b.makeSmall(4);
         QTRY_VERIFY(b.measured());
         Q_EMIT b.lab().viewChanged();  // the last measurement was for other panels
-        const PanelCell* cell = b.cell("growth");
+        const widgets::PanelCell* cell = b.cell("growth");
         const auto figure = cell->plot()->figure();
         b.lab().selectRun(1);  // the knobs show another run, the figures show all
         Q_EMIT b.lab().viewChanged();
@@ -126,7 +126,7 @@ class WindowTest : public QObject {
         QCOMPARE(b.run(1).name, std::string("Post-LN"));
         QCOMPARE(b.window->views().grid->visibleCells().size(), 4u);
         for (const char* panel : {"growth", "gradients", "jacobian", "training"}) {
-            const PanelCell* cell = b.cell(panel);
+            const widgets::PanelCell* cell = b.cell(panel);
             QVERIFY2(cell->isVisible(), panel);
             const widgets::Figure& figure = *cell->plot()->figure();
             QVERIFY2(figure.empty_text.isEmpty(), panel);
@@ -255,7 +255,7 @@ class WindowTest : public QObject {
         WindowBench b;
         b.makeSmall(4);
         QVERIFY(b.cell("gradients"));
-        if (PanelCell* residual = b.cell("residual")) residual->setPanel("tokens");
+        if (widgets::PanelCell* residual = b.cell("residual")) residual->setPanel("tokens");
         QTRY_VERIFY_WITH_TIMEOUT(
             b.lab().exact() && b.run(0).probes.count("gradients") && b.run(0).probes.count("residual"),
             20000);
@@ -267,13 +267,13 @@ class WindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         QVERIFY(!b.cell("spectra") && !b.cell("mismatch"));  // the first window has its six
         QVERIFY(!b.run(0).probes.count("spectra"));
-        PanelCell* left = b.cell("growth");
-        PanelCell* right = b.cell("gradients");
+        widgets::PanelCell* left = b.cell("growth");
+        widgets::PanelCell* right = b.cell("gradients");
         left->setPanel("spectra");
         QVERIFY(left->plot()->figure()->empty_text.contains("being measured"));
         right->setPanel("mismatch");
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact() && b.run(1).probes.count("mismatch"), 20000);
-        for (const PanelCell* cell : {left, right}) {
+        for (const widgets::PanelCell* cell : {left, right}) {
             const widgets::Figure& figure = *cell->plot()->figure();
             if (!find_probe(cell->panel())) {  // an engine without it
                 QVERIFY(figure.empty_text.contains("not measured yet"));
@@ -387,7 +387,7 @@ class WindowTest : public QObject {
     void aHoveredLayerIsSharedBetweenStackAndPanels() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        QSignalSpy hovered(b.window->views().grid, &PanelGrid::layerHovered);
+        QSignalSpy hovered(b.window->views().grid, &widgets::PanelGrid::layerHovered);
         widgets::PlotView* plot = b.cell("gradients")->plot();
         const widgets::PlotLayout& drawn = plot->figureLayout().plots[0];
         QTest::mouseMove(plot->viewport(), QPoint(int(drawn.x.toPixel(3)), int(drawn.area.center().y())));
@@ -417,7 +417,7 @@ class WindowTest : public QObject {
         QTRY_COMPARE(b.window->views().grid->visibleCells().size(), 6u);
         QTRY_VERIFY_WITH_TIMEOUT(
             b.measured() && b.run(0).probes.count("theta") && b.run(0).probes.count("null_space"), 20000);
-        for (const PanelCell* cell : b.window->views().grid->cells())
+        for (const widgets::PanelCell* cell : b.window->views().grid->cells())
             QVERIFY2(cell->plot()->figure()->empty_text.isEmpty(), cell->panel().c_str());
         QVERIFY(b.find<QWidget>("sideRail")->isVisible());
     }
@@ -425,7 +425,7 @@ class WindowTest : public QObject {
     void commandsAreFoundByTyping() {
         WindowBench b;
         b.window->search()->open();
-        auto* search = b.find<CommandSearch>("commandSearch");
+        auto* search = b.find<widgets::CommandSearch>("commandSearch");
         QVERIFY(search);
         QTest::keyClicks(search->findChild<QLineEdit*>("commandInput"), "light dark");
         QCOMPARE(search->findChild<QListWidget*>("commandList")->count(), 1);
@@ -445,7 +445,7 @@ class WindowTest : public QObject {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         b.window->figures()->exportCurrent();
-        auto* dialog = b.find<ExportDialog>("exportDialog");
+        auto* dialog = b.find<widgets::ExportDialog>("exportDialog");
         QVERIFY(dialog);
         QCOMPARE(dialog->options().size_mm, QSizeF(85, 60));
         QVERIFY(!dialog->options().metadata.isEmpty());
@@ -489,7 +489,7 @@ class WindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         b.cell("growth")->plot()->setFocus();
         Q_EMIT b.cell("training")->exportRequested();
-        auto* dialog = b.find<ExportDialog>("exportDialog");
+        auto* dialog = b.find<widgets::ExportDialog>("exportDialog");
         QVERIFY(dialog);
         QCOMPARE(dialog->windowTitle(), QStringLiteral("Export Loss"));
         dialog->reject();
@@ -552,7 +552,7 @@ class WindowTest : public QObject {
         QCOMPARE(b.find<widgets::RunStrip>("runStrip")->chips().at(0)->run().state, RunState::Diverged);
         QTRY_COMPARE(curve(b.cell("training"), QString::fromStdString(b.run(0).name)).end.kind,
                      widgets::EndMark::Kind::Diverged);
-        for (const PanelCell* cell : b.window->views().grid->visibleCells())
+        for (const widgets::PanelCell* cell : b.window->views().grid->visibleCells())
             QVERIFY2(cell->plot()->figure()->empty_text.isEmpty(), cell->panel().c_str());
         b.keepScreenshot("diverged");
         b.lab().commitKey("stack.depth", 5);

@@ -99,7 +99,7 @@ class InterfaceBench {
         result_.cores = static_cast<int>(std::thread::hardware_concurrency());
         result_.threads = lab().engineThreads();
         result_.runs = static_cast<int>(lab().runs().size());
-        for (const PanelCell* cell : window_->views().grid->visibleCells())
+        for (const widgets::PanelCell* cell : window_->views().grid->visibleCells())
             result_.panels.push_back(cell->panel());
         check();
         result_.redraw = redrawTimes(kCurves, kPoints, kRedraws);

@@ -27,17 +27,17 @@ DragRecorder::DragRecorder(MainWindow& window) : window_(window) {
     connect(window.lab(), &Lab::frameArrived, this, &DragRecorder::arrived);
     // The panels were connected before: their figures are those of the frame.
     connect(window.lab(), &Lab::frameTaken, this, &DragRecorder::taken);
-    for (const PanelCell* cell : window.views().grid->cells()) timeFigures(*cell);
+    for (const widgets::PanelCell* cell : window.views().grid->cells()) timeFigures(*cell);
 }
 
-void DragRecorder::timeFigures(const PanelCell& cell) {
+void DragRecorder::timeFigures(const widgets::PanelCell& cell) {
     FigureTimes& times = figure_times_[&cell];
-    connect(&cell, &PanelCell::figureAsked, this, [&times] { times.begun = Clock::now(); });
-    connect(&cell, &PanelCell::figureBuilt, this, [&times] {
+    connect(&cell, &widgets::PanelCell::figureAsked, this, [&times] { times.begun = Clock::now(); });
+    connect(&cell, &widgets::PanelCell::figureBuilt, this, [&times] {
         const Time now = Clock::now();
         times.build_ms = milliseconds(now - std::exchange(times.begun, now));
     });
-    connect(&cell, &PanelCell::figureShown, this,
+    connect(&cell, &widgets::PanelCell::figureShown, this,
             [&times] { times.layout_ms = milliseconds(Clock::now() - times.begun); });
 }
 
@@ -78,7 +78,7 @@ void DragRecorder::arrived(const FramePtr& frame) {
         asked_.engine = frame->times;
     }
     figures_before_.clear();
-    for (const PanelCell* cell : window_.views().grid->visibleCells())
+    for (const widgets::PanelCell* cell : window_.views().grid->visibleCells())
         figures_before_[cell] = cell->plot()->figure().get();
 }
 
@@ -87,7 +87,7 @@ void DragRecorder::taken(const FramePtr& frame) {
     Request& request = first ? asked_ : last_;
     if (frame->generation != request.generation) return;
     request.applied = Clock::now();
-    for (const PanelCell* cell : window_.views().grid->visibleCells()) {
+    for (const widgets::PanelCell* cell : window_.views().grid->visibleCells()) {
         if (figures_before_[cell] == cell->plot()->figure().get()) continue;
         request.unpainted.insert(cell->plot()->viewport());
         const FigureTimes& times = figure_times_[cell];
@@ -126,7 +126,7 @@ void DragRecorder::windowPainted(Time begin, const std::vector<Painted>& painted
 
 void DragRecorder::addPaint(const std::vector<Painted>& painted) {
     std::map<const QObject*, std::string> panels;
-    for (const PanelCell* cell : window_.views().grid->visibleCells())
+    for (const widgets::PanelCell* cell : window_.views().grid->visibleCells())
         panels[cell->plot()->viewport()] = cell->panel();
     for (const Painted& one : painted) {
         const auto panel = panels.find(one.widget);

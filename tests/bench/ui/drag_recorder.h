@@ -14,12 +14,12 @@
 
 namespace normscope::widgets {
 class KnobPanel;
+class PanelCell;
 }  // namespace normscope::widgets
 
 namespace normscope::app {
 class Lab;
 class MainWindow;
-class PanelCell;
 }  // namespace normscope::app
 
 namespace normscope::app::bench {
@@ -104,7 +104,7 @@ class DragRecorder : public QObject, public EventListener {
     void requested(std::uint64_t generation);
     void arrived(const FramePtr& frame);
     void taken(const FramePtr& frame);
-    void timeFigures(const PanelCell& cell);
+    void timeFigures(const widgets::PanelCell& cell);
     void addPaint(const std::vector<Painted>& painted);
 
     MainWindow& window_;
