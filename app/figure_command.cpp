@@ -8,6 +8,7 @@
 #include "widgets/figures/figure_spec.h"
 #include "widgets/figures/panels/panel_registry.h"
 #include "widgets/figures/save_bytes.h"
+#include "widgets/figures/spec/figure_spec.h"
 
 #include <CLI/CLI.hpp>
 

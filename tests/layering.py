@@ -12,26 +12,15 @@ import tempfile
 
 # Exceptions by rule. An entry is the subject of a finding, as it is printed before the colon; of a cycle also more folders.
 KNOWN = {
-    "ranks": {
-        "widgets/claims/claims_drawer.cpp", "widgets/dialogs/probe_costs_dialog.cpp", "widgets/drawers/runs_drawer.cpp",
-        "widgets/drawers/runs_drawer.h", "widgets/drawers/side_rail.cpp", "widgets/findings/findings_band.cpp",
-        "widgets/findings/group_key.cpp", "widgets/findings/group_summary.cpp", "widgets/findings/remedy_box.cpp",
-        "widgets/gallery/gallery_details.cpp", "widgets/gallery/gallery_drawer.cpp", "widgets/gallery/gallery_list.cpp",
-        "widgets/gallery/gallery_texts.cpp", "widgets/panels/panel_cell.cpp", "widgets/panels/panel_cell.h",
-        "widgets/panels/panel_grid.cpp", "widgets/presentation/presentation.cpp",
-        "widgets/presentation/presentation_foot.cpp", "widgets/presentation/presentation_head.cpp",
-        "widgets/sweep/sweep_band.cpp", "widgets/sweep/sweep_detail.cpp", "widgets/sweep/sweep_view.cpp",
-    },
     "cycles": {
         "app/lab app/lab/engine app/lab/files app/lab/studies",
         "core/backend core/backend/cpu core/backend/cuda core/backend/cuda/gpu core/backend/cuda/impl "
         "core/backend/cuda/tiled core/backend/grid core/backend/plugin core/backend/row",
         "core/probe core/probe/spectra",
-        "widgets/figures widgets/figures/groups widgets/figures/panels widgets/figures/parts widgets/figures/runs",
     },
-    "folders": {"core/backend/cpu", "core/probe", "core/run", "widgets/plots"},
+    "folders": {"core/backend/cpu", "core/probe", "core/run"},
     "classes": {
-        "app/lab/lab.h Lab", "app/window/main_window.h MainWindow", "core/backend/cpu/cpu_ops.h CpuOps",
+        "app/lab/lab.h Lab", "core/backend/cpu/cpu_ops.h CpuOps",
         "core/backend/cuda/cuda_ops.h CudaOps", "core/backend/ops.h Ops",
     },
 }

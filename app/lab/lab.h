@@ -5,7 +5,6 @@
 #include "app/lab/engine/engine_worker.h"
 #include "app/lab/engine/worker_thread.h"
 #include "app/lab/exploration.h"
-#include "app/lab/figure_key.h"
 #include "app/lab/files/io_worker.h"
 #include "app/lab/files/session_files.h"
 #include "app/lab/studies/remedy_trials.h"
@@ -13,6 +12,7 @@
 #include "app/lab/training.h"
 #include "app/lab/training_time.h"
 #include "core/run/probes_preset.h"
+#include "widgets/figures/parts/figure_key.h"
 #include "widgets/figures/parts/panel.h"
 #include "widgets/figures/runs/run_group.h"
 #include "widgets/figures/stack/norm_override.h"
@@ -172,7 +172,7 @@ class Lab : public QObject {
     /// cannot draw groups shows one run of each.
     widgets::Figure figure(const std::string& panel, const widgets::PanelOptions& options) const;
     /// Equal keys, equal figures.
-    FigureKey figureKey(const std::string& panel, const widgets::PanelOptions& options) const;
+    widgets::FigureKey figureKey(const std::string& panel, const widgets::PanelOptions& options) const;
     /// Runs of one recipe and different seeds are a group; references and forks are by themselves. In the
     /// order of their first runs.
     const widgets::RunGroups& groups() const;

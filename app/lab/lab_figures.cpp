@@ -3,7 +3,7 @@
 #include "app/lab/lab.h"
 #include "widgets/figures/groups/grouped_figure.h"
 #include "widgets/figures/panels/panel_registry.h"
-#include "widgets/figures/runs/recipe_facts.h"
+#include "widgets/figures/parts/recipe_facts.h"
 
 #include <algorithm>
 
@@ -67,29 +67,29 @@ widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::Pan
     return input;
 }
 
-FigureKey Lab::figureKey(const std::string& panel, const widgets::PanelOptions& options) const {
+widgets::FigureKey Lab::figureKey(const std::string& panel, const widgets::PanelOptions& options) const {
     const widgets::PanelInput input = panelInput(panel, options);
-    FigureKey key{panel,
-                  options,
-                  {},
-                  input.step,
-                  input.exploring,
-                  input.hint,
-                  input.selected_layer,
-                  input.selected_head};
+    widgets::FigureKey key{panel,
+                           options,
+                           {},
+                           input.step,
+                           input.exploring,
+                           input.hint,
+                           input.selected_layer,
+                           input.selected_head};
     for (std::size_t i = 0; i < now_.runs.size(); ++i) {
         const LabRun& run = now_.runs[i];
         const auto ghost = ghosts_.find(run.id);
-        FigureKey::Run drawn{run.data,
-                             ghost == ghosts_.end() ? nullptr : ghost->second,
-                             run.preview,
-                             run.data->steps.rows(),
-                             0,
-                             run.data->events.size(),
-                             run.data->outcome.state,
-                             input.draft[i],
-                             input.awaited[i],
-                             run.data->unread != nullptr};
+        widgets::FigureKey::Run drawn{run.data,
+                                      ghost == ghosts_.end() ? nullptr : ghost->second,
+                                      run.preview,
+                                      run.data->steps.rows(),
+                                      0,
+                                      run.data->events.size(),
+                                      run.data->outcome.state,
+                                      input.draft[i],
+                                      input.awaited[i],
+                                      run.data->unread != nullptr};
         for (const auto& [probe, samples] : run.data->probes) drawn.samples += samples.size();
         for (const std::string& probe : widgets::panelInfo(panel).probes)
             if (const auto measured = run.measured_for.find(probe); measured != run.measured_for.end())

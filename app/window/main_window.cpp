@@ -2,33 +2,34 @@
 #include "app/window/main_window.h"
 
 #include "app/lab/lab.h"
-#include "app/window/kept_state.h"
-#include "app/window/story_guide.h"
-#include "app/window/window_actions.h"
-#include "app/window/window_claims.h"
-#include "app/window/window_gallery.h"
-#include "app/window/window_watch.h"
-#include "core/recipe/presets.h"
-#include "core/run/experiment.h"
-#include "core/stack/warnings.h"
+#include "app/window/appearance_controller.h"
+#include "app/window/command_table.h"
+#include "app/window/files/figure_controller.h"
+#include "app/window/files/files_controller.h"
+#include "app/window/files/recordings_controller.h"
+#include "app/window/runs/findings_controller.h"
+#include "app/window/runs/panels_controller.h"
+#include "app/window/runs/runs_controller.h"
+#include "app/window/runs/side_rail_controller.h"
+#include "app/window/runs/story_controller.h"
+#include "app/window/runs/training_controller.h"
+#include "app/window/runs/watch_controller.h"
+#include "app/window/search_controller.h"
+#include "app/window/state_controller.h"
+#include "app/window/studies/claims_controller.h"
+#include "app/window/studies/gallery_controller.h"
+#include "app/window/studies/sweep_controller.h"
+#include "app/window/window_view.h"
 #include "widgets/common/banner.h"
-#include "widgets/common/palette.h"
 #include "widgets/common/pulse.h"
 #include "widgets/common/settings.h"
 #include "widgets/drawers/help_drawer.h"
 #include "widgets/drawers/side_rail.h"
-#include "widgets/figures/groups/gradient_ribbons.h"
-#include "widgets/figures/runs/run_diff.h"
 #include "widgets/findings/findings_band.h"
-#include "widgets/knobs/diff_list.h"
-#include "widgets/knobs/knob.h"
 #include "widgets/knobs/knob_panel.h"
-#include "widgets/knobs/knob_slider.h"
-#include "widgets/knobs/path_knob.h"
 #include "widgets/panels/panel_grid.h"
 #include "widgets/presentation/presentation.h"
 #include "widgets/runs/comparison_title.h"
-#include "widgets/runs/device_button.h"
 #include "widgets/runs/run_strip.h"
 #include "widgets/runs/transport_bar.h"
 #include "widgets/stack/stack_view.h"
@@ -36,381 +37,200 @@
 #include "widgets/sweep/sweep_band.h"
 #include "widgets/sweep/sweep_view.h"
 
-#include <nlohmann/json.hpp>
-
 #include <QAction>
-#include <QApplication>
 #include <QBoxLayout>
+#include <QCloseEvent>
+#include <QKeyEvent>
 #include <QMenu>
 #include <QShortcut>
 #include <QStackedWidget>
-#include <algorithm>
-#include <cmath>
-#include <set>
 
 namespace normscope::app {
 
 namespace {
 
-constexpr int kWideFrom = 1700;  // window width at which the third column and the rail fit
 constexpr int kRailWidth = 280;
-constexpr int kBarsInterval = 100;
 
-/// The built-in presets with their display titles.
-std::vector<widgets::NamedRecipe> namedPresets() {
-    std::vector<widgets::NamedRecipe> named;
-    for (const Preset& preset : presets())
-        named.push_back(
-            {QString::fromLatin1(preset.name),
-             QString::fromStdString(nlohmann::json::parse(preset.json).value("title", preset.name)),
-             read_recipe(preset.name)});
-    return named;
+template <class View>
+View* named(View* view, const char* name) {
+    view->setObjectName(QLatin1String(name));
+    return view;
 }
 
 }  // namespace
 
 MainWindow::MainWindow(const QString& recordings_folder, int threads, const QString& backend)
-    : recordings_folder_(recordings_folder),
-      lab_(new Lab({threads,
+    : lab_(new Lab({threads,
                     recordings_folder,
                     {},
-                    (backend.isEmpty() ? Settings().backend() : backend).toStdString()},
-                   this)),
-      presets_(namedPresets()) {
+                    (backend.isEmpty() ? widgets::Settings().backend() : backend).toStdString()},
+                   this)) {
     setObjectName(QStringLiteral("mainWindow"));
-    buildLayout();
-    connectStrip();
-    connectKnobs();
-    connectStack();
-    connectTransport();
-    connectRunsDrawer();
-    addClaimsDrawer(*this);
-    addWatch(*this);
-    addGalleryDrawer(*this, area_);
-    connectSweeps();
-    connect(lab_, &Lab::problem, this, [this](const QString& message) { banner_->tell(message); });
-    connect(lab_, &Lab::runsFailed, this, &MainWindow::offerResumption);
-    connect(lab_, &Lab::devicesChanged, this, &MainWindow::showDeviceChoice);
-    // While a knob is dragged the figures come first: they would wait for chips, knobs and stack at every
-    // move.
-    show_runs_later_.setSingleShot(true);
-    show_runs_later_.setInterval(kBarsInterval);
-    connect(&show_runs_later_, &QTimer::timeout, this, &MainWindow::showRuns);
-    const auto showRunsSoon = [this] {
-        if (!lab_->dragging()) return showRuns();
-        if (!show_runs_later_.isActive()) show_runs_later_.start();
-    };
-    connect(lab_, &Lab::runsChanged, this, showRunsSoon);
-    connect(lab_, &Lab::noticesChanged, this, showRunsSoon);
-    connect(lab_, &Lab::draggingChanged, this, [this](bool dragging) {
-        if (!dragging) showRuns();
-    });
-    connect(lab_, &Lab::viewChanged, this, [this] {
-        if (lab_->selectedLayer() >= 0) stack_->select(lab_->selectedLayer(), stack_->selectedSublayer());
-        showTransport();
-        showRibbons();
-    });
-    show_later_.setSingleShot(true);
-    show_later_.setInterval(kBarsInterval);
-    connect(&show_later_, &QTimer::timeout, this, [this] {
-        showTitle();
-        showTransport();
-        showRibbons();
-    });
-    const auto later = [this] {
-        if (!show_later_.isActive()) show_later_.start();
-    };
-    connect(lab_, &Lab::trainingChanged, this, later);
-    connect(lab_, &Lab::measuringChanged, this, later);
-    connect(lab_, &Lab::dataChanged, this, later);
-    connect(lab_, &Lab::sessionOpened, this, &MainWindow::afterOpening);
-    connect(lab_, &Lab::sessionSaved, this, [this](const QString& path, quint64 token) {
-        lab_->setSessionPath(path);
-        Settings().addRecentFile(path);
-        updateRecentFiles(*this);
-        showTitle();
-        banner_->tell(tr("Saved %1").arg(path));
-        if (auto waiting = after_saving_.extract(token)) waiting.mapped()();
-    });
-    connect(lab_, &Lab::savingFailed, this, [this](quint64 token) { after_saving_.erase(token); });
-    connect(lab_, &Lab::interruptedFound, this, &MainWindow::offerInterruptedRuns);
-    connect(lab_, &Lab::sessionPathChanged, this, &MainWindow::showTitle);
-    connect(lab_->undoStack(), &QUndoStack::cleanChanged, this, &MainWindow::showTitle);
-    addWindowActions(*this);
-    fillWindowMenu(*this, *strip_->title()->menu());
-    strip_->title()->setUndoActions(findChild<QAction*>(QStringLiteral("undo")),
-                                    findChild<QAction*>(QStringLiteral("redo")));
-    for (const char* name : {"newSweep", "chooseSweep", "showSweep", "stopOrResumeSweep", "gallery"})
-        strip_->sweepMenu()->addAction(findChild<QAction*>(QLatin1String(name)));
-    setDark(Settings().dark());
-    showRuns();
-    showTransport();
-    showRibbons();
-    showTitle();
+    buildViews();
+    arrangeViews();
+    buildControllers(recordings_folder);
+    buildCommands();
+    appearance_->setDark(widgets::Settings().dark());
+    runs_->show();
+    training_->show();
     resize(1440, 900);
 }
 
 MainWindow::~MainWindow() {
     // The lab is a child and is destroyed later: clearing its undo stack would signal a destroyed window.
-    disconnect(lab_->undoStack(), nullptr, this, nullptr);
+    disconnect(lab_->undoStack(), nullptr, runs_, nullptr);
 }
 
-// --- layout
+void MainWindow::buildViews() {
+    WindowViews& v = views_;
+    v.strip = named(new widgets::RunStrip(this), "runStrip");
+    v.stack = named(new widgets::StackView(this), "stackView");
+    v.knobs = named(new widgets::KnobPanel(this), "knobPanel");
+    v.transport = named(new widgets::TransportBar(this), "transportBar");
+    v.grid = (new PanelsController(*lab_, this))->grid();
+    v.rail = new widgets::SideRail(this);
+    new SideRailController(*lab_, *v.rail);
+    v.rail->setFixedWidth(kRailWidth);
+    v.rail->hide();
+    v.sweep_map = new widgets::SweepView(this);
+    v.area = new QStackedWidget(this);
+    v.area->addWidget(v.grid);
+    v.area->addWidget(v.sweep_map);
+    v.banner = new widgets::Banner(v.area, this);
+    v.help = new widgets::HelpDrawer(v.area, this);
+    v.left = new QWidget(this);
+    v.story = new widgets::StoryStrip(this);
+    v.findings = (new FindingsController(*lab_, this))->band();
+    v.sweep_band = new widgets::SweepBand(this);
+    v.upper = new QStackedWidget(this);
+    v.upper->setFixedHeight(widgets::FindingsBand::kHeight);
+    v.upper->addWidget(v.findings);
+    v.upper->addWidget(v.sweep_band);
+    v.presentation =
+        new widgets::Presentation(*this, *v.grid, *v.story, {v.strip, v.left, v.upper, v.rail, v.transport});
+    connect(v.grid, &widgets::PanelGrid::layerHovered, v.stack, &widgets::StackView::setHoveredLayer);
+}
 
-void MainWindow::buildLayout() {
-    strip_ = new widgets::RunStrip(this);
-    strip_->setObjectName(QStringLiteral("runStrip"));
-    stack_ = new widgets::StackView(this);
-    stack_->setObjectName(QStringLiteral("stackView"));
-    knobs_ = new widgets::KnobPanel(this);
-    knobs_->setObjectName(QStringLiteral("knobPanel"));
-    transport_ = new widgets::TransportBar(this);
-    transport_->setObjectName(QStringLiteral("transportBar"));
-    grid_ = new PanelGrid(*lab_, this);
-    grid_->setObjectName(QStringLiteral("panelGrid"));
-    rail_ = new SideRail(*lab_, this);
-    rail_->setFixedWidth(kRailWidth);
-    rail_->hide();
-    sweep_view_ = new SweepView(*lab_, this);
-    area_ = new QStackedWidget(this);
-    area_->addWidget(grid_);
-    area_->addWidget(sweep_view_);
-    banner_ = new Banner(area_, this);
-    help_ = new HelpDrawer(area_, this);
-
-    left_ = new QWidget(this);
-    auto* left = new QVBoxLayout(left_);
+void MainWindow::arrangeViews() {
+    const WindowViews& v = views_;
+    auto* left = new QVBoxLayout(v.left);
     left->setContentsMargins(12, 0, 0, 0);
     left->setSpacing(0);
-    left->addWidget(stack_);
-    left->addWidget(knobs_, 1);
-
+    left->addWidget(v.stack);
+    left->addWidget(v.knobs, 1);
     auto* centre = new QVBoxLayout;
     centre->setContentsMargins(0, 0, 0, 0);
     centre->setSpacing(0);
-    story_ = new StoryStrip(this);
-    guide_ = new StoryGuide(*lab_, *story_, this);
-    findings_ = new FindingsBand(*lab_, this);
-    sweep_band_ = new SweepBand(lab_->sweeps(), this);
-    upper_ = new QStackedWidget(this);
-    upper_->setFixedHeight(FindingsBand::kHeight);
-    upper_->addWidget(findings_);
-    upper_->addWidget(sweep_band_);
-    presentation_ =
-        new Presentation(*this, *lab_, *grid_, *story_, {strip_, left_, upper_, rail_, transport_});
-    centre->addWidget(story_);
-    centre->addWidget(presentation_->head());
-    centre->addWidget(upper_);
-    centre->addWidget(area_, 1);
+    centre->addWidget(v.story);
+    centre->addWidget(v.presentation->head());
+    centre->addWidget(v.upper);
+    centre->addWidget(v.area, 1);
     auto* middle = new QHBoxLayout;
     middle->setContentsMargins(0, 0, 0, 0);
     middle->setSpacing(1);
-    middle->addWidget(left_);
+    middle->addWidget(v.left);
     middle->addLayout(centre, 1);
-    middle->addWidget(rail_);
+    middle->addWidget(v.rail);
     auto* all = new QWidget(this);
     auto* column = new QVBoxLayout(all);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(1);
-    column->addWidget(strip_);
+    column->addWidget(v.strip);
     column->addLayout(middle, 1);
-    column->addWidget(transport_);
-    column->addWidget(presentation_->foot());
+    column->addWidget(v.transport);
+    column->addWidget(v.presentation->foot());
     setCentralWidget(all);
     // The first focus: of no button, which would keep Space, the key of the training, for itself.
     all->setFocusPolicy(Qt::ClickFocus);
     all->setFocus();
-    pulse_ = new Pulse(this);
-
+    views_.pulse = new widgets::Pulse(this);
     // The window's actions handle Space and Ctrl+K, also while the bars are hidden.
-    for (QWidget* bar : {static_cast<QWidget*>(strip_), static_cast<QWidget*>(transport_)})
+    for (QWidget* bar : {static_cast<QWidget*>(v.strip), static_cast<QWidget*>(v.transport)})
         for (QShortcut* shortcut : bar->findChildren<QShortcut*>()) shortcut->setEnabled(false);
+}
 
-    connect(grid_, &PanelGrid::helpRequested, this, [this](PanelCell* cell) { explain(*cell); });
-    connect(grid_, &PanelGrid::exportRequested, this, [this](PanelCell* cell) { exportPanel(*cell); });
-    connect(grid_, &PanelGrid::csvRequested, this, [this](PanelCell* cell) { saveCsvOf(*cell); });
-    connect(grid_, &PanelGrid::copyRequested, this, [this](PanelCell* cell) { copyFigureOf(*cell); });
-    connect(grid_, &PanelGrid::layerHovered, stack_, &widgets::StackView::setHoveredLayer);
+void MainWindow::buildControllers(const QString& recordings_folder) {
+    const WindowViews& v = views_;
+    const ViewText text{[this] { return viewJson(*this); },
+                        [this](const std::string& view) { applyViewJson(*this, view); }};
+    connect(lab_, &Lab::problem, v.banner, [banner = v.banner](const QString& line) { banner->tell(line); });
+    sweeps_ = new SweepController(*lab_, {v.sweep_map, v.sweep_band, v.area, v.upper, v.knobs, v.banner},
+                                  recordings_folder, this);
+    files_ = new FilesController(*lab_, *v.banner, text, this);
+    figures_ = new FigureController(*lab_, *sweeps_, {v.grid, v.help, v.banner}, this);
+    appearance_ = new AppearanceController(
+        *sweeps_, {v.strip, v.left, v.grid, v.rail, v.transport, v.presentation, v.banner}, this);
+    stories_ = new StoryController(
+        *lab_, {v.story, v.strip, v.findings, v.presentation, v.knobs, v.transport, v.pulse}, this);
+    runs_ = new RunsController(*lab_, *sweeps_, {v.strip, v.knobs, v.stack, v.grid, v.presentation->foot()},
+                               this);
+    training_ = new TrainingController(*lab_, *files_, {v.transport, v.presentation, v.banner}, this);
+    recordings_ =
+        new RecordingsController(*lab_, {v.grid, v.area, v.strip, this}, recordings_folder, *v.banner);
+    claims_ = new ClaimsController(*lab_, *v.grid, *v.knobs, *sweeps_, this);
+    watch_ = new WatchController(*lab_, *v.banner, *v.transport->rates(), this);
+    gallery_ = new GalleryController(*lab_, *sweeps_, *v.banner, v.area, this);
+    state_ = new StateController(*lab_, *stories_, {v.story, v.banner}, text, recordings_folder, this);
+    search_ = new SearchController(*lab_, *runs_, *stories_, *sweeps_, {v.strip, v.knobs, v.grid}, this);
+    search_->offer([this] { return gallery_->commands(); });
+    connect(v.strip, &widgets::RunStrip::recordingsRequested, recordings_, &RecordingsController::toggle);
+    connect(files_, &FilesController::sweepRequested, sweeps_, &SweepController::open);
+    connect(files_, &FilesController::opened, runs_, &RunsController::showTitle);
+    connect(state_, &StateController::restored, runs_, &RunsController::showTitle);
+    connect(appearance_, &AppearanceController::presentationChanged, training_, &TrainingController::show);
+    connect(appearance_, &AppearanceController::presentationChanged, stories_, &StoryController::showAction);
+}
+
+void MainWindow::buildCommands() {
+    using enum Command;
+    commands_ = new Commands(commandTable(*this), *lab_->undoStack(), *this);
+    Commands& commands = *commands_;
+    commands.fill(*views_.strip->title()->menu());
+    views_.strip->title()->setUndoActions(commands[Undo], commands[Redo]);
+    commands.addTo(*views_.strip->sweepMenu(),
+                   {NewSweep, ChooseSweep, ShowSweep, StopOrResumeSweep, Gallery});
+    connect(commands_, &Commands::recentFileChosen, files_, &FilesController::askAndOpen);
+    connect(files_, &FilesController::recentFilesChanged, commands_, &Commands::updateRecentFiles);
+    connect(sweeps_, &SweepController::opened, commands_, [this](const QString& folder) {
+        widgets::Settings().addRecentFile(folder);
+        commands_->updateRecentFiles();
+    });
+    connect(runs_, &RunsController::runMenuRequested, this, [this](const QPoint& at) {
+        QMenu menu(this);
+        commands_->addTo(menu, {Pin, Fork, Resume, Watch, ProbeCosts, AddSeeds, GroupSeeds, Rename, RemoveRun,
+                                CopyExperiment, PasteExperiment});
+        menu.exec(at);
+    });
+    const auto enableStory = [this](bool shown) {
+        for (const Command command : {StoryNext, StoryBack}) (*commands_)[command]->setEnabled(shown);
+    };
+    enableStory(false);
+    connect(stories_, &StoryController::shownChanged, this, enableStory);
 }
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
     QMainWindow::resizeEvent(event);
-    arrangeForSize();
+    if (appearance_) appearance_->arrange();
 }
 
-void MainWindow::arrangeForSize() {
-    const int left = width() >= kWideFrom ? 320 : 280;
-    left_->setFixedWidth(left);
-    strip_->setLeftWidth(left);
-    transport_->setLeftWidth(left);
-    if (!wide_by_hand_ && !presentation_->isOn() && grid_->isWide() != (width() >= kWideFrom)) {
-        grid_->setWide(width() >= kWideFrom);
-        rail_->setVisible(width() >= kWideFrom);
-    }
-}
-
-void MainWindow::setWide(bool wide) {
-    wide_by_hand_ = wide != (width() >= kWideFrom);
-    grid_->setWide(wide);
-    rail_->setVisible(wide && !presentation_->isOn());
-}
-
-void MainWindow::setDark(bool dark) {
-    dark_ = dark;
-    QApplication::setPalette(windowPalette(dark));
-    const auto theme = widgets::Theme::make(dark ? widgets::Theme::Kind::Dark : widgets::Theme::Kind::Light);
-    grid_->setTheme(theme);
-    sweep_view_->setTheme(theme);
-    Settings().setDark(dark);
-}
-
-void MainWindow::orderTheme(bool dark) {
-    setDark(dark);
-    theme_ordered_ = true;
-}
-
-void MainWindow::restoreTheme(bool dark) {
-    if (!theme_ordered_) setDark(dark);
-}
-
-// --- wiring
-
-void MainWindow::connectStrip() {
-    QStringList names, titles;
-    for (const widgets::NamedRecipe& preset : presets_) {
-        names << preset.name;
-        titles << preset.title;
-    }
-    strip_->setPresets(names, titles);
-    connect(strip_, &widgets::RunStrip::runSelected, this, [this](const QString& id) {
-        for (std::size_t i = 0; i < lab_->runs().size(); ++i)
-            if (QString::fromStdString(lab_->runs()[i].id) == id) lab_->selectRun(static_cast<int>(i));
+/// Asks only where something would be lost: the next start restores a window whose state is kept.
+void MainWindow::closeEvent(QCloseEvent* event) {
+    const bool kept = state_->keep(true);
+    event->setAccepted(may_close_ || kept || (!lab_->unsaved() && !lab_->anyUnderWay()));
+    if (event->isAccepted()) return state_->stop();
+    files_->leaving(tr("Quit"), [this] {
+        may_close_ = true;
+        close();
     });
-    connect(strip_, &widgets::RunStrip::runMenuRequested, this, [this](const QString& id, const QPoint& at) {
-        Q_EMIT strip_->runSelected(id);
-        QMenu menu(this);
-        for (const char* name : {"pin", "fork", "resume", "watch", "probeCosts", "addSeeds", "groupSeeds",
-                                 "rename", "removeRun", "copyExperiment", "pasteExperiment"})
-            menu.addAction(findChild<QAction*>(QLatin1String(name)));
-        menu.exec(at);
-    });
-    connect(strip_, &widgets::RunStrip::runRenamed, this, [this](const QString& id, const QString& name) {
-        for (std::size_t i = 0; i < lab_->runs().size(); ++i)
-            if (QString::fromStdString(lab_->runs()[i].id) == id)
-                return lab_->renameRun(static_cast<int>(i), name);
-    });
-    connect(strip_, &widgets::RunStrip::compareRequested, this, &MainWindow::addComparison);
-    connect(strip_, &widgets::RunStrip::presetChosen, lab_, &Lab::loadPreset);
-    connectStories();
-    connect(strip_, &widgets::RunStrip::commandSearchRequested, this, &MainWindow::searchCommands);
-    connect(strip_, &widgets::RunStrip::themeToggled, this, &MainWindow::toggleTheme);
 }
 
-QString storyTitle(const Preset& story) {
-    return QString::fromStdString(nlohmann::json::parse(story.json).value("title", story.name));
-}
-
-void MainWindow::connectStories() {
-    QStringList names, titles;
-    std::set<std::size_t> steps;
-    for (const Preset& story : stories()) {
-        names << QString::fromLatin1(story.name);
-        titles << storyTitle(story);
-        steps.insert(nlohmann::json::parse(story.json).at("steps").size());
-    }
-    strip_->setStories(names, titles);
-    findings_->setStories(
-        names, titles,
-        steps.size() == 1
-            ? tr("Stories: %1 steps each, on real runs").arg(*steps.begin())
-            : tr("Stories: %1 to %2 steps, on real runs").arg(*steps.begin()).arg(*steps.rbegin()));
-    connect(strip_, &widgets::RunStrip::storyChosen, this, &MainWindow::tellStory);
-    connect(findings_, &FindingsBand::storyChosen, this, &MainWindow::tellStory);
-    connect(guide_, &StoryGuide::actionChanged, this, &MainWindow::showStoryAction);
-    const auto keys = [this] {
-        for (const char* name : {"storyNext", "storyBack"})
-            findChild<QAction*>(QLatin1String(name))->setEnabled(story_->story().has_value());
-    };
-    connect(story_, &StoryStrip::stepTold, this, keys);
-    connect(story_, &StoryStrip::ended, this, keys);
-}
-
-/// The control that a story asks for pulses.
-void MainWindow::showStoryAction() {
-    const std::optional<StoryAction> action = guide_->action();
-    const bool presenting = presentation_->isOn(), knob = action && action->kind == StoryAction::Kind::Knob;
-    const QString key = knob ? QString::fromStdString(action->key) : QString();
-    presentation_->foot()->setTarget(key, knob ? std::optional(action->to) : std::nullopt);
-    if (!action) return pulse_->show(nullptr, {});
-    if (!knob) {
-        QWidget* train = presenting ? static_cast<QWidget*>(presentation_->foot()->train())
-                                    : transport_->findChild<QWidget*>(QStringLiteral("playButton"));
-        return pulse_->show(train, [train] { return QRectF(train->rect()).center(); });
-    }
-    widgets::KnobSlider* slider = presentation_->foot()->slider(key);
-    if (!presenting) {
-        knobs_->reveal(key);
-        const auto* row = qobject_cast<widgets::Knob*>(knobs_->row(key));
-        slider = row ? row->slider() : nullptr;
-    }
-    pulse_->show(slider, [slider] { return slider->thumb(); });
-}
-
-void MainWindow::tellStory(const QString& name) {
-    for (const Preset& file : stories())
-        if (name == QLatin1String(file.name)) {
-            guide_->tell(read_story(file.name, file.json));
-            presentation_->showStoryPanel();
-            return;
-        }
-}
-
-void MainWindow::connectKnobs() {
-    connect(knobs_, &widgets::KnobPanel::keyDragStarted, lab_, &Lab::beginDrag);
-    connect(knobs_, &widgets::KnobPanel::keyChanging, lab_, &Lab::dragKey);
-    connect(knobs_, &widgets::KnobPanel::keyCommitted, this,
-            [this](const QString& key, const QVariant&, const QVariant& value) {
-                lab_->commitKey(key, value);
-                if (key == u"data.source" && lab_->selected().awaitsFile())
-                    qobject_cast<widgets::PathKnob*>(knobs_->row(QStringLiteral("data.path")))->ask();
-            });
-    connect(knobs_, &widgets::KnobPanel::runKeyCommitted, lab_,
-            [this](int run, const QString& key, const QVariant&, const QVariant& value) {
-                lab_->commitKeyOf(run, key, value);
-            });
-    connect(knobs_, &widgets::KnobPanel::rangeMarked, this, &MainWindow::sweepOver);
-    connect(knobs_, &widgets::KnobPanel::linkToggled, lab_, &Lab::setLinked);
-    knobs_->differences()->setPresets(presets_);
-    QStringList precisions;
-    for (const Precision precision : cpu_precisions()) precisions << QLatin1String(word_of(precision));
-    knobs_->setAvailable(QStringLiteral("precision"), precisions);
-    connect(knobs_->differences(), &widgets::DiffList::keyResetRequested, lab_, &Lab::resetKey);
-}
-
-void MainWindow::connectStack() {
-    connect(stack_, &widgets::StackView::normToggled, lab_, &Lab::setNorm);
-    connect(stack_, &widgets::StackView::layersEdited, lab_, &Lab::setLayers);
-    connect(stack_, &widgets::StackView::layerHovered, grid_, &PanelGrid::showLayer);
-    connect(stack_, &widgets::StackView::layerSelected, this,
-            [this](int layer) { lab_->selectLayer(layer); });
-}
-
-void MainWindow::connectTransport() {
-    connect(transport_, &widgets::TransportBar::play, lab_, &Lab::play);
-    connect(transport_, &widgets::TransportBar::pause, lab_, &Lab::pause);
-    connect(transport_, &widgets::TransportBar::singleStep, lab_, &Lab::singleStep);
-    connect(transport_, &widgets::TransportBar::scrubbed, lab_, &Lab::setStep);
-    connect(transport_, &widgets::TransportBar::measureHere, lab_, &Lab::measureHere);
-    connect(transport_, &widgets::TransportBar::forkHere, lab_, &Lab::forkSelected);
-    connect(transport_, &widgets::TransportBar::startNewRun, lab_, &Lab::startAsNewRun);
-    connect(transport_->device(), &widgets::DeviceButton::deviceChosen, this, &MainWindow::chooseDevice);
-    connect(transport_->device(), &widgets::DeviceButton::menuOpens, lab_, &Lab::findDevices);
-}
-
-void MainWindow::showRibbons() {
-    const widgets::RunGroups& groups = lab_->groups();
-    stack_->setRibbons(widgets::gradientRibbons(lab_->panelInput("gradients", {}), groups),
-                       groups.groupOf(static_cast<std::size_t>(lab_->selectedRun())));
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+    if (event->key() == Qt::Key_Home)
+        lab_->setStep(0);
+    else if (event->key() == Qt::Key_End)
+        lab_->setStep(Lab::kNewest);
+    else
+        QMainWindow::keyPressEvent(event);
 }
 
 }  // namespace normscope::app

@@ -1,66 +1,66 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/lab/files/io_worker.h"
-#include "widgets/figures/knobs/recipe_diff.h"
-
 #include <QMainWindow>
-#include <QTimer>
-#include <functional>
-#include <map>
-#include <memory>
-#include <string>
 
-class QLabel;
 class QStackedWidget;
 
-namespace normscope {
-struct Preset;
-}
-
 namespace normscope::widgets {
+class Banner;
+class FindingsBand;
+class HelpDrawer;
 class KnobPanel;
+class PanelGrid;
+class Presentation;
+class Pulse;
 class RunStrip;
-class PlotView;
+class SideRail;
 class StackView;
+class StoryStrip;
+class SweepBand;
+class SweepView;
 class TransportBar;
-struct Figure;
-struct PlotViewState;
 }  // namespace normscope::widgets
 
 namespace normscope::app {
 
-class Banner;
-class FindingsBand;
-class HelpDrawer;
-class KeptState;
+class AppearanceController;
+class ClaimsController;
+class Commands;
+class FigureController;
+class FilesController;
+class GalleryController;
 class Lab;
-class PanelCell;
-class RunsDrawer;
-class PanelGrid;
-class Presentation;
-class Pulse;
-class SideRail;
-class StoryGuide;
-class StoryStrip;
-class SweepBand;
-class SweepView;
+class RecordingsController;
+class RunsController;
+class SearchController;
+class StateController;
+class StoryController;
+class SweepController;
+class TrainingController;
+class WatchController;
 
-/// "71.2 of 79.1 GiB free".
-QString freeMemoryText(const DeviceMemory& memory);
+/// The views of the window, which owns them.
+struct WindowViews {
+    widgets::RunStrip* strip = nullptr;
+    widgets::StackView* stack = nullptr;
+    widgets::KnobPanel* knobs = nullptr;
+    widgets::TransportBar* transport = nullptr;
+    widgets::PanelGrid* grid = nullptr;
+    widgets::SideRail* rail = nullptr;
+    widgets::Banner* banner = nullptr;
+    widgets::HelpDrawer* help = nullptr;
+    widgets::StoryStrip* story = nullptr;
+    widgets::Presentation* presentation = nullptr;
+    widgets::Pulse* pulse = nullptr;
+    widgets::FindingsBand* findings = nullptr;
+    widgets::SweepBand* sweep_band = nullptr;
+    widgets::SweepView* sweep_map = nullptr;
+    QStackedWidget *upper = nullptr, *area = nullptr;  ///< findings or those of a sweep; panels or its map
+    QWidget* left = nullptr;                           ///< stack and knobs
+};
 
-/// The title that its file gives a story.
-QString storyTitle(const Preset& story);
-
-/// What is compared: the file of the session or the runs, in ever shorter texts: "Pre-LN | Post-LN", "2
-/// runs".
-QStringList comparisonNames(const Lab& lab);
-
-/// A file name for the session of these runs: "Pre-LN - Post-LN.h5".
-QString sessionFileName(const Lab& lab);
-
-/// The one window. Connects the signals of the widgets to the lab and those of the lab to the widgets;
-/// contains no logic.
+/// The one window: builds the laboratory, the views and the controllers that connect them. Contains no logic.
 class MainWindow : public QMainWindow {
     Q_OBJECT
   public:
@@ -70,168 +70,50 @@ class MainWindow : public QMainWindow {
     ~MainWindow() override;
 
     Lab* lab() const { return lab_; }
-    PanelGrid* grid() const { return grid_; }
-    HelpDrawer* help() const { return help_; }
-    RunsDrawer* runsDrawer() const { return runs_drawer_; }
-    Banner* banner() const { return banner_; }
-    StoryStrip* story() const { return story_; }
-    Presentation* presentation() const { return presentation_; }
-    /// Loads the runs of a story (its file name) into the comparison and shows its first sentence.
-    void tellStory(const QString& name);
-    widgets::StackView* stack() const { return stack_; }
-    bool isDark() const { return dark_; }
-    void setDark(bool dark);
-    /// Sets the theme from the command line: an opened session does not change it, the user can.
-    void orderTheme(bool dark);
-    /// Sets the theme of an opened session.
-    void restoreTheme(bool dark);
-    /// Three columns and the right rail, for any width.
-    void setWide(bool wide);
-
-    void openSession(const QString& path);
-    /// Opens a session; asks first if there are unsaved changes or a run is training.
-    void askAndOpen(const QString& path);
-    /// Writes the session there and remembers the path.
-    quint64 saveSession(const QString& path);
-    /// From now on the window keeps its state for the next start; restores what the last one kept, unless
-    /// `afresh`, and offers interrupted runs.
-    void start(bool afresh);
-    SweepView* sweepView() const { return sweep_view_; }
-    bool sweepShown() const;
-    /// The map of the sweep over the panels, or the panels.
-    void showSweep(bool shown);
-    /// Shows the map of a sweep's folder.
-    void openSweep(const QString& folder);
-    /// Offers the interrupted runs of a killed process.
-    void offerInterrupted();
-
-  public Q_SLOTS:
-    void save();
-    void saveAs();
-    void open();
-    void importModel();
-    void chooseSweep();
-    void newSweep();
-    /// The dialog of a new sweep over values of this knob's slider between two.
-    void sweepOver(const QString& key, double low, double high);
-    void stopOrResumeSweep();
-    void newComparison();
-    void searchCommands();
-    void showShortcuts();
-    void exportCurrent();
-    void saveCsv();
-    void copyFigure();
-    void copyExperiment();
-    /// Replaces the selected run by the recipe on the clipboard, or shows the reason in one line.
-    void pasteExperiment();
-    void explainCurrent();
-    void toggleTheme();
-    void togglePresentation();
-    void toggleRail();
-    void focusCurrent();
-    void leaveFocus();
-    void addComparison();
-    void chooseDevice(const QString& backend);
-    /// Opens the menu of devices.
-    void showDevices();
-    /// Edits the name of the selected run in its chip.
-    void renameSelected();
-    /// Opens the list of recordings, or closes it.
-    void toggleRuns();
-    /// Whether the next start restores the window: a setting.
-    void toggleRestoring();
-    /// Continues the selected run, which failed or was stopped, on the chosen device.
-    void resumeSelected();
-
-  public:
-    // Called from the panels' menus; the commands use the current panel.
-    void exportPanel(const PanelCell& cell);
-    void saveCsvOf(const PanelCell& cell);
-    void copyFigureOf(const PanelCell& cell);
-    bool isReadToItsEnd();
-    void explain(const PanelCell& cell);
-    // The same for the plots of a sweep.
-    void exportPlot(widgets::PlotView* plot);
-    void saveCsvOfPlot(widgets::PlotView* plot);
-    void copyPlot(widgets::PlotView* plot);
+    const WindowViews& views() const { return views_; }
+    FilesController* files() const { return files_; }
+    FigureController* figures() const { return figures_; }
+    StateController* state() const { return state_; }
+    AppearanceController* appearance() const { return appearance_; }
+    StoryController* stories() const { return stories_; }
+    RunsController* runs() const { return runs_; }
+    TrainingController* training() const { return training_; }
+    SweepController* sweeps() const { return sweeps_; }
+    ClaimsController* claims() const { return claims_; }
+    GalleryController* gallery() const { return gallery_; }
+    RecordingsController* recordings() const { return recordings_; }
+    WatchController* watch() const { return watch_; }
+    SearchController* search() const { return search_; }
+    Commands& commands() const { return *commands_; }
 
   protected:
     void resizeEvent(QResizeEvent* event) override;
     void closeEvent(QCloseEvent* event) override;
-    // Recordings are dragged from their list into the comparison.
-    void dragEnterEvent(QDragEnterEvent* event) override;
-    void dragMoveEvent(QDragMoveEvent* event) override;
-    void dragLeaveEvent(QDragLeaveEvent* event) override;
-    void dropEvent(QDropEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
 
   private:
-    void buildLayout();
-    void connectStrip();
-    void connectStories();
-    void showStoryAction();
-    void connectSweeps();
-    void saveCsvAs(const widgets::Figure& figure, const widgets::PlotViewState& view);
-    void copyAsFigure(const widgets::Figure& figure, const widgets::PlotViewState& view);
-    void connectKnobs();
-    void connectStack();
-    void connectTransport();
-    void connectRunsDrawer();
-    bool takesRecordingsAt(const QPoint& position) const;
-    void showDropTarget(bool shown);
-    void askToTrash(const QString& path, const QString& name);
-    void showRuns();
-    void showKnobs();
-    void showNotices();
-    void showTransport();
-    void showDeviceChoice();
-    void offerResumption();
-    void offerInterruptedRuns(const QList<InterruptedRun>& found);
-    void showRibbons();
-    void showTitle();
-    void afterOpening(const OpenedSessionPtr& opened);
-    void arrangeForSize();
-    QString recipeText() const;
-    void afterRestoring();
-    /// False where the state cannot be kept: the next start restores nothing. `closing`: waits until it is
-    /// written.
-    bool keepState(bool closing);
-    /// Calls `then` at once if nothing would be lost; else asks: save first, discard, or cancel.
-    void leaving(const QString& title, std::function<void()> then);
-    void saveAndThen(std::function<void()> then);
+    void buildViews();
+    void arrangeViews();
+    void buildControllers(const QString& recordings_folder);
+    void buildCommands();
 
-    QString recordings_folder_;
     Lab* lab_;
-    std::vector<widgets::NamedRecipe> presets_;
-    PanelGrid* grid_;
-    widgets::RunStrip* strip_;
-    widgets::StackView* stack_;
-    widgets::KnobPanel* knobs_;
-    widgets::TransportBar* transport_;
-    SideRail* rail_;
-    Banner* banner_;
-    HelpDrawer* help_;
-    RunsDrawer* runs_drawer_ = nullptr;
-    QLabel* drop_target_ = nullptr;  ///< over the panels while a recording is dragged to them
-    StoryStrip* story_;
-    StoryGuide* guide_;
-    Presentation* presentation_;
-    Pulse* pulse_;
-    FindingsBand* findings_;
-    SweepBand* sweep_band_;
-    SweepView* sweep_view_;
-    QStackedWidget *upper_, *area_;  ///< findings or those of a sweep; panels or the map of a sweep
-    QWidget* left_;
-    std::map<quint64, std::function<void()>> after_saving_;  ///< by the token of the save
-    std::unique_ptr<KeptState> kept_;                        ///< null: the state is not kept
-    std::string kept_text_;                                  ///< as written last
-    std::string restoring_view_;                             ///< to be applied to the restored runs
-    QTimer keep_later_;
+    WindowViews views_;
+    FilesController* files_;
+    FigureController* figures_;
+    StateController* state_;
+    AppearanceController* appearance_ = nullptr;
+    StoryController* stories_;
+    RunsController* runs_;
+    TrainingController* training_;
+    SweepController* sweeps_;
+    ClaimsController* claims_;
+    GalleryController* gallery_;
+    RecordingsController* recordings_;
+    WatchController* watch_;
+    SearchController* search_;
+    Commands* commands_;
     bool may_close_ = false;
-    bool dark_ = false, theme_ordered_ = false, wide_by_hand_ = false;
-    QTimer show_sweep_later_;
-    QTimer show_later_;       ///< limits the update rate of the bars during training
-    QTimer show_runs_later_;  ///< and that of chips, knobs and stack during a drag
 };
 
 }  // namespace normscope::app

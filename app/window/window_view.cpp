@@ -2,6 +2,7 @@
 #include "app/window/window_view.h"
 
 #include "app/lab/lab.h"
+#include "app/window/appearance_controller.h"
 #include "app/window/main_window.h"
 #include "core/base/error.h"
 #include "widgets/panels/panel_grid.h"
@@ -36,7 +37,7 @@ AxisView axisOf(const json& in) {
     return axis;
 }
 
-json cellJson(const PanelCell& cell) {
+json cellJson(const widgets::PanelCell& cell) {
     json views = json::object();
     for (const auto& [panel, state] : cell.views()) {
         json plots = json::array();
@@ -47,7 +48,7 @@ json cellJson(const PanelCell& cell) {
     return {{"panel", cell.panel()}, {"options", cell.options()}, {"views", std::move(views)}};
 }
 
-void apply(PanelCell& cell, const json& in) {
+void apply(widgets::PanelCell& cell, const json& in) {
     std::map<std::string, PlotViewState> views;
     for (const auto& [panel, plots] : in.at("views").items())
         for (const json& plot : plots)
@@ -63,16 +64,17 @@ std::string viewJson(const MainWindow& window) {
     const Lab& lab = *window.lab();
     json view = {{"version", kVersion},
                  {"size", {window.width(), window.height()}},
-                 {"dark", window.isDark()},
-                 {"wide", window.grid()->isWide()},
-                 {"focus", window.grid()->focusedCell()},
+                 {"dark", window.appearance()->isDark()},
+                 {"wide", window.views().grid->isWide()},
+                 {"focus", window.views().grid->focusedCell()},
                  {"linked", lab.linked()},
                  {"group_seeds", lab.groupsSeeds()},
                  {"run", lab.selectedRun()},
                  {"layer", lab.selectedLayer()},
                  {"head", lab.selectedHead()},
                  {"step", lab.step() == Lab::kNewest ? json() : json(lab.step())}};
-    for (const PanelCell* cell : window.grid()->cells()) view["cells"].push_back(cellJson(*cell));
+    for (const widgets::PanelCell* cell : window.views().grid->cells())
+        view["cells"].push_back(cellJson(*cell));
     for (const LabRun& run : lab.runs())
         view["knobs"][run.id] = {{"recipe", json::parse(recipe_json(run.recipe, -1))},
                                  {"live", json::parse(recipe_json(run.live, -1))},
@@ -88,15 +90,15 @@ void applyViewJson(MainWindow& window, const std::string& text) {
             throw InputError("/view: version", view.value("version", json()).dump() + " is not known",
                              std::to_string(kVersion));
         Lab& lab = *window.lab();
-        window.restoreTheme(view.at("dark").get<bool>());
+        window.appearance()->restoreTheme(view.at("dark").get<bool>());
         if (view.contains("size"))
             window.resize(QSize(view["size"].at(0).get<int>(), view["size"].at(1).get<int>())
                               .boundedTo(window.screen()->availableSize()));  // a session of a larger screen
-        window.setWide(view.at("wide").get<bool>());
-        const auto& cells = window.grid()->cells();
+        window.appearance()->setWide(view.at("wide").get<bool>());
+        const auto& cells = window.views().grid->cells();
         for (std::size_t i = 0; i < cells.size() && i < view.at("cells").size(); ++i)
             apply(*cells[i], view["cells"][i]);
-        window.grid()->focusCell(view.at("focus").get<int>());
+        window.views().grid->focusCell(view.at("focus").get<int>());
         lab.setLinked(view.at("linked").get<bool>());
         lab.setGroupSeeds(view.value("group_seeds", true));
         std::map<std::string, Lab::RunKnobs> knobs;

@@ -157,6 +157,21 @@ class ProgramTest : public QObject {
         }
     }
 
+    /// An installation has neither tests nor their program: it states where they come from, and opens no
+    /// window.
+    void withoutTheTestsBuildMeasurementsAreOneLine() {
+        qputenv("NORMSCOPE_BENCH_UI", folder_.filePath("none").toLocal8Bit());
+        const Result bench = run({"--bench-ui"}, "offscreen"),
+                     image = run({"--screenshot", folder_.filePath("none.png")}, "offscreen");
+        qunsetenv("NORMSCOPE_BENCH_UI");
+        QCOMPARE(bench.code, 1);
+        QVERIFY2(bench.oneLine() && bench.error.startsWith("normscope: --bench-ui: "), bench.error);
+        QVERIFY2(image.oneLine() && image.error.startsWith("normscope: --screenshot: "), image.error);
+        QVERIFY2(image.error.contains("the tests' build"), image.error);
+        QCOMPARE(image.code, 1);
+        QVERIFY(!QFile::exists(folder_.filePath("none.png")));
+    }
+
     void runsAndStepAndScaleAreObeyed() {
         const QString csv = folder_.filePath("one.csv");
         QCOMPARE(run({"figure", session_, "--panel", "training", "--runs", "b", "--csv", csv}).code, 0);

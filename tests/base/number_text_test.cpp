@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/number_text.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 #include <cmath>
 #include <limits>
@@ -29,5 +31,5 @@ class NumberTextTest : public QObject {
     }
 };
 
-QTEST_APPLESS_MAIN(NumberTextTest)
+NORMSCOPE_TEST(NumberTextTest)
 #include "number_text_test.moc"

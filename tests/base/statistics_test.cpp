@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/statistics.h"
 
+#include "tests/support/test_main.h"
+
 #include <QtTest>
 #include <algorithm>
 #include <cmath>
@@ -51,5 +53,5 @@ class StatisticsTest : public QObject {
     }
 };
 
-QTEST_APPLESS_MAIN(StatisticsTest)
+NORMSCOPE_TEST(StatisticsTest)
 #include "statistics_test.moc"

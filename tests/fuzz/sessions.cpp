@@ -8,6 +8,7 @@
 // kept.
 #include "app/cli/command.h"
 #include "app/lab/lab.h"
+#include "app/window/files/files_controller.h"
 #include "app/window/main_window.h"
 #include "core/base/error.h"
 #include "core/session/checkpoint.h"
@@ -175,7 +176,7 @@ class Window {
     std::string open(const std::string& file, std::map<std::string, int>& counts) {
         said_.clear();
         opened_ = false;
-        window_->openSession(QString::fromStdString(file));
+        window_->files()->openSession(QString::fromStdString(file));
         QElapsedTimer clock;
         clock.start();
         while (!opened_ && said_.isEmpty() && clock.elapsed() < 30'000) turn(1);

@@ -4,6 +4,7 @@
 #include "core/session/recorder.h"
 #include "core/session/session.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -114,5 +115,5 @@ class TestRowAppend : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TestRowAppend)
+NORMSCOPE_TEST(TestRowAppend)
 #include "row_append_test.moc"

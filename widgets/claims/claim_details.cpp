@@ -8,7 +8,7 @@
 #include <QPushButton>
 #include <QStringList>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -102,4 +102,4 @@ QString ClaimDetails::text() const {
     return all;
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

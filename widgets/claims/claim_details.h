@@ -8,7 +8,7 @@
 class QLabel;
 class QPushButton;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// The unfolded part of a claim's row: the sentence of its result, residual and samples, the knob that
 /// changes the outcome and the panel that draws the quantity.
@@ -38,4 +38,4 @@ class ClaimDetails : public QWidget {
     QPushButton *knob_ = nullptr, *show_ = nullptr;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -3,25 +3,15 @@
 
 #include "core/claims/claim.h"
 
-#include <QRectF>
 #include <QString>
-#include <optional>
 #include <span>
 
-class QColor;
-class QPainter;
-
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// In the order of the menus.
 std::span<const ClaimVerdict> claimVerdicts();
 /// "not applicable", translated.
 QString verdictWord(ClaimVerdict verdict);
-/// A shape for each verdict: ✓ holds, ≈ corrected, ✕ fails, ▬ not applicable, a die for toy scale, ? unknown;
-/// without a verdict a ring. Inside the largest centred square of `rect`.
-void paintVerdict(QPainter& painter, const QRectF& rect, const std::optional<ClaimVerdict>& verdict,
-                  const QColor& colour);
-
 struct ClaimPaper {
     char letter;
     QString title;  ///< "Emadi"
@@ -34,4 +24,4 @@ QString valueText(const ClaimResult& result);
 /// "residual 1.2×10⁻¹⁴ · 24 samples"; empty where the result has neither.
 QString residualText(const ClaimResult& result);
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

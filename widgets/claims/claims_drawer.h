@@ -1,67 +1,71 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/claims/claim.h"
-#include "widgets/drawers/drawer.h"
+#include "widgets/claims/claims_list.h"
+#include "widgets/drawers/list_drawer.h"
 
-#include <vector>
+#include <cstdint>
+#include <optional>
 
-class QComboBox;
-class QLabel;
-class QLineEdit;
 class QPushButton;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
-class ClaimsCheck;
-struct CheckedClaims;
-class ClaimsList;
-class Lab;
+/// What is known of the claims of a run, without their results. A plain value.
+struct ClaimsState {
+    QString run;                            ///< its name
+    std::int64_t next = 0;                  ///< the step at which a check would measure now
+    bool next_newest = false;               ///< it is the newest one of a trained run
+    bool running = false;                   ///< a check of it is running
+    QString replaying = {};                 ///< "replay at 80 of 120"; empty: no replay is running
+    bool checked = false;                   ///< the results are of a check, of which …
+    std::optional<std::int64_t> step = {};  ///< … the weights are of this step; nullopt: not known yet
+    QString remark = {};                    ///< … why they are not those of the step that was asked for
+    std::size_t done = 0, wanted = 0;       ///< … and this many of all are measured
+    QString outdated = {};                  ///< why it is not of the present state; empty: it is
+    QString failure = {}, obstacle = {};    ///< of the last check; against the next one; one line
+};
 
 /// The papers' statements, and what their measurement on the selected run gives. Nothing is measured before
 /// it is asked for.
-class ClaimsDrawer : public Drawer {
+class ClaimsDrawer : public ListDrawer {
     Q_OBJECT
   public:
     /// The left column of the panels stays in sight in a window of 1440 px.
     static constexpr int kWidth = 580;
 
     /// `parent` contains `over`, directly or not.
-    ClaimsDrawer(Lab& lab, QWidget* over, QWidget* parent);
+    ClaimsDrawer(QWidget* over, QWidget* parent);
 
     /// Shows it, with the list focused.
     void open();
-    ClaimsList* list() const { return list_; }
+    void setState(const ClaimsState& state);
+    void setResults(ClaimResults results, bool outdated);
+    void setResult(const std::string& id, const ClaimResult& result);
+    ClaimsList* list() const { return claims_; }
 
   Q_SIGNALS:
+    void checkRequested();
+    void cancelRequested();
     void knobRequested(const QString& key);
     void showRequested(const QString& claim);
 
   protected:
-    bool eventFilter(QObject* watched, QEvent* event) override;
-    void showEvent(QShowEvent* event) override;
-    void hideEvent(QHideEvent* event) override;
+    QStringList allIds() const override;
+    QString searched(const QString& id) const override;
+    bool passes(const QString& id) const override;
+    QString emptyText() const override { return tr("No claim matches"); }
+    bool isOfList(int key) const override;
 
   private:
     class Counts;
-    void press();
-    /// All of it; only while visible.
-    void refresh();
-    void sayState();
-    void filter();
-    bool passes(const Claim& claim) const;
 
-    Lab& lab_;
-    ClaimsCheck& check_;
-    const CheckedClaims* shown_ = nullptr;  ///< check_.shown() and outdated(), while visible
-    QString outdated_;
-    std::size_t drawn_ = 0;  ///< results of shown_ in the rows; after hiding, unknown
-    QLabel *title_, *state_, *remark_, *empty_;
+    ClaimsList* claims_;
+    QLabel *state_, *remark_;
     QPushButton* button_;
     Counts* counts_;
     QComboBox *paper_, *verdict_;
-    QLineEdit* search_;
-    ClaimsList* list_;
+    bool running_ = false;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

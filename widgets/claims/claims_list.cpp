@@ -5,21 +5,18 @@
 #include "widgets/claims/claim_texts.h"
 #include "widgets/claims/claims_places.h"
 #include "widgets/common/text_size.h"
+#include "widgets/common/verdict_mark.h"
 #include "widgets/figures/knobs/knob_table.h"
 #include "widgets/figures/panels/panel_registry.h"
 
 #include <QCoreApplication>
 #include <QKeyEvent>
 #include <QMouseEvent>
-#include <QPainter>
 #include <QPushButton>
-#include <QScrollBar>
-#include <QStyledItemDelegate>
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -29,7 +26,7 @@ constexpr int kGlyph = 14, kLeft = 8, kPadding = 6, kId = 30, kIdWidth = 92, kSt
 
 /// The label of a key's knob; empty where the window has none.
 QString knobLabel(const std::string& key) {
-    for (const widgets::KnobSpec& spec : widgets::knobTable())
+    for (const KnobSpec& spec : knobTable())
         if (key == spec.key) return QCoreApplication::translate("KnobTable", spec.label);
     return {};
 }
@@ -39,100 +36,26 @@ bool ofAnotherStack(const ClaimResult* result) {
     return result && std::string_view(result->detail).starts_with("the same stack ");
 }
 
-class ClaimPainter : public QStyledItemDelegate {
-  public:
-    explicit ClaimPainter(ClaimsList* list) : QStyledItemDelegate(list), list_(*list) {}
-
-    QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex& index) const override {
-        const QString id = index.data(Qt::UserRole).toString();
-        const Claim* claim = find_claim(id.toStdString());
-        if (!claim) return {};
-        return {0, list_.headHeight(*claim) + (id == list_.unfolded() ? list_.detailsHeight() : 0)};
-    }
-
-    void updateEditorGeometry(QWidget* editor, const QStyleOptionViewItem& option,
-                              const QModelIndex& index) const override {
-        const Claim* claim = find_claim(index.data(Qt::UserRole).toString().toStdString());
-        if (claim) editor->setGeometry(option.rect.adjusted(0, list_.headHeight(*claim), 0, 0));
-    }
-
-    void paint(QPainter* painter, const QStyleOptionViewItem& option,
-               const QModelIndex& index) const override {
-        const QString id = index.data(Qt::UserRole).toString();
-        const Claim* claim = find_claim(id.toStdString());
-        if (!claim) return;
-        const ClaimResult* result = list_.result(id);
-        painter->save();
-        const QPalette& palette = option.palette;
-        const bool selected = option.state & QStyle::State_Selected;
-        if (selected) painter->fillRect(option.rect, palette.color(QPalette::AlternateBase));
-        painter->setPen(palette.color(QPalette::Button));
-        painter->drawLine(option.rect.bottomLeft(), option.rect.bottomRight());
-        if (selected && option.state & QStyle::State_HasFocus) {
-            painter->setPen(QPen(palette.color(QPalette::Text), 2));
-            painter->drawRect(QRectF(option.rect).adjusted(1, 1, -1, -1));
-        }
-        const QColor ink = palette.color(QPalette::Text), muted = palette.color(QPalette::PlaceholderText);
-        const QColor result_ink = list_.outdated() ? muted : ink;
-        const QRect row = option.rect.adjusted(0, kPadding, 0, -kPadding);
-        const QFont text = sized(option.font, 12), bold = sized(option.font, 12, true),
-                    small = sized(option.font, 11);
-        const auto draw = [&](const QFont& font, const QColor& colour, const QRect& at, const QString& what) {
-            painter->setFont(font);
-            painter->setPen(colour);
-            painter->drawText(at, Qt::TextWordWrap | Qt::AlignLeft | Qt::AlignTop, what);
-        };
-        paintVerdict(*painter, QRectF(row.left() + kLeft, row.top() + 1, kGlyph, kGlyph),
-                     result ? std::optional(result->verdict) : std::nullopt, result ? result_ink : muted);
-        draw(bold, ink, {row.left() + kId, row.top(), kIdWidth, lineHeight(bold)}, id);
-        draw(small, muted, {row.left() + kId, row.top() + lineHeight(bold) + 2, kIdWidth, row.height()},
-             QString::fromUtf8(claim->number));
-        const int right = row.right() + 1 - kVerdictWidth;
-        const int width = right - kGap - row.left() - kStatement;
-        const QString statement = QString::fromUtf8(claim->statement);
-        draw(text, ink, {row.left() + kStatement, row.top(), width, row.height()}, statement);
-        if (const QString need = list_.need(id); !need.isEmpty())
-            draw(small, muted,
-                 {row.left() + kStatement, row.top() + heightOf(text, width, statement) + 2, width,
-                  row.height()},
-                 need);
-        if (result) {
-            draw(text, result_ink, {right, row.top(), kVerdictWidth, lineHeight(text)},
-                 verdictWord(result->verdict));
-            draw(small, muted, {right, row.top() + lineHeight(text) + 2, kVerdictWidth - 8, row.height()},
-                 valueText(*result));
-        }
-        painter->restore();
-    }
-
-  private:
-    ClaimsList& list_;
-};
-
 }  // namespace
 
-ClaimsList::ClaimsList(QWidget* parent) : QListWidget(parent) {
-    setObjectName(QStringLiteral("claimsList"));
-    setAccessibleName(tr("Claims"));
-    setItemDelegate(new ClaimPainter(this));
-    setFrameShape(QFrame::NoFrame);
-    setSelectionMode(QAbstractItemView::SingleSelection);
-    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+ClaimsList::ClaimsList() : RowList(QStringLiteral("claimsList"), tr("Claims")) {
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // rows do not move when it appears
-    setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
 }
 
-void ClaimsList::setResults(std::function<const ClaimResult*(const std::string&)> results) {
+void ClaimsList::setResults(ClaimResults results, bool outdated) {
     results_ = std::move(results);
+    outdated_ = outdated;
+    refresh();
+}
+
+void ClaimsList::setResult(const std::string& id, const ClaimResult& result) {
+    results_.insert_or_assign(id, result);
+    refresh(QString::fromStdString(id));
 }
 
 const ClaimResult* ClaimsList::result(const QString& id) const {
-    return results_ ? results_(id.toStdString()) : nullptr;
-}
-
-void ClaimsList::setOutdated(bool outdated) {
-    outdated_ = outdated;
-    viewport()->update();
+    const auto found = results_.find(id.toStdString());
+    return found == results_.end() ? nullptr : &found->second;
 }
 
 QString ClaimsList::need(const QString& id) const {
@@ -141,38 +64,15 @@ QString ClaimsList::need(const QString& id) const {
     return QString::fromStdString(of->detail);
 }
 
-QStringList ClaimsList::ids() const {
-    QStringList all;
-    for (int i = 0; i < count(); ++i) all << item(i)->data(Qt::UserRole).toString();
-    return all;
-}
-
-QListWidgetItem* ClaimsList::rowOf(const QString& id) const {
-    for (int i = 0; i < count(); ++i)
-        if (item(i)->data(Qt::UserRole).toString() == id) return item(i);
-    return nullptr;
-}
-
-void ClaimsList::setClaims(const std::vector<const Claim*>& claims) {
-    QStringList wanted;
-    for (const Claim* claim : claims) wanted << QString::fromLatin1(claim->id);
-    if (wanted == ids()) return;
-    const QString selected = currentItem() ? currentItem()->data(Qt::UserRole).toString() : QString();
+void ClaimsList::setIds(const QStringList& ids) {
+    if (ids == this->ids()) return;
     const QString open = unfolded_;
     unfold({});
-    clear();
-    for (const QString& id : wanted) {
-        auto* row = new QListWidgetItem(this);
-        row->setData(Qt::UserRole, id);
-        describe(*row);
-        if (id == selected) setCurrentItem(row);
-    }
-    if (!currentItem() && count() > 0) setCurrentRow(0);
-    if (wanted.contains(open)) unfold(open);
+    RowList::setIds(ids);
+    if (ids.contains(open)) unfold(open);
 }
 
-void ClaimsList::describe(QListWidgetItem& row) const {
-    const QString id = row.data(Qt::UserRole).toString();
+QString ClaimsList::describe(const QString& id) const {
     const Claim* claim = find_claim(id.toStdString());
     QStringList parts = {id, QString::fromUtf8(claim->number), QString::fromUtf8(claim->statement)};
     if (const ClaimResult* of = result(id)) {
@@ -182,51 +82,72 @@ void ClaimsList::describe(QListWidgetItem& row) const {
     } else {
         parts << tr("not measured");
     }
-    row.setData(Qt::AccessibleTextRole, parts.join(QStringLiteral(", ")));
+    return parts.join(QStringLiteral(", "));
 }
 
-void ClaimsList::refresh(const std::string& id) {
-    if (!id.empty()) {
-        if (QListWidgetItem* row = rowOf(QString::fromStdString(id))) describe(*row);
-    } else {
-        for (int i = 0; i < count(); ++i) describe(*item(i));
-    }
-    if (!unfolded_.isEmpty() && (id.empty() || unfolded_.toStdString() == id)) {
+void ClaimsList::refresh(const QString& id) {
+    if (!unfolded_.isEmpty() && (id.isEmpty() || unfolded_ == id)) {
         const ClaimResult* of = result(unfolded_);
         // The buttons depend on the result only as far as it is of another stack.
         if (details_->showButton()) details_->showButton()->setVisible(!ofAnotherStack(of));
         details_->setResult(of);
     }
-    layOutAgain();
+    RowList::refresh(id);
 }
 
-/// The heights of rows depend on their results and on the unfolded part.
-void ClaimsList::layOutAgain() {
-    scheduleDelayedItemsLayout();
-    viewport()->update();
-}
-
-int ClaimsList::headHeight(const Claim& claim) const {
+int ClaimsList::headHeight(int row) const {
+    const Claim* claim = find_claim(id(row).toStdString());
+    if (!claim) return 0;
     const QFont text = sized(font(), 12), bold = sized(font(), 12, true), small = sized(font(), 11);
     const int statement = viewport()->width() - kVerdictWidth - kGap - kStatement;
-    const QString needed = need(QString::fromLatin1(claim.id));
+    const QString needed = need(id(row));
     const int note = needed.isEmpty() ? 0 : heightOf(small, statement, needed) + 2;
-    int height = std::max(heightOf(text, statement, QString::fromUtf8(claim.statement)) + note,
-                          lineHeight(bold) + 2 + heightOf(small, kIdWidth, QString::fromUtf8(claim.number)));
-    if (const ClaimResult* of = result(QString::fromLatin1(claim.id)))
+    int height = std::max(heightOf(text, statement, QString::fromUtf8(claim->statement)) + note,
+                          lineHeight(bold) + 2 + heightOf(small, kIdWidth, QString::fromUtf8(claim->number)));
+    if (const ClaimResult* of = result(id(row)))
         height = std::max(height, lineHeight(text) + 2 + heightOf(small, kVerdictWidth - 8, valueText(*of)));
     return height + 2 * kPadding + 1;
 }
 
-int ClaimsList::detailsHeight() const {
-    return details_ ? details_->heightFor(viewport()->width()) : 0;
+int ClaimsList::rowHeight(int row) const {
+    const bool open = details_ && id(row) == unfolded_;
+    return headHeight(row) + (open ? details_->heightFor(viewport()->width()) : 0);
+}
+
+void ClaimsList::paintRow(const RowPaint& paint, int at) {
+    const Claim* claim = find_claim(id(at).toStdString());
+    if (!claim) return;
+    const ClaimResult* of = result(id(at));
+    paint.ground(paint.row, true);
+    const QColor result_ink = outdated_ ? paint.muted : paint.ink;
+    const QRect row = paint.row.adjusted(0, kPadding, 0, -kPadding);
+    const QFont text = sized(paint.font, 12), bold = sized(paint.font, 12, true),
+                small = sized(paint.font, 11);
+    paintMark(paint.painter, QRectF(row.left() + kLeft, row.top() + 1, kGlyph, kGlyph),
+              markOf(of ? std::optional(of->verdict) : std::nullopt), of ? result_ink : paint.muted);
+    paint.text(bold, paint.ink, {row.left() + kId, row.top(), kIdWidth, lineHeight(bold)}, id(at));
+    paint.text(small, paint.muted,
+               {row.left() + kId, row.top() + lineHeight(bold) + 2, kIdWidth, row.height()},
+               QString::fromUtf8(claim->number));
+    const int right = row.right() + 1 - kVerdictWidth, left = row.left() + kStatement;
+    const int width = right - kGap - left;
+    const QString statement = QString::fromUtf8(claim->statement);
+    paint.text(text, paint.ink, {left, row.top(), width, row.height()}, statement);
+    if (const QString needed = need(id(at)); !needed.isEmpty())
+        paint.text(small, paint.muted,
+                   {left, row.top() + heightOf(text, width, statement) + 2, width, row.height()}, needed);
+    if (!of) return;
+    paint.text(text, result_ink, {right, row.top(), kVerdictWidth, lineHeight(text)},
+               verdictWord(of->verdict));
+    paint.text(small, paint.muted, {right, row.top() + lineHeight(text) + 2, kVerdictWidth - 8, row.height()},
+               valueText(*of));
 }
 
 void ClaimsList::makeDetails() {
     const Claim* claim = find_claim(unfolded_.toStdString());
     const ClaimPlace* place = claimPlace(claim->id);
     details_ = new ClaimDetails(QString::fromUtf8(claim->knob), knobLabel(claim->knob),
-                                place ? widgets::panelInfo(place->panel).title : QString(), viewport());
+                                place ? panelInfo(place->panel).title : QString(), viewport());
     connect(details_, &ClaimDetails::knobRequested, this,
             [this, key = QString::fromUtf8(claim->knob)] { Q_EMIT knobRequested(key); });
     connect(details_, &ClaimDetails::showRequested, this,
@@ -257,7 +178,7 @@ void ClaimsList::unfold(const QString& id) {
 }
 
 void ClaimsList::keyPressEvent(QKeyEvent* event) {
-    const QString id = currentItem() ? currentItem()->data(Qt::UserRole).toString() : QString();
+    const QString id = selected();
     switch (event->key()) {
         case Qt::Key_Return:
         case Qt::Key_Enter:
@@ -267,30 +188,24 @@ void ClaimsList::keyPressEvent(QKeyEvent* event) {
         case Qt::Key_Left:
             return unfold({});
         default:
-            QListWidget::keyPressEvent(event);
+            RowList::keyPressEvent(event);
     }
 }
 
 void ClaimsList::mousePressEvent(QMouseEvent* event) {
     const QListWidgetItem* at = itemAt(event->position().toPoint());
-    pressed_ = at ? at->data(Qt::UserRole).toString() : QString();
-    QListWidget::mousePressEvent(event);
+    pressed_ = at ? id(row(at)) : QString();
+    RowList::mousePressEvent(event);
 }
 
 /// A click on the head of a row unfolds it, or folds it.
 void ClaimsList::mouseReleaseEvent(QMouseEvent* event) {
-    QListWidget::mouseReleaseEvent(event);
+    RowList::mouseReleaseEvent(event);
     const QListWidgetItem* at = itemAt(event->position().toPoint());
     if (!at || event->button() != Qt::LeftButton) return;
-    const QString id = at->data(Qt::UserRole).toString();
-    const Claim* claim = find_claim(id.toStdString());
-    const bool head = event->position().y() < visualItemRect(at).top() + headHeight(*claim);
+    const QString id = this->id(row(at));
+    const bool head = event->position().y() < visualItemRect(at).top() + headHeight(row(at));
     if (id == pressed_ && head) unfold(id == unfolded_ ? QString() : id);
 }
 
-void ClaimsList::resizeEvent(QResizeEvent* event) {
-    QListWidget::resizeEvent(event);
-    layOutAgain();
-}
-
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <vector>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 std::span<const ClaimPlace> claimPlaces() {
-    using Options = widgets::PanelOptions;
+    using Options = PanelOptions;
     static const Options kLoss{{"quantity", "loss"}}, kSublayers{{"map", "sublayers"}},
         kWhole{{"view", "end_to_end"}}, kMean{{"quantity", "ma"}};
     static const std::vector<ClaimPlace> all = {
@@ -85,4 +85,4 @@ const ClaimPlace* claimPlace(const std::string& claim) {
     return found == all.end() ? nullptr : &*found;
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -6,13 +6,13 @@
 #include <span>
 #include <string>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// The panel that draws the quantity of a claim, and its options.
 struct ClaimPlace {
     const char* claim;  ///< "K07"
     const char* panel;
-    widgets::PanelOptions options;
+    PanelOptions options;
 };
 
 /// In the order of the papers; claims without a panel of their quantity have none.
@@ -20,4 +20,4 @@ std::span<const ClaimPlace> claimPlaces();
 /// Null: none.
 const ClaimPlace* claimPlace(const std::string& claim);
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -8,7 +8,7 @@
 #include <QTimer>
 #include <algorithm>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 constexpr int kShownMs = 6000;
@@ -90,4 +90,4 @@ QString Banner::message() const {
     return isVisible() ? text_->text() : QString();
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -10,7 +10,7 @@ class QHBoxLayout;
 class QLabel;
 class QTimer;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// A message with buttons for possible actions; never modal. It lies over the lower end of an area, in no
 /// layout: it shifts nothing.
@@ -39,4 +39,4 @@ class Banner : public QFrame {
     QTimer* hide_later_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

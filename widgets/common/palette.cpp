@@ -3,10 +3,9 @@
 
 #include "widgets/plots/theme.h"
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 QPalette windowPalette(bool dark) {
-    using widgets::Theme;
     const Theme theme = Theme::make(dark ? Theme::Kind::Dark : Theme::Kind::Light);
     const QColor window = dark ? theme.background.lighter(125) : QColor(0xf0, 0xf1, 0xf3);
     const QColor button = dark ? theme.background.lighter(160) : QColor(0xe4, 0xe6, 0xea);
@@ -29,4 +28,4 @@ QPalette windowPalette(bool dark) {
     return palette;
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -3,9 +3,9 @@
 
 #include <QPalette>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// The widgets' colours for the plots' light and dark themes.
 QPalette windowPalette(bool dark);
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -5,7 +5,7 @@
 #include <QStyle>
 #include <cmath>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -62,4 +62,4 @@ void Pulse::paintEvent(QPaintEvent*) {
     }
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -7,7 +7,7 @@
 #include <QWidget>
 #include <functional>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// Three neutral rings around a control that is to be used next: they run outwards for 1.2 s, then stop. It
 /// lies over the window and takes no mouse events.
@@ -32,4 +32,4 @@ class Pulse : public QWidget {
     QTimer timer_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -5,7 +5,7 @@
 #include <QFileInfo>
 #include <QStandardPaths>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 constexpr int kRecentFiles = 9;  // Ctrl+1 … Ctrl+9
@@ -67,4 +67,4 @@ QString Settings::recordingsFolder() {
         .filePath(QStringLiteral("recordings"));
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -5,7 +5,7 @@
 #include <QString>
 #include <QStringList>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// Settings that persist between starts.
 class Settings {
@@ -33,4 +33,4 @@ class Settings {
     QSettings settings_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -5,7 +5,7 @@
 #include <QFontMetrics>
 #include <QString>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// Sizes of the texts that the painted rows of a list have; pixels. Interface thread.
 
@@ -27,4 +27,4 @@ inline int heightOf(const QFont& font, int width, const QString& text) {
         .height();
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

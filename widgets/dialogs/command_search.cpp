@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -114,4 +114,4 @@ bool CommandSearch::eventFilter(QObject* watched, QEvent* event) {
     return QDialog::eventFilter(watched, event);
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

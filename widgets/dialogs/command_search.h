@@ -10,7 +10,7 @@ class QAction;
 class QLineEdit;
 class QListWidget;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// Something else that Ctrl+K finds: a knob, a panel, a preset.
 struct SearchEntry {
@@ -38,4 +38,4 @@ class CommandSearch : public QDialog {
     QListWidget* list_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

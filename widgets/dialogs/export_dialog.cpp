@@ -20,11 +20,11 @@
 #include <algorithm>
 #include <array>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
-constexpr std::array<const char*, 3> kEndings{"svg", "pdf", "png"};  // in the order of widgets::FileFormat
+constexpr std::array<const char*, 3> kEndings{"svg", "pdf", "png"};  // in the order of FileFormat
 
 QDoubleSpinBox* number(QWidget* parent, double low, double high, double value, const QString& unit,
                        const char* name) {
@@ -39,8 +39,8 @@ QDoubleSpinBox* number(QWidget* parent, double low, double high, double value, c
 
 }  // namespace
 
-ExportDialog::ExportDialog(std::shared_ptr<const widgets::Figure> figure, const widgets::PlotViewState& view,
-                           QString recipe, widgets::FigureSpec spec, QWidget* parent)
+ExportDialog::ExportDialog(std::shared_ptr<const Figure> figure, const PlotViewState& view, QString recipe,
+                           FigureSpec spec, QWidget* parent)
     : QDialog(parent),
       figure_(std::move(figure)),
       view_(view),
@@ -48,14 +48,14 @@ ExportDialog::ExportDialog(std::shared_ptr<const widgets::Figure> figure, const 
       spec_(std::move(spec)) {
     setObjectName(QStringLiteral("exportDialog"));
     setWindowTitle(tr("Export %1").arg(figure_->title));
-    const widgets::ExportOptions standard;
+    const ExportOptions standard;
     format_ = new QComboBox(this);
     format_->addItems({QStringLiteral("SVG"), QStringLiteral("PDF"), QStringLiteral("PNG, 300 dpi")});
     colours_ = new QComboBox(this);
     colours_->setObjectName(QStringLiteral("exportColours"));
-    for (const auto& [title, kind] : {std::pair{tr("for print"), widgets::Theme::Kind::Print},
-                                      {tr("light, as on screen"), widgets::Theme::Kind::Light},
-                                      {tr("dark, as on screen"), widgets::Theme::Kind::Dark}})
+    for (const auto& [title, kind] : {std::pair{tr("for print"), Theme::Kind::Print},
+                                      {tr("light, as on screen"), Theme::Kind::Light},
+                                      {tr("dark, as on screen"), Theme::Kind::Dark}})
         colours_->addItem(title, static_cast<int>(kind));
     legend_ = new QComboBox(this);
     legend_->addItems({tr("at the line ends"), tr("below"), tr("none")});
@@ -71,7 +71,7 @@ ExportDialog::ExportDialog(std::shared_ptr<const widgets::Figure> figure, const 
     title_ = check(tr("Title"), true, "exportTitle");
     ratio_ = check(tr("Strip of ratios"), true, "exportRatio");
     ratio_->setEnabled(std::any_of(figure_->plots.begin(), figure_->plots.end(),
-                                   [](const widgets::Plot& plot) { return plot.is_ratio; }));
+                                   [](const Plot& plot) { return plot.is_ratio; }));
     ratio_->setChecked(ratio_->isEnabled());  // else the specification would ask for a strip of its own
     outlines_ = check(tr("Text as outlines"), false, "exportOutlines");
     with_spec_ = check(tr("Specification (.json) next to it"), !spec_.sessions.isEmpty(), "exportSpec");
@@ -118,13 +118,13 @@ ExportDialog::ExportDialog(std::shared_ptr<const widgets::Figure> figure, const 
     preview();
 }
 
-widgets::ExportOptions ExportDialog::options() const {
-    widgets::ExportOptions options;
-    options.format = static_cast<widgets::FileFormat>(format_->currentIndex());
+ExportOptions ExportDialog::options() const {
+    ExportOptions options;
+    options.format = static_cast<FileFormat>(format_->currentIndex());
     options.size_mm = {width_->value(), height_->value()};
     options.font_pt = font_->value();
-    options.theme = static_cast<widgets::Theme::Kind>(colours_->currentData().toInt());
-    options.legend = static_cast<widgets::LegendPlace>(legend_->currentIndex());
+    options.theme = static_cast<Theme::Kind>(colours_->currentData().toInt());
+    options.legend = static_cast<LegendPlace>(legend_->currentIndex());
     options.title = title_->isChecked();
     options.ratio = ratio_->isChecked();
     options.text_paths = outlines_->isChecked();
@@ -134,21 +134,20 @@ widgets::ExportOptions ExportDialog::options() const {
 }
 
 void ExportDialog::preview() {
-    widgets::ExportOptions wanted = options();
-    wanted.format = widgets::FileFormat::Png;
+    ExportOptions wanted = options();
+    wanted.format = FileFormat::Png;
     wanted.dpi = std::clamp(static_cast<int>(physicalDpiX()), 30, 2400);  // true size on this screen
     wanted.metadata.clear();
     QPixmap pixmap;
-    pixmap.loadFromData(widgets::renderFigure(*figure_, wanted), "PNG");
-    collisions_ = widgets::collisionsOf(*figure_, wanted);
+    pixmap.loadFromData(renderFigure(*figure_, wanted), "PNG");
+    collisions_ = collisionsOf(*figure_, wanted);
     QPainter painter(&pixmap);
-    painter.scale(wanted.dpi / widgets::kPaperUnitsPerInch, wanted.dpi / widgets::kPaperUnitsPerInch);
-    painter.setPen(QPen(widgets::Theme::make(wanted.theme).bad, 8));
-    for (const widgets::Collision& collision : collisions_)
-        painter.drawRect(collision.where.adjusted(-8, -8, 8, 8));
+    painter.scale(wanted.dpi / kPaperUnitsPerInch, wanted.dpi / kPaperUnitsPerInch);
+    painter.setPen(QPen(Theme::make(wanted.theme).bad, 8));
+    for (const Collision& collision : collisions_) painter.drawRect(collision.where.adjusted(-8, -8, 8, 8));
     painter.end();
     preview_->setPixmap(pixmap);
-    const QStringList texts = widgets::collisionTexts(collisions_);
+    const QStringList texts = collisionTexts(collisions_);
     problems_->setText(
         texts.isEmpty() ? tr("No text overlaps at this size")
         : texts.size() <= 3
@@ -156,8 +155,8 @@ void ExportDialog::preview() {
             : tr("%1\nand %n more", nullptr, int(texts.size()) - 3).arg(texts.mid(0, 3).join(u'\n')));
 }
 
-widgets::FigureSpec ExportDialog::specFor(const QString& path) const {
-    widgets::FigureSpec spec = spec_;
+FigureSpec ExportDialog::specFor(const QString& path) const {
+    FigureSpec spec = spec_;
     const QDir folder = QFileInfo(path).absoluteDir();
     for (QString& session : spec.sessions)
         session = folder.relativeFilePath(QFileInfo(session).absoluteFilePath());
@@ -178,10 +177,10 @@ void ExportDialog::save() {
                        });
     if (path.isEmpty()) return;
     try {
-        widgets::exportFigure(*figure_, options(), path);
+        exportFigure(*figure_, options(), path);
         if (with_spec_->isChecked()) {
             const QString json = specOf(path);
-            widgets::saveBytes(json, widgets::figureSpecToJson(specFor(json)));
+            saveBytes(json, figureSpecToJson(specFor(json)));
         }
         accept();
     } catch (const std::exception& error) {
@@ -189,4 +188,4 @@ void ExportDialog::save() {
     }
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

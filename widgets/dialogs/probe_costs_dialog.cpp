@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/dialogs/probe_costs_dialog.h"
 
-#include "app/lab/lab.h"
 #include "core/probe/cadence.h"
 #include "core/probe/registry.h"
-#include "core/run/complete.h"
-#include "core/run/probe_costs.h"
 #include "core/run/probe_steps.h"
 #include "widgets/figures/number_text.h"
 #include "widgets/plots/colour_map.h"
@@ -19,15 +16,12 @@
 #include <QPushButton>
 #include <QRadioButton>
 #include <QTableWidget>
-#include <QTimer>
 #include <QVBoxLayout>
 #include <cmath>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
-
-constexpr int kRefreshMs = 500;
 
 QString titleOf(ProbesPreset preset) {
     switch (preset) {
@@ -39,15 +33,6 @@ QString titleOf(ProbesPreset preset) {
             return ProbeCostsDialog::tr("&Full: every probe");
     }
     return {};
-}
-
-/// Of the selected run, with the vocabulary of its data where it is known.
-Recipe completedOf(const LabRun& run) {
-    Recipe recipe = run.recipe;
-    if (const Recipe* measured = run.data->recipe.get(); recipe.stack.vocab == 0 && measured)
-        recipe.stack.vocab = measured->stack.vocab;
-    complete_without_data(recipe);
-    return recipe;
 }
 
 /// The probes without planned steps and measured places.
@@ -64,9 +49,11 @@ QString percentText(double share) {
     return ProbeCostsDialog::tr("%1 %").arg(QString::number(percent, 'f', percent < 9.95 ? 1 : 0));
 }
 
-ProbeCostsDialog::ProbeCostsDialog(Lab& lab, QWidget* parent)
+ProbeCostsDialog::ProbeCostsDialog(Recipe recipe, std::optional<Recipe> completed, const QString& problem,
+                                   QWidget* parent)
     : QDialog(parent),
-      lab_(lab),
+      recipe_(std::move(recipe)),
+      completed_(std::move(completed)),
       only_(new QLineEdit(this)),
       only_problem_(new QLabel(this)),
       total_(new QLabel(this)),
@@ -92,7 +79,7 @@ ProbeCostsDialog::ProbeCostsDialog(Lab& lab, QWidget* parent)
     only_->setAccessibleName(tr("Measure only"));
     only_->setPlaceholderText(QStringLiteral("blocks.0, blocks.11.*"));
     only_->setClearButtonEnabled(true);
-    const std::optional<std::string> common = common_selection(lab_.selected().recipe.probes);
+    const std::optional<std::string> common = common_selection(recipe_.probes);
     only_before_ = QString::fromStdString(common.value_or(""));
     only_->setText(only_before_);
     only_problem_->setObjectName(QStringLiteral("probesOnlyProblem"));
@@ -125,13 +112,9 @@ ProbeCostsDialog::ProbeCostsDialog(Lab& lab, QWidget* parent)
     column->addWidget(buttons);
     ok_ = buttons->button(QDialogButtonBox::Ok);
     resize(560, 640);
-    showPredictions();
+    showPredictions(problem);
     checkPlaces();
     connect(only_, &QLineEdit::textChanged, this, &ProbeCostsDialog::checkPlaces);
-    showTimes();
-    auto* refresh = new QTimer(this);
-    connect(refresh, &QTimer::timeout, this, &ProbeCostsDialog::showTimes);
-    refresh->start(kRefreshMs);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     connect(buttons, &QDialogButtonBox::accepted, this, &ProbeCostsDialog::apply);
 }
@@ -140,7 +123,7 @@ std::optional<PlaceSelection> ProbeCostsDialog::changedPlaces() const {
     if (only_->text() == only_before_) return std::nullopt;
     const std::string where = tr("Measure only").toStdString();
     PlaceSelection places = PlaceSelection::parse(only_->text().toStdString(), where);
-    places.check(lab_.selected().recipe.stack.depth, where);
+    places.check(recipe_.stack.depth, where);
     return places;
 }
 
@@ -148,7 +131,7 @@ void ProbeCostsDialog::checkPlaces() {
     QColor colour = palette().color(QPalette::WindowText);
     try {
         const std::optional<PlaceSelection> places = changedPlaces();
-        const bool differ = !common_selection(lab_.selected().recipe.probes);
+        const bool differ = !common_selection(recipe_.probes);
         only_problem_->setText(
             differ && !places
                 ? tr("Each probe keeps the places that the recipe gives it.")
@@ -159,7 +142,7 @@ void ProbeCostsDialog::checkPlaces() {
         for (std::size_t i = 0; i < presets_.size(); ++i) showPrediction(i, places);
     } catch (const std::exception& error) {
         only_problem_->setText(QString::fromUtf8(error.what()));
-        colour = widgets::readable(widgets::themeOf(palette()).bad, palette().color(QPalette::Window));
+        colour = readable(themeOf(palette()).bad, palette().color(QPalette::Window));
         ok_->setEnabled(false);
         for (std::size_t i = 0; i < presets_.size(); ++i) showPrediction(i, std::nullopt);
     }
@@ -174,32 +157,30 @@ void ProbeCostsDialog::apply() {
     for (std::size_t i = 0; i < presets_.size(); ++i)
         if (presets_[i]->isChecked() && !presets_[i]->property("current").toBool())
             preset = static_cast<ProbesPreset>(i);
-    if (const auto places = changedPlaces(); preset || places) lab_.setProbes(preset, places);
+    if (const auto places = changedPlaces(); preset || places) Q_EMIT chosen(preset, places);
     accept();
 }
 
-void ProbeCostsDialog::showPredictions() {
-    try {
-        recipe_ = completedOf(lab_.selected());
-    } catch (const std::exception& error) {
+void ProbeCostsDialog::showPredictions(const QString& problem) {
+    if (!completed_) {
         for (QRadioButton* button : presets_) button->setEnabled(false);
         only_->setEnabled(false);
-        presets_.front()->setText(QString::fromUtf8(error.what()));
+        presets_.front()->setText(problem);
         return;
     }
     for (std::size_t i = 0; i < presets_.size(); ++i) {
         showPrediction(i, std::nullopt);
-        const Recipe with = with_probes_of(static_cast<ProbesPreset>(i), *recipe_);
-        const bool current = withoutPlaces(with) == withoutPlaces(*recipe_);
+        const Recipe with = with_probes_of(static_cast<ProbesPreset>(i), *completed_);
+        const bool current = withoutPlaces(with) == withoutPlaces(*completed_);
         presets_[i]->setProperty("current", current);
         presets_[i]->setChecked(current);
     }
 }
 
 void ProbeCostsDialog::showPrediction(std::size_t i, const std::optional<PlaceSelection>& places) {
-    if (!recipe_) return;
+    if (!completed_) return;
     const auto preset = static_cast<ProbesPreset>(i);
-    Recipe with = *recipe_;
+    Recipe with = *completed_;
     with.probes = probes_with(with, preset, places);
     plan_probe_steps(with);
     const ProbesShare share = predicted_share(with);
@@ -211,22 +192,19 @@ void ProbeCostsDialog::showPrediction(std::size_t i, const std::optional<PlaceSe
     presets_[i]->setText(titleOf(preset) + QStringLiteral(" (") + first + later + QStringLiteral(")"));
 }
 
-void ProbeCostsDialog::showTimes() {
-    const LabRun& run = lab_.selected();
-    const ProbeTimes times = run.trained() ? probe_times(*run.data, run.replayed) : ProbeTimes();
-    const QString name = QString::fromStdString(run.data->name);
+void ProbeCostsDialog::setTimes(const QString& run, std::size_t steps, const ProbeTimes& times) {
     total_->setText(times.steps_ms > 0
                         ? tr("Measured, %1: all probes %2 of the time of %3 steps")
-                              .arg(name, percentText(times.share(times.probes_ms)))
-                              .arg(run.data->steps.rows())
-                        : tr("Measured, %1: nothing yet, its training has not begun").arg(name));
+                              .arg(run, percentText(times.share(times.probes_ms)))
+                              .arg(steps)
+                        : tr("Measured, %1: nothing yet, its training has not begun").arg(run));
     times_->setRowCount(static_cast<int>(times.probes.size()));
     for (std::size_t i = 0; i < times.probes.size(); ++i) {
         const ProbeTime& time = times.probes[i];
         const ProbeInfo* info = find_probe(time.probe);
         const QString cells[] = {info ? QString::fromUtf8(info->title) : QString::fromStdString(time.probe),
                                  QString::number(time.samples),
-                                 widgets::numberText(time.ms / static_cast<double>(time.samples), 3),
+                                 numberText(time.ms / static_cast<double>(time.samples), 3),
                                  percentText(times.share(time.ms))};
         for (int c = 0; c < 4; ++c) {
             const int row = static_cast<int>(i);
@@ -238,4 +216,4 @@ void ProbeCostsDialog::showTimes() {
     }
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

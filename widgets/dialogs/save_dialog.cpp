@@ -10,7 +10,7 @@
 #include <QFileInfo>
 #include <QMessageBox>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -18,7 +18,7 @@ bool mayReplace(QWidget* parent, const QString& title, const QStringList& files)
     QStringList names;
     for (const QString& file : files) names << QFileInfo(file).fileName();
     const QString question =
-        QCoreApplication::translate("normscope::app::SaveDialog", "%1 exists already. Replace it?")
+        QCoreApplication::translate("normscope::widgets::SaveDialog", "%1 exists already. Replace it?")
             .arg(names.join(QStringLiteral(", ")));
     return QMessageBox::question(parent, title, question, QMessageBox::Yes | QMessageBox::No,
                                  QMessageBox::No) == QMessageBox::Yes;
@@ -44,4 +44,4 @@ QString askWhereToSave(QWidget* parent, const QString& title, const QString& fil
     }
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

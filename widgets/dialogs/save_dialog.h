@@ -7,7 +7,7 @@
 
 class QWidget;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// Asks where to save a file. The name gets the ending where it has none of its own; what exists under the
 /// names that the file dialog has not shown (that one, and those of `further`) is replaced only after a
@@ -16,4 +16,4 @@ QString askWhereToSave(QWidget* parent, const QString& title, const QString& fil
                        const QString& filter,
                        const std::function<QStringList(const QString& path)>& further = {});
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -14,7 +14,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -64,7 +64,7 @@ WatchDialog::WatchDialog(const std::vector<WatchSpec>& watch, const QString& run
     problem_->setMinimumHeight(2 * problem_->fontMetrics().height());  // the fields do not move
     QPalette colours = problem_->palette();
     colours.setColor(QPalette::WindowText,
-                     widgets::readable(widgets::themeOf(palette()).bad, palette().color(QPalette::Window)));
+                     readable(themeOf(palette()).bad, palette().color(QPalette::Window)));
     problem_->setPalette(colours);
     add_->setObjectName(QStringLiteral("watchAdd"));
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
@@ -185,4 +185,4 @@ std::vector<WatchSpec> WatchDialog::watch() const {
     return valid_;
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -12,7 +12,7 @@ class QLabel;
 class QLineEdit;
 class QPushButton;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// The watchpoints of the runs: a row each with quantity, comparator and value. OK is enabled where every row
 /// is valid; else the first reason is shown.
@@ -44,4 +44,4 @@ class WatchDialog : public QDialog {
     int next_line_ = 1;  ///< of the grid: those of removed rows stay empty
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

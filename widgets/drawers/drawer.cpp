@@ -5,7 +5,7 @@
 #include <QKeyEvent>
 #include <algorithm>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 Drawer::Drawer(QWidget* over, int width, QWidget* parent) : QFrame(parent), over_(over), width_(width) {
     setFrameShape(QFrame::Box);
@@ -42,4 +42,14 @@ void Drawer::keyPressEvent(QKeyEvent* event) {
         QFrame::keyPressEvent(event);
 }
 
-}  // namespace normscope::app
+void Drawer::showEvent(QShowEvent* event) {
+    QFrame::showEvent(event);
+    Q_EMIT shown();
+}
+
+void Drawer::hideEvent(QHideEvent* event) {
+    QFrame::hideEvent(event);
+    Q_EMIT hidden();
+}
+
+}  // namespace normscope::widgets

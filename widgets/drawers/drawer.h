@@ -3,7 +3,7 @@
 
 #include <QFrame>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// Lies over the right end of an area, in no layout: it shifts nothing. It follows the area's size; Esc hides
 /// it. Hidden at first; one drawer of a window is shown at a time.
@@ -13,11 +13,17 @@ class Drawer : public QFrame {
     /// `parent` contains `over`, directly or not; `width` in pixels, at most that of the area.
     Drawer(QWidget* over, int width, QWidget* parent);
 
+  Q_SIGNALS:
+    void shown();
+    void hidden();
+
   protected:
     /// Shows it in front, and hides the others of its parent.
     void appear();
     bool eventFilter(QObject* watched, QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
+    void showEvent(QShowEvent* event) override;
+    void hideEvent(QHideEvent* event) override;
 
   private:
     void place();
@@ -26,4 +32,4 @@ class Drawer : public QFrame {
     int width_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -13,7 +13,7 @@
 #include <QTextBrowser>
 #include <algorithm>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -45,7 +45,7 @@ HelpDrawer::HelpDrawer(QWidget* over, QWidget* parent)
     text_->setAccessibleName(tr("Help"));
     auto* copy = new QPushButton(tr("Copy"), this);
     connect(copy, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(text()); });
-    auto* close = new widgets::GlyphButton(widgets::Glyph::Cross, tr("Close (Esc)"), this);
+    auto* close = new GlyphButton(Glyph::Cross, tr("Close (Esc)"), this);
     connect(close, &QToolButton::clicked, this, &QWidget::hide);
     auto* heading = new QHBoxLayout;
     heading->addWidget(title_, 1);
@@ -57,7 +57,7 @@ HelpDrawer::HelpDrawer(QWidget* over, QWidget* parent)
     column->addWidget(text_, 1);
 }
 
-void HelpDrawer::explain(const widgets::Figure& figure) {
+void HelpDrawer::explain(const Figure& figure) {
     title_->setText(figure.title);
     QString quantity = figure.quantity;
     if (!figure.unit.isEmpty()) quantity += QStringLiteral(" [%1]").arg(figure.unit);
@@ -72,4 +72,4 @@ QString HelpDrawer::text() const {
     return title_->text() + u'\n' + text_->toPlainText();
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

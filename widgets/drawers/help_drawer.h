@@ -7,10 +7,8 @@ class QLabel;
 class QTextBrowser;
 
 namespace normscope::widgets {
-struct Figure;
-}
 
-namespace normscope::app {
+struct Figure;
 
 /// The help on a panel: quantity, formula, source, erratum, and what it shows now.
 class HelpDrawer : public Drawer {
@@ -21,7 +19,7 @@ class HelpDrawer : public Drawer {
     /// `parent` contains `over`, directly or not.
     HelpDrawer(QWidget* over, QWidget* parent);
 
-    void explain(const widgets::Figure& figure);
+    void explain(const Figure& figure);
     QString text() const;
 
   private:
@@ -29,4 +27,4 @@ class HelpDrawer : public Drawer {
     QTextBrowser* text_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/drawers/recording_list.h"
 
+#include "widgets/common/text_size.h"
 #include "widgets/drawers/runs_drawer.h"
 #include "widgets/plots/glyph.h"
 
+#include <QKeyEvent>
 #include <QMimeData>
 #include <QPainter>
-#include <QStyledItemDelegate>
 #include <QUrl>
 #include <algorithm>
 #include <cmath>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -42,66 +43,56 @@ void paintCurve(QPainter& painter, const QRectF& area, const RecordingCurve& cur
     painter.drawPolyline(line);
 }
 
-class RowPainter : public QStyledItemDelegate {
-  public:
-    RowPainter(RunsDrawer& drawer, QObject* parent) : QStyledItemDelegate(parent), drawer_(drawer) {}
-
-    QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override { return {0, kRowHeight}; }
-
-    void paint(QPainter* painter, const QStyleOptionViewItem& option,
-               const QModelIndex& index) const override {
-        const RecordingRow* row = drawer_.row(index.data(Qt::UserRole).toString());
-        if (!row) return;
-        painter->save();
-        painter->setRenderHint(QPainter::Antialiasing);
-        const bool selected = option.state & QStyle::State_Selected;
-        const QPalette& palette = option.palette;
-        if (selected) painter->fillRect(option.rect, palette.color(QPalette::AlternateBase));
-        if (selected && option.state & QStyle::State_HasFocus) {
-            painter->setPen(QPen(palette.color(QPalette::Text), 2));
-            painter->drawRect(QRectF(option.rect).adjusted(1, 1, -1, -1));
-        }
-        const QColor ink = palette.color(QPalette::Text), muted = palette.color(QPalette::PlaceholderText);
-        const QRect inner = option.rect.adjusted(8, 5, -8, -5);
-        widgets::paintGlyph(*painter, QRectF(inner.left(), inner.top() + 3, kGlyph, kGlyph),
-                            widgets::outcomeGlyph(drawer_.stateOf(*row)), ink);
-        const int left = inner.left() + kGlyph + 8, half = inner.height() / 2;
-        const QRect curve_at(inner.right() - kCurveWidth, inner.top(), kCurveWidth, half - 2);
-        QFont font = option.font;
-        font.setBold(true);
-        painter->setFont(font);
-        painter->setPen(ink);
-        const QRect name(left, inner.top(), curve_at.left() - 8 - left, half);
-        painter->drawText(name, Qt::AlignVCenter,
-                          QFontMetrics(font).elidedText(drawer_.nameOf(*row), Qt::ElideRight, name.width()));
-        font.setBold(false);
-        font.setPixelSize(11);
-        painter->setFont(font);
-        painter->setPen(muted);
-        const QRect details(left, inner.top() + half, inner.right() - left, inner.height() - half);
-        painter->drawText(
-            details, Qt::AlignVCenter,
-            QFontMetrics(font).elidedText(drawer_.details(*row), Qt::ElideRight, details.width()));
-        if (const RecordingCurve* curve = drawer_.curve(row->path))
-            paintCurve(*painter, QRectF(curve_at), *curve, ink);
-        painter->restore();
-    }
-
-  private:
-    RunsDrawer& drawer_;
-};
-
 }  // namespace
 
-RecordingList::RecordingList(RunsDrawer& drawer) : QListWidget(&drawer) {
-    setItemDelegate(new RowPainter(drawer, this));
-    setFrameShape(QFrame::NoFrame);
+RecordingList::RecordingList(RunsDrawer& drawer)
+    : RowList(QStringLiteral("recordingList"), tr("Recordings")), drawer_(drawer) {
     setSelectionMode(QAbstractItemView::ExtendedSelection);
     setDragEnabled(true);
     setDragDropMode(QAbstractItemView::DragOnly);
     setUniformItemSizes(true);
-    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    connect(this, &QListWidget::itemDoubleClicked, this, &RecordingList::addRequested);
+}
+
+int RecordingList::rowHeight(int) const {
+    return kRowHeight;
+}
+
+QString RecordingList::describe(const QString& path) const {
+    const RecordingRow* row = drawer_.row(path);
+    return row ? drawer_.nameOf(*row) + QStringLiteral(", ") + drawer_.details(*row) : QString();
+}
+
+QString RecordingList::toolTipOf(const QString& path) const {
+    const RecordingRow* row = drawer_.row(path);
+    return !row || row->damage.isEmpty() ? path : row->damage;
+}
+
+void RecordingList::paintRow(const RowPaint& paint, int at) {
+    const RecordingRow* row = drawer_.row(id(at));
+    if (!row) return;
+    QPainter& painter = paint.painter;
+    painter.setRenderHint(QPainter::Antialiasing);
+    paint.ground(paint.row, false);
+    const QRect inner = paint.row.adjusted(8, 5, -8, -5);
+    paintGlyph(painter, QRectF(inner.left(), inner.top() + 3, kGlyph, kGlyph),
+               outcomeGlyph(drawer_.stateOf(*row)), paint.ink);
+    const int left = inner.left() + kGlyph + 8, half = inner.height() / 2;
+    const QRect curve_at(inner.right() - kCurveWidth, inner.top(), kCurveWidth, half - 2);
+    const auto elided = [&](const QFont& font, const QColor& colour, const QRect& where,
+                            const QString& text) {
+        painter.setFont(font);
+        painter.setPen(colour);
+        painter.drawText(where, Qt::AlignVCenter,
+                         QFontMetrics(font).elidedText(text, Qt::ElideRight, where.width()));
+    };
+    QFont bold = paint.font;
+    bold.setBold(true);
+    elided(bold, paint.ink, {left, inner.top(), curve_at.left() - 8 - left, half}, drawer_.nameOf(*row));
+    elided(sized(paint.font, 11), paint.muted,
+           {left, inner.top() + half, inner.right() - left, inner.height() - half}, drawer_.details(*row));
+    if (const RecordingCurve* curve = drawer_.curve(row->path))
+        paintCurve(painter, QRectF(curve_at), *curve, paint.ink);
 }
 
 QMimeData* RecordingList::mimeData(const QList<QListWidgetItem*>& items) const {
@@ -115,4 +106,14 @@ QMimeData* RecordingList::mimeData(const QList<QListWidgetItem*>& items) const {
     return mime;
 }
 
-}  // namespace normscope::app
+void RecordingList::keyPressEvent(QKeyEvent* event) {
+    const int key = event->key();
+    if (key == Qt::Key_Return || key == Qt::Key_Enter)
+        Q_EMIT addRequested();
+    else if (key == Qt::Key_Delete)
+        Q_EMIT trashRequested();
+    else
+        RowList::keyPressEvent(event);
+}
+
+}  // namespace normscope::widgets

@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "widgets/findings/findings_column.h"
+#include "widgets/findings/findings_content.h"
+
+#include <QTimer>
 
 class QHBoxLayout;
 class QLabel;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 class GroupKey;
-class Lab;
 class RemedyBox;
 class StoryButtons;
 
 /// The band above the plots, of fixed height: a column for as many of the runs as fit, the selected one among
 /// them, with its numbers at the shown step or, where it failed, its headline; of groups of seeds the median
 /// of their losses, their range and outcomes. At the right what to try with a failed run, else the key of
-/// groups, else the stories. Updated a few times a second.
+/// groups, else the stories. Updated a few times a second: it asks for
+/// its content then, and when it is resized.
 class FindingsBand : public QWidget {
     Q_OBJECT
   public:
     static constexpr int kHeight = 80;
 
-    explicit FindingsBand(Lab& lab, QWidget* parent = nullptr);
+    explicit FindingsBand(std::function<FindingsContent()> content, QWidget* parent = nullptr);
+    /// The content has changed.
+    void refreshLater();
+    void refresh();
     const std::vector<FindingsColumn*>& columns() const { return columns_; }
     /// The text of each column, plain text.
     QStringList texts() const;
@@ -38,19 +43,21 @@ class FindingsBand : public QWidget {
 
   Q_SIGNALS:
     void storyChosen(const QString& name);
+    // As RemedyBox has them.
+    void draftsRequested();
+    void tryRequested(const std::string& run, const std::vector<std::size_t>& remedies);
 
   protected:
     void resizeEvent(QResizeEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
 
   private:
-    void refresh();
-    std::vector<ColumnContent> contents(int space) const;
+    std::vector<ColumnContent> fitting(const FindingsContent& content, int space) const;
     void setColumns(const std::vector<ColumnContent>& contents, int space);
-    QString namesExcept(const std::vector<ColumnContent>& shown) const;
     QWidget* right() const;
 
-    Lab& lab_;
+    std::function<FindingsContent()> content_;
+    QTimer later_;
     QHBoxLayout* layout_;
     std::vector<FindingsColumn*> columns_;
     QLabel* more_;
@@ -59,4 +66,4 @@ class FindingsBand : public QWidget {
     StoryButtons* stories_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -14,7 +14,7 @@
 #include <QToolTip>
 #include <algorithm>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -119,8 +119,7 @@ void FindingsColumn::setContent(const ColumnContent& content) {
 }
 
 QColor FindingsColumn::nameColour() const {
-    return widgets::readable(widgets::themeOf(palette()).run(content_.hue),
-                             palette().color(QPalette::Window));
+    return readable(themeOf(palette()).run(content_.hue), palette().color(QPalette::Window));
 }
 
 QString FindingsColumn::text() const {
@@ -191,7 +190,7 @@ void FindingsColumn::resizeEvent(QResizeEvent* event) {
 }
 
 void FindingsColumn::paintEvent(QPaintEvent*) {
-    const widgets::Theme theme = widgets::themeOf(palette());
+    const Theme theme = themeOf(palette());
     QPainter painter(this);
     painter.fillRect(0, 2, kRule, height() - 4, theme.run(content_.hue));
     if (!headline_->isHidden()) return;
@@ -206,7 +205,7 @@ void FindingsColumn::paintEvent(QPaintEvent*) {
 }
 
 void FindingsColumn::paintNumber(QPainter& painter, const BandNumber& number, const QRect& cell) const {
-    const widgets::Theme theme = widgets::themeOf(palette());
+    const Theme theme = themeOf(palette());
     const QFont large = semibold(font(), kNumber), small = sized(font(), kSmall);
     const int baseline = cell.top() + QFontMetrics(large).ascent();
     painter.setFont(large);
@@ -221,11 +220,10 @@ void FindingsColumn::paintNumber(QPainter& painter, const BandNumber& number, co
 }
 
 void FindingsColumn::paintOutcomes(QPainter& painter) const {
-    const widgets::Theme theme = widgets::themeOf(palette());
+    const Theme theme = themeOf(palette());
     int left = kIndent;
     for (const RunState state : glyphsOf(content_)) {
-        widgets::paintGlyph(painter, QRectF(left, kNoteTop + 2, kGlyph, kGlyph), widgets::outcomeGlyph(state),
-                            theme.text);
+        paintGlyph(painter, QRectF(left, kNoteTop + 2, kGlyph, kGlyph), outcomeGlyph(state), theme.text);
         left += kGlyphPitch;
     }
     painter.setFont(outcomeFont(content_, font()));
@@ -233,4 +231,4 @@ void FindingsColumn::paintOutcomes(QPainter& painter) const {
     painter.drawText(left + kWordGap, kNoteTop + painter.fontMetrics().ascent(), content_.outcome);
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -9,7 +9,7 @@
 
 class QLabel;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// What a column of the findings band states of a run, or of a group of runs.
 struct ColumnContent {
@@ -59,4 +59,4 @@ class FindingsColumn : public QWidget {
     QLabel* headline_;  ///< its text can be selected
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/findings/group_key.h"
 
-#include "app/lab/lab.h"
 #include "widgets/common/text_size.h"
-#include "widgets/findings/group_summary.h"
 #include "widgets/plots/palette_theme.h"
 
 #include <QPainter>
 #include <algorithm>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -30,9 +28,7 @@ GroupKey::GroupKey(QWidget* parent) : QWidget(parent) {
     setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Preferred);
 }
 
-void GroupKey::describe(const Lab& lab) {
-    const QStringList lines{groupTotal(lab), outcomeTotal(lab),
-                            tr("median of %1, band from min to max").arg(lab.groups().members())};
+void GroupKey::setLines(const QStringList& lines) {
     if (lines == lines_) return;
     lines_ = lines;
     setAccessibleDescription(lines_.join(QStringLiteral(". ")));
@@ -49,7 +45,7 @@ QSize GroupKey::sizeHint() const {
 }
 
 void GroupKey::paintEvent(QPaintEvent*) {
-    const widgets::Theme theme = widgets::themeOf(palette());
+    const Theme theme = themeOf(palette());
     QPainter painter(this);
     const int top = (height() - 3 * kLine) / 2;
     for (qsizetype i = 0; i < lines_.size(); ++i) {
@@ -64,4 +60,4 @@ void GroupKey::paintEvent(QPaintEvent*) {
     painter.fillRect(swatch.left(), swatch.center().y(), swatch.width(), 2, theme.text);
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

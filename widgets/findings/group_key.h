@@ -4,9 +4,7 @@
 #include <QStringList>
 #include <QWidget>
 
-namespace normscope::app {
-
-class Lab;
+namespace normscope::widgets {
 
 /// At the right of the findings band while runs are in groups: how many they are, their outcomes, and the key
 /// of a group's line and band in the plots.
@@ -14,7 +12,8 @@ class GroupKey : public QWidget {
     Q_OBJECT
   public:
     explicit GroupKey(QWidget* parent = nullptr);
-    void describe(const Lab& lab);
+    /// Three lines; the last one describes the line and the band.
+    void setLines(const QStringList& lines);
     const QStringList& lines() const { return lines_; }
     QSize sizeHint() const override;
 
@@ -25,4 +24,4 @@ class GroupKey : public QWidget {
     QStringList lines_;  ///< three
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

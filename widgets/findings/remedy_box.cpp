@@ -7,7 +7,6 @@
 #include "widgets/figures/outcome_word.h"
 #include "widgets/findings/remedy_button.h"
 #include "widgets/findings/remedy_table.h"
-#include "widgets/plots/glyph.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -17,7 +16,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -56,44 +55,22 @@ QString duration(double seconds) {
                         : QObject::tr("%1 min").arg(static_cast<int>(std::lround(seconds / 60)));
 }
 
-QString layers(const RemedyTrials& trials) {
-    return QObject::tr("gradient, layer 1 ÷ %1").arg(trials.recipe.stack.depth);
+QString layers(int depth) {
+    return QObject::tr("gradient, layer 1 ÷ %1").arg(depth);
 }
 
 /// "rate ÷ 3 (0.00056)", or with the reason where it is not the gradient.
-QString shortReason(const Remedy& remedy, const DraftResult& draft) {
-    QString why = text(draft.why_not);
+QString shortReason(const RemedyContent::Choice& remedy) {
+    QString why = text(remedy.draft.why_not);
     const QString gradient = QStringLiteral("gradient ");
     if (why.startsWith(gradient)) why.remove(0, gradient.size());
-    return draft.first.loss.empty() ? QObject::tr("%1 (not possible)").arg(text(remedy.name))
-                                    : QStringLiteral("%1 (%2)").arg(text(remedy.name), why);
-}
-
-RemedyTable::Row rowOf(const Lab& lab, const std::string& id) {
-    RemedyTable::Row row;
-    const auto& runs = lab.runs();
-    const auto run = std::find_if(runs.begin(), runs.end(), [&](const LabRun& r) { return r.id == id; });
-    if (run == runs.end()) {
-        row.outcome = QObject::tr("removed");
-        return row;
-    }
-    const RunData& data = *run->data;
-    row.name = text(data.name);
-    row.run = static_cast<int>(run - runs.begin());
-    row.state = data.outcome.state;
-    row.outcome = run->underWay() ? QObject::tr("step %1").arg(run->lastStep() + 1)
-                                  : widgets::outcomeWord(data.outcome.state);
-    const FinalValues values = final_values(data);
-    if (run->underWay() || values.rows == 0) return row;
-    row.loss = QStringLiteral("%1 ± %2").arg(text(number_text(values.loss, 3)),
-                                             text(number_text(values.loss_error, 1)));
-    row.gradient = text(number_text(values.gradient));
-    return row;
+    return remedy.draft.first.loss.empty() ? QObject::tr("%1 (not possible)").arg(remedy.name)
+                                           : QStringLiteral("%1 (%2)").arg(remedy.name, why);
 }
 
 }  // namespace
 
-RemedyBox::RemedyBox(Lab& lab, QWidget* parent) : QWidget(parent), lab_(lab) {
+RemedyBox::RemedyBox(QWidget* parent) : QWidget(parent) {
     setObjectName(QStringLiteral("remedyBox"));
     setAccessibleName(tr("What to try"));
     setFixedWidth(kWidth);
@@ -112,13 +89,12 @@ RemedyBox::RemedyBox(Lab& lab, QWidget* parent) : QWidget(parent), lab_(lab) {
     auto* drafts = new QWidget(this);
     auto* row = new QHBoxLayout;
     row->setSpacing(6);
-    for (std::size_t i = 0; i < RemedyTrials::kShown; ++i) {
+    for (std::size_t i = 0; i < kMost; ++i) {
         auto* button = new RemedyButton(drafts);
         button->setObjectName(QStringLiteral("remedy%1").arg(i + 1));
         connect(button, &RemedyButton::clicked, this, [this, i] {
-            const RemedyTrials* trials = lab_.remedyTrials();
-            if (!trials) return;
-            if (const auto best = trials->shown(); i < best.size()) lab_.tryRemedies({best[i]});
+            if (content_ && i < content_->best.size())
+                Q_EMIT tryRequested(content_->run, {content_->best[i].index});
         });
         QSizePolicy policy = button->sizePolicy();
         policy.setRetainSizeWhenHidden(true);  // the others keep their width
@@ -150,6 +126,11 @@ RemedyBox::RemedyBox(Lab& lab, QWidget* parent) : QWidget(parent), lab_(lab) {
         drafts_wanted_ = !drafts_wanted_;
         refresh();
     });
+    hide();
+}
+
+void RemedyBox::setContent(const std::optional<RemedyContent>& content) {
+    content_ = content;
     refresh();
 }
 
@@ -169,11 +150,15 @@ QString RemedyBox::notEnough() const {
 }
 
 void RemedyBox::act() {
-    const RemedyTrials* trials = lab_.remedyTrials();
-    if (!trials) return;
-    if (!trials->requested) return lab_.draftRemedies();
+    if (!content_) return;
+    if (!content_->requested) {
+        Q_EMIT draftsRequested();
+        return;
+    }
     drafts_wanted_ = false;
-    lab_.tryRemedies(trials->shown());
+    std::vector<std::size_t> best;
+    for (const RemedyContent::Choice& choice : content_->best) best.push_back(choice.index);
+    Q_EMIT tryRequested(content_->run, best);
 }
 
 void RemedyBox::paintEvent(QPaintEvent*) {
@@ -183,11 +168,10 @@ void RemedyBox::paintEvent(QPaintEvent*) {
 }
 
 void RemedyBox::refresh() {
-    const RemedyTrials* trials = lab_.remedyTrials();
-    setVisible(trials != nullptr);
-    if (!trials) return;
-    if (table_of_ != trials->tried) {
-        table_of_ = trials->tried;
+    setVisible(content_.has_value());
+    if (!content_) return;
+    if (table_of_ != content_->tried) {
+        table_of_ = content_->tried;
         drafts_wanted_ = false;
     }
     const bool table = !table_of_.empty() && !drafts_wanted_;
@@ -196,45 +180,38 @@ void RemedyBox::refresh() {
     pages_->setCurrentIndex(table ? 1 : 0);
     title_->setVisible(!table);
     update();  // the head of the table
-    table ? showTable(*trials) : showDrafts(*trials);
+    table ? showTable() : showDrafts();
 }
 
-void RemedyBox::showDrafts(const RemedyTrials& trials) {
-    const auto best = trials.shown();
-    const auto& runs = lab_.runs();
-    const auto failed =
-        std::find_if(runs.begin(), runs.end(), [&](const LabRun& run) { return run.id == trials.run; });
+void RemedyBox::showDrafts() {
+    const RemedyContent& shown = *content_;
     for (std::size_t i = 0; i < buttons_.size(); ++i) {
-        buttons_[i]->setVisible(i < best.size());
-        if (i >= best.size()) continue;
-        const Remedy& remedy = trials.remedies[best[i]];
-        buttons_[i]->setRemedy(static_cast<int>(i) + 1, text(remedy.name), text(remedy.sentence),
-                               *trials.drafts[best[i]], trials.own, static_cast<int>(failed - runs.begin()));
+        buttons_[i]->setVisible(i < shown.best.size());
+        if (i >= shown.best.size()) continue;
+        const RemedyContent::Choice& remedy = shown.best[i];
+        buttons_[i]->setRemedy(static_cast<int>(i) + 1, remedy.name, remedy.sentence, remedy.draft, shown.own,
+                               shown.hue);
     }
 
-    const auto made = std::count_if(trials.drafts.begin(), trials.drafts.end(),
-                                    [](const auto& draft) { return draft.has_value(); });
-    QString title = tr("What to try: %1, after a draft of 16 steps").arg(layers(trials));
-    if (!trials.obstacle.empty())
-        title = tr("No remedy can be tried: %1").arg(text(trials.obstacle));
-    else if (!trials.requested)
-        title = tr("What to try: %1 changes, drafts take about %2")
-                    .arg(trials.remedies.size())
-                    .arg(duration(trials.seconds));
-    else if (!trials.done())
-        title += tr(" · %1 of %2").arg(made).arg(trials.drafts.size());
-    else if (best.empty())
+    const bool done = shown.made == shown.all;
+    QString title = tr("What to try: %1, after a draft of 16 steps").arg(layers(shown.depth));
+    if (!shown.obstacle.isEmpty())
+        title = tr("No remedy can be tried: %1").arg(shown.obstacle);
+    else if (!shown.requested)
+        title =
+            tr("What to try: %1 changes, drafts take about %2").arg(shown.all).arg(duration(shown.seconds));
+    else if (!done)
+        title += tr(" · %1 of %2").arg(shown.made).arg(shown.all);
+    else if (shown.best.empty())
         title = tr("No change that was drafted is enough");
     title_->setText(title);
     title_->setToolTip(title + u'\n' +
                        tr("Gradient: median of the training batches of the draft's last 4 steps"));
 
     QStringList short_texts, long_texts;
-    for (const std::size_t i : trials.not_enough()) {
-        const Remedy& remedy = trials.remedies[i];
-        short_texts << shortReason(remedy, *trials.drafts[i]);
-        long_texts << tr("%1 (%2): %3")
-                          .arg(text(remedy.name), text(remedy.sentence), text(trials.drafts[i]->why_not));
+    for (const RemedyContent::Choice& remedy : shown.not_enough) {
+        short_texts << shortReason(remedy);
+        long_texts << tr("%1 (%2): %3").arg(remedy.name, remedy.sentence, text(remedy.draft.why_not));
     }
     // As many as fit; the tooltip has all of them.
     QString line;
@@ -246,20 +223,18 @@ void RemedyBox::showDrafts(const RemedyTrials& trials) {
     not_enough_->setText(line);
     not_enough_->setToolTip(long_texts.join(u'\n'));
 
-    const bool try_all = trials.done() && best.size() > 1;
-    action_->setVisible(trials.obstacle.empty() && (!trials.requested || try_all));
-    action_->setText(!trials.requested  ? tr("Draft them")
-                     : best.size() == 2 ? tr("Try both")
-                                        : tr("Try all three"));
+    const bool try_all = done && shown.best.size() > 1;
+    action_->setVisible(shown.obstacle.isEmpty() && (!shown.requested || try_all));
+    action_->setText(!shown.requested         ? tr("Draft them")
+                     : shown.best.size() == 2 ? tr("Try both")
+                                              : tr("Try all three"));
     action_->setToolTip(
         tr("Trains them from step 0 as further runs, in lock-step, and compares how they end"));
 }
 
-void RemedyBox::showTable(const RemedyTrials& trials) {
+void RemedyBox::showTable() {
     action_->hide();
-    std::vector<RemedyTable::Row> rows{rowOf(lab_, trials.run)};
-    for (const std::string& id : trials.tried) rows.push_back(rowOf(lab_, id));
-    table_->setRows(rows, layers(trials));
+    table_->setRows(content_->rows, layers(content_->depth));
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

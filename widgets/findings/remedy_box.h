@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "widgets/findings/findings_content.h"
+
 #include <QWidget>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,39 +12,44 @@ class QLabel;
 class QStackedWidget;
 class QToolButton;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
-class Lab;
 class RemedyButton;
-class RemedyTable;
-struct RemedyTrials;
 
 /// What to try with a failed run, at the right of the findings band: up to three remedies whose drafts are
 /// enough, as buttons, those that are not enough as a line, and "Try all" with the table of its runs. A
-/// remedy's button trains it as a further run.
+/// remedy's button asks for it to be trained as a further run.
 class RemedyBox : public QWidget {
     Q_OBJECT
   public:
     static constexpr int kWidth = 520;
 
-    explicit RemedyBox(Lab& lab, QWidget* parent = nullptr);
-    /// Shows the laboratory's trials; hides itself where no run has failed.
-    void refresh();
+    static constexpr std::size_t kMost = 3;  ///< buttons
+
+    explicit RemedyBox(QWidget* parent = nullptr);
+    /// nullopt, where no run has failed, hides it.
+    void setContent(const std::optional<RemedyContent>& content);
     /// The buttons shown, best first.
     std::vector<RemedyButton*> buttons() const;
     QString notEnough() const;
     const RemedyTable& table() const { return *table_; }
     bool showsTable() const;
 
+  Q_SIGNALS:
+    void draftsRequested();
+    /// Of these remedies (RemedyContent::Choice::index) of the failed run; more than one are "Try all".
+    void tryRequested(const std::string& run, const std::vector<std::size_t>& remedies);
+
   protected:
     void paintEvent(QPaintEvent* event) override;
 
   private:
-    void showDrafts(const RemedyTrials& trials);
-    void showTable(const RemedyTrials& trials);
+    void refresh();
+    void showDrafts();
+    void showTable();
     void act();
 
-    Lab& lab_;
+    std::optional<RemedyContent> content_;
     QLabel* title_;
     QToolButton* action_;  ///< "Draft them", "Try all three", "Drafts", "Table"
     QToolButton* back_;    ///< between the table and the drafts
@@ -53,4 +61,4 @@ class RemedyBox : public QWidget {
     std::vector<std::string> table_of_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

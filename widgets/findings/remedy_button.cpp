@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -73,7 +73,7 @@ QPolygonF RemedyButton::polyline(const std::vector<double>& values, std::size_t 
 }
 
 bool RemedyButton::event(QEvent* event) {
-    if (widgets::keepsSpace(this, event)) {
+    if (keepsSpace(this, event)) {
         event->accept();
         return true;
     }
@@ -81,7 +81,7 @@ bool RemedyButton::event(QEvent* event) {
 }
 
 void RemedyButton::paintEvent(QPaintEvent*) {
-    const widgets::Theme theme = widgets::themeOf(palette());
+    const Theme theme = themeOf(palette());
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
     const QRectF frame = QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5);
@@ -113,4 +113,4 @@ void RemedyButton::paintEvent(QPaintEvent*) {
                      painter.fontMetrics().elidedText(text(), Qt::ElideRight, first.width() - 12));
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -5,7 +5,7 @@
 
 #include <QAbstractButton>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// One remedy and its draft: rank, name, the gradient ratio and the loss at the draft's end, and the gradient
 /// ratio over the steps as a small plot, bold; that of the failed run dashed. All texts are of fixed sizes;
@@ -37,4 +37,4 @@ class RemedyButton : public QAbstractButton {
     FirstSteps failed_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -7,7 +7,7 @@
 #include <QPainter>
 #include <algorithm>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -55,7 +55,7 @@ void RemedyTable::cell(QPainter& painter, double from, int right, const QRect& l
 void RemedyTable::paintHead(QPainter& painter, int height, int right) const {
     const QRect line(0, 0, width(), height);
     painter.setFont(sized(font(), false));
-    painter.setPen(widgets::themeOf(palette()).muted);
+    painter.setPen(themeOf(palette()).muted);
     cell(painter, 0, at(kOutcome), line, tr("tried from step 0"));
     cell(painter, kOutcome, at(kLoss), line, tr("outcome"));
     cell(painter, kLoss, at(kGradient), line, tr("loss, last 20 steps"));
@@ -63,7 +63,7 @@ void RemedyTable::paintHead(QPainter& painter, int height, int right) const {
 }
 
 void RemedyTable::paintEvent(QPaintEvent*) {
-    const widgets::Theme theme = widgets::themeOf(palette());
+    const Theme theme = themeOf(palette());
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -73,8 +73,8 @@ void RemedyTable::paintEvent(QPaintEvent*) {
         painter.setFont(sized(font(), true));
         cell(painter, 0, at(kOutcome), line, row.name);
         painter.setFont(sized(font(), false));
-        widgets::paintGlyph(painter, QRectF(at(kOutcome), line.top() + 2, kGlyph, kGlyph),
-                            widgets::outcomeGlyph(row.state), theme.text);
+        paintGlyph(painter, QRectF(at(kOutcome), line.top() + 2, kGlyph, kGlyph), outcomeGlyph(row.state),
+                   theme.text);
         painter.setPen(theme.text);
         cell(painter, kOutcome + (kGlyph + 4.0) / std::max(1, width()), at(kLoss), line, row.outcome);
         cell(painter, kLoss, at(kGradient), line, row.loss);
@@ -82,4 +82,4 @@ void RemedyTable::paintEvent(QPaintEvent*) {
     }
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -7,7 +7,7 @@
 #include <QWidget>
 #include <vector>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// The runs of "Try all" as a small table: name, outcome, loss ± its standard error, the gradient's ratio at
 /// the end; one line of kLine pixels a run. Its parent draws the head, next to its buttons. The text is also
@@ -40,4 +40,4 @@ class RemedyTable : public QWidget {
     QString gradient_title_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

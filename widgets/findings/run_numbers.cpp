@@ -9,12 +9,9 @@
 #include <cmath>
 #include <optional>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
-
-using widgets::PanelInput;
-using widgets::ShownSample;
 
 QString text(const char* source) {
     return QCoreApplication::translate("RunNumbers", source);
@@ -24,13 +21,13 @@ QString text(const char* source) {
 QString shortText(double value) {
     const double size = std::abs(value);
     return size >= 0.995 && size < 1000 ? QString::number(value, 'f', size < 99.95 ? 1 : 0)
-                                        : widgets::numberText(value, 2);
+                                        : numberText(value, 2);
 }
 
 QString withError(double value, const std::vector<double>& errors, std::size_t at) {
-    const QString exact = widgets::numberText(value);
+    const QString exact = numberText(value);
     return at < errors.size() && std::isfinite(errors[at])
-               ? text("%1 ± %2").arg(exact, widgets::numberText(errors[at], 2))
+               ? text("%1 ± %2").arg(exact, numberText(errors[at], 2))
                : exact;
 }
 
@@ -47,7 +44,7 @@ BandNumber missing(const QString& caption, const QString& what, const QString& w
 
 /// The run's own sample that a panel of this input shows.
 std::optional<ShownSample> sampleOf(const PanelInput& input, std::size_t run, const std::string& probe) {
-    for (const ShownSample& shown : widgets::shownSamples(input, probe))
+    for (const ShownSample& shown : shownSamples(input, probe))
         if (shown.own() && shown.index == static_cast<int>(run)) return shown;
     return std::nullopt;
 }
@@ -56,7 +53,7 @@ std::optional<ShownSample> sampleOf(const PanelInput& input, std::size_t run, co
 void place(BandNumber& number, const PanelInput& input, const ShownSample& shown) {
     const std::int64_t step = shown.sample->step;
     if (shownStep(input, *shown.run) != step) number.note = text("at step %1").arg(step);
-    number.draft = shown.kind == widgets::LineKind::Draft;
+    number.draft = shown.kind == LineKind::Draft;
     if (number.draft)
         number.tip += u'\n' + text("A first estimate, on part of the batch or of the knobs before");
 }
@@ -66,16 +63,16 @@ BandNumber heldOutLoss(const PanelInput& input, std::size_t run) {
     const QString caption = text("held-out loss");
     const auto shown = sampleOf(input, run, "gradients");
     const auto loss = shown ? heldOutLossOf(*shown->sample) : std::nullopt;
-    if (!loss) return missing(caption, text("Loss"), widgets::whyMissing(input, run, "gradients"));
+    if (!loss) return missing(caption, text("Loss"), whyMissing(input, run, "gradients"));
     const NamedArray* error = shown->sample->find("loss_error");
     BandNumber number{
-        widgets::lossText(*loss),
+        lossText(*loss),
         text("nat"),
         caption,
         {},
         text("Loss at step %1: %2 nat\nMean cross-entropy of the held-out batch; ± over its sequences")
             .arg(shown->sample->step)
-            .arg(error ? withError(*loss, error->data, 0) : widgets::numberText(*loss))};
+            .arg(error ? withError(*loss, error->data, 0) : numberText(*loss))};
     place(number, input, *shown);
     return number;
 }
@@ -95,8 +92,7 @@ BandNumber loss(const PanelInput& input, std::size_t index) {
                                       : text("step %1 is not recorded").arg(*step));
     const QString tip =
         text("Loss at step %1: %2 nat\nMean cross-entropy of the step's training batch, before the update");
-    return {
-        widgets::lossText(*value), text("nat"), caption, {}, tip.arg(*step).arg(widgets::numberText(*value))};
+    return {lossText(*value), text("nat"), caption, {}, tip.arg(*step).arg(numberText(*value))};
 }
 
 /// "layer 12" of the recipe, for a number without a sample.
@@ -108,10 +104,9 @@ QString lastLayer(const RunData& run) {
 BandNumber rms(const PanelInput& input, std::size_t run) {
     const QString caption = text("RMS, layer %1"), what = text("RMS of the hidden state");
     const auto shown = sampleOf(input, run, "growth");
-    const auto profile = shown ? widgets::hiddenProfile(*shown->sample, "rms") : std::nullopt;
+    const auto profile = shown ? hiddenProfile(*shown->sample, "rms") : std::nullopt;
     if (!profile)
-        return missing(caption.arg(lastLayer(*input.runs[run])), what,
-                       widgets::whyMissing(input, run, "growth"));
+        return missing(caption.arg(lastLayer(*input.runs[run])), what, whyMissing(input, run, "growth"));
     const std::size_t last = profile->y.size() - 1;
     BandNumber number{
         shortText(profile->y[last]),
@@ -130,11 +125,10 @@ BandNumber rms(const PanelInput& input, std::size_t run) {
 BandNumber gradient(const PanelInput& input, std::size_t run) {
     const QString caption = text("gradient, layer 1 ÷ %1"), what = text("Gradient ratio");
     const auto shown = sampleOf(input, run, "gradients");
-    const auto profile = shown ? widgets::gradientProfile(*shown->sample, "hidden") : std::nullopt;
+    const auto profile = shown ? gradientProfile(*shown->sample, "hidden") : std::nullopt;
     if (!profile)
-        return missing(caption.arg(lastLayer(*input.runs[run])), what,
-                       widgets::whyMissing(input, run, "gradients"));
-    const auto ratio = widgets::gradientRatio(*shown->sample);
+        return missing(caption.arg(lastLayer(*input.runs[run])), what, whyMissing(input, run, "gradients"));
+    const auto ratio = gradientRatio(*shown->sample);
     if (!ratio) return missing(caption.arg(profile->depth), what, text("a stack of one layer has none"));
     if (std::isnan(*ratio) && !shown->sample->only().empty())
         return missing(caption.arg(profile->depth), what,
@@ -148,7 +142,7 @@ BandNumber gradient(const PanelInput& input, std::size_t run) {
                            "Held-out batch, all tokens; ± over its sequences")
                           .arg(profile->depth)
                           .arg(shown->sample->step)
-                          .arg(widgets::numberText(*ratio), withError(profile->y[2], profile->error, 2),
+                          .arg(numberText(*ratio), withError(profile->y[2], profile->error, 2),
                                withError(profile->y[last], profile->error, last))};
     place(number, input, *shown);
     return number;
@@ -174,4 +168,4 @@ std::vector<BandNumber> runNumbers(const PanelInput& growth, const PanelInput& g
     return {loss(gradients, run), rms(growth, run), gradient(gradients, run)};
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

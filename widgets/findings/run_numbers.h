@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// One number of the findings band.
 struct BandNumber {
@@ -31,7 +31,6 @@ std::optional<double> heldOutLossOf(const ProbeResult& sample);
 /// hidden state and the gradient of layer 1 over that of the last one. The latter two are of the samples that
 /// the panels of these inputs show (shownSamples). `growth` and `gradients` are the inputs of these panels,
 /// `run` is an index of their runs. Pure; any thread.
-std::vector<BandNumber> runNumbers(const widgets::PanelInput& growth, const widgets::PanelInput& gradients,
-                                   std::size_t run);
+std::vector<BandNumber> runNumbers(const PanelInput& growth, const PanelInput& gradients, std::size_t run);
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

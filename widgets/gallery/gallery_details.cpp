@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/gallery/gallery_details.h"
 
-#include "app/lab/studies/gallery_runs.h"
 #include "widgets/gallery/gallery_measures.h"
 #include "widgets/gallery/gallery_texts.h"
 #include "widgets/plots/glyph.h"
@@ -12,7 +11,7 @@
 #include <QPushButton>
 #include <QScrollArea>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -34,7 +33,7 @@ class Button : public QPushButton {
 
   protected:
     bool event(QEvent* event) override {
-        if (!widgets::keepsSpace(this, event)) return QPushButton::event(event);
+        if (!keepsSpace(this, event)) return QPushButton::event(event);
         event->accept();
         return true;
     }
@@ -55,9 +54,8 @@ void say(QLabel* label, const QString& line) {
 
 }  // namespace
 
-GalleryDetails::GalleryDetails(GalleryRuns& runs, QWidget* parent)
+GalleryDetails::GalleryDetails(QWidget* parent)
     : QWidget(parent),
-      runs_(runs),
       title_(label(this, "galleryEntry", 13)),
       reason_(label(this, "galleryReason", 11)),
       problem_(label(this, "galleryProblem", 11)),
@@ -108,60 +106,48 @@ GalleryDetails::GalleryDetails(GalleryRuns& runs, QWidget* parent)
     column->addWidget(reason_);
     column->addWidget(scrolled_, 1);
 
-    connect(run_, &QPushButton::clicked, this, &GalleryDetails::press);
-    connect(again_, &QPushButton::clicked, this, [this] { runs_.runAgain(id_); });
-    connect(map_, &QPushButton::clicked, this, [this] { Q_EMIT sweepRequested(runs_.folder(id_)); });
+    connect(run_, &QPushButton::clicked, this,
+            [this] { Q_EMIT running_ ? stopRequested() : runRequested(id_); });
+    connect(again_, &QPushButton::clicked, this, [this] { Q_EMIT runAgainRequested(id_); });
+    connect(map_, &QPushButton::clicked, this, [this] { Q_EMIT sweepRequested(id_); });
 }
 
-void GalleryDetails::press() {
-    if (runs_.running() == id_)
-        runs_.stop();
-    else
-        runs_.run(id_);
+void GalleryDetails::setRow(const GalleryRow* row) {
+    setVisible(row != nullptr);
+    const QString id = row ? row->id() : QString();
+    if (row && id != id_) {
+        title_->setText(QString::fromStdString(row->entry.title));
+        statement_->setText(
+            tr("%1: %2").arg(sourceText(row->entry), QString::fromStdString(row->entry.statement)));
+        sweep_->setText(sweepLines(row->entry.sweep).join(u'\n'));
+    }
+    id_ = id;
+    if (!row) return;
+    measures_->setMeasures(row->entry.measures, row->state.result.findings);
+    showButtons(*row);
 }
 
-void GalleryDetails::setEntry(const QString& id) {
-    const GalleryEntry* entry = runs_.find(id);
-    if (id == id_ && entry) return refresh();
-    id_ = entry ? id : QString();
-    setVisible(entry != nullptr);
-    if (!entry) return;
-    title_->setText(QString::fromStdString(entry->title));
-    statement_->setText(tr("%1: %2").arg(sourceText(*entry), QString::fromStdString(entry->statement)));
-    sweep_->setText(sweepLines(entry->sweep).join(u'\n'));
-    refresh();
-}
-
-void GalleryDetails::refresh() {
-    const GalleryEntry* entry = runs_.find(id_);
-    if (!entry) return;
-    const GalleryState& state = runs_.state(id_);
-    measures_->setMeasures(entry->measures, state.result.findings);
-    showButtons();
-}
-
-void GalleryDetails::showButtons() {
-    const GalleryEntry& entry = *runs_.find(id_);
-    const GalleryState& state = runs_.state(id_);
+void GalleryDetails::showButtons(const GalleryRow& row) {
+    const GalleryState& state = row.state;
     using Kind = GalleryState::Kind;
-    const bool running = runs_.running() == id_;
-    const QString obstacle = running ? QString() : runs_.obstacle(id_);
+    const bool running = running_ = row.running;
+    const QString obstacle = running ? QString() : row.obstacle;
     const bool other = state.kind == Kind::Other, damaged = state.kind == Kind::Damaged;
     run_->setVisible(running || (state.kind != Kind::Ended && !other));
-    run_->setText(running ? (runs_.stopping() ? tr("Stopping") : tr("Stop"))
+    run_->setText(running ? (row.stopping ? tr("Stopping") : tr("Stop"))
                   : state.kind == Kind::NotRun || state.kind == Kind::Unread
-                      ? tr("Run (%1 runs)").arg(entry.sweep.runs())
+                      ? tr("Run (%1 runs)").arg(row.entry.sweep.runs())
                       : tr("Resume"));
-    run_->setEnabled(running ? !runs_.stopping() : obstacle.isEmpty());
+    run_->setEnabled(running ? !row.stopping : obstacle.isEmpty());
     again_->setVisible(!running && (other || damaged));
     again_->setEnabled(obstacle.isEmpty());
-    const auto total = entry.sweep.runs();
+    const auto total = row.entry.sweep.runs();
     map_->setVisible(running || state.kind == Kind::Partial || state.kind == Kind::Ended || damaged);
     map_->setEnabled(running || obstacle.isEmpty());
     say(problem_, other     ? tr("Its folder holds another sweep, and is not read: %1").arg(state.problem)
                   : damaged ? tr("Its folder cannot be read: %1").arg(state.problem)
                             : QString());
-    say(reason_, running               ? tr("%1 of %2 runs have ended").arg(runs_.ended()).arg(total)
+    say(reason_, running               ? tr("%1 of %2 runs have ended").arg(row.ended).arg(total)
                  : !obstacle.isEmpty() ? obstacle
                  : state.kind == Kind::Partial
                      ? tr("%1 of %2 runs have ended").arg(state.result.ended).arg(total)
@@ -169,4 +155,4 @@ void GalleryDetails::showButtons() {
                                              : QString());
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

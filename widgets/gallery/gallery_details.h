@@ -8,33 +8,33 @@ class QLabel;
 class QPushButton;
 class QScrollArea;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 class GalleryMeasures;
-class GalleryRuns;
+struct GalleryRow;
 
 /// The selected entry of the gallery: the paper's statement, its sweep in words, its measures, and the
 /// buttons that train it.
 class GalleryDetails : public QWidget {
     Q_OBJECT
   public:
-    GalleryDetails(GalleryRuns& runs, QWidget* parent);
+    explicit GalleryDetails(QWidget* parent);
 
-    /// Of this entry; empty: none.
-    void setEntry(const QString& id);
-    /// What is measured, and what can be done now.
-    void refresh();
+    /// Of this entry, what is measured, and what can be done now; null: none.
+    void setRow(const GalleryRow* row);
     const QString& id() const { return id_; }
     GalleryMeasures* measures() const { return measures_; }
 
   Q_SIGNALS:
-    void sweepRequested(const QString& folder);
+    void runRequested(const QString& id);       ///< its runs that have not ended
+    void runAgainRequested(const QString& id);  ///< all of them, in a new folder
+    void stopRequested();
+    void sweepRequested(const QString& id);
 
   private:
-    void press();
-    void showButtons();
+    void showButtons(const GalleryRow& row);
 
-    GalleryRuns& runs_;
+    bool running_ = false;
     QString id_;
     QLabel *title_, *reason_, *problem_, *statement_, *sweep_;
     QPushButton *run_, *again_, *map_;
@@ -42,4 +42,4 @@ class GalleryDetails : public QWidget {
     GalleryMeasures* measures_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -1,58 +1,48 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "widgets/drawers/drawer.h"
+#include "widgets/drawers/list_drawer.h"
+#include "widgets/gallery/gallery_list.h"
 
-class QComboBox;
-class QLabel;
-class QLineEdit;
-
-namespace normscope {
-struct GalleryEntry;
-}
-
-namespace normscope::app {
+namespace normscope::widgets {
 
 class GalleryDetails;
-class GalleryList;
-class GalleryRuns;
-class Lab;
 
 /// The papers' figures and tables as sweeps: the paper's statement next to what the runs give. Nothing is
 /// trained before it is asked for.
-class GalleryDrawer : public Drawer {
+class GalleryDrawer : public ListDrawer {
     Q_OBJECT
   public:
     static constexpr int kWidth = 720;
 
     /// `parent` contains `over`, directly or not.
-    GalleryDrawer(Lab& lab, QWidget* over, QWidget* parent);
+    GalleryDrawer(QWidget* over, QWidget* parent);
 
-    /// Shows it, with the list focused; reads the folders that have changed. An entry that is named is
-    /// selected, whatever the filters are.
+    /// Shows it, with the list focused. An entry that is named is selected, whatever the filters are.
     void open(const QString& id = {});
-    GalleryList* list() const { return list_; }
+    void setRows(std::vector<GalleryRow> rows);
+    void setRow(GalleryRow row);
+    GalleryList* list() const { return entries_; }
     GalleryDetails* details() const { return details_; }
 
   Q_SIGNALS:
-    void sweepRequested(const QString& folder);
+    void runRequested(const QString& id);       ///< its runs that have not ended
+    void runAgainRequested(const QString& id);  ///< all of them, in a new folder
+    void stopRequested();
+    void sweepRequested(const QString& id);
 
   protected:
-    bool eventFilter(QObject* watched, QEvent* event) override;
+    QStringList allIds() const override;
+    QString searched(const QString& id) const override;
+    bool passes(const QString& id) const override;
+    QString emptyText() const override;
 
   private:
     void fillPapers();
-    void filter();
-    bool passes(const GalleryEntry& entry) const;
-    /// Only while visible.
-    void refresh(const QString& id);
 
-    GalleryRuns& runs_;
-    QLabel *title_, *empty_;
+    GalleryList* entries_;
     QComboBox* paper_;
-    QLineEdit* search_;
-    GalleryList* list_;
     GalleryDetails* details_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -1,49 +1,37 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <QListWidget>
-#include <QStringList>
+#include "widgets/common/row_list.h"
+#include "widgets/gallery/gallery_texts.h"
 
-namespace normscope {
-struct GalleryEntry;
-}
+#include <vector>
 
-namespace normscope::app {
-
-class GalleryRuns;
+namespace normscope::widgets {
 
 /// The rows of the gallery: title, place, runs and their state, the verdicts of the measures. The first row
 /// of each paper has the paper's name above it.
-class GalleryList : public QListWidget {
+class GalleryList : public RowList {
     Q_OBJECT
   public:
-    GalleryList(GalleryRuns& runs, QWidget* parent);
+    GalleryList();
 
-    /// Rows of these entries. The selected one stays so if it is among them, else the first is selected.
-    void setIds(const QStringList& ids);
-    QStringList ids() const;
-    /// Of the selected row; empty: there is none.
-    QString selected() const;
-    void select(const QString& id);
-    /// What a row states has changed; without an id, all.
-    void refresh(const QString& id = {});
-
-    const GalleryRuns& runs() const { return runs_; }
-    /// The paper's name above this row; empty: it is not the first of its paper.
-    QString heading(int row) const;
-    int rowHeight(int row) const;
-
-  Q_SIGNALS:
-    void chosen(const QString& id);  ///< another row is selected
+    /// All entries, of which setIds() shows some.
+    void setRows(std::vector<GalleryRow> rows);
+    /// What is known of one of them has changed.
+    void setRow(GalleryRow row);
+    const std::vector<GalleryRow>& rows() const { return rows_; }
+    const GalleryRow* find(const QString& id) const;  ///< null: none
 
   protected:
-    void resizeEvent(QResizeEvent* event) override;
+    int rowHeight(int row) const override;
+    void paintRow(const RowPaint& paint, int row) override;
+    QString describe(const QString& id) const override;
 
   private:
-    const GalleryEntry* entryOf(int row) const;
-    void describe(int row) const;
+    /// The paper's name above this row; empty: it is not the first of its paper.
+    QString heading(int row) const;
 
-    GalleryRuns& runs_;
+    std::vector<GalleryRow> rows_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

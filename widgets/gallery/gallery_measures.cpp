@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/gallery/gallery_measures.h"
 
+#include "widgets/common/verdict_mark.h"
 #include "widgets/gallery/gallery_texts.h"
 
 #include <QEvent>
@@ -11,7 +12,7 @@
 #include <QResizeEvent>
 #include <QStyledItemDelegate>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -23,7 +24,7 @@ QIcon iconOf(GalleryVerdict verdict, const QColor& colour, double ratio) {
     pixmap.setDevicePixelRatio(ratio);
     pixmap.fill(Qt::transparent);
     QPainter painter(&pixmap);
-    paintVerdict(painter, QRectF(0, 0, kGlyph, kGlyph), verdict, colour);
+    paintMark(painter, QRectF(0, 0, kGlyph, kGlyph), markOf(verdict), colour);
     painter.end();
     QIcon icon(pixmap);
     icon.addPixmap(pixmap, QIcon::Selected);  // as it is, not tinted
@@ -139,4 +140,4 @@ void GalleryMeasures::changeEvent(QEvent* event) {
     if (event->type() == QEvent::PaletteChange) showIcons();
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -6,7 +6,7 @@
 #include <QTableWidget>
 #include <vector>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// The measures of an entry: name, what the paper states, our effect with its interval, verdict, size
 /// against the paper's. As high as its rows; it scrolls with what it is in.
@@ -32,4 +32,4 @@ class GalleryMeasures : public QTableWidget {
     std::vector<GalleryVerdict> verdicts_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

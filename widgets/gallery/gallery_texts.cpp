@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/gallery/gallery_texts.h"
 
-#include "app/lab/studies/gallery_runs.h"
 #include "core/recipe/recipe.h"
 #include "core/stack/scheme_rows.h"
 #include "widgets/figures/number_text.h"
 #include "widgets/figures/sweep/sweep_figure.h"
-#include "widgets/plots/glyph.h"
 
 #include <QCoreApplication>
-#include <QPainter>
-#include <QPainterPath>
 #include <QStringList>
 #include <algorithm>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -38,32 +34,10 @@ QString verdictText(GalleryVerdict verdict) {
     return tr(gallery_verdict_text(verdict));
 }
 
-void paintVerdict(QPainter& painter, const QRectF& rect, GalleryVerdict verdict, const QColor& colour) {
-    if (verdict == GalleryVerdict::AsPaper)
-        return widgets::paintGlyph(painter, rect, widgets::Glyph::Check, colour);
-    if (verdict == GalleryVerdict::Opposite)
-        return widgets::paintGlyph(painter, rect, widgets::Glyph::Cross, colour);
-    // Coordinates of a 16 × 16 square.
-    QPainterPath path;
-    if (verdict == GalleryVerdict::NotSeen) {
-        for (const auto& [from, to] : {std::pair(QPointF(2.5, 8), QPointF(13.5, 8)),
-                                       {QPointF(2.5, 5.5), QPointF(2.5, 10.5)},
-                                       {QPointF(13.5, 5.5), QPointF(13.5, 10.5)},
-                                       {QPointF(8, 2.5), QPointF(8, 13.5)}}) {
-            path.moveTo(from);
-            path.lineTo(to);
-        }
-    } else {
-        path.addEllipse(QPointF(8, 8), 3, 3);
-    }
-    widgets::paintPaths(painter, rect, path, {}, colour);
-}
-
-std::vector<std::pair<GalleryVerdict, std::size_t>> verdictCounts(const GalleryEntry& entry,
-                                                                  const GalleryState& state) {
-    const auto& findings = state.result.findings;
+std::vector<std::pair<GalleryVerdict, std::size_t>> verdictCounts(const GalleryRow& row) {
+    const auto& findings = row.state.result.findings;
     std::vector<std::pair<GalleryVerdict, std::size_t>> counts;
-    if (findings.empty()) return {{GalleryVerdict::NotMeasured, entry.measures.size()}};
+    if (findings.empty()) return {{GalleryVerdict::NotMeasured, row.entry.measures.size()}};
     for (const GalleryVerdict verdict : kGalleryVerdicts) {
         const auto count = std::count_if(findings.begin(), findings.end(),
                                          [&](const GalleryFinding& one) { return one.verdict == verdict; });
@@ -76,14 +50,13 @@ QString countText(const std::pair<GalleryVerdict, std::size_t>& count) {
     return QStringLiteral("%1 %2").arg(count.second).arg(verdictText(count.first));
 }
 
-QString stateText(const GalleryEntry& entry, const GalleryRuns& runs) {
-    const QString id = QString::fromStdString(entry.id);
-    const std::size_t total = entry.sweep.runs();
-    if (runs.running() == id)
-        return (runs.stopping() ? tr("stopping, %1 of %2 runs") : tr("running, %1 of %2 runs"))
-            .arg(runs.ended())
+QString stateText(const GalleryRow& row) {
+    const std::size_t total = row.entry.sweep.runs();
+    if (row.running)
+        return (row.stopping ? tr("stopping, %1 of %2 runs") : tr("running, %1 of %2 runs"))
+            .arg(row.ended)
             .arg(total);
-    const GalleryState& state = runs.state(id);
+    const GalleryState& state = row.state;
     using Kind = GalleryState::Kind;
     switch (state.kind) {
         case Kind::Unread:
@@ -124,13 +97,12 @@ QStringList sweepLines(const SweepSpec& sweep) {
     add("stack.heads", tr("%1 heads").arg(base.stack.heads));
     add("stack.context", tr("context %1").arg(base.stack.context));
     add("batch", tr("batch %1").arg(base.train.batch));
-    add("optimizer.lr", tr("learning rate %1").arg(widgets::numberText(base.train.optimizer.lr)));
+    add("optimizer.lr", tr("learning rate %1").arg(numberText(base.train.optimizer.lr)));
     QStringList lines = {common.join(QStringLiteral(", "))};
     for (const SweepAxis& axis : sweep.grid) {
         QStringList values;
-        for (std::size_t i = 0; i < axis.values.size(); ++i) values << widgets::sweepValueName(axis, i);
-        lines << QStringLiteral("%1: %2").arg(widgets::sweepKeyName(axis.key),
-                                              values.join(QStringLiteral(", ")));
+        for (std::size_t i = 0; i < axis.values.size(); ++i) values << sweepValueName(axis, i);
+        lines << QStringLiteral("%1: %2").arg(sweepKeyName(axis.key), values.join(QStringLiteral(", ")));
     }
     const std::size_t seeds = sweep.seeds.size(), settings = runs.size() / seeds;
     QString count = seeds == 1 ? tr("seed %1").arg(sweep.seeds[0])
@@ -142,4 +114,4 @@ QStringList sweepLines(const SweepSpec& sweep) {
     return lines;
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

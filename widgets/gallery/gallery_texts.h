@@ -1,44 +1,43 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/gallery/findings.h"
+#include "widgets/figures/gallery/gallery_state.h"
 
-#include <QRectF>
 #include <QString>
 #include <array>
 #include <utility>
 #include <vector>
 
-class QColor;
-class QPainter;
+namespace normscope::widgets {
 
-namespace normscope::app {
+/// An entry of the gallery as its drawer shows it. A plain value.
+struct GalleryRow {
+    GalleryEntry entry;
+    GalleryState state;
+    bool running = false, stopping = false;  ///< its runs are in training; they are being stopped
+    std::size_t ended = 0;                   ///< of the runs in training
+    QString obstacle = {};                   ///< why it cannot be trained now, in one line; empty: it can
 
-struct GalleryState;
-class GalleryRuns;
+    QString id() const { return QString::fromStdString(entry.id); }
+};
 
 /// In the order of the texts.
 inline constexpr std::array kGalleryVerdicts = {GalleryVerdict::AsPaper, GalleryVerdict::Opposite,
                                                 GalleryVerdict::NotSeen, GalleryVerdict::NotMeasured};
 /// "not seen at this scale".
 QString verdictText(GalleryVerdict verdict);
-/// A shape for each verdict: ✓ as the paper, ✕ opposite, an interval across a limit for not seen, a ring for
-/// not measured. Inside the largest centred square of `rect`.
-void paintVerdict(QPainter& painter, const QRectF& rect, GalleryVerdict verdict, const QColor& colour);
-
 /// How many measures have each verdict, those without any skipped. An entry without findings: all are not
 /// measured.
-std::vector<std::pair<GalleryVerdict, std::size_t>> verdictCounts(const GalleryEntry& entry,
-                                                                  const GalleryState& state);
+std::vector<std::pair<GalleryVerdict, std::size_t>> verdictCounts(const GalleryRow& row);
 /// "2 as the paper".
 QString countText(const std::pair<GalleryVerdict, std::size_t>& count);
 
 /// "10 runs · not run", "running 7 of 10", "10 runs · measured", "4 of 10 runs".
-QString stateText(const GalleryEntry& entry, const GalleryRuns& runs);
+QString stateText(const GalleryRow& row);
 /// "Emadi · Figure 1, top left".
 QString sourceText(const GalleryEntry& entry);
 
 /// A sweep in words: what the runs have in common, a line; what varies, a line a key; the number of runs.
 QStringList sweepLines(const SweepSpec& sweep);
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/panels/panel_cell.h"
 
-#include "app/lab/lab.h"
 #include "widgets/figures/csv.h"
 #include "widgets/figures/panels/panel_registry.h"
 #include "widgets/figures/view_state.h"
@@ -15,9 +14,8 @@
 #include <QMouseEvent>
 #include <QToolButton>
 #include <QVBoxLayout>
-#include <chrono>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -37,9 +35,8 @@ QToolButton* headerButton(QWidget* parent, const QString& text, const QString& n
     return button;
 }
 
-QToolButton* glyphButton(QWidget* parent, widgets::Glyph glyph, const QString& name,
-                         const char* object_name) {
-    auto* button = new widgets::GlyphButton(glyph, name, parent);
+QToolButton* glyphButton(QWidget* parent, Glyph glyph, const QString& name, const char* object_name) {
+    auto* button = new GlyphButton(glyph, name, parent);
     button->setObjectName(QLatin1String(object_name));
     return button;
 }
@@ -54,8 +51,8 @@ QMenu* popUpMenu(QToolButton* button) {
 
 }  // namespace
 
-PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
-    : QFrame(parent), lab_(lab), panel_(panel), options_{{panel, {}}}, plot_(new widgets::PlotView(this)) {
+PanelCell::PanelCell(const FigureSource& source, const std::string& panel, QWidget* parent)
+    : QFrame(parent), source_(source), panel_(panel), options_{{panel, {}}}, plot_(new PlotView(this)) {
     header_ = new QWidget(this);
     header_->setObjectName(QStringLiteral("header"));
     header_->setFixedHeight(kHeaderHeight);
@@ -70,7 +67,6 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     subtitle_->setAttribute(Qt::WA_TransparentForMouseEvents);
     subtitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     setTypes();
-    using widgets::Glyph;
     options_button_ = glyphButton(header_, Glyph::More, tr("Options of the panel"), "panelOptions");
     options_menu_ = popUpMenu(options_button_);
     // On the header's right end while the mouse is over the panel or the header has the keyboard's focus.
@@ -115,52 +111,53 @@ PanelCell::PanelCell(Lab& lab, const std::string& panel, QWidget* parent)
     later_.setSingleShot(true);
     later_.setInterval(kAwaited);
     connect(&later_, &QTimer::timeout, this, [this] {
-        if (isVisible()) draw(lab_.figureKey(panel_, options_[panel_]));
+        if (isVisible()) draw(source_.figureKey(panel_, options_[panel_]));
     });
     plot_->setTitleShown(false);
-    connect(plot_, &widgets::PlotView::focusRequested, this, &PanelCell::focusRequested);
-    connect(plot_, &widgets::PlotView::helpRequested, this, &PanelCell::helpRequested);
-    connect(plot_, &widgets::PlotView::viewStateChanged, this,
-            [this] { views_[panel_] = plot_->viewState(); });
-    connect(plot_, &widgets::PlotView::cellClicked, this, &PanelCell::showCell);
+    connect(plot_, &PlotView::focusRequested, this, &PanelCell::focusRequested);
+    connect(plot_, &PlotView::helpRequested, this, &PanelCell::helpRequested);
+    connect(plot_, &PlotView::viewStateChanged, this, [this] { views_[panel_] = plot_->viewState(); });
+    connect(plot_, &PlotView::cellClicked, this, &PanelCell::pickCell);
     fillPanelMenu();
     fillOptionsMenu();
 }
 
-void PanelCell::showCell(int row_index, int column_index, int plot) {
-    const widgets::HeatMap& map = plot_->figure()->plots[static_cast<std::size_t>(plot)].maps.front();
-    if (map.column_steps.empty()) return lab_.selectLayer(row_index, column_index);
+void PanelCell::pickCell(int row_index, int column_index, int plot) {
+    const HeatMap& map = plot_->figure()->plots[static_cast<std::size_t>(plot)].maps.front();
+    if (map.column_steps.empty()) {
+        Q_EMIT layerPicked(row_index, column_index);
+        return;
+    }
     const std::int64_t step = map.column_steps[static_cast<std::size_t>(column_index)];
-    if (step >= 0) lab_.setStep(step);
+    if (step >= 0) Q_EMIT stepPicked(step);
 }
 
 void PanelCell::fillPanelMenu() {
     panel_menu_->clear();
-    for (const widgets::PanelInfo& info : widgets::panels()) {
+    for (const PanelInfo& info : panels()) {
         QAction* action = panel_menu_->addAction(info.title, this, [this, id = info.id] { setPanel(id); });
         action->setCheckable(true);
         action->setChecked(info.id == panel_);
     }
-    menu_->setText(widgets::panelInfo(panel_).title + QStringLiteral(" ▾"));
+    menu_->setText(panelInfo(panel_).title + QStringLiteral(" ▾"));
 }
 
 void PanelCell::fillOptionsMenu() {
     QMenu* menu = options_menu_;
     menu->clear();
-    const widgets::PanelInfo& info = widgets::panelInfo(panel_);
-    const widgets::PanelOptions now = widgets::resolveOptions(info, options_[panel_]);
-    for (const widgets::PanelOption& option : info.options) {
+    const PanelInfo& info = panelInfo(panel_);
+    const PanelOptions now = resolveOptions(info, options_[panel_]);
+    for (const PanelOption& option : info.options) {
         menu->addSection(option.label);
         auto* group = new QActionGroup(menu);
         for (const std::string& value : option.values) {
-            QAction* action =
-                menu->addAction(widgets::optionTitle(value), this, [this, key = option.key, value] {
-                    options_[panel_][key] = value;
-                    // The axes changed: an old zoom does not apply.
-                    plot_->resetView();
-                    fillOptionsMenu();
-                    refresh();
-                });
+            QAction* action = menu->addAction(optionTitle(value), this, [this, key = option.key, value] {
+                options_[panel_][key] = value;
+                // The axes changed: an old zoom does not apply.
+                plot_->resetView();
+                fillOptionsMenu();
+                refresh();
+            });
             action->setCheckable(true);
             action->setChecked(now.at(option.key) == value);
             group->addAction(action);
@@ -171,7 +168,7 @@ void PanelCell::fillOptionsMenu() {
 
 void PanelCell::setPanel(const std::string& panel) {
     if (panel == panel_) return fillPanelMenu();  // a click on the checked entry unchecked it
-    panel_ = widgets::panelInfo(panel).id;
+    panel_ = panelInfo(panel).id;
     options_.try_emplace(panel_);
     plot_->setViewState(views_[panel_]);
     fillPanelMenu();
@@ -180,14 +177,14 @@ void PanelCell::setPanel(const std::string& panel) {
     refresh();
 }
 
-void PanelCell::setOptions(const widgets::PanelOptions& options) {
-    widgets::resolveOptions(widgets::panelInfo(panel_), options);  // throws on unknown options
+void PanelCell::setOptions(const PanelOptions& options) {
+    resolveOptions(panelInfo(panel_), options);  // throws on unknown options
     options_[panel_] = options;
     fillOptionsMenu();
     refresh();
 }
 
-void PanelCell::setViews(const std::map<std::string, widgets::PlotViewState>& views) {
+void PanelCell::setViews(const std::map<std::string, PlotViewState>& views) {
     views_ = views;
     plot_->setViewState(views_[panel_]);
 }
@@ -218,7 +215,7 @@ void PanelCell::setTypes() {
 void PanelCell::refresh() {
     dirty_ = !isVisible();
     if (dirty_) return;
-    FigureKey key = lab_.figureKey(panel_, options_[panel_]);
+    FigureKey key = source_.figureKey(panel_, options_[panel_]);
     if (drawn_ == key) return;
     // While knobs move in quick succession, what waits for its measurement is not redrawn for each new name.
     if (drawn_ && key.awaitsAs(*drawn_)) {
@@ -231,11 +228,10 @@ void PanelCell::refresh() {
 void PanelCell::draw(FigureKey key) {
     later_.stop();
     drawn_ = std::move(key);
-    using Clock = std::chrono::steady_clock;
-    const auto begin = Clock::now();
-    widgets::Figure figure = lab_.figure(panel_, options_[panel_]);
-    if (large_) figure = widgets::withoutRatio(std::move(figure));  // too low for two large labels
-    menu_->setText(figure.title + QStringLiteral(" ▾"));  // of the quantity where a panel shows several
+    Q_EMIT figureAsked();
+    Figure figure = source_.figure(panel_, options_[panel_]);
+    if (large_) figure = withoutRatio(std::move(figure));  // too low for two large labels
+    menu_->setText(figure.title + QStringLiteral(" ▾"));   // of the quantity where a panel shows several
     full_subtitle_ = figure.subtitle;
     quantity_.clear();
     if (figure.quantity_in_header && !figure.plots.empty())
@@ -244,11 +240,9 @@ void PanelCell::draw(FigureKey key) {
     figure.quantity_in_header = figure.quantity_in_header && quantity_fits_;  // else above its axis
     if (quantity_fits_) full_subtitle_.prepend(quantity_);
     elideSubtitle();
-    const auto built = Clock::now();
-    plot_->setFigure(std::make_shared<const widgets::Figure>(std::move(figure)));
-    const auto milliseconds = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
-    build_ms_ = milliseconds(built - begin);
-    layout_ms_ = milliseconds(Clock::now() - built);
+    Q_EMIT figureBuilt();
+    plot_->setFigure(std::make_shared<const Figure>(std::move(figure)));
+    Q_EMIT figureShown();
 }
 
 bool PanelCell::quantityFits() {
@@ -265,7 +259,7 @@ void PanelCell::elideSubtitle() {
 }
 
 QByteArray PanelCell::csv() const {
-    return widgets::csvText(*plot_->figure(), plot_->viewState());
+    return csvText(*plot_->figure(), plot_->viewState());
 }
 
 void PanelCell::showEvent(QShowEvent* event) {
@@ -311,4 +305,4 @@ bool PanelCell::eventFilter(QObject* watched, QEvent* event) {
     return QFrame::eventFilter(watched, event);
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

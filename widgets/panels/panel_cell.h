@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/lab/figure_key.h"
 #include "widgets/figures/parts/panel.h"
+#include "widgets/panels/figure_source.h"
 #include "widgets/plots/plot_view.h"
 
 #include <QFrame>
@@ -15,34 +15,29 @@ class QLabel;
 class QMenu;
 class QToolButton;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
-class Lab;
-
-/// One cell of the grid: a panel with its menus above its plot. Builds the panel's figure from the lab's data
-/// on refresh(), and only while visible.
+/// One cell of the grid: a panel with its menus above its plot. Asks its source for the panel's figure on
+/// refresh(), and only while visible.
 class PanelCell : public QFrame {
     Q_OBJECT
   public:
-    PanelCell(Lab& lab, const std::string& panel, QWidget* parent = nullptr);
+    PanelCell(const FigureSource& source, const std::string& panel, QWidget* parent = nullptr);
 
     const std::string& panel() const { return panel_; }
     void setPanel(const std::string& panel);
-    const widgets::PanelOptions& options() const { return options_.at(panel_); }
-    void setOptions(const widgets::PanelOptions& options);
-    widgets::PlotView* plot() const { return plot_; }
+    const PanelOptions& options() const { return options_.at(panel_); }
+    void setOptions(const PanelOptions& options);
+    PlotView* plot() const { return plot_; }
     /// Zoom and log switches by panel, also of panels that this cell showed before.
-    const std::map<std::string, widgets::PlotViewState>& views() const { return views_; }
-    void setViews(const std::map<std::string, widgets::PlotViewState>& views);
+    const std::map<std::string, PlotViewState>& views() const { return views_; }
+    void setViews(const std::map<std::string, PlotViewState>& views);
 
     /// Of header and plot, in px. From 18 px on the header has no buttons except the panel's menu.
     void setTextSizes(int text_px, double line_px);
 
     /// Rebuilds the figure if any of its inputs has changed; deferred while hidden.
     void refresh();
-    /// Of the shown figure, in ms, for measurements of the interface: to build it, to lay it out.
-    double buildMs() const { return build_ms_; }
-    double layoutMs() const { return layout_ms_; }
     /// The CSV of what is shown.
     QByteArray csv() const;
 
@@ -53,6 +48,12 @@ class PanelCell : public QFrame {
     void exportRequested();
     void csvRequested();
     void copyRequested();
+    void layerPicked(int layer, int head);  ///< in a heat map over layers and heads
+    void stepPicked(qint64 step);           ///< in a heat map over steps
+    // The stages of a new figure, one after the other.
+    void figureAsked();
+    void figureBuilt();
+    void figureShown();
 
   protected:
     void showEvent(QShowEvent* event) override;
@@ -68,19 +69,18 @@ class PanelCell : public QFrame {
     void placeTools();
     /// Shown while the mouse is over the panel or the header has the focus.
     void showTools();
-    /// Of a heat map: selects its layer and head, or shows its step.
-    void showCell(int row_index, int column_index, int plot);
+    /// Of a heat map.
+    void pickCell(int row_index, int column_index, int plot);
     void fillPanelMenu();
     void fillOptionsMenu();
 
-    Lab& lab_;
+    const FigureSource& source_;
     std::string panel_;
-    std::map<std::string, widgets::PanelOptions> options_;
-    std::map<std::string, widgets::PlotViewState> views_;
+    std::map<std::string, PanelOptions> options_;
+    std::map<std::string, PlotViewState> views_;
     bool dirty_ = true;
     std::optional<FigureKey> drawn_;  ///< the inputs of the shown figure
     QTimer later_;
-    double build_ms_ = 0, layout_ms_ = 0;
     QWidget *header_, *tools_;
     QToolButton *menu_, *options_button_;
     bool large_ = false;  ///< text of 18 px or more
@@ -89,7 +89,7 @@ class PanelCell : public QFrame {
     QString full_subtitle_;
     QString quantity_;           ///< of y, for the header; empty where the figure names it itself
     bool quantity_fits_ = true;  ///< in the header; else it is above its axis
-    widgets::PlotView* plot_;
+    PlotView* plot_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

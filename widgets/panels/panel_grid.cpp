@@ -1,68 +1,68 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/panels/panel_grid.h"
 
-#include "app/lab/lab.h"
 #include "widgets/figures/panels/panel_registry.h"
 
 #include <QGridLayout>
 #include <algorithm>
 #include <cmath>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
 /// The order of the cells: the first four form the 2 × 2 grid and stay together in the 3 × 2 one.
 constexpr const char* kPanels[] = {"growth", "gradients", "jacobian", "training", "null_space", "theta"};
 
-bool sharesX(const widgets::Figure& a, const widgets::Figure& b) {
+bool sharesX(const Figure& a, const Figure& b) {
     return !a.plots.empty() && !b.plots.empty() && a.plots.front().maps.empty() &&
            b.plots.front().maps.empty() && a.plots.front().x.label == b.plots.front().x.label;
 }
 
-bool overDepth(const widgets::Figure& figure) {
+bool overDepth(const Figure& figure) {
     return !figure.plots.empty() && figure.plots.front().maps.empty() &&
            figure.plots.front().x.label == QLatin1String("layer");
 }
 
 }  // namespace
 
-PanelGrid::PanelGrid(Lab& lab, QWidget* parent) : QWidget(parent), lab_(lab) {
+PanelGrid::PanelGrid(const FigureSource& source, QWidget* parent) : QWidget(parent) {
     for (const char* panel : kPanels) {
-        auto* cell = new PanelCell(lab, panel, this);
+        auto* cell = new PanelCell(source, panel, this);
         cell->setObjectName(QStringLiteral("cell%1").arg(cells_.size()));
         const int index = static_cast<int>(cells_.size());
         cells_.push_back(cell);
-        connect(cell, &PanelCell::panelChanged, this, &PanelGrid::reportProbes);
+        connect(cell, &PanelCell::panelChanged, this, &PanelGrid::shownProbesChanged);
+        connect(cell, &PanelCell::layerPicked, this, &PanelGrid::layerPicked);
+        connect(cell, &PanelCell::stepPicked, this, &PanelGrid::stepPicked);
         connect(cell, &PanelCell::focusRequested, this,
                 [this, index] { focusCell(focused_ == index ? -1 : index); });
         connect(cell, &PanelCell::helpRequested, this, [this, cell] { Q_EMIT helpRequested(cell); });
         connect(cell, &PanelCell::exportRequested, this, [this, cell] { Q_EMIT exportRequested(cell); });
         connect(cell, &PanelCell::csvRequested, this, [this, cell] { Q_EMIT csvRequested(cell); });
         connect(cell, &PanelCell::copyRequested, this, [this, cell] { Q_EMIT copyRequested(cell); });
-        connect(cell->plot(), &widgets::PlotView::hovered, this,
-                [this, cell](const widgets::HoverPoint& point) {
-                    shareCrosshair(cell, std::isnan(point.x) ? std::nullopt : std::optional(point.x));
-                });
-        connect(cell->plot(), &widgets::PlotView::left, this,
-                [this, cell] { shareCrosshair(cell, std::nullopt); });
+        connect(cell->plot(), &PlotView::hovered, this, [this, cell](const HoverPoint& point) {
+            shareCrosshair(cell, std::isnan(point.x) ? std::nullopt : std::optional(point.x));
+        });
+        connect(cell->plot(), &PlotView::left, this, [this, cell] { shareCrosshair(cell, std::nullopt); });
     }
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(0, 0, 0, 0);
     grid->setSpacing(1);
     arrange();
+}
 
-    connect(&lab, &Lab::dataChanged, this, [this](const QStringList& changed) {
-        for (PanelCell* cell : cells_)
-            if (widgets::drawsAny(widgets::panelInfo(cell->panel()), changed)) cell->refresh();
-    });
-    const auto refreshAll = [this] {
-        for (PanelCell* cell : cells_) cell->refresh();
-    };
-    connect(&lab, &Lab::viewChanged, this, refreshAll);
-    connect(&lab, &Lab::draggingChanged, this, [this](bool dragging) {
-        for (PanelCell* cell : cells_) cell->plot()->setAxesFrozen(dragging);
-    });
+void PanelGrid::refresh(const QStringList& panels) {
+    for (PanelCell* cell : cells_)
+        if (drawsAny(panelInfo(cell->panel()), panels)) cell->refresh();
+}
+
+void PanelGrid::refreshAll() {
+    for (PanelCell* cell : cells_) cell->refresh();
+}
+
+void PanelGrid::setAxesFrozen(bool frozen) {
+    for (PanelCell* cell : cells_) cell->plot()->setAxesFrozen(frozen);
 }
 
 void PanelGrid::arrange() {
@@ -82,7 +82,7 @@ void PanelGrid::arrange() {
         }
         cell->setVisible(visible);
     }
-    reportProbes();
+    Q_EMIT shownProbesChanged();
 }
 
 void PanelGrid::setWide(bool wide) {
@@ -114,18 +114,18 @@ PanelCell* PanelGrid::currentCell() const {
     return visible.front();
 }
 
-void PanelGrid::reportProbes() {
+std::vector<std::string> PanelGrid::shownProbes() const {
     std::vector<std::string> probes;
     const auto add = [&](const std::string& probe) {
         if (std::find(probes.begin(), probes.end(), probe) == probes.end()) probes.push_back(probe);
     };
     for (const PanelCell* cell : visibleCells())
-        for (const std::string& probe : widgets::panelInfo(cell->panel()).probes) add(probe);
+        for (const std::string& probe : panelInfo(cell->panel()).probes) add(probe);
     add("gradients");  // the stack's, whatever the panels are
-    lab_.setVisibleProbes(probes);
+    return probes;
 }
 
-void PanelGrid::setTheme(const widgets::Theme& theme) {
+void PanelGrid::setTheme(const Theme& theme) {
     for (PanelCell* cell : cells_) cell->plot()->setTheme(theme);
 }
 
@@ -150,4 +150,4 @@ void PanelGrid::showLayer(int layer) {
                                        : std::nullopt);
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -6,14 +6,13 @@
 #include <QWidget>
 #include <vector>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
-/// The centre of the window: 2 × 2 or 3 × 2 panels, or one of them alone. Links the crosshairs and passes the
-/// probes shown to the lab.
+/// The centre of the window: 2 × 2 or 3 × 2 panels, or one of them alone. Links the crosshairs.
 class PanelGrid : public QWidget {
     Q_OBJECT
   public:
-    explicit PanelGrid(Lab& lab, QWidget* parent = nullptr);
+    explicit PanelGrid(const FigureSource& source, QWidget* parent = nullptr);
 
     /// Three columns instead of two.
     void setWide(bool wide);
@@ -27,27 +26,34 @@ class PanelGrid : public QWidget {
     /// the first.
     PanelCell* currentCell() const;
 
-    void setTheme(const widgets::Theme& theme);
+    /// The probes that the visible cells draw, and those of the stack, which is always shown.
+    std::vector<std::string> shownProbes() const;
+    /// Rebuilds the figures of these panels, or of all, where their inputs have changed.
+    void refresh(const QStringList& panels);
+    void refreshAll();
+    void setAxesFrozen(bool frozen);
+    void setTheme(const Theme& theme);
     void setTextSizes(int text_px, double line_px);
     /// A layer of the stack, from 0, or -1.
     void showLayer(int layer);
 
   Q_SIGNALS:
     void layerHovered(int layer);  ///< -1: none
-    void helpRequested(normscope::app::PanelCell* cell);
-    void exportRequested(normscope::app::PanelCell* cell);
-    void csvRequested(normscope::app::PanelCell* cell);
-    void copyRequested(normscope::app::PanelCell* cell);
+    void layerPicked(int layer, int head);
+    void stepPicked(qint64 step);
+    void shownProbesChanged();  ///< before the figures: they depend on what is being measured
+    void helpRequested(normscope::widgets::PanelCell* cell);
+    void exportRequested(normscope::widgets::PanelCell* cell);
+    void csvRequested(normscope::widgets::PanelCell* cell);
+    void copyRequested(normscope::widgets::PanelCell* cell);
 
   private:
     void arrange();
-    void reportProbes();
     void shareCrosshair(PanelCell* from, std::optional<double> x);
 
-    Lab& lab_;
     std::vector<PanelCell*> cells_;
     bool wide_ = false;
     int focused_ = -1;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

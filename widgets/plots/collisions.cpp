@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/collisions.h"
 
-#include "widgets/plots/clip.h"
+#include "widgets/plots/geometry/clip.h"
 #include "widgets/plots/plot_labels.h"
 
 #include <QFontMetricsF>

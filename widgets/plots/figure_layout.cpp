@@ -6,8 +6,8 @@
 #include "widgets/plots/curve_shapes.h"
 #include "widgets/plots/figure_rows.h"
 #include "widgets/plots/flags.h"
+#include "widgets/plots/geometry/plot_grid.h"
 #include "widgets/plots/heat_map.h"
-#include "widgets/plots/plot_grid.h"
 #include "widgets/plots/plot_labels.h"
 #include "widgets/plots/tick_labels.h"
 

@@ -3,9 +3,9 @@
 
 #include "widgets/figures/axis_range.h"
 #include "widgets/figures/figure.h"
+#include "widgets/plots/geometry/ticks.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/theme.h"
-#include "widgets/plots/ticks.h"
 
 #include <QLineF>
 #include <QPolygonF>

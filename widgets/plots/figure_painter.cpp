@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/figure_painter.h"
 
-#include "widgets/plots/clip.h"
 #include "widgets/plots/colour_map.h"
-#include "widgets/plots/column_raster.h"
+#include "widgets/plots/geometry/clip.h"
+#include "widgets/plots/geometry/column_raster.h"
 #include "widgets/plots/plot_labels.h"
 
 #include <QFontMetricsF>

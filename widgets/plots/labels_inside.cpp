@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/plots/labels_inside.h"
 
-#include "widgets/plots/clip.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/curve_shapes.h"
+#include "widgets/plots/geometry/clip.h"
 #include "widgets/plots/occupancy.h"
 
 #include <QFontMetricsF>

@@ -3,7 +3,7 @@
 
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/curve_shapes.h"
-#include "widgets/plots/label_spread.h"
+#include "widgets/plots/geometry/label_spread.h"
 #include "widgets/plots/labels_inside.h"
 
 #include <QFontMetricsF>

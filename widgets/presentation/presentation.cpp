@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/presentation/presentation.h"
 
-#include "app/lab/lab.h"
 #include "widgets/panels/panel_grid.h"
 #include "widgets/runs/step_scrubber.h"
 #include "widgets/story/story_strip.h"
@@ -11,7 +10,7 @@
 #include <QShortcut>
 #include <algorithm>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -19,15 +18,14 @@ constexpr const char* kStoryPanel = "gradients";
 
 }  // namespace
 
-Presentation::Presentation(QMainWindow& window, Lab& lab, PanelGrid& grid, StoryStrip& story,
+Presentation::Presentation(QMainWindow& window, PanelGrid& grid, StoryStrip& story,
                            std::vector<QWidget*> hidden)
     : QObject(&window),
       window_(window),
-      lab_(lab),
       grid_(grid),
       story_(story),
       head_(new PresentationHead(&window)),
-      foot_(new PresentationFoot(lab, &window)) {
+      foot_(new PresentationFoot(&window)) {
     for (QWidget* widget : hidden) hidden_.push_back({widget, true});
     head_->hide();
     foot_->hide();
@@ -40,9 +38,9 @@ Presentation::Presentation(QMainWindow& window, Lab& lab, PanelGrid& grid, Story
 }
 
 void Presentation::step(int direction) {
-    const widgets::StepScrubber* scrubber = foot_->scrubber();
+    const StepScrubber* scrubber = foot_->scrubber();
     const qint64 to = scrubber->measuredNeighbour(scrubber->step(), direction);
-    if (to != scrubber->step()) lab_.setStep(to);
+    if (to != scrubber->step()) Q_EMIT stepRequested(to);
 }
 
 void Presentation::setOn(bool on) {
@@ -83,12 +81,12 @@ void Presentation::showStoryPanel() {
         if (cells[i]->panel() == kStoryPanel) return grid_.focusCell(static_cast<int>(i));
 }
 
-void Presentation::showStep(qint64 recorded, qint64 planned, qint64 step) {
-    foot_->scrubber()->setRange(recorded, planned);
-    foot_->scrubber()->setStep(step);
-    foot_->train()->setPlaying(lab_.playing());
-    head_->setStep(step, planned);
-    head_->setHeadline(presentationHeadline(lab_));
+void Presentation::show(const Shown& shown) {
+    foot_->scrubber()->setRange(shown.recorded, shown.planned);
+    foot_->scrubber()->setStep(shown.step);
+    foot_->train()->setPlaying(shown.playing);
+    head_->setStep(shown.step, shown.planned);
+    head_->setHeadline(shown.headline);
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -11,9 +11,8 @@
 class QMainWindow;
 class QShortcut;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
-class Lab;
 class PanelGrid;
 class StoryStrip;
 
@@ -29,8 +28,7 @@ class Presentation : public QObject {
     static constexpr int kMargin = 36;
 
     /// `hidden`: what is not shown in presentation mode.
-    Presentation(QMainWindow& window, Lab& lab, PanelGrid& grid, StoryStrip& story,
-                 std::vector<QWidget*> hidden);
+    Presentation(QMainWindow& window, PanelGrid& grid, StoryStrip& story, std::vector<QWidget*> hidden);
 
     PresentationHead* head() const { return head_; }
     PresentationFoot* foot() const { return foot_; }
@@ -39,14 +37,21 @@ class Presentation : public QObject {
     /// Shows the panel that the story is about; no change without a story, or where another panel was
     /// maximised.
     void showStoryPanel();
-    /// Headline and step; `planned` as StepScrubber::setRange().
-    void showStep(qint64 recorded, qint64 planned, qint64 step);
+    struct Shown {
+        qint64 recorded = -1, planned = 0;  ///< as StepScrubber::setRange() has them
+        qint64 step = 0;
+        bool playing = false;
+        QString headline = {};
+    };
+    void show(const Shown& shown);
+
+  Q_SIGNALS:
+    void stepRequested(qint64 step);
 
   private:
     void step(int direction);
 
     QMainWindow& window_;
-    Lab& lab_;
     PanelGrid& grid_;
     StoryStrip& story_;
     struct Hidden {
@@ -62,4 +67,4 @@ class Presentation : public QObject {
     QPointer<QWidget> focus_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

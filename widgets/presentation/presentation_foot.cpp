@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/presentation/presentation_foot.h"
 
-#include "app/lab/lab.h"
 #include "widgets/figures/knobs/recipe_keys.h"
 #include "widgets/knobs/knob_slider.h"
 #include "widgets/plots/glyph.h"
@@ -13,7 +12,7 @@
 #include <QLabel>
 #include <QPainter>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -27,8 +26,8 @@ QFont largeType(const QWidget* of, bool bold) {
     return type;
 }
 
-const widgets::KnobSpec* specOf(const char* key) {
-    for (const widgets::KnobSpec& spec : widgets::knobTable())
+const KnobSpec* specOf(const char* key) {
+    for (const KnobSpec& spec : knobTable())
         if (QLatin1String(spec.key) == QLatin1String(key)) return &spec;
     return nullptr;
 }
@@ -51,7 +50,7 @@ void TrainButton::setPlaying(bool playing) {
 }
 
 bool TrainButton::event(QEvent* event) {
-    return widgets::keepsSpace(this, event) || QPushButton::event(event);
+    return keepsSpace(this, event) || QPushButton::event(event);
 }
 
 void TrainButton::paintEvent(QPaintEvent*) {
@@ -63,7 +62,7 @@ void TrainButton::paintEvent(QPaintEvent*) {
                               : palette().color(QPalette::Highlight));
     painter.drawRoundedRect(rect(), 6, 6);
     const QRectF glyph(28, (height() - 22) / 2.0, 22, 22);
-    widgets::paintGlyph(painter, glyph, playing_ ? widgets::Glyph::Pause : widgets::Glyph::Play, text);
+    paintGlyph(painter, glyph, playing_ ? Glyph::Pause : Glyph::Play, text);
     painter.setPen(text);
     painter.setFont(font());
     painter.drawText(QRectF(64, 0, width() - 70.0, height()), Qt::AlignVCenter | Qt::AlignLeft, this->text());
@@ -73,13 +72,13 @@ void TrainButton::paintEvent(QPaintEvent*) {
     painter.drawRoundedRect(QRectF(rect()).adjusted(3, 3, -3, -3), 4, 4);
 }
 
-PresentationFoot::PresentationFoot(Lab& lab, QWidget* parent)
-    : QWidget(parent), train_(new TrainButton(this)), scrubber_(new widgets::StepScrubber(this)) {
+PresentationFoot::PresentationFoot(QWidget* parent)
+    : QWidget(parent), train_(new TrainButton(this)), scrubber_(new StepScrubber(this)) {
     setObjectName(QStringLiteral("presentationFoot"));
-    connect(train_, &QPushButton::clicked, &lab, &Lab::togglePlay);
+    connect(train_, &QPushButton::clicked, this, &PresentationFoot::playToggled);
     scrubber_->setObjectName(QStringLiteral("presentationScrubber"));
     scrubber_->setTextSize(Presentation::kText);
-    connect(scrubber_, &widgets::StepScrubber::scrubbed, &lab, &Lab::setStep);
+    connect(scrubber_, &StepScrubber::scrubbed, this, &PresentationFoot::scrubbed);
 
     auto* time = new QHBoxLayout;
     time->setSpacing(28);
@@ -88,11 +87,11 @@ PresentationFoot::PresentationFoot(Lab& lab, QWidget* parent)
     auto* strip = new QHBoxLayout;
     strip->setSpacing(14);
     for (const char* key : kKeys) {
-        const widgets::KnobSpec* spec = specOf(key);
+        const KnobSpec* spec = specOf(key);
         if (!knobs_.empty()) strip->addSpacing(26);
         auto* label = new QLabel(QString::fromUtf8(spec->label), this);
         label->setFont(largeType(label, true));
-        auto* slider = new widgets::KnobSlider(this);
+        auto* slider = new KnobSlider(this);
         slider->setObjectName(QLatin1String(key));
         slider->setAccessibleName(QString::fromUtf8(spec->name));
         slider->setTextSize(Presentation::kText);
@@ -110,17 +109,15 @@ PresentationFoot::PresentationFoot(Lab& lab, QWidget* parent)
         strip->addWidget(value, 0, Qt::AlignTop);
         knobs_.push_back({spec, QLatin1String(key), slider, value});
         const QString id = QLatin1String(key);
-        const auto show = [value, slider] {
-            value->setText(widgets::valueText(slider->scale(), slider->value()));
-        };
-        connect(slider, &widgets::KnobSlider::dragStarted, &lab, &Lab::beginDrag);
-        connect(slider, &widgets::KnobSlider::valueChanging, &lab, [&lab, id, show](double now) {
+        const auto show = [value, slider] { value->setText(valueText(slider->scale(), slider->value())); };
+        connect(slider, &KnobSlider::dragStarted, this, &PresentationFoot::dragStarted);
+        connect(slider, &KnobSlider::valueChanging, this, [this, id, show](double now) {
             show();
-            lab.dragKey(id, now);
+            Q_EMIT keyChanging(id, now);
         });
-        connect(slider, &widgets::KnobSlider::valueCommitted, &lab, [&lab, id, show](double, double now) {
+        connect(slider, &KnobSlider::valueCommitted, this, [this, id, show](double, double now) {
             show();
-            lab.commitKey(id, now);
+            Q_EMIT keyCommitted(id, now);
         });
     }
     auto* column = new QVBoxLayout(this);
@@ -130,7 +127,7 @@ PresentationFoot::PresentationFoot(Lab& lab, QWidget* parent)
     column->addLayout(strip);
 }
 
-widgets::KnobSlider* PresentationFoot::slider(const QString& key) const {
+KnobSlider* PresentationFoot::slider(const QString& key) const {
     for (const Knob& knob : knobs_)
         if (knob.key == key) return knob.slider;
     return nullptr;
@@ -138,10 +135,10 @@ widgets::KnobSlider* PresentationFoot::slider(const QString& key) const {
 
 void PresentationFoot::setRecipe(const Recipe& shown) {
     for (const Knob& knob : knobs_) {
-        knob.slider->setScale(widgets::knobScale(*knob.spec, shown));
+        knob.slider->setScale(knobScale(*knob.spec, shown));
         if (knob.slider->isDragging()) continue;
-        knob.slider->setValue(widgets::recipeKey(shown, knob.key).toDouble());
-        knob.value->setText(widgets::valueText(knob.slider->scale(), knob.slider->value()));
+        knob.slider->setValue(recipeKey(shown, knob.key).toDouble());
+        knob.value->setText(valueText(knob.slider->scale(), knob.slider->value()));
     }
 }
 
@@ -161,4 +158,4 @@ bool PresentationFoot::eventFilter(QObject* watched, QEvent* event) {
     return QWidget::eventFilter(watched, event);
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

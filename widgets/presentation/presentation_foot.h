@@ -14,11 +14,6 @@ class QLabel;
 namespace normscope::widgets {
 class KnobSlider;
 class StepScrubber;
-}  // namespace normscope::widgets
-
-namespace normscope::app {
-
-class Lab;
 
 /// Train or pause, in the colour of solid controls.
 class TrainButton : public QPushButton {
@@ -40,30 +35,38 @@ class TrainButton : public QPushButton {
 class PresentationFoot : public QWidget {
     Q_OBJECT
   public:
-    PresentationFoot(Lab& lab, QWidget* parent = nullptr);
+    explicit PresentationFoot(QWidget* parent = nullptr);
 
     TrainButton* train() const { return train_; }
-    widgets::StepScrubber* scrubber() const { return scrubber_; }
+    StepScrubber* scrubber() const { return scrubber_; }
     /// nullptr where the strip has no such knob.
-    widgets::KnobSlider* slider(const QString& key) const;
+    KnobSlider* slider(const QString& key) const;
     /// The values of the selected run; a slider that is dragged keeps its own.
     void setRecipe(const Recipe& shown);
     /// The value of a knob that a story asks for; nullopt: none.
     void setTarget(const QString& key, std::optional<double> value);
+
+  Q_SIGNALS:
+    void playToggled();
+    void scrubbed(qint64 step);
+    // A drag is any number of changes and one commit.
+    void dragStarted();
+    void keyChanging(const QString& key, double value);
+    void keyCommitted(const QString& key, double value);
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
     struct Knob {
-        const widgets::KnobSpec* spec;
+        const KnobSpec* spec;
         QString key;
-        widgets::KnobSlider* slider;
+        KnobSlider* slider;
         QLabel* value;
     };
     TrainButton* train_;
-    widgets::StepScrubber* scrubber_;
+    StepScrubber* scrubber_;
     std::vector<Knob> knobs_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -6,13 +6,7 @@
 
 class QLabel;
 
-namespace normscope::app {
-
-class Lab;
-
-/// One sentence on what was measured at the step shown: a failure at or before it, else the gradient after
-/// layer 1 over that after the last one, of the run where it is farthest from 1. Empty where no run has it.
-QString presentationHeadline(const Lab& lab);
+namespace normscope::widgets {
 
 /// The top of the presentation: the headline and the step shown, in large type.
 class PresentationHead : public QWidget {
@@ -31,4 +25,4 @@ class PresentationHead : public QWidget {
     QLabel* number_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

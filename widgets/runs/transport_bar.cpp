@@ -190,6 +190,14 @@ void TransportBar::addActions(QBoxLayout* line) {
     line->addLayout(column);
 }
 
+QWidget* TransportBar::mainButton() const {
+    return play_;
+}
+
+QWidget* TransportBar::rates() const {
+    return note_;
+}
+
 void TransportBar::setLeftWidth(int width) {
     left_->setFixedWidth(width);
 }

@@ -53,6 +53,10 @@ class TransportBar : public QWidget {
 
     StepScrubber* scrubber() const { return scrubber_; }
     DeviceButton* device() const { return device_; }
+    /// Train, pause or resume.
+    QWidget* mainButton() const;
+    /// The line of rates and costs.
+    QWidget* rates() const;
 
   Q_SIGNALS:
     void play();

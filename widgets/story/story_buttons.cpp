@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -27,8 +27,7 @@ constexpr int kText = 12, kSmall = 11, kCaption = 96;  // texts; the caption's w
 /// A glyph and a title, the whole of it.
 class StoryButton : public QAbstractButton {
   public:
-    StoryButton(widgets::Glyph glyph, const QString& title, QWidget* parent)
-        : QAbstractButton(parent), glyph_(glyph) {
+    StoryButton(Glyph glyph, const QString& title, QWidget* parent) : QAbstractButton(parent), glyph_(glyph) {
         setAttribute(Qt::WA_Hover);
         setFocusPolicy(Qt::TabFocus);
         setText(title);
@@ -43,21 +42,20 @@ class StoryButton : public QAbstractButton {
 
   protected:
     bool event(QEvent* event) override {
-        if (widgets::keepsSpace(this, event)) {
+        if (keepsSpace(this, event)) {
             event->accept();
             return true;
         }
         return QAbstractButton::event(event);
     }
     void paintEvent(QPaintEvent*) override {
-        const widgets::Theme theme = widgets::themeOf(palette());
+        const Theme theme = themeOf(palette());
         QPainter painter(this);
         painter.setRenderHint(QPainter::Antialiasing);
         painter.setPen(QPen(hasFocus() || underMouse() ? theme.text : theme.grid, hasFocus() ? 2 : 1));
         painter.setBrush(isDown() ? theme.grid : theme.background);
         painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), 6, 6);
-        widgets::paintGlyph(painter, QRectF(kPad, (height() - kGlyph) / 2.0, kGlyph, kGlyph), glyph_,
-                            theme.text);
+        paintGlyph(painter, QRectF(kPad, (height() - kGlyph) / 2.0, kGlyph, kGlyph), glyph_, theme.text);
         const QRect line(kPad + kGlyph + kGlyphGap, 0, width() - 2 * kPad - kGlyph - kGlyphGap, height());
         painter.setPen(theme.text);
         painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft, text());
@@ -66,13 +64,13 @@ class StoryButton : public QAbstractButton {
     }
 
   private:
-    widgets::Glyph glyph_;
+    Glyph glyph_;
     QString count_;
 };
 
 StoryButtons::StoryButtons(QWidget* parent)
     : QWidget(parent),
-      all_(new StoryButton(widgets::Glyph::Caret, tr("All stories"), this)),
+      all_(new StoryButton(Glyph::Caret, tr("All stories"), this)),
       caption_(new QLabel(this)),
       menu_(new QMenu(this)) {
     setObjectName(QStringLiteral("storyButtons"));
@@ -96,7 +94,7 @@ void StoryButtons::setStories(const QStringList& names, const QStringList& title
     for (qsizetype i = 0; i < names.size(); ++i) {
         menu_->addAction(titles[i])->setData(names[i]);
         if (i >= kButtons) continue;
-        auto* button = new StoryButton(widgets::Glyph::Play, titles[i], this);
+        auto* button = new StoryButton(Glyph::Play, titles[i], this);
         button->setObjectName(QStringLiteral("story%1").arg(i + 1));
         button->setAccessibleName(tr("Story: %1").arg(titles[i]));
         connect(button, &QAbstractButton::clicked, this,
@@ -160,4 +158,4 @@ void StoryButtons::place(int columns, bool caption) {
     setFixedWidth(caption ? left + kGap + kCaption : left - kGap);
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -8,7 +8,7 @@
 class QLabel;
 class QMenu;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 class StoryButton;
 
@@ -40,4 +40,4 @@ class StoryButtons : public QWidget {
     QMenu* menu_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -11,7 +11,7 @@
 #include <QToolButton>
 #include <algorithm>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -55,7 +55,7 @@ class StoryDots : public QWidget {
 
   protected:
     void paintEvent(QPaintEvent*) override {
-        const widgets::Theme theme = widgets::themeOf(palette());
+        const Theme theme = themeOf(palette());
         QPainter painter(this);
         painter.setRenderHint(QPainter::Antialiasing);
         painter.setFont(font());
@@ -68,8 +68,7 @@ class StoryDots : public QWidget {
             painter.drawEllipse(disc);
             const double inset = 0.22 * side_;
             if (i != at_ && held_[static_cast<std::size_t>(i)]) {
-                widgets::paintGlyph(painter, disc.adjusted(inset, inset, -inset, -inset),
-                                    widgets::Glyph::Check, theme.text);
+                paintGlyph(painter, disc.adjusted(inset, inset, -inset, -inset), Glyph::Check, theme.text);
                 continue;
             }
             painter.setPen(i == at_ ? palette().color(QPalette::HighlightedText) : theme.muted);
@@ -244,4 +243,4 @@ void StoryStrip::end() {
     Q_EMIT ended();
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

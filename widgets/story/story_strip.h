@@ -10,7 +10,7 @@
 class QLabel;
 class QToolButton;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 class StoryDots;
 
@@ -65,4 +65,4 @@ class StoryStrip : public QFrame {
     QToolButton* forward_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/sweep/sweep_band.h"
 
-#include "app/lab/studies/sweep_runner.h"
 #include "core/sweep/sweep_map.h"
 #include "widgets/figures/number_text.h"
 #include "widgets/figures/outcome_word.h"
 #include "widgets/figures/sweep/sweep_figure.h"
-#include "widgets/findings/findings_band.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/runs/bar_button.h"
 
@@ -17,7 +15,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -41,27 +39,24 @@ QString nameOf(const SweepSpec& spec, const std::vector<std::string>& values) {
     for (std::size_t key = 0; key < spec.grid.size(); ++key) {
         const SweepAxis& axis = spec.grid[key];
         const auto at = std::find(axis.values.begin(), axis.values.end(), values[key]) - axis.values.begin();
-        const QString value = widgets::sweepValueName(axis, static_cast<std::size_t>(at));
-        words << (axis.key == "stack.scheme" ? value : widgets::sweepKeyName(axis.key) + u' ' + value);
+        const QString value = sweepValueName(axis, static_cast<std::size_t>(at));
+        words << (axis.key == "stack.scheme" ? value : sweepKeyName(axis.key) + u' ' + value);
     }
     return words.join(QStringLiteral(", "));
 }
 
 }  // namespace
 
-SweepBand::SweepBand(SweepRunner& sweeps, QWidget* parent)
+SweepBand::SweepBand(QWidget* parent)
     : QWidget(parent),
-      sweeps_(sweeps),
       count_(new QLabel(this)),
       outcomes_(new QLabel(this)),
       best_(new QLabel(this)),
       progress_(new QProgressBar(this)),
-      open_(
-          new widgets::BarButton(tr("Open the best of each row"), widgets::BarButton::Look::Outlined, this)),
-      action_(new widgets::BarButton({}, widgets::BarButton::Look::Outlined, this)) {
+      open_(new BarButton(tr("Open the best of each row"), BarButton::Look::Outlined, this)),
+      action_(new BarButton({}, BarButton::Look::Outlined, this)) {
     setObjectName(QStringLiteral("sweepBand"));
     setAccessibleName(tr("Sweep"));
-    setFixedHeight(FindingsBand::kHeight);
     open_->setObjectName(QStringLiteral("sweepOpenBest"));
     action_->setObjectName(QStringLiteral("sweepAction"));
     progress_->setTextVisible(false);
@@ -85,29 +80,27 @@ SweepBand::SweepBand(SweepRunner& sweeps, QWidget* parent)
     row->addWidget(best_, 1);
     auto* right = new QVBoxLayout;
     right->setSpacing(4);
-    for (widgets::BarButton* button : {open_, action_}) {
+    for (BarButton* button : {open_, action_}) {
         button->setFixedWidth(std::max(open_->fullWidth(), action_->widthFor(tr("Resume the sweep"))));
         right->addWidget(button);
     }
     row->addLayout(right);
     connect(open_, &QPushButton::clicked, this, &SweepBand::openBest);
     connect(action_, &QPushButton::clicked, this, &SweepBand::stopOrResume);
-    refresh();
 }
 
-void SweepBand::refresh() {
-    const auto& sweep = sweeps_.sweep();
-    if (!sweep) return;
-    const SweepResults& results = sweep->results;
+void SweepBand::setSweep(const ShownSweep& sweep, SweepActivity activity) {
+    const bool running = activity != SweepActivity::Idle, stopping = activity == SweepActivity::Stopping;
+    const SweepResults& results = sweep.results;
     const SweepCell all = sweep_cells(results, {}).front();
     const std::size_t total = results.runs.size(), ended = results.rows.size(), left = total - ended;
     const QString state =
-        !sweeps_.running()   ? (left > 0 ? tr("%1 not trained yet").arg(left) : tr("every run has ended"))
-        : sweeps_.stopping() ? tr("stopping")
-        : sweep->count.remaining_seconds >= 0 ? tr("%1 in training, %2 left")
-                                                    .arg(sweep->training.size())
-                                                    .arg(durationText(sweep->count.remaining_seconds))
-                                              : tr("%1 in training").arg(sweep->training.size());
+        !running   ? (left > 0 ? tr("%1 not trained yet").arg(left) : tr("every run has ended"))
+        : stopping ? tr("stopping")
+        : sweep.count.remaining_seconds >= 0 ? tr("%1 in training, %2 left")
+                                                   .arg(sweep.training.size())
+                                                   .arg(durationText(sweep.count.remaining_seconds))
+                                             : tr("%1 in training").arg(sweep.training.size());
     count_->setText(QStringLiteral("<span style='font-size: 20px; font-weight: 600'>%1</span> "
                                    "<span style='font-size: 12px'>%2</span><br>"
                                    "<span style='font-size: 11px'>%3</span>")
@@ -117,8 +110,8 @@ void SweepBand::refresh() {
     progress_->setMaximum(static_cast<int>(total));
     progress_->setValue(static_cast<int>(ended));
     QString cells;
-    for (const auto& [outcome, count] : all.outcomes) cells += number(count, widgets::outcomeWord(outcome));
-    if (left > sweep->training.size()) cells += number(left - sweep->training.size(), tr("queued"));
+    for (const auto& [outcome, count] : all.outcomes) cells += number(count, outcomeWord(outcome));
+    if (left > sweep.training.size()) cells += number(left - sweep.training.size(), tr("queued"));
     outcomes_->setText(QStringLiteral("<table cellspacing='0'><tr>%1</tr></table>").arg(cells));
 
     // Of the cells over all keys, the one with the lowest median, and the seeds' outcomes there.
@@ -131,7 +124,7 @@ void SweepBand::refresh() {
             (!lowest || *cell.median_loss < *lowest->median_loss))
             lowest = &cell;
     if (!lowest) {
-        best_->setText(sweeps_.running() ? QString() : tr("No run has a final loss yet"));
+        best_->setText(running ? QString() : tr("No run has a final loss yet"));
     } else {
         const QString name = nameOf(results.spec, results.runs[lowest->runs.front()].values);
         best_->setText(
@@ -141,14 +134,13 @@ void SweepBand::refresh() {
                     left > 0 ? tr("Lowest so far") : tr("Lowest final loss"),
                     tr("%1: %2 nat").arg(name, QString::number(*lowest->median_loss, 'f', 2)).toHtmlEscaped(),
                     (results.spec.seeds.size() > 1
-                         ? tr("median of %1, %2").arg(lowest->ended()).arg(widgets::sweepOutcomes(*lowest))
-                         : widgets::sweepOutcomes(*lowest))
+                         ? tr("median of %1, %2").arg(lowest->ended()).arg(sweepOutcomes(*lowest))
+                         : sweepOutcomes(*lowest))
                         .toHtmlEscaped()));
     }
     open_->setEnabled(lowest != nullptr);
-    action_->setLabel(sweeps_.running() ? tr("Stop the sweep") : tr("Resume the sweep"));
-    action_->setEnabled(sweeps_.running() ? !sweeps_.stopping()
-                                          : left > 0 || all.outcomes.count(RunState::Failed));
+    action_->setLabel(running ? tr("Stop the sweep") : tr("Resume the sweep"));
+    action_->setEnabled(running ? !stopping : left > 0 || all.outcomes.count(RunState::Failed));
     setAccessibleDescription(texts().join(QStringLiteral(". ")));
 }
 
@@ -159,4 +151,4 @@ QStringList SweepBand::texts() const {
     return all;
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "widgets/figures/sweep/shown_sweep.h"
+
 #include <QWidget>
 
 class QLabel;
 class QProgressBar;
 
 namespace normscope::widgets {
+
 class BarButton;
-}
-
-namespace normscope::app {
-
-class SweepRunner;
 
 /// The findings of a sweep: how many runs have ended, with which outcomes, and the lowest final loss. In
-/// place of the findings of runs, and as high.
+/// place of the findings of runs.
 class SweepBand : public QWidget {
     Q_OBJECT
   public:
-    explicit SweepBand(SweepRunner& sweeps, QWidget* parent = nullptr);
+    explicit SweepBand(QWidget* parent = nullptr);
 
-    void refresh();
+    void setSweep(const ShownSweep& sweep, SweepActivity activity);
     /// What is shown, a line each.
     QStringList texts() const;
 
@@ -30,10 +28,9 @@ class SweepBand : public QWidget {
     void stopOrResume();
 
   private:
-    SweepRunner& sweeps_;
     QLabel *count_, *outcomes_, *best_;
     QProgressBar* progress_;
-    widgets::BarButton *open_, *action_;
+    BarButton *open_, *action_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/sweep/sweep_detail.h"
 
-#include "app/lab/lab.h"
+#include "core/session/run_data.h"
 #include "widgets/figures/number_text.h"
 #include "widgets/figures/panels/panel_registry.h"
 #include "widgets/plots/plot_view.h"
@@ -12,18 +12,18 @@
 #include <QVBoxLayout>
 #include <map>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
 /// Run i of the figure has the colour that runs[i] has in the comparison.
 template <class Runs>
-void recolour(widgets::Figure& figure, const Runs& runs) {
-    const auto move = [&](widgets::Role& role) {
+void recolour(Figure& figure, const Runs& runs) {
+    const auto move = [&](Role& role) {
         if (role.run >= 0 && static_cast<std::size_t>(role.run) < runs.size())
             role.run = runs[static_cast<std::size_t>(role.run)].place;
     };
-    for (widgets::Plot& plot : figure.plots) {
+    for (Plot& plot : figure.plots) {
         for (auto& mark : plot.curves) move(mark.role);
         for (auto& mark : plot.bands) move(mark.role);
         for (auto& mark : plot.stems) move(mark.role);
@@ -45,17 +45,15 @@ QString lossList(const std::vector<double>& values) {
 
 }  // namespace
 
-SweepDetail::SweepDetail(Lab& lab, QWidget* parent)
+SweepDetail::SweepDetail(QWidget* parent)
     : QWidget(parent),
-      lab_(lab),
       title_(new QLabel(this)),
       text_(new QLabel(this)),
       loss_title_(new QLabel(this)),
       gradients_title_(new QLabel(this)),
-      loss_(new widgets::PlotView(this)),
-      gradients_(new widgets::PlotView(this)),
-      panels_(new widgets::BarButton(tr("Show the runs in all panels"), widgets::BarButton::Look::Outlined,
-                                     this)) {
+      loss_(new PlotView(this)),
+      gradients_(new PlotView(this)),
+      panels_(new BarButton(tr("Show the runs in all panels"), BarButton::Look::Outlined, this)) {
     setObjectName(QStringLiteral("sweepDetail"));
     setFixedWidth(kWidth);
     for (QLabel* label : {title_, loss_title_, gradients_title_}) {
@@ -81,14 +79,14 @@ SweepDetail::SweepDetail(Lab& lab, QWidget* parent)
     column->addWidget(gradients_, 1);
     column->addSpacing(4);
     column->addWidget(panels_, 0, Qt::AlignRight);
-    for (widgets::PlotView* plot : {loss_, gradients_}) {
+    for (PlotView* plot : {loss_, gradients_}) {
         plot->setTitleShown(false);
         plot->setMinimumHeight(140);
     }
     connect(panels_, &QPushButton::clicked, this, &SweepDetail::panelsRequested);
 }
 
-void SweepDetail::setTheme(const widgets::Theme& theme) {
+void SweepDetail::setTheme(const Theme& theme) {
     loss_->setTheme(theme);
     gradients_->setTheme(theme);
 }
@@ -97,23 +95,24 @@ QString SweepDetail::text() const {
     return title_->text() + u'\n' + text_->text();
 }
 
-void SweepDetail::show(const widgets::SweepSlice* slice, const std::optional<widgets::SweepCells>& cells) {
-    if (!slice || !cells) {
+void SweepDetail::show(const ShownSweep* sweep, const SweepSlice& slice,
+                       const std::optional<SweepCells>& cells) {
+    if (!sweep || !cells) {
         title_->setText(tr("No cell is marked"));
         text_->setText(
             tr("A click on a cell adds its runs to the comparison, a drag those of a rectangle. "
                "Keys: arrows, Enter; with Shift, a rectangle."));
         return drawRuns({}, false);
     }
-    const auto& grid = slice->part.spec.grid;
+    const auto& grid = slice.part.spec.grid;
     const auto range = [](const SweepAxis& axis, std::size_t first, std::size_t last) {
-        const QString from = widgets::sweepValueName(axis, first);
-        return first == last ? from : tr("%1 to %2").arg(from, widgets::sweepValueName(axis, last));
+        const QString from = sweepValueName(axis, first);
+        return first == last ? from : tr("%1 to %2").arg(from, sweepValueName(axis, last));
     };
     QStringList title;
     if (grid.size() > 1) title << range(grid.front(), cells->first_row, cells->last_row);
     if (!grid.empty())
-        title << tr("%1 %2").arg(widgets::sweepKeyName(grid.back().key),
+        title << tr("%1 %2").arg(sweepKeyName(grid.back().key),
                                  range(grid.back(), cells->first_column, cells->last_column));
     title_->setText(title.join(QStringLiteral(" · ")));
 
@@ -121,12 +120,11 @@ void SweepDetail::show(const widgets::SweepSlice* slice, const std::optional<wid
     std::vector<double> losses;
     QStringList seeds, recordings;
     std::map<std::size_t, const SweepRow*> rows;
-    for (const SweepRow& row : slice->part.rows) rows[slice->runs[row.run]] = &row;
-    const std::vector<std::size_t> runs = widgets::runsIn(*slice, *cells);
-    const ShownSweep* sweep = lab_.sweeps().sweep() ? &*lab_.sweeps().sweep() : nullptr;
+    for (const SweepRow& row : slice.part.rows) rows[slice.runs[row.run]] = &row;
+    const std::vector<std::size_t> runs = runsIn(slice, *cells);
     for (const std::size_t run : runs) {
         const auto row = rows.find(run);
-        if (row == rows.end() || !sweep) continue;
+        if (row == rows.end()) continue;
         ++together.outcomes[row->second->state];
         if (row->second->final_loss) {
             losses.push_back(*row->second->final_loss);
@@ -136,8 +134,7 @@ void SweepDetail::show(const widgets::SweepSlice* slice, const std::optional<wid
     }
     constexpr std::size_t kMostNamed = 6;
     QStringList lines;
-    lines << (together.ended() == 0 ? tr("None of its runs has ended yet")
-                                    : widgets::sweepOutcomes(together));
+    lines << (together.ended() == 0 ? tr("None of its runs has ended yet") : sweepOutcomes(together));
     const bool one_cell = cells->first_row == cells->last_row && cells->first_column == cells->last_column;
     if (one_cell && !losses.empty() && losses.size() <= kMostNamed)
         lines << (losses.size() == 1 ? tr("final loss %1 nat, seed %2").arg(lossList(losses), seeds.front())
@@ -148,30 +145,29 @@ void SweepDetail::show(const widgets::SweepSlice* slice, const std::optional<wid
 }
 
 void SweepDetail::drawRuns(const QStringList& recordings, bool by_seed) {
-    widgets::PanelInput input;
+    PanelInput input;
     std::vector<Drawn> runs;
-    for (std::size_t i = 0; i < lab_.runs().size(); ++i) {
-        const LabRun& run = lab_.runs()[i];
-        if (run.recording.empty() || !recordings.contains(QString::fromStdString(run.recording))) continue;
+    for (const RecordedRun& run : runs_) {
+        if (!recordings.contains(run.recording)) continue;
         input.runs.push_back(run.data.get());
-        runs.push_back({run.data, run.data->steps.rows(), static_cast<int>(i)});
+        runs.push_back({run.data, run.data->steps.rows(), run.place});
     }
     panels_->setEnabled(!runs.empty());
     if (drawn_ == runs) return;
     drawn_ = runs;
-    const auto draw = [&](const char* panel, widgets::PlotView* plot, QLabel* title) {
-        auto figure = std::make_shared<widgets::Figure>();
+    const auto draw = [&](const char* panel, PlotView* plot, QLabel* title) {
+        auto figure = std::make_shared<Figure>();
         figure->empty_text = tr("The runs of marked cells are drawn here");
-        if (!input.runs.empty()) *figure = widgets::buildPanel(panel, input);
-        for (widgets::Plot& part : figure->plots) {
+        if (!input.runs.empty()) *figure = buildPanel(panel, input);
+        for (Plot& part : figure->plots) {
             part.chips.clear();  // no space for them
             for (std::size_t i = 0; by_seed && i < runs.size(); ++i) {
                 const QString name = QString::fromStdString(runs[i].data->name);
-                for (widgets::Curve& curve : part.curves)
+                for (Curve& curve : part.curves)
                     curve.name.replace(name, tr("seed %1").arg(runs[i].data->seed));
             }
         }
-        std::erase_if(figure->plots, [](const widgets::Plot& part) { return part.is_ratio; });
+        std::erase_if(figure->plots, [](const Plot& part) { return part.is_ratio; });
         recolour(*figure, runs);
         title->setText(figure->title);
         plot->setFigure(std::move(figure));
@@ -180,4 +176,4 @@ void SweepDetail::drawRuns(const QStringList& recordings, bool by_seed) {
     draw("gradients", gradients_, gradients_title_);
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

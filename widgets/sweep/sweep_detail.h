@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "widgets/figures/sweep/shown_sweep.h"
 #include "widgets/figures/sweep/sweep_figure.h"
 
 #include <QWidget>
@@ -15,14 +16,17 @@ struct RunData;
 }
 
 namespace normscope::widgets {
+
 class BarButton;
 class PlotView;
 struct Theme;
-}  // namespace normscope::widgets
 
-namespace normscope::app {
-
-class Lab;
+/// A run of the comparison that is recorded.
+struct RecordedRun {
+    QString recording;                    ///< its file
+    std::shared_ptr<const RunData> data;  ///< grows while it trains
+    int place = 0;                        ///< in the comparison: its colour
+};
 
 /// The marked cells of a map: what became of their runs, in words, and the loss and gradients of those that
 /// are in the comparison, in the colours that they have there.
@@ -31,14 +35,16 @@ class SweepDetail : public QWidget {
   public:
     static constexpr int kWidth = 340;
 
-    explicit SweepDetail(Lab& lab, QWidget* parent = nullptr);
+    explicit SweepDetail(QWidget* parent = nullptr);
 
-    /// Null: nothing is marked, or no sweep is on screen.
-    void show(const widgets::SweepSlice* slice, const std::optional<widgets::SweepCells>& cells);
-    void setTheme(const widgets::Theme& theme);
+    /// `sweep` null: none is on screen; `cells` nullopt: nothing is marked.
+    void show(const ShownSweep* sweep, const SweepSlice& slice, const std::optional<SweepCells>& cells);
+    /// The runs of the comparison; drawn by the next show().
+    void setRuns(std::vector<RecordedRun> runs) { runs_ = std::move(runs); }
+    void setTheme(const Theme& theme);
     QString text() const;
-    widgets::PlotView* loss() const { return loss_; }
-    widgets::PlotView* gradients() const { return gradients_; }
+    PlotView* loss() const { return loss_; }
+    PlotView* gradients() const { return gradients_; }
 
   Q_SIGNALS:
     void panelsRequested();
@@ -48,17 +54,17 @@ class SweepDetail : public QWidget {
     void drawRuns(const QStringList& recordings, bool by_seed);
 
     struct Drawn {
-        std::shared_ptr<RunData> data;
+        std::shared_ptr<const RunData> data;
         std::size_t rows = 0;
         int place = 0;
         bool operator==(const Drawn&) const = default;
     };
     std::optional<std::vector<Drawn>> drawn_;  ///< the runs of the shown figures
 
-    Lab& lab_;
+    std::vector<RecordedRun> runs_;
     QLabel *title_, *text_, *loss_title_, *gradients_title_;
-    widgets::PlotView *loss_, *gradients_;
-    widgets::BarButton* panels_;
+    PlotView *loss_, *gradients_;
+    BarButton* panels_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

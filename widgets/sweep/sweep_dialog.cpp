@@ -17,7 +17,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -31,7 +31,7 @@ constexpr const char* kFirstKeys[] = {"stack.scheme",  "optimizer.lr",     "stac
 
 void fillKeys(QComboBox* box) {
     const auto add = [box](const std::string& key) {
-        const QString title = widgets::sweepKeyName(key), text = QString::fromStdString(key);
+        const QString title = sweepKeyName(key), text = QString::fromStdString(key);
         if (box->findData(text) < 0)
             box->addItem(title == text ? text : QStringLiteral("%1 (%2)").arg(title, text), text);
     };
@@ -54,7 +54,7 @@ SweepDialog::SweepDialog(const Recipe& base, const QString& name, QString folder
       start_(new QPushButton(tr("Start"), this)) {
     setObjectName(QStringLiteral("sweepDialog"));
     setWindowTitle(tr("New sweep"));
-    const QColor bad = widgets::readable(widgets::themeOf(palette()).bad, palette().color(QPalette::Window));
+    const QColor bad = readable(themeOf(palette()).bad, palette().color(QPalette::Window));
     const auto problemLabel = [&](const char* object_name) {
         auto* label = new QLabel(this);
         label->setObjectName(QLatin1String(object_name));
@@ -206,4 +206,4 @@ void SweepDialog::showRejected(const QString& line) {
     start_->setEnabled(true);
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

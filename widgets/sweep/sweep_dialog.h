@@ -10,7 +10,7 @@ class QLabel;
 class QLineEdit;
 class QPushButton;
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// A new sweep: two keys with their values, the seeds and the folder, each with its reason where it is not
 /// valid. The dialog stays open until the sweep starts.
@@ -51,4 +51,4 @@ class SweepDialog : public QDialog {
     ParsedSweep parsed_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

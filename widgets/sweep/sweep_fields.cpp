@@ -14,7 +14,7 @@
 #include <QObject>
 #include <algorithm>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 namespace {
 
@@ -100,15 +100,15 @@ ParsedSweep parseSweep(const std::string& base, const std::vector<SweepField>& f
     return parsed;
 }
 
-std::string sweepRange(const widgets::KnobScale& scale, double low, double high, int count) {
+std::string sweepRange(const KnobScale& scale, double low, double high, int count) {
     const auto number = [](double value) { return short_number_text(value); };
     if (!scale.isInteger() && !scale.detents_only && !(scale.isLog() && low <= 0))
         return (scale.isLog() ? "log:" : "lin:") + number(low) + ":" + number(high) + ":" +
                std::to_string(count);
-    const double from = widgets::positionOf(scale, low), to = widgets::positionOf(scale, high);
+    const double from = positionOf(scale, low), to = positionOf(scale, high);
     std::string text, last;
     for (int i = 0; i < count; ++i) {
-        const std::string value = number(widgets::valueAt(scale, from + (to - from) * i / (count - 1)));
+        const std::string value = number(valueAt(scale, from + (to - from) * i / (count - 1)));
         if (value == last) continue;
         text += (text.empty() ? "" : ",") + value;
         last = value;
@@ -127,4 +127,4 @@ QString freshSweepFolder(const QString& parent, const std::vector<SweepField>& f
     return path;
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace normscope::app {
+namespace normscope::widgets {
 
 /// One key and its values as they were typed; an empty key is not varied.
 struct SweepField {
@@ -34,9 +34,9 @@ ParsedSweep parseSweep(const std::string& base, const std::vector<SweepField>& f
 /// A range of a knob's slider as the values of a sweep: "log:0.1:1:4" on a logarithmic slider, "lin:0:1:4" on
 /// others; the `count` or fewer values evenly along the slider where it has only some values (whole numbers,
 /// divisors) or 0 on a logarithmic one.
-std::string sweepRange(const widgets::KnobScale& scale, double low, double high, int count = 4);
+std::string sweepRange(const KnobScale& scale, double low, double high, int count = 4);
 
 /// "2026-11-23 scheme lr" in this folder, with a number where that exists.
 QString freshSweepFolder(const QString& parent, const std::vector<SweepField>& fields);
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

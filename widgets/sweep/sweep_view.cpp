@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/sweep/sweep_view.h"
 
-#include "app/lab/lab.h"
 #include "widgets/knobs/choice_box.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/plot_view.h"
-#include "widgets/sweep/sweep_detail.h"
 
 #include <QComboBox>
 #include <QDir>
@@ -17,10 +15,7 @@
 #include <algorithm>
 #include <map>
 
-namespace normscope::app {
-
-using widgets::SweepCells;
-using widgets::SweepValue;
+namespace normscope::widgets {
 
 namespace {
 
@@ -29,13 +24,12 @@ constexpr int kHeaderHeight = 32;
 
 }  // namespace
 
-SweepView::SweepView(Lab& lab, QWidget* parent)
+SweepView::SweepView(QWidget* parent)
     : QWidget(parent),
-      lab_(lab),
-      colour_(new widgets::ChoiceBox(this)),
-      map_(new widgets::PlotView(this)),
-      curves_(new widgets::PlotView(this)),
-      detail_(new SweepDetail(lab, this)) {
+      colour_(new ChoiceBox(this)),
+      map_(new PlotView(this)),
+      curves_(new PlotView(this)),
+      detail_(new SweepDetail(this)) {
     setObjectName(QStringLiteral("sweepView"));
     setAccessibleName(tr("Map of the sweep"));
     setAutoFillBackground(true);
@@ -44,11 +38,11 @@ SweepView::SweepView(Lab& lab, QWidget* parent)
     colour_->setObjectName(QStringLiteral("sweepColour"));
     colour_->setAccessibleName(tr("What the cells show"));
     colour_->setFocusPolicy(Qt::TabFocus);
-    for (const SweepValue value : widgets::kSweepValues)
-        colour_->addItem(tr("Colour: %1").arg(widgets::sweepValueTitle(value)), static_cast<int>(value));
+    for (const SweepValue value : kSweepValues)
+        colour_->addItem(tr("Colour: %1").arg(sweepValueTitle(value)), static_cast<int>(value));
     colour_->setCurrentIndex(colour_->findData(static_cast<int>(value_)));
     map_->setCellsMarkable(true);
-    for (widgets::PlotView* plot : {map_, curves_}) plot->setTitleShown(false);
+    for (PlotView* plot : {map_, curves_}) plot->setTitleShown(false);
 
     auto* left = new QVBoxLayout;
     left->setContentsMargins(0, 0, 0, 0);
@@ -66,13 +60,6 @@ SweepView::SweepView(Lab& lab, QWidget* parent)
     later_.setSingleShot(true);
     later_.setInterval(kInterval);
     connect(&later_, &QTimer::timeout, this, &SweepView::refresh);
-    const auto soon = [this] {
-        if (!later_.isActive()) later_.start();
-    };
-    connect(&lab.sweeps(), &SweepRunner::opened, this, &SweepView::takeSweep);
-    connect(&lab.sweeps(), &SweepRunner::changed, this, soon);
-    connect(&lab, &Lab::runsChanged, this, soon);
-    connect(&lab, &Lab::recordingsAdded, this, soon);
     connect(colour_, &QComboBox::currentIndexChanged, this, [this] {
         const auto value = static_cast<SweepValue>(colour_->currentData().toInt());
         if (value != SweepValue::Scalar) setValue(value);
@@ -81,18 +68,18 @@ SweepView::SweepView(Lab& lab, QWidget* parent)
     connect(colour_, &QComboBox::activated, this, [this] {
         if (static_cast<SweepValue>(colour_->currentData().toInt()) == SweepValue::Scalar) chooseScalar();
     });
-    connect(map_, &widgets::PlotView::cellClicked, this, [this](int row_from_below, int column, int) {
+    connect(map_, &PlotView::cellClicked, this, [this](int row_from_below, int column, int) {
         const std::size_t at = slice_.rows - 1 - static_cast<std::size_t>(row_from_below);
         open({at, static_cast<std::size_t>(column), at, static_cast<std::size_t>(column)});
     });
-    connect(map_, &widgets::PlotView::cellsMarked, this, [this](int low, int first, int high, int last, int) {
+    connect(map_, &PlotView::cellsMarked, this, [this](int low, int first, int high, int last, int) {
         open({slice_.rows - 1 - static_cast<std::size_t>(high), static_cast<std::size_t>(first),
               slice_.rows - 1 - static_cast<std::size_t>(low), static_cast<std::size_t>(last)});
     });
     connect(detail_, &SweepDetail::panelsRequested, this, &SweepView::closed);
 }
 
-QWidget* SweepView::headerOf(widgets::PlotView* plot, QLabel*& title, QLabel*& subtitle, bool of_map) {
+QWidget* SweepView::headerOf(PlotView* plot, QLabel*& title, QLabel*& subtitle, bool of_map) {
     auto* header = new QWidget(this);
     header->setFixedHeight(kHeaderHeight);
     auto* row = new QHBoxLayout(header);
@@ -111,8 +98,8 @@ QWidget* SweepView::headerOf(widgets::PlotView* plot, QLabel*& title, QLabel*& s
         row->addLayout(further_);
         row->addWidget(colour_);
     }
-    using widgets::Glyph;
-    auto* save = new widgets::GlyphButton(Glyph::Download, tr("Export or copy this figure"), header);
+    using Glyph;
+    auto* save = new GlyphButton(Glyph::Download, tr("Export or copy this figure"), header);
     auto* menu = new QMenu(save);
     menu->addAction(tr("Export figure…"), this, [this, plot] { Q_EMIT exportRequested(plot); });
     menu->addAction(tr("Save CSV…"), this, [this, plot] { Q_EMIT csvRequested(plot); });
@@ -121,55 +108,53 @@ QWidget* SweepView::headerOf(widgets::PlotView* plot, QLabel*& title, QLabel*& s
             [save, menu] { menu->popup(save->mapToGlobal(QPoint(0, save->height()))); });
     row->addWidget(save);
     if (of_map) {
-        auto* close = new widgets::GlyphButton(Glyph::Cross, tr("Show the panels (Esc)"), header);
+        auto* close = new GlyphButton(Glyph::Cross, tr("Show the panels (Esc)"), header);
         close->setObjectName(QStringLiteral("sweepClose"));
         connect(close, &QToolButton::clicked, this, &SweepView::closed);
         row->addWidget(close);
     }
-    connect(plot, &widgets::PlotView::helpRequested, this, [this, plot] { Q_EMIT helpRequested(plot); });
+    connect(plot, &PlotView::helpRequested, this, [this, plot] { Q_EMIT helpRequested(plot); });
     return header;
 }
 
-void SweepView::setTheme(const widgets::Theme& theme) {
+void SweepView::setTheme(const Theme& theme) {
     map_->setTheme(theme);
     curves_->setTheme(theme);
     detail_->setTheme(theme);
 }
 
-widgets::PlotView* SweepView::currentPlot() const {
+PlotView* SweepView::currentPlot() const {
     return curves_->hasFocus() ? curves_ : map_;
 }
 
 void SweepView::setValue(SweepValue value) {
     value_ = value;
-    if (value != SweepValue::Scalar) lab_.sweeps().setScalar(std::nullopt);
+    if (value != SweepValue::Scalar) Q_EMIT scalarRequested(std::nullopt);
     showValue();
     refresh();
 }
 
 void SweepView::setScalar(const SweepScalar& scalar) {
-    lab_.sweeps().setScalar(scalar);
+    Q_EMIT scalarRequested(scalar);
     setValue(SweepValue::Scalar);
 }
 
 void SweepView::showValue() {
     const int scalar = colour_->findData(static_cast<int>(SweepValue::Scalar));
-    const auto& sweep = lab_.sweeps().sweep();
-    colour_->setItemText(scalar, sweep && sweep->scalar
-                                     ? tr("Colour: %1").arg(QString::fromStdString(sweep->scalar->title()))
+    colour_->setItemText(scalar, sweep_ && sweep_->scalar
+                                     ? tr("Colour: %1").arg(QString::fromStdString(sweep_->scalar->title()))
                                      : tr("Colour: scalar of a probe…"));
     const QSignalBlocker quiet(colour_);
     colour_->setCurrentIndex(colour_->findData(static_cast<int>(value_)));
 }
 
 void SweepView::chooseScalar() {
-    const auto& sweep = lab_.sweeps().sweep();
-    if (!sweep) return showValue();
+    if (!sweep_) return showValue();
     auto* menu = new QMenu(this);
     menu->setObjectName(QStringLiteral("scalarMenu"));
     menu->setAttribute(Qt::WA_DeleteOnClose);
     std::map<std::string, QMenu*> of_probe, of_array;
-    for (const SweepScalar& scalar : sweep_scalars(parse_recipe(sweep->results.spec.recipe, "the sweep"))) {
+    for (const SweepScalar& scalar : sweep_scalars(parse_recipe(sweep_->results.spec.recipe, "the sweep"))) {
         QMenu*& probe = of_probe[scalar.probe];
         if (!probe) probe = menu->addMenu(QString::fromStdString(scalar.probe));
         QMenu*& array = of_array[scalar.probe + '/' + scalar.array];
@@ -181,11 +166,24 @@ void SweepView::chooseScalar() {
     menu->popup(colour_->mapToGlobal(QPoint(0, colour_->height())));
 }
 
+void SweepView::setSweep(const ShownSweep* sweep) {
+    sweep_ = sweep;
+    takeSweep();
+}
+
+void SweepView::updateSweep() {
+    if (!later_.isActive()) later_.start();
+}
+
+void SweepView::setRuns(std::vector<RecordedRun> runs) {
+    detail_->setRuns(std::move(runs));
+    updateSweep();
+}
+
 void SweepView::takeSweep() {
-    const auto& sweep = lab_.sweeps().sweep();
-    if (sweep && (sweep->folder != folder_ || axes_.fixed.size() != sweep->results.spec.grid.size())) {
-        folder_ = sweep->folder;
-        axes_ = widgets::defaultAxes(sweep->results.spec);
+    if (sweep_ && (sweep_->folder != folder_ || axes_.fixed.size() != sweep_->results.spec.grid.size())) {
+        folder_ = sweep_->folder;
+        axes_ = defaultAxes(sweep_->results.spec);
         marked_.reset();
         if (value_ == SweepValue::Scalar) value_ = SweepValue::FinalLoss;  // it was the other sweep's
     }
@@ -197,11 +195,10 @@ void SweepView::takeSweep() {
 void SweepView::fillAxes() {
     for (QWidget* choice : choices_) choice->deleteLater();
     choices_.clear();
-    const auto& sweep = lab_.sweeps().sweep();
-    if (!sweep) return;
-    const auto& grid = sweep->results.spec.grid;
+    if (!sweep_) return;
+    const auto& grid = sweep_->results.spec.grid;
     const auto choiceOf = [&](const QStringList& texts, std::size_t now, const QString& name, auto chosen) {
-        auto* box = new widgets::ChoiceBox(this);
+        auto* box = new ChoiceBox(this);
         box->addItems(texts);
         box->setCurrentIndex(static_cast<int>(now));
         box->setAccessibleName(name);
@@ -218,7 +215,7 @@ void SweepView::fillAxes() {
     if (grid.size() <= 2) return;
     // Rows and columns are chosen where there are more than two keys; each of the others has one value.
     QStringList keys;
-    for (const SweepAxis& axis : grid) keys << widgets::sweepKeyName(axis.key);
+    for (const SweepAxis& axis : grid) keys << sweepKeyName(axis.key);
     const auto exchange = [this](std::optional<std::size_t>& mine, std::optional<std::size_t>& other,
                                  std::size_t key) {
         if (other == key) other = mine;
@@ -238,7 +235,7 @@ void SweepView::fillAxes() {
         QStringList values;
         for (std::size_t i = 0; i < grid[key].values.size(); ++i)
             values << QStringLiteral("%1 %2").arg(keys[static_cast<qsizetype>(key)],
-                                                  widgets::sweepValueName(grid[key], i));
+                                                  sweepValueName(grid[key], i));
         choiceOf(values, axes_.fixed[key], keys[static_cast<qsizetype>(key)],
                  [this, key](std::size_t value) { axes_.fixed[key] = value; });
     }
@@ -251,13 +248,12 @@ void SweepView::showEvent(QShowEvent* event) {
 
 void SweepView::refresh() {
     if (!isVisible()) return;
-    const auto& sweep = lab_.sweeps().sweep();
-    widgets::Figure map, curves;
-    if (sweep) {
-        slice_ = widgets::sliceOf(sweep->results, axes_, sweep->training);
-        if (sweep->scalar) widgets::setScalar(slice_, *sweep->scalar, sweep->scalars);
-        map = widgets::sweepMap(slice_, value_, marked_);
-        curves = widgets::sweepCurves(slice_);
+    Figure map, curves;
+    if (sweep_) {
+        slice_ = sliceOf(sweep_->results, axes_, sweep_->training);
+        if (sweep_->scalar) widgets::setScalar(slice_, *sweep_->scalar, sweep_->scalars);
+        map = sweepMap(slice_, value_, marked_);
+        curves = sweepCurves(slice_);
     } else {
         map.title = tr("Sweep");
         map.empty_text =
@@ -268,20 +264,20 @@ void SweepView::refresh() {
     subtitle_->setText(map.subtitle);
     curves_title_->setText(curves.title);
     curves_subtitle_->setText(curves.subtitle);
-    colour_->setEnabled(sweep.has_value());
-    map_->setFigure(std::make_shared<const widgets::Figure>(std::move(map)));
-    curves_->setFigure(std::make_shared<const widgets::Figure>(std::move(curves)));
-    detail_->show(sweep ? &slice_ : nullptr, marked_);
+    colour_->setEnabled(sweep_ != nullptr);
+    map_->setFigure(std::make_shared<const Figure>(std::move(map)));
+    curves_->setFigure(std::make_shared<const Figure>(std::move(curves)));
+    detail_->show(sweep_, slice_, marked_);
 }
 
 void SweepView::open(const SweepCells& cells) {
     marked_ = cells;
-    addRuns(widgets::runsIn(slice_, cells));
+    addRuns(runsIn(slice_, cells));
     refresh();
 }
 
 void SweepView::openBest() {
-    const widgets::HeatMap& drawn = map_->figure()->plots.front().maps.front();
+    const HeatMap& drawn = map_->figure()->plots.front().maps.front();
     std::vector<std::size_t> runs;
     for (std::size_t row = 0; row < slice_.rows; ++row)
         for (std::size_t column = 0; column < slice_.columns; ++column)
@@ -294,20 +290,19 @@ void SweepView::openBest() {
 
 /// Those that have ended, at most kMostOpened; one line states what is not added.
 void SweepView::addRuns(const std::vector<std::size_t>& runs) {
-    const auto& sweep = lab_.sweeps().sweep();
-    if (!sweep) return;
+    if (!sweep_) return;
     QStringList paths, lines;
     std::size_t missing = 0, waiting = 0;
     for (const std::size_t run : runs) {
-        const auto& rows = sweep->results.rows;
+        const auto& rows = sweep_->results.rows;
         const auto row = std::lower_bound(rows.begin(), rows.end(), run,
                                           [](const SweepRow& r, std::size_t index) { return r.run < index; });
         if (row == rows.end() || row->run != run)
             ++waiting;
-        else if (row->recording.empty() || sweep->missing.count(run))
+        else if (row->recording.empty() || sweep_->missing.count(run))
             ++missing;
         else
-            paths << QDir(sweep->folder).filePath(QString::fromStdString(row->recording));
+            paths << QDir(sweep_->folder).filePath(QString::fromStdString(row->recording));
     }
     const qsizetype ended = paths.size();
     if (ended > static_cast<qsizetype>(kMostOpened)) {
@@ -318,7 +313,7 @@ void SweepView::addRuns(const std::vector<std::size_t>& runs) {
     if (missing > 0) lines << tr("%1 of %2 recordings are not in the folder").arg(missing).arg(runs.size());
     if (waiting == runs.size() && !runs.empty()) lines << tr("None of these runs has ended yet");
     if (!lines.isEmpty()) Q_EMIT problem(lines.join(QStringLiteral("; ")));
-    if (!paths.isEmpty()) lab_.addRecordings(paths);
+    if (!paths.isEmpty()) Q_EMIT runsRequested(paths);
 }
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "widgets/figures/sweep/sweep_figure.h"
+#include "widgets/sweep/sweep_detail.h"
 
+#include <QStringList>
 #include <QTimer>
 #include <QWidget>
 #include <optional>
@@ -13,14 +14,9 @@ class QHBoxLayout;
 class QLabel;
 
 namespace normscope::widgets {
+
 class PlotView;
 struct Theme;
-}  // namespace normscope::widgets
-
-namespace normscope::app {
-
-class Lab;
-class SweepDetail;
 
 /// The map of a sweep, over the area of the panels: the map, the final loss over the columns' key, and the
 /// marked cells. Follows the sweep while it is trained.
@@ -30,26 +26,37 @@ class SweepView : public QWidget {
     /// The most runs that are added to the comparison at a time.
     static constexpr std::size_t kMostOpened = 24;
 
-    explicit SweepView(Lab& lab, QWidget* parent = nullptr);
+    explicit SweepView(QWidget* parent = nullptr);
 
-    void setTheme(const widgets::Theme& theme);
-    widgets::PlotView* map() const { return map_; }
-    widgets::PlotView* curves() const { return curves_; }
+    /// Another sweep is on screen; null: none. It must live, at its place, until the next call.
+    void setSweep(const ShownSweep* sweep);
+    /// The rows of the sweep have changed: they are drawn a few times a second.
+    void updateSweep();
+    /// The runs of the comparison.
+    void setRuns(std::vector<RecordedRun> runs);
+
+    void setTheme(const Theme& theme);
+    PlotView* map() const { return map_; }
+    PlotView* curves() const { return curves_; }
     SweepDetail* detail() const { return detail_; }
     /// The plot that exports act on: the one with the focus, else the map.
-    widgets::PlotView* currentPlot() const;
-    const std::optional<widgets::SweepCells>& marked() const { return marked_; }
-    widgets::SweepValue value() const { return value_; }
-    void setValue(widgets::SweepValue value);
+    PlotView* currentPlot() const;
+    const std::optional<SweepCells>& marked() const { return marked_; }
+    SweepValue value() const { return value_; }
+    void setValue(SweepValue value);
     /// Shows a scalar of the recordings, which are read first.
     void setScalar(const SweepScalar& scalar);
 
-    /// Marks cells (rows from above) and adds their runs to the comparison.
-    void open(const widgets::SweepCells& cells);
-    /// Adds the runs of the framed cells.
+    /// Marks cells (rows from above) and requests their runs.
+    void open(const SweepCells& cells);
+    /// Requests the runs of the framed cells.
     void openBest();
 
   Q_SIGNALS:
+    /// These recordings are to be added to the comparison.
+    void runsRequested(const QStringList& recordings);
+    /// This scalar is to be read from the recordings of the sweep; nullopt: none.
+    void scalarRequested(const std::optional<normscope::SweepScalar>& scalar);
     void problem(const QString& line);  ///< what is not added, one line
     void closed();
     void exportRequested(normscope::widgets::PlotView* plot);
@@ -61,7 +68,7 @@ class SweepView : public QWidget {
     void showEvent(QShowEvent* event) override;
 
   private:
-    QWidget* headerOf(widgets::PlotView* plot, QLabel*& title, QLabel*& subtitle, bool of_map);
+    QWidget* headerOf(PlotView* plot, QLabel*& title, QLabel*& subtitle, bool of_map);
     void takeSweep();
     void fillAxes();
     void refresh();  ///< deferred while hidden
@@ -70,19 +77,19 @@ class SweepView : public QWidget {
     void chooseScalar();
     void showValue();
 
-    Lab& lab_;
+    const ShownSweep* sweep_ = nullptr;
     QLabel *title_, *subtitle_, *curves_title_, *curves_subtitle_, *empty_;
     QComboBox* colour_;
     QHBoxLayout* further_;  ///< a choice for each key that is neither row nor column
     std::vector<QWidget*> choices_;
-    widgets::PlotView *map_, *curves_;
+    PlotView *map_, *curves_;
     SweepDetail* detail_;
     QString folder_;
-    widgets::SweepAxes axes_;
-    widgets::SweepSlice slice_;
-    widgets::SweepValue value_ = widgets::SweepValue::FinalLoss;
-    std::optional<widgets::SweepCells> marked_;
+    SweepAxes axes_;
+    SweepSlice slice_;
+    SweepValue value_ = SweepValue::FinalLoss;
+    std::optional<SweepCells> marked_;
     QTimer later_;
 };
 
-}  // namespace normscope::app
+}  // namespace normscope::widgets

@@ -16,7 +16,8 @@ namespace normscope::app {
 
 namespace {
 constexpr qint64 kListMs = 30;  // then what is to be recorded has its turn
-}
+
+}  // namespace
 
 void IoWorker::listRecordings() {
     const bool idle = to_list_.isEmpty();
@@ -41,17 +42,19 @@ RecordingRow IoWorker::rowOf(const QFileInfo& file) {
     RecordingRow row;
     row.path = file.filePath();
     row.written = file.lastModified();
-    row.bytes = bytesOfRecording(row.path);
     row.last_loss = std::nan("");
     row.live = std::any_of(recordings_.begin(), recordings_.end(), [&](const auto& recording) {
         return QFileInfo(QString::fromStdString(recording.second->path())) == file;
     });
+    row.bytes = file.size();
+    row.checkpoint_bytes = bytesOfRecording(row.path) - row.bytes;
     if (row.live) return row;  // a file that is being written is not read
     const auto known = heads_.find(row.path);
     if (known != heads_.end() && known->second.first == file.size() &&
         known->second.second.written == row.written) {
-        known->second.second.bytes = row.bytes;  // its checkpoints change without it
-        return known->second.second;
+        RecordingRow head = known->second.second;
+        head.checkpoint_bytes = row.checkpoint_bytes;
+        return head;
     }
     try {
         const std::vector<RunHead> heads = heads_of(row.path.toStdString());
@@ -65,21 +68,6 @@ RecordingRow IoWorker::rowOf(const QFileInfo& file) {
     }
     heads_[row.path] = {file.size(), row};
     return row;
-}
-
-RecordingCurve curveOf(const std::vector<double>& losses) {
-    RecordingCurve curve;
-    const std::size_t blocks = std::min<std::size_t>(losses.size(), kCurveBlocks);
-    for (std::size_t block = 0; block < blocks; ++block) {
-        double low = std::nan(""), high = std::nan("");
-        for (std::size_t i = block * losses.size() / blocks; i < (block + 1) * losses.size() / blocks; ++i) {
-            low = std::fmin(low, losses[i]);
-            high = std::fmax(high, losses[i]);
-        }
-        curve.low.push_back(low);
-        curve.high.push_back(high);
-    }
-    return curve;
 }
 
 void IoWorker::readCurve(const QString& path) {

@@ -9,6 +9,7 @@
 #include "core/run/recording_queue.h"
 #include "core/session/outline.h"
 #include "core/session/session.h"
+#include "widgets/figures/runs/recording_row.h"
 
 #include <QDateTime>
 #include <QFileInfo>
@@ -32,24 +33,9 @@ struct InterruptedRun {
     qint64 step = -1;  ///< the last recorded one
 };
 
-/// A file of the folder of recordings.
-struct RecordingRow {
-    QString path, name;  ///< `name`: of its run; empty where it is damaged, or written right now
-    QDateTime written;
-    qint64 bytes = 0;  ///< on the disk, its live checkpoints included
-    Outcome outcome;
-    qint64 last_step = -1;
-    double last_loss = 0;  ///< nat, NaN where there is none
-    QString damage;        ///< why it cannot be read, in one line; empty if it can
-    bool live = false;     ///< this process is writing it
-};
-
-/// The losses of a recording, the least and the largest of each of at most kCurveBlocks blocks of steps.
-inline constexpr int kCurveBlocks = 48;
-struct RecordingCurve {
-    std::vector<double> low, high;
-};
-RecordingCurve curveOf(const std::vector<double>& losses);
+using widgets::curveOf;
+using widgets::RecordingCurve;
+using widgets::RecordingRow;
 
 /// A run read from its recording, to be opened or resumed.
 struct RecoveredRun {
@@ -233,8 +219,8 @@ bool IoWorker::guarded(Work&& work) {
 }  // namespace normscope::app
 
 Q_DECLARE_METATYPE(normscope::app::InterruptedRun)
-Q_DECLARE_METATYPE(normscope::app::RecordingRow)
-Q_DECLARE_METATYPE(normscope::app::RecordingCurve)
+Q_DECLARE_METATYPE(normscope::widgets::RecordingRow)
+Q_DECLARE_METATYPE(normscope::widgets::RecordingCurve)
 Q_DECLARE_METATYPE(normscope::app::RecoveredRun)
 Q_DECLARE_METATYPE(normscope::app::OpenedSessionPtr)
 Q_DECLARE_METATYPE(normscope::app::ImportedModelPtr)

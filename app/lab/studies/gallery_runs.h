@@ -3,6 +3,7 @@
 
 #include "app/lab/engine/worker_thread.h"
 #include "app/lab/studies/gallery_worker.h"
+#include "widgets/figures/gallery/gallery_state.h"
 
 #include <QObject>
 #include <QString>
@@ -15,19 +16,7 @@ namespace normscope::app {
 
 class Lab;
 
-/// What is known of an entry.
-struct GalleryState {
-    enum class Kind {
-        Unread,   ///< its folder has not been read yet
-        NotRun,   ///< no folder
-        Partial,  ///< some of its runs have not ended, or failed
-        Ended,    ///< all have
-        Damaged,  ///< a file of its folder cannot be read; a resumption trains what is not there
-        Other     ///< its folder is another sweep's
-    } kind = Kind::Unread;
-    GalleryResult result;  ///< of the last reading; empty where it could not be read
-    QString problem;       ///< of Damaged and Other, one line
-};
+using widgets::GalleryState;
 
 /// The gallery's entries with what their folders hold. Each is trained as any sweep (Lab::sweeps()), into its
 /// own folder; the folders are read in a thread of its own, which starts with the first one. Lives in the

@@ -3,6 +3,7 @@
 
 #include "core/sweep/sweep.h"
 #include "core/sweep/sweep_scalar.h"
+#include "widgets/figures/sweep/shown_sweep.h"
 
 #include <QObject>
 #include <QPointer>
@@ -19,16 +20,7 @@
 
 namespace normscope::app {
 
-/// A sweep on screen: read from its folder, or trained into it.
-struct ShownSweep {
-    QString folder;
-    SweepResults results;
-    std::set<std::size_t> training;  ///< indices of the runs in training now
-    std::set<std::size_t> missing;   ///< runs with a row whose recording is not in the folder
-    SweepCount count;
-    std::optional<SweepScalar> scalar;      ///< that the map shows; nullopt: a column of results.csv
-    std::map<std::size_t, double> scalars;  ///< by run, of those read so far that have one
-};
+using widgets::ShownSweep;
 
 /// Reads and trains sweeps, each in a thread of its own; the interface thread never waits, except in the
 /// destructor: it stops a sweep, whose runs are interrupted with a checkpoint. Lives in the interface thread.

@@ -14,10 +14,10 @@ namespace normscope {
 /// forever. A foreign file, one that this process has neither written nor checked before, is therefore first
 /// walked by another process (normscope-walk), and is opened here only if that succeeds.
 ///
-/// Covered, see foreign/walk.h: the structure of the file, and the values of small files and the first of large ones.
-/// Not covered: values deep inside large data sets, a file that is changed between the walk and the reading,
-/// and damage that the walk survives by luck. What the library reports as an error in a damaged file does not
-/// reject it: the reader reports it, or reads the sound part of a recording.
+/// Covered, see foreign/walk.h: the structure of the file, and the values of small files and the first of
+/// large ones. Not covered: values deep inside large data sets, a file that is changed between the walk and
+/// the reading, and damage that the walk survives by luck. What the library reports as an error in a damaged
+/// file does not reject it: the reader reports it, or reads the sound part of a recording.
 
 /// Enables the guard with that walker and time limit. Both programs call this first; without it (in most
 /// tests) files are opened directly.

@@ -220,12 +220,12 @@ class LabEditsTest : public QObject {
         Bench b;
         QTRY_VERIFY(b.measured());
         const auto key = [&](const char* panel) { return b.lab->figureKey(panel, {}); };
-        const FigureKey exact = key("jacobian");
+        const widgets::FigureKey exact = key("jacobian");
         b.lab->commitKey("stack.scheme", QStringLiteral("peri"));
-        const FigureKey first = key("jacobian");
+        const widgets::FigureKey first = key("jacobian");
         QVERIFY(!first.awaitsAs(exact));
         b.lab->commitKey("stack.scheme", QStringLiteral("mix"));
-        const FigureKey second = key("jacobian");
+        const widgets::FigureKey second = key("jacobian");
         QVERIFY(!(second == first));
         QVERIFY(second.awaitsAs(first));
         QTRY_VERIFY(b.measured());

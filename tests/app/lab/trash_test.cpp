@@ -9,6 +9,7 @@
 #include "core/session/recorder.h"
 #include "core/session/session.h"
 #include "tests/session/sample_run.h"
+#include "tests/support/test_main.h"
 
 #include <QDir>
 #include <QSignalSpy>
@@ -161,5 +162,5 @@ class TrashTest : public QObject {
     }
 };
 
-QTEST_GUILESS_MAIN(TrashTest)
+NORMSCOPE_TEST(TrashTest)
 #include "trash_test.moc"

@@ -3,7 +3,10 @@
 #include "widgets/claims/claims_drawer.h"
 
 #include "app/lab/studies/claims_check.h"
-#include "app/window/window_claims.h"
+#include "app/window/appearance_controller.h"
+#include "app/window/files/recordings_controller.h"
+#include "app/window/search_controller.h"
+#include "app/window/studies/claims_controller.h"
 #include "core/claims/claims.h"
 #include "legibility.h"
 #include "program_font.h"
@@ -12,6 +15,7 @@
 #include "widgets/claims/claim_texts.h"
 #include "widgets/claims/claims_list.h"
 #include "widgets/claims/claims_places.h"
+#include "widgets/common/verdict_mark.h"
 #include "widgets/dialogs/command_search.h"
 #include "widgets/drawers/runs_drawer.h"
 #include "widgets/figures/panels/panel_registry.h"
@@ -32,6 +36,7 @@
 
 using namespace normscope;
 using namespace normscope::app;
+using namespace normscope::widgets;
 using normscope::test::WindowBench;
 
 namespace {
@@ -41,7 +46,7 @@ constexpr int kWait = 60000;  // ms, at most
 const std::vector<std::string> kFew = {"E04", "E05", "E06", "E16", "E18", "E30", "N05", "G17", "B14", "K07"};
 
 ClaimsDrawer& drawer(const WindowBench& b) {
-    return claimsDrawer(*b.window);
+    return *b.window->claims()->drawer();
 }
 ClaimsList& list(const WindowBench& b) {
     return *drawer(b).list();
@@ -92,7 +97,7 @@ class ClaimsDrawerTest : public QObject {
             QImage image(14, 14, QImage::Format_Grayscale8);
             image.fill(Qt::white);
             QPainter painter(&image);
-            paintVerdict(painter, QRectF(0, 0, 14, 14), verdict, Qt::black);
+            paintMark(painter, QRectF(0, 0, 14, 14), markOf(verdict), Qt::black);
             painter.end();
             QByteArray dark;  // the places of the pixels that are drawn, without their shade
             for (int y = 0; y < 14; ++y)
@@ -133,12 +138,12 @@ class ClaimsDrawerTest : public QObject {
         QVERIFY(!drawer(b).isVisible());
         // The drawers lie at the same place.
         openDrawer(b);
-        b.window->toggleRuns();
-        QVERIFY(!drawer(b).isVisible() && b.window->runsDrawer()->isVisible());
+        b.window->recordings()->toggle();
+        QVERIFY(!drawer(b).isVisible() && b.window->recordings()->drawer()->isVisible());
         openDrawer(b);
-        QVERIFY(!b.window->runsDrawer()->isVisible());
-        b.window->searchCommands();
-        auto* search = b.find<CommandSearch>("commandSearch");
+        QVERIFY(!b.window->recordings()->drawer()->isVisible());
+        b.window->search()->open();
+        auto* search = b.find<widgets::CommandSearch>("commandSearch");
         QVERIFY(search);
         QTest::keyClicks(search->findChild<QLineEdit*>("commandInput"), "claims of the papers");
         QTest::keyClick(search->findChild<QLineEdit*>("commandInput"), Qt::Key_Return);
@@ -279,12 +284,12 @@ class ClaimsDrawerTest : public QObject {
         QVERIFY(!b.cell("spectra"));
         list(b).unfold("E22");
         QTest::mouseClick(list(b).details()->showButton(), Qt::LeftButton);
-        PanelCell* cell = b.cell("spectra");
+        widgets::PanelCell* cell = b.cell("spectra");
         QVERIFY(cell && cell->isVisible());
         QCOMPARE(cell->options().at("view"), std::string("layers"));
         const QRect at(cell->mapTo(b.window.get(), QPoint(0, 0)), cell->size());
         QVERIFY(!at.intersects(drawer(b).geometry()));  // in sight
-        QCOMPARE(b.cell("growth"), b.window->grid()->cells()[0]);
+        QCOMPARE(b.cell("growth"), b.window->views().grid->cells()[0]);
         // A result about another stack is not in the panels of this one.
         b.lab().selectRun(0);
         measure(b);
@@ -325,7 +330,7 @@ class ClaimsDrawerTest : public QObject {
         QStringList all;
         for (const QSize size : {QSize(1440, 900), QSize(1920, 1080)})
             for (const bool dark : {false, true}) {
-                b.window->setDark(dark);
+                b.window->appearance()->setDark(dark);
                 b.window->resize(size);
                 QTest::qWait(350);  // the bars and the findings update a few times a second
                 b.keepScreenshot(
@@ -333,10 +338,10 @@ class ClaimsDrawerTest : public QObject {
                 for (const QString& fault : test::illegible(*b.window))
                     if (fault.startsWith('Q') || fault.startsWith("elided")) all << fault;  // widgets
                 QCOMPARE(drawer(b).geometry().right(),
-                         b.window->grid()->mapTo(b.window.get(), QPoint(0, 0)).x() +
-                             b.window->grid()->width() - 1);
+                         b.window->views().grid->mapTo(b.window.get(), QPoint(0, 0)).x() +
+                             b.window->views().grid->width() - 1);
             }
-        b.window->setDark(false);
+        b.window->appearance()->setDark(false);
         QVERIFY2(all.isEmpty(), qPrintable('\n' + all.join('\n')));
         // No row's text is higher than its row: the statement wraps inside its column.
         for (const int i : {0, 20, 60, 100}) {

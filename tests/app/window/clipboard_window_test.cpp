@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The experiment and its figures on the clipboard, and back.
+#include "app/window/files/figure_controller.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
@@ -37,7 +38,7 @@ class ClipboardWindowTest : public QObject {
             b.lab().commitKey(QLatin1String(key), value);
         b.lab().setNorm(1, Sublayer::FeedForward, widgets::NormPlace::Out, true, false);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        b.window->copyExperiment();
+        b.window->figures()->copyExperiment();
         const std::string copied = recipe_json(b.lab().runs()[0].recipe);
         b.lab().selectRun(1);
         const std::string before = recipe_json(b.lab().runs()[1].recipe);
@@ -61,10 +62,10 @@ class ClipboardWindowTest : public QObject {
                  {R"({"format": "normscope-recipe", "version": 1, "stack": {"colour": 1}})", "stack.colour"},
                  {R"({"format": "normscope-recipe", "version": 1, "stack": {"heads": 5}})", "stack.heads"}}) {
             QGuiApplication::clipboard()->setText(QLatin1String(text));
-            b.window->pasteExperiment();
-            QVERIFY2(b.window->banner()->message().contains(QLatin1String(message)),
-                     qPrintable(b.window->banner()->message()));
-            QVERIFY(!b.window->banner()->message().contains(QLatin1Char('\n')));
+            b.window->figures()->pasteExperiment();
+            QVERIFY2(b.window->views().banner->message().contains(QLatin1String(message)),
+                     qPrintable(b.window->views().banner->message()));
+            QVERIFY(!b.window->views().banner->message().contains(QLatin1Char('\n')));
         }
         QCOMPARE(recipe_json(b.lab().runs()[0].recipe), before);
         QCOMPARE(b.lab().undoStack()->count(), 0);
@@ -73,10 +74,10 @@ class ClipboardWindowTest : public QObject {
     void experimentAndFigureGoToTheClipboard() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        b.window->copyExperiment();
+        b.window->figures()->copyExperiment();
         const Recipe copied = parse_recipe(QGuiApplication::clipboard()->text().toStdString(), "clipboard");
         QCOMPARE(copied.stack.scheme, Scheme::Pre);
-        b.window->copyFigure();
+        b.window->figures()->copyCurrent();
         QVERIFY(QGuiApplication::clipboard()->mimeData()->data("image/svg+xml").contains("<svg"));
     }
 };

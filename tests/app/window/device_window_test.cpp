@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The device of trainings in the window: the menu, the settings, the transport bar, a device that fails.
+#include "app/window/appearance_controller.h"
 #include "core/backend/cuda/emulated_cuda_device.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
@@ -67,7 +68,7 @@ class DeviceWindowTest : public QObject {
     void theMenuHasWhatIsMissingAndKeepsAChoice() {
         DeviceBench b;
         for (const bool dark : {false, true}) {
-            b.window->setDark(dark);
+            b.window->appearance()->setDark(dark);
             QTimer::singleShot(200, b.window.get(), [&] {
                 b.keepScreen(dark ? "menu-dark" : "menu-light");
                 b.button()->menu()->close();
@@ -85,7 +86,7 @@ class DeviceWindowTest : public QObject {
         QCOMPARE(b.lab().backend(), std::string("cuda-emulated"));
         QCOMPARE(b.button()->text(), QStringLiteral("cuda-emulated"));
         QVERIFY(b.entry("cuda-emulated")->isChecked() && !b.entry("cpu")->isChecked());
-        QCOMPARE(Settings().backend(), QStringLiteral("cuda-emulated"));
+        QCOMPARE(widgets::Settings().backend(), QStringLiteral("cuda-emulated"));
         b.window.reset();
         b.open();
         QTRY_COMPARE(b.button()->text(), QStringLiteral("cuda-emulated"));
@@ -95,14 +96,14 @@ class DeviceWindowTest : public QObject {
     /// The choice is kept for the day the card is back.
     void aChoiceThatIsGoneIsReported() {
         DeviceBench b;
-        Settings().setBackend("cuda:1");
+        widgets::Settings().setBackend("cuda:1");
         b.window.reset();
         b.open();
         QTRY_COMPARE(
-            b.window->banner()->message(),
+            b.window->views().banner->message(),
             QStringLiteral("cuda:1 is not available: NORMSCOPE_CUDA_PLUGIN is empty; training is on cpu"));
         QCOMPARE(b.button()->text(), QStringLiteral("cpu"));
-        QCOMPARE(Settings().backend(), QStringLiteral("cuda:1"));
+        QCOMPARE(widgets::Settings().backend(), QStringLiteral("cuda:1"));
     }
 
     void theTransportHasDeviceSpeedAndMemory() {
@@ -137,10 +138,10 @@ class DeviceWindowTest : public QObject {
         emulated_cuda_device().fail_at({0, 20000});
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.lab().failedRuns().size() == 2, 600000);
-        QTRY_VERIFY(b.window->banner()->message().count("the device is lost") == 2);
+        QTRY_VERIFY(b.window->views().banner->message().count("the device is lost") == 2);
         b.keepScreenshot("lost");
         QPushButton* resume = nullptr;
-        for (auto* button : b.window->banner()->findChildren<QPushButton*>())
+        for (auto* button : b.window->views().banner->findChildren<QPushButton*>())
             if (button->isVisible() && button->text() == u"Resume on cpu") resume = button;
         QVERIFY(resume);
         QTest::mouseClick(resume, Qt::LeftButton);

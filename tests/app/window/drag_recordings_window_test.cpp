@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Recordings are dragged from their list onto the panels or the run strip: the program's own drag and drop,
 // with the mouse's events.
+#include "app/window/appearance_controller.h"
+#include "app/window/files/recordings_controller.h"
 #include "tests/support/test_main.h"
 #include "widgets/drawers/recording_list.h"
 #include "widgets/drawers/runs_drawer.h"
@@ -16,6 +18,7 @@
 
 using namespace normscope;
 using namespace normscope::app;
+using namespace normscope::widgets;
 using normscope::test::WindowBench;
 
 namespace {
@@ -29,7 +32,7 @@ void record(WindowBench& b) {
     QSignalSpy listed(&b.lab(), &Lab::recordingsListed);
     QTest::keyClick(b.window.get(), Qt::Key_O, Qt::ControlModifier | Qt::ShiftModifier);
     QTRY_VERIFY_WITH_TIMEOUT(!listed.isEmpty() && listed.last()[1].toBool(), 20000);
-    QCOMPARE(b.window->runsDrawer()->paths().size(), 2);
+    QCOMPARE(b.window->recordings()->drawer()->paths().size(), 2);
 }
 
 void send(const WindowBench& b, QEvent::Type type, const QPoint& at) {
@@ -41,7 +44,7 @@ void send(const WindowBench& b, QEvent::Type type, const QPoint& at) {
 
 /// Drags the first row there. `hovering` runs before the end, which is a release or Esc.
 void dragRow(WindowBench& b, const QPoint& to, bool release, const std::function<void()>& hovering) {
-    QListWidget* list = b.window->runsDrawer()->list();
+    QListWidget* list = b.window->recordings()->drawer()->list();
     const QPoint from = list->visualItemRect(list->item(0)).center();
     const auto move = [&](const QPoint& at) {
         QMouseEvent event(QEvent::MouseMove, at, list->viewport()->mapToGlobal(at), Qt::NoButton,
@@ -86,15 +89,15 @@ class DragRecordingsWindowTest : public QObject {
     void ontoThePanels() {
         WindowBench b;
         record(b);
-        const QString path = b.window->runsDrawer()->paths()[0];
+        const QString path = b.window->recordings()->drawer()->paths()[0];
         bool shown = false;
         // A plot that the list does not cover.
-        dragRow(b, middleOf(b.window->grid()->cells()[0]->plot()), true, [&] {
+        dragRow(b, middleOf(b.window->views().grid->cells()[0]->plot()), true, [&] {
             shown = targetShown(b);
             b.keepScreenshot("drag-light");
-            b.window->setDark(true);
+            b.window->appearance()->setDark(true);
             b.keepScreenshot("drag-dark");
-            b.window->setDark(false);
+            b.window->appearance()->setDark(false);
         });
         QVERIFY(shown && !targetShown(b));
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(3), 20000);
@@ -114,18 +117,19 @@ class DragRecordingsWindowTest : public QObject {
         WindowBench b;
         record(b);
         bool shown = false;
-        dragRow(b, middleOf(b.window->grid()->cells()[0]->plot()), false, [&] { shown = targetShown(b); });
+        dragRow(b, middleOf(b.window->views().grid->cells()[0]->plot()), false,
+                [&] { shown = targetShown(b); });
         QVERIFY(shown && !targetShown(b));
         QTest::qWait(200);
         QCOMPARE(b.lab().runs().size(), std::size_t(2));
-        QVERIFY(b.window->runsDrawer()->isVisible());  // Esc was the drag's
+        QVERIFY(b.window->recordings()->drawer()->isVisible());  // Esc was the drag's
     }
 
     void elsewhereNothingIsDropped() {
         WindowBench b;
         record(b);
         for (QWidget* place : std::initializer_list<QWidget*>{b.find<widgets::KnobPanel>("knobPanel"),
-                                                              b.window->runsDrawer()->list()}) {
+                                                              b.window->recordings()->drawer()->list()}) {
             bool shown = true;
             dragRow(b, middleOf(place), true, [&] { shown = targetShown(b); });
             QVERIFY(!shown);

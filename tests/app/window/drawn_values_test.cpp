@@ -102,7 +102,7 @@ class DrawnValuesTest : public QObject {
     void afterAClickOnANorm() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        auto* chip = b.window->stack()->chip(1, Sublayer::FeedForward, widgets::NormPlace::Post);
+        auto* chip = b.window->views().stack->chip(1, Sublayer::FeedForward, widgets::NormPlace::Post);
         QVERIFY(chip);
         QTest::mousePress(chip, Qt::LeftButton);
         QTest::mouseMove(chip, chip->rect().center() + QPoint(1, 0));

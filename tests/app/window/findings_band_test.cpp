@@ -2,6 +2,8 @@
 // The findings band in the window: what it shows is what was recorded, and nothing of it is cut off.
 #include "widgets/findings/findings_band.h"
 
+#include "app/window/appearance_controller.h"
+#include "app/window/files/files_controller.h"
 #include "core/findings/findings.h"
 #include "core/model/gradient_ratio.h"
 #include "core/recipe/presets.h"
@@ -29,11 +31,11 @@ using normscope::test::WindowBench;
 
 namespace {
 
-FindingsBand* bandOf(const WindowBench& b) {
-    return b.find<FindingsBand>("findingsBand");
+widgets::FindingsBand* bandOf(const WindowBench& b) {
+    return b.find<widgets::FindingsBand>("findingsBand");
 }
 
-const ColumnContent& column(const WindowBench& b, std::size_t i) {
+const widgets::ColumnContent& column(const WindowBench& b, std::size_t i) {
     return bandOf(b)->columns().at(i)->content();
 }
 
@@ -52,17 +54,17 @@ void settle() {
 
 /// Everything visible in the band lies in it and side by side, as wide as it needs.
 QString misplaced(const WindowBench& b) {
-    const FindingsBand& band = *bandOf(b);
+    const widgets::FindingsBand& band = *bandOf(b);
     int right = 0;
     for (const QWidget* widget : band.findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly)) {
         if (!widget->isVisible()) continue;
         if (!band.rect().contains(widget->geometry()))
             return QString("%1 is outside").arg(widget->objectName());
     }
-    for (const FindingsColumn* shown : band.columns()) {
+    for (const widgets::FindingsColumn* shown : band.columns()) {
         if (shown->x() < right) return "columns overlap";
         right = shown->x() + shown->width();
-        if (shown->width() < FindingsColumn::widthOf(shown->content(), shown->font()))
+        if (shown->width() < widgets::FindingsColumn::widthOf(shown->content(), shown->font()))
             return shown->content().name + " is cut off";
     }
     for (const QWidget* at_right :
@@ -97,7 +99,7 @@ class FindingsBandTest : public QObject {
         settle();
         QCOMPARE(bandOf(b)->columns().size(), 2u);
         for (const int run : {0, 1}) {
-            const ColumnContent& shown = column(b, std::size_t(run));
+            const widgets::ColumnContent& shown = column(b, std::size_t(run));
             QCOMPARE(shown.name, QString::fromStdString(b.run(run).name));
             QCOMPARE(shown.hue, run);
             const double rms = b.run(run).sample_of("growth", 0)->find("rms")->data.back();
@@ -111,13 +113,13 @@ class FindingsBandTest : public QObject {
             QCOMPARE(shown.numbers[2].caption, QString("gradient, layer 1 ÷ 12"));
             // The sentences are in the tooltip and in what is read aloud.
             for (const Finding& finding : findings(b.run(run), 0)) {
-                const FindingsColumn& widget = *bandOf(b)->columns()[std::size_t(run)];
+                const widgets::FindingsColumn& widget = *bandOf(b)->columns()[std::size_t(run)];
                 const QString text = QString::fromStdString(finding.text);
                 QVERIFY(widget.tipAt(QPoint(40, 30)).contains(text));
                 QVERIFY(widget.accessibleDescription().contains(text));
             }
         }
-        const FindingsColumn& first = *bandOf(b)->columns().front();
+        const widgets::FindingsColumn& first = *bandOf(b)->columns().front();
         QVERIFY(first.tipAt(QPoint(20, 30)).startsWith("Loss at step 0: "));
         QVERIFY(
             first.tipAt(QPoint(110, 30)).startsWith("RMS of the hidden state after layer 12 at step 0: "));
@@ -128,14 +130,14 @@ class FindingsBandTest : public QObject {
             QVERIFY2(misplaced(b).isEmpty(), qPrintable(misplaced(b)));
             b.keepScreenshot(QString("band-first-%1").arg(width));
         }
-        b.window->setDark(true);
+        b.window->appearance()->setDark(true);
         b.keepScreenshot("band-first-dark");
     }
 
     void storiesAreToldFromTheirButtonsAndTheMenu() {
         WindowBench b;
         settle();
-        StoryButtons* buttons = bandOf(b)->stories();
+        widgets::StoryButtons* buttons = bandOf(b)->stories();
         QVERIFY(buttons->isVisible());
         QCOMPARE(buttons->menu()->actions().size(), static_cast<qsizetype>(stories().size()));
         const auto* caption = buttons->findChild<QLabel*>();
@@ -158,11 +160,11 @@ class FindingsBandTest : public QObject {
         }
         first->setFocus(Qt::TabFocusReason);
         QTest::keyClick(first, Qt::Key_Space);
-        QVERIFY(b.window->story()->isVisible());
-        QCOMPARE(b.window->story()->story()->name, std::string(stories()[0].name));
+        QVERIFY(b.window->views().story->isVisible());
+        QCOMPARE(b.window->views().story->story()->name, std::string(stories()[0].name));
         QVERIFY(b.lab().exploring());  // Space has not begun a training
         buttons->menu()->actions()[1]->trigger();
-        QCOMPARE(b.window->story()->story()->name, std::string(stories()[1].name));
+        QCOMPARE(b.window->views().story->story()->name, std::string(stories()[1].name));
     }
 
     void aNarrowBandShowsFewerAndCutsNothing() {
@@ -214,12 +216,12 @@ class FindingsBandTest : public QObject {
         b.keepScreenshot("band-scrubbed");
         const QString path = b.folder.filePath("session.h5");
         QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
-        b.window->saveSession(path);
+        b.window->files()->saveSession(path);
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
         b.window.reset();
         b.open();
         QSignalSpy opened(&b.lab(), &Lab::sessionOpened);
-        b.window->openSession(path);
+        b.window->files()->openSession(path);
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
         QCOMPARE(b.lab().step(), qint64(2));
         QTRY_COMPARE(column(b, 0).numbers.size(), 3u);
@@ -273,7 +275,7 @@ class FindingsBandTest : public QObject {
         const auto check = [&](std::int64_t step) {
             QVERIFY(bandOf(b)->columns().size() > 2);
             for (std::size_t i = 0; i < bandOf(b)->columns().size(); ++i) {
-                const ColumnContent& shown = column(b, i);
+                const widgets::ColumnContent& shown = column(b, i);
                 const auto& members = b.lab().groups().groups[std::size_t(shown.hue)].members;
                 QCOMPARE(members.size(), 3u);
                 std::vector<double> losses;
@@ -339,14 +341,14 @@ class FindingsBandTest : public QObject {
                 b.lab().selectRun(selected);
                 settle();
                 const auto& columns = bandOf(b)->columns();
-                QVERIFY(std::any_of(columns.begin(), columns.end(), [&](const FindingsColumn* shown) {
-                    return shown->content().hue == selected;
-                }));
+                QVERIFY(std::any_of(
+                    columns.begin(), columns.end(),
+                    [&](const widgets::FindingsColumn* shown) { return shown->content().hue == selected; }));
                 QCOMPARE(bandOf(b)->more(), QString("%1 more").arg(11 - columns.size()));
                 const QString rest = b.find<QLabel>("moreRuns")->toolTip();  // their names
                 QCOMPARE(rest.count('\n') + 1, qsizetype(11 - columns.size()));
                 QVERIFY2(misplaced(b).isEmpty(), qPrintable(misplaced(b)));
-                QCOMPARE(bandOf(b)->height(), FindingsBand::kHeight);
+                QCOMPARE(bandOf(b)->height(), widgets::FindingsBand::kHeight);
             }
         b.keepScreenshot("band-many");
     }
@@ -366,8 +368,8 @@ class FindingsBandTest : public QObject {
     void namesAndNumbersHaveContrast() {
         WindowBench b;
         for (const bool dark : {false, true}) {
-            b.window->setDark(dark);
-            FindingsColumn column(bandOf(b));
+            b.window->appearance()->setDark(dark);
+            widgets::FindingsColumn column(bandOf(b));
             const QColor chrome = column.palette().color(QPalette::Window);
             const widgets::Theme theme = widgets::themeOf(column.palette());
             for (int hue = 0; hue < 8; ++hue) {

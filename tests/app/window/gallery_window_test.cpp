@@ -2,8 +2,13 @@
 // The papers' figures in the real window: trained from their drawer, shown while they are, stopped, resumed,
 // found again.
 #include "app/lab/studies/gallery_runs.h"
-#include "app/window/window_claims.h"
-#include "app/window/window_gallery.h"
+#include "app/window/appearance_controller.h"
+#include "app/window/commands.h"
+#include "app/window/files/recordings_controller.h"
+#include "app/window/search_controller.h"
+#include "app/window/studies/claims_controller.h"
+#include "app/window/studies/gallery_controller.h"
+#include "app/window/studies/sweep_controller.h"
 #include "core/backend/devices.h"
 #include "core/sweep/sweep_folder.h"
 #include "legibility.h"
@@ -12,6 +17,7 @@
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/claims/claims_drawer.h"
 #include "widgets/common/banner.h"
+#include "widgets/common/verdict_mark.h"
 #include "widgets/dialogs/command_search.h"
 #include "widgets/drawers/runs_drawer.h"
 #include "widgets/gallery/gallery_details.h"
@@ -42,6 +48,7 @@
 
 using namespace normscope;
 using namespace normscope::app;
+using namespace normscope::widgets;
 using normscope::test::WindowBench;
 
 namespace {
@@ -86,7 +93,7 @@ GalleryRuns& runsOf(const WindowBench& b) {
     return GalleryRuns::of(b.lab());
 }
 GalleryDrawer& drawer(const WindowBench& b) {
-    return galleryDrawer(*b.window);
+    return *b.window->gallery()->drawer();
 }
 GalleryList& list(const WindowBench& b) {
     return *drawer(b).list();
@@ -201,7 +208,7 @@ class GalleryWindowTest : public QObject {
             QImage image(14, 14, QImage::Format_Grayscale8);
             image.fill(Qt::white);
             QPainter painter(&image);
-            paintVerdict(painter, QRectF(0, 0, 14, 14), verdict, Qt::black);
+            paintMark(painter, QRectF(0, 0, 14, 14), markOf(verdict), Qt::black);
             painter.end();
             QByteArray dark;  // the places of the pixels that are drawn, without their shade
             for (int y = 0; y < 14; ++y)
@@ -241,7 +248,7 @@ class GalleryWindowTest : public QObject {
         click(b, "galleryRun", "Run (6 runs)");
         QCOMPARE(runsOf(b).running(), QString("e-small"));
         QCOMPARE(b.find<QPushButton>("galleryRun")->text(), QString("Stop"));
-        QTRY_VERIFY_WITH_TIMEOUT(b.window->sweepShown(), kWait);
+        QTRY_VERIFY_WITH_TIMEOUT(b.window->sweeps()->shown(), kWait);
         QVERIFY(drawer(b).isVisible() && drawer(b).isAncestorOf(QApplication::focusWidget()));
         QTRY_COMPARE_WITH_TIMEOUT(runsOf(b).state("e-small").kind, Kind::Ended, kWait);
         QVERIFY(runsOf(b).running().isEmpty());
@@ -260,7 +267,7 @@ class GalleryWindowTest : public QObject {
 
         click(b, "galleryMap", "Show the sweep");
         QVERIFY(!drawer(b).isVisible());
-        QTRY_VERIFY(b.window->sweepShown() && b.window->sweepView()->map()->hasFocus());
+        QTRY_VERIFY(b.window->sweeps()->shown() && b.window->sweeps()->map()->map()->hasFocus());
         QCOMPARE(b.lab().sweeps().sweep()->folder, runsOf(b).folder("e-small"));
 
         b.window.reset();
@@ -329,8 +336,8 @@ class GalleryWindowTest : public QObject {
             // While another process trains in it, it keeps its name.
             const SweepFolder held(folder.toStdString(), other);
             click(b, "galleryAgain", "Measure again in a new folder");
-            QTRY_VERIFY2(b.window->banner()->message().contains("in use by another sweep"),
-                         qPrintable(b.window->banner()->message()));
+            QTRY_VERIFY2(b.window->views().banner->message().contains("in use by another sweep"),
+                         qPrintable(b.window->views().banner->message()));
             QVERIFY(!QFile::exists(folder + "-old-1") && runsOf(b).running().isEmpty());
         }
         QDir().mkpath(folder + "-old-1");  // taken
@@ -338,7 +345,8 @@ class GalleryWindowTest : public QObject {
         click(b, "galleryAgain", "Measure again in a new folder");
         QTRY_COMPARE_WITH_TIMEOUT(runsOf(b).state("e-small").kind, Kind::Ended, kWait);
         const QString kept = folder + "-old-2";
-        QVERIFY2(b.window->banner()->message().contains(kept), qPrintable(b.window->banner()->message()));
+        QVERIFY2(b.window->views().banner->message().contains(kept),
+                 qPrintable(b.window->views().banner->message()));
         const SweepResults old = read_sweep(kept.toStdString());
         QVERIFY(sweep_difference(old.spec, other).empty() && old.rows.size() == 2);
         for (const SweepRow& run : old.rows)
@@ -431,23 +439,23 @@ class GalleryWindowTest : public QObject {
         QTest::keyClick(search, Qt::Key_Escape);
         QVERIFY(!drawer(b).isVisible());
         openDrawer(b);
-        b.window->toggleRuns();
-        QVERIFY(!drawer(b).isVisible() && b.window->runsDrawer()->isVisible());
+        b.window->recordings()->toggle();
+        QVERIFY(!drawer(b).isVisible() && b.window->recordings()->drawer()->isVisible());
         openDrawer(b);
-        QVERIFY(!b.window->runsDrawer()->isVisible());
-        toggleClaims(*b.window);
-        QVERIFY(!drawer(b).isVisible() && claimsDrawer(*b.window).isVisible());
+        QVERIFY(!b.window->recordings()->drawer()->isVisible());
+        b.window->claims()->toggle();
+        QVERIFY(!drawer(b).isVisible() && b.window->claims()->drawer()->isVisible());
         // Ctrl+K finds the entry, whatever the filters are.
-        b.window->searchCommands();
-        auto* commands = b.find<CommandSearch>("commandSearch");
+        b.window->search()->open();
+        auto* commands = b.find<widgets::CommandSearch>("commandSearch");
         QTest::keyClicks(commands->findChild<QLineEdit*>("commandInput"), "gallery: other losses");
         QTest::keyClick(commands->findChild<QLineEdit*>("commandInput"), Qt::Key_Return);
         QTRY_VERIFY(drawer(b).isVisible());
         QCOMPARE(list(b).selected(), QString("g-other"));
         QCOMPARE(list(b).ids().size(), 3);
-        QVERIFY(!claimsDrawer(*b.window).isVisible());
+        QVERIFY(!b.window->claims()->drawer()->isVisible());
         // In the menu of sweeps too.
-        QVERIFY(b.find<QAction>("gallery")->associatedObjects().size() >= 2);
+        QVERIFY(b.window->commands()[Command::Gallery]->associatedObjects().size() >= 2);
         runsOf(b).setEntries({});
         QCOMPARE(b.find<QLabel>("galleryEmpty")->text(), QString("The gallery has no entries"));
     }
@@ -481,13 +489,13 @@ class GalleryWindowTest : public QObject {
         entries.insert(entries.begin(), smallEntry("e-small", "Small losses", 200));
         openWith(b, entries);
         click(b, "galleryRun", "Run (6 runs)");
-        QTRY_VERIFY_WITH_TIMEOUT(runsOf(b).ended() >= 1 && b.window->sweepShown(), kWait);
+        QTRY_VERIFY_WITH_TIMEOUT(runsOf(b).ended() >= 1 && b.window->sweeps()->shown(), kWait);
         b.keepScreenshot("gallery-running-light");
         QTRY_COMPARE_WITH_TIMEOUT(runsOf(b).state("e-small").kind, Kind::Ended, kWait);
         QStringList all;
         for (const QSize size : {QSize(1440, 900), QSize(1920, 1080)})
             for (const bool dark : {false, true}) {
-                b.window->setDark(dark);
+                b.window->appearance()->setDark(dark);
                 b.window->resize(size);
                 QTest::qWait(350);  // the bars update a few times a second
                 for (const QString& id : list(b).ids()) {
@@ -502,9 +510,8 @@ class GalleryWindowTest : public QObject {
                         font.setPixelSize(11);
                         return font;
                     }();
-                    const GalleryEntry& entry = *runsOf(b).find(id);
-                    if (QFontMetrics(small).horizontalAdvance(stateText(entry, runsOf(b))) > 170)
-                        all << id + ": " + stateText(entry, runsOf(b));
+                    const QString state = stateText(*list(b).find(id));
+                    if (QFontMetrics(small).horizontalAdvance(state) > 170) all << id + ": " + state;
                 }
                 for (const char* id : {"e-small", "e-fig1-loss", "g-fig6"}) {
                     list(b).select(QLatin1String(id));
@@ -514,7 +521,7 @@ class GalleryWindowTest : public QObject {
                                          .arg(dark ? "dark" : "light"));
                 }
             }
-        b.window->setDark(false);
+        b.window->appearance()->setDark(false);
         all.removeDuplicates();
         QVERIFY2(all.isEmpty(), qPrintable('\n' + all.join('\n')));
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Runs that differ in the seed alone: one chip, one colour, one lane, a median with its band.
+#include "app/window/appearance_controller.h"
+#include "app/window/commands.h"
 #include "app/window/window_view.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
@@ -47,7 +49,7 @@ class GroupsWindowTest : public QObject {
     void seedsAreOneChipAndUndone() {
         WindowBench b;
         b.makeSmall(4);
-        b.window->findChild<QAction*>("addSeeds")->trigger();
+        b.window->commands()[Command::AddSeeds]->trigger();
         QCOMPARE(b.lab().runs().size(), 6u);
         QCOMPARE(b.lab().undoStack()->count(), 1);
         std::vector<std::uint64_t> seeds;
@@ -103,8 +105,8 @@ class GroupsWindowTest : public QObject {
         b.lab().addSeeds(2);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.run(5).probes.count("growth"), 20000);
         QTRY_COMPARE(b.cell("growth")->plot()->figure()->plots.size(), 1u);
-        b.window->findChild<QAction*>("export")->trigger();
-        auto* dialog = b.find<ExportDialog>("exportDialog");
+        b.window->commands()[Command::ExportFigure]->trigger();
+        auto* dialog = b.find<widgets::ExportDialog>("exportDialog");
         QVERIFY(dialog && !dialog->specFor(b.folder.filePath("a.svg")).paper.ratio);
         dialog->close();
     }
@@ -181,7 +183,7 @@ class GroupsWindowTest : public QObject {
         QTest::qWait(300);
         QCOMPARE(b.cell("training")->plot()->figure()->run_names.size(), 6);
         b.keepScreenshot("six-groups");
-        b.window->toggleTheme();
+        b.window->appearance()->toggleTheme();
         b.keepScreenshot("six-groups-dark");
     }
 };

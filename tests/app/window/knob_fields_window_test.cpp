@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Knobs of runs that differ: a field a run, each of which changes its own run alone.
+#include "app/window/appearance_controller.h"
+#include "app/window/studies/sweep_controller.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/knobs/choice_knob.h"
@@ -101,9 +103,9 @@ class KnobFieldsWindowTest : public QObject {
         QCOMPARE(b.lab().selectedRun(), 0);
         QCOMPARE(knob->slider()->value(), 0.5);
         b.keepScreenshot("two-numbers");
-        b.window->setDark(true);
+        b.window->appearance()->setDark(true);
         b.keepScreenshot("two-numbers-dark");
-        b.window->setDark(false);
+        b.window->appearance()->setDark(false);
         QTest::keyClick(b.window.get(), Qt::Key_Z, Qt::ControlModifier);
         QCOMPARE(step(b, 0), 1.0);
         // Once they agree, there is one field, of both.
@@ -134,9 +136,9 @@ class KnobFieldsWindowTest : public QObject {
     void overTheMapOfASweepTheyAreTheNextOnes() {
         WindowBench b;
         b.makeSmall(4);
-        b.window->showSweep(true);
+        b.window->sweeps()->show(true);
         QVERIFY(headerShows(b, "base of the next sweep"));
-        b.window->showSweep(false);
+        b.window->sweeps()->show(false);
         QVERIFY(headerShows(b, "linked, both runs"));
     }
 };

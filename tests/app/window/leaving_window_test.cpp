@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The question asked before unsaved changes or a running training are discarded.
+#include "app/window/files/files_controller.h"
 #include "tests/support/test_main.h"
 #include "window_bench.h"
 
@@ -20,7 +21,7 @@ QMessageBox* question(const WindowBench& b) {
 
 void saveTo(const WindowBench& b, const char* name) {
     QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
-    b.window->saveSession(b.folder.filePath(QLatin1String(name)));
+    b.window->files()->saveSession(b.folder.filePath(QLatin1String(name)));
     QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
 }
 
@@ -68,7 +69,7 @@ class LeavingWindowTest : public QObject {
         QCOMPARE(saved.count(), 1);
         b.open();
         QSignalSpy opened(&b.lab(), &Lab::sessionOpened);
-        b.window->openSession(b.folder.filePath("kept.h5"));
+        b.window->files()->openSession(b.folder.filePath("kept.h5"));
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
         QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 0.5);
     }
@@ -107,7 +108,7 @@ class LeavingWindowTest : public QObject {
         b.makeSmall(100000);
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.run(0).steps.rows() > 3, 20000);
-        b.window->askAndOpen(b.folder.filePath("none.h5"));
+        b.window->files()->askAndOpen(b.folder.filePath("none.h5"));
         QTRY_VERIFY(question(b) && question(b)->isVisible());
         QVERIFY(question(b)->text().contains("training"));
         QTest::keyClick(question(b), Qt::Key_Escape);
@@ -120,7 +121,7 @@ class LeavingWindowTest : public QObject {
         WindowBench b;
         b.lab().commitKey("stack.residual_step", 0.5);
         QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
-        b.window->saveSession(b.folder.filePath("kept.h5"));
+        b.window->files()->saveSession(b.folder.filePath("kept.h5"));
         b.lab().commitKey("stack.residual_step", 0.25);
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
         QVERIFY(b.window->isWindowModified());

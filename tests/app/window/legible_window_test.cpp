@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every state of the window can be read, at both sizes, light and dark.
+#include "app/window/appearance_controller.h"
+#include "app/window/files/files_controller.h"
+#include "app/window/studies/sweep_controller.h"
 #include "core/backend/devices.h"
 #include "core/sweep/sweep_folder.h"
 #include "legibility.h"
@@ -17,6 +20,7 @@
 
 using namespace normscope;
 using namespace normscope::app;
+using namespace normscope::widgets;
 using normscope::test::WindowBench;
 
 class LegibleWindowTest : public QObject {
@@ -28,7 +32,7 @@ class LegibleWindowTest : public QObject {
         QStringList all;
         for (const QSize size : {QSize(1440, 900), QSize(1920, 1080)})
             for (const bool dark : {false, true}) {
-                b.window->setDark(dark);
+                b.window->appearance()->setDark(dark);
                 b.window->resize(size);
                 QTest::qWait(350);  // the bars and the findings update a few times a second
                 const QString where =
@@ -150,12 +154,12 @@ class LegibleWindowTest : public QObject {
         b.lab().setStep(5);
         const QString path = b.folder.filePath("session.h5");
         QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
-        b.window->saveSession(path);
+        b.window->files()->saveSession(path);
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
         b.window.reset();
         b.open();
         QSignalSpy opened(&b.lab(), &Lab::sessionOpened);
-        b.window->openSession(path);
+        b.window->files()->openSession(path);
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
         QCOMPARE(b.lab().step(), qint64(5));
         check(b, "reopened");
@@ -174,8 +178,8 @@ class LegibleWindowTest : public QObject {
         options.threads = 1;
         SweepWatcher watcher;
         run_sweep(spec, device_named("cpu"), options, watcher);
-        b.window->openSweep(QString::fromStdString(options.folder));
-        QTRY_VERIFY_WITH_TIMEOUT(b.window->sweepShown(), 20000);
+        b.window->sweeps()->open(QString::fromStdString(options.folder));
+        QTRY_VERIFY_WITH_TIMEOUT(b.window->sweeps()->shown(), 20000);
         check(b, "sweep-map");
     }
 };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/appearance_controller.h"
+#include "app/window/runs/story_controller.h"
 #include "core/recipe/presets.h"
 #include "legibility.h"
 #include "program_font.h"
@@ -63,24 +65,24 @@ class PresentationWindowTest : public QObject {
         QFETCH(QSize, size);
         QFETCH(bool, dark);
         WindowBench b;
-        b.window->setDark(dark);
-        b.window->tellStory(QStringLiteral("collapse-of-post-ln"));
+        b.window->appearance()->setDark(dark);
+        b.window->stories()->tell(QStringLiteral("collapse-of-post-ln"));
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         QTest::keyClick(b.window.get(), Qt::Key_F11);
         QVERIFY(b.window->isFullScreen());
         b.window->resize(size);
         QTest::qWait(300);
-        Presentation* presentation = b.window->presentation();
+        widgets::Presentation* presentation = b.window->views().presentation;
         QVERIFY(presentation->isOn());
-        QCOMPARE(b.window->grid()->visibleCells().size(), 1u);
-        PanelCell* cell = b.window->grid()->visibleCells()[0];
+        QCOMPARE(b.window->views().grid->visibleCells().size(), 1u);
+        widgets::PanelCell* cell = b.window->views().grid->visibleCells()[0];
         QCOMPARE(cell->panel(), std::string("gradients"));
         for (const char* name :
              {"runStrip", "findingsBand", "stackView", "knobPanel", "transportBar", "sideRail"})
             QVERIFY2(!b.find<QWidget>(name)->isVisible(), name);
         auto* number = b.find<QLabel>("presentationStep");
         auto* headline = b.find<QLabel>("presentationHeadline");
-        PresentationFoot* foot = presentation->foot();
+        widgets::PresentationFoot* foot = presentation->foot();
         QCOMPARE(number->text(), QString("0"));
         QVERIFY(number->font().pixelSize() >= 96);
         QVERIFY(headline->font().pixelSize() >= 32);
@@ -89,7 +91,7 @@ class PresentationWindowTest : public QObject {
             QVERIFY(part->isVisible());
         for (const char* key : {"stack.residual_step", "stack.temperature", "stack.depth"})
             QVERIFY2(foot->slider(key)->isVisible(), key);
-        verifyApart(*b.window, {b.window->story(), presentation->head(), cell, foot});
+        verifyApart(*b.window, {b.window->views().story, presentation->head(), cell, foot});
         verifyApart(*foot, {foot->train(), foot->scrubber(), foot->slider("stack.residual_step"),
                             foot->slider("stack.temperature"), foot->slider("stack.depth")});
 
@@ -138,14 +140,14 @@ class PresentationWindowTest : public QObject {
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         QTest::keyClick(b.window.get(), Qt::Key_F11);
-        const StepScrubber* scrubber = b.window->presentation()->foot()->scrubber();
+        const StepScrubber* scrubber = b.window->views().presentation->foot()->scrubber();
         QTRY_COMPARE(scrubber->step(), 29);
         auto* number = b.find<QLabel>("presentationStep");
         const auto focused = [&] {
             return QApplication::focusWidget() ? QApplication::focusWidget() : b.window.get();
         };
         // From the plot too, whose own keys move a crosshair.
-        b.window->grid()->visibleCells()[0]->plot()->setFocus();
+        b.window->views().grid->visibleCells()[0]->plot()->setFocus();
         const qint64 before = scrubber->measuredNeighbour(29, -1);
         QVERIFY(before < 29);
         QTest::keyClick(focused(), Qt::Key_Left);
@@ -161,7 +163,7 @@ class PresentationWindowTest : public QObject {
         WindowBench b;
         b.makeSmall(30);
         QTest::keyClick(b.window.get(), Qt::Key_F11);
-        PresentationFoot* foot = b.window->presentation()->foot();
+        widgets::PresentationFoot* foot = b.window->views().presentation->foot();
         KnobSlider* slider = foot->slider("stack.residual_step");
         const QPoint from = slider->thumb().toPoint();
         QTest::mousePress(slider, Qt::LeftButton, {}, from);
@@ -185,9 +187,9 @@ class PresentationWindowTest : public QObject {
 
     void theValueThatAStoryAsksForCatchesTheThumb() {
         WindowBench b;
-        b.window->tellStory(QStringLiteral("turn-it-down"));
+        b.window->stories()->tell(QStringLiteral("turn-it-down"));
         QTest::keyClick(b.window.get(), Qt::Key_F11);
-        KnobSlider* slider = b.window->presentation()->foot()->slider("stack.residual_step");
+        KnobSlider* slider = b.window->views().presentation->foot()->slider("stack.residual_step");
         slider->setValue(0.2);
         const QPoint there = slider->thumb().toPoint() - QPoint(3, 0);
         slider->setValue(1);
@@ -200,7 +202,7 @@ class PresentationWindowTest : public QObject {
         QVERIFY(slider->value() != 0.2);
         b.lab().undoStack()->undo();
         QTRY_COMPARE(slider->value(), 1.0);
-        b.window->story()->moveTo(2);
+        b.window->views().story->moveTo(2);
         drag();
         QCOMPARE(slider->value(), 0.2);
         QCOMPARE(b.lab().runs()[1].recipe.stack.residual_step, 0.2);
@@ -217,7 +219,7 @@ class PresentationWindowTest : public QObject {
                     all << widget;
             return all;
         };
-        PanelCell* cell = b.cell("training");
+        widgets::PanelCell* cell = b.cell("training");
         cell->plot()->setFocus();
         const auto before = visible();
         const QSize size = b.window->size();
@@ -225,16 +227,16 @@ class PresentationWindowTest : public QObject {
         const QRectF text = tick();
         for (const Qt::Key key : {Qt::Key_Escape, Qt::Key_F11}) {
             QTest::keyClick(b.window.get(), Qt::Key_F11);
-            QVERIFY(b.window->presentation()->isOn());
-            QCOMPARE(b.window->grid()->visibleCells(), std::vector<PanelCell*>{cell});
+            QVERIFY(b.window->views().presentation->isOn());
+            QCOMPARE(b.window->views().grid->visibleCells(), std::vector<widgets::PanelCell*>{cell});
             QTest::qWait(100);
             QTest::keyClick(b.window.get(), key);
-            QVERIFY(!b.window->presentation()->isOn());
+            QVERIFY(!b.window->views().presentation->isOn());
             QVERIFY(!b.window->isFullScreen());
             QTRY_COMPARE(b.window->size(), size);
             QTest::qWait(300);
             QCOMPARE(visible(), before);
-            QCOMPARE(b.window->grid()->focusedCell(), -1);
+            QCOMPARE(b.window->views().grid->focusedCell(), -1);
             QCOMPARE(tick(), text);
             QCOMPARE(b.find<QLabel>("storyText")->font().pixelSize(), 12);
             QVERIFY(cell->plot()->hasFocus());
@@ -245,11 +247,11 @@ class PresentationWindowTest : public QObject {
     /// holds.
     void aStoryIsWalkedByKeyboard() {
         WindowBench b;
-        b.window->tellStory(QStringLiteral("turn-it-down"));
+        b.window->stories()->tell(QStringLiteral("turn-it-down"));
         QTest::keyClick(b.window.get(), Qt::Key_F11);
-        StoryStrip* strip = b.window->story();
-        PresentationFoot* foot = b.window->presentation()->foot();
-        const auto* pulse = b.find<Pulse>("storyPulse");
+        widgets::StoryStrip* strip = b.window->views().story;
+        widgets::PresentationFoot* foot = b.window->views().presentation->foot();
+        const auto* pulse = b.find<widgets::Pulse>("storyPulse");
         const auto expectation = [&] { return b.find<QLabel>("storyExpectation")->text(); };
         const auto key = [&](Qt::Key k) {
             QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : b.window.get(), k);
@@ -299,7 +301,7 @@ class PresentationWindowTest : public QObject {
         QCOMPARE(strip->height(), height);  // the plot stayed where it was
         key(Qt::Key_Escape);
         QVERIFY(strip->isVisible());
-        QVERIFY(!b.window->presentation()->isOn());
+        QVERIFY(!b.window->views().presentation->isOn());
         QCOMPARE(b.lab().runs().size(), 2u);
     }
 
@@ -313,8 +315,8 @@ class PresentationWindowTest : public QObject {
         QFETCH(QString, name);
         WindowBench b;
         QTest::keyClick(b.window.get(), Qt::Key_F11);
-        b.window->tellStory(name);
-        const StoryStrip* strip = b.window->story();
+        b.window->stories()->tell(name);
+        const widgets::StoryStrip* strip = b.window->views().story;
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact(), 20000);
         const auto key = [&](Qt::Key k) {
             QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : b.window.get(), k);
@@ -333,7 +335,7 @@ class PresentationWindowTest : public QObject {
                     continue;
                 }
                 KnobSlider* slider =
-                    b.window->presentation()->foot()->slider(QString::fromStdString(action.key));
+                    b.window->views().presentation->foot()->slider(QString::fromStdString(action.key));
                 while (QApplication::focusWidget() != slider) key(Qt::Key_Tab);
                 while (slider->value() > 1.02 * action.to) key(Qt::Key_Left);
             }
@@ -364,9 +366,9 @@ class PresentationWindowTest : public QObject {
         if (presenting) QTest::keyClick(b.window.get(), Qt::Key_F11);
         b.window->resize(width, 900);
         for (const Preset& file : stories()) {
-            b.window->tellStory(QString::fromLatin1(file.name));
+            b.window->stories()->tell(QString::fromLatin1(file.name));
             QTest::qWait(100);
-            StoryStrip* strip = b.window->story();
+            widgets::StoryStrip* strip = b.window->views().story;
             const int height = strip->height();
             QVERIFY(height < (presenting ? 170 : 90));
             for (std::size_t page = 0; page < strip->story()->steps.size(); ++page) {
@@ -388,10 +390,10 @@ class PresentationWindowTest : public QObject {
 
     void aStatementThatIsFalseHereIsSaidToBe() {
         WindowBench b;
-        b.window->tellStory(QStringLiteral("collapse-of-post-ln"));
+        b.window->stories()->tell(QStringLiteral("collapse-of-post-ln"));
         b.lab().commitKey(QStringLiteral("optimizer.lr"), 3e-5);  // nothing collapses, and nothing learns
         b.makeSmall(20);
-        b.window->story()->moveTo(1);
+        b.window->views().story->moveTo(1);
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         QTRY_VERIFY(b.find<QLabel>("storyExpectation")->text().endsWith("Does not hold here."));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/appearance_controller.h"
 #include "core/run/whole_run.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
@@ -33,8 +34,8 @@ void drafted(WindowBench& b) {
     QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedyTrials() && b.lab().remedyTrials()->done(), 60000);
 }
 
-RemedyBox* box(const WindowBench& b) {
-    return b.find<FindingsBand>("findingsBand")->remedies();
+widgets::RemedyBox* box(const WindowBench& b) {
+    return b.find<widgets::FindingsBand>("findingsBand")->remedies();
 }
 
 }  // namespace
@@ -52,24 +53,24 @@ class RemediesWindowTest : public QObject {
 
     void aFailedRunHasItsHeadlineAndRankedDrafts() {
         WindowBench b;
-        auto* band = b.find<FindingsBand>("findingsBand");
+        auto* band = b.find<widgets::FindingsBand>("findingsBand");
         QVERIFY(box(b)->isHidden());
-        const QRect plots = b.window->grid()->geometry();
+        const QRect plots = b.window->views().grid->geometry();
         fail(b);
         drafted(b);
         const RemedyTrials& trials = *b.lab().remedyTrials();
         QCOMPARE(trials.run, b.lab().runs()[0].id);
         QTRY_VERIFY(box(b)->isVisible() && !box(b)->buttons().empty());
         QVERIFY(band->texts()[0].startsWith("Stalled "));
-        QCOMPARE(band->height(), FindingsBand::kHeight);
-        QCOMPARE(b.window->grid()->geometry(), plots);  // the frame does not move
+        QCOMPARE(band->height(), widgets::FindingsBand::kHeight);
+        QCOMPARE(b.window->views().grid->geometry(), plots);  // the frame does not move
 
         // The drafts are those of the core, and the buttons show them in the order of their losses.
         ThreadPool pool(1);
         const auto best = trials.shown();
         QTRY_COMPARE(box(b)->buttons().size(), best.size());
         for (std::size_t i = 0; i < best.size(); ++i) {
-            const RemedyButton& button = *box(b)->buttons()[i];
+            const widgets::RemedyButton& button = *box(b)->buttons()[i];
             QTRY_COMPARE(button.text(), QString::fromStdString(trials.remedies[best[i]].name));
             QCOMPARE(button.draft().loss, draft(trials.remedies[best[i]].recipe, pool).first.loss);
             if (i > 0) QVERIFY(trials.drafts[best[i - 1]]->loss <= trials.drafts[best[i]]->loss);
@@ -135,8 +136,8 @@ class RemediesWindowTest : public QObject {
         }
         QVERIFY(box(b)->table().toolTip().contains("median of the training batches of the last 20 steps"));
         // Every row is on screen.
-        QVERIFY(box(b)->table().height() >= static_cast<int>(rows.size()) * RemedyTable::kLine);
-        b.keepScreenshot("table", b.find<FindingsBand>("findingsBand"));
+        QVERIFY(box(b)->table().height() >= static_cast<int>(rows.size()) * widgets::RemedyTable::kLine);
+        b.keepScreenshot("table", b.find<widgets::FindingsBand>("findingsBand"));
         // The drafts are one press away, and the table as well.
         auto* back = b.find<QToolButton>("remedyTableSwitch");
         QTest::mouseClick(back, Qt::LeftButton);
@@ -190,7 +191,7 @@ class RemediesWindowTest : public QObject {
 
     void thePlotOfADraftIsItsValues() {
         const QRectF plot(6, 5, 50, 28);
-        const QPolygonF line = RemedyButton::polyline({10, 1, 1e-4, 0, qQNaN(), 1e9}, 6, plot);
+        const QPolygonF line = widgets::RemedyButton::polyline({10, 1, 1e-4, 0, qQNaN(), 1e9}, 6, plot);
         QCOMPARE(line.size(), 5);  // NaN is missing
         QCOMPARE(line[0], plot.topLeft());
         QCOMPARE(line[1].y(), plot.bottom() - plot.height() * 4 / 5);
@@ -205,9 +206,9 @@ class RemediesWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 600000);
         drafted(b);
         b.keepScreenshot("failed-light");
-        b.window->setDark(true);
+        b.window->appearance()->setDark(true);
         b.keepScreenshot("failed-dark");
-        b.window->setDark(false);
+        b.window->appearance()->setDark(false);
         QElapsedTimer clock;
         clock.start();
         b.lab().tryRemedies(b.lab().remedyTrials()->shown());
@@ -216,11 +217,11 @@ class RemediesWindowTest : public QObject {
         b.keepScreenshot("tried-light");
         const auto learned = [&] {
             const auto& rows = box(b)->table().rows();  // the failed run first
-            return rows.empty()
-                       ? 0
-                       : std::count_if(rows.begin() + 1, rows.end(), [](const RemedyTable::Row& row) {
-                             return row.state == RunState::Finished;
-                         });
+            return rows.empty() ? 0
+                                : std::count_if(rows.begin() + 1, rows.end(),
+                                                [](const widgets::RemedyTable::Row& row) {
+                                                    return row.state == RunState::Finished;
+                                                });
         };
         QTRY_VERIFY(learned() >= 2);  // the band follows within 200 ms
     }

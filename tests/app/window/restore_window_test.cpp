@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A window that is closed, or whose process is killed, and started again shows the same screen.
+#include "app/window/appearance_controller.h"
+#include "app/window/files/files_controller.h"
+#include "app/window/runs/story_controller.h"
+#include "app/window/runs/training_controller.h"
+#include "app/window/state_controller.h"
 #include "app/window/window_view.h"
 #include "core/recipe/presets.h"
 #include "tests/support/test_main.h"
@@ -61,7 +66,7 @@ void startAgain(WindowBench& b, bool close = true) {
     b.window.reset();
     b.open();
     QSignalSpy restored(&b.lab(), &Lab::comparisonRestored);
-    b.window->start(false);
+    b.window->state()->start(false);
     QTRY_COMPARE_WITH_TIMEOUT(restored.count(), 1, 20000);
 }
 
@@ -89,7 +94,7 @@ class RestoreWindowTest : public QObject {
   private Q_SLOTS:
     void theSameScreenAfterAnOrdinaryEnd() {
         WindowBench b;
-        b.window->start(false);
+        b.window->state()->start(false);
         train(b, 40);
         b.lab().renameRun(0, "my run");
         b.lab().selectRun(0);
@@ -98,10 +103,10 @@ class RestoreWindowTest : public QObject {
         b.lab().commitKey("stack.residual_step", 0.5);  // asks for new runs
         b.lab().setGroupSeeds(false);
         b.lab().setLinked(false);
-        b.window->grid()->cells()[1]->setPanel("updates");
-        b.window->grid()->cells()[0]->setViews(
-            {{b.window->grid()->cells()[0]->panel(), {{{{}, {widgets::Range{1.0, 2.0}, {}}}}}}});
-        b.window->setDark(true);
+        b.window->views().grid->cells()[1]->setPanel("updates");
+        b.window->views().grid->cells()[0]->setViews(
+            {{b.window->views().grid->cells()[0]->panel(), {{{{}, {widgets::Range{1.0, 2.0}, {}}}}}}});
+        b.window->appearance()->setDark(true);
         b.lab().setStep(17);
         b.lab().selectRun(2);
         b.lab().selectLayer(1);
@@ -116,7 +121,7 @@ class RestoreWindowTest : public QObject {
         QSettings().setValue("dark", false);
         b.open();
         QSignalSpy restored(&b.lab(), &Lab::comparisonRestored);
-        b.window->start(false);
+        b.window->state()->start(false);
         QTRY_COMPARE_WITH_TIMEOUT(restored.count(), 1, 20000);
         b.keepScreenshot("restore-after");
         const Screen after = screenOf(*b.window);
@@ -131,7 +136,7 @@ class RestoreWindowTest : public QObject {
     /// Samples that no recording has: of a panel that the recipe does not measure, and by replay.
     void whatOnlyTheWindowMeasuredIsThereAgain() {
         WindowBench b;
-        b.window->start(false);
+        b.window->state()->start(false);
         train(b, 40);
         b.lab().setStep(13);
         QVERIFY2(b.lab().measureObstacle().isEmpty(), qPrintable(b.lab().measureObstacle()));
@@ -154,19 +159,20 @@ class RestoreWindowTest : public QObject {
     /// The runs of "Try all" are compared in its table again, though their remedies are drafted again.
     void theTableOfTriedRemedies() {
         WindowBench b;
-        b.window->start(false);
+        b.window->state()->start(false);
         b.lab().commitKey("optimizer.lr", 0.3);  // nothing learns
         train(b, 40);
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedyTrials() && b.lab().remedyTrials()->done(), 60000);
         auto* action = b.find<QToolButton>("remedyAction");
         QTRY_VERIFY(action->isVisible());
         QTest::mouseClick(action, Qt::LeftButton);
-        const auto box = [&] { return b.find<FindingsBand>("findingsBand")->remedies(); };
+        const auto box = [&] { return b.find<widgets::FindingsBand>("findingsBand")->remedies(); };
         QTRY_VERIFY(box()->showsTable());
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         const auto rowsOf = [&] {
             std::vector<std::pair<QString, QString>> rows;
-            for (const RemedyTable::Row& row : box()->table().rows()) rows.emplace_back(row.name, row.loss);
+            for (const widgets::RemedyTable::Row& row : box()->table().rows())
+                rows.emplace_back(row.name, row.loss);
             return rows;
         };
         const auto complete = [&] {  // the band follows within 200 ms
@@ -183,7 +189,7 @@ class RestoreWindowTest : public QObject {
 
     void aTrainingIsInterruptedAndCanBeResumed() {
         WindowBench b;
-        b.window->start(false);
+        b.window->state()->start(false);
         b.makeSmall(3000);
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.run(0).steps.rows() > 20 && b.run(1).steps.rows() > 20, 20000);
@@ -196,9 +202,9 @@ class RestoreWindowTest : public QObject {
         }
         const auto rows = b.run(0).steps.rows();
         QVERIFY(rows > 20);
-        QVERIFY(!b.window->banner()->message().contains("Interrupted"));  // they are on screen
+        QVERIFY(!b.window->views().banner->message().contains("Interrupted"));  // they are on screen
         b.lab().selectRun(0);
-        b.window->resumeSelected();
+        b.window->training()->resumeSelected();
         QTRY_VERIFY_WITH_TIMEOUT(b.run(0).steps.rows() > rows + 5, 30000);
         for (std::size_t row = 0; row < b.run(0).steps.rows(); ++row)
             QCOMPARE(b.run(0).steps.step[row], std::int64_t(row));
@@ -209,7 +215,7 @@ class RestoreWindowTest : public QObject {
     /// What a kill leaves: the state names the recordings soon after they began, without a closing.
     void theStateIsKeptWhileTraining() {
         WindowBench b;
-        b.window->start(false);
+        b.window->state()->start(false);
         b.makeSmall(100000);
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(!b.lab().runs()[0].recording.empty() && !b.lab().runs()[1].recording.empty(),
@@ -228,15 +234,15 @@ class RestoreWindowTest : public QObject {
 
     void theSessionsPathAndItsRuns() {
         WindowBench b;
-        b.window->start(false);
+        b.window->state()->start(false);
         train(b, 6);
         const QString path = b.folder.filePath("mine.h5");
         QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
-        b.window->saveSession(path);
+        b.window->files()->saveSession(path);
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
-        b.window->newComparison();
+        b.window->files()->newComparison();
         QSignalSpy opened(&b.lab(), &Lab::sessionOpened);
-        b.window->openSession(path);
+        b.window->files()->openSession(path);
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
         const Screen before = screenOf(*b.window);
         startAgain(b);
@@ -248,23 +254,23 @@ class RestoreWindowTest : public QObject {
 
     void aStoryIsRestored() {
         WindowBench b;
-        b.window->start(false);
-        b.window->tellStory(QLatin1String(stories().front().name));
-        QTRY_VERIFY_WITH_TIMEOUT(b.window->story()->held()[0], 20000);  // measured at step 0
-        b.window->story()->next();
-        b.window->story()->next();
-        QVERIFY(!b.window->story()->held()[1]);  // nothing was trained
-        b.window->story()->previous();
-        const std::vector<bool> held = b.window->story()->held();
+        b.window->state()->start(false);
+        b.window->stories()->tell(QLatin1String(stories().front().name));
+        QTRY_VERIFY_WITH_TIMEOUT(b.window->views().story->held()[0], 20000);  // measured at step 0
+        b.window->views().story->next();
+        b.window->views().story->next();
+        QVERIFY(!b.window->views().story->held()[1]);  // nothing was trained
+        b.window->views().story->previous();
+        const std::vector<bool> held = b.window->views().story->held();
         startAgain(b);
-        QVERIFY(b.window->story()->story() && b.window->story()->isVisible());
-        QCOMPARE(b.window->story()->at(), std::size_t(1));
-        QVERIFY(b.window->story()->held() == held);
+        QVERIFY(b.window->views().story->story() && b.window->views().story->isVisible());
+        QCOMPARE(b.window->views().story->at(), std::size_t(1));
+        QVERIFY(b.window->views().story->held() == held);
     }
 
     void aDeletedRecordingCostsItsRunAndOneLine() {
         WindowBench b;
-        b.window->start(false);
+        b.window->state()->start(false);
         train(b, 6);
         const QString gone = QString::fromStdString(b.lab().runs()[0].recording);
         b.window->close();
@@ -272,7 +278,7 @@ class RestoreWindowTest : public QObject {
         QVERIFY(QFile::remove(gone));
         b.open();
         QSignalSpy problems(&b.lab(), &Lab::problem), restored(&b.lab(), &Lab::comparisonRestored);
-        b.window->start(false);
+        b.window->state()->start(false);
         QTRY_COMPARE_WITH_TIMEOUT(restored.count(), 1, 20000);
         QCOMPARE(problems.count(), 1);
         QVERIFY(problems[0][0].toString().contains("is not restored"));
@@ -292,9 +298,9 @@ class RestoreWindowTest : public QObject {
         QVERIFY(file.open(QFile::WriteOnly));
         file.write(text);
         file.close();
-        b.window->start(false);
-        QTRY_VERIFY(b.window->banner()->message().contains("is damaged"));
-        QVERIFY(!b.window->banner()->message().contains('\n'));
+        b.window->state()->start(false);
+        QTRY_VERIFY(b.window->views().banner->message().contains("is damaged"));
+        QVERIFY(!b.window->views().banner->message().contains('\n'));
         QCOMPARE(b.lab().runs().size(), std::size_t(2));
         b.lab().commitKey("stack.residual_step", 0.5);
         startAgain(b);  // it is kept again
@@ -303,7 +309,7 @@ class RestoreWindowTest : public QObject {
 
     void twoWindowsKeepTheirOwn() {
         WindowBench b;
-        b.window->start(false);
+        b.window->state()->start(false);
         b.lab().commitKey("stack.residual_step", 0.5);
         MainWindow other(b.folder.filePath("recordings"), 1);
         other.show();
@@ -320,22 +326,22 @@ class RestoreWindowTest : public QObject {
 
     void newOrTheSettingStartAfresh() {
         WindowBench b;
-        b.window->start(false);
+        b.window->state()->start(false);
         b.lab().commitKey("stack.residual_step", 0.5);
         b.window->close();
         b.window.reset();
         b.open();
-        b.window->start(true);
+        b.window->state()->start(true);
         QTest::qWait(100);
         QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 1.0);
-        b.window->toggleRestoring();
-        QVERIFY(!Settings().restores());
+        b.window->state()->toggleRestoring();
+        QVERIFY(!widgets::Settings().restores());
         b.lab().commitKey("stack.residual_step", 0.25);
         b.window->close();  // nothing would be restored: it asks
         QTRY_VERIFY(b.find<QMessageBox>("leaving"));
         b.window.reset();
         b.open();
-        b.window->start(false);
+        b.window->state()->start(false);
         QTest::qWait(100);
         QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 1.0);
     }
@@ -343,11 +349,11 @@ class RestoreWindowTest : public QObject {
     /// The program as a process, killed in the middle.
     void afterKillTheSameScreen() {
         WindowBench b;
-        b.window->start(false);
+        b.window->state()->start(false);
         train(b, 6);
         b.lab().selectRun(1);
         b.lab().setStep(3);
-        b.window->grid()->cells()[2]->setPanel("updates");
+        b.window->views().grid->cells()[2]->setPanel("updates");
         const Screen before = screenOf(*b.window);
         b.window->close();
         b.window.reset();

@@ -42,8 +42,8 @@ PanelInput inputAt(const RunData& run, std::int64_t step = std::numeric_limits<s
     return input;
 }
 
-std::vector<BandNumber> numbersOf(const PanelInput& input) {
-    return runNumbers(input, input, 0);
+std::vector<widgets::BandNumber> numbersOf(const PanelInput& input) {
+    return widgets::runNumbers(input, input, 0);
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ class RunNumbersTest : public QObject {
                  qPrintable(numbers[2].tip));
         QVERIFY(numbers[2].tip.contains("1.6 ± 0.02 after layer 1, 0.1 ± 0.004 after layer 2"));
         QVERIFY(numbers[2].tip.contains("Held-out batch"));
-        for (const BandNumber& number : numbers) QVERIFY(number.note.isEmpty() && !number.draft);
+        for (const widgets::BandNumber& number : numbers) QVERIFY(number.note.isEmpty() && !number.draft);
     }
 
     void aStepWithoutASampleHasAReasonInsteadOfANumber() {

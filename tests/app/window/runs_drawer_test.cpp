@@ -2,6 +2,8 @@
 // The list of recordings: its rows are the files of the folder; opening one adds its run.
 #include "widgets/drawers/runs_drawer.h"
 
+#include "app/window/appearance_controller.h"
+#include "app/window/files/recordings_controller.h"
 #include "tests/support/test_main.h"
 #include "widgets/common/banner.h"
 #include "window_bench.h"
@@ -17,12 +19,13 @@
 
 using namespace normscope;
 using namespace normscope::app;
+using namespace normscope::widgets;
 using normscope::test::WindowBench;
 
 namespace {
 
 RunsDrawer& drawer(const WindowBench& b) {
-    return *b.window->runsDrawer();
+    return *b.window->recordings()->drawer();
 }
 
 std::set<QString> filesOf(const WindowBench& b) {
@@ -89,9 +92,9 @@ class RunsDrawerTest : public QObject {
             QCOMPARE(drawer(b).curve(path)->low.back(), row.last_loss);
         }
         b.keepScreenshot("drawer-light");
-        b.window->setDark(true);
+        b.window->appearance()->setDark(true);
         b.keepScreenshot("drawer-dark");
-        b.window->setDark(false);
+        b.window->appearance()->setDark(false);
     }
 
     void searchEnterAndUndo() {
@@ -182,16 +185,16 @@ class RunsDrawerTest : public QObject {
         const std::set<QString> before = filesOf(b);
         QTest::keyClick(b.find<QLineEdit>("recordingSearch"), Qt::Key_Down);
         QTest::keyClick(drawer(b).list(), Qt::Key_Delete);
-        QVERIFY(b.window->banner()->message().contains("to the trash?"));
+        QVERIFY(b.window->views().banner->message().contains("to the trash?"));
         QVERIFY(filesOf(b) == before);
         const auto press = [&](const QString& text) {
-            for (QPushButton* button : b.window->banner()->findChildren<QPushButton*>())
+            for (QPushButton* button : b.window->views().banner->findChildren<QPushButton*>())
                 if (button->text() == text) return button->click();
             QFAIL("no such button");
         };
         press("Move to trash");
         QTRY_VERIFY_WITH_TIMEOUT(filesOf(b).size() == 1 && rowsOf(b) == filesOf(b), 20000);
-        QTRY_VERIFY(b.window->banner()->message().startsWith("Moved "));
+        QTRY_VERIFY(b.window->views().banner->message().startsWith("Moved "));
         press("Undo");
         QTRY_VERIFY_WITH_TIMEOUT(filesOf(b) == before && rowsOf(b) == before, 20000);
         qunsetenv("XDG_DATA_HOME");

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/appearance_controller.h"
+#include "app/window/files/files_controller.h"
 #include "app/window/window_view.h"
 #include "core/session/process/guard.h"
 #include "tests/support/test_main.h"
@@ -30,7 +32,8 @@ namespace {
 
 std::map<std::string, QByteArray> tables(const WindowBench& b) {
     std::map<std::string, QByteArray> all;
-    for (const PanelCell* cell : b.window->grid()->visibleCells()) all[cell->panel()] = cell->csv();
+    for (const widgets::PanelCell* cell : b.window->views().grid->visibleCells())
+        all[cell->panel()] = cell->csv();
     return all;
 }
 
@@ -78,12 +81,12 @@ qsizetype paths(widgets::Figure figure, bool blank, const QString& path) {
 /// Saves, closes, opens a new window and the session in it.
 void saveAndReopen(WindowBench& b, const QString& path) {
     QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
-    b.window->saveSession(path);
+    b.window->files()->saveSession(path);
     QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
     b.window.reset();
     b.open();
     QSignalSpy opened(&b.lab(), &Lab::sessionOpened);
-    b.window->openSession(path);
+    b.window->files()->openSession(path);
     QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
     QTest::qWait(50);
 }
@@ -108,7 +111,7 @@ class SessionWindowTest : public QObject {
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
         b.window->resize(1800, 1000);
-        QTRY_COMPARE(b.window->grid()->visibleCells().size(), 6u);
+        QTRY_COMPARE(b.window->views().grid->visibleCells().size(), 6u);
         b.lab().setStep(5);
         if (b.lab().measureObstacle().isEmpty()) b.lab().measureHere();  // every panel has a sample
         QTRY_VERIFY_WITH_TIMEOUT(!b.lab().measuring(), 20000);
@@ -120,12 +123,12 @@ class SessionWindowTest : public QObject {
         b.cell("training")->setViews({{"training", state}});
         b.cell("growth")->setOptions({{"quantity", "var"}});
         b.cell("gradients")->setPanel("theta");
-        b.window->setDark(true);
+        b.window->appearance()->setDark(true);
         const auto before = tables(b);
         const std::string view = viewJson(*b.window);
 
         saveAndReopen(b, b.folder.filePath("kept.h5"));
-        QTRY_COMPARE(b.window->grid()->visibleCells().size(), 6u);
+        QTRY_COMPARE(b.window->views().grid->visibleCells().size(), 6u);
         const auto after = tables(b);
         QCOMPARE(after.size(), before.size());
         for (const auto& [panel, text] : before) {
@@ -134,9 +137,9 @@ class SessionWindowTest : public QObject {
         }
         QCOMPARE(QString::fromStdString(viewJson(*b.window)), QString::fromStdString(view));
         QCOMPARE(b.lab().step(), qint64(5));
-        QCOMPARE(b.window->stack()->selectedLayer(), 1);
-        QVERIFY(b.window->isDark());
-        b.window->setDark(false);
+        QCOMPARE(b.window->views().stack->selectedLayer(), 1);
+        QVERIFY(b.window->appearance()->isDark());
+        b.window->appearance()->setDark(false);
         QVERIFY(!b.lab().runs()[0].checkpoints.empty());
     }
 
@@ -175,7 +178,7 @@ class SessionWindowTest : public QObject {
             QVERIFY2(text.count('\n') > 1, panel.c_str());
             QVERIFY2(after.at(panel) == text, panel.c_str());
         }
-        for (const PanelCell* cell : b.window->grid()->visibleCells()) {
+        for (const widgets::PanelCell* cell : b.window->views().grid->visibleCells()) {
             const QString path = b.folder.filePath(QString::fromStdString(cell->panel()) + ".svg");
             const widgets::Figure& figure = *cell->plot()->figure();
             const qsizetype axes = paths(figure, true, path);
@@ -219,9 +222,9 @@ class SessionWindowTest : public QObject {
         QVERIFY(file.open(QFile::WriteOnly));
         file.write("Dear session,\n");
         file.close();
-        b.window->openSession(path);
-        QTRY_VERIFY(b.window->banner()->message().contains("letter.h5"));
-        QVERIFY(!b.window->banner()->message().contains('\n'));
+        b.window->files()->openSession(path);
+        QTRY_VERIFY(b.window->views().banner->message().contains("letter.h5"));
+        QVERIFY(!b.window->views().banner->message().contains('\n'));
         QCOMPARE(b.run(0).name, std::string("Pre-LN"));
     }
 
@@ -229,10 +232,11 @@ class SessionWindowTest : public QObject {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         guard_foreign_files(NORMSCOPE_WALK);
-        b.window->openSession(QStringLiteral(NORMSCOPE_SOURCE_DIR "/tests/session/crashing/event-list.h5"));
-        QTRY_VERIFY(b.window->banner()->message().contains(
+        b.window->files()->openSession(
+            QStringLiteral(NORMSCOPE_SOURCE_DIR "/tests/session/crashing/event-list.h5"));
+        QTRY_VERIFY(b.window->views().banner->message().contains(
             "event-list.h5: damaged so that it makes the HDF5 library"));
-        QVERIFY(!b.window->banner()->message().contains('\n'));
+        QVERIFY(!b.window->views().banner->message().contains('\n'));
         QCOMPARE(b.run(0).name, std::string("Pre-LN"));
         guard_foreign_files("");
     }
@@ -245,9 +249,9 @@ class SessionWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.run(1).steps.rows() > 5, 20000);
         b.window.reset();  // closed in the middle
         b.open();
-        b.window->offerInterrupted();
-        QTRY_VERIFY(b.window->banner()->message().contains("Post-LN at step"));
-        for (auto* button : b.window->banner()->findChildren<QAbstractButton*>())
+        b.window->lab()->findInterrupted();
+        QTRY_VERIFY(b.window->views().banner->message().contains("Post-LN at step"));
+        for (auto* button : b.window->views().banner->findChildren<QAbstractButton*>())
             if (button->text() == "Resume") QTest::mouseClick(button, Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().anyUnderWay(), 20000);
         const auto rows = b.run(0).steps.rows();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The frame never moves: a selection, a knob or a message shifts no knob and no plot.
+#include "app/window/files/figure_controller.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
@@ -31,7 +32,7 @@ Places placesOf(const WindowBench& b) {
     const auto* knobs = b.find<widgets::KnobPanel>("knobPanel");
     for (const widgets::KnobSpec& spec : widgets::knobTable())
         add(QString::fromUtf8(spec.key), knobs->row(QString::fromUtf8(spec.key)));
-    for (const PanelCell* cell : b.window->grid()->cells())
+    for (const widgets::PanelCell* cell : b.window->views().grid->cells())
         add(QStringLiteral("plot ") + cell->objectName(), cell->plot());
     for (const char* name : {"runStrip", "stackView", "transportBar", "findingsBand", "panelGrid"})
         add(QLatin1String(name), b.find<QWidget>(name));
@@ -149,15 +150,15 @@ class StableWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         settle();
         const Places start = placesOf(b);
-        b.window->banner()->tell(QStringLiteral("Saved /home/a/session.h5"));
-        QVERIFY(b.window->banner()->isVisible());
+        b.window->views().banner->tell(QStringLiteral("Saved /home/a/session.h5"));
+        QVERIFY(b.window->views().banner->isVisible());
         settle();
         QVERIFY2(moved(start, placesOf(b)).isEmpty(), qPrintable(moved(start, placesOf(b))));
-        QVERIFY(b.window->banner()->height() > 16);
-        QVERIFY(b.window->rect().contains(
-            QRect(b.window->banner()->mapTo(b.window.get(), QPoint(0, 0)), b.window->banner()->size())));
+        QVERIFY(b.window->views().banner->height() > 16);
+        QVERIFY(b.window->rect().contains(QRect(b.window->views().banner->mapTo(b.window.get(), QPoint(0, 0)),
+                                                b.window->views().banner->size())));
         b.keepScreenshot("toast");
-        b.window->explainCurrent();
+        b.window->figures()->explainCurrent();
         settle();
         QVERIFY2(moved(start, placesOf(b)).isEmpty(), qPrintable(moved(start, placesOf(b))));
         b.keepScreenshot("help");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Knobs moved and runs forked while they train, as the loss shows them.
+#include "app/window/appearance_controller.h"
 #include "legibility.h"
 #include "tests/support/test_main.h"
 #include "widgets/knobs/knob.h"
@@ -57,7 +58,7 @@ std::size_t knobEvents(const RunData& run) {
                                                   [](const RunEvent& e) { return e.kind == "knob"; }));
 }
 
-QAction* option(PanelCell* cell, const QString& section, const QString& value) {
+QAction* option(widgets::PanelCell* cell, const QString& section, const QString& value) {
     QString now;
     for (QAction* action : cell->findChild<QToolButton*>("panelOptions")->findChild<QMenu*>()->actions()) {
         if (action->isSeparator())
@@ -108,11 +109,11 @@ class StepFlagsWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(knobEvents(b.run(0)) >= 4, 20000);
         QCOMPARE(test::illegible(*b.window), QStringList());
         b.keepScreenshot("flags-light");
-        b.window->setDark(true);
+        b.window->appearance()->setDark(true);
         QTest::qWait(50);  // the next paint lays the plots out in the new colours
         QCOMPARE(test::illegible(*b.window), QStringList());
         b.keepScreenshot("flags-dark");
-        b.window->setDark(false);
+        b.window->appearance()->setDark(false);
 
         // The switch of the panel.
         QVERIFY(!shapes(b).empty());
@@ -166,9 +167,9 @@ class StepFlagsWindowTest : public QObject {
             qPrintable(losses(b)->hoverText()));
         QCOMPARE(test::illegible(*b.window), QStringList());
         b.keepScreenshot("fork-light");
-        b.window->setDark(true);
+        b.window->appearance()->setDark(true);
         b.keepScreenshot("fork-dark");
-        b.window->setDark(false);
+        b.window->appearance()->setDark(false);
 
         // Without its parent it has the parent's steps; and the recording keeps where it began.
         b.lab().removeRun(1);

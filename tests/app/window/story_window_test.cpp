@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/runs/story_controller.h"
 #include "core/recipe/presets.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
@@ -31,7 +32,7 @@ class StoryWindowTest : public QObject {
         QCOMPARE(b.lab().runs().size(), shown.runs.size());
         for (std::size_t i = 0; i < shown.runs.size(); ++i)
             QCOMPARE(recipe_json(b.lab().runs()[i].recipe, -1), recipe_json(shown.runs[i].recipe, -1));
-        StoryStrip* strip = b.window->story();
+        widgets::StoryStrip* strip = b.window->views().story;
         QVERIFY(strip->isVisible());
         b.lab().undoStack()->undo();
         QCOMPARE(b.lab().runs()[0].id, before);
@@ -39,8 +40,8 @@ class StoryWindowTest : public QObject {
 
     void itsSentencesAreReadBackAndForth() {
         WindowBench b;
-        b.window->tellStory(QString::fromLatin1(stories()[0].name));
-        StoryStrip* strip = b.window->story();
+        b.window->stories()->tell(QString::fromLatin1(stories()[0].name));
+        widgets::StoryStrip* strip = b.window->views().story;
         const auto text = [strip] { return strip->findChild<QLabel*>("storyText")->text(); };
         const Story& story = *strip->story();
         QCOMPARE(text(), QString::fromStdString(story.steps[0].text));
@@ -59,8 +60,8 @@ class StoryWindowTest : public QObject {
 
     void theControlThatIsAskedForPulses() {
         WindowBench b;
-        const auto* pulse = b.find<Pulse>("storyPulse");
-        b.window->tellStory(QStringLiteral("collapse-of-post-ln"));
+        const auto* pulse = b.find<widgets::Pulse>("storyPulse");
+        b.window->stories()->tell(QStringLiteral("collapse-of-post-ln"));
         QVERIFY(!pulse->isVisible());  // a page to read
         QTest::keyClick(b.window.get(), Qt::Key_Right, Qt::AltModifier);
         QVERIFY(pulse->isVisible());
@@ -69,12 +70,12 @@ class StoryWindowTest : public QObject {
         QVERIFY((rings.center() - pulse->target()->mapTo(b.window.get(), pulse->target()->rect().center()))
                     .manhattanLength() <= 4);
         QCOMPARE(b.window->childAt(rings.center()), pulse->target());  // a click goes to the control
-        b.window->story()->moveTo(4);
+        b.window->views().story->moveTo(4);
         const auto* row = b.find<widgets::KnobPanel>("knobPanel")->row("stack.residual_step");
         QCOMPARE(pulse->target(), static_cast<QWidget*>(row->findChild<widgets::KnobSlider*>()));
         b.lab().commitKey("stack.residual_step", 0.2);
         QTRY_COMPARE(pulse->target(), b.find<QWidget>("transportBar")->findChild<QWidget*>("playButton"));
-        b.window->story()->end();
+        b.window->views().story->end();
         QVERIFY(!pulse->isVisible());
     }
 
@@ -83,7 +84,7 @@ class StoryWindowTest : public QObject {
         WindowBench b;
         b.lab().commitKey("optimizer.lr", 3.0);  // a rate at which nothing learns
         b.makeSmall(40);
-        auto* band = b.find<FindingsBand>("findingsBand");
+        auto* band = b.find<widgets::FindingsBand>("findingsBand");
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         QTRY_VERIFY(!band->columns()[0]->content().headline.title.empty());
@@ -91,7 +92,7 @@ class StoryWindowTest : public QObject {
             b.window->resize(width, 900);
             QTest::qWait(300);
             b.keepScreenshot(QStringLiteral("band-failed-%1").arg(width));
-            for (const FindingsColumn* column : band->columns()) {
+            for (const widgets::FindingsColumn* column : band->columns()) {
                 const auto* label = column->findChild<QLabel*>();
                 QVERIFY(label->isVisible());  // both have failed
                 QTextDocument page;
@@ -107,10 +108,10 @@ class StoryWindowTest : public QObject {
 
     void theBandSpeaksOfEachRunAndKeepsItsHeight() {
         WindowBench b;
-        auto* band = b.find<FindingsBand>("findingsBand");
+        auto* band = b.find<widgets::FindingsBand>("findingsBand");
         QTRY_COMPARE(band->texts().size(), static_cast<qsizetype>(b.lab().runs().size()));
         QTRY_VERIFY(band->texts()[0].contains("gradient, layer 1"));
-        QCOMPARE(band->height(), FindingsBand::kHeight);
+        QCOMPARE(band->height(), widgets::FindingsBand::kHeight);
         b.makeSmall(30);
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
@@ -121,7 +122,7 @@ class StoryWindowTest : public QObject {
         const QString name = QString::fromStdString(run.name);
         QTRY_VERIFY_WITH_TIMEOUT(band->texts()[0].startsWith("Stalled "), 20000);
         QCOMPARE(band->texts()[0].count(name), 1);
-        QCOMPARE(band->height(), FindingsBand::kHeight);
+        QCOMPARE(band->height(), widgets::FindingsBand::kHeight);
     }
 };
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The top strip and the transport in the window: what is compared, the menu, where both bars are divided.
+#include "app/window/commands.h"
+#include "app/window/files/files_controller.h"
+#include "app/window/runs/runs_controller.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/plots/glyph.h"
@@ -41,7 +44,7 @@ class StripWindowTest : public QObject {
                  (QStringList{"Pre-LN ×3 | Post-LN ×3", "2 groups of 3 runs", "6 runs"}));
         QCOMPARE(text(b, "savedState"), QStringLiteral("not saved"));
         QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
-        b.window->saveSession(b.folder.filePath("mine.h5"));
+        b.window->files()->saveSession(b.folder.filePath("mine.h5"));
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
         QCOMPARE(text(b, "savedState"), QStringLiteral("saved"));
         QCOMPARE(text(b, "comparisonName"), QStringLiteral("mine.h5"));
@@ -67,20 +70,28 @@ class StripWindowTest : public QObject {
     /// Everything but what the menus of sweeps and of a story's strip have.
     void theMenuHasTheWindowsActions() {
         WindowBench b;
-        QSet<QString> elsewhere{"newSweep",  "chooseSweep", "stopOrResumeSweep",
-                                "storyNext", "storyBack",   "tryRemedies"};
-        QSet<QString> listed;
+        QSet<const QAction*> listed;
         const auto parts = b.find<QMenu>("windowMenu")->actions();
         QVERIFY(parts.size() > 4);
         for (QAction* part : parts) {
-            listed << part->objectName();
+            listed << part;
             if (!part->menu()) continue;
             Q_EMIT part->menu()->aboutToShow();
-            for (const QAction* action : part->menu()->actions()) listed << action->objectName();
+            for (const QAction* action : part->menu()->actions()) listed << action;
         }
+        const Commands& commands = b.window->commands();
+        QSet<const QAction*> elsewhere;
+        for (int i = 0; i < static_cast<int>(Command::kCount); ++i) {
+            const auto command = static_cast<Command>(i);
+            const CommandGroup group = commands.group(command);
+            if (group == CommandGroup::SweepMenu || group == CommandGroup::NoMenu)
+                elsewhere << commands[command];
+            else
+                QVERIFY2(listed.contains(commands[command]), qPrintable(commands[command]->text()));
+        }
+        // The recent files, which are no commands, too.
         for (const QAction* action : b.window->actions())
-            QVERIFY2(listed.contains(action->objectName()) || elsewhere.contains(action->objectName()),
-                     qPrintable(action->objectName()));
+            QVERIFY2(listed.contains(action) != elsewhere.contains(action), qPrintable(action->text()));
     }
 
     void bothBarsAreDividedLikeTheWindow() {

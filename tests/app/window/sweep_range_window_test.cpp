@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A range marked on a knob's slider is the range of a new sweep.
+#include "app/window/appearance_controller.h"
+#include "app/window/studies/sweep_controller.h"
 #include "tests/support/test_main.h"
 #include "widgets/figures/knobs/knob_table.h"
 #include "widgets/knobs/knob.h"
@@ -16,6 +18,7 @@
 
 using namespace normscope;
 using namespace normscope::app;
+using namespace normscope::widgets;
 using normscope::test::WindowBench;
 
 namespace {
@@ -85,9 +88,9 @@ class SweepRangeWindowTest : public QObject {
         QVERIFY2(std::abs(first - low) <= 1 && std::abs(last - high) <= 1,
                  qPrintable(QString("%1 … %2, not %3 … %4").arg(first).arg(last).arg(low).arg(high)));
         b.keepScreenshot("range-light");
-        b.window->setDark(true);
+        b.window->appearance()->setDark(true);
         b.keepScreenshot("range-dark");
-        b.window->setDark(false);
+        b.window->appearance()->setDark(false);
         QVERIFY(!dialog(b));
         QTest::mouseRelease(slider, Qt::LeftButton, Qt::ShiftModifier, {high, slider->height() / 2});
         QVERIFY(dialog(b) && dialog(b)->isVisible());
@@ -177,7 +180,7 @@ class SweepRangeWindowTest : public QObject {
             if (!number || !number->isEnabled()) continue;
             const widgets::KnobScale& scale = number->scale();
             const double low = valueAt(scale, 0), high = valueAt(scale, 1);
-            b.window->sweepOver(QLatin1String(spec.key), low, high);
+            b.window->sweeps()->createOver(QLatin1String(spec.key), low, high);
             QVERIFY2(dialog(b), spec.key);
             const bool seeds = QLatin1String(spec.key) == QLatin1String("seed");
             if (seeds)

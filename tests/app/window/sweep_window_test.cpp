@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The map of a sweep in the real window: opened, clicked, marked, trained live.
+#include "app/window/commands.h"
+#include "app/window/studies/sweep_controller.h"
 #include "core/backend/devices.h"
 #include "core/session/session.h"
 #include "core/sweep/sweep_folder.h"
@@ -7,6 +9,7 @@
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
+#include "widgets/runs/run_strip.h"
 #include "widgets/sweep/sweep_band.h"
 #include "widgets/sweep/sweep_detail.h"
 #include "widgets/sweep/sweep_dialog.h"
@@ -26,6 +29,7 @@
 
 using namespace normscope;
 using namespace normscope::app;
+using namespace normscope::widgets;
 using normscope::test::WindowBench;
 
 namespace {
@@ -70,8 +74,8 @@ QString copyOf(const WindowBench& b) {
 }
 
 void openMap(WindowBench& b, const QString& folder) {
-    b.window->openSweep(folder);
-    QTRY_VERIFY_WITH_TIMEOUT(b.window->sweepShown(), 20000);
+    b.window->sweeps()->open(folder);
+    QTRY_VERIFY_WITH_TIMEOUT(b.window->sweeps()->shown(), 20000);
 }
 
 QPoint cellAt(const widgets::PlotView& plot, int row_from_below, int column) {
@@ -102,9 +106,10 @@ class SweepWindowTest : public QObject {
 
     void theMapShowsTheTableAndLeavesTheFrameInPlace() {
         WindowBench b;
-        const QRect frame(b.window->grid()->mapTo(b.window.get(), QPoint()), b.window->grid()->size());
+        const QRect frame(b.window->views().grid->mapTo(b.window.get(), QPoint()),
+                          b.window->views().grid->size());
         openMap(b, trainedOnce());
-        SweepView& view = *b.window->sweepView();
+        SweepView& view = *b.window->sweeps()->map();
         QCOMPARE(QRect(view.mapTo(b.window.get(), QPoint()), view.size()), frame);
         QVERIFY(b.find<SweepBand>("sweepBand")->isVisible());
         const SweepResults results = read_sweep(trainedOnce().toStdString());
@@ -125,14 +130,16 @@ class SweepWindowTest : public QObject {
         QCOMPARE(view.map()->figure()->plots.at(0).maps.at(0).raw.at(0), 6.0);
         b.keepScreenshot("sweep");
         QTest::keyClick(view.map(), Qt::Key_Escape);
-        QVERIFY(!b.window->sweepShown() && b.window->grid()->isVisible());
-        QCOMPARE(QRect(b.window->grid()->mapTo(b.window.get(), QPoint()), b.window->grid()->size()), frame);
+        QVERIFY(!b.window->sweeps()->shown() && b.window->views().grid->isVisible());
+        QCOMPARE(
+            QRect(b.window->views().grid->mapTo(b.window.get(), QPoint()), b.window->views().grid->size()),
+            frame);
     }
 
     void aClickOpensTheRunsOfTheCell() {
         WindowBench b;
         openMap(b, trainedOnce());
-        SweepView& view = *b.window->sweepView();
+        SweepView& view = *b.window->sweeps()->map();
         const auto before = b.lab().runs().size();
         QTest::mouseClick(view.map()->viewport(), Qt::LeftButton, {}, cellAt(*view.map(), 0, 1));
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 2, 20000);
@@ -160,13 +167,13 @@ class SweepWindowTest : public QObject {
         QCOMPARE(b.lab().runs().size(), before);
         QTest::mouseClick(b.find<QPushButton>("sweepOpenBest"), Qt::LeftButton);
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 4, 20000);
-        QVERIFY(!b.window->sweepShown());
+        QVERIFY(!b.window->sweeps()->shown());
     }
 
     void aRectangleOpensAGroupAndTheKeysDoToo() {
         WindowBench b;
         openMap(b, trainedOnce());
-        SweepView& view = *b.window->sweepView();
+        SweepView& view = *b.window->sweeps()->map();
         const auto before = b.lab().runs().size();
         drag(view.map(), cellAt(*view.map(), 1, 0), cellAt(*view.map(), 0, 0));
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 4, 20000);
@@ -188,11 +195,11 @@ class SweepWindowTest : public QObject {
         for (std::uint64_t seed = 1; seed <= 7; ++seed) spec.seeds.push_back(seed);
         train(spec, folder);
         openMap(b, folder);
-        SweepView& view = *b.window->sweepView();
+        SweepView& view = *b.window->sweeps()->map();
         const auto before = b.lab().runs().size();
         drag(view.map(), cellAt(*view.map(), 1, 0), cellAt(*view.map(), 0, 1));
-        QVERIFY2(b.window->banner()->message().startsWith("24 of 28 runs are added"),
-                 qPrintable(b.window->banner()->message()));
+        QVERIFY2(b.window->views().banner->message().startsWith("24 of 28 runs are added"),
+                 qPrintable(b.window->views().banner->message()));
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 24, 30000);
     }
 
@@ -201,7 +208,7 @@ class SweepWindowTest : public QObject {
     void aWaitingRunIsReplacedByItsRecording() {
         WindowBench b;
         openMap(b, trainedOnce());
-        SweepView& view = *b.window->sweepView();
+        SweepView& view = *b.window->sweeps()->map();
         view.open({0, 1, 0, 1});  // two seeds
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(4), 20000);
         const Recipe recorded = b.lab().runs()[2].recipe;
@@ -265,33 +272,33 @@ class SweepWindowTest : public QObject {
         const SweepResults results = read_sweep(folder.toStdString());
         QVERIFY(QFile::remove(folder + '/' + QString::fromStdString(results.runs[6].recording)));
         openMap(b, folder);
-        QTRY_VERIFY2(b.window->banner()->message().contains("007_") &&
-                         b.window->banner()->message().endsWith("Dismiss") == false &&
-                         b.window->banner()->message().contains("is missing; its row is shown"),
-                     qPrintable(b.window->banner()->message()));
-        SweepView& view = *b.window->sweepView();
+        QTRY_VERIFY2(b.window->views().banner->message().contains("007_") &&
+                         b.window->views().banner->message().endsWith("Dismiss") == false &&
+                         b.window->views().banner->message().contains("is missing; its row is shown"),
+                     qPrintable(b.window->views().banner->message()));
+        SweepView& view = *b.window->sweeps()->map();
         QCOMPARE(view.map()->figure()->plots[0].maps[0].runs[1].states.size(), std::size_t(2));
         const auto before = b.lab().runs().size();
         QTest::mouseClick(view.map()->viewport(), Qt::LeftButton, {}, cellAt(*view.map(), 0, 1));
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 1, 20000);
-        QVERIFY2(b.window->banner()->message().contains("1 of 2 recordings are not in the folder"),
-                 qPrintable(b.window->banner()->message()));
+        QVERIFY2(b.window->views().banner->message().contains("1 of 2 recordings are not in the folder"),
+                 qPrintable(b.window->views().banner->message()));
 
         // results.csv of another sweep: the grid is shown without rows.
         QFile csv(folder + "/results.csv");
         QVERIFY(csv.open(QIODevice::WriteOnly));
         csv.write("optimizer.lr,seed,state\n");
         csv.close();
-        b.window->openSweep(folder);
-        QTRY_VERIFY2(b.window->banner()->message().contains("results.csv: damaged"),
-                     qPrintable(b.window->banner()->message()));
+        b.window->sweeps()->open(folder);
+        QTRY_VERIFY2(b.window->views().banner->message().contains("results.csv: damaged"),
+                     qPrintable(b.window->views().banner->message()));
         QVERIFY(b.lab().sweeps().sweep()->results.rows.empty());
         QCOMPARE(view.map()->figure()->plots[0].maps[0].rows, 2);
 
         // No sweep at all: one line, what is shown stays.
-        b.window->openSweep(b.folder.path());
-        QTRY_VERIFY2(b.window->banner()->message().contains("sweep.json"),
-                     qPrintable(b.window->banner()->message()));
+        b.window->sweeps()->open(b.folder.path());
+        QTRY_VERIFY2(b.window->views().banner->message().contains("sweep.json"),
+                     qPrintable(b.window->views().banner->message()));
         QCOMPARE(b.lab().sweeps().sweep()->folder, folder);
     }
 
@@ -300,7 +307,7 @@ class SweepWindowTest : public QObject {
         WindowBench b;
         b.makeSmall(6);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        b.window->newSweep();
+        b.window->sweeps()->create();
         auto* dialog = b.find<SweepDialog>("sweepDialog");
         QVERIFY(dialog && dialog->isVisible());
         QCOMPARE(b.find<QLabel>("sweepCount")->text(), QString("72 runs of 6 steps"));
@@ -328,7 +335,7 @@ class SweepWindowTest : public QObject {
             filled.push_back(b.lab().sweeps().sweep() ? b.lab().sweeps().sweep()->results.rows.size() : 0);
         });
         QTest::mouseClick(start, Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(b.window->sweepShown(), 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.window->sweeps()->shown(), 20000);
         QTRY_VERIFY_WITH_TIMEOUT(!b.lab().sweeps().running(), 60000);
         b.lab().sweeps().disconnect(this);
         for (std::size_t rows = 1; rows <= 4; ++rows)  // one by one
@@ -339,7 +346,7 @@ class SweepWindowTest : public QObject {
             return results_csv(results.spec, results.runs, results.rows, true);
         };
         QCOMPARE(text(b.lab().sweeps().sweep()->results), text(written));
-        SweepView& view = *b.window->sweepView();
+        SweepView& view = *b.window->sweeps()->map();
         const auto cells = sweep_cells(written, {0, 1});
         QTRY_COMPARE(view.map()->figure()->plots[0].maps[0].raw[3], *cells[1].median_loss);
         // The same as alone: an exact repetition by the core.
@@ -393,7 +400,7 @@ class SweepWindowTest : public QObject {
     void theFolderOfAnotherSweepIsRejected() {
         WindowBench b;
         b.makeSmall(6);
-        b.window->newSweep();
+        b.window->sweeps()->create();
         const QString folder = copyOf(b);
         b.find<QLineEdit>("sweepValues0")->setText("pre,post");
         b.find<QLineEdit>("sweepValues1")->setText("1e-3,1e-2");
@@ -411,13 +418,15 @@ class SweepWindowTest : public QObject {
     /// Before any sweep: a sentence, not an empty area; found by its commands.
     void withoutASweepASentenceIsShown() {
         WindowBench b;
-        b.find<QAction>("showSweep")->trigger();
-        QVERIFY(b.window->sweepShown());
-        QVERIFY(b.window->sweepView()->map()->figure()->empty_text.contains("No sweep is open"));
+        b.window->commands()[Command::ShowSweep]->trigger();
+        QVERIFY(b.window->sweeps()->shown());
+        QVERIFY(b.window->sweeps()->map()->map()->figure()->empty_text.contains("No sweep is open"));
         QVERIFY(!b.find<SweepBand>("sweepBand")->isVisible());
-        QVERIFY(b.find<QAction>("chooseSweep") && b.find<QAction>("newSweep"));
-        QTest::keyClick(b.window->sweepView()->map(), Qt::Key_Escape);
-        QVERIFY(!b.window->sweepShown());
+        const QMenu* menu = b.window->views().strip->sweepMenu();
+        for (const Command command : {Command::ChooseSweep, Command::NewSweep})
+            QVERIFY(menu->actions().contains(b.window->commands()[command]));
+        QTest::keyClick(b.window->sweeps()->map()->map(), Qt::Key_Escape);
+        QVERIFY(!b.window->sweeps()->shown());
     }
 };
 

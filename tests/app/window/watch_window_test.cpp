@@ -19,6 +19,7 @@
 
 using namespace normscope;
 using namespace normscope::app;
+using namespace normscope::widgets;
 using normscope::test::WindowBench;
 
 namespace {
@@ -34,9 +35,9 @@ std::vector<RunEvent> of_kind(const RunData& run, const char* kind) {
     return found;
 }
 
-WatchDialog* openWatch(const WindowBench& b) {
+widgets::WatchDialog* openWatch(const WindowBench& b) {
     QTest::keyClick(b.window.get(), Qt::Key_W, Qt::ControlModifier | Qt::ShiftModifier);
-    auto* dialog = b.find<WatchDialog>("watchDialog");
+    auto* dialog = b.find<widgets::WatchDialog>("watchDialog");
     if (!dialog || !QTest::qWaitForWindowActive(dialog)) return nullptr;
     return dialog;
 }
@@ -71,7 +72,7 @@ class WatchWindowTest : public QObject {
     void theDefaultPostLnPausesWhereItsGradientVanishes() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 60000);
-        WatchDialog* dialog = openWatch(b);
+        widgets::WatchDialog* dialog = openWatch(b);
         QVERIFY(dialog);
         QVERIFY(part<QLabel>(dialog, "watchNone")->isVisible());
         QTest::keyClick(part<QPushButton>(dialog, "watchAdd"), Qt::Key_Space);
@@ -110,7 +111,7 @@ class WatchWindowTest : public QObject {
         QVERIFY(ratio.back() < 0.01);
         const QString value = QString::number(ratio.back(), 'g', 4);
         QCOMPARE(QString::fromStdString(triggered[0].text), "grad_ratio " + value + " < 0.01");
-        QCOMPARE(b.window->banner()->message(),
+        QCOMPARE(b.window->views().banner->message(),
                  QString("Paused. Post-LN, step %1: grad_ratio %2 < 0.01").arg(step).arg(value));
         b.keepScreenshot("watch-paused");
         // A pause takes checkpoints, as the one by hand.
@@ -120,7 +121,7 @@ class WatchWindowTest : public QObject {
         QTest::keyClick(b.window.get(), Qt::Key_Space);
         QVERIFY(b.lab().playing());
         QTRY_VERIFY_WITH_TIMEOUT(b.run(1).steps.step.back() > step + 3, 60000);
-        QVERIFY(b.window->banner()->message().isEmpty());
+        QVERIFY(b.window->views().banner->message().isEmpty());
         // It stays below: one event, and another for each time that it was above in between.
         const std::shared_ptr<const RunData> now = b.lab().runs()[1].data;
         const std::vector<double>& all = *now->steps.find("grad_ratio");
@@ -189,7 +190,7 @@ class WatchWindowTest : public QObject {
         b.makeSmall(50);
         b.lab().setWatch({spec("loss > 0")});
         b.lab().singleStep();
-        QTRY_VERIFY_WITH_TIMEOUT(b.window->banner()->message().contains("loss"), 30000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.window->views().banner->message().contains("loss"), 30000);
         QCOMPARE(b.run(0).steps.rows(), std::size_t{1});
         QTRY_COMPARE(b.run(1).steps.rows(), std::size_t{1});
         b.lab().stop();
@@ -200,7 +201,7 @@ class WatchWindowTest : public QObject {
         WindowBench b;
         b.makeSmall(10);
         b.lab().setWatch({spec("loss > 2"), spec("non_finite")});
-        WatchDialog* dialog = openWatch(b);
+        widgets::WatchDialog* dialog = openWatch(b);
         QVERIFY(dialog);
         QCOMPARE(dialog->watch(), b.lab().selected().recipe.watch);
         QVERIFY(part<QLineEdit>(dialog, "watchValue0")->isEnabled());
@@ -223,7 +224,7 @@ class WatchWindowTest : public QObject {
         b.lab().compare({recipe}, "one run");
         b.lab().setWatch({spec("entropy < 0.1")});
         QVERIFY(b.lab().selected().recipe.watch.empty());
-        QVERIFY(b.window->banner()->message().contains("measured by the probe attention"));
+        QVERIFY(b.window->views().banner->message().contains("measured by the probe attention"));
     }
 
     void aPresetOfProbesIsChosenWithItsPredictionAndItsTimesAreShown() {

@@ -31,8 +31,8 @@ struct WindowBench {
         QVERIFY(QTest::qWaitForWindowActive(window.get()));
     }
     app::Lab& lab() const { return *window->lab(); }
-    app::PanelCell* cell(const std::string& panel) const {
-        for (app::PanelCell* cell : window->grid()->cells())
+    widgets::PanelCell* cell(const std::string& panel) const {
+        for (widgets::PanelCell* cell : window->views().grid->cells())
             if (cell->panel() == panel) return cell;
         return nullptr;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Keys of the window, whatever has the focus.
+#include "app/window/files/files_controller.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
@@ -53,12 +54,12 @@ class WindowKeysTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         auto* knobs = b.find<widgets::KnobPanel>("knobPanel");
         auto* slider = qobject_cast<widgets::Knob*>(knobs->row("stack.residual_step"))->slider();
-        const std::vector<QWidget*> focused{b.window.get(), slider, b.window->stack(),
+        const std::vector<QWidget*> focused{b.window.get(), slider, b.window->views().stack,
                                             b.cell("growth")->plot()};
         for (QWidget* widget : focused) {
             widget->setFocus(Qt::TabFocusReason);
             // The panel with the focus, else the one below the pointer, wherever that is now.
-            const PanelCell* asked = b.window->grid()->currentCell();
+            const widgets::PanelCell* asked = b.window->views().grid->currentCell();
             QTest::keyClick(widget, Qt::Key_Question);
             QVERIFY2(shownHelp(b).contains(asked->panel() == "growth" ? "RMS" : "cross-entropy"),
                      qPrintable(shownHelp(b)));
@@ -131,7 +132,7 @@ class WindowKeysTest : public QObject {
         WindowBench b;
         QSet<QString> names, keys;
         for (const QAction* action : b.window->actions()) {
-            QVERIFY2(!action->text().isEmpty(), qPrintable(action->objectName()));
+            QVERIFY2(!action->text().isEmpty(), qPrintable(action->shortcut().toString()));
             QVERIFY2(!names.contains(action->text()), qPrintable(action->text()));
             names << action->text();
             for (const QKeySequence& key : action->shortcuts()) {
@@ -142,7 +143,7 @@ class WindowKeysTest : public QObject {
         // Tab walks the window: every control that takes a click takes the focus, or its action has a key.
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         QSet<const QWidget*> walked;
-        QWidget* start = b.window->stack();
+        QWidget* start = b.window->views().stack;
         start->setFocus(Qt::TabFocusReason);
         for (int i = 0; i < 500; ++i) {
             QWidget* now = QApplication::focusWidget();
@@ -162,7 +163,7 @@ class WindowKeysTest : public QObject {
                      qPrintable(button->objectName()));
         }
         // A panel's buttons are shown while the mouse is over it, or while Tab is in its header.
-        for (const PanelCell* cell : b.window->grid()->visibleCells())
+        for (const widgets::PanelCell* cell : b.window->views().grid->visibleCells())
             for (const char* name : {"panelMenu", "panelExport", "panelHelp", "panelExpand"}) {
                 const auto* button = cell->findChild<QAbstractButton*>(QLatin1String(name));
                 QVERIFY2(walked.contains(button), (cell->panel() + ": no Tab to " + name).c_str());
@@ -209,11 +210,11 @@ class WindowKeysTest : public QObject {
         QTest::qWait(200);
         const auto& chips = b.find<widgets::RunStrip>("runStrip")->chips();
         for (const auto* chip : chips) QCOMPARE(chip->run().state, RunState::Prepared);
-        QVERIFY(b.window->banner()->message().isEmpty());
+        QVERIFY(b.window->views().banner->message().isEmpty());
         QVERIFY(knobs->notices()->warnings().value(0).startsWith("Choose a text file"));
         b.lab().togglePlay();
-        QVERIFY2(b.window->banner()->message().startsWith("Choose a text file"),
-                 qPrintable(b.window->banner()->message()));
+        QVERIFY2(b.window->views().banner->message().startsWith("Choose a text file"),
+                 qPrintable(b.window->views().banner->message()));
         const QString path = b.folder.filePath("text.txt");
         QFile text(path);
         QVERIFY(text.open(QIODevice::WriteOnly));

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/appearance_controller.h"
+#include "app/window/files/figure_controller.h"
+#include "app/window/search_controller.h"
 #include "program_font.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
@@ -32,11 +35,12 @@
 
 using namespace normscope;
 using namespace normscope::app;
+using namespace normscope::widgets;
 using normscope::test::WindowBench;
 
 namespace {
 
-const widgets::Curve& curve(const PanelCell* cell, const QString& name) {
+const widgets::Curve& curve(const widgets::PanelCell* cell, const QString& name) {
     for (const auto& c : cell->plot()->figure()->plots.at(0).curves)
         if (c.name == name && c.kind != widgets::LineKind::Ghost) return c;
     throw std::runtime_error("no curve " + name.toStdString());
@@ -103,7 +107,7 @@ class WindowTest : public QObject {
         b.makeSmall(4);
         QTRY_VERIFY(b.measured());
         Q_EMIT b.lab().viewChanged();  // the last measurement was for other panels
-        const PanelCell* cell = b.cell("growth");
+        const widgets::PanelCell* cell = b.cell("growth");
         const auto figure = cell->plot()->figure();
         b.lab().selectRun(1);  // the knobs show another run, the figures show all
         Q_EMIT b.lab().viewChanged();
@@ -121,9 +125,9 @@ class WindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         QCOMPARE(b.run(0).name, std::string("Pre-LN"));
         QCOMPARE(b.run(1).name, std::string("Post-LN"));
-        QCOMPARE(b.window->grid()->visibleCells().size(), 4u);
+        QCOMPARE(b.window->views().grid->visibleCells().size(), 4u);
         for (const char* panel : {"growth", "gradients", "jacobian", "training"}) {
-            const PanelCell* cell = b.cell(panel);
+            const widgets::PanelCell* cell = b.cell(panel);
             QVERIFY2(cell->isVisible(), panel);
             const widgets::Figure& figure = *cell->plot()->figure();
             QVERIFY2(figure.empty_text.isEmpty(), panel);
@@ -146,7 +150,7 @@ class WindowTest : public QObject {
             QVERIFY2(!cell->plot()->accessibleDescription().isEmpty(), panel);
         }
         QCOMPARE(curve(b.cell("growth"), "Pre-LN").y.size(), 25u);
-        QVERIFY(b.window->banner()->message().isEmpty());
+        QVERIFY(b.window->views().banner->message().isEmpty());
     }
 
     void draggingTheStepMovesTheGrowthCurveAndIsOneUndoEntry() {
@@ -175,7 +179,7 @@ class WindowTest : public QObject {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         const auto before = curve(b.cell("growth"), "Pre-LN").y;
-        auto* chip = b.window->stack()->chip(0, Sublayer::Attention, widgets::NormPlace::Out);
+        auto* chip = b.window->views().stack->chip(0, Sublayer::Attention, widgets::NormPlace::Out);
         QVERIFY(chip);
         QTest::mouseClick(chip, Qt::LeftButton);
         QCOMPARE(b.lab().undoStack()->count(), 1);
@@ -186,7 +190,8 @@ class WindowTest : public QObject {
         expected.stack.layers = {by_hand};
         QCOMPARE(recipe_json(b.lab().runs()[0].recipe), recipe_json(expected));
         QCOMPARE(recipe_json(b.lab().runs()[1].recipe), recipe_json(load_recipe("post-ln")));
-        QVERIFY(b.window->stack()->chip(0, Sublayer::Attention, widgets::NormPlace::Out)->isOverridden());
+        QVERIFY(
+            b.window->views().stack->chip(0, Sublayer::Attention, widgets::NormPlace::Out)->isOverridden());
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && curve(b.cell("growth"), "Pre-LN").y != before, 20000);
         b.keepScreenshot("override");
         QTest::keyClick(b.window.get(), Qt::Key_Z, Qt::ControlModifier);
@@ -198,7 +203,7 @@ class WindowTest : public QObject {
     void theStackShowsTheGradientsOfAllRuns() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.run(1).probes.count("gradients"), 20000);
-        widgets::StackView* stack = b.window->stack();
+        widgets::StackView* stack = b.window->views().stack;
         const auto firstOf = [&](int run) {
             const ProbeResult* sample = b.run(run).sample_of("gradients", 0);
             return widgets::numberText(sample->find("hidden")->data.front());
@@ -251,7 +256,7 @@ class WindowTest : public QObject {
         WindowBench b;
         b.makeSmall(4);
         QVERIFY(b.cell("gradients"));
-        if (PanelCell* residual = b.cell("residual")) residual->setPanel("tokens");
+        if (widgets::PanelCell* residual = b.cell("residual")) residual->setPanel("tokens");
         QTRY_VERIFY_WITH_TIMEOUT(
             b.lab().exact() && b.run(0).probes.count("gradients") && b.run(0).probes.count("residual"),
             20000);
@@ -263,13 +268,13 @@ class WindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         QVERIFY(!b.cell("spectra") && !b.cell("mismatch"));  // the first window has its six
         QVERIFY(!b.run(0).probes.count("spectra"));
-        PanelCell* left = b.cell("growth");
-        PanelCell* right = b.cell("gradients");
+        widgets::PanelCell* left = b.cell("growth");
+        widgets::PanelCell* right = b.cell("gradients");
         left->setPanel("spectra");
         QVERIFY(left->plot()->figure()->empty_text.contains("being measured"));
         right->setPanel("mismatch");
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact() && b.run(1).probes.count("mismatch"), 20000);
-        for (const PanelCell* cell : {left, right}) {
+        for (const widgets::PanelCell* cell : {left, right}) {
             const widgets::Figure& figure = *cell->plot()->figure();
             if (!find_probe(cell->panel())) {  // an engine without it
                 QVERIFY(figure.empty_text.contains("not measured yet"));
@@ -308,10 +313,10 @@ class WindowTest : public QObject {
         QCOMPARE(lines, QStringList({"QK-norm Off > Per head", "τ 1 > 2", "Overrides none > layer 1"}));
         list->setListShown(true);
         b.keepScreenshot("differences");
-        const bool dark = b.window->isDark();
-        b.window->setDark(!dark);
+        const bool dark = b.window->appearance()->isDark();
+        b.window->appearance()->setDark(!dark);
         b.keepScreenshot("differences-other-theme");
-        b.window->setDark(dark);
+        b.window->appearance()->setDark(dark);
         QTest::mouseClick(list->findChild<QPushButton*>("stack.qk_norm"), Qt::LeftButton);
         QTRY_COMPARE(list->differences().size(), 2u);
         QCOMPARE(b.lab().runs()[0].recipe.stack.qk_norm, QkNorm::Off);
@@ -383,7 +388,7 @@ class WindowTest : public QObject {
     void aHoveredLayerIsSharedBetweenStackAndPanels() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        QSignalSpy hovered(b.window->grid(), &PanelGrid::layerHovered);
+        QSignalSpy hovered(b.window->views().grid, &widgets::PanelGrid::layerHovered);
         widgets::PlotView* plot = b.cell("gradients")->plot();
         const widgets::PlotLayout& drawn = plot->figureLayout().plots[0];
         QTest::mouseMove(plot->viewport(), QPoint(int(drawn.x.toPixel(3)), int(drawn.area.center().y())));
@@ -395,12 +400,12 @@ class WindowTest : public QObject {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         QTest::mouseDClick(b.cell("gradients")->findChild<QWidget*>("header"), Qt::LeftButton);
-        QCOMPARE(b.window->grid()->visibleCells().size(), 1u);
-        QCOMPARE(b.window->grid()->visibleCells()[0], b.cell("gradients"));
+        QCOMPARE(b.window->views().grid->visibleCells().size(), 1u);
+        QCOMPARE(b.window->views().grid->visibleCells()[0], b.cell("gradients"));
         QTest::keyClick(b.window.get(), Qt::Key_Escape);
-        QCOMPARE(b.window->grid()->visibleCells().size(), 4u);
+        QCOMPARE(b.window->views().grid->visibleCells().size(), 4u);
         QTest::keyClick(b.window.get(), Qt::Key_F11);
-        QCOMPARE(b.window->grid()->visibleCells().size(), 1u);
+        QCOMPARE(b.window->views().grid->visibleCells().size(), 1u);
         QVERIFY(!b.find<widgets::RunStrip>("runStrip")->isVisible());
         b.keepScreenshot("presentation");
         QTest::keyClick(b.window.get(), Qt::Key_Escape);
@@ -410,23 +415,23 @@ class WindowTest : public QObject {
     void theWideWindowShowsSixPanelsAndTheRail() {
         WindowBench b;
         b.window->resize(1920, 1080);
-        QTRY_COMPARE(b.window->grid()->visibleCells().size(), 6u);
+        QTRY_COMPARE(b.window->views().grid->visibleCells().size(), 6u);
         QTRY_VERIFY_WITH_TIMEOUT(
             b.measured() && b.run(0).probes.count("theta") && b.run(0).probes.count("null_space"), 20000);
-        for (const PanelCell* cell : b.window->grid()->cells())
+        for (const widgets::PanelCell* cell : b.window->views().grid->cells())
             QVERIFY2(cell->plot()->figure()->empty_text.isEmpty(), cell->panel().c_str());
         QVERIFY(b.find<QWidget>("sideRail")->isVisible());
     }
 
     void commandsAreFoundByTyping() {
         WindowBench b;
-        b.window->searchCommands();
-        auto* search = b.find<CommandSearch>("commandSearch");
+        b.window->search()->open();
+        auto* search = b.find<widgets::CommandSearch>("commandSearch");
         QVERIFY(search);
         QTest::keyClicks(search->findChild<QLineEdit*>("commandInput"), "light dark");
         QCOMPARE(search->findChild<QListWidget*>("commandList")->count(), 1);
         b.keepScreenshot("search", search);
-        const bool dark = b.window->isDark();
+        const bool dark = b.window->appearance()->isDark();
         auto* list = search->findChild<QListWidget*>("commandList");
         QTest::keyClicks(search->findChild<QLineEdit*>("commandInput"), " zzz");
         QCOMPARE(list->item(0)->text(), QString("Nothing has these words"));
@@ -434,14 +439,14 @@ class WindowTest : public QObject {
         QVERIFY(search->isVisible());
         search->findChild<QLineEdit*>("commandInput")->setText("light dark");
         QTest::keyClick(search->findChild<QLineEdit*>("commandInput"), Qt::Key_Return);
-        QTRY_COMPARE(b.window->isDark(), !dark);
+        QTRY_COMPARE(b.window->appearance()->isDark(), !dark);
     }
 
     void theExportDialogShowsWhatItWillWrite() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        b.window->exportCurrent();
-        auto* dialog = b.find<ExportDialog>("exportDialog");
+        b.window->figures()->exportCurrent();
+        auto* dialog = b.find<widgets::ExportDialog>("exportDialog");
         QVERIFY(dialog);
         QCOMPARE(dialog->options().size_mm, QSizeF(85, 60));
         QVERIFY(!dialog->options().metadata.isEmpty());
@@ -485,16 +490,17 @@ class WindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         b.cell("growth")->plot()->setFocus();
         Q_EMIT b.cell("training")->exportRequested();
-        auto* dialog = b.find<ExportDialog>("exportDialog");
+        auto* dialog = b.find<widgets::ExportDialog>("exportDialog");
         QVERIFY(dialog);
         QCOMPARE(dialog->windowTitle(), QStringLiteral("Export Loss"));
         dialog->reject();
         Q_EMIT b.cell("training")->copyRequested();
         QVERIFY(QGuiApplication::clipboard()->mimeData()->data("image/svg+xml").contains("<title>Loss"));
         Q_EMIT b.cell("training")->helpRequested();
-        QVERIFY2(b.window->help()->text().startsWith("Loss"), qPrintable(b.window->help()->text()));
-        b.window->leaveFocus();  // Esc
-        QVERIFY(!b.window->help()->isVisible());
+        QVERIFY2(b.window->views().help->text().startsWith("Loss"),
+                 qPrintable(b.window->views().help->text()));
+        b.window->appearance()->leaveFocus();  // Esc
+        QVERIFY(!b.window->views().help->isVisible());
     }
 
     void spaceTrainsAlsoWithANumberJustTyped() {
@@ -547,13 +553,13 @@ class WindowTest : public QObject {
         QCOMPARE(b.find<widgets::RunStrip>("runStrip")->chips().at(0)->run().state, RunState::Diverged);
         QTRY_COMPARE(curve(b.cell("training"), QString::fromStdString(b.run(0).name)).end.kind,
                      widgets::EndMark::Kind::Diverged);
-        for (const PanelCell* cell : b.window->grid()->visibleCells())
+        for (const widgets::PanelCell* cell : b.window->views().grid->visibleCells())
             QVERIFY2(cell->plot()->figure()->empty_text.isEmpty(), cell->panel().c_str());
         b.keepScreenshot("diverged");
         b.lab().commitKey("stack.depth", 5);
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact() && b.lab().runs()[0].preview, 20000);
         b.keepScreenshot("pending");
-        b.window->explainCurrent();
+        b.window->figures()->explainCurrent();
         b.keepScreenshot("explain");
     }
 
@@ -573,7 +579,7 @@ class WindowTest : public QObject {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         b.lab().commitKey("stack.heads", 5);
-        QTRY_VERIFY(b.window->banner()->message().contains("heads"));
+        QTRY_VERIFY(b.window->views().banner->message().contains("heads"));
     }
 };
 

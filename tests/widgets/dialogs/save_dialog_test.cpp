@@ -2,6 +2,7 @@
 // No file is replaced that was neither named nor asked about.
 #include "widgets/dialogs/save_dialog.h"
 
+#include "tests/support/test_main.h"
 #include "widgets/figures/save_names.h"
 
 #include <QApplication>
@@ -45,7 +46,7 @@ class SaveDialogTest : public QObject {
             }
         });
         answers.start(50);
-        return app::askWhereToSave(nullptr, "Save", "proposal.svg", "svg", "*.svg", further);
+        return widgets::askWhereToSave(nullptr, "Save", "proposal.svg", "svg", "*.svg", further);
     }
 
   private Q_SLOTS:
@@ -83,5 +84,5 @@ class SaveDialogTest : public QObject {
     }
 };
 
-QTEST_MAIN(SaveDialogTest)
+NORMSCOPE_WIDGET_TEST(SaveDialogTest)
 #include "save_dialog_test.moc"

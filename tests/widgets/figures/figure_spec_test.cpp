@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/figures/figure_spec.h"
+#include "widgets/figures/spec/figure_spec.h"
 
 #include "core/base/error.h"
 #include "tests/support/test_main.h"

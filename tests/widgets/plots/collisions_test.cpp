@@ -3,7 +3,7 @@
 
 #include "tests/support/test_main.h"
 #include "tests/widgets/plots/sample_figures.h"
-#include "widgets/plots/plot_grid.h"
+#include "widgets/plots/geometry/plot_grid.h"
 
 #include <QtTest>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The image of dense curves: which pixels it fills, on a display of one and of two device pixels a pixel.
-#include "widgets/plots/column_raster.h"
+#include "widgets/plots/geometry/column_raster.h"
 
 #include "tests/support/test_main.h"
 #include "tests/widgets/plots/sample_figures.h"
-#include "widgets/plots/decimate.h"
 #include "widgets/plots/figure_painter.h"
+#include "widgets/plots/geometry/decimate.h"
 
 #include <QtTest>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/plots/decimate.h"
+#include "widgets/plots/geometry/decimate.h"
 
 #include "tests/support/test_main.h"
 

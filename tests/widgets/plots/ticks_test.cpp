@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/plots/ticks.h"
+#include "widgets/plots/geometry/ticks.h"
 
 #include "tests/support/test_main.h"
 #include "widgets/figures/number_text.h"

@@ -5,8 +5,8 @@
 #include "widgets/figures/parts/depth_axis.h"
 #include "widgets/figures/parts/norm_sites.h"
 #include "widgets/figures/parts/panel_text.h"
+#include "widgets/figures/parts/recipe_facts.h"
 #include "widgets/figures/parts/samples.h"
-#include "widgets/figures/runs/recipe_facts.h"
 
 #include <cmath>
 #include <limits>

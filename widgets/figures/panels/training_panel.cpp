@@ -5,8 +5,8 @@
 #include "core/train/verdict.h"
 #include "widgets/figures/parts/knob_flags.h"
 #include "widgets/figures/parts/panel_text.h"
+#include "widgets/figures/parts/recipe_facts.h"
 #include "widgets/figures/runs/fork_origin.h"
-#include "widgets/figures/runs/recipe_facts.h"
 
 #include <algorithm>
 #include <cmath>

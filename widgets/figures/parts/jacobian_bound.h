@@ -3,7 +3,7 @@
 
 #include "core/probe/probe_result.h"
 #include "widgets/figures/figure.h"
-#include "widgets/figures/runs/recipe_facts.h"
+#include "widgets/figures/parts/recipe_facts.h"
 
 #include <optional>
 

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/command_table.h"
+
+#include "app/lab/lab.h"
+#include "app/window/appearance_controller.h"
+#include "app/window/files/figure_controller.h"
+#include "app/window/files/files_controller.h"
+#include "app/window/files/recordings_controller.h"
+#include "app/window/main_window.h"
+#include "app/window/runs/runs_controller.h"
+#include "app/window/runs/training_controller.h"
+#include "app/window/runs/watch_controller.h"
+#include "app/window/search_controller.h"
+#include "app/window/state_controller.h"
+#include "app/window/studies/claims_controller.h"
+#include "app/window/studies/gallery_controller.h"
+#include "app/window/studies/sweep_controller.h"
+#include "widgets/story/story_strip.h"
+
+#include <algorithm>
+
+namespace normscope::app {
+
+namespace {
+
+QKeySequence keys(const char* text) {
+    return QKeySequence(QLatin1String(text));
+}
+
+void selectNext(Lab& lab) {
+    lab.selectRun((lab.selectedRun() + 1) % static_cast<int>(lab.runs().size()));
+}
+
+void showPreviousStep(Lab& lab) {
+    lab.setStep(std::min(lab.step(), lab.lastStep()) - 1);
+}
+
+void tryRemedies(Lab& lab) {
+    if (const RemedyTrials* trials = lab.remedyTrials()) lab.tryRemedies(trials->shown());
+}
+
+}  // namespace
+
+std::vector<CommandRow> commandTable(MainWindow& window) {
+    using C = Command;
+    using G = CommandGroup;
+    MainWindow* const w = &window;
+    Lab* const lab = window.lab();
+    FilesController* const files = window.files();
+    FigureController* const figures = window.figures();
+    AppearanceController* const looks = window.appearance();
+    RunsController* const runs = window.runs();
+    TrainingController* const training = window.training();
+    SweepController* const sweeps = window.sweeps();
+    SearchController* const search = window.search();
+    widgets::StoryStrip* const story = window.views().story;
+    const auto tr = [](const char* text) { return Commands::tr(text); };
+    return {
+        {C::NewComparison,
+         G::Sessions,
+         tr("New comparison"),
+         {QKeySequence::New},
+         [=] { files->newComparison(); }},
+        {C::Open, G::Sessions, tr("Open a session…"), {QKeySequence::Open}, [=] { files->open(); }},
+        {C::Recordings,
+         G::Sessions,
+         tr("Recordings: find one and add its run"),
+         {keys("Ctrl+Shift+O")},
+         [=] { w->recordings()->toggle(); }},
+        {C::ImportModel,
+         G::Sessions,
+         tr("Import a model… (safetensors, llm.c, llama2.c)"),
+         {keys("Ctrl+I")},
+         [=] { files->importModel(); }},
+        {C::Save, G::Saving, tr("Save the session"), {QKeySequence::Save}, [=] { files->save(); }},
+        {C::SaveAs, G::Saving, tr("Save the session as…"), {keys("Ctrl+Shift+S")}, [=] { files->saveAs(); }},
+        {C::ExportFigure,
+         G::Export,
+         tr("Export the figure…"),
+         {keys("Ctrl+E")},
+         [=] { figures->exportCurrent(); }},
+        {C::SaveCsv,
+         G::Export,
+         tr("Save the panel's data as CSV…"),
+         {keys("Ctrl+Shift+E")},
+         [=] { figures->saveCurrentCsv(); }},
+        {C::Restoring,
+         G::Restart,
+         tr("Restore this window at the next start, or begin with a new comparison"),
+         {},
+         [=] { w->state()->toggleRestoring(); }},
+
+        {C::Undo, G::Undoing, tr("Undo"), {QKeySequence::Undo}, {}},
+        {C::Redo, G::Undoing, tr("Redo"), {keys("Ctrl+Shift+Z"), keys("Ctrl+Y")}, {}},
+        {C::CopyFigure,
+         G::Clipboard,
+         tr("Copy figure"),
+         {keys("Ctrl+Shift+C")},
+         [=] { figures->copyCurrent(); }},
+        {C::CopyExperiment,
+         G::Clipboard,
+         tr("Copy experiment (recipe as JSON)"),
+         {keys("Ctrl+Shift+J")},
+         [=] { figures->copyExperiment(); }},
+        {C::PasteExperiment,
+         G::Clipboard,
+         tr("Paste experiment into the selected run"),
+         {keys("Ctrl+Shift+V")},
+         [=] { figures->pasteExperiment(); }},
+        {C::Link,
+         G::Linking,
+         tr("Link or unlink the knobs"),
+         {keys("Ctrl+L")},
+         [=] { lab->setLinked(!lab->linked()); }},
+
+        {C::Compare,
+         G::Comparison,
+         tr("Compare with another run"),
+         {keys("Ctrl+=")},
+         [=] { runs->addComparison(); }},
+        {C::AddSeeds,
+         G::Comparison,
+         tr("Repeat every run with two more seeds"),
+         {keys("Ctrl+Shift+R")},
+         [=] { lab->addSeeds(2); }},
+        {C::GroupSeeds,
+         G::Comparison,
+         tr("Group runs that differ in the seed alone, or show each"),
+         {keys("Ctrl+G")},
+         [=] { lab->setGroupSeeds(!lab->groupsSeeds()); }},
+        {C::Pin, G::Run, tr("Duplicate as reference"), {Qt::Key_B}, [=] { lab->pinSelected(); }},
+        {C::Fork, G::Run, tr("Fork from this step"), {Qt::Key_K}, [=] { lab->forkSelected(); }},
+        {C::Rename, G::Run, tr("Rename the selected run"), {Qt::Key_F2}, [=] { runs->renameSelected(); }},
+        {C::RemoveRun,
+         G::Run,
+         tr("Remove the selected run"),
+         {keys("Ctrl+Backspace")},
+         [=] { lab->removeRun(lab->selectedRun()); }},
+        {C::NextRun, G::Run, tr("Select the next run"), {keys("Ctrl+R")}, [=] { selectNext(*lab); }},
+        {C::Play, G::Training, tr("Train or pause"), {Qt::Key_Space}, [=] { lab->togglePlay(); }},
+        {C::SingleStep, G::Training, tr("Train one step"), {Qt::Key_Period}, [=] { lab->singleStep(); }},
+        {C::Stop, G::Training, tr("Stop training"), {keys("Ctrl+.")}, [=] { lab->stop(); }},
+        {C::StartAsNewRun,
+         G::Training,
+         tr("Start as new run"),
+         {keys("Ctrl+Return")},
+         [=] { lab->startAsNewRun(); }},
+        {C::Resume,
+         G::Training,
+         tr("Resume the selected run on the chosen device"),
+         {},
+         [=] { training->resumeSelected(); }},
+        {C::MeasureHere,
+         G::Measuring,
+         tr("Measure at this step, or cancel it"),
+         {Qt::Key_M},
+         [=] { lab->measureHere(); }},
+        {C::Watch,
+         G::Measuring,
+         tr("Watchpoints: pause where a value is reached…"),
+         {keys("Ctrl+Shift+W")},
+         [=] { w->watch()->editWatch(); }},
+        {C::ProbeCosts,
+         G::Measuring,
+         tr("Probes: economy, standard, full, and what each takes…"),
+         {keys("Ctrl+Shift+P")},
+         [=] { w->watch()->showCosts(); }},
+        {C::Device, G::Measuring, tr("Choose the training device"), {}, [=] { training->showDevices(); }},
+
+        {C::Focus, G::Layout, tr("Maximise the panel"), {Qt::Key_F}, [=] { looks->focusCurrent(); }},
+        {C::LeaveFocus,
+         G::Layout,
+         tr("Close the drawer, or show all panels"),
+         {Qt::Key_Escape},
+         [=] { looks->leaveFocus(); }},
+        {C::Presentation,
+         G::Layout,
+         tr("Presentation mode"),
+         {Qt::Key_F11},
+         [=] { looks->togglePresentation(); }},
+        {C::Rail, G::Layout, tr("Show or hide the third column"), {keys("F9")}, [=] { looks->toggleRail(); }},
+        {C::Theme, G::Layout, tr("Light or dark theme"), {keys("Ctrl+T")}, [=] { looks->toggleTheme(); }},
+        {C::ShowSweep,
+         G::Over,
+         tr("Show the map of the sweep, or the panels"),
+         {keys("F7")},
+         [=] { sweeps->show(!sweeps->shown()); }},
+        {C::Claims,
+         G::Over,
+         tr("Claims of the papers: what holds on the selected run"),
+         {keys("Ctrl+Shift+K")},
+         [=] { w->claims()->toggle(); }},
+        {C::Gallery,
+         G::Over,
+         tr("Gallery of the papers' figures: their statements next to runs of this size"),
+         {keys("Ctrl+Shift+G")},
+         [=] { w->gallery()->toggle(); }},
+        {C::FirstStep, G::Steps, tr("Show the first step (Home)"), {}, [=] { lab->setStep(0); }},
+        {C::PreviousStep,
+         G::Steps,
+         tr("Show the previous step"),
+         {keys(",")},
+         [=] { showPreviousStep(*lab); }},
+        {C::NewestStep, G::Steps, tr("Show the newest step (End)"), {}, [=] { lab->setStep(Lab::kNewest); }},
+
+        {C::NewSweep, G::SweepMenu, tr("New sweep…"), {keys("Ctrl+Shift+N")}, [=] { sweeps->create(); }},
+        {C::ChooseSweep, G::SweepMenu, tr("Open a sweep…"), {keys("Ctrl+Alt+O")}, [=] { sweeps->choose(); }},
+        {C::StopOrResumeSweep,
+         G::SweepMenu,
+         tr("Stop or resume the sweep"),
+         {},
+         [=] { sweeps->stopOrResume(); }},
+        {C::TryRemedies,
+         G::NoMenu,
+         tr("Try the remedies of the failed run, from step 0"),
+         {},
+         [=] { tryRemedies(*lab); }},
+        {C::StoryNext,
+         G::NoMenu,
+         tr("The next step of the story"),
+         {Qt::Key_PageDown, keys("Alt+Right")},
+         [=] { story->next(); }},
+        {C::StoryBack,
+         G::NoMenu,
+         tr("The story's step before"),
+         {Qt::Key_PageUp, keys("Alt+Left")},
+         [=] { story->previous(); }},
+
+        {C::Explain,
+         G::Help,
+         tr("Help on the panel: formula, source, erratum"),
+         {Qt::Key_Question, Qt::Key_F1},
+         [=] { figures->explainCurrent(); }},
+        {C::Search, G::Help, tr("Find anything"), {keys("Ctrl+K")}, [=] { search->open(); }},
+        {C::Shortcuts, G::Help, tr("All commands and their keys"), {keys("Ctrl+/")}, [=] { search->open(); }},
+        {C::Quit, G::Program, tr("Quit"), {QKeySequence::Quit}, [=] { w->close(); }},
+    };
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/files/files_controller.h"
+
+#include "app/lab/lab.h"
+#include "widgets/common/banner.h"
+#include "widgets/common/settings.h"
+#include "widgets/dialogs/save_dialog.h"
+
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMessageBox>
+#include <QPushButton>
+#include <QRegularExpression>
+
+namespace normscope::app {
+
+namespace {
+
+const QString kSessionFilter = QStringLiteral("Normscope sessions (*.h5)");
+
+QString askWhereToSaveSession(QWidget* parent, const Lab& lab) {
+    return widgets::askWhereToSave(parent, FilesController::tr("Save the session"), sessionFileName(lab),
+                                   QStringLiteral("h5"), kSessionFilter);
+}
+
+}  // namespace
+
+QString sessionFileName(const Lab& lab) {
+    QStringList names;
+    for (const LabRun& run : lab.runs()) names << QString::fromStdString(run.data->name);
+    constexpr qsizetype kMost = 3;
+    const qsizetype left = names.size() - kMost;
+    if (left > 0) names = names.mid(0, kMost) << FilesController::tr("%1 more").arg(left);
+    QString name = names.join(QStringLiteral(" - "));
+    static const QRegularExpression unfit(QStringLiteral("[/\\\\:*?\"<>|\\x00-\\x1f]+"));
+    name.replace(unfit, QStringLiteral("-"));
+    return name.left(120).trimmed() + QStringLiteral(".h5");
+}
+
+FilesController::FilesController(Lab& lab, widgets::Banner& banner, ViewText view, QWidget* window)
+    : QObject(window), lab_(lab), banner_(banner), view_(std::move(view)), window_(window) {
+    connect(&lab_, &Lab::sessionOpened, this, &FilesController::takeOpened);
+    connect(&lab_, &Lab::sessionSaved, this, &FilesController::takeSaved);
+    connect(&lab_, &Lab::savingFailed, this, [this](quint64 token) { after_saving_.erase(token); });
+}
+
+void FilesController::takeOpened(const OpenedSessionPtr& session) {
+    lab_.setSessionPath(session->path);
+    widgets::Settings().addRecentFile(session->path);
+    Q_EMIT recentFilesChanged();
+    if (!session->session.view_json.empty()) {
+        try {
+            view_.restore(session->session.view_json);
+        } catch (const std::exception& error) {
+            banner_.tell(tr("%1: %2").arg(session->path, QString::fromUtf8(error.what())));
+        }
+    }
+    Q_EMIT opened();
+}
+
+void FilesController::takeSaved(const QString& path, quint64 token) {
+    lab_.setSessionPath(path);
+    widgets::Settings().addRecentFile(path);
+    Q_EMIT recentFilesChanged();
+    banner_.tell(tr("Saved %1").arg(path));
+    if (auto waiting = after_saving_.extract(token)) waiting.mapped()();
+}
+
+void FilesController::openSession(const QString& path) {
+    lab_.openSession(path);
+}
+
+quint64 FilesController::saveSession(const QString& path) {
+    return lab_.saveSession(path, view_.keep());
+}
+
+void FilesController::save() {
+    if (lab_.sessionPath().isEmpty())
+        saveAs();
+    else
+        saveSession(lab_.sessionPath());
+}
+
+void FilesController::saveAs() {
+    const QString path = askWhereToSaveSession(window_, lab_);
+    if (!path.isEmpty()) saveSession(path);
+}
+
+void FilesController::open() {
+    widgets::Settings settings;
+    const QString path =
+        QFileDialog::getOpenFileName(window_, tr("Open a session"), settings.lastFolder(), kSessionFilter);
+    if (path.isEmpty()) return;
+    settings.setLastFolder(QFileInfo(path).absolutePath());
+    askAndOpen(path);
+}
+
+void FilesController::askAndOpen(const QString& path) {
+    if (QFileInfo(path).isDir()) {  // next to the comparison
+        Q_EMIT sweepRequested(path);
+        return;
+    }
+    leaving(tr("Open a session"), [this, path] { openSession(path); });
+}
+
+void FilesController::importModel() {
+    widgets::Settings settings;
+    const QString path = QFileDialog::getOpenFileName(window_, tr("Import a model"), settings.lastFolder(),
+                                                      tr("Models (*.safetensors *.bin)"));
+    if (path.isEmpty()) return;
+    settings.setLastFolder(QFileInfo(path).absolutePath());
+    lab_.importModel(path);
+}
+
+void FilesController::newComparison() {
+    leaving(tr("New comparison"), [this] { lab_.startOver(); });
+}
+
+void FilesController::leaving(const QString& title, std::function<void()> then) {
+    if (!lab_.unsaved() && !lab_.anyUnderWay()) return then();
+    if (asked_) return asked_->activateWindow();
+    QStringList lines;
+    if (lab_.unsaved()) lines << tr("The session has changes that are not saved.");
+    if (lab_.anyUnderWay()) lines << tr("A training is running and will stop; its recording is kept.");
+    auto* box = new QMessageBox(QMessageBox::Question, title, lines.join(QLatin1Char('\n')),
+                                QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, window_);
+    asked_ = box;
+    box->setObjectName(QStringLiteral("leaving"));
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->setDefaultButton(QMessageBox::Save);
+    box->setEscapeButton(QMessageBox::Cancel);
+    box->button(QMessageBox::Save)->setText(tr("&Save"));
+    box->button(QMessageBox::Discard)->setText(tr("&Discard"));
+    connect(box, &QMessageBox::finished, this, [this, then = std::move(then)](int answer) {
+        if (answer == QMessageBox::Discard) then();
+        if (answer == QMessageBox::Save) saveAndThen(then);
+    });
+    box->open();
+}
+
+void FilesController::saveAndThen(std::function<void()> then) {
+    const QString path =
+        lab_.sessionPath().isEmpty() ? askWhereToSaveSession(window_, lab_) : lab_.sessionPath();
+    if (!path.isEmpty()) after_saving_[saveSession(path)] = std::move(then);
+}
+
+}  // namespace normscope::app

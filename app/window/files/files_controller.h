@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/lab/files/io_worker.h"
+#include "app/window/files/view_text.h"
+
+#include <QDialog>
+#include <QObject>
+#include <QPointer>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace normscope::widgets {
+class Banner;
+}  // namespace normscope::widgets
+
+namespace normscope::app {
+
+class Lab;
+
+/// A file name for the session of these runs: "Pre-LN - Post-LN.h5".
+QString sessionFileName(const Lab& lab);
+
+/// The window's commands for sessions: open, save, import, a new comparison, and the question before anything
+/// is lost. Interface thread.
+class FilesController : public QObject {
+    Q_OBJECT
+  public:
+    /// `window` is the parent of dialogs.
+    FilesController(Lab& lab, widgets::Banner& banner, ViewText view, QWidget* window);
+
+    void openSession(const QString& path);
+    /// Opens a session; asks first if there are unsaved changes or a run is training. Of a folder
+    /// sweepRequested() is emitted instead.
+    void askAndOpen(const QString& path);
+    /// Asks which file.
+    void open();
+    /// Writes the session there and remembers the path. Returns Lab's token of it.
+    quint64 saveSession(const QString& path);
+    void save();
+    void saveAs();
+    void importModel();
+    void newComparison();
+    /// Calls `then` at once if nothing would be lost; else asks: save first, discard, or cancel.
+    void leaving(const QString& title, std::function<void()> then);
+
+  Q_SIGNALS:
+    void sweepRequested(const QString& folder);
+    void recentFilesChanged();
+    void opened();  ///< a session, with its view
+
+  private:
+    void takeOpened(const OpenedSessionPtr& opened);
+    void takeSaved(const QString& path, quint64 token);
+    void saveAndThen(std::function<void()> then);
+
+    Lab& lab_;
+    widgets::Banner& banner_;
+    const ViewText view_;
+    QWidget* window_;
+    QPointer<QDialog> asked_;                                ///< the question of leaving(), while it is open
+    std::map<quint64, std::function<void()>> after_saving_;  ///< by the token of the save
+};
+
+}  // namespace normscope::app

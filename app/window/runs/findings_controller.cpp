@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/runs/findings_controller.h"
+
+#include "app/lab/lab.h"
+#include "app/window/runs/group_summary.h"
+#include "core/findings/findings.h"
+#include "core/findings/number.h"
+#include "core/run/whole_run.h"
+#include "widgets/figures/outcome_word.h"
+#include "widgets/findings/findings_band.h"
+
+#include <algorithm>
+
+namespace normscope::app {
+
+namespace {
+
+QString text(const std::string& s) {
+    return QString::fromStdString(s);
+}
+
+/// The group whose remedies are shown; else that of the selected run.
+std::size_t groupOfRemedies(const Lab& lab) {
+    const RemedyTrials* trials = lab.remedyTrials();
+    for (std::size_t i = 0; trials && i < lab.runs().size(); ++i)
+        if (lab.runs()[i].id == trials->run) return lab.groups().groupOf(i);
+    return lab.groups().groupOf(static_cast<std::size_t>(lab.selectedRun()));
+}
+
+/// The groups in the order in which they get a column.
+std::vector<std::size_t> byPriority(const Lab& lab) {
+    std::vector<std::size_t> order{lab.groups().groupOf(static_cast<std::size_t>(lab.selectedRun()))};
+    if (const std::size_t other = groupOfRemedies(lab); other != order.front()) order.push_back(other);
+    for (std::size_t g = 0; g < lab.groups().groups.size(); ++g)
+        if (std::find(order.begin(), order.end(), g) == order.end()) order.push_back(g);
+    return order;
+}
+
+widgets::BandNumber medianLoss(const GroupSummary& summary) {
+    const bool before = summary.step < 0;
+    const QString loss = before ? FindingsController::tr("held-out loss") : FindingsController::tr("loss");
+    const QString none =
+        before ? FindingsController::tr("Loss: not measured yet")
+               : FindingsController::tr("Loss: no run has a finite one at step %1").arg(summary.step);
+    if (summary.loss.isEmpty()) return {QStringLiteral("–"), {}, loss, {}, none};
+    const QString tip = before
+                            ? FindingsController::tr(
+                                  "Median of the runs' losses at step 0 (%1 nat)\n"
+                                  "Mean cross-entropy of the held-out batch")
+                                  .arg(summary.range.isEmpty() ? summary.loss : summary.range)
+                            : FindingsController::tr(
+                                  "Median of the runs' losses at step %1, then the lowest and the highest\n"
+                                  "Mean cross-entropy of the step's training batch, before the update")
+                                  .arg(summary.step);
+    const QString caption = before || summary.range.isEmpty() ? loss : summary.range;
+    return {summary.loss, FindingsController::tr("nat"), caption, {}, tip, summary.draft};
+}
+
+widgets::ColumnContent ofGroup(const Lab& lab, std::size_t index) {
+    const GroupSummary summary = groupSummary(lab, lab.groups().groups[index]);
+    return {summary.name,          static_cast<int>(index), {},
+            {medianLoss(summary)}, summary.outcomes,        summary.outcome};
+}
+
+/// The inputs of the two panels whose numbers the band shows.
+struct Inputs {
+    widgets::PanelInput growth, gradients;
+    explicit Inputs(const Lab& lab)
+        : growth(lab.panelInput("growth", {})), gradients(lab.panelInput("gradients", {})) {}
+};
+
+widgets::ColumnContent ofRun(const Lab& lab, const Inputs& inputs, std::size_t group) {
+    const std::size_t run = lab.groups().groups[group].members.front();
+    const RunData& data = *lab.runs()[run].data;
+    widgets::ColumnContent content;
+    content.name = QString::fromStdString(data.name);
+    content.hue = static_cast<int>(group);
+    content.headline = headline(data, lab.step());
+    if (content.headline.title.empty())
+        content.numbers = widgets::runNumbers(inputs.growth, inputs.gradients, run);
+    QStringList sentences;
+    for (const Finding& finding : findings(data, lab.exploring() ? 0 : lab.step()))
+        sentences << QString::fromStdString(finding.text);
+    content.findings = sentences.join(u'\n');
+    return content;
+}
+
+widgets::RemedyTable::Row rowOf(const Lab& lab, const std::string& id) {
+    widgets::RemedyTable::Row row;
+    const auto& runs = lab.runs();
+    const auto run = std::find_if(runs.begin(), runs.end(), [&](const LabRun& r) { return r.id == id; });
+    if (run == runs.end()) {
+        row.outcome = QObject::tr("removed");
+        return row;
+    }
+    const RunData& data = *run->data;
+    row.name = text(data.name);
+    row.run = static_cast<int>(run - runs.begin());
+    row.state = data.outcome.state;
+    row.outcome = run->underWay() ? QObject::tr("step %1").arg(run->lastStep() + 1)
+                                  : widgets::outcomeWord(data.outcome.state);
+    const FinalValues values = final_values(data);
+    if (run->underWay() || values.rows == 0) return row;
+    row.loss =
+        QStringLiteral("%1 ± %2").arg(text(number(values.loss, 3)), text(number(values.loss_error, 1)));
+    row.gradient = text(number(values.gradient));
+    return row;
+}
+
+widgets::RemedyContent::Choice choiceOf(const RemedyTrials& trials, std::size_t index) {
+    const Remedy& remedy = trials.remedies[index];
+    return {index, text(remedy.name), text(remedy.sentence), *trials.drafts[index]};
+}
+
+widgets::RemedyContent remediesOf(const Lab& lab, const RemedyTrials& trials) {
+    widgets::RemedyContent content;
+    content.run = trials.run;
+    const auto& runs = lab.runs();
+    const auto failed =
+        std::find_if(runs.begin(), runs.end(), [&](const LabRun& run) { return run.id == trials.run; });
+    content.hue = static_cast<int>(failed - runs.begin());
+    content.depth = trials.recipe.stack.depth;
+    content.own = trials.own;
+    content.obstacle = text(trials.obstacle);
+    content.all = trials.remedies.size();
+    content.made = static_cast<std::size_t>(std::count_if(
+        trials.drafts.begin(), trials.drafts.end(), [](const auto& draft) { return draft.has_value(); }));
+    content.requested = trials.requested;
+    content.seconds = trials.seconds;
+    for (const std::size_t i : trials.shown()) content.best.push_back(choiceOf(trials, i));
+    for (const std::size_t i : trials.not_enough()) content.not_enough.push_back(choiceOf(trials, i));
+    content.tried = trials.tried;
+    if (trials.tried.empty()) return content;
+    content.rows.push_back(rowOf(lab, trials.run));
+    for (const std::string& id : trials.tried) content.rows.push_back(rowOf(lab, id));
+    return content;
+}
+
+widgets::FindingsContent contentOf(const Lab& lab) {
+    widgets::FindingsContent content;
+    const widgets::RunGroups& groups = lab.groups();
+    for (const widgets::RunGroup& group : groups.groups) content.names << group.name;
+    content.order = byPriority(lab);
+    if (groups.any()) {
+        content.column = [&lab](std::size_t group) { return ofGroup(lab, group); };
+        content.key = {groupTotal(lab), outcomeTotal(lab),
+                       FindingsController::tr("median of %1, band from min to max").arg(groups.members())};
+    } else {
+        content.column = [&lab, inputs = Inputs(lab)](std::size_t group) {
+            return ofRun(lab, inputs, group);
+        };
+    }
+    if (const RemedyTrials* trials = lab.remedyTrials()) content.remedies = remediesOf(lab, *trials);
+    return content;
+}
+
+}  // namespace
+
+FindingsController::FindingsController(Lab& lab, QWidget* parent)
+    : QObject(parent), band_(new widgets::FindingsBand([&lab] { return contentOf(lab); }, parent)) {
+    connect(&lab, &Lab::runsChanged, band_, &widgets::FindingsBand::refreshLater);
+    connect(&lab, &Lab::viewChanged, band_, &widgets::FindingsBand::refreshLater);
+    connect(&lab, &Lab::dataChanged, band_, &widgets::FindingsBand::refreshLater);
+    connect(&lab, &Lab::remediesChanged, band_, &widgets::FindingsBand::refreshLater);
+    connect(band_, &widgets::FindingsBand::draftsRequested, &lab, &Lab::draftRemedies);
+    connect(band_, &widgets::FindingsBand::tryRequested, &lab,
+            [&lab](const std::string& run, const std::vector<std::size_t>& remedies) {
+                // The failed run may be another one by now.
+                if (const RemedyTrials* trials = lab.remedyTrials(); trials && trials->run == run)
+                    lab.tryRemedies(remedies);
+            });
+}
+
+}  // namespace normscope::app

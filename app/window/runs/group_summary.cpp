@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/runs/group_summary.h"
+
+#include "app/lab/lab.h"
+#include "widgets/figures/outcome_word.h"
+#include "widgets/figures/parts/panel_text.h"
+#include "widgets/findings/run_numbers.h"
+#include "widgets/plots/glyph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+namespace normscope::app {
+
+namespace {
+
+/// Of the run's newest sample of the gradients; nullopt where it has none.
+std::optional<double> heldOutLoss(const RunData& run) {
+    const auto samples = run.probes.find("gradients");
+    if (samples == run.probes.end() || samples->second.empty()) return std::nullopt;
+    return widgets::heldOutLossOf(samples->second.back());
+}
+
+}  // namespace
+
+GroupSummary groupSummary(const Lab& lab, const widgets::RunGroup& group) {
+    GroupSummary summary;
+    const int size = static_cast<int>(group.size());
+    summary.name = size > 1 ? QStringLiteral("%1 ×%2").arg(group.name).arg(size) : group.name;
+    for (const std::size_t i : group.members) summary.step = std::max(summary.step, lab.runs()[i].lastStep());
+    if (lab.step() != Lab::kNewest && summary.step >= 0) summary.step = lab.step();
+    std::vector<double> losses;
+    for (const std::size_t i : group.members) {
+        const RunData& run = *lab.runs()[i].data;
+        const bool before = summary.step < 0;
+        const auto loss = before ? heldOutLoss(run) : widgets::lossAt(run, summary.step);
+        summary.draft |= before && loss && lab.runs()[i].drafts.count("gradients") > 0;
+        if (loss && std::isfinite(*loss)) losses.push_back(*loss);
+        summary.outcomes.push_back(run.outcome.state);
+    }
+    std::sort(losses.begin(), losses.end());
+    if (!losses.empty()) {
+        summary.loss = widgets::lossText((losses[(losses.size() - 1) / 2] + losses[losses.size() / 2]) / 2);
+        if (losses.size() > 1)
+            summary.range = QStringLiteral("%1 – %2").arg(widgets::lossText(losses.front()),
+                                                          widgets::lossText(losses.back()));
+        if (static_cast<int>(losses.size()) < size)
+            summary.range += (summary.range.isEmpty() ? QString() : QStringLiteral(" · ")) +
+                             Lab::tr("%1 of %2 runs").arg(losses.size()).arg(size);
+    }
+    const bool one = group.outcomes.size() == 1;
+    summary.outcome =
+        one && size > 1
+            ? QStringLiteral("%1 %2").arg(size).arg(widgets::outcomeWord(group.outcomes.front().first))
+        : one ? widgets::outcomeWord(group.outcomes.front().first)
+              : widgets::outcomeText(group);
+    return summary;
+}
+
+QString groupTotal(const Lab& lab) {
+    return Lab::tr("%1 runs in %2 groups").arg(lab.runs().size()).arg(lab.groups().groups.size());
+}
+
+QString outcomeTotal(const Lab& lab) {
+    std::map<RunState, int> counts;
+    for (const LabRun& run : lab.runs()) ++counts[run.data->outcome.state];
+    QStringList parts;
+    for (const auto& [state, count] : counts)
+        parts << QStringLiteral("%1 %2").arg(count).arg(widgets::outcomeWord(state));
+    return parts.join(QStringLiteral(", "));
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/runs/panels_controller.h"
+
+#include "app/lab/lab.h"
+#include "widgets/panels/panel_grid.h"
+
+namespace normscope::app {
+
+PanelsController::PanelsController(Lab& lab, QWidget* parent)
+    : QObject(parent), lab_(lab), grid_(new widgets::PanelGrid(*this, parent)) {
+    grid_->setObjectName(QStringLiteral("panelGrid"));
+    const auto measureShown = [this] { lab_.setVisibleProbes(grid_->shownProbes()); };
+    measureShown();
+    connect(grid_, &widgets::PanelGrid::shownProbesChanged, this, measureShown);
+    connect(grid_, &widgets::PanelGrid::layerPicked, &lab_, &Lab::selectLayer);
+    connect(grid_, &widgets::PanelGrid::stepPicked, &lab_, &Lab::setStep);
+    connect(&lab_, &Lab::dataChanged, grid_, &widgets::PanelGrid::refresh);
+    connect(&lab_, &Lab::viewChanged, grid_, &widgets::PanelGrid::refreshAll);
+    connect(&lab_, &Lab::draggingChanged, grid_, &widgets::PanelGrid::setAxesFrozen);
+}
+
+widgets::FigureKey PanelsController::figureKey(const std::string& panel,
+                                               const widgets::PanelOptions& options) const {
+    return lab_.figureKey(panel, options);
+}
+
+widgets::Figure PanelsController::figure(const std::string& panel,
+                                         const widgets::PanelOptions& options) const {
+    return lab_.figure(panel, options);
+}
+
+}  // namespace normscope::app

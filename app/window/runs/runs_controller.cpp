@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/runs/runs_controller.h"
+
+#include "app/lab/lab.h"
+#include "app/window/studies/sweep_controller.h"
+#include "core/recipe/presets.h"
+#include "core/run/complete.h"
+#include "core/stack/scheme_rows.h"
+#include "core/stack/warnings.h"
+#include "widgets/figures/groups/gradient_ribbons.h"
+#include "widgets/figures/knobs/knob_table.h"
+#include "widgets/figures/knobs/recipe_keys.h"
+#include "widgets/figures/outcome_word.h"
+#include "widgets/figures/runs/run_diff.h"
+#include "widgets/knobs/diff_list.h"
+#include "widgets/knobs/knob_panel.h"
+#include "widgets/knobs/notice_strip.h"
+#include "widgets/knobs/path_knob.h"
+#include "widgets/panels/panel_grid.h"
+#include "widgets/presentation/presentation_foot.h"
+#include "widgets/runs/comparison_title.h"
+#include "widgets/runs/run_strip.h"
+#include "widgets/stack/stack_view.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QFileInfo>
+#include <algorithm>
+
+namespace normscope::app {
+
+namespace {
+
+constexpr int kInterval = 100;  // ms
+
+/// The built-in presets with their display titles.
+std::vector<widgets::NamedRecipe> namedPresets() {
+    std::vector<widgets::NamedRecipe> named;
+    for (const Preset& preset : presets())
+        named.push_back(
+            {QString::fromLatin1(preset.name),
+             QString::fromStdString(nlohmann::json::parse(preset.json).value("title", preset.name)),
+             read_recipe(preset.name)});
+    return named;
+}
+
+/// The defaults of the knobs. Keys set by a block family have the defaults of the shown family.
+Recipe defaultsFor(const Recipe& shown) {
+    Recipe defaults;
+    const Block block = defaults.stack.block;
+    apply_block_preset(defaults.stack, shown.stack.block);
+    defaults.stack.block = block;
+    defaults.stack.kv_heads = shown.stack.heads;
+    defaults.stack.d_ff = 4 * shown.stack.d_model;
+    complete(defaults.stack, shown.stack.vocab);
+    return defaults;
+}
+
+/// "2 of 3 stalled"; empty where all have one outcome, which the chip's word states.
+QString outcomesOf(const widgets::RunGroup& group) {
+    return group.outcomes.size() < 2 ? QString() : widgets::outcomeText(group);
+}
+
+/// A line for each run of a group.
+QString seedLines(const widgets::RunGroup& group, const Lab& lab) {
+    QStringList lines;
+    for (const std::size_t i : group.members) {
+        const LabRun& run = lab.runs()[i];
+        const std::string& text = run.rejection.empty() ? run.data->outcome.text : run.rejection;
+        QString line = RunsController::tr("seed %1: %2")
+                           .arg(run.live.train.seed)
+                           .arg(widgets::outcomeWord(run.data->outcome.state));
+        if (!text.empty()) line += QStringLiteral(", ") + QString::fromStdString(text);
+        lines << line;
+    }
+    return lines.join(u'\n');
+}
+
+std::vector<widgets::ComparedRun> comparedRuns(const Lab& lab) {
+    std::vector<widgets::ComparedRun> all;
+    const std::vector<std::size_t> shown = lab.onePerGroup();
+    for (std::size_t g = 0; g < shown.size(); ++g) {
+        const LabRun& run = lab.runs()[shown[g]];
+        widgets::ComparedRun compared{static_cast<int>(shown[g]), static_cast<int>(g),
+                                      QString::fromStdString(run.data->name)};
+        compared.fixed = run.pinned;
+        compared.values.push_back(widgets::recipeValues(run.recipe));
+        for (const std::size_t i : lab.groups().groups[g].members) {
+            compared.selected |= static_cast<int>(i) == lab.selectedRun();
+            if (i != shown[g]) compared.values.push_back(widgets::recipeValues(lab.runs()[i].recipe));
+        }
+        all.push_back(std::move(compared));
+    }
+    return all;
+}
+
+/// On which runs the knobs act.
+QString scopeOf(const Lab& lab) {
+    const auto& groups = lab.groups().groups;
+    const auto free =
+        std::count_if(lab.runs().begin(), lab.runs().end(), [](const LabRun& run) { return !run.pinned; });
+    if (lab.linked() && free > 1)
+        return free == 2 ? RunsController::tr("linked, both runs")
+                         : RunsController::tr("linked, %1 runs").arg(free);
+    for (const widgets::RunGroup& group : groups)
+        for (const std::size_t i : group.members)
+            if (static_cast<int>(i) == lab.selectedRun())
+                return RunsController::tr("%1 only").arg(
+                    group.size() > 1 ? group.name : QString::fromStdString(lab.selected().data->name));
+    return {};
+}
+
+/// Another run whose scheme has another name and places the same norms, with the same recipe otherwise.
+QString identicalTo(const Lab& lab, const LabRun& run) {
+    for (const LabRun& other : lab.runs()) {
+        if (other.id == run.id || other.pinned || other.recipe.stack.scheme == run.recipe.stack.scheme)
+            continue;
+        Recipe renamed = other.recipe;
+        renamed.stack.scheme = run.recipe.stack.scheme;
+        if (widgets::sameNorms(other.recipe.stack.scheme, run.recipe.stack.scheme) &&
+            same_recipe(renamed, run.recipe))
+            return RunsController::tr("%1 and %2 place the same norms: these two runs are the same")
+                .arg(QString::fromUtf8(scheme_row(run.recipe.stack.scheme).title),
+                     QString::fromUtf8(scheme_row(other.recipe.stack.scheme).title));
+    }
+    return {};
+}
+
+/// -1 where no run has this id.
+int indexOf(const Lab& lab, const QString& id) {
+    for (std::size_t i = 0; i < lab.runs().size(); ++i)
+        if (QString::fromStdString(lab.runs()[i].id) == id) return static_cast<int>(i);
+    return -1;
+}
+
+}  // namespace
+
+QStringList comparisonNames(const Lab& lab) {
+    const widgets::RunGroups& groups = lab.groups();
+    QStringList names, groups_named;
+    if (const QFileInfo file(lab.sessionPath()); !lab.sessionPath().isEmpty())
+        names << file.fileName() << file.completeBaseName();
+    for (const widgets::RunGroup& group : groups.groups)
+        groups_named << (group.size() > 1 ? QStringLiteral("%1 ×%2").arg(group.name).arg(group.size())
+                                          : QString::fromStdString(lab.runs()[group.members[0]].data->name));
+    names << groups_named.join(QStringLiteral(" | "));
+    if (groups.any()) names << groups.count();
+    const std::size_t runs = lab.runs().size();
+    return names << (runs == 1 ? RunsController::tr("1 run") : RunsController::tr("%1 runs").arg(runs));
+}
+
+RunsController::RunsController(Lab& lab, const SweepController& sweeps, const Views& views, QWidget* window)
+    : QObject(window), lab_(lab), sweeps_(sweeps), views_(views), window_(window), presets_(namedPresets()) {
+    for (const auto& [timer, run] : {std::pair{&show_later_, &RunsController::show},
+                                     std::pair{&title_later_, &RunsController::showLate}}) {
+        timer->setSingleShot(true);
+        timer->setInterval(kInterval);
+        connect(timer, &QTimer::timeout, this, run);
+    }
+    connectLab();
+    connectStrip();
+    connectKnobs();
+    connectStack();
+    connect(&sweeps_, &SweepController::shownChanged, this, &RunsController::showKnobs);
+}
+
+void RunsController::connectLab() {
+    connect(&lab_, &Lab::runsChanged, this, &RunsController::showSoon);
+    connect(&lab_, &Lab::noticesChanged, this, &RunsController::showSoon);
+    connect(&lab_, &Lab::draggingChanged, this, [this](bool dragging) {
+        if (!dragging) show();
+    });
+    connect(&lab_, &Lab::viewChanged, this, [this] {
+        if (lab_.selectedLayer() >= 0)
+            views_.stack->select(lab_.selectedLayer(), views_.stack->selectedSublayer());
+        showRibbons();
+    });
+    const auto later = [this] {
+        if (!title_later_.isActive()) title_later_.start();
+    };
+    connect(&lab_, &Lab::trainingChanged, this, later);
+    connect(&lab_, &Lab::measuringChanged, this, later);
+    connect(&lab_, &Lab::dataChanged, this, later);
+    connect(&lab_, &Lab::sessionPathChanged, this, &RunsController::showTitle);
+    connect(lab_.undoStack(), &QUndoStack::cleanChanged, this, &RunsController::showTitle);
+}
+
+/// While a knob is dragged the figures come first: they would wait for chips, knobs and stack at every move.
+void RunsController::showSoon() {
+    if (!lab_.dragging()) return show();
+    if (!show_later_.isActive()) show_later_.start();
+}
+
+void RunsController::showLate() {
+    showTitle();
+    showRibbons();
+}
+
+void RunsController::connectStrip() {
+    using widgets::RunStrip;
+    RunStrip* strip = views_.strip;
+    QStringList names, titles;
+    for (const widgets::NamedRecipe& preset : presets_) {
+        names << preset.name;
+        titles << preset.title;
+    }
+    strip->setPresets(names, titles);
+    connect(strip, &RunStrip::runSelected, this, [this](const QString& id) {
+        if (const int run = indexOf(lab_, id); run >= 0) lab_.selectRun(run);
+    });
+    connect(strip, &RunStrip::runMenuRequested, this, [this, strip](const QString& id, const QPoint& at) {
+        Q_EMIT strip->runSelected(id);
+        Q_EMIT runMenuRequested(at);
+    });
+    connect(strip, &RunStrip::runRenamed, this, [this](const QString& id, const QString& name) {
+        if (const int run = indexOf(lab_, id); run >= 0) lab_.renameRun(run, name);
+    });
+    connect(strip, &RunStrip::compareRequested, this, &RunsController::addComparison);
+    connect(strip, &RunStrip::presetChosen, &lab_, &Lab::loadPreset);
+}
+
+void RunsController::connectKnobs() {
+    connect(views_.knobs, &widgets::KnobPanel::keyDragStarted, &lab_, &Lab::beginDrag);
+    connect(views_.knobs, &widgets::KnobPanel::keyChanging, &lab_, &Lab::dragKey);
+    connect(views_.knobs, &widgets::KnobPanel::keyCommitted, this,
+            [this](const QString& key, const QVariant&, const QVariant& value) {
+                lab_.commitKey(key, value);
+                if (key == u"data.source" && lab_.selected().awaitsFile())
+                    qobject_cast<widgets::PathKnob*>(views_.knobs->row(QStringLiteral("data.path")))->ask();
+            });
+    connect(views_.knobs, &widgets::KnobPanel::runKeyCommitted, &lab_,
+            [this](int run, const QString& key, const QVariant&, const QVariant& value) {
+                lab_.commitKeyOf(run, key, value);
+            });
+    connect(views_.knobs, &widgets::KnobPanel::linkToggled, &lab_, &Lab::setLinked);
+    views_.knobs->differences()->setPresets(presets_);
+    QStringList precisions;
+    for (const Precision precision : cpu_precisions()) precisions << QLatin1String(word_of(precision));
+    views_.knobs->setAvailable(QStringLiteral("precision"), precisions);
+    connect(views_.knobs->differences(), &widgets::DiffList::keyResetRequested, &lab_, &Lab::resetKey);
+}
+
+void RunsController::connectStack() {
+    connect(views_.stack, &widgets::StackView::normToggled, &lab_, &Lab::setNorm);
+    connect(views_.stack, &widgets::StackView::layersEdited, &lab_, &Lab::setLayers);
+    connect(views_.stack, &widgets::StackView::layerHovered, views_.grid, &widgets::PanelGrid::showLayer);
+    connect(views_.stack, &widgets::StackView::layerSelected, this,
+            [this](int layer) { lab_.selectLayer(layer); });
+}
+
+void RunsController::show() {
+    show_later_.stop();
+    const widgets::RunGroups& groups = lab_.groups();
+    const std::vector<std::size_t> shown = lab_.onePerGroup();
+    std::vector<Recipe> recipes;
+    // A chip describes what is drawn: knobs moved after training belong to another run.
+    for (const std::size_t i : shown) {
+        const LabRun& run = lab_.runs()[i];
+        recipes.push_back(run.trained() || run.underWay() ? run.live : run.recipe);
+    }
+    auto differences = widgets::runDifferences(recipes);
+    // A run that is named after its scheme need not state it again.
+    for (std::size_t g = 0; g < shown.size(); ++g) {
+        const LabRun& run = lab_.runs()[shown[g]];
+        const QString scheme = QString::fromUtf8(scheme_row(recipes[g].stack.scheme).title);
+        if (QString::fromStdString(run.data->name).startsWith(scheme))
+            differences[g].removeIf([](const QString& text) { return text.startsWith(u"scheme "); });
+    }
+    std::vector<widgets::RunLabel> labels;
+    for (std::size_t g = 0; g < shown.size(); ++g) {
+        const LabRun& run = lab_.runs()[shown[g]];
+        const widgets::RunGroup& group = groups.groups[g];
+        RunState state = run.data->outcome.state;
+        if (state == RunState::Prepared && !run.rejection.empty()) state = RunState::Failed;
+        if (group.size() > 1) state = group.outcomes.front().first;
+        if (state == RunState::Running && !lab_.playing()) state = RunState::Paused;
+        widgets::RunLabel label{
+            QString::fromStdString(run.id),
+            QString::fromStdString(run.data->name),
+            static_cast<int>(g),
+            differences[g].join(QStringLiteral(" · ")),
+            state,
+            QString::fromStdString(run.rejection.empty() ? run.data->outcome.text : run.rejection)};
+        if (group.size() > 1) {
+            label.name = group.name;
+            label.runs = static_cast<int>(group.size());
+            label.counted = outcomesOf(group);
+            label.differs.clear();  // the group's name states it
+            label.detail = seedLines(group, lab_);
+        }
+        labels.push_back(std::move(label));
+    }
+    views_.strip->setRuns(labels);
+    views_.strip->setSelected(QString::fromStdString(lab_.selected().id));
+    showTitle();
+    showKnobs();
+}
+
+void RunsController::showTitle() {
+    const QString name =
+        lab_.sessionPath().isEmpty() ? tr("untitled") : QFileInfo(lab_.sessionPath()).fileName();
+    window_->setWindowTitle(QStringLiteral("%1[*] — Normscope").arg(name));
+    window_->setWindowModified(lab_.unsaved());
+    views_.strip->title()->setNames(comparisonNames(lab_));
+    views_.strip->title()->setState(lab_.unsaved()                 ? tr("not saved")
+                                    : lab_.sessionPath().isEmpty() ? QString()
+                                                                   : tr("saved"));
+}
+
+void RunsController::showKnobs() {
+    const Recipe& shown = lab_.selected().recipe;
+    views_.knobs->setRecipe(shown, defaultsFor(shown));
+    views_.foot->setRecipe(shown);
+    views_.knobs->setCompared(comparedRuns(lab_));
+    views_.knobs->setScope(sweeps_.shown() ? tr("base of the next sweep") : scopeOf(lab_),
+                           tr("one run alone"));
+    views_.knobs->setLinked(lab_.linked());
+    views_.stack->setSpec(shown.stack);
+    showNotices();
+}
+
+void RunsController::showNotices() {
+    const LabRun& run = lab_.selected();
+    QStringList warned;
+    if (run.awaitsFile()) warned << tr("Choose a text file (Data and precision): nothing is measured before");
+    if (const QString line = identicalTo(lab_, run); !line.isEmpty()) warned << line;
+    if (!run.not_recorded.empty()) warned << QString::fromStdString(run.not_recorded);
+    for (const std::string& line : warnings(run.recipe.stack)) warned << QString::fromStdString(line);
+    for (const std::string& line : run.gate_warnings) warned << QString::fromStdString(line);
+    views_.knobs->notices()->setNotices(QString::fromStdString(run.rejection), warned);
+}
+
+void RunsController::showRibbons() {
+    const widgets::RunGroups& groups = lab_.groups();
+    views_.stack->setRibbons(widgets::gradientRibbons(lab_.panelInput("gradients", {}), groups),
+                             groups.groupOf(static_cast<std::size_t>(lab_.selectedRun())));
+}
+
+void RunsController::addComparison() {
+    lab_.addRun(lab_.selected().recipe);
+}
+
+void RunsController::renameSelected() {
+    views_.strip->editName(QString::fromStdString(lab_.selected().id));
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/runs/story_guide.h"
+
+#include "app/lab/lab.h"
+#include "core/recipe/hot_knobs.h"
+#include "core/run/experiment.h"
+#include "widgets/story/story_strip.h"
+
+#include <cmath>
+
+namespace normscope::app {
+
+namespace {
+
+constexpr int kInterval = 100;  // ms between checks
+constexpr double kNear = 0.05;  // a knob within 5 % of its value in the story is there
+
+}  // namespace
+
+StoryGuide::StoryGuide(Lab& lab, widgets::StoryStrip& strip, QObject* parent)
+    : QObject(parent), lab_(lab), strip_(strip) {
+    later_.setSingleShot(true);
+    later_.setInterval(kInterval);
+    connect(&later_, &QTimer::timeout, this, &StoryGuide::follow);
+    const auto later = [this] {
+        if (strip_.story() && !later_.isActive()) later_.start();
+    };
+    for (const auto signal : {&Lab::runsChanged, &Lab::viewChanged, &Lab::trainingChanged})
+        connect(&lab_, signal, this, later);
+    connect(&lab_, &Lab::dataChanged, this, later);
+    connect(&lab_, &Lab::dataChanged, this, &StoryGuide::pauseWhereTold);
+    connect(&strip_, &widgets::StoryStrip::stepTold, this, &StoryGuide::showStep);
+    connect(&strip_, &widgets::StoryStrip::ended, this, [this] {
+        action_.reset();
+        Q_EMIT actionChanged();
+    });
+}
+
+void StoryGuide::tell(const Story& story) {
+    std::vector<Recipe> recipes;
+    std::vector<std::string> names;
+    for (const Story::Run& run : story.runs) {
+        recipes.push_back(run.recipe);
+        // A name like that of the recipe follows its knobs.
+        names.push_back(run.name == default_run_name(run.recipe) ? std::string() : run.name);
+    }
+    lab_.compare(recipes, tr("story %1").arg(QString::fromStdString(story.title)), names);
+    lab_.setLinked(true);
+    strip_.tell(story);
+}
+
+void StoryGuide::showStep() {
+    const StoryStep& step = strip_.story()->steps[strip_.at()];
+    done_ = 0;
+    asked_to_train_ = false;
+    lab_.setStep(step.step ? *step.step : Lab::kNewest);
+    for (const StoryAction& action : step.actions)
+        if (action.kind == StoryAction::Kind::Knob) {
+            // The knobs act on the runs of the story's step.
+            lab_.setLinked(!action.run);
+            if (action.run && *action.run < lab_.runs().size()) lab_.selectRun(static_cast<int>(*action.run));
+        }
+    action_.reset();
+    follow();
+    Q_EMIT actionChanged();
+}
+
+bool StoryGuide::done(const StoryAction& action) const {
+    if (action.kind == StoryAction::Kind::Train) return asked_to_train_ && !lab_.playing();
+    const std::vector<LabRun>& runs = lab_.runs();
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (action.run ? *action.run != i : runs[i].pinned) continue;
+        const HotKnobs knobs = hot_knobs(runs[i].recipe);
+        for (const HotField& field : hot_fields())
+            if (field.key == action.key &&
+                std::abs(knobs.*field.member - action.to) > kNear * std::abs(action.to))
+                return false;
+    }
+    return true;
+}
+
+void StoryGuide::follow() {
+    if (!strip_.story()) return;
+    const StoryStep& step = strip_.story()->steps[strip_.at()];
+    std::vector<const RunData*> runs;
+    for (const LabRun& run : lab_.runs()) runs.push_back(run.data.get());
+    StoryFinding finding = check(*strip_.story(), step, runs);
+    const std::size_t before = done_;
+    while (done_ < step.actions.size()) {
+        const StoryAction& action = step.actions[done_];
+        if (action.kind == StoryAction::Kind::Train && lab_.playing()) asked_to_train_ = true;
+        if (!done(action)) break;
+        ++done_;
+        asked_to_train_ = false;
+    }
+    const bool all_done = done_ == step.actions.size(), holds = finding.verdict == StoryVerdict::Holds;
+    // Runs of before what the step asks for say nothing against it.
+    if (!all_done && !holds) finding.verdict = StoryVerdict::NotYet;
+    strip_.setFinding(finding);
+    const bool pending = !all_done && !asked_to_train_ && !holds;
+    const bool changed = before != done_ || pending != action_.has_value();
+    action_ = pending ? std::optional(step.actions[done_]) : std::nullopt;
+    if (changed) Q_EMIT actionChanged();
+}
+
+void StoryGuide::pauseWhereTold() {
+    if (!strip_.story() || !lab_.playing()) return;
+    const StoryStep& step = strip_.story()->steps[strip_.at()];
+    if (done_ >= step.actions.size()) return;
+    const StoryAction& action = step.actions[done_];
+    if (action.kind != StoryAction::Kind::Train) return;
+    asked_to_train_ = true;
+    if (!action.until || lab_.lastStep() + 1 < *action.until) return;
+    lab_.pause();
+    follow();
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/run/story_check.h"
+
+#include <QObject>
+#include <QTimer>
+#include <optional>
+
+namespace normscope::widgets {
+class StoryStrip;
+}  // namespace normscope::widgets
+
+namespace normscope::app {
+
+class Lab;
+struct LabRun;
+
+/// Leads through a story on the lab's runs: puts them side by side, shows the step of training that a story's
+/// step is about, pauses where it asks for it, names the next action and whether what is expected holds.
+class StoryGuide : public QObject {
+    Q_OBJECT
+  public:
+    StoryGuide(Lab& lab, widgets::StoryStrip& strip, QObject* parent);
+
+    /// Replaces the comparison by the story's runs (undoable) and shows its first step.
+    void tell(const Story& story);
+    /// The first action of the step shown that is not done; nullopt: none.
+    std::optional<StoryAction> action() const { return action_; }
+
+  Q_SIGNALS:
+    void actionChanged();  ///< action()
+
+  private:
+    void showStep();
+    void follow();
+    void pauseWhereTold();
+    bool done(const StoryAction& action) const;
+
+    Lab& lab_;
+    widgets::StoryStrip& strip_;
+    std::optional<StoryAction> action_;
+    std::size_t done_ = 0;         ///< actions of the step shown
+    bool asked_to_train_ = false;  ///< the action is Train, and training has begun since
+    QTimer later_;
+};
+
+}  // namespace normscope::app

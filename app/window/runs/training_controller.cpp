@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/runs/training_controller.h"
+
+#include "app/lab/lab.h"
+#include "app/window/files/files_controller.h"
+#include "app/window/runs/presentation_headline.h"
+#include "widgets/common/banner.h"
+#include "widgets/common/settings.h"
+#include "widgets/presentation/presentation.h"
+#include "widgets/runs/device_button.h"
+#include "widgets/runs/transport_bar.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace normscope::app {
+
+namespace {
+
+constexpr int kInterval = 100;  // ms
+
+/// "71.2 of 79.1 GiB free".
+QString freeMemoryText(const DeviceMemory& memory) {
+    constexpr double unit = 1 << 30;
+    return QObject::tr("%1 of %2 GiB free")
+        .arg(static_cast<double>(memory.free) / unit, 0, 'f', 1)
+        .arg(static_cast<double>(memory.total) / unit, 0, 'f', 1);
+}
+
+/// The measured steps of the runs of a lane: by any probe in any of them, and by all probes shown in all of
+/// them.
+widgets::StepLane laneOf(const std::vector<const RunData*>& runs, const QString& name, int index,
+                         const std::vector<std::string>& shown) {
+    widgets::StepLane lane;
+    lane.name = name;
+    lane.run = index;
+    for (const RunData* run : runs) {
+        if (!run->steps.step.empty()) lane.recorded = std::max<qint64>(lane.recorded, run->steps.step.back());
+        for (const auto& [probe, samples] : run->probes) {
+            if (probe == "flight") continue;  // the flight recorder's steps: no panel draws them
+            for (const ProbeResult& sample : samples) lane.some.push_back(sample.step);
+        }
+    }
+    std::sort(lane.some.begin(), lane.some.end());
+    lane.some.erase(std::unique(lane.some.begin(), lane.some.end()), lane.some.end());
+    const auto measured = [&](const RunData* run, qint64 step) {
+        return std::all_of(shown.begin(), shown.end(),
+                           [&](const std::string& probe) { return run->sample_of(probe, step); });
+    };
+    std::copy_if(lane.some.begin(), lane.some.end(), std::back_inserter(lane.by_all), [&](qint64 step) {
+        return std::all_of(runs.begin(), runs.end(), [&](const RunData* run) { return measured(run, step); });
+    });
+    return lane;
+}
+
+QString memoryText(const DeviceUse& use) {
+    if (use.memory.total > 0) return freeMemoryText(use.memory);
+    return QObject::tr("%1 MiB resident").arg(use.resident >> 20);
+}
+
+double last(const RunData& run, const char* column) {
+    const auto* values = run.steps.find(column);
+    return values && !values->empty() ? values->back() : std::nan("");
+}
+
+}  // namespace
+
+TrainingController::TrainingController(Lab& lab, FilesController& files, const Views& views, QObject* parent)
+    : QObject(parent), lab_(lab), files_(files), views_(views) {
+    connectTransport();
+    connectPresentation();
+    connect(&lab_, &Lab::viewChanged, this, &TrainingController::show);
+    later_.setSingleShot(true);
+    later_.setInterval(kInterval);
+    connect(&later_, &QTimer::timeout, this, &TrainingController::show);
+    const auto later = [this] {
+        if (!later_.isActive()) later_.start();
+    };
+    connect(&lab_, &Lab::trainingChanged, this, later);
+    connect(&lab_, &Lab::measuringChanged, this, later);
+    connect(&lab_, &Lab::dataChanged, this, later);
+    connect(&lab_, &Lab::devicesChanged, this, &TrainingController::showDeviceChoice);
+    connect(&lab_, &Lab::runsFailed, this, &TrainingController::offerResumption);
+    connect(&lab_, &Lab::interruptedFound, this, &TrainingController::offerInterruptedRuns);
+}
+
+void TrainingController::connectTransport() {
+    connect(views_.transport, &widgets::TransportBar::play, &lab_, &Lab::play);
+    connect(views_.transport, &widgets::TransportBar::pause, &lab_, &Lab::pause);
+    connect(views_.transport, &widgets::TransportBar::singleStep, &lab_, &Lab::singleStep);
+    connect(views_.transport, &widgets::TransportBar::scrubbed, &lab_, &Lab::setStep);
+    connect(views_.transport, &widgets::TransportBar::measureHere, &lab_, &Lab::measureHere);
+    connect(views_.transport, &widgets::TransportBar::forkHere, &lab_, &Lab::forkSelected);
+    connect(views_.transport, &widgets::TransportBar::startNewRun, &lab_, &Lab::startAsNewRun);
+    connect(views_.transport->device(), &widgets::DeviceButton::deviceChosen, this,
+            &TrainingController::chooseDevice);
+    connect(views_.transport->device(), &widgets::DeviceButton::menuOpens, &lab_, &Lab::findDevices);
+}
+
+void TrainingController::connectPresentation() {
+    connect(views_.presentation, &widgets::Presentation::stepRequested, &lab_, &Lab::setStep);
+    const widgets::PresentationFoot* foot = views_.presentation->foot();
+    connect(foot, &widgets::PresentationFoot::playToggled, &lab_, &Lab::togglePlay);
+    connect(foot, &widgets::PresentationFoot::scrubbed, &lab_, &Lab::setStep);
+    connect(foot, &widgets::PresentationFoot::dragStarted, &lab_, &Lab::beginDrag);
+    connect(foot, &widgets::PresentationFoot::keyChanging, &lab_, &Lab::dragKey);
+    connect(foot, &widgets::PresentationFoot::keyCommitted, &lab_, &Lab::commitKey);
+}
+
+void TrainingController::show() {
+    std::vector<widgets::StepMark> marks;
+    std::vector<widgets::StepLane> lanes;
+    qint64 planned = 0;
+    double tokens = 0;
+    const auto& groups = lab_.groups().groups;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        std::vector<const RunData*> members;
+        for (const std::size_t i : groups[g].members) {
+            const LabRun& run = lab_.runs()[i];
+            planned = std::max<qint64>(planned, run.live.train.steps - 1);
+            for (const RunEvent& event : run.data->events)
+                marks.push_back({event.step, static_cast<int>(g),
+                                 event.kind == "outcome" ? run.data->outcome.state : RunState::Running,
+                                 QString::fromStdString(event.text)});
+            members.push_back(run.data.get());
+            if (run.underWay() && run.trained()) tokens += last(*run.data, "tokens_per_s");
+        }
+        lanes.push_back(laneOf(members, groups[g].name, static_cast<int>(g), lab_.visibleProbes()));
+    }
+    const double unknown = std::nan("");
+    views_.transport->setRange(lab_.lastStep(), planned);
+    const qint64 step = lab_.exploring() ? 0 : std::min(lab_.step(), lab_.lastStep());
+    views_.presentation->foot()->scrubber()->setMarks(marks);
+    views_.presentation->foot()->scrubber()->setLanes(lanes);
+    views_.presentation->show({lab_.lastStep(), planned, step, lab_.playing(), presentationHeadline(lab_)});
+    views_.transport->setMarks(std::move(marks));
+    views_.transport->setLanes(std::move(lanes));
+    views_.transport->setStep(step);
+    views_.transport->setPlaying(lab_.playing(), lab_.anyUnderWay());
+    views_.transport->setPreviewPending(lab_.changesPending());
+    views_.transport->setMeasuring(lab_.measuringStatus());
+    const QString obstacle = lab_.measureObstacle();
+    views_.transport->setMeasurable(obstacle.isEmpty(), obstacle);
+    const QString no_fork = lab_.forkObstacle();
+    views_.transport->setForkable(no_fork.isEmpty(), no_fork);
+    const bool rates = lab_.anyUnderWay() && !lab_.exploring();
+    views_.transport->setRates(rates ? tokens : unknown, rates ? lab_.stepMs() : unknown,
+                               rates ? 100 * lab_.probeOverhead() : unknown);
+    const DeviceUse& use = lab_.deviceUse();
+    const bool known = rates && !use.backend.empty();
+    views_.transport->setDeviceUse(known ? QString::fromStdString(use.backend) : QString(),
+                                   known ? memoryText(use) : QString());
+    views_.transport->device()->setTraining(lab_.anyUnderWay());
+}
+
+void TrainingController::showDeviceChoice() {
+    std::vector<widgets::DeviceEntry> entries;
+    for (const KnownDevice& device : lab_.devices()) {
+        const std::string name = device.backend == "cpu" ? cpu_name() : device.name;
+        entries.push_back(
+            {QString::fromStdString(device.backend),
+             QString::fromStdString(name) + QStringLiteral(" · ") + freeMemoryText(device.memory),
+             QString::fromStdString(device.missing),
+             device.backend.rfind("cuda", 0) == 0 && device.backend != "cuda-emulated"
+                 ? tr("The CUDA plug-in: %1").arg(QLatin1String(kCudaPluginTested))
+                 : QString()});
+    }
+    views_.transport->device()->setDevices(entries);
+    views_.transport->device()->setChosen(QString::fromStdString(lab_.backend()));
+}
+
+void TrainingController::offerResumption() {
+    std::vector<std::string> ids;
+    QStringList lines;
+    for (const auto& [id, line] : lab_.failedRuns()) {
+        ids.push_back(id);
+        lines << line;
+    }
+    views_.banner->tell(lines.join(u'\n'),
+                        {{tr("Resume on cpu"), [this, ids] { lab_.resumeRuns(ids, "cpu"); }}});
+}
+
+void TrainingController::offerInterruptedRuns(const QList<InterruptedRun>& found) {
+    const QStringList dismissed = widgets::Settings().dismissedRecordings();
+    const auto shown = [this](const InterruptedRun& run) {
+        return std::any_of(lab_.runs().begin(), lab_.runs().end(),
+                           [&](const LabRun& r) { return r.recording == run.path.toStdString(); });
+    };
+    QStringList paths, names;
+    for (const InterruptedRun& run : found) {
+        if (dismissed.contains(run.path) || shown(run)) continue;
+        paths << run.path;
+        names << tr("%1 at step %2").arg(run.name).arg(run.step);
+    }
+    if (paths.isEmpty()) return;
+    const auto settled = [paths] { widgets::Settings().dismissRecordings(paths); };
+    views_.banner->tell(tr("Interrupted runs found: %1").arg(names.join(QStringLiteral(", "))),
+                        {{tr("Resume"),
+                          [this, paths, settled] {
+                              files_.leaving(tr("Resume"), [this, paths, settled] {
+                                  settled();
+                                  lab_.resume(paths);
+                              });
+                          }},
+                         {tr("Open"),
+                          [this, paths, settled] {
+                              files_.leaving(tr("Open"), [this, paths, settled] {
+                                  settled();
+                                  lab_.reopen(paths);
+                              });
+                          }},
+                         {tr("Discard offer"), settled}});
+}
+
+void TrainingController::chooseDevice(const QString& backend) {
+    lab_.chooseDevice(backend);
+    widgets::Settings().setBackend(QString::fromStdString(lab_.backend()));
+}
+
+void TrainingController::showDevices() {
+    if (views_.transport->isVisible()) views_.transport->device()->showMenu();
+}
+
+void TrainingController::resumeSelected() {
+    const LabRun& run = lab_.selected();
+    if (run.resumable())
+        lab_.resumeRuns({run.id});
+    else
+        views_.banner->tell(tr("%1 can be resumed only after it was stopped or failed")
+                                .arg(QString::fromStdString(run.data->name)));
+}
+
+}  // namespace normscope::app

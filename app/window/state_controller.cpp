@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/state_controller.h"
+
+#include "app/lab/lab.h"
+#include "app/window/runs/story_controller.h"
+#include "core/base/error.h"
+#include "widgets/common/banner.h"
+#include "widgets/common/settings.h"
+#include "widgets/story/story_strip.h"
+
+#include <nlohmann/json.hpp>
+
+namespace normscope::app {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int kVersion = 1;
+constexpr int kKeepInterval = 2000;  // ms; the rows of a training are in its recording anyway
+
+json runJson(const KeptRun& run) {
+    json out = {{"id", run.id}, {"name", run.name}};
+    const auto set = [&](const char* key, const std::string& text) {
+        if (!text.empty()) out[key] = text;
+    };
+    set("drawn_name", run.drawn_name);
+    set("not_recorded", run.not_recorded);
+    set("recording", run.recording);
+    set("session", run.session);
+    if (run.companion) out["companion"] = true;
+    return out;
+}
+
+/// Its recipe is among the knobs of the view.
+KeptRun runOf(const json& in, const json& knobs) {
+    KeptRun run;
+    run.id = in.at("id").get<std::string>();
+    run.name = in.at("name").get<std::string>();
+    run.drawn_name = in.value("drawn_name", std::string());
+    run.not_recorded = in.value("not_recorded", std::string());
+    run.recording = in.value("recording", std::string());
+    run.session = in.value("session", std::string());
+    run.companion = in.value("companion", false);
+    run.recipe = parse_recipe(knobs.at(run.id).at("recipe").dump(), "run " + run.id);
+    return run;
+}
+
+}  // namespace
+
+StateController::StateController(Lab& lab, StoryController& stories, const Views& views, ViewText view,
+                                 const QString& recordings_folder, QObject* parent)
+    : QObject(parent),
+      lab_(lab),
+      stories_(stories),
+      views_(views),
+      view_(std::move(view)),
+      recordings_folder_(recordings_folder) {}
+
+void StateController::start(bool afresh) {
+    later_.setInterval(kKeepInterval);
+    connect(&later_, &QTimer::timeout, this, [this] { keep(false); });
+    connect(&lab_, &Lab::comparisonRestored, this, &StateController::takeRestored);
+    connect(&lab_, &Lab::windowKept, this, [this](bool kept) {
+        if (!kept) kept_text_.clear();
+    });
+    if (!widgets::Settings().restores()) return lab_.findInterrupted();
+    kept_ = std::make_unique<KeptState>(recordings_folder_, afresh);
+    if (!kept_->locked()) {
+        kept_.reset();
+        views_.banner->tell(tr("The next start cannot restore this window: no file can be written next to %1")
+                                .arg(recordings_folder_));
+        return lab_.findInterrupted();
+    }
+    if (kept_->text().empty()) {
+        later_.start();
+        return afresh ? void() : lab_.findInterrupted();
+    }
+    try {
+        const json state = json::parse(kept_->text());
+        if (state.at("version").get<int>() != kVersion)
+            throw InputError("version " + state["version"].dump() + " is not known");
+        restoring_view_ = state.at("view").get<std::string>();
+        const json view = json::parse(restoring_view_);
+        std::vector<KeptRun> runs;
+        for (const json& run : state.at("runs")) runs.push_back(runOf(run, view.at("knobs")));
+        if (runs.empty()) throw InputError("it holds no run");
+        lab_.restore(runs, kept_->companion());
+        connect(&lab_, &Lab::sessionOpened, &later_, qOverload<>(&QTimer::start));  // instead of it
+    } catch (const std::exception& error) {
+        restoring_view_.clear();
+        later_.start();
+        views_.banner->tell(tr("%1 is damaged, the last window is not restored: %2")
+                                .arg(kept_->path(), QString::fromUtf8(error.what()).section(u'\n', 0, 0)));
+    }
+}
+
+void StateController::takeRestored() {
+    try {
+        const json state = json::parse(kept_->text());
+        lab_.setSessionPath(QString::fromStdString(state.value("session_path", std::string())));
+        if (state.contains("story") &&
+            stories_.tell(QString::fromStdString(state["story"].at("name").get<std::string>()))) {
+            views_.story->moveTo(state["story"].at("at").get<std::size_t>());
+            views_.story->setHeld(state["story"].value("held", std::vector<bool>()));
+        }
+        view_.restore(std::exchange(restoring_view_, {}));
+        lab_.restoreTried(state.value("tried", std::map<std::string, std::vector<std::string>>()));
+        if (state.value("unsaved", false)) lab_.undoStack()->resetClean();
+    } catch (const std::exception& error) {
+        views_.banner->tell(
+            tr("%1: not all is restored: %2").arg(kept_->path(), QString::fromUtf8(error.what())));
+    }
+    Q_EMIT restored();
+    later_.start();
+    lab_.findInterrupted();
+}
+
+bool StateController::keep(bool closing) {
+    // Before the last window is restored there is nothing to keep; a drag needs every millisecond.
+    if (!kept_ || (!later_.isActive() && !closing) || !restoring_view_.empty()) return false;
+    if (lab_.dragging() && !closing) return false;
+    KeptComparison comparison = lab_.keptComparison(kept_->companion(), closing);
+    json state = {{"version", kVersion},
+                  {"view", view_.keep()},
+                  {"session_path", lab_.sessionPath().toStdString()},
+                  {"unsaved", lab_.unsaved()},
+                  {"tried", lab_.triedRemedies()}};
+    for (const KeptRun& run : comparison.runs) state["runs"].push_back(runJson(run));
+    if (views_.story->story())
+        state["story"] = {{"name", views_.story->story()->name},
+                          {"at", views_.story->at()},
+                          {"held", views_.story->held()}};
+    KeepRequest request{kept_->path(), state.dump(), std::move(comparison.companion)};
+    if (!closing && !request.companion && request.text == kept_text_) return true;
+    kept_text_ = request.text;
+    if (closing) return lab_.keepWindowNow(request);
+    lab_.keepWindow(request);
+    return true;
+}
+
+void StateController::toggleRestoring() {
+    const bool restores = !widgets::Settings().restores();
+    widgets::Settings().setRestores(restores);
+    if (restores && !kept_) {
+        kept_ = std::make_unique<KeptState>(recordings_folder_, true);
+        if (!kept_->locked()) kept_.reset();
+        later_.start();
+    } else if (!restores && kept_) {
+        later_.stop();
+        kept_->remove();
+        kept_.reset();
+    }
+    views_.banner->tell(restores ? tr("The next start restores this window")
+                                 : tr("The next start begins with a new comparison"));
+}
+
+}  // namespace normscope::app

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/studies/gallery_controller.h"
+
+#include "app/lab/lab.h"
+#include "app/lab/studies/gallery_runs.h"
+#include "app/window/studies/sweep_controller.h"
+#include "widgets/common/banner.h"
+#include "widgets/gallery/gallery_drawer.h"
+#include "widgets/plots/plot_view.h"
+#include "widgets/sweep/sweep_view.h"
+
+namespace normscope::app {
+
+using widgets::GalleryDrawer;
+using widgets::GalleryRow;
+
+GalleryController::GalleryController(Lab& lab, SweepController& sweeps, widgets::Banner& banner,
+                                     QWidget* over, QWidget* window)
+    : QObject(window),
+      lab_(lab),
+      runs_(GalleryRuns::of(lab)),
+      sweeps_(sweeps),
+      drawer_(new GalleryDrawer(over, window)) {
+    connect(drawer_, &GalleryDrawer::shown, this, [this] { refresh({}); });
+    connect(drawer_, &GalleryDrawer::runRequested, &runs_, &GalleryRuns::run);
+    connect(drawer_, &GalleryDrawer::runAgainRequested, &runs_, &GalleryRuns::runAgain);
+    connect(drawer_, &GalleryDrawer::stopRequested, &runs_, &GalleryRuns::stop);
+    connect(drawer_, &GalleryDrawer::sweepRequested, this, &GalleryController::showSweep);
+    connect(&runs_, &GalleryRuns::changed, this, &GalleryController::refresh);
+    connect(&runs_, &GalleryRuns::problem, &banner, [&banner](const QString& line) { banner.tell(line); });
+    connect(&runs_, &GalleryRuns::setAside, &banner, [&banner](const QString& folder) {
+        banner.tell(tr("The folder that was there is kept as %1").arg(folder));
+    });
+}
+
+void GalleryController::toggle() {
+    if (drawer_->isVisible())
+        drawer_->hide();
+    else
+        open({});
+}
+
+void GalleryController::open(const QString& id) {
+    drawer_->open(id);
+    runs_.read(drawer_->list()->selected());
+    refresh({});
+}
+
+std::vector<widgets::SearchEntry> GalleryController::commands() {
+    std::vector<widgets::SearchEntry> all;
+    for (const GalleryEntry& entry : runs_.entries())
+        all.push_back({tr("Gallery: %1").arg(QString::fromStdString(entry.title)),
+                       [this, id = QString::fromStdString(entry.id)] { open(id); }});
+    return all;
+}
+
+GalleryRow GalleryController::rowOf(const GalleryEntry& entry) const {
+    const QString id = QString::fromStdString(entry.id);
+    const bool running = runs_.running() == id;
+    return {entry,
+            runs_.state(id),
+            running,
+            running && runs_.stopping(),
+            running ? runs_.ended() : 0,
+            running ? QString() : runs_.obstacle(id)};
+}
+
+void GalleryController::refresh(const QString& id) {
+    if (!drawer_->isVisible()) return;
+    if (const GalleryEntry* entry = runs_.find(id); entry && drawer_->list()->find(id))
+        return drawer_->setRow(rowOf(*entry));
+    std::vector<GalleryRow> rows;
+    for (const GalleryEntry& entry : runs_.entries()) rows.push_back(rowOf(entry));
+    drawer_->setRows(std::move(rows));
+}
+
+void GalleryController::showSweep(const QString& id) {
+    const QString folder = runs_.folder(id);
+    drawer_->hide();
+    const auto& shown = lab_.sweeps().sweep();
+    if (shown && shown->folder == folder && lab_.sweeps().running())
+        sweeps_.show(true);
+    else
+        sweeps_.open(folder);
+    if (sweeps_.shown()) sweeps_.map()->map()->setFocus();
+}
+
+}  // namespace normscope::app
