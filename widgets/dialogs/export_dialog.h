@@ -2,6 +2,7 @@
 #pragma once
 
 #include "widgets/figures/spec/figure_spec.h"
+#include "widgets/plots/collisions.h"
 
 #include <QDialog>
 #include <memory>

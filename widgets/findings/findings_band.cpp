@@ -152,7 +152,7 @@ void FindingsBand::refresh() {
     more_->setText(tr("%1\nmore").arg(uncovered));
     more_->setToolTip(namesExcept(content.names, shown));
     int used = counted;
-    for (const ColumnContent& content : shown) used += FindingsColumn::widthOf(content, font()) + kGap;
+    for (const ColumnContent& column : shown) used += FindingsColumn::widthOf(column, font()) + kGap;
     if (remedies || grouped)
         stories_->hide();
     else

@@ -98,7 +98,6 @@ QWidget* SweepView::headerOf(PlotView* plot, QLabel*& title, QLabel*& subtitle, 
         row->addLayout(further_);
         row->addWidget(colour_);
     }
-    using Glyph;
     auto* save = new GlyphButton(Glyph::Download, tr("Export or copy this figure"), header);
     auto* menu = new QMenu(save);
     menu->addAction(tr("Export figure…"), this, [this, plot] { Q_EMIT exportRequested(plot); });
