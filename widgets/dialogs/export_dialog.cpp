@@ -2,6 +2,7 @@
 #include "widgets/dialogs/export_dialog.h"
 
 #include "widgets/dialogs/save_dialog.h"
+#include "widgets/export/figure_exporter.h"
 #include "widgets/figures/save_bytes.h"
 
 #include <QCheckBox>

@@ -313,7 +313,7 @@ class RestoreWindowTest : public QObject {
         b.lab().commitKey("stack.residual_step", 0.5);
         MainWindow other(b.folder.filePath("recordings"), 1);
         other.show();
-        other.start(false);  // the first one's is its own
+        other.state()->start(false);  // the first one's is its own
         QCOMPARE(other.lab()->runs()[0].recipe.stack.residual_step, 1.0);
         other.lab()->commitKey("stack.residual_step", 0.25);
         b.window->close();
