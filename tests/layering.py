@@ -60,13 +60,21 @@ def within(path, folder):
     return path.startswith(folder + "/")
 
 
+def with_operations(file):
+    """The functions that a class has from a list of operations (core/backend/operations.inc)."""
+    names = re.findall(r"^NORMSCOPE_OPERATION\((\w+)", file.read_text(encoding="utf-8"), re.M)
+    return "\n".join(f"    void {name}();" for name in names)
+
+
 class Tree:
     def __init__(self, root):
         self.text = {}
         for top in ("app", "core", "widgets"):
             for file in sorted((root / top).rglob("*")):
                 if file.suffix in SOURCES and file.is_file():
-                    self.text[file.relative_to(root).as_posix()] = file.read_text(encoding="utf-8")
+                    text = file.read_text(encoding="utf-8")
+                    self.text[file.relative_to(root).as_posix()] = re.sub(
+                        r'#include "(\S+\.inc)"', lambda list_of: with_operations(root / list_of[1]), text)
         self.includes = {path: re.findall(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', text, re.M)
                          for path, text in self.text.items()}
         self.headers = [path for path in self.text if pathlib.PurePosixPath(path).suffix in HEADERS]
