@@ -18,7 +18,10 @@ KNOWN = {
         "core/backend/cuda/tiled core/backend/grid core/backend/plugin core/backend/row",
     },
     "folders": {"core/backend/cpu", "core/probe", "core/run"},
-    "classes": {"app/lab/lab.h Lab"},
+    "classes": {
+        "app/lab/lab.h Lab", "core/backend/cpu/cpu_ops.h CpuOps", "core/backend/cuda/cuda_ops.h CudaOps",
+        "core/backend/ops.h Ops",
+    },
 }
 
 # A file may include files of its own rank and of lower ones.
