@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
     if (!options.screenshot.empty()) return runBenchProgram("--screenshot", argv);
     QApplication app(argc, argv);
     setUp(app);
-    MainWindow window(widgets::Settings::recordingsFolder(), options.threads,
+    MainWindow window(normscope::widgets::Settings::recordingsFolder(), options.threads,
                       QString::fromStdString(options.backend));
     if (!options.theme.empty()) window.appearance()->orderTheme(options.theme == "dark");
     window.show();

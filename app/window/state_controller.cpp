@@ -16,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kStateVersion = 1;
 constexpr int kKeepInterval = 2000;  // ms; the rows of a training are in its recording anyway
 
 json runJson(const KeptRun& run) {
@@ -78,7 +78,7 @@ void StateController::start(bool afresh) {
     }
     try {
         const json state = json::parse(kept_->text());
-        if (state.at("version").get<int>() != kVersion)
+        if (state.at("version").get<int>() != kStateVersion)
             throw InputError("version " + state["version"].dump() + " is not known");
         restoring_view_ = state.at("view").get<std::string>();
         const json view = json::parse(restoring_view_);
@@ -121,7 +121,7 @@ bool StateController::keep(bool closing) {
     if (!kept_ || (!later_.isActive() && !closing) || !restoring_view_.empty()) return false;
     if (lab_.dragging() && !closing) return false;
     KeptComparison comparison = lab_.keptComparison(kept_->companion(), closing);
-    json state = {{"version", kVersion},
+    json state = {{"version", kStateVersion},
                   {"view", view_.keep()},
                   {"session_path", lab_.sessionPath().toStdString()},
                   {"unsaved", lab_.unsaved()},

@@ -8,6 +8,7 @@
 #include "widgets/dialogs/export_dialog.h"
 #include "widgets/dialogs/save_dialog.h"
 #include "widgets/drawers/help_drawer.h"
+#include "widgets/export/figure_exporter.h"
 #include "widgets/figures/csv.h"
 #include "widgets/panels/panel_grid.h"
 #include "widgets/sweep/sweep_view.h"

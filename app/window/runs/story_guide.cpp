@@ -12,15 +12,15 @@ namespace normscope::app {
 
 namespace {
 
-constexpr int kInterval = 100;  // ms between checks
-constexpr double kNear = 0.05;  // a knob within 5 % of its value in the story is there
+constexpr int kStoryInterval = 100;  // ms between checks
+constexpr double kNear = 0.05;       // a knob within 5 % of its value in the story is there
 
 }  // namespace
 
 StoryGuide::StoryGuide(Lab& lab, widgets::StoryStrip& strip, QObject* parent)
     : QObject(parent), lab_(lab), strip_(strip) {
     later_.setSingleShot(true);
-    later_.setInterval(kInterval);
+    later_.setInterval(kStoryInterval);
     connect(&later_, &QTimer::timeout, this, &StoryGuide::follow);
     const auto later = [this] {
         if (strip_.story() && !later_.isActive()) later_.start();

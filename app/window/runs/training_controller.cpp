@@ -17,7 +17,7 @@ namespace normscope::app {
 
 namespace {
 
-constexpr int kInterval = 100;  // ms
+constexpr int kBarInterval = 100;  // ms
 
 /// "71.2 of 79.1 GiB free".
 QString freeMemoryText(const DeviceMemory& memory) {
@@ -71,7 +71,7 @@ TrainingController::TrainingController(Lab& lab, FilesController& files, const V
     connectPresentation();
     connect(&lab_, &Lab::viewChanged, this, &TrainingController::show);
     later_.setSingleShot(true);
-    later_.setInterval(kInterval);
+    later_.setInterval(kBarInterval);
     connect(&later_, &QTimer::timeout, this, &TrainingController::show);
     const auto later = [this] {
         if (!later_.isActive()) later_.start();
