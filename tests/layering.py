@@ -16,12 +16,11 @@ KNOWN = {
         "app/lab app/lab/engine app/lab/files app/lab/studies",
         "core/backend core/backend/cpu core/backend/cuda core/backend/cuda/gpu core/backend/cuda/impl "
         "core/backend/cuda/tiled core/backend/grid core/backend/plugin core/backend/row",
-        "core/probe core/probe/spectra",
     },
     "folders": {"core/backend/cpu", "core/probe", "core/run"},
     "classes": {
-        "app/lab/lab.h Lab", "core/backend/cpu/cpu_ops.h CpuOps",
-        "core/backend/cuda/cuda_ops.h CudaOps", "core/backend/ops.h Ops",
+        "app/lab/lab.h Lab", "core/backend/cpu/cpu_ops.h CpuOps", "core/backend/cuda/cuda_ops.h CudaOps",
+        "core/backend/ops.h Ops",
     },
 }
 

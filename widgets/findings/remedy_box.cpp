@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/findings/remedy_box.h"
 
-#include "app/lab/lab.h"
 #include "core/base/number_text.h"
 #include "core/run/whole_run.h"
 #include "widgets/figures/outcome_word.h"

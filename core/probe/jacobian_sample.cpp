@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/probe/spectra/jacobian_sample.h"
+#include "core/probe/jacobian_sample.h"
 
 #include "core/probe/jackknife.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/probe/spectra/spectra.h"
+#include "core/probe/spectra.h"
 
 #include "core/probe/spectra/depth_measures.h"
 #include "core/probe/spectra/jacobian_map.h"
