@@ -26,7 +26,7 @@ KNOWN = {
 
 # A file may include files of its own rank and of lower ones.
 RANKS = {
-    "app": 15, "app/bench": 15, "app/window": 14,
+    "app": 15, "app/window": 14,
     "widgets": 13,
     "app/lab": 12, "widgets/figures": 11, "app/cli": 11,
     "core/claims": 10, "core/preflight": 10, "core/gallery": 10, "core/sweep": 9, "core/run": 8,
