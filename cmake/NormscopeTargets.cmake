@@ -144,15 +144,19 @@ endfunction()
 set(_normscope_test_definitions QT_NO_KEYWORDS NORMSCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     NORMSCOPE_BINARY_DIR="${CMAKE_BINARY_DIR}")
 
-# normscope_test(<name> [SOURCES …] DEPS … [WINDOW]): the class of <name>_test.cpp as a test, part of the program of its
+# normscope_test(<name> [SOURCES …] DEPS … [WINDOW] [ALONE]): the class of <name>_test.cpp as a test, part of the program of its
 # folder, build/…/tests/<folder>_tests, with what else SOURCES lists. A test is named after the folder under tests/:
 # tests/widgets/plots/ticks_test.cpp is widgets_plots_ticks. Where normscope_test_program is set, folders below share it.
-# WINDOW tests open real windows: tests/with_display gives them an X server (Xvfb where there is none).
+# WINDOW tests open real windows: tests/with_display gives them an X server (Xvfb where there is none). ALONE: a program of
+# its own, <test>_tests, for a test that replaces a function of the whole program.
 function(normscope_test source)
-  cmake_parse_arguments(ARG "WINDOW" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "WINDOW;ALONE" "" "SOURCES;DEPS" ${ARGN})
   _normscope_test_room(room)
   set(name ${room}_${source})
   _normscope_test_program(program)
+  if(ARG_ALONE)
+    set(program ${name}_tests)
+  endif()
   set_property(GLOBAL APPEND PROPERTY normscope_test_sources ${CMAKE_CURRENT_SOURCE_DIR}/${source}_test.cpp)
   if(NOT TARGET ${program})
     set_property(GLOBAL APPEND PROPERTY normscope_test_programs ${program})
