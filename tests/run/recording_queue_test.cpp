@@ -89,8 +89,13 @@ class RecordingQueueTest : public QObject {
                 ++added;
             }
         });
-        QTest::qWait(200);
-        const int before = added;
+        int before = 0;
+        const auto waits = [&] {
+            before = added;
+            QTest::qWait(50);
+            return before > 0 && before == added;
+        };
+        QTRY_VERIFY(waits());
         QVERIFY2(before > 10 && before < 1000, qPrintable(QString::number(before)));
         std::int64_t next = 0;
         while (next < 2000) {

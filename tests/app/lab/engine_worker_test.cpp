@@ -323,13 +323,13 @@ class EngineWorkerTest : public QObject {
         QTRY_VERIFY(b.together("b").steps.rows() > 2);
         b.engine->setPaused(true);
         b.engine.drain();
-        QTest::qWait(50);
+        QTest::qWait(50);  // rows that are on their way
         const auto rows = b.together("a").steps.rows(), rows_b = b.together("b").steps.rows();
-        QTest::qWait(100);
+        QTest::qWait(100);  // in which none may arrive
         QCOMPARE(b.together("a").steps.rows(), rows);
         b.engine->singleStep();
         QTRY_COMPARE(b.together("b").steps.rows(), rows_b + 1);
-        QTest::qWait(50);
+        QTest::qWait(50);  // in which no further one may arrive
         QCOMPARE(b.together("a").steps.rows(), rows + 1);
         QCOMPARE(b.together("b").steps.rows(), rows_b + 1);
     }
@@ -349,7 +349,7 @@ class EngineWorkerTest : public QObject {
             return steps;
         };
         QTRY_COMPARE_WITH_TIMEOUT(rows("b"), 1u, 20000);
-        QTest::qWait(100);
+        QTest::qWait(100);        // in which no further row may arrive
         QCOMPARE(rows("a"), 1u);  // both at step 0, and there they stay
         QCOMPARE(rows("b"), 1u);
         QCOMPARE(events("a", kWatchEvent), std::vector<std::int64_t>{0});
@@ -360,7 +360,7 @@ class EngineWorkerTest : public QObject {
         b.engine->setPaused(false);
         QTRY_COMPARE_WITH_TIMEOUT(rows("a"), 2u, 20000);
         QTRY_COMPARE_WITH_TIMEOUT(rows("b"), 2u, 20000);
-        QTest::qWait(100);
+        QTest::qWait(100);  // in which no further row may arrive
         QCOMPARE(rows("a"), 2u);
         QCOMPARE(events("b", kWatchesEvent), std::vector<std::int64_t>{1});
         QCOMPARE(events("b", kWatchEvent), std::vector<std::int64_t>{1});

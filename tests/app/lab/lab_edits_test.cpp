@@ -204,7 +204,7 @@ class LabEditsTest : public QObject {
         QTRY_VERIFY(b.measured());
         b.problems.clear();
         b.lab->commitKey("data.source", "text");
-        QTest::qWait(300);
+        QTest::qWait(300);  // in which no run may be rejected
         for (const LabRun& run : b.lab->runs()) QVERIFY2(run.rejection.empty(), run.rejection.c_str());
         QCOMPARE(b.problems, QStringList());
         const QString text = b.folder.filePath("text.txt");

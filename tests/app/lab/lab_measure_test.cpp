@@ -148,7 +148,7 @@ class LabMeasureTest : public QObject {
         QVERIFY(b.lab->measuring());
         b.lab->measureHere();
         QVERIFY(!b.lab->measuring());
-        QTest::qWait(300);
+        QTest::qWait(300);  // in which no sample may arrive
         QVERIFY(!b.run(0).sample_of("growth", 2990));
         QCOMPARE(b.problems, QStringList());
     }

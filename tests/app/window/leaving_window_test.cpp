@@ -85,7 +85,7 @@ class LeavingWindowTest : public QObject {
         QSignalSpy failed(&b.lab(), &Lab::savingFailed);
         QTest::keyClick(question(b), Qt::Key_Return);
         QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, 20000);
-        QTest::qWait(50);
+        QTest::qWait(50);  // in which it may not close
         QVERIFY(b.window->isVisible() && b.window->isWindowModified());
     }
 

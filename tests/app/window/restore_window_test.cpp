@@ -317,7 +317,7 @@ class RestoreWindowTest : public QObject {
         QCOMPARE(other.lab()->runs()[0].recipe.stack.residual_step, 1.0);
         other.lab()->commitKey("stack.residual_step", 0.25);
         b.window->close();
-        QTest::qWait(20);
+        QTest::qWait(20);  // the files' times differ then
         other.close();
         QVERIFY(QFile::exists(stateFile(b, 1)) && QFile::exists(stateFile(b, 2)));
         startAgain(b, false);  // the other still has its file
@@ -332,7 +332,7 @@ class RestoreWindowTest : public QObject {
         b.window.reset();
         b.open();
         b.window->state()->start(true);
-        QTest::qWait(100);
+        QTest::qWait(100);  // in which nothing may be restored
         QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 1.0);
         b.window->state()->toggleRestoring();
         QVERIFY(!widgets::Settings().restores());
@@ -342,7 +342,7 @@ class RestoreWindowTest : public QObject {
         b.window.reset();
         b.open();
         b.window->state()->start(false);
-        QTest::qWait(100);
+        QTest::qWait(100);  // in which nothing may be restored
         QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 1.0);
     }
 

@@ -207,7 +207,7 @@ class WindowKeysTest : public QObject {
         Q_EMIT box->activated(box->currentIndex());
         auto* dialog = b.find<QFileDialog>("fileDialog");
         QVERIFY(dialog && dialog->isVisible());
-        QTest::qWait(200);
+        QTest::qWait(200);  // in which no run may be rejected and nothing reported
         const auto& chips = b.find<widgets::RunStrip>("runStrip")->chips();
         for (const auto* chip : chips) QCOMPARE(chip->run().state, RunState::Prepared);
         QVERIFY(b.window->views().banner->message().isEmpty());

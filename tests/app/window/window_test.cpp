@@ -526,8 +526,8 @@ class WindowTest : public QObject {
         b.lab().commitKey("stack.scheme", "lns");
         b.lab().commitKey("stack.init.rule", "gpt2");
         knobs->setAllShown(true);
-        QTest::qWait(50);
         auto* scroll = knobs->findChild<QScrollArea*>();
+        QTRY_VERIFY(scroll->verticalScrollBar()->maximum() > 200);
         scroll->verticalScrollBar()->setValue(scroll->verticalScrollBar()->maximum());
         QVERIFY(scroll->verticalScrollBar()->value() > 200);
         QVERIFY(!knobs->notices()->visibleRegion().isEmpty());

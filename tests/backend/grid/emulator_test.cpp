@@ -183,8 +183,17 @@ class EmulatorTest : public QObject {
     }
 
     void checksCanBeOff() {
-        set_schedule({Schedule::Order::Drawn, 1, false});
-        sum_of_rows(Fault::IndexTooLarge);  // of a row that another one follows, or of the gap after the last
+        const auto fault = [](bool checked) {
+            set_schedule({Schedule::Order::Drawn, 1, checked});
+            try {  // it reads a row that another one follows, or the gap after the last
+                sum_of_rows(Fault::IndexTooLarge);
+            } catch (const GridFault& found) {
+                return QString(found.what());
+            }
+            return QString();
+        };
+        QCOMPARE(fault(false), QString());
+        QVERIFY(fault(true).contains("reads out of bounds"));
         set_schedule({});
     }
 
