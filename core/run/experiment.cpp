@@ -391,10 +391,10 @@ void check_numbers(const Checkpoint& c) {
         if (!name.starts_with("watch.")) count(name, value);
     for (const auto& [name, value] : c.scalars)
         if (name == "loss_scale")
-            require(std::isfinite(value) && value > 0, name, short_number(value), "above 0");
+            require(std::isfinite(value) && value > 0, name, plain_number(value), "above 0");
     const HotKnobs knobs = hot_knobs(c);
     for (const HotField& field : hot_fields())
-        require(!std::isnan(knobs.*field.member), field.name, short_number(knobs.*field.member), "a number");
+        require(!std::isnan(knobs.*field.member), field.name, plain_number(knobs.*field.member), "a number");
 }
 
 }  // namespace
