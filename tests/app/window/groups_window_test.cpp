@@ -70,8 +70,9 @@ class GroupsWindowTest : public QObject {
         b.makeSmall(4);
         b.lab().addSeeds(2);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.run(5).probes.count("growth"), 20000);
-        QTRY_VERIFY(b.cell("growth")->plot()->figure()->plots.front().bands.size() == 2);
-        const auto figure = b.cell("growth")->plot()->figure();
+        const auto* view = b.cell("growth")->plot();
+        QTRY_VERIFY(view->figure() && view->figure()->plots.front().bands.size() == 2);
+        const auto figure = view->figure();
         QCOMPARE(figure->run_names, (QStringList{"Pre-LN", "Post-LN"}));
         const widgets::Plot& plot = figure->plots.front();
         QCOMPARE(plot.curves.size(), 2u);
